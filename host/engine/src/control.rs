@@ -1,0 +1,78 @@
+//! The line between a running trial and whoever watches it: stop it, ask how far it has come.
+
+use loadline_units::Duration;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Shared by the load threads, the signal handler and the live view.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: AtomicBool,
+    progress: Mutex<Progress>,
+}
+
+/// What a volume is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Nothing yet, or a pause.
+    #[default]
+    Waiting,
+    /// Writing the target in full.
+    Filling,
+    /// Load before the measurement.
+    WarmUp,
+    /// The measurement.
+    Measuring,
+    /// Load after the measurement.
+    CoolDown,
+    /// Reading back.
+    Verifying,
+}
+
+/// How far a trial has come.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Progress {
+    /// What is going on.
+    pub phase: Phase,
+    /// Time spent in this phase.
+    pub elapsed: Duration,
+    /// How long the phase takes, where that is known.
+    pub expected: Option<Duration>,
+    /// Share of the phase done (0.0 to 1.0), where time does not tell (filling, reading back).
+    pub done: Option<f64>,
+    /// Requests per second over the last second.
+    pub iops: Option<f64>,
+    /// Bytes per second over the last second.
+    pub bytes_per_s: Option<f64>,
+    /// Median latency over the last second.
+    pub p50: Option<Duration>,
+    /// 99th percentile over the last second.
+    pub p99: Option<Duration>,
+}
+
+impl Control {
+    /// A control that nobody has stopped.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Asks everything under way to end soon; safe to call from any thread.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+    }
+    /// Whether an end was asked for.
+    #[must_use]
+    #[inline]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+    /// How far it has come.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        *self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+    /// Tells watchers how far it has come.
+    pub(crate) fn report(&self, progress: Progress) {
+        *self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = progress;
+    }
+}

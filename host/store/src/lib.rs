@@ -1,0 +1,1 @@
+//! Run records in one SQLite file, written trial by trial.

@@ -1,0 +1,220 @@
+//! A run's results as programs read them: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
+
+use loadline_record::{Clock, Doubt, HistogramSnapshot, HostFacts, PlanText, RunStatus, VolumeFacts};
+use serde::{Deserialize, Serialize};
+
+/// The schema's name and version.
+pub const SCHEMA: &str = "loadline.run/1";
+
+/// A whole run. Missing figures are `null`, never 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// Provenance.
+    pub run: RunInfo,
+    /// In the plan's order.
+    pub cells: Vec<CellSummary>,
+    /// What follows from the figures, most important first.
+    pub findings: Vec<Finding>,
+}
+
+/// Provenance of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// Unique id.
+    pub id: String,
+    /// The plan's name, or the user's.
+    pub name: String,
+    /// The verb that made it.
+    pub verb: String,
+    /// Measured (`real`) or predicted (`virtual`).
+    pub clock: Clock,
+    /// Start, RFC 3339 in UTC.
+    pub started: String,
+    /// Version of the tool.
+    pub version: String,
+    /// How far it has come.
+    pub status: RunStatus,
+    /// The machine.
+    pub host: HostFacts,
+    /// The environment declared, if any.
+    pub environment: Option<PlanText>,
+    /// The plans, in order.
+    pub plan: Vec<PlanText>,
+    /// The volumes.
+    pub volumes: Vec<VolumeFacts>,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// One cell: estimates over its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellSummary {
+    /// Stable within the run.
+    pub id: String,
+    /// The volume's name.
+    pub volume: String,
+    /// For people.
+    pub label: String,
+    /// The load.
+    pub load: LoadView,
+    /// Trials that the figures rest on.
+    pub trials: u32,
+    /// Reads, writes and trims together; `null` before the first trial.
+    pub total: Option<TotalFigures>,
+    /// Reads.
+    pub read: Option<OperationFigures>,
+    /// Writes.
+    pub write: Option<OperationFigures>,
+    /// Trims.
+    pub trim: Option<OperationFigures>,
+    /// Flushes.
+    pub flush: Option<OperationFigures>,
+    /// Open loop: arrivals per second that the load wanted.
+    pub offered_iops: Option<f64>,
+    /// Failed requests over all trials.
+    pub errors: u64,
+    /// CPU time of the load threads, sum over trials.
+    pub cpu: CpuFigures,
+    /// What bound it.
+    pub binding: Option<Binding>,
+    /// Every ceiling known, lowest first.
+    pub ceilings: Vec<Ceiling>,
+    /// Why the figures should not be believed as they stand.
+    pub doubts: Vec<Doubt>,
+}
+
+/// The load of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadView {
+    /// `random` or `sequential`.
+    pub pattern: String,
+    /// Share of reads among reads and writes.
+    pub read_ratio: f64,
+    /// Block size, the mean in a mix.
+    pub block_bytes: u64,
+    /// Requests outstanding per thread; `null` in an open loop.
+    pub queue_depth: Option<u32>,
+    /// Load threads.
+    pub threads: u32,
+    /// `closed`, `constant` or `poisson`.
+    pub arrival: String,
+    /// Open loop: arrivals per second asked for; closed loop: the rate ceiling.
+    pub rate_iops: Option<f64>,
+    /// Whether the page cache is used on purpose.
+    pub buffered: bool,
+}
+
+/// Rates over all operations that move data. `low` and `high` bound the mean with 95 % confidence; they are `null` where
+/// there is too little to tell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TotalFigures {
+    /// Mean over trials.
+    pub iops: f64,
+    /// Lower end of the interval.
+    pub iops_low: Option<f64>,
+    /// Upper end of the interval.
+    pub iops_high: Option<f64>,
+    /// Mean over trials.
+    pub throughput_bytes_per_s: f64,
+    /// Median over trials.
+    pub throughput_median_bytes_per_s: f64,
+    /// Best trial, as some tools report it; never to be quoted alone.
+    pub throughput_best_bytes_per_s: f64,
+}
+
+/// One operation's figures. Latency counts from when the load wanted the request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperationFigures {
+    /// Mean over trials.
+    pub iops: f64,
+    /// Mean over trials.
+    pub throughput_bytes_per_s: f64,
+    /// From due to completed, all trials merged.
+    pub latency_ns: HistogramSnapshot,
+    /// From due to submitted, where the load has due times of its own.
+    pub waiting_ns: Option<HistogramSnapshot>,
+    /// From submitted to completed, likewise.
+    pub service_ns: Option<HistogramSnapshot>,
+}
+
+/// CPU time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuFigures {
+    /// In user mode, seconds.
+    pub user_s: f64,
+    /// In the kernel, seconds.
+    pub system_s: f64,
+}
+
+/// The limits by name (`docs/how-limits-are-named.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// The disk's requests per second.
+    DiskIops,
+    /// The disk's bytes per second.
+    DiskThroughput,
+    /// The VM's uncached requests per second.
+    VmUncachedIops,
+    /// The VM's uncached bytes per second.
+    VmUncachedThroughput,
+    /// The VM's cached requests per second.
+    VmCachedIops,
+    /// The VM's cached bytes per second.
+    VmCachedThroughput,
+    /// A burst allowance ran out.
+    BurstExhausted,
+    /// A cache answered.
+    Cache,
+    /// Queue depth over latency (Little's law).
+    Latency,
+    /// The offered load was met: nothing bound it.
+    Arrival,
+    /// The machine's CPUs.
+    Cpu,
+    /// The tool itself.
+    Generator,
+    /// Something between the devices and the machine.
+    Interface,
+    /// Below every known ceiling.
+    Unexplained,
+}
+
+/// What bound a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Binding {
+    /// Its name.
+    pub limit: Limit,
+    /// Its value as requests per second of this load, where it has one.
+    pub ceiling_iops: Option<f64>,
+    /// Achieved over ceiling.
+    pub utilization: Option<f64>,
+    /// What was seen.
+    pub evidence: String,
+    /// Whether the limit was inferred from the data rather than declared.
+    pub inferred: bool,
+}
+
+/// A limit put as requests per second for one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// Its name.
+    pub limit: Limit,
+    /// Requests per second of this load.
+    pub iops: f64,
+    /// Where the figure comes from.
+    pub source: String,
+}
+
+/// Something that follows from the figures, in a sentence or two.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Stable code.
+    pub code: String,
+    /// For people.
+    pub text: String,
+    /// Ids of the cells that it rests on.
+    pub cells: Vec<String>,
+}

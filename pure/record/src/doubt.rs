@@ -1,0 +1,133 @@
+//! Doubts: the run finished, but this number should not be believed as it stands.
+
+/// What kind of doubt; the codes are stable, and each has its paragraph in `docs/doubts.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DoubtCode {
+    /// Reads were answered from memory, wholly or in part.
+    CachedReads,
+    /// Reads fell on extents that were never written: the device need not be touched.
+    UnwrittenExtents,
+    /// Too short for a token bucket or a cache to show its lasting rate.
+    ShortRun,
+    /// The tool's own threads were the limit, or close to it.
+    GeneratorBound,
+    /// The open loop's arrivals were not all issued, or not in time.
+    OfferedLoadMissed,
+    /// Other processes used the same device.
+    OtherLoad,
+    /// The rate was still moving.
+    NotSteady,
+    /// Too few completions for the percentiles shown.
+    FewSamples,
+    /// The device saw another queue depth or other requests than were asked.
+    DepthNotReached,
+    /// The file system compresses, or stores less than was written.
+    CompressedOrSparse,
+    /// The clock jumped or ran at another rate than its reference.
+    ClockUnstable,
+    /// The hypervisor took CPU time away.
+    CpuStolen,
+    /// The page cache took part on purpose or because direct I/O was refused.
+    Buffered,
+    /// Requests failed.
+    Errors,
+    /// The trial ended before its time.
+    EndedEarly,
+    /// Data read back was not what was written.
+    VerifyFailed,
+}
+
+impl DoubtCode {
+    /// Every code, in the order in which reports list them.
+    pub const ALL: [Self; 16] = [
+        Self::VerifyFailed,
+        Self::Errors,
+        Self::EndedEarly,
+        Self::CachedReads,
+        Self::UnwrittenExtents,
+        Self::Buffered,
+        Self::CompressedOrSparse,
+        Self::GeneratorBound,
+        Self::OfferedLoadMissed,
+        Self::DepthNotReached,
+        Self::OtherLoad,
+        Self::CpuStolen,
+        Self::ClockUnstable,
+        Self::NotSteady,
+        Self::ShortRun,
+        Self::FewSamples,
+    ];
+
+    /// The stable name used in records, tables and scripts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CachedReads => "cached-reads",
+            Self::UnwrittenExtents => "unwritten-extents",
+            Self::ShortRun => "short-run",
+            Self::GeneratorBound => "generator-bound",
+            Self::OfferedLoadMissed => "offered-load-missed",
+            Self::OtherLoad => "other-load",
+            Self::NotSteady => "not-steady",
+            Self::FewSamples => "few-samples",
+            Self::DepthNotReached => "depth-not-reached",
+            Self::CompressedOrSparse => "compressed-or-sparse",
+            Self::ClockUnstable => "clock-unstable",
+            Self::CpuStolen => "cpu-stolen",
+            Self::Buffered => "buffered",
+            Self::Errors => "errors",
+            Self::EndedEarly => "ended-early",
+            Self::VerifyFailed => "verify-failed",
+        }
+    }
+    /// One sentence for a reader who meets the code for the first time.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::CachedReads => "reads were answered from memory, so the figure is not the disk's",
+            Self::UnwrittenExtents => "reads fell on blocks never written, which a disk answers without work",
+            Self::ShortRun => "too short to see past a burst allowance or a cache",
+            Self::GeneratorBound => "the measuring tool itself was the limit",
+            Self::OfferedLoadMissed => "the arrivals asked for were not all issued",
+            Self::OtherLoad => "something else used the same device meanwhile",
+            Self::NotSteady => "the rate was still moving when the measurement ended",
+            Self::FewSamples => "too few requests for the far percentiles",
+            Self::DepthNotReached => "the device did not see the requests or the depth that were asked",
+            Self::CompressedOrSparse => "the file system may store less than was written",
+            Self::ClockUnstable => "the clock was not steady",
+            Self::CpuStolen => "the hypervisor took CPU time away",
+            Self::Buffered => "the page cache took part",
+            Self::Errors => "some requests failed",
+            Self::EndedEarly => "the trial ended before its time",
+            Self::VerifyFailed => "data read back was not what was written",
+        }
+    }
+}
+
+impl std::fmt::Display for DoubtCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A doubt with what was seen.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Doubt {
+    /// What kind.
+    pub code: DoubtCode,
+    /// What was seen, with its figures.
+    pub detail: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_stored_form() {
+        for code in DoubtCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.name());
+        }
+    }
+}

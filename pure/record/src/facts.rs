@@ -1,0 +1,130 @@
+//! What was known of the machine, the volumes and their devices when the run began. A missing fact is `None`, never 0.
+
+use serde::{Deserialize, Serialize};
+
+/// The machine that ran the tool.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// The machine's own name.
+    pub hostname: Option<String>,
+    /// Kernel release.
+    pub kernel: Option<String>,
+    /// Distribution.
+    pub os: Option<String>,
+    /// CPU model name.
+    pub cpu_model: Option<String>,
+    /// CPUs that this process may use.
+    pub cpus: Option<u32>,
+    /// Main memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Hypervisor or cloud, as the firmware names it.
+    pub virtualization: Option<String>,
+    /// The kernel's clock source.
+    pub clock_source: Option<String>,
+}
+
+/// What kind of thing is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetKind {
+    /// Nothing at all: measures the tool.
+    Null,
+    /// A test file that the tool made in a directory and removes.
+    TestFile,
+    /// A file that was there before.
+    File,
+    /// A block device.
+    BlockDevice,
+}
+
+/// One volume of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VolumeFacts {
+    /// The name in the plan or the environment.
+    pub name: String,
+    /// The target as the user wrote it.
+    pub target: String,
+    /// What kind of target.
+    pub kind: TargetKind,
+    /// The path after symbolic links were resolved.
+    pub path: Option<String>,
+    /// Bytes available to the load.
+    pub size_bytes: u64,
+    /// How that size was chosen, in words.
+    pub size_reason: String,
+    /// Whether the page cache is bypassed.
+    pub direct: bool,
+    /// Why not, where it is not.
+    pub direct_reason: Option<String>,
+    /// Where a file lies.
+    pub file_system: Option<FileSystemFacts>,
+    /// The block devices below, as far as they could be found.
+    pub devices: Vec<DeviceFacts>,
+    /// What of the file is really stored, before the load began.
+    pub extents: Option<Extents>,
+}
+
+/// A mounted file system.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileSystemFacts {
+    /// Its type: ext4, xfs, btrfs, tmpfs, ...
+    pub kind: String,
+    /// What is mounted.
+    pub source: String,
+    /// Where.
+    pub mount_point: String,
+    /// With which options.
+    pub options: String,
+    /// Free bytes before the run.
+    pub free_bytes: Option<u64>,
+}
+
+/// A block device as the kernel describes it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// The kernel's name: vda, nvme0n1, loop3.
+    pub name: String,
+    /// "major:minor".
+    pub number: Option<String>,
+    /// Model string.
+    pub model: Option<String>,
+    /// Serial number.
+    pub serial: Option<String>,
+    /// Whether the kernel takes it for a spinning disk.
+    pub rotational: Option<bool>,
+    /// The active I/O scheduler.
+    pub scheduler: Option<String>,
+    /// Requests that the queue holds.
+    pub queue_requests: Option<u64>,
+    /// The largest request that reaches the device, in bytes; larger ones are split.
+    pub request_bytes_max: Option<u64>,
+    /// Logical block size in bytes.
+    pub logical_block_bytes: Option<u64>,
+    /// Physical block size in bytes.
+    pub physical_block_bytes: Option<u64>,
+    /// "write back" or "write through".
+    pub write_cache: Option<String>,
+    /// Size in bytes.
+    pub size_bytes: Option<u64>,
+    /// The file behind a loop device.
+    pub backing_file: Option<String>,
+    /// Whether the device takes polled I/O.
+    pub polled: Option<bool>,
+}
+
+/// What of a file is stored, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extents {
+    /// Written extents.
+    pub written_bytes: u64,
+    /// Allocated, never written.
+    pub unwritten_bytes: u64,
+    /// Not allocated.
+    pub hole_bytes: u64,
+    /// Compressed or otherwise encoded.
+    pub encoded_bytes: u64,
+    /// Shared with other files.
+    pub shared_bytes: u64,
+    /// Number of extents.
+    pub count: u64,
+}

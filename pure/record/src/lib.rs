@@ -1,0 +1,18 @@
+//! What a run leaves behind: histograms, one-second series, records with provenance and doubts.
+
+mod doubt;
+mod facts;
+mod histogram;
+mod run;
+mod series;
+mod trial;
+
+pub use doubt::{Doubt, DoubtCode};
+pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, TargetKind, VolumeFacts};
+pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
+pub use run::{CellRecord, Clock, LoadSummary, PlanText, RunHeader, RunRecord, RunStatus};
+pub use series::{Second, SecondOperation, Series};
+pub use trial::{
+    ClockCheck, DeviceCounters, Ending, EngineUsed, MachineCpu, OperationRecord, OtherLoad, Pressure, Residency,
+    SteadyState, Surroundings, ThreadBusy, TrialRecord, VerifyFault, VerifyFaultKind, VerifyRecord,
+};

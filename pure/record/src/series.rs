@@ -1,0 +1,135 @@
+//! What happened in each second of a trial.
+
+use loadline_block::Operation;
+use serde::{Deserialize, Serialize};
+
+/// Seconds kept one by one; a longer trial has neighbours joined, so that its memory stays bounded.
+const SECONDS_MAX: usize = 86_400;
+
+/// One operation within one interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SecondOperation {
+    /// Requests completed.
+    pub count: u64,
+    /// Bytes completed.
+    pub bytes: u64,
+    /// Median latency, ns.
+    pub p50_ns: u64,
+    /// 99th percentile, ns.
+    pub p99_ns: u64,
+    /// Largest latency, ns.
+    pub max_ns: u64,
+}
+
+/// One interval of a trial: a second, unless the trial was so long that neighbours were joined.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// By [`Operation::index`].
+    pub operations: [SecondOperation; 4],
+    /// Time-weighted mean of requests outstanding.
+    pub outstanding: f64,
+    /// Requests that failed.
+    pub errors: u64,
+}
+
+/// Intervals of equal length from the start of the measured time; the last one may be shorter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Length of an interval in seconds: 1, or a power of two when the trial was longer than a day.
+    pub interval_s: u32,
+    /// The intervals in order.
+    pub seconds: Vec<Second>,
+    /// How much of the last interval was covered, ns.
+    pub last_ns: u64,
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self { interval_s: 1, seconds: Vec::new(), last_ns: 0 }
+    }
+}
+
+impl Second {
+    /// All requests completed.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.operations.iter().map(|o| o.count).sum()
+    }
+    /// All bytes completed.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.operations.iter().map(|o| o.bytes).sum()
+    }
+    /// The given operation.
+    #[must_use]
+    pub fn of(&self, operation: Operation) -> &SecondOperation {
+        &self.operations[operation.index()]
+    }
+    /// Two neighbours in one. Percentiles cannot be joined exactly: the larger of the two is kept, which never hides a slow moment.
+    fn join(&self, next: &Self) -> Self {
+        let mut joined = *self;
+        for (mine, theirs) in joined.operations.iter_mut().zip(&next.operations) {
+            mine.count += theirs.count;
+            mine.bytes += theirs.bytes;
+            mine.p50_ns = mine.p50_ns.max(theirs.p50_ns);
+            mine.p99_ns = mine.p99_ns.max(theirs.p99_ns);
+            mine.max_ns = mine.max_ns.max(theirs.max_ns);
+        }
+        joined.outstanding = f64::midpoint(self.outstanding, next.outstanding);
+        joined.errors += next.errors;
+        joined
+    }
+}
+
+impl Series {
+    /// Adds the next interval, joining neighbours when a day is full. Returns whether the interval's length doubled:
+    /// the caller then pushes intervals of the new length.
+    pub fn push(&mut self, second: Second) -> bool {
+        self.seconds.push(second);
+        if self.seconds.len() < SECONDS_MAX {
+            return false;
+        }
+        let (pairs, _) = self.seconds.as_chunks::<2>();
+        self.seconds = pairs.iter().map(|[a, b]| a.join(b)).collect();
+        self.interval_s *= 2;
+        true
+    }
+    /// Completed requests per second in each full interval.
+    pub fn iops(&self) -> impl Iterator<Item = f64> + '_ {
+        let full_ns = u64::from(self.interval_s) * 1_000_000_000;
+        let count = self.seconds.len();
+        self.seconds.iter().enumerate().filter_map(move |(index, second)| {
+            // A last interval of less than nine tenths says nothing about the rate.
+            let covered = if index + 1 == count { self.last_ns } else { full_ns };
+            (covered * 10 >= full_ns * 9).then(|| second.count() as f64 * 1e9 / covered as f64)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_of_two_days_stays_bounded_and_loses_no_request() {
+        let mut series = Series::default();
+        let mut second = Second::default();
+        second.operations[0].count = 10;
+        let mut pushed = 0;
+        for _ in 0..130_000 {
+            series.push(second);
+            pushed += 10;
+        }
+        assert!(series.seconds.len() < SECONDS_MAX);
+        assert_eq!(series.interval_s, 4);
+        assert_eq!(series.seconds.iter().map(Second::count).sum::<u64>(), pushed);
+    }
+
+    #[test]
+    fn a_short_last_interval_is_left_out_of_the_rates() {
+        let mut second = Second::default();
+        second.operations[0].count = 100;
+        let series = Series { interval_s: 1, seconds: vec![second; 3], last_ns: 200_000_000 };
+        assert_eq!(series.iops().collect::<Vec<_>>(), vec![100.0, 100.0]);
+    }
+}

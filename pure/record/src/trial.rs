@@ -1,0 +1,307 @@
+//! One execution of a cell: what was measured, what happened around it, and how it ended.
+
+use crate::{Doubt, Histogram, Series};
+use loadline_block::{ErrorKind, Operation};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything known about one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Which trial of its cell, from 0.
+    pub trial: u32,
+    /// Wall-clock start, seconds since 1970.
+    pub started_unix_s: u64,
+    /// The engine and why it was chosen.
+    pub engine: EngineUsed,
+    /// Time before the measurement, ns.
+    pub warm_up_ns: u64,
+    /// Length of the measurement, ns.
+    pub measured_ns: u64,
+    /// By operation; only those that occurred.
+    pub operations: BTreeMap<Operation, OperationRecord>,
+    /// Open loop: arrivals per second that the load wanted within the measured time.
+    pub offered_iops: Option<f64>,
+    /// Second by second.
+    pub series: Series,
+    /// Failed requests by kind, over the whole trial.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// The first failures in words: operation, offset, length, error.
+    pub error_samples: Vec<String>,
+    /// What happened around it.
+    pub surroundings: Surroundings,
+    /// Outcome of the steady-state rule, where it was asked for.
+    pub steady_state: Option<SteadyState>,
+    /// Outcome of reading back, where it was asked for.
+    pub verify: Option<VerifyRecord>,
+    /// How it ended.
+    pub ending: Ending,
+    /// Why its figures should not be believed as they stand.
+    pub doubts: Vec<Doubt>,
+}
+
+/// The way to the device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineUsed {
+    /// `io_uring`, `aio`, `threads` or `null`.
+    pub name: String,
+    /// Why this one.
+    pub reason: String,
+    /// Options in force: "fixed buffers", "SQPOLL", ...
+    pub options: Vec<String>,
+}
+
+/// One operation over the measured time. Latencies count from `due_at`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OperationRecord {
+    /// Requests completed without error.
+    pub count: u64,
+    /// Bytes completed.
+    pub bytes: u64,
+    /// Requests failed.
+    pub errors: u64,
+    /// From due to completed.
+    pub latency: Histogram,
+    /// From due to submitted; kept where the load has due times of its own (open loop, rate ceiling, think time).
+    pub waiting: Option<Histogram>,
+    /// From submitted to completed; kept with `waiting`.
+    pub service: Option<Histogram>,
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "detail")]
+pub enum Ending {
+    /// At its time or volume.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+    /// The world misbehaved so that going on made no sense; says how.
+    Failed(String),
+    /// A request was not answered within the limit; says which.
+    Hung(String),
+}
+
+/// What happened around a trial, from just before its first request to just after its last. A part that the machine
+/// does not show is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Length of the observation, ns.
+    pub elapsed_ns: u64,
+    /// The tool's user-mode CPU time, ns.
+    pub tool_user_ns: u64,
+    /// The tool's system CPU time, ns.
+    pub tool_system_ns: u64,
+    /// User-mode CPU time of the load threads within the measured time, ns.
+    pub load_user_ns: u64,
+    /// System CPU time of the load threads within the measured time, ns.
+    pub load_system_ns: u64,
+    /// Each load thread.
+    pub threads: Vec<ThreadBusy>,
+    /// The machine's CPUs.
+    pub machine: Option<MachineCpu>,
+    /// Pressure stall information.
+    pub pressure: Option<Pressure>,
+    /// The counters of the devices below the volume: their change.
+    pub devices: Vec<DeviceCounters>,
+    /// Requests and bytes asked of the volume meanwhile, by operation, warm-up included.
+    pub asked: BTreeMap<Operation, (u64, u64)>,
+    /// How much of the file lay in the page cache.
+    pub residency: Option<Residency>,
+    /// Other processes that read or wrote meanwhile, the busiest first.
+    pub others: Vec<OtherLoad>,
+    /// How the clock behaved.
+    pub clock: Option<ClockCheck>,
+}
+
+/// How busy a load thread was, as shares of its time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadBusy {
+    /// CPU time over elapsed time, less what it spent spinning for the next arrival.
+    pub busy: f64,
+    /// Time spent spinning for the next arrival.
+    pub spun: f64,
+}
+
+/// Shares of the machine's CPU time, all CPUs together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineCpu {
+    /// Neither idle nor waiting for I/O.
+    pub busy: f64,
+    /// Waiting for I/O.
+    pub iowait: f64,
+    /// Taken by the hypervisor.
+    pub steal: f64,
+    /// Number of CPUs online.
+    pub cpus: u32,
+}
+
+/// Microseconds in which tasks were stalled (`/proc/pressure`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pressure {
+    /// Some task waited for a CPU.
+    pub cpu_some_us: u64,
+    /// Some task waited for I/O.
+    pub io_some_us: u64,
+    /// Every task waited for I/O.
+    pub io_full_us: u64,
+    /// Some task waited for memory.
+    pub memory_some_us: u64,
+}
+
+/// The change of a device's own counters (`/proc/diskstats`; the kernel's iostats document gives the fields).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCounters {
+    /// The kernel's name of the device.
+    pub name: String,
+    /// Reads completed.
+    pub reads: u64,
+    /// Reads merged into others before they were issued.
+    pub reads_merged: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Sum over reads of the time each took, ms.
+    pub read_ms: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Writes merged.
+    pub writes_merged: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Sum over writes of the time each took, ms.
+    pub write_ms: u64,
+    /// Discards completed.
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discard_bytes: u64,
+    /// Flushes completed.
+    pub flushes: u64,
+    /// Time with at least one request in flight, ms.
+    pub busy_ms: u64,
+    /// Requests in flight, integrated over time, ms.
+    pub queue_ms: u64,
+}
+
+/// Share of the test file in the page cache (0.0 to 1.0).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Residency {
+    /// Before the trial.
+    pub before: f64,
+    /// After it.
+    pub after: f64,
+}
+
+/// Another process and what it moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherLoad {
+    /// Process id.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// Bytes it caused to be read from storage (any device).
+    pub read_bytes: u64,
+    /// Bytes it caused to be written to storage (any device).
+    pub write_bytes: u64,
+}
+
+/// How the clock behaved against the raw hardware clock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClockCheck {
+    /// The kernel's clock source.
+    pub source: Option<String>,
+    /// Drift of the monotonic clock against the raw one, parts per million.
+    pub drift_ppm: f64,
+    /// Steps of the wall clock against the monotonic one, ns.
+    pub wall_step_ns: i64,
+}
+
+/// Outcome of the SNIA steady-state rule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SteadyState {
+    /// Whether the rule was met before the limit.
+    pub reached: bool,
+    /// IOPS of each round, in order.
+    pub rounds: Vec<f64>,
+    /// Length of a round, ns.
+    pub round_ns: u64,
+}
+
+/// Outcome of reading back and checking.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerifyRecord {
+    /// Blocks read back.
+    pub blocks_checked: u64,
+    /// Blocks never written by the load, so not checked.
+    pub blocks_unwritten: u64,
+    /// Faulty blocks in all.
+    pub faults_total: u64,
+    /// The first faults, each with its place.
+    pub faults: Vec<VerifyFault>,
+}
+
+/// A block that is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerifyFault {
+    /// Byte offset in the volume.
+    pub offset: u64,
+    /// Length in bytes.
+    pub length: u64,
+    /// What kind.
+    pub kind: VerifyFaultKind,
+    /// What was found in its place.
+    pub detail: String,
+}
+
+/// How a block can be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerifyFaultKind {
+    /// Nothing of this run: zeros, or what lay there before.
+    Lost,
+    /// An earlier generation of the same block.
+    Stale,
+    /// Another block's contents.
+    Misplaced,
+    /// Parts of two generations.
+    Torn,
+    /// Header intact, contents wrong; or nothing recognisable.
+    Corrupt,
+    /// The read itself failed.
+    Unreadable,
+}
+
+impl TrialRecord {
+    /// The operation's record, if it occurred.
+    #[must_use]
+    pub fn of(&self, operation: Operation) -> Option<&OperationRecord> {
+        self.operations.get(&operation)
+    }
+    /// Reads, writes and trims completed; flushes are not counted as I/O.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.transfers().map(|r| r.count).sum()
+    }
+    /// Bytes of reads, writes and trims.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.transfers().map(|r| r.bytes).sum()
+    }
+    /// Requests failed, of all kinds.
+    #[must_use]
+    pub fn errors_total(&self) -> u64 {
+        self.errors.values().sum()
+    }
+    /// Achieved reads, writes and trims per second; `None` when nothing was measured.
+    #[must_use]
+    pub fn iops(&self) -> Option<f64> {
+        (self.measured_ns > 0).then(|| self.count() as f64 * 1e9 / self.measured_ns as f64)
+    }
+    /// Achieved bytes per second; `None` when nothing was measured.
+    #[must_use]
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        (self.measured_ns > 0).then(|| self.bytes() as f64 * 1e9 / self.measured_ns as f64)
+    }
+    fn transfers(&self) -> impl Iterator<Item = &OperationRecord> {
+        self.operations.iter().filter(|(operation, _)| **operation != Operation::Flush).map(|(_, record)| record)
+    }
+}

@@ -1,0 +1,1 @@
+//! Findings as terminal tables, Markdown and one self-contained HTML file.

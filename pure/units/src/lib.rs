@@ -1,0 +1,19 @@
+//! Quantities that carry their unit: sizes, rates, times and shares, with exact integer arithmetic.
+//!
+//! Text always carries its unit and parsing demands one. `Display` is exact, so that what is printed parses back to the
+//! same value; `human()` rounds for people.
+
+mod amount;
+mod rate;
+mod ratio;
+mod text;
+mod time;
+
+pub use amount::Bytes;
+pub use rate::{ByteRate, Iops};
+pub use ratio::Ratio;
+pub use text::UnitError;
+pub use time::{Duration, Instant};
+
+/// Nanoseconds in one second.
+pub const NS_PER_S: u64 = 1_000_000_000;

@@ -1,0 +1,101 @@
+//! Shares of a whole.
+
+use crate::text::{self, Unit, UnitError, serde_as_text};
+
+/// A share from 0 to 100 %, in parts per million.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Ratio(u32);
+
+const WHOLE: u32 = 1_000_000;
+const WANTED: &str = "a share such as \"70 %\"";
+const UNITS: &[Unit] = &[(&["%"], 10_000), (&["ppm"], 1)];
+
+impl Ratio {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// Everything.
+    pub const ONE: Self = Self(WHOLE);
+
+    /// `count` percent; at most 100.
+    ///
+    /// # Panics
+    /// Above 100.
+    #[must_use]
+    pub const fn percent(count: u32) -> Self {
+        assert!(count <= 100, "a share is at most 100 %");
+        Self(count * 10_000)
+    }
+    /// `count` parts per million, or `None` above a million.
+    #[must_use]
+    pub const fn ppm(count: u32) -> Option<Self> {
+        if count <= WHOLE { Some(Self(count)) } else { None }
+    }
+    /// Parts per million.
+    #[must_use]
+    pub const fn as_ppm(self) -> u32 {
+        self.0
+    }
+    /// From 0.0 to 1.0.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / f64::from(WHOLE)
+    }
+    /// What is left of the whole.
+    #[must_use]
+    pub const fn complement(self) -> Self {
+        Self(WHOLE - self.0)
+    }
+    /// This share of `count`, rounded down.
+    #[must_use]
+    pub fn of(self, count: u64) -> u64 {
+        let part = u128::from(count) * u128::from(self.0) / u128::from(WHOLE);
+        u64::try_from(part).expect("a share of a u64 is a u64")
+    }
+    /// The threshold below which a uniform 32-bit number falls with this probability.
+    #[must_use]
+    pub fn threshold(self) -> u64 {
+        (u64::from(self.0) << 32) / u64::from(WHOLE)
+    }
+}
+
+impl std::fmt::Display for Ratio {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (whole, part) = (self.0 / 10_000, self.0 % 10_000);
+        if part == 0 {
+            return f.pad(&format!("{whole} %"));
+        }
+        let digits = format!("{part:04}");
+        f.pad(&format!("{whole}.{} %", digits.trim_end_matches('0')))
+    }
+}
+impl std::str::FromStr for Ratio {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let ppm = text::parse(text, UNITS, WANTED)?;
+        u32::try_from(ppm)
+            .ok()
+            .and_then(Self::ppm)
+            .ok_or_else(|| UnitError::OutOfRange { text: text.to_owned(), reason: "a share is at most 100 %" })
+    }
+}
+serde_as_text!(Ratio);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_share_above_the_whole_is_refused() {
+        assert!("100.1 %".parse::<Ratio>().is_err());
+        assert_eq!("12.5 %".parse::<Ratio>().unwrap().as_ppm(), 125_000);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_parses_back(ppm in 0u32..=1_000_000) {
+            let ratio = Ratio::ppm(ppm).unwrap();
+            prop_assert_eq!(ratio.to_string().parse::<Ratio>().unwrap(), ratio);
+        }
+    }
+}

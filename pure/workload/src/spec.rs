@@ -1,0 +1,516 @@
+//! One cell's load, with every dimension set to one value.
+
+use loadline_units::{Bytes, Duration, Iops, Ratio};
+use serde::{Deserialize, Serialize};
+
+/// What is asked of storage in one cell: which requests, how many at once or how often, for how long, and with what data.
+///
+/// Invariants, kept by [`LoadSpec::check`]: at least one block size, every size a multiple of 512 bytes, shares that add
+/// up to the whole, at least one thread, a bound in time or volume.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSpec {
+    /// The load's name in its plan, if it has one.
+    pub name: Option<String>,
+    /// Where requests fall.
+    pub pattern: Pattern,
+    /// Share of reads among reads and writes, drawn for each request.
+    pub reads: Ratio,
+    /// Share of trims among all requests.
+    pub trims: Ratio,
+    /// Block sizes with their shares; one entry for a fixed size.
+    pub blocks: Vec<BlockShare>,
+    /// Offsets are multiples of this; by default the block size.
+    pub align: Option<Bytes>,
+    /// When requests come.
+    pub arrival: Arrival,
+    /// Load threads, each with its own stream of requests.
+    pub threads: u32,
+    /// Bytes the load spreads over; by default the whole target, or what the tool chooses for a test file.
+    pub size: Option<Bytes>,
+    /// Where in the target the load begins.
+    pub start: Bytes,
+    /// Test files that `size` is spread over.
+    pub files: u32,
+    /// Flush cadence.
+    pub flush: Option<FlushCadence>,
+    /// Use the page cache on purpose.
+    pub buffered: bool,
+    /// What written data looks like.
+    pub content: Content,
+    /// Mark and check every block.
+    pub verify: bool,
+    /// Whether the target is written in full before the load.
+    pub fill: Fill,
+    /// Drop the machine's caches before each trial, where that is allowed.
+    pub drop_caches: bool,
+    /// Load before the measurement.
+    pub warm_up: Duration,
+    /// Load after the measurement.
+    pub cool_down: Duration,
+    /// Ends the warm-up when the rate has settled.
+    pub steady_state: Option<SteadyStateRule>,
+    /// Measured time.
+    pub duration: Duration,
+    /// Ends the measurement after so many bytes, if that comes first.
+    pub volume: Option<Bytes>,
+    /// Trials of this cell.
+    pub trials: u32,
+    /// Rest before each trial.
+    pub pause: Duration,
+    /// A request unanswered for longer ends the trial.
+    pub hang_limit: Duration,
+    /// Latency to keep.
+    pub objective: Option<Objective>,
+}
+
+/// Where requests fall.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Anywhere, by the given distribution.
+    Random(Distribution),
+    /// One after another; each thread has its own stretch.
+    Sequential {
+        /// From the start of one request to the start of the next; by default the block size.
+        stride: Option<Bytes>,
+    },
+}
+
+/// Which blocks a random load prefers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// All alike.
+    Uniform,
+    /// Each block once, in random order, then again in another order.
+    Permutation,
+    /// The block of rank k is asked for in proportion to 1 / k^theta; ranks are spread over the volume.
+    Zipf {
+        /// The exponent in thousandths: 1200 for 1.2.
+        theta_milli: u32,
+    },
+    /// A share of the requests goes to a share of the blocks.
+    HotCold {
+        /// Share of the requests that go to the hot blocks.
+        requests: Ratio,
+        /// Share of the blocks that are hot.
+        blocks: Ratio,
+    },
+}
+
+/// One size in a mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockShare {
+    /// Block size.
+    pub size: Bytes,
+    /// Share of requests of this size.
+    pub share: Ratio,
+}
+
+/// When requests come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrival {
+    /// Closed loop: each thread keeps `queue_depth` requests outstanding.
+    Closed {
+        /// Requests outstanding per thread.
+        queue_depth: u32,
+        /// At most this rate over all threads.
+        rate_max: Option<Iops>,
+        /// From a completion to the request that takes its place.
+        think_time: Duration,
+    },
+    /// Open loop: a request every `1 / rate` over all threads, whatever the answers.
+    Constant {
+        /// Arrivals per second over all threads.
+        rate: Iops,
+    },
+    /// Open loop: independent arrivals at this mean rate over all threads.
+    Poisson {
+        /// Mean arrivals per second over all threads.
+        rate: Iops,
+    },
+}
+
+/// How often and how writes are made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlushCadence {
+    /// After so many writes of a thread.
+    pub every: u64,
+    /// How.
+    pub how: FlushMethod,
+}
+
+/// How writes are made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FlushMethod {
+    /// A flush request of its own, which waits for none: `fdatasync`.
+    Fdatasync,
+    /// The write itself is durable (`RWF_DSYNC`, force unit access).
+    Fua,
+}
+
+/// What written data looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Content {
+    /// Share of each block that compresses away.
+    pub compressible: Ratio,
+    /// Share of blocks that repeat others.
+    pub duplicate: Ratio,
+}
+
+/// Whether the target is written in full before the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fill {
+    /// Where the load reads and the target may be written.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The SNIA steady-state rule: over the last `rounds` rounds, largest minus smallest rate at most `range` of their mean, and
+/// the least-squares line through them moves at most `slope` of it. (SNIA Solid State Storage Performance Test
+/// Specification 2.0.2, 2020: 5 rounds, 20 %, 10 %, at most 25 rounds.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SteadyStateRule {
+    /// Length of a round.
+    pub round: Duration,
+    /// Rounds looked at together.
+    pub rounds: u32,
+    /// Rounds after which the measurement begins all the same, with a doubt.
+    pub rounds_max: u32,
+    /// Range allowed.
+    pub range: Ratio,
+    /// Slope allowed.
+    pub slope: Ratio,
+}
+
+impl Default for SteadyStateRule {
+    fn default() -> Self {
+        Self {
+            round: Duration::from_s(60),
+            rounds: 5,
+            rounds_max: 25,
+            range: Ratio::percent(20),
+            slope: Ratio::percent(10),
+        }
+    }
+}
+
+/// A latency to keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Objective {
+    /// Of which figure.
+    pub of: LatencyFigure,
+    /// The most it may be.
+    pub limit: Duration,
+}
+
+/// A figure of a latency distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyFigure {
+    /// Arithmetic mean.
+    Mean,
+    /// Median.
+    P50,
+    /// 90th percentile.
+    P90,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    #[serde(rename = "p99_9")]
+    P999,
+}
+
+impl LatencyFigure {
+    /// Its name in plans and tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P999 => "p99_9",
+        }
+    }
+}
+
+impl Default for LoadSpec {
+    /// Random 4 KiB reads at depth 1, one thread, 30 s after 5 s of warm-up.
+    fn default() -> Self {
+        Self {
+            name: None,
+            pattern: Pattern::Random(Distribution::Uniform),
+            reads: Ratio::ONE,
+            trims: Ratio::ZERO,
+            blocks: vec![BlockShare { size: Bytes::kib(4), share: Ratio::ONE }],
+            align: None,
+            arrival: Arrival::Closed { queue_depth: 1, rate_max: None, think_time: Duration::ZERO },
+            threads: 1,
+            size: None,
+            start: Bytes::ZERO,
+            files: 1,
+            flush: None,
+            buffered: false,
+            content: Content::default(),
+            verify: false,
+            fill: Fill::Auto,
+            drop_caches: false,
+            warm_up: Duration::from_s(5),
+            cool_down: Duration::ZERO,
+            steady_state: None,
+            duration: Duration::from_s(30),
+            volume: None,
+            trials: 3,
+            pause: Duration::ZERO,
+            hang_limit: Duration::from_s(60),
+            objective: None,
+        }
+    }
+}
+
+/// A load that contradicts itself.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {reason}")]
+pub struct SpecError {
+    /// The plan's key that is wrong.
+    pub key: &'static str,
+    /// Why, and what to write instead.
+    pub reason: String,
+}
+
+/// Load threads at most.
+pub const THREADS_MAX: u32 = 1_024;
+/// Requests outstanding per thread at most.
+pub const QUEUE_DEPTH_MAX: u32 = 16_384;
+/// Largest block.
+pub const BLOCK_MAX: Bytes = Bytes::mib(64);
+/// Every size and offset is a multiple of this.
+pub const SECTOR: Bytes = Bytes::new(512);
+
+impl LoadSpec {
+    /// The largest block of the mix.
+    #[must_use]
+    pub fn block_max(&self) -> Bytes {
+        self.blocks.iter().map(|b| b.size).max().expect("a load has a block size")
+    }
+    /// The smallest block of the mix.
+    #[must_use]
+    pub fn block_min(&self) -> Bytes {
+        self.blocks.iter().map(|b| b.size).min().expect("a load has a block size")
+    }
+    /// The mean block size, weighted by share.
+    #[must_use]
+    pub fn block_mean(&self) -> Bytes {
+        let sum: u128 = self.blocks.iter().map(|b| u128::from(b.size.get()) * u128::from(b.share.as_ppm())).sum();
+        let shares: u128 = self.blocks.iter().map(|b| u128::from(b.share.as_ppm())).sum();
+        Bytes::new(u64::try_from(sum / shares.max(1)).expect("a mean of u64 is a u64"))
+    }
+    /// What offsets are multiples of: `align`, or the smallest block.
+    #[must_use]
+    pub fn alignment(&self) -> Bytes {
+        self.align.unwrap_or_else(|| self.block_min())
+    }
+    /// Whether any request reads.
+    #[must_use]
+    pub fn reads_any(&self) -> bool {
+        self.reads != Ratio::ZERO && self.trims != Ratio::ONE
+    }
+    /// Whether any request changes what is stored.
+    #[must_use]
+    pub fn writes_any(&self) -> bool {
+        self.reads != Ratio::ONE || self.trims != Ratio::ZERO
+    }
+    /// Requests outstanding over all threads, in a closed loop.
+    #[must_use]
+    pub fn outstanding(&self) -> Option<u64> {
+        match self.arrival {
+            Arrival::Closed { queue_depth, .. } => Some(u64::from(queue_depth) * u64::from(self.threads)),
+            Arrival::Constant { .. } | Arrival::Poisson { .. } => None,
+        }
+    }
+    /// Arrivals per second over all threads, in an open loop.
+    #[must_use]
+    pub fn offered(&self) -> Option<Iops> {
+        match self.arrival {
+            Arrival::Closed { .. } => None,
+            Arrival::Constant { rate } | Arrival::Poisson { rate } => Some(rate),
+        }
+    }
+    /// Whether requests have due times of their own, so that waiting to be issued is worth a histogram.
+    #[must_use]
+    pub fn has_due_times(&self) -> bool {
+        match self.arrival {
+            Arrival::Closed { rate_max, think_time, .. } => rate_max.is_some() || think_time != Duration::ZERO,
+            Arrival::Constant { .. } | Arrival::Poisson { .. } => true,
+        }
+    }
+    /// The longest that one trial takes apart from its fill: pause, warm-up, measurement, cool-down.
+    #[must_use]
+    pub fn trial_time(&self) -> Duration {
+        let steady = self.steady_state.map_or(Duration::ZERO, |rule| rule.round * u64::from(rule.rounds_max));
+        self.pause + self.warm_up + steady + self.duration + self.cool_down
+    }
+
+    /// Holds the invariants.
+    ///
+    /// # Errors
+    /// The first rule that does not hold, with the plan's key.
+    pub fn check(&self) -> Result<(), SpecError> {
+        let fail = |key, reason: String| Err(SpecError { key, reason });
+        if self.blocks.is_empty() {
+            return fail("block", "give at least one block size".into());
+        }
+        for block in &self.blocks {
+            let size = block.size;
+            if size == Bytes::ZERO || size > BLOCK_MAX || !size.get().is_multiple_of(SECTOR.get()) {
+                return fail("block", format!("{size} is not a multiple of 512 B from 512 B to {BLOCK_MAX}"));
+            }
+        }
+        let shares: u64 = self.blocks.iter().map(|b| u64::from(b.share.as_ppm())).sum();
+        if shares != u64::from(Ratio::ONE.as_ppm()) {
+            return fail(
+                "block",
+                format!("the shares of the sizes add up to {} % instead of 100 %", shares as f64 / 1e4),
+            );
+        }
+        if let Some(align) = self.align
+            && (align == Bytes::ZERO || !align.get().is_multiple_of(SECTOR.get()))
+        {
+            return fail("align", format!("{align} is not a multiple of 512 B"));
+        }
+        if !self.start.get().is_multiple_of(SECTOR.get()) {
+            return fail("start", format!("{} is not a multiple of 512 B", self.start));
+        }
+        if self.threads == 0 || self.threads > THREADS_MAX {
+            return fail("threads", format!("{} is not from 1 to {THREADS_MAX}", self.threads));
+        }
+        if let Arrival::Closed { queue_depth, .. } = self.arrival
+            && (queue_depth == 0 || queue_depth > QUEUE_DEPTH_MAX)
+        {
+            return fail("queue_depth", format!("{queue_depth} is not from 1 to {QUEUE_DEPTH_MAX}"));
+        }
+        if self.files == 0 || self.files > FILES_MAX {
+            return fail("files", format!("{} is not from 1 to {FILES_MAX}", self.files));
+        }
+        if let Some(size) = self.size
+            && size < self.block_max() * u64::from(self.files)
+        {
+            return fail(
+                "size",
+                format!("{size} over {} file(s) does not hold one block of {}", self.files, self.block_max()),
+            );
+        }
+        if let Pattern::Sequential { stride: Some(stride) } = self.pattern
+            && (stride < self.block_max() || !stride.get().is_multiple_of(SECTOR.get()))
+        {
+            return fail("stride", format!("{stride} is not a multiple of 512 B that is at least the block size"));
+        }
+        if let Pattern::Random(Distribution::Zipf { theta_milli }) = self.pattern
+            && !(1..=5_000).contains(&theta_milli)
+        {
+            return fail("distribution", format!("zipf {} is not above 0 and at most 5", f64::from(theta_milli) / 1e3));
+        }
+        if let Pattern::Random(Distribution::HotCold { requests, blocks }) = self.pattern
+            && (requests == Ratio::ZERO || blocks == Ratio::ZERO || blocks == Ratio::ONE)
+        {
+            return fail("distribution", "hot shares are above 0 %, and not every block can be hot".into());
+        }
+        if self.flush.is_some_and(|f| f.every == 0) {
+            return fail("flush", "every = 0 never comes; leave the key out for no flushes".into());
+        }
+        if self.verify && (self.blocks.len() > 1 || self.align.is_some_and(|a| a.get() % self.block_max().get() != 0)) {
+            return fail("verify", "needs one block size and offsets that are multiples of it".into());
+        }
+        if self.verify && (self.trims != Ratio::ZERO || self.content != Content::default()) {
+            return fail(
+                "verify",
+                "needs every block to be its own: leave out trims, compressible and duplicate".into(),
+            );
+        }
+        if self.duration == Duration::ZERO {
+            return fail(
+                "duration",
+                "a measurement takes time; with `volume` it is the longest that it may take".into(),
+            );
+        }
+        if self.trials == 0 {
+            return fail("trials", "at least 1".into());
+        }
+        if self.steady_state.is_some_and(|r| r.rounds < 2 || r.rounds_max < r.rounds || r.round == Duration::ZERO) {
+            return fail("steady_state", "needs rounds of some length, at least 2, and rounds_max no fewer".into());
+        }
+        Ok(())
+    }
+}
+
+/// Test files at most.
+pub const FILES_MAX: u32 = 4_096;
+
+impl std::fmt::Display for LoadSpec {
+    /// For people: "random read 4 KiB, depth 32".
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let pattern = match &self.pattern {
+            Pattern::Random(Distribution::Uniform) => "random".to_owned(),
+            Pattern::Random(Distribution::Permutation) => "random (each block once)".to_owned(),
+            Pattern::Random(Distribution::Zipf { theta_milli }) => {
+                format!("random (zipf {})", f64::from(*theta_milli) / 1e3)
+            }
+            Pattern::Random(Distribution::HotCold { requests, blocks }) => format!("random ({requests} to {blocks})"),
+            Pattern::Sequential { stride: None } => "sequential".to_owned(),
+            Pattern::Sequential { stride: Some(stride) } => format!("sequential (stride {stride})"),
+        };
+        let what = match (self.trims, self.reads) {
+            (Ratio::ONE, _) => "trim".to_owned(),
+            (_, Ratio::ONE) => "read".to_owned(),
+            (_, Ratio::ZERO) => "write".to_owned(),
+            (_, reads) => format!("{reads} read"),
+        };
+        let sizes: Vec<String> = self.blocks.iter().map(|b| b.size.to_string()).collect();
+        write!(f, "{pattern} {what} {}", sizes.join(" + "))?;
+        match &self.arrival {
+            Arrival::Closed { queue_depth, rate_max, think_time } => {
+                write!(f, ", depth {queue_depth}")?;
+                if let Some(rate) = rate_max {
+                    write!(f, ", at most {rate}")?;
+                }
+                if *think_time != Duration::ZERO {
+                    write!(f, ", think {think_time}")?;
+                }
+            }
+            Arrival::Constant { rate } => write!(f, ", {rate} constant")?,
+            Arrival::Poisson { rate } => write!(f, ", {rate} Poisson")?,
+        }
+        if self.threads > 1 {
+            write!(f, " x {} threads", self.threads)?;
+        }
+        if self.files > 1 {
+            write!(f, ", {} files", self.files)?;
+        }
+        match self.flush {
+            Some(FlushCadence { every, how: FlushMethod::Fdatasync }) => write!(f, ", fdatasync every {every}")?,
+            Some(FlushCadence { every, how: FlushMethod::Fua }) => write!(f, ", FUA every {every}")?,
+            None => {}
+        }
+        if self.trims != Ratio::ZERO && self.trims != Ratio::ONE {
+            write!(f, ", {} trim", self.trims)?;
+        }
+        if self.buffered {
+            write!(f, ", buffered")?;
+        }
+        Ok(())
+    }
+}
