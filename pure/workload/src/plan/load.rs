@@ -350,8 +350,9 @@ fn read_blocks(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Vec<BlockShar
 }
 
 fn read_arrivals(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Choice> {
+    let before = reader.problem_count();
     let Some(ways) = reader.table("arrival", item, &["poisson", "constant"], ARRIVAL_WANTED) else { return Vec::new() };
-    if ways.is_empty() {
+    if ways.is_empty() && reader.problem_count() == before {
         reader.problem(item.span(), "arrival", format!("says no rate: write {ARRIVAL_WANTED}"));
     }
     let mut choices = Vec::new();
@@ -374,8 +375,9 @@ fn read_distributions(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Choice> {
         let distribution = if each_once { Distribution::Permutation } else { Distribution::Uniform };
         return vec![one(distribution, item.span())];
     }
+    let before = reader.problem_count();
     let Some(ways) = reader.table("distribution", item, &["zipf", "hot"], HOT_WANTED) else { return Vec::new() };
-    if ways.is_empty() {
+    if ways.is_empty() && reader.problem_count() == before {
         let message = format!("says no distribution: write \"uniform\" or \"permutation\"{DISTRIBUTION_WANTED}");
         reader.problem(item.span(), "distribution", message);
     }

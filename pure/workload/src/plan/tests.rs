@@ -513,3 +513,20 @@ proptest! {
         prop_assert!(Plan::parse(&text, "p.toml").is_err());
     }
 }
+
+#[test]
+fn other_ways_of_writing_toml_are_the_same_plan() {
+    let wanted = cell("arrival = { poisson = \"10 IOPS\" }");
+    assert_eq!(cell("arrival.poisson = \"10 IOPS\""), wanted);
+    assert_eq!(cell("[load.arrival]\r\npoisson = \"10 IOPS\""), wanted);
+    let inline = "schema = 1\nname = \"x\"\nload = [{ arrival = { poisson = \"10 IOPS\" } }]";
+    assert_eq!(Plan::parse(inline, "p.toml").unwrap().loads[0].cells, [wanted]);
+    refuses(
+        "arrival.poison = \"10 IOPS\"",
+        "p.toml:4:9: arrival.poison: is not a key of arrival: did you mean poisson? It has poisson, constant",
+    );
+    refuses(
+        "arrival.constant.rate = 10",
+        "p.toml:4:9: arrival.constant: is a table: write a request rate such as \"5000 IOPS\"",
+    );
+}
