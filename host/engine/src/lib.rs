@@ -6,9 +6,11 @@
 mod control;
 pub mod facts;
 mod options;
+mod surroundings;
 mod system_calls;
 pub mod target;
 
 pub use control::{Control, Phase, Progress};
 pub use options::{EngineChoice, EngineOptions};
+pub use surroundings::Observation;
 pub use target::{Access, Keep, Need, TargetError, Volume};

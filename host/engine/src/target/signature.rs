@@ -212,7 +212,7 @@ impl Ends {
             return None;
         }
         let entries: Vec<&[u8]> = (0..4).filter_map(|i| self.bytes(446 + i * 16, 16)).collect();
-        let sound = entries.iter().all(|e| e[0] & 0x7F == 0);
+        let sound = entries.iter().all(|e| matches!(e[0], 0 | 0x80));
         let used = entries.iter().any(|e| e[4] != 0 && e[12..16] != [0; 4]);
         if !(sound && used) {
             return None;
