@@ -307,7 +307,12 @@ mod tests {
         }
         assert_eq!(sole_opener(&first), Some(false), "the named file itself is open too");
         let path = named.into_temp_path();
-        assert_eq!(sole_opener(&first), Some(true));
+        // A child of another test, between fork and exec, may keep the second one open for a moment.
+        let alone = (0..100).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            sole_opener(&first) == Some(true)
+        });
+        assert!(alone);
         drop(path);
     }
 }

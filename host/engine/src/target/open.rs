@@ -11,7 +11,7 @@ use crate::facts::devices::{BlockDevice, DeviceNumber, KernelView};
 use crate::facts::{self, MEMORY_FILE_SYSTEMS, PSEUDO_FILE_SYSTEMS, Storage};
 use crate::system_calls;
 use loadline_record::{TargetKind, VolumeFacts};
-use loadline_units::Bytes;
+use loadline_units::{Bytes, Duration};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -221,7 +221,7 @@ impl Opening<'_> {
             // Reading the signatures left their pages in the cache; a failure to drop them harms nothing.
             let _ = system_calls::drop_clean_pages(&looked_at);
             drop(looked_at);
-            if !is_device && system_calls::sole_opener(&opened.file) == Some(false) {
+            if !is_device && open_elsewhere(&opened.file) {
                 return Err(TargetError::OpenElsewhere { path: self.path.to_owned() });
             }
         }
@@ -386,6 +386,22 @@ fn is_kernels_own(path: &Path) -> bool {
     let device = fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
     let under = |root: &str| path.starts_with(root);
     !device && (under("/proc") || under("/sys") || (under("/dev") && !under("/dev/shm")))
+}
+
+/// Whether another process keeps the file open. One that only passes by (an indexer, a child between fork and exec) is
+/// waited for.
+fn open_elsewhere(file: &File) -> bool {
+    const ATTEMPTS: u32 = 10;
+    const PAUSE: Duration = Duration::from_ms(20);
+    for attempt in 0..ATTEMPTS {
+        if attempt > 0 {
+            std::thread::sleep(PAUSE.into());
+        }
+        if system_calls::sole_opener(file) != Some(false) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Opens what lies at a resolved path, which must not have become a symbolic link since.
