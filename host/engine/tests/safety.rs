@@ -4,6 +4,7 @@
 //! device mapper. Where a test cannot run (no root, no loop devices, a program missing), it says so and passes.
 
 mod loop_devices;
+mod test_files;
 
 use loadline_engine::target::{InUse, Use};
 use loadline_engine::{Access, Need, TargetError, Volume};
@@ -157,6 +158,18 @@ fn a_partition_table_wants_its_identity() {
     assert!(volume.writable && volume.facts.direct, "{:?}", volume.facts);
     drop(volume);
     assert_eq!(image.contents(), before, "opening alone changes nothing");
+}
+
+#[test]
+fn partitions_by_a_table_that_is_not_recognised_want_an_identity_too() {
+    let image = Image::new(32);
+    let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
+    let partition = or_skip!(device.first_partition(2048, 32_768), "the kernel makes no partition on it");
+    let error = refusal(&device.node, &[]);
+    let TargetError::Signed { signatures, .. } = &error else { panic!("{error}") };
+    let identity = signatures[0].identity.clone();
+    assert!(identity.contains(partition.trim_start_matches("/dev/")), "{error}");
+    assert!(open(&device.node, &to_write(), &handed_over(&device.node, &[&identity])).is_ok());
 }
 
 #[test]

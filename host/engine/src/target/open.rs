@@ -4,7 +4,7 @@
 use super::direct::{Alignment, Opened, Trial, hopeless, open_bypassing};
 use super::error::TargetError;
 use super::in_use::Uses;
-use super::signature::signatures;
+use super::signature::{Signature, signatures};
 use super::test_file::{FILE_UNIT_SMALL, NamedFiles, Room, choose_size, file_size, make_nameless};
 use super::{Access, Holding, Keep, Need, Volume};
 use crate::facts::devices::{BlockDevice, DeviceNumber, KernelView};
@@ -114,22 +114,42 @@ impl Opening<'_> {
                 None => Err(TargetError::DirectoryReadOnly { path: self.path.to_owned() }),
             };
         }
-        let out_of_question = hopeless(&storage, self.need.buffered);
+        let mut out_of_question = hopeless(&storage, self.need.buffered);
         let in_memory = storage.file_system.as_ref().is_some_and(|f| MEMORY_FILE_SYSTEMS.contains(&f.kind.as_str()));
-        let room = Room {
+        let mut room = Room {
             space: system_calls::space(&directory).map_err(examine)?,
             memory_available: if in_memory { facts::memory_available() } else { None },
             memory: facts::host().memory_bytes.map(Bytes::new),
             direct: out_of_question.is_none(),
         };
-        let (size, size_reason) = choose_size(self.path, self.need.size, &room)?;
-        let each = file_size(size, self.need.files)?;
-        let (files, named) = match &self.need.keep {
-            Some(keep) => self.named_files(keep, each, out_of_question.as_ref())?,
-            None => (self.nameless_files(each, out_of_question.as_ref())?, NamedFiles::default()),
-        };
-        let kind = TargetKind::TestFile;
-        Ok(self.volume(Found { kind, files, file_size: each, size_reason, writable: true, storage, named }))
+        loop {
+            let (size, size_reason) = choose_size(self.path, self.need.size, &room)?;
+            let each = file_size(size, self.need.files)?;
+            let (files, mut named) = match &self.need.keep {
+                Some(keep) => self.named_files(keep, each, out_of_question.as_ref())?,
+                None => (self.nameless_files(each, out_of_question.as_ref())?, NamedFiles::default()),
+            };
+            let refused = files.iter().find_map(|f| f.not_direct.clone());
+            if refused.is_some() && room.direct && self.need.size.is_none() {
+                // The size was chosen for direct I/O, which turned out not to work here.
+                room.direct = false;
+                out_of_question = refused;
+                continue;
+            }
+            if self.need.keep.as_ref().is_some_and(|keep| !keep.remove_at_end) {
+                named.leave();
+            }
+            let kind = TargetKind::TestFile;
+            return Ok(self.volume(Found {
+                kind,
+                files,
+                file_size: each,
+                size_reason,
+                writable: true,
+                storage,
+                named,
+            }));
+        }
     }
 
     fn nameless_files(&self, size: Bytes, out_of_question: Option<&String>) -> Result<Vec<Opened>, TargetError> {
@@ -150,7 +170,7 @@ impl Opening<'_> {
         out_of_question: Option<&String>,
     ) -> Result<(Vec<Opened>, NamedFiles), TargetError> {
         // From here on, whatever fails: what was made is removed again.
-        let mut named = NamedFiles::new(&Keep { remove_at_end: true, ..keep.clone() });
+        let mut named = NamedFiles::default();
         let mut files = Vec::new();
         for path in NamedFiles::paths(self.path, self.name, self.need, keep)? {
             named.make(&path, size)?;
@@ -161,9 +181,6 @@ impl Opening<'_> {
                 return Err(TargetError::Changed { path });
             }
             files.push(opened);
-        }
-        if !keep.remove_at_end {
-            named.leave();
         }
         Ok((files, named))
     }
@@ -288,10 +305,16 @@ impl Opening<'_> {
         let target = || self.target.to_owned();
         let device = DeviceNumber::from_raw(self.metadata.rdev());
         let device = if is_device { BlockDevice::by_number(self.view, device) } else { None };
+        let mut found =
+            signatures(file, size.get()).map_err(|cause| TargetError::ContentsUnknown { path: path(), cause })?;
+        let partitions: Vec<String> = device.iter().flat_map(BlockDevice::partitions).map(|p| p.name).collect();
+        if found.is_empty() && !partitions.is_empty() {
+            // The kernel knows more kinds of partition tables than are recognised here.
+            let identity = format!("partitions-{}", partitions.join("-"));
+            found.push(Signature { kind: "partitions by an unknown table", identity });
+        }
         // A partition is not identified by the serial number of its disk.
         let serial = device.filter(|d| !d.is_partition()).and_then(|d| d.serial());
-        let found =
-            signatures(file, size.get()).map_err(|cause| TargetError::ContentsUnknown { path: path(), cause })?;
         let identified = serial.as_deref().is_some_and(|s| self.identified_by(s))
             || found.iter().any(|s| self.identified_by(&s.identity));
         if !found.is_empty() && !identified {

@@ -152,11 +152,6 @@ impl NamedFiles {
         })
     }
 
-    /// Whoever is to remove the files made by [`NamedFiles::make`].
-    pub(crate) fn new(keep: &Keep) -> Self {
-        Self { files: Vec::new(), stay: !keep.remove_at_end }
-    }
-
     /// Makes a file of `size` at `path`, where nothing may be.
     pub(crate) fn make(&mut self, path: &Path, size: Bytes) -> Result<(), TargetError> {
         let create = |cause: io::Error| TargetError::Create { path: path.to_owned(), size, cause };
@@ -173,11 +168,7 @@ impl NamedFiles {
             // The name must survive a crash as well.
             path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
         });
-        prepared.map_err(|cause| {
-            // What could not be made in full is of no use to a later check.
-            self.stay = false;
-            create(cause)
-        })
+        prepared.map_err(create)
     }
 
     /// Whether `file` is the one that was made at `path`.
@@ -281,7 +272,7 @@ mod tests {
     fn a_foreign_file_in_the_place_of_ours_is_not_removed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x");
-        let mut named = NamedFiles::new(&Keep { file_name: None, remove_at_end: true });
+        let mut named = NamedFiles::default();
         named.make(&path, Bytes::MIB).unwrap();
         let foreign = directory.path().join("foreign");
         fs::write(&foreign, "precious").unwrap();

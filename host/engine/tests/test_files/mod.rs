@@ -1,12 +1,11 @@
 //! Test files and the facts about where they lie, on real file systems made for the purpose.
 
-mod loop_devices;
-
+use crate::loop_devices::{Image, Loop, Mount};
+use crate::or_skip;
 use loadline_engine::facts::CacheScope;
 use loadline_engine::{Access, Keep, Need, Observation, TargetError, Volume};
 use loadline_record::TargetKind;
 use loadline_units::Bytes;
-use loop_devices::{Image, Loop, Mount};
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -119,14 +118,20 @@ fn memory_is_never_called_direct() {
 
 #[test]
 fn a_file_system_that_takes_the_flag_and_caches_all_the_same_is_found_out() {
-    let image = Image::new(64);
+    let image = Image::new(400);
     or_skip!(image.format("mkfs.ext4", &["-q", "-F"]), "no mkfs.ext4");
     let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
     let mount = or_skip!(Mount::new(&device.node, "data=journal"), NO_MOUNT);
     let volume = open(mount.path(), &need(Bytes::mib(8))).unwrap();
     assert!(!volume.facts.direct, "ext4 with journalled data has no direct I/O");
-    println!("{:?}", volume.facts.direct_reason);
+    assert!(volume.facts.direct_reason.is_some());
     volume.files[0].write_all_at(&[1; 512], 100).expect("opened anew without the flag");
+    drop(volume);
+    // A size chosen for direct I/O is chosen anew, and what was made for it is gone.
+    let keep = Some(Keep { file_name: None, remove_at_end: false });
+    let volume = open(mount.path(), &Need { keep, writes: true, ..Need::default() }).unwrap();
+    assert!(volume.facts.size_reason.contains("twice the machine's memory"), "{}", volume.facts.size_reason);
+    assert_eq!(names_in(mount.path()), ["loadline-data.data", "lost+found"]);
 }
 
 #[test]
