@@ -87,13 +87,12 @@ pub(crate) fn loop_backing(device: &File) -> io::Result<(u64, u64)> {
     struct LoopInfo {
         device: u64,
         inode: u64,
-        rest: [u64; 27],
+        _rest: [u64; 27],
     }
     const { assert!(size_of::<LoopInfo>() == 232) };
-    let mut info = LoopInfo { device: 0, inode: 0, rest: [0; 27] };
+    let mut info = LoopInfo { device: 0, inode: 0, _rest: [0; 27] };
     // SAFETY: LOOP_GET_STATUS64 writes one loop_info64, as large as `info`, which outlives the call.
     check(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) })?;
-    debug_assert_eq!(info.rest.len(), 27);
     Ok((info.device, info.inode))
 }
 
