@@ -4,9 +4,13 @@
 //! gives back what was measured together with what happened around it.
 
 mod control;
+pub mod facts;
 mod options;
+mod surroundings;
+mod system_calls;
 pub mod target;
 
 pub use control::{Control, Phase, Progress};
 pub use options::{EngineChoice, EngineOptions};
-pub use target::{Access, TargetError, Volume};
+pub use surroundings::Observation;
+pub use target::{Access, Keep, Need, TargetError, Volume};
