@@ -25,7 +25,9 @@ pub(crate) fn step(root: &Path) -> Outcome {
             Outcome::pass()
         }
         Ok((_, findings)) => {
-            findings.iter().for_each(|finding| println!("{finding}"));
+            for finding in &findings {
+                println!("{finding}");
+            }
             Outcome::fail(format!("{} crates are not within deny.toml", findings.len()))
         }
         Err(error) => Outcome::fail(format!("{error:#}")),

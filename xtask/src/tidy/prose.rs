@@ -59,8 +59,10 @@ pub(super) fn words(tree: &Tree) -> Vec<Finding> {
             for word in FOREIGN.iter().filter(|word| stands_alone(&lower, &word.to_lowercase())) {
                 findings.push(Finding::new(&file.path, index + 1, format!("{word:?} says nothing about loadline")));
             }
-            let homes = lower.match_indices("/home/").map(|(column, _)| &lower[column..]);
-            if homes.into_iter().any(|home| !HOMES.iter().any(|known| home.starts_with(known)) && home.len() > 6) {
+            let homes = lower.match_indices("/home/").map(|(column, found)| (column, column + found.len()));
+            let named = |end: usize| lower[end..].starts_with(|c: char| c.is_ascii_alphanumeric());
+            let known = |column: usize| HOMES.iter().any(|home| lower[column..].starts_with(home));
+            if homes.into_iter().any(|(column, end)| named(end) && !known(column)) {
                 findings.push(Finding::new(&file.path, index + 1, "somebody's home directory"));
             }
             if lower.match_indices("issue").any(|(column, _)| is_number(&lower[column + "issue".len()..])) {
@@ -162,7 +164,7 @@ fn headings(text: &str) -> impl Iterator<Item = &str> {
     marked.map(|line| line.trim_start_matches('#').trim())
 }
 
-/// Every [`DoubtCode`](../../../pure/record/src/doubt.rs) is in docs/doubts.md.
+/// Every doubt's code is in docs/doubts.md.
 pub(super) fn doubts(tree: &Tree) -> Vec<Finding> {
     explained(tree, "DoubtCode", "docs/doubts.md")
 }
@@ -232,8 +234,8 @@ mod tests {
 
     #[test]
     fn foreign_words_and_paths_are_found() {
-        let text =
-            format!("see {}/x\n/home/user/x is fine\n/home/anna/x\nissue #12\nan issue of 2\n", concat!("/ro", "ot"));
+        let (root, home, issue) = (concat!("/ro", "ot"), concat!("/ho", "me"), concat!("iss", "ue"));
+        let text = format!("{root}/x\n{home}/user/x is fine\n{home}/anna/x\n{issue} #12\nan {issue} of 2\n");
         assert_eq!(lines(&words(&Tree::of([("a.md", text.as_str())]))), [1, 3, 4]);
         let inner = format!("https://example.org{}x\n", concat!("/wo", "rk/"));
         assert_eq!(lines(&words(&Tree::of([("a.md", inner.as_str())]))), NONE);

@@ -53,7 +53,7 @@ pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
         if !in_source {
             continue;
         }
-        for (index, line) in source.code.iter().enumerate().filter(|(index, _)| !source.test[*index]) {
+        for (index, line) in source.code.iter().enumerate().filter(|(index, _)| !source.is_test[*index]) {
             for (word, instead) in IMPURE.iter().filter(|(word, _)| has_word(line, word)) {
                 findings.push(Finding::new(&file.path, index + 1, format!("{word}: {instead}")));
             }

@@ -9,7 +9,7 @@ pub(super) struct Source {
     /// The comments of each line, with their marks; a block comment appears on each of its lines.
     pub(super) comments: Vec<String>,
     /// Whether the line belongs to an item under `#[cfg(test)]`.
-    pub(super) test: Vec<bool>,
+    pub(super) is_test: Vec<bool>,
 }
 
 /// What a character belongs to.
@@ -30,8 +30,8 @@ impl Source {
         };
         let code: Vec<String> = part(Kind::Code).lines().map(|line| line.trim_end().to_owned()).collect();
         let comments = part(Kind::Comment).lines().map(|line| line.trim().to_owned()).collect();
-        let test = test_lines(&code);
-        Self { code, comments, test }
+        let is_test = test_lines(&code);
+        Self { code, comments, is_test }
     }
 }
 
@@ -165,8 +165,8 @@ mod tests {
     #[test]
     fn test_code_ends_with_its_brace() {
         let source = Source::parse("fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\nfn c() {}\n");
-        assert_eq!(source.test, [false, true, true, true, true, false]);
+        assert_eq!(source.is_test, [false, true, true, true, true, false]);
         let source = Source::parse("#[cfg(test)]\nuse x::y;\nfn c() {}\n");
-        assert_eq!(source.test, [true, true, false]);
+        assert_eq!(source.is_test, [true, true, false]);
     }
 }
