@@ -3,6 +3,7 @@
 
 use loadline_record::Histogram;
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
+use loadline_workload::Plan;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
@@ -10,7 +11,8 @@ use std::str::FromStr;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 2] = [("histogram_decode", histogram_decode), ("units", units)];
+pub const TARGETS: [(&str, Target); 3] =
+    [("histogram_decode", histogram_decode), ("plan_parse", plan_parse), ("units", units)];
 
 /// A stored histogram decodes to one that keeps its own rules and encodes to the same again, or is refused.
 pub fn histogram_decode(bytes: &[u8]) {
@@ -30,6 +32,30 @@ pub fn histogram_decode(bytes: &[u8]) {
     let slack = 1e-9;
     let (low, high) = (figures.min as f64 * (1.0 - slack), figures.max as f64 * (1.0 + slack));
     assert!((low..=high).contains(&figures.mean), "{figures:?}");
+}
+
+/// A text is refused with places in it, or is a plan whose cells all keep the rules of a load and tell themselves apart.
+pub fn plan_parse(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match Plan::parse(text, "input.toml") {
+        Ok(plan) => {
+            for (cell, _) in plan.cells() {
+                assert_eq!(cell.check(), Ok(()), "{cell:?}");
+                assert!(!cell.to_string().is_empty());
+            }
+            assert_eq!(Plan::parse(text, "input.toml").as_ref(), Ok(&plan), "the same text is the same plan");
+        }
+        Err(error) => {
+            assert!(!error.problems.is_empty());
+            let lines = text.lines().count().max(1);
+            for problem in &error.problems {
+                // The end of a text that ends in a line feed is the start of a line that `lines` does not count.
+                assert!((1..=lines + 1).contains(&problem.line), "{problem:?} lies outside {lines} lines");
+                assert!(problem.column >= 1 && !problem.message.is_empty(), "{problem:?}");
+            }
+            assert!(error.to_string().starts_with("input.toml:"), "{error}");
+        }
+    }
 }
 
 /// A text is refused by every quantity, or printed so that it parses to the same value.

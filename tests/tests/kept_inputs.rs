@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 /// Mutations of all inputs of a target together.
-const MUTATIONS: u64 = 20_000;
+const MUTATIONS: u64 = 50_000;
 
 /// The kept inputs of a target, in the order of their names.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -46,6 +46,11 @@ fn hold_all(name: &str) {
 #[test]
 fn a_stored_histogram_of_any_bytes_is_refused_or_keeps_its_rules() {
     hold_all("histogram_decode");
+}
+
+#[test]
+fn a_plan_of_any_text_is_refused_or_keeps_its_rules() {
+    hold_all("plan_parse");
 }
 
 #[test]
