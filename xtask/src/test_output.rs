@@ -79,6 +79,9 @@ impl Reader {
         if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
             self.failures.push(name.to_owned());
         }
+        if let Some((name, reason)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ignored, ")) {
+            self.reasons.push(format!("ignored: {reason} ({name})"));
+        }
         match line {
             "successes:" => self.in_successes = true,
             "failures:" => self.in_successes = false,
@@ -87,7 +90,7 @@ impl Reader {
         if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
             name.clone_into(&mut self.test);
         }
-        if line.starts_with(SKIPPED) {
+        if self.in_successes && line.starts_with(SKIPPED) {
             self.skipping.insert(format!("{} {}", self.program, self.test));
             self.reasons.push(format!("{line} ({})", self.test));
         }
@@ -118,7 +121,8 @@ mod tests {
     use super::*;
 
     const OUTPUT: &str = "
-running 3 tests
+running 7 tests
+test d ... ignored, started by a
 test a ... ok
 test b ... ok
 test c ... FAILED
@@ -152,7 +156,7 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
         assert!(!shown.contains(&"more of a"));
         let outcome = reader.finish(false);
         assert_eq!((outcome.passed, outcome.failed, outcome.skipped), (1, 1, 5));
-        assert_eq!(outcome.notes, ["skipped: fio is not there (a)", "failed: c"]);
+        assert_eq!(outcome.notes, ["ignored: started by a (d)", "skipped: fio is not there (a)", "failed: c"]);
     }
 
     #[test]

@@ -38,20 +38,14 @@ struct TreeFile {
 }
 
 impl Tree {
-    /// Every file that git knows or would add.
+    /// Every file that git knows or would add; without git, every file but what builds leave.
     fn read(root: &Path) -> Result<Self, String> {
-        let mut command = Command::new("git");
-        command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
-        let output = command.output().map_err(|error| format!("cannot start {command:?}: {error}"))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("{command:?} failed, so the files cannot be listed: {}", said.trim()));
-        }
+        let paths = listed(root).map_or_else(|| walked(root), Ok)?;
         let mut files = Vec::new();
-        for path in String::from_utf8_lossy(&output.stdout).split_terminator('\0') {
+        for path in paths {
             // A file that was deleted and not yet committed is listed, too.
-            if let Ok(bytes) = std::fs::read(root.join(path)) {
-                files.push(TreeFile { path: path.to_owned(), text: String::from_utf8(bytes).unwrap_or_default() });
+            if let Ok(bytes) = std::fs::read(root.join(&path)) {
+                files.push(TreeFile { path, text: String::from_utf8(bytes).unwrap_or_default() });
             }
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -75,6 +69,40 @@ impl Tree {
         let folder = format!("{}/", path.trim_end_matches('/'));
         path.is_empty() || self.files.iter().any(|file| file.path == path || file.path.starts_with(&folder))
     }
+}
+
+/// What git lists; `None` where there is no git or no repository.
+fn listed(root: &Path) -> Option<Vec<String>> {
+    let mut command = Command::new("git");
+    // A checkout may belong to another user than the one who builds.
+    command.arg("-c").arg(format!("safe.directory={}", root.display()));
+    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    let paths = String::from_utf8_lossy(&output.stdout).split_terminator('\0').map(str::to_owned).collect();
+    Some(paths)
+}
+
+/// Every file below `root`, without what git and builds keep there.
+fn walked(root: &Path) -> Result<Vec<String>, String> {
+    let mut paths = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        let place = root.join(&folder);
+        let entries = std::fs::read_dir(&place).map_err(|error| format!("cannot list {}: {error}", place.display()))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            if [".git", "target", "fuzz/target"].contains(&path.as_str()) {
+                continue;
+            }
+            // A link to a folder is not followed: it may lead out of the tree or round in it.
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                _ => paths.push(path),
+            }
+        }
+    }
+    Ok(paths)
 }
 
 /// A rule: its name and what finds its breaches.
@@ -125,6 +153,21 @@ pub(crate) fn step(root: &Path) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tree_is_the_same_with_git_and_without() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut walked = walked(root).unwrap();
+        walked.sort();
+        assert!(walked.contains(&"src/tidy/mod.rs".to_owned()), "{walked:?}");
+        if let Some(mut listed) = listed(root) {
+            listed.sort();
+            listed.dedup();
+            listed.retain(|path| root.join(path).is_file());
+            walked.retain(|path| listed.contains(path));
+            assert_eq!(walked, listed);
+        }
+    }
 
     #[test]
     fn a_folder_is_held_by_its_files() {
