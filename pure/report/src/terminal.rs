@@ -31,6 +31,8 @@ const DETAILS_MAX: usize = 6;
 const CELLS_NAMED_MAX: usize = 3;
 /// The label column is not squeezed below this.
 const LABEL_WIDTH_MIN: usize = 20;
+/// The label column is not squeezed below this to keep a column that can go.
+const LABEL_WIDTH_WANTED: usize = 38;
 /// Columns that go first when the line is too short.
 const EXPENDABLE: [Column; 7] =
     [Column::P9999, Column::Max, Column::P50, Column::P999, Column::Binding, Column::Interval, Column::Offered];
@@ -124,7 +126,7 @@ fn table(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options:
     let label_width = |columns: &[Printed]| columns.iter().find(|c| c.column == Column::Load).map_or(0, |c| c.width);
     for column in EXPENDABLE {
         // A wrapped label costs less than a lost column, up to a point.
-        let squeezable = label_width(&columns).saturating_sub(LABEL_WIDTH_MIN * 3 / 2);
+        let squeezable = label_width(&columns).saturating_sub(LABEL_WIDTH_WANTED);
         if total(&columns) <= options.width + squeezable {
             break;
         }

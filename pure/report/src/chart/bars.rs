@@ -56,7 +56,8 @@ impl BarChart {
         let widest = |of: fn(&Bar) -> &String| {
             self.bars.iter().map(|b| text_width(of(b))).fold(0.0, f64::max).min(NAME_WIDTH_MAX)
         };
-        let (group_width, name_width) = (widest(|b| &b.group), widest(|b| &b.name));
+        // Bold letters are wider.
+        let (group_width, name_width) = (widest(|b| &b.group) * 1.2, widest(|b| &b.name));
         let left = group_width + name_width + 22.0;
         let right = WIDTH - TEXT_WIDTH;
         let groups = self.bars.windows(2).filter(|pair| pair[0].group != pair[1].group).count();

@@ -126,7 +126,7 @@ impl Frame {
 }
 
 /// Widest name at the end of a line.
-const NAME_WIDTH_MAX: f64 = 130.0;
+const NAME_WIDTH_MAX: f64 = 150.0;
 /// Distance between names at the ends of lines.
 const NAME_DISTANCE: f64 = 14.0;
 
@@ -159,6 +159,9 @@ impl LineChart {
         for line in &self.lines {
             self.line(&mut out, &frame, line);
         }
+        for reference in &self.references {
+            self.reference_label(&mut out, &frame, reference);
+        }
         if self.names {
             self.line_names(&mut out, &frame);
         }
@@ -173,7 +176,8 @@ impl LineChart {
             Size::Wide => (760.0, 190.0),
         };
         let widest = if self.names {
-            self.lines.iter().map(|l| text_width(&l.name)).fold(0.0, f64::max).min(NAME_WIDTH_MAX)
+            // Bold letters are wider.
+            self.lines.iter().map(|l| text_width(&l.name) * 1.1).fold(0.0, f64::max).min(NAME_WIDTH_MAX)
         } else {
             0.0
         };
@@ -192,8 +196,8 @@ impl LineChart {
 
     const fn y_room(size: Size) -> usize {
         match size {
-            Size::Large => 8,
-            Size::Small => 5,
+            Size::Large => 10,
+            Size::Small => 6,
             Size::Wide => 4,
         }
     }
@@ -246,6 +250,11 @@ impl LineChart {
     fn reference(&self, out: &mut String, frame: &Frame, reference: &Reference) {
         let Some(y) = frame.y(&self.y, reference.y) else { return };
         put!(out, "<path class=\"ref\" d=\"M{} {}H{}\"/>", at(frame.left), at(y), at(frame.right));
+    }
+
+    /// On top of the lines, so that none crosses it out.
+    fn reference_label(&self, out: &mut String, frame: &Frame, reference: &Reference) {
+        let Some(y) = frame.y(&self.y, reference.y) else { return };
         // Above its line, or below where there is no room above.
         let baseline = if y - 16.0 < frame.top { y + 13.0 } else { y - 5.0 };
         let label = fitted(&reference.label, frame.right - frame.left - 8.0);
@@ -344,7 +353,7 @@ impl LineChart {
                 line.style % super::STYLES,
                 at(frame.right + 8.0),
                 at(y + 4.0),
-                Escaped(&fitted(&line.name, NAME_WIDTH_MAX))
+                Escaped(&fitted(&line.name, NAME_WIDTH_MAX / 1.1))
             );
         }
     }

@@ -41,12 +41,12 @@ fn at(value: f64) -> String {
 
 /// The width of a text in the charts' 11.5-unit sans-serif font; wide letters and narrow ones even out.
 fn text_width(text: &str) -> f64 {
-    text.chars().count() as f64 * 6.3
+    text.chars().count() as f64 * 6.4
 }
 
 /// `text` cut to fit into `width`, with an ellipsis where something was cut.
 fn fitted(text: &str, width: f64) -> String {
-    let room = (width / 6.3).max(1.0) as usize;
+    let room = (width / 6.4).max(1.0) as usize;
     if text.chars().count() <= room {
         return text.to_owned();
     }

@@ -8,7 +8,7 @@ use crate::put;
 use crate::rows;
 use loadline_analysis::OperationFigures;
 use loadline_block::Operation;
-use loadline_record::{Ending, Histogram, HistogramSnapshot, SecondOperation, TrialRecord};
+use loadline_record::{Ending, Histogram, HistogramSnapshot, SecondOperation, Series};
 use loadline_units::{Bytes, Duration};
 
 /// Points of one line in a chart over time at most.
@@ -65,7 +65,7 @@ fn cell(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
 fn limits(out: &mut String, view: &CellView<'_>) {
     let cell = view.summary;
     if let Some(binding) = &cell.binding {
-        let inferred = if binding.inferred { " (inferred from the data)" } else { "" };
+        let inferred = if binding.inferred { ", inferred from the data" } else { "" };
         let ceiling = binding
             .ceiling_iops
             .map_or_else(String::new, |iops| format!(", ceiling {} IOPS of this load", figures::iops(iops)));
@@ -73,9 +73,9 @@ fn limits(out: &mut String, view: &CellView<'_>) {
             binding.utilization.map_or_else(String::new, |share| format!(", {} of it used", figures::percent(share)));
         put!(
             out,
-            "<p>Bound by <span class=\"code\">{}</span>{inferred}{ceiling}{used}. {}</p>\n",
+            "<p>Bound by <span class=\"code\">{}</span>{ceiling}{used}{inferred}: {}.</p>\n",
             rows::limit_name(binding.limit),
-            Escaped(plain(&binding.evidence))
+            Escaped(plain(binding.evidence.trim_end_matches('.')))
         );
     }
     if !cell.ceilings.is_empty() {
@@ -152,8 +152,9 @@ fn percentile_curve(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     if lines.is_empty() {
         return;
     }
-    let reference = view.objective().and_then(|(name, limit_ns)| {
-        let label = format!("objective: {} {}", plain(name), figures::latency(limit_ns as f64));
+    // A limit on the mean says nothing about any one percentile.
+    let reference = view.objective().filter(|o| o.0 != "mean").and_then(|(name, limit_ns)| {
+        let label = format!("objective: {} {}", plain(name), figures::latency_tick(limit_ns as f64));
         Some(Reference { y: limit_ns as f64, label }).filter(|r| r.y > 0.0)
     });
     let references: Vec<Reference> = reference.into_iter().collect();
@@ -222,28 +223,29 @@ struct Moment<'a> {
 }
 
 /// All trials' series end to end, and where each later trial begins.
-fn moments(trials: &[TrialRecord]) -> (Vec<Moment<'_>>, Vec<f64>) {
+fn moments<'a>(trials: impl Iterator<Item = &'a Series>) -> (Vec<Moment<'a>>, Vec<f64>) {
     let (mut all, mut starts, mut offset_s) = (Vec::new(), Vec::new(), 0.0);
-    for trial in trials {
-        if !all.is_empty() && !trial.series.seconds.is_empty() {
+    for series in trials {
+        if !all.is_empty() && !series.seconds.is_empty() {
             starts.push(offset_s);
         }
-        let interval_s = f64::from(trial.series.interval_s);
-        let last = trial.series.seconds.len().saturating_sub(1);
-        for (index, second) in trial.series.seconds.iter().enumerate() {
-            let covered_s = if index == last { trial.series.last_ns as f64 / 1e9 } else { interval_s };
+        let interval_s = f64::from(series.interval_s);
+        let start_s = offset_s;
+        let last = series.seconds.len().saturating_sub(1);
+        for (index, second) in series.seconds.iter().enumerate() {
+            let covered_s = if index == last { series.last_ns as f64 / 1e9 } else { interval_s };
             // A last interval of less than nine tenths says nothing about the rate.
             if covered_s >= interval_s * 0.9 {
                 all.push(Moment {
-                    at_s: offset_s + interval_s * (index as f64 + 1.0),
+                    at_s: start_s + interval_s * (index as f64 + 1.0),
                     covered_s,
                     count: second.count(),
                     bytes: second.bytes(),
                     operations: &second.operations,
                 });
             }
-            offset_s += interval_s;
         }
+        offset_s += interval_s * series.seconds.len() as f64;
     }
     (all, starts)
 }
@@ -268,7 +270,7 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 
 fn over_time(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     let Some(record) = view.record else { return };
-    let (moments, starts) = moments(&record.trials);
+    let (moments, starts) = moments(record.trials.iter().map(|t| &t.series));
     if moments.len() < 2 {
         return;
     }
@@ -392,7 +394,18 @@ fn trials(out: &mut String, view: &CellView<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadline_record::Second;
     use proptest::prelude::*;
+
+    #[test]
+    fn trials_follow_each_other_in_time_and_a_short_last_interval_is_left_out() {
+        let series = Series { interval_s: 2, seconds: vec![Second::default(); 3], last_ns: 500_000_000 };
+        let series = [series.clone(), Series { last_ns: 2_000_000_000, ..series }];
+        let (moments, starts) = moments(series.iter());
+        let times: Vec<f64> = moments.iter().map(|m| m.at_s).collect();
+        assert_eq!(times, [2.0, 4.0, 8.0, 10.0, 12.0]);
+        assert_eq!(starts, [6.0]);
+    }
 
     proptest! {
         #[test]

@@ -44,7 +44,8 @@ impl Dimension {
                     parts.push(format!("at most {} IOPS", figures::iops(rate)));
                 }
                 if load.arrival != "closed" {
-                    parts.push(format!("{} arrivals", figures::plain(&load.arrival)));
+                    let arrival = if load.arrival == "poisson" { "Poisson" } else { load.arrival.as_str() };
+                    parts.push(format!("{} arrivals", figures::plain(arrival)));
                 }
                 parts.join(", ")
             }
@@ -61,7 +62,7 @@ pub(crate) fn operation_mix(view: &CellView<'_>) -> String {
     match cell.load.read_ratio {
         r if r >= 1.0 => "read".to_owned(),
         r if r <= 0.0 => "write".to_owned(),
-        r => format!("{} read", figures::percent(r)),
+        r => format!("{} % read", figures::tick(r * 100.0)),
     }
 }
 
@@ -127,7 +128,14 @@ impl<'a> Family<'a> {
         for curve in &mut curves {
             curve.cells.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
-        curves.retain(|c| c.cells.first().map(|f| f.0) != c.cells.last().map(|l| l.0));
+        // Where there are sweeps, two cells that happen to differ in nothing else are not one more.
+        let places = |curve: &Curve<'_>| {
+            let mut places: Vec<u64> = curve.cells.iter().map(|(place, _)| place.to_bits()).collect();
+            places.dedup();
+            places.len()
+        };
+        let most = curves.iter().map(places).max().unwrap_or(0);
+        curves.retain(|c| places(c) >= most.clamp(2, 3));
         let varies = |d: Dimension| curves.iter().any(|c| c.values[d as usize] != curves[0].values[d as usize]);
         let varying: Vec<Dimension> = Dimension::ALL.into_iter().filter(|d| varies(*d)).collect();
         // As many dimensions within a panel as leave it legible; the others make panels.
@@ -148,7 +156,15 @@ impl<'a> Family<'a> {
                 .collect();
             parts.join(" ")
         };
-        let shared = curves.first().map_or_else(String::new, |c| spoken(c, &|d| !varying.contains(&d)));
+        let shared = curves.first().map_or_else(String::new, |c| {
+            // The only volume need not be named, and asides are set apart.
+            let aside = |d: Dimension| matches!(d, Dimension::Threads | Dimension::Rest);
+            let load = spoken(c, &|d| !varying.contains(&d) && !aside(d) && d != Dimension::Volume);
+            let asides =
+                [Dimension::Threads, Dimension::Rest].map(|one| spoken(c, &|d| d == one && !varying.contains(&d)));
+            let parts: Vec<String> = [load].into_iter().chain(asides).filter(|part| !part.is_empty()).collect();
+            parts.join(", ")
+        });
         let mut panels: Vec<Panel<'a>> = Vec::new();
         for mut curve in curves {
             curve.name = spoken(&curve, &|d| within.contains(&d));

@@ -6,13 +6,16 @@ use super::{CellView, Escaped, Run};
 use crate::figures;
 use crate::put;
 use loadline_units::Bytes;
+use std::collections::BTreeMap;
 
 /// From so many closed-loop cells on, a heat map is drawn.
 const HEAT_CELLS_MIN: usize = 24;
 /// Steps of colour in a heat map.
 const HEAT_LEVELS: f64 = 9.0;
+/// A table with more holes than this share of it is no matrix.
+const HOLES_MAX: f64 = 0.5;
 
-/// A matrix as coloured tables: patterns and blocks down, reads and depths across.
+/// Each volume's matrix as coloured tables: patterns and blocks down, reads and depths across; nothing where there is none.
 pub(crate) fn heat_maps(out: &mut String, run: &Run<'_>) {
     let mut volumes: Vec<&str> = Vec::new();
     for view in &run.views {
@@ -20,15 +23,10 @@ pub(crate) fn heat_maps(out: &mut String, run: &Run<'_>) {
             volumes.push(&view.summary.volume);
         }
     }
-    let mut body = String::new();
     for volume in &volumes {
-        let views: Vec<&CellView<'_>> =
-            run.views.iter().filter(|v| v.summary.volume == *volume && v.summary.load.queue_depth.is_some()).collect();
-        if views.len() < HEAT_CELLS_MIN {
-            continue;
-        }
+        let Some(grid) = Grid::new(run.views.iter().filter(|v| v.summary.volume == *volume)) else { continue };
         if volumes.len() > 1 {
-            put!(body, "<h{0}>{1}</h{0}>\n", run.level + 2, Escaped(volume));
+            put!(out, "<h{0}>{1}</h{0}>\n", run.level + 1, Escaped(volume));
         }
         for (index, metric) in [THROUGHPUT, IOPS, MEAN_LATENCY].into_iter().enumerate() {
             let unit = match metric.unit {
@@ -37,40 +35,57 @@ pub(crate) fn heat_maps(out: &mut String, run: &Run<'_>) {
                 _ => "",
             };
             let open = if index == 0 { " open" } else { "" };
-            put!(body, "<details class=\"heat\"{open}><summary>{}{unit}</summary>\n", metric.name);
-            heat_map(&mut body, run, &views, metric);
-            body.push_str("</details>\n");
+            put!(out, "<details class=\"heat\"{open}><summary>{}{unit}</summary>\n", metric.name);
+            heat_map(out, run, &grid, metric);
+            out.push_str("</details>\n");
         }
-    }
-    if !body.is_empty() {
-        put!(out, "<h{0}>The whole matrix</h{0}>\n{body}", run.level + 1);
     }
 }
 
-fn heat_map(out: &mut String, run: &Run<'_>, views: &[&CellView<'_>], metric: Metric) {
-    let column = |view: &CellView<'_>| {
-        let load = &view.summary.load;
-        (operation_mix(view), u64::from(load.queue_depth.unwrap_or(0)), load.threads)
-    };
-    let row = |view: &CellView<'_>| {
-        let flush = view.record.and_then(|r| r.load.flush_every);
-        let load = &view.summary.load;
-        (load.pattern.clone(), load.block_bytes, load.buffered, flush)
-    };
-    let mut columns: Vec<(String, u64, u32)> = Vec::new();
-    let mut rows: Vec<(String, u64, bool, Option<u64>)> = Vec::new();
-    for view in views {
-        let (c, r) = (column(view), row(view));
-        if !columns.contains(&c) {
-            columns.push(c);
+/// One volume's cells by load and by mix and depth.
+struct Grid<'a> {
+    /// Mix, depth per thread, threads.
+    columns: Vec<(String, u32, u32)>,
+    /// Pattern, block in bytes, buffered, flush cadence.
+    rows: Vec<(String, u64, bool, Option<u64>)>,
+    /// By row and column.
+    cells: BTreeMap<(usize, usize), &'a CellView<'a>>,
+}
+
+impl<'a> Grid<'a> {
+    /// The grid of a volume's closed loops; `None` when they make no matrix.
+    fn new(views: impl Iterator<Item = &'a CellView<'a>>) -> Option<Self> {
+        let (mut columns, mut rows, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        for view in views {
+            let load = &view.summary.load;
+            let Some(depth) = load.queue_depth.filter(|_| load.rate_iops.is_none()) else { continue };
+            let flush = view.record.and_then(|r| r.load.flush_every);
+            let column = (operation_mix(view), depth, load.threads);
+            let row = (load.pattern.clone(), load.block_bytes, load.buffered, flush);
+            if !columns.contains(&column) {
+                columns.push(column.clone());
+            }
+            if !rows.contains(&row) {
+                rows.push(row.clone());
+            }
+            places.push((row, column, view));
         }
-        if !rows.contains(&r) {
-            rows.push(r);
-        }
+        let order: Vec<String> = columns.iter().map(|c| c.0.clone()).collect();
+        columns.sort_by_key(|c| (order.iter().position(|mix| *mix == c.0), c.2, c.1));
+        let place = |(row, column, view): (_, _, &'a CellView<'a>)| {
+            let row = rows.iter().position(|r| *r == row)?;
+            let column = columns.iter().position(|c| *c == column)?;
+            Some(((row, column), view))
+        };
+        let cells: BTreeMap<(usize, usize), &CellView<'_>> = places.into_iter().filter_map(place).collect();
+        let dense = cells.len() as f64 >= (rows.len() * columns.len()) as f64 * (1.0 - HOLES_MAX);
+        (cells.len() >= HEAT_CELLS_MIN && rows.len() > 1 && dense).then_some(Self { columns, rows, cells })
     }
-    let order: Vec<String> = columns.iter().map(|c| c.0.clone()).collect();
-    columns.sort_by_key(|c| (order.iter().position(|mix| *mix == c.0), c.2, c.1));
-    let values = views.iter().filter_map(|view| (metric.value)(view)).filter(|v| v.is_finite() && *v > 0.0);
+}
+
+fn heat_map(out: &mut String, run: &Run<'_>, grid: &Grid<'_>, metric: Metric) {
+    let Grid { columns, rows, cells } = grid;
+    let values = cells.values().filter_map(|view| (metric.value)(view)).filter(|v| v.is_finite() && *v > 0.0);
     let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
     let level = |v: f64| {
         if high > low && v > 0.0 { ((v / low).ln() / (high / low).ln() * HEAT_LEVELS).round() } else { 0.0 }
@@ -81,18 +96,18 @@ fn heat_map(out: &mut String, run: &Run<'_>, views: &[&CellView<'_>], metric: Me
         put!(out, "<th scope=\"colgroup\" colspan=\"{}\">{}</th>", group.len(), Escaped(&group[0].0));
     }
     out.push_str("</tr><tr>");
-    for (_, depth, count) in &columns {
+    for (_, depth, count) in columns {
         let threads = if threads { format!("×{count}") } else { String::new() };
-        put!(out, "<th scope=\"col\">{}{threads}</th>", figures::count(*depth));
+        put!(out, "<th scope=\"col\">{}{threads}</th>", figures::count(u64::from(*depth)));
     }
     out.push_str("</tr></thead><tbody>\n");
-    for key in &rows {
+    for (row, key) in rows.iter().enumerate() {
         let buffered = if key.2 { " buffered" } else { "" };
         let flush = key.3.map_or_else(String::new, |every| format!(" flush every {}", figures::count(every)));
         let name = format!("{} {}{buffered}{flush}", key.0, Bytes::new(key.1));
         put!(out, "<tr><th scope=\"row\">{}</th>", Escaped(&name));
-        for wanted in &columns {
-            let Some(view) = views.iter().find(|v| row(v) == *key && column(v) == *wanted) else {
+        for column in 0..columns.len() {
+            let Some(view) = cells.get(&(row, column)) else {
                 out.push_str("<td class=\"none\"></td>");
                 continue;
             };
@@ -115,6 +130,6 @@ fn heat_map(out: &mut String, run: &Run<'_>, views: &[&CellView<'_>], metric: Me
     let threads = if threads { " × threads" } else { "" };
     put!(
         out,
-        "</tbody></table></div>\n<p class=\"note\">Columns: share of reads, then depth per thread{threads}. Darker is more, on a logarithmic scale. † carries doubts.</p>\n"
+        "</tbody></table></div>\n<p class=\"note\">Columns: share of reads, then depth per thread{threads}. The stronger the colour the more, on a logarithmic scale. † carries doubts.</p>\n"
     );
 }

@@ -1,7 +1,7 @@
 //! The charts over all cells: by depth, by load, by name, by trial.
 
 use super::families::{Curve, Family, Panel, operation_mix};
-use super::{CellView, Escaped, Run, heat};
+use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Bar, BarChart, Line, LineChart, Point, Reference, STYLES, Size, Ticks, swatch};
 use crate::figures;
 use crate::put;
@@ -55,7 +55,6 @@ pub(crate) const MEAN_LATENCY: Metric = Metric {
 pub(crate) fn charts(run: &Run<'_>) -> String {
     let mut out = String::new();
     bars(&mut out, run);
-    heat::heat_maps(&mut out, run);
     by_depth(&mut out, run);
     by_rate(&mut out, run);
     by_trial(&mut out, run);
@@ -94,8 +93,10 @@ fn references<'a>(cells: impl Iterator<Item = &'a CellView<'a>>, figure: Option<
         let wanted = figure.is_none_or(|f| f == name);
         let y = limit_ns as f64;
         if wanted && !references.iter().any(|r| r.y.to_bits() == y.to_bits()) {
-            references
-                .push(Reference { y, label: format!("objective: {} {}", figures::plain(name), figures::latency(y)) });
+            references.push(Reference {
+                y,
+                label: format!("objective: {} {}", figures::plain(name), figures::latency_tick(y)),
+            });
         }
     }
     references
@@ -106,7 +107,10 @@ fn point(run: &Run<'_>, x: f64, y: f64, view: &CellView<'_>) -> Point {
 }
 
 fn by_depth(out: &mut String, run: &Run<'_>) {
-    let family = Family::by_depth(&run.views);
+    // The rows of a suite have depths, too, but each is a load of its own.
+    let rows: Vec<usize> = suite(&run.views).iter().map(|(view, _)| view.index).collect();
+    let views: Vec<CellView<'_>> = run.views.iter().filter(|v| !rows.contains(&v.index)).copied().collect();
+    let family = Family::by_depth(&views);
     if family.panels.is_empty() {
         return;
     }
@@ -124,9 +128,8 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
     let doubted = family.cells().any(|view| !view.summary.doubts.is_empty());
     put!(
         out,
-        "<p class=\"note\">{}{}Whiskers are 95 % intervals over trials.{}</p>\n",
-        Escaped(&family.shared),
-        if family.shared.is_empty() { "" } else { ". " },
+        "<p class=\"note\">{}Whiskers are 95 % intervals over trials.{}</p>\n",
+        Escaped(shared(&family)),
         if doubted { " Hollow points carry doubts." } else { "" }
     );
     let size = if family.panels.len() == 1 { Size::Large } else { Size::Small };
@@ -195,6 +198,11 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
     }
 }
 
+/// What every line of a family shares, as a sentence.
+fn shared(family: &Family<'_>) -> String {
+    if family.shared.is_empty() { String::new() } else { format!("Every line: {}. ", family.shared) }
+}
+
 /// An axis of bytes per second whose ticks are round in MB/s.
 fn megabyte_axis(label: &str, bytes_per_s: &[f64]) -> Axis {
     let mut axis = Axis::fitting(label, |v| figures::tick(v / 1e6), bytes_per_s.iter().map(|b| b / 1e6));
@@ -250,7 +258,7 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
     put!(
         out,
         "<p class=\"note\">Open loop: requests come at the offered rate whatever the answers, and latency counts from when each was due. {}</p>\n",
-        Escaped(&family.shared)
+        Escaped(shared(&family))
     );
     let size = if family.panels.len() <= 2 { Size::Large } else { Size::Small };
     let many = if size == Size::Small { " many" } else { "" };
@@ -297,23 +305,21 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
     out.push_str("</div>\n");
 }
 
-/// A suite of named loads, as disk benchmarks print it.
-fn bars(out: &mut String, run: &Run<'_>) {
-    let named: Vec<(&CellView<'_>, &str)> = run
-        .views
-        .iter()
-        .filter(|view| view.summary.load.queue_depth.is_some())
-        .filter_map(|view| Some((view, view.name()?)))
-        .collect();
-    let mut keys: Vec<(String, String)> =
-        named.iter().map(|(view, name)| (view.summary.volume.clone(), row_name(view, name))).collect();
-    let total = keys.len();
+/// The closed-loop cells that bear a name of their own on their volume, with the name: a suite, as disk benchmarks print it.
+fn suite<'v, 'a>(views: &'v [CellView<'a>]) -> Vec<(&'v CellView<'a>, &'a str)> {
+    let named = views.iter().filter(|view| view.summary.load.queue_depth.is_some());
+    let named: Vec<(&CellView<'_>, &str)> = named.filter_map(|view| Some((view, view.name()?))).collect();
+    let mut keys: Vec<(&str, String)> =
+        named.iter().map(|(view, name)| (view.summary.volume.as_str(), row_name(view, name))).collect();
     keys.sort();
     keys.dedup();
     // A name that stands for several cells is a dimension of a matrix, not a row of a suite.
-    if !(2..=BARS_MAX).contains(&total) || keys.len() != total {
-        return;
-    }
+    if (2..=BARS_MAX).contains(&named.len()) && keys.len() == named.len() { named } else { Vec::new() }
+}
+
+/// The suite as bars.
+fn bars(out: &mut String, run: &Run<'_>) {
+    let named = suite(&run.views);
     let mut volumes: Vec<&str> = Vec::new();
     let mut rows: Vec<String> = Vec::new();
     for (view, name) in &named {

@@ -1,6 +1,6 @@
 //! Findings, the table of results and the doubts behind its marks.
 
-use super::{Escaped, Run};
+use super::{Escaped, Run, heat};
 use crate::doubts;
 use crate::figures::{self, plain};
 use crate::put;
@@ -55,7 +55,10 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
         out.push_str("<p>No cells.</p>\n");
         return;
     }
-    let columns = Column::wanted(run.summary);
+    let mut columns = Column::wanted(run.summary);
+    // The details of each cell have the far percentiles; here they would crowd out the names.
+    columns.retain(|c| !matches!(c, Column::P9999 | Column::Max));
+    heat::heat_maps(out, run);
     let open = run.views.len() <= OPEN_MAX;
     if !open {
         put!(out, "<details class=\"all\"><summary>All {} cells</summary>\n", run.views.len());
