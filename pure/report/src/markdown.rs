@@ -22,7 +22,7 @@ pub fn markdown(summary: &RunSummary) -> String {
         out.push_str("None.\n");
     }
     for finding in &summary.findings {
-        put!(out, "- {} (`{}`)\n", escape(&finding.text), plain(&finding.code).replace('`', "'"));
+        put!(out, "- {} ({})\n", escape(&finding.text), code(&finding.code));
     }
     out.push_str("\n## Results\n\n");
     let columns = Column::wanted(summary);
@@ -53,7 +53,7 @@ pub fn markdown(summary: &RunSummary) -> String {
     }
     out.push_str("\n## Provenance\n\n");
     let clock = if run.clock == Clock::Real { "measured" } else { "predicted" };
-    put!(out, "- run `{}`, {clock}, started {}", plain(&run.id).replace('`', "'"), escape(&run.started));
+    put!(out, "- run {}, {clock}, started {}", code(&run.id), escape(&run.started));
     put!(out, ", loadline {}, seed {}\n", escape(&run.version), run.seed);
     let host = [&run.host.hostname, &run.host.os, &run.host.kernel, &run.host.cpu_model, &run.host.virtualization];
     let host: Vec<String> = host.into_iter().flatten().map(|text| escape(text)).collect();
@@ -66,7 +66,7 @@ pub fn markdown(summary: &RunSummary) -> String {
         put!(out, "- volume {}: {}, {size}, {direct}\n", escape(&volume.name), escape(&volume.target));
     }
     for plan in &run.plan {
-        put!(out, "- plan {}, hash `{}`\n", escape(&plan.name), plain(&plan.hash).replace('`', "'"));
+        put!(out, "- plan {}, hash {}\n", escape(&plan.name), code(&plan.hash));
     }
     out
 }
@@ -79,6 +79,12 @@ impl MapJoin for Vec<Column> {
     fn map_join(&self, text: impl Fn(Column) -> String) -> String {
         self.iter().map(|c| text(*c)).collect::<Vec<_>>().join(" | ")
     }
+}
+
+/// A code span, or plain text where the code is not one.
+fn code(text: &str) -> String {
+    let harmless = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
+    if harmless && !text.is_empty() { format!("`{text}`") } else { escape(text) }
 }
 
 /// Text that Markdown shows as it is.

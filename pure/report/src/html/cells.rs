@@ -224,20 +224,20 @@ struct Moment<'a> {
 
 /// All trials' series end to end, and where each later trial begins.
 fn moments<'a>(trials: impl Iterator<Item = &'a Series>) -> (Vec<Moment<'a>>, Vec<f64>) {
-    let (mut all, mut starts, mut offset_s) = (Vec::new(), Vec::new(), 0.0);
+    let (mut all, mut boundaries, mut offset_s) = (Vec::new(), Vec::new(), 0.0);
     for series in trials {
         if !all.is_empty() && !series.seconds.is_empty() {
-            starts.push(offset_s);
+            boundaries.push(offset_s);
         }
         let interval_s = f64::from(series.interval_s);
-        let start_s = offset_s;
+        let before_s = offset_s;
         let last = series.seconds.len().saturating_sub(1);
         for (index, second) in series.seconds.iter().enumerate() {
             let covered_s = if index == last { series.last_ns as f64 / 1e9 } else { interval_s };
             // A last interval of less than nine tenths says nothing about the rate.
             if covered_s >= interval_s * 0.9 {
                 all.push(Moment {
-                    at_s: start_s + interval_s * (index as f64 + 1.0),
+                    at_s: before_s + interval_s * (index as f64 + 1.0),
                     covered_s,
                     count: second.count(),
                     bytes: second.bytes(),
@@ -247,7 +247,7 @@ fn moments<'a>(trials: impl Iterator<Item = &'a Series>) -> (Vec<Moment<'a>>, Ve
         }
         offset_s += interval_s * series.seconds.len() as f64;
     }
-    (all, starts)
+    (all, boundaries)
 }
 
 /// At most [`POINTS_MAX`] points: of each stretch the smallest and the largest, in their order.
@@ -270,7 +270,7 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 
 fn over_time(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     let Some(record) = view.record else { return };
-    let (moments, starts) = moments(record.trials.iter().map(|t| &t.series));
+    let (moments, boundaries) = moments(record.trials.iter().map(|t| &t.series));
     if moments.len() < 2 {
         return;
     }
@@ -287,7 +287,7 @@ fn over_time(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     } else {
         String::new()
     };
-    let separated = if starts.is_empty() { "" } else { " (trials end to end, divided by lines)" };
+    let separated = if boundaries.is_empty() { "" } else { " (trials end to end, divided by lines)" };
     let end = moments.last().map_or(1.0, |m| m.at_s);
     let x = Axis {
         high: end.max(1.0),
@@ -308,7 +308,7 @@ fn over_time(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
         y: Axis::linear(label, print, std::iter::once(top)),
         lines: vec![Line::bare(label.to_owned(), 0, thinned(rate))],
         references: Vec::new(),
-        separators: starts.clone(),
+        separators: boundaries.clone(),
         size: Size::Wide,
         names: false,
         hover: Some(Hover { x: "s", y: if large { "bytes/s" } else { "IOPS" } }),
@@ -336,7 +336,7 @@ fn over_time(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
         y: Axis::logarithmic("latency", figures::latency_tick, values),
         lines: lines.clone(),
         references: Vec::new(),
-        separators: starts,
+        separators: boundaries,
         size: Size::Wide,
         names: false,
         hover: Some(Hover { x: "s", y: "ns" }),
@@ -401,10 +401,10 @@ mod tests {
     fn trials_follow_each_other_in_time_and_a_short_last_interval_is_left_out() {
         let series = Series { interval_s: 2, seconds: vec![Second::default(); 3], last_ns: 500_000_000 };
         let series = [series.clone(), Series { last_ns: 2_000_000_000, ..series }];
-        let (moments, starts) = moments(series.iter());
+        let (moments, boundaries) = moments(series.iter());
         let times: Vec<f64> = moments.iter().map(|m| m.at_s).collect();
         assert_eq!(times, [2.0, 4.0, 8.0, 10.0, 12.0]);
-        assert_eq!(starts, [6.0]);
+        assert_eq!(boundaries, [6.0]);
     }
 
     proptest! {

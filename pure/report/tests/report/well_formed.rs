@@ -1,7 +1,6 @@
 //! What must hold for any run: tags are balanced, hostile texts stay texts, and no figure prints as "NaN" or "inf".
 
-mod made_up;
-
+use crate::made_up;
 use loadline_analysis::RunSummary;
 use loadline_record::RunRecord;
 use loadline_report::{Colour, TerminalOptions, csv, html, markdown, terminal};

@@ -14,13 +14,13 @@ use loadline_units::Duration;
 use std::collections::BTreeMap;
 
 /// A sequence of numbers between 0 and 1 that is the same every time.
-pub struct Noise(u64);
+pub(crate) struct Noise(u64);
 
 impl Noise {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
-    pub fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -30,28 +30,28 @@ impl Noise {
 
 /// What one cell is to look like.
 #[derive(Clone)]
-pub struct CellPlan {
-    pub name: Option<&'static str>,
-    pub volume: &'static str,
-    pub label: String,
-    pub pattern: &'static str,
-    pub read_ratio: f64,
-    pub block_bytes: u64,
-    pub queue_depth: Option<u32>,
-    pub threads: u32,
-    pub offered_iops: Option<f64>,
-    pub achieved_iops: f64,
-    pub latency_ns: f64,
-    pub trials: u32,
-    pub seconds: usize,
-    pub flush_every: Option<u64>,
-    pub objective: Option<(&'static str, u64)>,
-    pub doubts: Vec<(DoubtCode, &'static str)>,
-    pub trend: f64,
+pub(crate) struct CellPlan {
+    pub(crate) name: Option<&'static str>,
+    pub(crate) volume: &'static str,
+    pub(crate) label: String,
+    pub(crate) pattern: &'static str,
+    pub(crate) read_ratio: f64,
+    pub(crate) block_bytes: u64,
+    pub(crate) queue_depth: Option<u32>,
+    pub(crate) threads: u32,
+    pub(crate) offered_iops: Option<f64>,
+    pub(crate) achieved_iops: f64,
+    pub(crate) latency_ns: f64,
+    pub(crate) trials: u32,
+    pub(crate) seconds: usize,
+    pub(crate) flush_every: Option<u64>,
+    pub(crate) objective: Option<(&'static str, u64)>,
+    pub(crate) doubts: Vec<(DoubtCode, &'static str)>,
+    pub(crate) trend: f64,
 }
 
 impl CellPlan {
-    pub fn closed(pattern: &'static str, read_ratio: f64, block_bytes: u64, depth: u32) -> Self {
+    pub(crate) fn closed(pattern: &'static str, read_ratio: f64, block_bytes: u64, depth: u32) -> Self {
         let mix = match read_ratio {
             r if r >= 1.0 => "read".to_owned(),
             r if r <= 0.0 => "write".to_owned(),
@@ -83,7 +83,7 @@ impl CellPlan {
         }
     }
     /// Little's law below a ceiling: what a disk of this latency and this many IOPS would do.
-    pub fn on_disk(mut self, floor_ns: f64, ceiling_iops: f64) -> Self {
+    pub(crate) fn on_disk(mut self, floor_ns: f64, ceiling_iops: f64) -> Self {
         let depth = f64::from(self.queue_depth.unwrap_or(1)) * f64::from(self.threads);
         let free = depth * 1e9 / floor_ns;
         // A soft knee between the two limits.
@@ -91,7 +91,7 @@ impl CellPlan {
         self.latency_ns = depth * 1e9 / self.achieved_iops;
         self
     }
-    pub fn doubted(mut self, code: DoubtCode, detail: &'static str) -> Self {
+    pub(crate) fn doubted(mut self, code: DoubtCode, detail: &'static str) -> Self {
         self.doubts.push((code, detail));
         self
     }
@@ -175,7 +175,7 @@ fn doubts(plan: &CellPlan) -> Vec<Doubt> {
     plan.doubts.iter().map(|(code, detail)| Doubt { code: *code, detail: (*detail).to_owned() }).collect()
 }
 
-pub fn cell(index: usize, plan: &CellPlan) -> CellRecord {
+pub(crate) fn cell(index: usize, plan: &CellPlan) -> CellRecord {
     let mut noise = Noise::new(index as u64 + 7);
     let arrival = if plan.offered_iops.is_some() { "poisson" } else { "closed" };
     let spec = plan.name.map_or(serde_json::Value::Null, |name| serde_json::json!({ "name": name }));
@@ -203,7 +203,7 @@ pub fn cell(index: usize, plan: &CellPlan) -> CellRecord {
 }
 
 /// Figures over the trials of a cell, as plainly as can be.
-pub fn figures(cell: &CellRecord) -> CellSummary {
+pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
     let done: Vec<&TrialRecord> = cell.trials.iter().filter(|t| t.count() > 0).collect();
     let mean = |of: &dyn Fn(&TrialRecord) -> f64| done.iter().map(|t| of(t)).sum::<f64>() / done.len() as f64;
     let iops = |t: &TrialRecord| t.iops().unwrap_or(0.0);
@@ -271,7 +271,7 @@ pub fn figures(cell: &CellRecord) -> CellSummary {
     }
 }
 
-pub fn volume(name: &str) -> VolumeFacts {
+pub(crate) fn volume(name: &str) -> VolumeFacts {
     VolumeFacts {
         name: name.to_owned(),
         target: format!("/mnt/{name}"),
@@ -305,7 +305,7 @@ pub fn volume(name: &str) -> VolumeFacts {
     }
 }
 
-pub fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunRecord, RunSummary) {
+pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunRecord, RunSummary) {
     let plan = "schema = 1\nname = \"outstanding-sweep\"\n\n[[load]]\npattern = [\"random\"]\nreads = [\"100 %\", \"70 %\", \"0 %\"]\nblock = [\"8 KiB\"]\nqueue_depth = [1, 4, 16, 64, 256]\n";
     let header = RunHeader {
         id: "20260131-142233-1a2b3c".to_owned(),
@@ -361,7 +361,7 @@ fn finding(code: &str, text: &str, cells: &[&str]) -> Finding {
 }
 
 /// A run with every kind of cell: a suite, a sweep with mixes, an open-loop curve, fsync, many trials, a failure.
-pub fn everything() -> (RunRecord, RunSummary) {
+pub(crate) fn everything() -> (RunRecord, RunSummary) {
     const MIB: u64 = 1 << 20;
     let mut plans = Vec::new();
     for (name, pattern, block, depth, ceilings) in [
@@ -491,7 +491,7 @@ pub fn everything() -> (RunRecord, RunSummary) {
 }
 
 /// The matrix of field case D: 200 cells.
-pub fn matrix(seconds: usize, trials: u32) -> (RunRecord, RunSummary) {
+pub(crate) fn matrix(seconds: usize, trials: u32) -> (RunRecord, RunSummary) {
     let mut cells = Vec::new();
     for pattern in ["random", "sequential"] {
         for read_ratio in [0.0, 0.2, 0.5, 0.8, 1.0] {
@@ -524,7 +524,7 @@ pub fn matrix(seconds: usize, trials: u32) -> (RunRecord, RunSummary) {
 }
 
 /// Field case E in small: the same suite on three volumes.
-pub fn layouts() -> (RunRecord, RunSummary) {
+pub(crate) fn layouts() -> (RunRecord, RunSummary) {
     let mut cells = Vec::new();
     for (name, pattern, block, depth) in [("SEQ1M Q8T1", "sequential", 1 << 20, 8), ("RND4K Q32T1", "random", 4096, 32)]
     {

@@ -1,8 +1,6 @@
 //! Every form of a made-up run against the files in `tests/golden`; `UPDATE_GOLDEN=1 cargo test -p loadline-report` rewrites them.
-#![allow(clippy::disallowed_methods, reason = "the tests read and write their golden files")]
 
-mod made_up;
-
+use crate::made_up;
 use loadline_report::{Colour, TerminalOptions, csv, html, markdown, terminal};
 use std::path::Path;
 
