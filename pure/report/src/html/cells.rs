@@ -306,7 +306,7 @@ fn over_time(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
         ),
         x: x.clone(),
         y: Axis::linear(label, print, std::iter::once(top)),
-        lines: vec![Line::bare(label.to_owned(), 0, thinned(rate))],
+        lines: vec![Line::bare("rate".to_owned(), 0, thinned(rate))],
         references: Vec::new(),
         separators: boundaries.clone(),
         size: Size::Wide,

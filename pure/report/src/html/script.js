@@ -26,8 +26,15 @@
   // Sorting: a cell's rows stay together, since each cell is a tbody of its own.
   for (const table of all(document, "table.results")) {
     all(table, "thead th").forEach((head, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
+      // Not a button element: browsers leave those out of the heading that they repeat on each printed page.
+      const button = document.createElement("span");
+      button.setAttribute("role", "button");
+      button.tabIndex = 0;
+      button.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        button.click();
+      });
       button.append(...head.childNodes);
       head.append(button);
       head.dataset.sort = "";
@@ -90,7 +97,7 @@
   };
   const digits = (value) => Number(value.toPrecision(value >= 1000 ? 4 : 3)).toLocaleString("en", { maximumSignificantDigits: 4 });
   const spoken = (value, unit) => {
-    if (unit === "percent") return "p" + Number((100 - 100 / 10 ** value).toPrecision(6));
+    if (unit === "percent") return "p" + Number((100 - 100 / 10 ** value).toFixed(Math.ceil(value)));
     if (unit === "bytes/s") return digits(value / 1e6) + " MB/s";
     if (unit !== "ns") return digits(value) + " " + unit;
     for (const [name, scale] of [["ns", 1], ["us", 1e3], ["ms", 1e6]]) if (value < 999.5 * scale) return digits(value / scale) + " " + name;

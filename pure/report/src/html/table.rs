@@ -86,9 +86,6 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
     }
     out.push_str("</table></div>\n");
     out.push_str("<p class=\"note\">MB/s is 10<sup>6</sup> bytes per second. Latency counts from when the load wanted the request. – is a missing figure.");
-    if run.volumes_several {
-        out.push_str(" Volumes had the same load unless the rows say otherwise.");
-    }
     out.push_str("</p>\n");
     if !open {
         out.push_str("</details>\n");
