@@ -5,6 +5,7 @@ mod families;
 mod heat;
 mod overview;
 mod provenance;
+mod side_by_side;
 mod table;
 
 use crate::doubts::{self, DoubtGroup};
@@ -201,6 +202,9 @@ pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
         _ => list_of_runs(&mut out, &runs),
     }
     out.push_str("</header>\n<main>\n");
+    if runs.len() > 1 {
+        side_by_side::side_by_side(&mut out, &runs);
+    }
     for run in &runs {
         if runs.len() > 1 {
             put!(out, "<article id=\"r{}\">\n<h2>{}</h2>\n", run.number, Escaped(plain(&run.summary.run.name)));

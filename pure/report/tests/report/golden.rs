@@ -1,6 +1,7 @@
 //! Every form of a made-up run against the files in `tests/golden`; `UPDATE_GOLDEN=1 cargo test -p loadline-report` rewrites them.
 
 use crate::made_up;
+use loadline_record::{Doubt, DoubtCode};
 use loadline_report::{Colour, TerminalOptions, csv, html, markdown, terminal};
 use std::path::Path;
 
@@ -69,5 +70,8 @@ fn html_of_several_volumes_and_runs() {
     summary.run.clock = loadline_record::Clock::Virtual;
     record.header.clock = loadline_record::Clock::Virtual;
     summary.run.name = "layouts, predicted".to_owned();
+    summary.cells[4].doubts =
+        vec![Doubt { code: DoubtCode::ShortRun, detail: "30 s is shorter than a burst can last".to_owned() }];
+    summary.cells[5].total = None;
     compare("runs.html", &html(&[(&layouts_record, &layouts_summary), (&record, &summary)]));
 }
