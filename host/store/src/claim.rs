@@ -43,28 +43,46 @@ impl Store {
 }
 
 fn acquire(run: &str, lock: PathBuf) -> Result<Claim, StoreError> {
-    let failed = |source| StoreError::Lock { run: run.to_owned(), lock: lock.clone(), source };
     for _ in 0..ATTEMPTS_MAX {
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut pid = String::new();
-                let _ = file.read_to_string(&mut pid);
-                return Err(StoreError::Claimed { run: run.to_owned(), pid: pid.trim().parse().ok(), lock });
-            }
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
-        }
-        // The former holder may have removed the file between our opening and our locking it; then another process can
-        // lock a new file of that name, and ours is worth nothing.
-        if is_at(&file, &lock) {
-            // The process id only serves the message of a refusal.
-            let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-            return Ok(Claim { lock, _file: file });
+        let opened = open(&lock).map_err(|source| failed(run, &lock, source))?;
+        if let Some(claim) = take(run, opened, &lock)? {
+            return Ok(claim);
         }
     }
-    Err(failed(std::io::Error::other("other processes keep claiming and releasing it")))
+    Err(failed(run, &lock, std::io::Error::other("other processes keep claiming and releasing it")))
+}
+
+fn open(lock: &Path) -> std::io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(lock)
+}
+
+/// Locks the file opened; `None` when it is not the one at `lock` any more.
+fn take(run: &str, mut file: File, lock: &Path) -> Result<Option<Claim>, StoreError> {
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut pid = String::new();
+            let _ = file.read_to_string(&mut pid);
+            return Err(StoreError::Claimed {
+                run: run.to_owned(),
+                pid: pid.trim().parse().ok(),
+                lock: lock.to_owned(),
+            });
+        }
+        Err(TryLockError::Error(source)) => return Err(failed(run, lock, source)),
+    }
+    // The former holder may have removed the file between our opening and our locking it; then another process can
+    // lock a new file of that name, and ours is worth nothing.
+    if !is_at(&file, lock) {
+        return Ok(None);
+    }
+    // The process id only serves the message of a refusal.
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    Ok(Some(Claim { lock: lock.to_owned(), _file: file }))
+}
+
+fn failed(run: &str, lock: &Path, source: std::io::Error) -> StoreError {
+    StoreError::Lock { run: run.to_owned(), lock: lock.to_owned(), source }
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
@@ -81,4 +99,24 @@ pub(crate) fn check_id(run: &str) -> Result<(), StoreError> {
         return Err(StoreError::BadId { run: run.to_owned() });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_on_a_removed_file_is_no_claim() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = folder.path().join("store.db.a.lock");
+        let holder = acquire("a", lock.clone()).unwrap();
+        let opened_before = open(&lock).unwrap();
+        let opened_too = open(&lock).unwrap();
+        drop(holder);
+        assert!(take("a", opened_before, &lock).unwrap().is_none(), "nothing is at that path");
+        let holder = acquire("a", lock.clone()).unwrap();
+        assert!(take("a", opened_too, &lock).unwrap().is_none(), "another file is at that path");
+        assert!(matches!(acquire("a", lock), Err(StoreError::Claimed { .. })));
+        drop(holder);
+    }
 }
