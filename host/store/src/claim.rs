@@ -38,18 +38,18 @@ impl Store {
         check_id(run)?;
         let mut name = self.path().as_os_str().to_owned();
         name.push(format!(".{run}.lock"));
-        acquire(run, PathBuf::from(name))
+        acquire(run, Path::new(&name))
     }
 }
 
-fn acquire(run: &str, lock: PathBuf) -> Result<Claim, StoreError> {
+fn acquire(run: &str, lock: &Path) -> Result<Claim, StoreError> {
     for _ in 0..ATTEMPTS_MAX {
-        let opened = open(&lock).map_err(|source| failed(run, &lock, source))?;
-        if let Some(claim) = take(run, opened, &lock)? {
+        let opened = open(lock).map_err(|source| failed(run, lock, source))?;
+        if let Some(claim) = take(run, opened, lock)? {
             return Ok(claim);
         }
     }
-    Err(failed(run, &lock, std::io::Error::other("other processes keep claiming and releasing it")))
+    Err(failed(run, lock, std::io::Error::other("other processes keep claiming and releasing it")))
 }
 
 fn open(lock: &Path) -> std::io::Result<File> {
@@ -109,14 +109,14 @@ mod tests {
     fn a_lock_on_a_removed_file_is_no_claim() {
         let folder = tempfile::tempdir().unwrap();
         let lock = folder.path().join("store.db.a.lock");
-        let holder = acquire("a", lock.clone()).unwrap();
+        let holder = acquire("a", &lock).unwrap();
         let opened_before = open(&lock).unwrap();
         let opened_too = open(&lock).unwrap();
         drop(holder);
         assert!(take("a", opened_before, &lock).unwrap().is_none(), "nothing is at that path");
-        let holder = acquire("a", lock.clone()).unwrap();
+        let holder = acquire("a", &lock).unwrap();
         assert!(take("a", opened_too, &lock).unwrap().is_none(), "another file is at that path");
-        assert!(matches!(acquire("a", lock), Err(StoreError::Claimed { .. })));
+        assert!(matches!(acquire("a", &lock), Err(StoreError::Claimed { .. })));
         drop(holder);
     }
 }

@@ -50,6 +50,8 @@ impl Store {
             Ok(found) if found.is_dir() => {
                 return Err(unreachable(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
             }
+            // SQLite takes a single byte for an empty file, and would write over it.
+            Ok(found) if found.len() == 1 => return Err(StoreError::Foreign { path }),
             Ok(found) if found.len() > 0 => recognize(&path, steps.len() as u32)?,
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -128,32 +130,54 @@ impl Store {
 struct Marks {
     application_id: i32,
     version: u32,
+    /// Zero as long as no table was ever made.
+    schema_changes: i32,
+}
+
+impl Marks {
+    /// Within a transaction, or another process may change the file between two marks.
+    fn read(connection: &Transaction<'_>) -> rusqlite::Result<Self> {
+        let mark = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+        Ok(Self {
+            application_id: mark("application_id")?,
+            version: mark("user_version")?.cast_unsigned(),
+            schema_changes: mark("schema_version")?,
+        })
+    }
+    /// Whether this is a store, or empty and of no program: a store that is being made, or whose making was cut off.
+    fn is_ours(&self) -> bool {
+        self.application_id == APPLICATION_ID || (self.application_id == 0 && self.schema_changes == 0)
+    }
+    /// The version, if this is a store that can be used here.
+    fn check(&self, path: &Path, known: u32) -> Result<u32, StoreError> {
+        let (path, found) = (path.to_owned(), self.version);
+        match self.is_ours() {
+            false => Err(StoreError::Foreign { path }),
+            true if found > known => Err(StoreError::Newer { path, found, known }),
+            true => Ok(found),
+        }
+    }
 }
 
 /// Refuses a file that does not begin as a loadline store of a known version does, without leaving a trace in it or
 /// beside it.
 fn recognize(path: &Path, known: u32) -> Result<(), StoreError> {
-    let found = match marks(path) {
-        Ok(marks) if marks.application_id == APPLICATION_ID => Ok(marks),
+    let found = match first_page(path) {
+        Ok(marks) if marks.is_ours() => Ok(marks),
         // Another process may be writing the first page of a new store at this very moment: a second look tells.
         _ => {
             std::thread::sleep(SECOND_LOOK);
-            marks(path)
+            first_page(path)
         }
     };
-    match found.map_err(|error| Trouble::Sql(error).tell("open", path))? {
-        Marks { application_id, .. } if application_id != APPLICATION_ID => {
-            Err(StoreError::Foreign { path: path.to_owned() })
-        }
-        Marks { version, .. } => check_version(path, version, known),
-    }
+    found.map_err(|error| Trouble::Sql(error).tell("open", path))?.check(path, known).map(|_| ())
 }
 
 /// Reads the first page, whatever a write-ahead log may add to it.
 ///
 /// SQLite reads the file itself (`immutable`): opening and closing it by other means would drop the locks that other
 /// connections of this process hold on it.
-fn marks(path: &Path) -> rusqlite::Result<Marks> {
+fn first_page(path: &Path) -> rusqlite::Result<Marks> {
     let encoded: Vec<String> = path.as_os_str().as_bytes().iter().map(|byte| format!("%{byte:02x}")).collect();
     let uri = format!("file:{}?mode=ro&immutable=1", encoded.concat());
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
@@ -161,8 +185,7 @@ fn marks(path: &Path) -> rusqlite::Result<Marks> {
     // A process killed while it moved its write-ahead log into the file leaves the file shorter than its first page says,
     // which is in order as long as the log is there; without this SQLite would call it malformed.
     connection.pragma_update(None, "writable_schema", true)?;
-    let mark = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    Ok(Marks { application_id: mark("application_id")?, version: mark("user_version")?.cast_unsigned() })
+    Marks::read(&Transaction::new_unchecked(&connection, TransactionBehavior::Deferred)?)
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
@@ -181,13 +204,14 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 /// Takes the steps that are missing, all in one transaction.
 fn bring_up_to_date(connection: &Connection, path: &Path, steps: &[Step]) -> Result<(), Trouble> {
     let known = steps.len() as u32;
-    let mut version = version_of(connection, path, known)?;
-    if version < known {
-        // Counts only where there is no table yet: lets `rm` give space back.
+    let marks = Marks::read(&Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?)?;
+    if marks.check(path, known)? < known {
+        // Lets `rm` give space back. It counts only where there is no table yet, and there it writes a first page at
+        // once, outside the transaction below.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         // Another process may have been faster.
-        version = version_of(&transaction, path, known)?;
+        let version = Marks::read(&transaction)?.check(path, known)?;
         for step in &steps[version as usize..] {
             step(&transaction)?;
         }
@@ -199,16 +223,6 @@ fn bring_up_to_date(connection: &Connection, path: &Path, steps: &[Step]) -> Res
     // The tables are looked at once, so that damage shows before anything is written.
     connection.query_row("SELECT count(*) FROM (SELECT 1 FROM runs LIMIT 1)", [], |_| Ok(()))?;
     Ok(())
-}
-
-fn version_of(connection: &Connection, path: &Path, known: u32) -> Result<u32, Trouble> {
-    let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    check_version(path, found.cast_unsigned(), known)?;
-    Ok(found.cast_unsigned())
-}
-
-fn check_version(path: &Path, found: u32, known: u32) -> Result<(), StoreError> {
-    if found > known { Err(StoreError::Newer { path: path.to_owned(), found, known }) } else { Ok(()) }
 }
 
 /// Switches to the write-ahead log, once and for all; later calls change nothing. A file system without shared memory
@@ -281,6 +295,15 @@ mod tests {
             store.connection.query_row("SELECT count(*) FROM doubts", [], |row| row.get::<_, u32>(0)).unwrap(),
             0
         );
+    }
+
+    #[test]
+    fn a_store_whose_making_was_cut_off_is_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        connect(&path).unwrap().pragma_update(None, "auto_vacuum", "INCREMENTAL").unwrap();
+        assert!(std::fs::metadata(&path).unwrap().len() > 0);
+        assert!(Store::open(&path).unwrap().list(&crate::Filter::default()).unwrap().is_empty());
     }
 
     #[test]
