@@ -3,9 +3,9 @@
 use crate::doubts;
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Clock, ClockCheck, DeviceCounters, DeviceFacts, Ending, EngineUsed, Extents, FileSystemFacts, Histogram,
-    HostFacts, LoadSummary, MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, RunRecord, RunStatus, Second, Series,
-    Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
+    CellRecord, Clock, ClockCheck, DeviceCounters, DeviceFacts, Ending, EngineUsed, Extents, FileSystemFacts,
+    Histogram, HostFacts, LoadSummary, MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, RunRecord,
+    RunStatus, Second, Series, Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
 };
 use loadline_units::Duration;
 use std::collections::BTreeMap;
@@ -167,7 +167,11 @@ pub fn latencies(count: u64, mean_ns: f64) -> Histogram {
 }
 
 /// Counters of one device that did exactly what was asked, and a machine at rest.
-fn surroundings(load: &LoadSummary, operations: &BTreeMap<Operation, OperationRecord>, latency_ns: f64) -> Surroundings {
+fn surroundings(
+    load: &LoadSummary,
+    operations: &BTreeMap<Operation, OperationRecord>,
+    latency_ns: f64,
+) -> Surroundings {
     let asked = |operation| operations.get(&operation).map_or((0, 0), |r| (r.count, r.bytes));
     let (reads, writes) = (asked(Operation::Read), asked(Operation::Write));
     let spent_ms = |count: u64| (count as f64 * latency_ns / 1e6) as u64;

@@ -153,8 +153,7 @@ impl Case<'_> {
         };
         let share = rate / asked;
         ((share - 1.0).abs() <= MET_TOLERANCE).then(|| {
-            let evidence =
-                format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate));
+            let evidence = format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate));
             inferred(Limit::Arrival, Some(asked), Some(share), evidence)
         })
     }
@@ -168,12 +167,14 @@ impl Case<'_> {
     fn by_cpu(&self) -> Option<Binding> {
         let machines: Vec<_> = self.record.trials.iter().filter_map(|t| t.surroundings.machine).collect();
         let busy = crate::statistics::mean(&machines.iter().map(|m| m.busy).collect::<Vec<_>>())?;
-        let (tool, all) = self.record.trials.iter().filter_map(|t| Some((&t.surroundings, t.surroundings.machine?))).fold(
-            (0.0, 0.0),
-            |(tool, all), (s, machine)| {
+        let (tool, all) = self
+            .record
+            .trials
+            .iter()
+            .filter_map(|t| Some((&t.surroundings, t.surroundings.machine?)))
+            .fold((0.0, 0.0), |(tool, all), (s, machine)| {
                 (tool + (s.tool_user_ns + s.tool_system_ns) as f64, all + s.elapsed_ns as f64 * f64::from(machine.cpus))
-            },
-        );
+            });
         (busy > CPU_BUSY_MAX).then(|| {
             let evidence = format!(
                 "The machine's CPUs were {} busy, {} of it with the tool itself; no load thread was at its limit.",
@@ -206,7 +207,8 @@ impl Case<'_> {
             ),
             Some(Kind { limit, witness }) => {
                 let other = &self.curves[witness];
-                let same = if limit == Limit::DiskIops { "as many requests a second" } else { "as many bytes a second" };
+                let same =
+                    if limit == Limit::DiskIops { "as many requests a second" } else { "as many bytes a second" };
                 let size = block(sample(other, self.cells).load.block_bytes);
                 (limit, format!("{level}, with {same} as {size} requests."))
             }
@@ -291,7 +293,8 @@ impl Case<'_> {
         let cell = self.cell();
         let Some(total) = &cell.total else { return Vec::new() };
         let mut ceilings: Vec<Ceiling> = Vec::new();
-        let mut lowest = |limit, iops: f64, source| match ceilings.iter_mut().find(|c: &&mut Ceiling| c.limit == limit) {
+        let mut lowest = |limit, iops: f64, source| match ceilings.iter_mut().find(|c: &&mut Ceiling| c.limit == limit)
+        {
             Some(known) if known.iops <= iops => {}
             Some(known) => *known = Ceiling { limit, iops, source },
             None => ceilings.push(Ceiling { limit, iops, source }),
@@ -332,4 +335,185 @@ impl Case<'_> {
 
 fn inferred(limit: Limit, ceiling_iops: Option<f64>, utilization: Option<f64>, evidence: String) -> Binding {
     Binding { limit, ceiling_iops, utilization, evidence, inferred: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::example::{ExampleDisk, cell, closed, golden, open, run};
+    use crate::summarize;
+    use crate::summary::{Binding, Limit, RunSummary};
+    use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord, TargetKind};
+
+    const KIB: u64 = 1 << 10;
+
+    fn sweep(reads: f64, block: u64, depths: &[u32]) -> Vec<CellRecord> {
+        depths.iter().map(|d| cell(closed("random", reads, block, *d), &ExampleDisk::default(), &[1.0])).collect()
+    }
+    fn bindings(record: &RunRecord) -> Vec<Binding> {
+        summarize(record).cells.into_iter().map(|c| c.binding.expect("measured")).collect()
+    }
+    fn limits(record: &RunRecord) -> Vec<Limit> {
+        bindings(record).iter().map(|b| b.limit).collect()
+    }
+    fn doubt(record: &mut RunRecord, index: usize, code: DoubtCode) {
+        record.cells[index].trials[0].doubts = vec![Doubt { code, detail: "As seen.".to_owned() }];
+    }
+
+    #[test]
+    fn two_block_sizes_tell_requests_from_bytes() {
+        let mut cells = sweep(1.0, 4 * KIB, &[1, 4, 8, 32]);
+        cells.extend(sweep(1.0, 16 * KIB, &[8, 32]));
+        cells.extend(sweep(1.0, 256 * KIB, &[8, 32]));
+        cells.extend(sweep(1.0, 1024 * KIB, &[8, 32]));
+        use Limit::{DiskIops, DiskThroughput, Latency};
+        let record = run(cells);
+        assert_eq!(
+            limits(&record),
+            [
+                Latency,
+                Latency,
+                DiskIops,
+                DiskIops,
+                DiskIops,
+                DiskIops,
+                DiskThroughput,
+                DiskThroughput,
+                DiskThroughput,
+                DiskThroughput
+            ]
+        );
+        let bindings = bindings(&record);
+        let at_32 = &bindings[3];
+        assert!((at_32.ceiling_iops.unwrap() - 5_000.0).abs() < 10.0 && at_32.inferred);
+        assert!((at_32.utilization.unwrap() - 1.0).abs() < 0.01);
+        assert!(
+            at_32.evidence.contains("from 8 outstanding on") && at_32.evidence.contains("16 KiB"),
+            "{}",
+            at_32.evidence
+        );
+    }
+
+    #[test]
+    fn one_block_size_names_the_level_and_no_limit() {
+        let bindings = bindings(&run(sweep(1.0, 8 * KIB, &[1, 8, 16, 32])));
+        assert_eq!(bindings[3].limit, Limit::Unexplained);
+        assert!((bindings[3].ceiling_iops.unwrap() - 5_000.0).abs() < 10.0);
+        assert!(bindings[3].evidence.contains("cannot be told"), "{}", bindings[3].evidence);
+    }
+
+    #[test]
+    fn growth_in_proportion_to_depth_is_latency() {
+        let bindings = bindings(&run(sweep(0.0, 4 * KIB, &[2, 4])));
+        for (binding, depth) in bindings.iter().zip([2, 4]) {
+            assert_eq!(binding.limit, Limit::Latency);
+            assert!(binding.evidence.starts_with(&format!("{depth} outstanding at 1.00 ms")), "{}", binding.evidence);
+        }
+        let record = run(sweep(0.0, 4 * KIB, &[4]));
+        assert_eq!(limits(&record), [Limit::Unexplained]);
+    }
+
+    #[test]
+    fn an_open_loop_that_is_met_is_bound_by_nothing_and_an_overloaded_one_shows_the_plateau() {
+        let disk = ExampleDisk::default();
+        let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+        cells.extend([2_500.0, 5_500.0].map(|r| cell(open("random", 1.0, 4 * KIB, r), &disk, &[1.0])));
+        let bindings = bindings(&run(cells));
+        assert_eq!(
+            bindings.iter().map(|b| b.limit).collect::<Vec<_>>(),
+            [Limit::Latency, Limit::Unexplained, Limit::Arrival, Limit::Unexplained]
+        );
+        for on_plateau in [&bindings[1], &bindings[3]] {
+            assert!(on_plateau.evidence.contains("levels off at 5,00"), "{}", on_plateau.evidence);
+        }
+        let alone = run(vec![cell(open("random", 1.0, 4 * KIB, 10_000.0), &disk, &[1.0])]);
+        assert!(self::bindings(&alone)[0].evidence.contains("50 % of the offered load"));
+    }
+
+    #[test]
+    fn a_rate_ceiling_that_is_met_is_the_loads_own() {
+        let mut record = run(sweep(1.0, 4 * KIB, &[1]));
+        record.cells[0].load.rate_iops = Some(1_000.0);
+        assert_eq!(limits(&record), [Limit::Arrival]);
+        record.cells[0].load.rate_iops = Some(2_000.0);
+        assert_eq!(limits(&record), [Limit::Unexplained]);
+    }
+
+    #[test]
+    fn the_tool_and_the_cache_come_before_the_disk() {
+        let mut record = run([sweep(1.0, 4 * KIB, &[8, 32]), sweep(1.0, 8 * KIB, &[8, 32])].concat());
+        assert_eq!(limits(&record), [Limit::DiskIops; 4]);
+        doubt(&mut record, 0, DoubtCode::CachedReads);
+        doubt(&mut record, 1, DoubtCode::GeneratorBound);
+        assert_eq!(limits(&record)[..2], [Limit::Cache, Limit::Generator]);
+        // Without them nothing shows that the other block size has the same level.
+        assert_eq!(limits(&record)[2..], [Limit::Unexplained; 2]);
+        record.header.volumes[0].kind = TargetKind::Null;
+        assert_eq!(limits(&record), [Limit::Generator; 4]);
+    }
+
+    #[test]
+    fn a_machine_without_cpu_to_spare_is_named() {
+        let mut record = run(sweep(1.0, 4 * KIB, &[4]));
+        let surroundings = &mut record.cells[0].trials[0].surroundings;
+        surroundings.machine.as_mut().unwrap().busy = 0.98;
+        let bindings = bindings(&record);
+        assert_eq!(bindings[0].limit, Limit::Cpu);
+        // 4.5 s of 60 s x 4 CPUs x 98 %.
+        assert!(bindings[0].evidence.contains("98 % busy, 1.9 % of it"), "{}", bindings[0].evidence);
+    }
+
+    #[test]
+    fn a_level_held_before_the_device_or_in_the_page_cache_is_not_the_disks() {
+        let both = || run([sweep(0.0, 4 * KIB, &[8, 32]), sweep(0.0, 8 * KIB, &[8, 32])].concat());
+        let mut throttled = both();
+        for cell in &mut throttled.cells {
+            cell.trials[0].surroundings.devices[0].queue_ms = 100;
+        }
+        let bindings = bindings(&throttled);
+        assert!(bindings.iter().all(|b| b.limit == Limit::Unexplained && b.evidence.contains("lies before it")));
+        let mut buffered = both();
+        (0..4).for_each(|i| doubt(&mut buffered, i, DoubtCode::Buffered));
+        assert_eq!(limits(&buffered), [Limit::Unexplained; 4]);
+    }
+
+    #[test]
+    fn crystaldiskmark_rows_show_a_limit_on_bytes() {
+        // 128 KiB x 32 moves what 1 MiB x 1 and x 8 level off at.
+        let disk = ExampleDisk { latency_ns: 4e6, ..ExampleDisk::default() };
+        let row = |block, depth| cell(closed("sequential", 1.0, block, depth), &disk, &[1.0]);
+        let record = run(vec![row(1024 * KIB, 1), row(1024 * KIB, 8), row(128 * KIB, 32)]);
+        assert_eq!(limits(&record), [Limit::DiskThroughput; 3]);
+        let other = ExampleDisk { bytes_per_s: 150e6, ..disk };
+        let mut apart = record.clone();
+        apart.cells[2] = cell(closed("sequential", 1.0, 128 * KIB, 32), &other, &[1.0]);
+        assert_eq!(limits(&apart), [Limit::Unexplained; 3]);
+    }
+
+    #[test]
+    fn cells_that_differ_in_more_than_depth_are_no_curve() {
+        let mut record = run(sweep(1.0, 4 * KIB, &[16, 32]));
+        let spec =
+            |theta: u32| serde_json::json!({"pattern": {"random": {"zipf": theta}}, "arrival": theta, "trials": theta});
+        for (cell, theta) in record.cells.iter_mut().zip([500, 500]) {
+            cell.spec = spec(theta);
+        }
+        assert!(bindings(&record)[1].evidence.contains("levels off"));
+        record.cells[1].spec = spec(1_200);
+        assert!(bindings(&record)[1].evidence.contains("one depth alone"));
+    }
+
+    #[test]
+    fn every_ceiling_is_put_beside_the_cell_lowest_first() {
+        let summary: RunSummary = summarize(&golden());
+        let of = |label: &str| summary.cells.iter().find(|c| c.label == label).unwrap();
+        let shallow = &of("random read 4 KiB, depth 2").ceilings;
+        let limits: Vec<Limit> = shallow.iter().map(|c| c.limit).collect();
+        assert_eq!(limits, [Limit::Latency, Limit::DiskIops]);
+        assert!((shallow[0].iops - 2_000.0).abs() < 10.0 && (shallow[1].iops - 5_000.0).abs() < 10.0);
+        // Measured at 16 KiB at most: nothing is said of 1 MiB.
+        assert!(of("random read 1024 KiB, depth 8").ceilings.iter().all(|c| c.limit != Limit::DiskIops));
+        for cell in &summary.cells {
+            assert!(cell.ceilings.is_sorted_by(|a, b| a.iops <= b.iops));
+        }
+    }
 }

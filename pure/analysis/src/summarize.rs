@@ -3,11 +3,11 @@
 use crate::findings::findings;
 use crate::limits::name_limits;
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
-use crate::summary::{
-    CellSummary, CpuFigures, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures,
-};
+use crate::summary::{CellSummary, CpuFigures, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures};
 use loadline_block::Operation;
-use loadline_record::{CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, OperationRecord, RunHeader, RunRecord, TrialRecord};
+use loadline_record::{
+    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, OperationRecord, RunHeader, RunRecord, TrialRecord,
+};
 
 /// Estimates, limits and findings of a run, finished or not.
 #[must_use]
@@ -21,7 +21,20 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
 fn run_info(record: &RunRecord) -> RunInfo {
     let RunHeader { id, name, verb, clock, started, version, seed, host, plans, environment, volumes, settings: _ } =
         record.header.clone();
-    RunInfo { id, name, verb, clock, started, version, status: record.status, host, environment, plan: plans, volumes, seed }
+    RunInfo {
+        id,
+        name,
+        verb,
+        clock,
+        started,
+        version,
+        status: record.status,
+        host,
+        environment,
+        plan: plans,
+        volumes,
+        seed,
+    }
 }
 
 /// The trials that figures rest on: the complete ones, or, where none is, whatever was measured. The doubts of those left
@@ -148,4 +161,115 @@ fn cell_doubts(cell: &CellRecord, used: usize) -> Vec<Doubt> {
         }
     }
     doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{ExampleDisk, cell, closed, flushing, golden, latencies, open, run};
+    use loadline_block::ErrorKind;
+    use loadline_record::RunStatus;
+
+    fn depth_8(factors: &[f64]) -> RunRecord {
+        run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), factors)])
+    }
+    fn total(record: &RunRecord) -> TotalFigures {
+        summarize(record).cells[0].total.clone().expect("measured")
+    }
+
+    #[test]
+    fn trials_give_a_mean_its_interval_the_median_and_the_best() {
+        let total = total(&depth_8(&[0.8, 1.0, 1.2]));
+        let of = |factor: f64| 5_000.0 * factor;
+        assert!((total.iops - of(1.0)).abs() < 3.0);
+        // s = 1,000, n = 3: 4.3027 x 1,000 / sqrt(3) = 2,484.
+        assert!((total.iops - total.iops_low.unwrap() - 2_484.0).abs() < 3.0, "{total:?}");
+        assert!((total.iops_high.unwrap() - total.iops - 2_484.0).abs() < 3.0);
+        assert!((total.throughput_median_bytes_per_s / 4_096.0 - of(1.0)).abs() < 3.0);
+        assert!((total.throughput_best_bytes_per_s / 4_096.0 - of(1.2)).abs() < 3.0);
+    }
+
+    #[test]
+    fn one_trial_has_the_interval_of_its_seconds_and_a_short_one_has_none() {
+        let mut record = depth_8(&[1.0]);
+        let long = total(&record);
+        let half_width = long.iops_high.unwrap() - long.iops;
+        assert!(half_width > 0.0 && half_width < 25.0, "{long:?}");
+        assert!((long.iops - long.iops_low.unwrap() - half_width).abs() < 1e-6);
+        record.cells[0].trials[0].series.seconds.truncate(9);
+        let short = total(&record);
+        assert_eq!((short.iops_low, short.iops_high), (None, None));
+    }
+
+    #[test]
+    fn percentiles_are_those_of_all_trials_together() {
+        let mut record = depth_8(&[1.0, 1.0]);
+        let slow = record.cells[0].trials[1].operations.get_mut(&Operation::Read).unwrap();
+        slow.latency = latencies(slow.count, 100e6);
+        let latency = summarize(&record).cells[0].read.clone().unwrap().latency_ns;
+        // Half of the requests took 100 ms: the median lies between, the 90th percentile among the slow ones. An average of
+        // the two 90th percentiles would be 67 ms.
+        assert!((latency.p90 as f64 / 124e6 - 1.0).abs() < 0.02, "{latency:?}");
+        assert!((latency.mean / 50.8e6 - 1.0).abs() < 0.02, "{latency:?}");
+    }
+
+    #[test]
+    fn an_interrupted_trial_is_left_out_and_told() {
+        let mut record = depth_8(&[1.0, 0.2]);
+        let cut = &mut record.cells[0].trials[1];
+        cut.ending = Ending::Interrupted;
+        cut.doubts = vec![Doubt { code: DoubtCode::EndedEarly, detail: "It was stopped.".to_owned() }];
+        let summary = summarize(&record);
+        let first = &summary.cells[0];
+        assert_eq!(first.trials, 1);
+        assert!(first.total.as_ref().unwrap().iops > 4_900.0);
+        assert_eq!(first.doubts[0].detail, "In 1 of 2 trials: It was stopped. The figures rest on the other trials.");
+        record.cells[0].trials.remove(0);
+        let alone = &summarize(&record).cells[0];
+        assert_eq!(alone.trials, 1);
+        assert!(alone.total.as_ref().unwrap().iops < 1_100.0);
+    }
+
+    #[test]
+    fn errors_and_cpu_time_are_sums_over_all_trials() {
+        let mut record = depth_8(&[1.0, 1.0, 1.0]);
+        record.cells[0].trials[0].errors.insert(ErrorKind::Io, 2);
+        record.cells[0].trials[2].errors.insert(ErrorKind::NoSpace, 5);
+        let first = &summarize(&record).cells[0];
+        assert_eq!(first.errors, 7);
+        assert!((first.cpu.user_s - 3.0).abs() < 1e-9 && (first.cpu.system_s - 7.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn open_loops_carry_what_was_offered_and_the_parts_of_their_latency() {
+        let record = run(vec![cell(open("random", 1.0, 4 << 10, 2_500.0), &ExampleDisk::default(), &[1.0, 1.0])]);
+        let first = &summarize(&record).cells[0];
+        assert_eq!(first.offered_iops, Some(2_500.0));
+        let read = first.read.as_ref().unwrap();
+        assert!((read.waiting_ns.unwrap().mean + read.service_ns.unwrap().mean - read.latency_ns.mean).abs() < 1e4);
+        let closed = &summarize(&depth_8(&[1.0])).cells[0];
+        assert_eq!((closed.offered_iops, closed.read.as_ref().unwrap().waiting_ns), (None, None));
+    }
+
+    #[test]
+    fn flushes_have_figures_of_their_own_and_do_not_count_as_requests() {
+        let record = run(vec![flushing(&ExampleDisk::default())]);
+        let first = &summarize(&record).cells[0];
+        assert!((first.total.as_ref().unwrap().iops - 500.0).abs() < 5.0);
+        assert!((first.flush.as_ref().unwrap().iops - 500.0).abs() < 5.0);
+    }
+
+    #[test]
+    fn a_summary_keeps_provenance_and_the_order_of_the_plan() {
+        let record = golden();
+        let summary = summarize(&record);
+        assert_eq!(summary.run.seed, record.header.seed);
+        assert_eq!(summary.run.status, RunStatus::Finished);
+        let ids = |cells: Vec<&String>| cells.into_iter().cloned().collect::<Vec<_>>();
+        assert_eq!(
+            ids(summary.cells.iter().map(|c| &c.id).collect()),
+            ids(record.cells.iter().map(|c| &c.id).collect())
+        );
+        assert_eq!(summarize(&record), summary);
+    }
 }

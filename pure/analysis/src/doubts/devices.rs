@@ -165,7 +165,11 @@ pub(super) fn other_load(asked: &Asked<'_>) -> Option<String> {
         if bytes > all_bytes * OTHER_LOAD_SHARE + floor_bytes {
             found.push(format!("{} more were {word} than asked", size(bytes as u64)));
         } else if more_requests && bytes >= requests * SECTOR_BYTES {
-            found.push(format!("{} more requests of {} in all were {word} than asked", number(requests), size(bytes as u64)));
+            found.push(format!(
+                "{} more requests of {} in all were {word} than asked",
+                number(requests),
+                size(bytes as u64)
+            ));
         }
     }
     let busiest = asked.trial.surroundings.others.iter().find(|o| !works_for_the_load(o));
@@ -320,5 +324,10 @@ pub(super) fn shortage(asked: &Asked<'_>, wanted: Amount, of: fn(&Seen) -> Amoun
 
 /// What the devices moved against what was asked, in words.
 pub(super) fn of_asked(wanted: Amount, got: Amount) -> String {
-    format!("{} of the {} asked ({})", size(got.bytes as u64), size(wanted.bytes as u64), percent(got.bytes / wanted.bytes))
+    format!(
+        "{} of the {} asked ({})",
+        size(got.bytes as u64),
+        size(wanted.bytes as u64),
+        percent(got.bytes / wanted.bytes)
+    )
 }

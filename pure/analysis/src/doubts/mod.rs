@@ -78,9 +78,10 @@ pub fn doubts(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> 
 
 fn verify_failed(trial: &TrialRecord) -> Option<String> {
     let verify = trial.verify.as_ref().filter(|v| v.faults_total > 0)?;
-    let first = verify.faults.first().map_or_else(String::new, |fault| {
-        format!("; the first at offset {}: {}", fault.offset, fault.detail)
-    });
+    let first = verify
+        .faults
+        .first()
+        .map_or_else(String::new, |fault| format!("; the first at offset {}: {}", fault.offset, fault.detail));
     Some(format!(
         "{} of {} blocks read back were not what was written{first}.",
         number(verify.faults_total as f64),
@@ -113,7 +114,11 @@ fn generator_bound(trial: &TrialRecord) -> Option<String> {
     (over > 0).then(|| {
         format!(
             "{over} of {} more than {} busy (the busiest {}): the storage may be able to do more.",
-            if threads.len() == 1 { "1 load thread was".to_owned() } else { format!("{} load threads were", threads.len()) },
+            if threads.len() == 1 {
+                "1 load thread was".to_owned()
+            } else {
+                format!("{} load threads were", threads.len())
+            },
             percent(GENERATOR_BUSY_MAX),
             percent(busiest)
         )
@@ -162,8 +167,9 @@ fn clock_unstable(trial: &TrialRecord) -> Option<String> {
 fn not_steady(trial: &TrialRecord) -> Option<String> {
     if let Some(rule) = trial.steady_state.as_ref().filter(|s| !s.reached) {
         let ends = rule.rounds.first().zip(rule.rounds.last());
-        let figures = ends
-            .map_or_else(String::new, |(a, b)| format!(" (from {} IOPS in the first to {} in the last)", number(*a), number(*b)));
+        let figures = ends.map_or_else(String::new, |(a, b)| {
+            format!(" (from {} IOPS in the first to {} in the last)", number(*a), number(*b))
+        });
         return Some(format!(
             "The steady-state rule was not met in {} of {}{figures}.",
             counted(rule.rounds.len(), "round"),

@@ -26,9 +26,9 @@ fn memory_file_system(volume: &VolumeFacts) -> Option<&FileSystemFacts> {
 }
 
 fn memory_device(name: &str) -> bool {
-    MEMORY_DEVICES.iter().any(|kind| {
-        name.strip_prefix(kind).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    })
+    MEMORY_DEVICES
+        .iter()
+        .any(|kind| name.strip_prefix(kind).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())))
 }
 
 /// Reads that did not come from the storage.
@@ -130,7 +130,8 @@ fn encoded_share(volume: &VolumeFacts) -> f64 {
 fn compression(fs: &FileSystemFacts) -> Option<&str> {
     fs.options.split(',').find(|option| {
         let (key, value) = option.split_once('=').unwrap_or((option, ""));
-        (key == "compress" || key == "compress-force" || key == "compression") && !matches!(value, "no" | "none" | "off")
+        (key == "compress" || key == "compress-force" || key == "compression")
+            && !matches!(value, "no" | "none" | "off")
     })
 }
 
@@ -152,7 +153,9 @@ pub(super) fn compressed_or_sparse(asked: &Asked<'_>) -> Option<String> {
         found.push(format!("{} of the file is compressed or otherwise encoded", percent(encoded)));
     }
     let missing = shortage(asked, asked.writes, |s| s.writes).unwrap_or(0.0);
-    if let Some(seen) = asked.seen.as_ref().filter(|_| missing > SPARSE_SHARE && asked.writes.bytes >= COMPARED_MIN_BYTES) {
+    if let Some(seen) =
+        asked.seen.as_ref().filter(|_| missing > SPARSE_SHARE && asked.writes.bytes >= COMPARED_MIN_BYTES)
+    {
         found.push(format!("to {} were written only {}", seen.device(), of_asked(asked.writes, seen.writes)));
     }
     (!found.is_empty()).then(|| format!("{}.", crate::words::sentence(&listed(&found))))

@@ -1,6 +1,6 @@
 //! Where more requests at once stop helping.
 
-use super::{View, codes};
+use super::{View, at_depth, codes};
 use crate::curves::{Curve, Plateau, outstanding};
 use crate::summary::{CellSummary, Finding};
 use crate::words::{counted, load_name, number, span, throughput};
@@ -11,8 +11,7 @@ const TOLD_ONE_BY_ONE: usize = 6;
 const LARGE_BLOCK: u64 = 128 * 1024;
 
 pub(super) fn plateaus(view: &View<'_>, curves: &[&Curve]) -> Vec<Finding> {
-    let mut seen: Vec<(&Curve, &Plateau)> =
-        curves.iter().filter_map(|c| Some((*c, c.plateau.as_ref()?))).collect();
+    let mut seen: Vec<(&Curve, &Plateau)> = curves.iter().filter_map(|c| Some((*c, c.plateau.as_ref()?))).collect();
     // Small random loads first: those are what databases ask for.
     seen.sort_by_key(|(_, plateau)| importance(&view.cells[plateau.cells[0]]));
     let (told, rest) = seen.split_at(seen.len().min(TOLD_ONE_BY_ONE));
@@ -42,12 +41,12 @@ fn told_one(view: &View<'_>, curve: &Curve, plateau: &Plateau) -> Finding {
     let deepest = curve.closed.last().map(|i| &view.cells[*i]).filter(|c| outstanding(c) > Some(plateau.from));
     let then = match deepest.and_then(|c| Some((outstanding(c)?, mean_latency(c)?))) {
         Some((depth, mean)) => {
-            format!("deeper queues only add latency ({} at depth {})", span(mean), number(depth as f64))
+            format!("deeper queues only add latency ({} at {})", span(mean), at_depth(view, curve, depth))
         }
         None => "offering more only makes requests wait".to_owned(),
     };
-    let text =
-        format!("{} level off at {level} from depth {} on; {then}.", load_name(first), number(plateau.from as f64));
+    let from = at_depth(view, curve, plateau.from);
+    let text = format!("{} level off at {level} from {from} on; {then}.", load_name(first));
     view.finding(codes::PLATEAU, &text, &plateau.cells)
 }
 

@@ -56,6 +56,8 @@ pub mod codes {
 
 /// Etcd's rule for the disk under its log: 99 % of fdatasync calls within 10 ms (etcd documentation, "Hardware recommendations").
 const FLUSH_P99_NS_MAX: u64 = 10_000_000;
+/// Rates that reach this share of the best one are as good: trials on a quiet disk differ by as much.
+const AS_GOOD: f64 = 0.98;
 /// Doubts that take a figure out of the running for the best, as long as there is another.
 const NOT_THE_BEST: [DoubtCode; 5] = [
     DoubtCode::VerifyFailed,
@@ -116,15 +118,21 @@ impl View<'_> {
         Finding { code: code.to_owned(), text, cells: ids }
     }
 
-    /// The cell of `among` with the largest `figure`; one with a disqualifying doubt only if there is no other.
+    /// The cell of `among` with the largest `figure`, or the least demanding one of those that come as near to it as trials come
+    /// to each other; one with a disqualifying doubt only if there is no other.
     fn best(&self, among: impl Fn(&CellSummary) -> bool, figure: fn(&CellSummary) -> Option<f64>) -> Option<usize> {
         let clean = |i: &usize| !NOT_THE_BEST.iter().any(|code| crate::curves::doubted(&self.cells[*i], *code));
         let best_of = |candidates: Vec<usize>| {
-            candidates
+            let figures: Vec<(usize, f64)> = candidates
                 .into_iter()
                 .filter_map(|i| Some((i, figure(&self.cells[i]).filter(|f| *f > 0.0)?)))
-                .max_by(|a, b| a.1.total_cmp(&b.1))
-                .map(|(i, _)| i)
+                .collect();
+            let most = figures.iter().map(|f| f.1).max_by(f64::total_cmp)?;
+            let demand = |i: usize| {
+                let cell = &self.cells[i];
+                (outstanding(cell).unwrap_or(u64::MAX), cell.load.block_bytes)
+            };
+            figures.into_iter().filter(|f| f.1 >= most * AS_GOOD).map(|f| f.0).min_by_key(|i| demand(*i))
         };
         let all: Vec<usize> = self.own.iter().copied().filter(|i| among(&self.cells[*i])).collect();
         best_of(all.iter().copied().filter(|i| clean(i)).collect()).or_else(|| best_of(all))
@@ -155,7 +163,7 @@ impl View<'_> {
             .collect();
         let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
         (!parts.is_empty())
-            .then(|| self.finding(codes::BEST_RANDOM_IOPS, &format!("at most {}.", listed(&parts)), &cells))
+            .then(|| self.finding(codes::BEST_RANDOM_IOPS, &format!("delivers up to {}.", listed(&parts)), &cells))
     }
 
     fn best_throughput(&self) -> Option<Finding> {
@@ -201,9 +209,8 @@ impl View<'_> {
             })
             .collect();
         let cells: Vec<usize> = chosen.iter().map(|(i, _)| *i).collect();
-        (!parts.is_empty()).then(|| {
-            self.finding(codes::LATENCY_ALONE, &format!("one request at a time, {}.", listed(&parts)), &cells)
-        })
+        (!parts.is_empty())
+            .then(|| self.finding(codes::LATENCY_ALONE, &format!("one request at a time, {}.", listed(&parts)), &cells))
     }
 
     /// The slowest flushes, against etcd's rule.
@@ -252,6 +259,16 @@ pub(crate) fn how_much(cell: &CellSummary) -> String {
         (Some(depth), _) => format!("depth {depth}"),
         (None, Some(rate)) => format!("{} arrivals a second", number(rate)),
         (None, None) => "open loop".to_owned(),
+    }
+}
+
+/// So many requests outstanding, in the words of the plan: its depth, where every cell has one thread.
+fn at_depth(view: &View<'_>, curve: &Curve, outstanding: u64) -> String {
+    let outstanding = number(outstanding as f64);
+    if curve.closed.iter().all(|i| view.cells[*i].load.threads == 1) {
+        format!("depth {outstanding}")
+    } else {
+        format!("{outstanding} outstanding")
     }
 }
 

@@ -1,11 +1,12 @@
 //! The deepest queue, and the highest rate of arrivals, at which the latency objective is kept.
 
 use super::levels::importance;
-use super::{View, codes};
+use super::{View, at_depth, codes};
 use crate::curves::{Curve, iops, met, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, load_name, number, percent, span};
 use loadline_record::RunRecord;
+use loadline_units::Duration;
 
 /// The limit where none is set: database vendors' 20 ms on average.
 const DEFAULT: (&str, u64) = ("mean", 20_000_000);
@@ -26,10 +27,11 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
     for curve in curves {
         for (cells, open) in [(&curve.closed, false), (&curve.open, true)] {
             let Some(first) = cells.first().copied() else { continue };
-            let objective = record.cells[first].load.objective.as_ref().map_or(
-                Objective { figure: DEFAULT.0, limit_ns: DEFAULT.1, chosen: false },
-                |(figure, limit_ns)| Objective { figure, limit_ns: *limit_ns, chosen: true },
-            );
+            let objective =
+                record.cells[first].load.objective.as_ref().map_or(
+                    Objective { figure: DEFAULT.0, limit_ns: DEFAULT.1, chosen: false },
+                    |(figure, limit_ns)| Objective { figure, limit_ns: *limit_ns, chosen: true },
+                );
             let finding = if open { of_open(view, curve, &objective) } else { of_closed(view, curve, &objective) };
             told.extend(finding.map(|f| (first, f)));
         }
@@ -39,7 +41,8 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
     let mut found: Vec<Finding> = told.into_iter().map(|(_, f)| f).collect();
     if !rest.is_empty() {
         let cells: Vec<usize> = rest.iter().map(|(first, _)| *first).collect();
-        let text = format!("for {} more the table shows where the latency objective is lost.", counted(rest.len(), "load"));
+        let text =
+            format!("for {} more the table shows where the latency objective is lost.", counted(rest.len(), "load"));
         found.push(view.finding(codes::OBJECTIVE, &text, &cells));
     }
     found
@@ -66,8 +69,12 @@ impl Objective<'_> {
         Some(self.figure_of(cell)? <= self.limit_ns as f64 && met(cell).is_none_or(|met| met >= MET_MIN))
     }
     fn name(&self) -> String {
-        let limit = span(self.limit_ns as f64);
-        let figure = if self.figure == "mean" { "on average".to_owned() } else { format!("at {}", self.figure.replace('_', ".")) };
+        let limit = Duration::from_ns(self.limit_ns);
+        let figure = if self.figure == "mean" {
+            "on average".to_owned()
+        } else {
+            format!("at {}", self.figure.replace('_', "."))
+        };
         let usual = if self.chosen { "" } else { " (the usual rule)" };
         format!("{limit} {figure}{usual}")
     }
@@ -82,10 +89,9 @@ impl Objective<'_> {
 
 fn of_closed(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<Finding> {
     let (kept, lost) = objective.turn(view, &curve.closed)?;
-    let deepest = outstanding(&view.cells[*curve.closed.last()?])?;
     let told = |i: usize| {
         let cell = &view.cells[i];
-        Some((number(outstanding(cell)? as f64), span(objective.figure_of(cell)?), number(iops(cell)?)))
+        Some((at_depth(view, curve, outstanding(cell)?), span(objective.figure_of(cell)?), number(iops(cell)?)))
     };
     let name = load_name(&view.cells[curve.closed[0]]);
     let objective_name = objective.name();
@@ -93,21 +99,19 @@ fn of_closed(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Optio
         (Some(kept), Some(lost)) => {
             let ((depth, latency, rate), (beyond, too_long, _)) = (told(kept)?, told(lost)?);
             format!(
-                "{name} stay within {objective_name} up to depth {depth} ({latency}, {rate} IOPS); at depth {beyond} it \
-                 is {too_long}."
+                "{name} stay within {objective_name} up to {depth} ({latency}, {rate} IOPS); at {beyond} it is {too_long}."
             )
         }
         (None, Some(lost)) => {
             let (depth, latency, _) = told(lost)?;
-            format!("{name} miss {objective_name} at every depth measured: {latency} already at depth {depth}.")
+            format!("{name} miss {objective_name} at every depth measured: {latency} already at {depth}.")
         }
         // One depth that keeps it is no news.
         (Some(_), None) if curve.closed.len() < 2 => return None,
         (Some(kept), None) => {
-            let (_, latency, rate) = told(kept)?;
+            let (depth, latency, rate) = told(kept)?;
             format!(
-                "{name} stay within {objective_name} at every depth measured, {} at the deepest ({latency}, {rate} IOPS).",
-                number(deepest as f64)
+                "{name} stay within {objective_name} at every depth measured, up to {depth} ({latency}, {rate} IOPS)."
             )
         }
         (None, None) => return None,
@@ -135,25 +139,22 @@ fn of_open(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<
         })
     };
     let text = match (kept, lost) {
-        (Some(kept), Some(lost)) => {
+        (Some(kept), lost) => {
             let (rate, share, latency) = told(kept)?;
+            let then = match lost {
+                Some(lost) => lost_how(lost)?,
+                None => "no higher rate was offered".to_owned(),
+            };
             format!(
-                "{name} arriving by themselves stay within {objective_name} up to {rate} a second, {share} of the most \
-                 that was delivered ({latency}); {}.",
-                lost_how(lost)?
+                "with {rate} {name} arriving a second ({share} of the most delivered) latency stays within \
+                 {objective_name} ({latency}); {then}."
             )
         }
         (None, Some(lost)) => {
+            let (rate, share, latency) = told(lost)?;
             format!(
-                "{name} arriving by themselves miss {objective_name} at every rate measured: {}, the lowest.",
-                lost_how(lost)?
-            )
-        }
-        (Some(kept), None) => {
-            let (rate, share, latency) = told(kept)?;
-            format!(
-                "{name} arriving by themselves stay within {objective_name} at every rate measured, up to {rate} a second \
-                 ({share} of the most that was delivered; {latency})."
+                "{objective_name} is missed at every rate offered: {latency} already with {rate} {name} arriving a second \
+                 ({share} of the most delivered)."
             )
         }
         (None, None) => return None,

@@ -100,7 +100,9 @@ pub(super) fn verify_failed(record: &RunRecord) -> Option<Finding> {
         .flat_map(|c| &c.trials)
         .filter_map(|t| t.verify.as_ref())
         .find_map(|v| v.faults.first())
-        .map_or_else(String::new, |f| format!(" The first lies at offset {}: {}.", f.offset, f.detail.trim_end_matches('.')));
+        .map_or_else(String::new, |f| {
+            format!(" The first lies at offset {}: {}.", f.offset, f.detail.trim_end_matches('.'))
+        });
     (faults > 0).then(|| Finding {
         code: codes::VERIFY_FAILED.to_owned(),
         text: format!(

@@ -8,7 +8,8 @@ mod trend;
 
 pub use student::{t_p_value, t_quantile};
 pub use trend::{
-    FirstDiffers, Line, MannKendall, Shift, Trend, first_differs, least_squares, mann_kendall, shift, theil_sen_slope, trend,
+    FirstDiffers, Line, MannKendall, Shift, Trend, first_differs, least_squares, mann_kendall, shift, theil_sen_slope,
+    trend,
 };
 
 /// How sure an interval is.
@@ -92,9 +93,8 @@ pub fn series_interval(values: &[f64]) -> Option<Interval> {
     }
     let mean = mean(values)?;
     let batches = if count >= 3 * BATCHES { BATCHES } else { BATCHES_SHORT };
-    let batch_means: Vec<f64> = (0..batches)
-        .filter_map(|b| self::mean(&values[b * count / batches..(b + 1) * count / batches]))
-        .collect();
+    let batch_means: Vec<f64> =
+        (0..batches).filter_map(|b| self::mean(&values[b * count / batches..(b + 1) * count / batches])).collect();
     let by_batches =
         t_quantile(CONFIDENCE, (batches - 1) as f64) * libm::sqrt(variance(&batch_means)? / batches as f64);
     let residuals: Vec<f64> = values.iter().map(|v| v - mean).collect();

@@ -1,6 +1,6 @@
 //! Does a series move? Lines, steps, and trends over a handful of trials.
 
-use super::{Noise, SERIES_MIN, mean, median, t_p_value};
+use super::{Noise, SERIES_MIN, mean, median, t_p_value, t_quantile};
 
 /// Up to this many values the distribution of Mann and Kendall's S is counted out; beyond it is normal for all purposes.
 const MANN_KENDALL_EXACT_MAX: usize = 40;
@@ -8,6 +8,8 @@ const MANN_KENDALL_EXACT_MAX: usize = 40;
 const SHIFT_EDGE: usize = 10;
 /// A movement by this share of the mean is what rounding makes of a constant.
 const ROUNDING: f64 = 1e-9;
+/// What 99 % of a normal distribution stay within, in standard deviations.
+const NORMAL_99: f64 = 2.575_829;
 /// Trials after the first that are needed to say that the first is not one of them.
 const OTHERS_MIN: usize = 4;
 
@@ -139,8 +141,7 @@ pub fn shift(values: &[f64]) -> Option<Shift> {
         }
     }
     let (before, after) = (mean(&values[..at])?, mean(&values[at..])?);
-    let residuals: Vec<f64> =
-        values.iter().enumerate().map(|(i, v)| v - if i < at { before } else { after }).collect();
+    let residuals: Vec<f64> = values.iter().enumerate().map(|(i, v)| v - if i < at { before } else { after }).collect();
     // Two levels and the place between them were fitted.
     let noise = Noise::of(&residuals, 3);
     let p_value = if farthest <= ROUNDING * overall.abs() {
@@ -148,7 +149,10 @@ pub fn shift(values: &[f64]) -> Option<Shift> {
     } else if noise.long_run_variance <= 0.0 {
         0.0
     } else {
-        kolmogorov_p_value(farthest / libm::sqrt(noise.long_run_variance * count as f64))
+        // The noise is an estimate too: where few independent values carry it, distances must be larger by as much as
+        // Student's quantile exceeds the normal one.
+        let caution = t_quantile(0.99, noise.effective_count - 3.0) / NORMAL_99;
+        kolmogorov_p_value(farthest / libm::sqrt(noise.long_run_variance * count as f64) / caution)
     };
     Some(Shift { at, before, after, p_value })
 }
@@ -244,8 +248,8 @@ pub fn first_differs(values: &[f64]) -> Option<FirstDiffers> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::CONFIDENCE;
     use crate::statistics::tests::{close, noise};
-    use crate::statistics::{CONFIDENCE, t_quantile};
 
     const SEEDS: u64 = 1_000;
 
@@ -271,7 +275,7 @@ mod tests {
 
     #[test]
     fn noise_alone_is_seldom_a_trend_or_a_step() {
-        for (r, most) in [(0.0, 0.02), (0.5, 0.03), (0.8, 0.06)] {
+        for (r, most) in [(0.0, 0.02), (0.5, 0.03), (0.8, 0.04)] {
             let series = |seed| around(1_000.0, 100.0, &noise(seed, 60, r));
             let trends = share(|seed| trend(&series(seed)).unwrap().p_value < 0.01);
             let shifts = share(|seed| shift(&series(seed)).unwrap().p_value < 0.01);
@@ -292,8 +296,11 @@ mod tests {
 
     #[test]
     fn a_burst_that_ends_near_the_end_is_found_where_it_ends() {
-        let values: Vec<f64> =
-            noise(3, 60, 0.3).iter().enumerate().map(|(i, n)| if i < 48 { 3_000.0 } else { 500.0 } + 30.0 * n).collect();
+        let values: Vec<f64> = noise(3, 60, 0.3)
+            .iter()
+            .enumerate()
+            .map(|(i, n)| if i < 48 { 3_000.0 } else { 500.0 } + 30.0 * n)
+            .collect();
         let step = shift(&values).unwrap();
         assert_eq!(step.at, 48);
         assert!(step.p_value < 0.01, "{step:?}");
