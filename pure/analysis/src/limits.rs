@@ -361,11 +361,11 @@ mod tests {
 
     #[test]
     fn two_block_sizes_tell_requests_from_bytes() {
+        use Limit::{DiskIops, DiskThroughput, Latency};
         let mut cells = sweep(1.0, 4 * KIB, &[1, 4, 8, 32]);
         cells.extend(sweep(1.0, 16 * KIB, &[8, 32]));
         cells.extend(sweep(1.0, 256 * KIB, &[8, 32]));
         cells.extend(sweep(1.0, 1024 * KIB, &[8, 32]));
-        use Limit::{DiskIops, DiskThroughput, Latency};
         let record = run(cells);
         assert_eq!(
             limits(&record),

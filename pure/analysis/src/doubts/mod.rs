@@ -78,10 +78,9 @@ pub fn doubts(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> 
 
 fn verify_failed(trial: &TrialRecord) -> Option<String> {
     let verify = trial.verify.as_ref().filter(|v| v.faults_total > 0)?;
-    let first = verify
-        .faults
-        .first()
-        .map_or_else(String::new, |fault| format!("; the first at offset {}: {}", fault.offset, fault.detail));
+    let first = verify.faults.first().map_or_else(String::new, |fault| {
+        format!("; the first at offset {}: {}", fault.offset, fault.detail.trim_end_matches('.'))
+    });
     Some(format!(
         "{} of {} blocks read back were not what was written{first}.",
         number(verify.faults_total as f64),
@@ -92,7 +91,10 @@ fn verify_failed(trial: &TrialRecord) -> Option<String> {
 fn errors(trial: &TrialRecord) -> Option<String> {
     let kinds: Vec<String> =
         trial.errors.iter().filter(|(_, n)| **n > 0).map(|(kind, n)| format!("{} {kind}", number(*n as f64))).collect();
-    let first = trial.error_samples.first().map_or_else(String::new, |sample| format!("; the first: {sample}"));
+    let first = trial
+        .error_samples
+        .first()
+        .map_or_else(String::new, |sample| format!("; the first: {}", sample.trim_end_matches('.')));
     (!kinds.is_empty())
         .then(|| format!("{} failed ({}){first}.", counted(trial.errors_total() as usize, "request"), listed(&kinds)))
 }

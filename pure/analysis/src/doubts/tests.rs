@@ -182,7 +182,7 @@ fn ten_seconds_are_short_and_thirty_are_not() {
 fn a_busy_load_thread_may_be_the_limit() {
     let busy = |busy| {
         Scene::reads().changed(|s| {
-            s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.3, spun: 0.0 }, ThreadBusy { busy, spun: 0.0 }]
+            s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.3, spun: 0.0 }, ThreadBusy { busy, spun: 0.0 }];
         })
     };
     busy(0.97).earns(DoubtCode::GeneratorBound, &["1 of 2", "97 %"]);
@@ -370,7 +370,7 @@ fn writes_that_no_device_saw_and_encoded_extents_are_told() {
     Scene::writes().changed(|s| s.counters().write_bytes -= 4096).lacks(DoubtCode::CompressedOrSparse);
     Scene::reads()
         .changed(|s| {
-            s.volume.extents = Some(Extents { written_bytes: GIB, encoded_bytes: GIB / 2, ..Extents::default() })
+            s.volume.extents = Some(Extents { written_bytes: GIB, encoded_bytes: GIB / 2, ..Extents::default() });
         })
         .earns(DoubtCode::CompressedOrSparse, &["50 %"]);
 }

@@ -82,8 +82,8 @@ impl Objective<'_> {
     fn turn(&self, view: &View<'_>, row: &[usize]) -> Option<(Option<usize>, Option<usize>)> {
         let kept: Vec<bool> = row.iter().map(|i| self.kept(&view.cells[*i])).collect::<Option<_>>()?;
         let lost = kept.iter().position(|k| !k);
-        let last = lost.unwrap_or(row.len()).checked_sub(1);
-        Some((last.map(|l| row[l]), lost.map(|l| row[l])))
+        let deepest_kept = lost.unwrap_or(row.len()).checked_sub(1);
+        Some((deepest_kept.map(|place| row[place]), lost.map(|place| row[place])))
     }
 }
 

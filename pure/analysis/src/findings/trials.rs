@@ -5,7 +5,7 @@ use crate::statistics::{first_differs, mann_kendall, mean, theil_sen_slope};
 use crate::summarize::trials_used;
 use crate::summary::Finding;
 use crate::words::{counted, load_name, number, percent, significance, throughput};
-use loadline_record::{RunRecord, TargetKind};
+use loadline_record::RunRecord;
 
 /// Fewer trials than this cannot show a trend: of five in any order two of 120 orders rise or fall throughout.
 const TRIALS_MIN: usize = 5;
@@ -74,26 +74,35 @@ fn moving(rates: &[f64], level: f64) -> Option<String> {
     ))
 }
 
-/// Blocks read back, faulty ones among them, and the cells concerned.
-fn verdicts(record: &RunRecord) -> (u64, u64, Vec<String>, Vec<String>) {
-    let (mut checked, mut faults) = (0, 0);
-    let (mut sound, mut faulty) = (Vec::new(), Vec::new());
+/// What reading back found in all cells.
+#[derive(Default)]
+struct ReadBack {
+    blocks: u64,
+    faults: u64,
+    /// Ids of cells without a fault.
+    sound: Vec<String>,
+    /// Ids of cells with faults.
+    damaged: Vec<String>,
+}
+
+fn read_back(record: &RunRecord) -> ReadBack {
+    let mut all = ReadBack::default();
     for cell in &record.cells {
         let of_cell: Vec<_> = cell.trials.iter().filter_map(|t| t.verify.as_ref()).collect();
-        checked += of_cell.iter().map(|v| v.blocks_checked).sum::<u64>();
-        let wrong = of_cell.iter().map(|v| v.faults_total).sum::<u64>();
-        faults += wrong;
-        if wrong > 0 {
-            faulty.push(cell.id.clone());
+        let faults = of_cell.iter().map(|v| v.faults_total).sum::<u64>();
+        all.blocks += of_cell.iter().map(|v| v.blocks_checked).sum::<u64>();
+        all.faults += faults;
+        if faults > 0 {
+            all.damaged.push(cell.id.clone());
         } else if !of_cell.is_empty() {
-            sound.push(cell.id.clone());
+            all.sound.push(cell.id.clone());
         }
     }
-    (checked, faults, sound, faulty)
+    all
 }
 
 pub(super) fn verify_failed(record: &RunRecord) -> Option<Finding> {
-    let (checked, faults, _, faulty) = verdicts(record);
+    let all = read_back(record);
     let first = record
         .cells
         .iter()
@@ -103,27 +112,26 @@ pub(super) fn verify_failed(record: &RunRecord) -> Option<Finding> {
         .map_or_else(String::new, |f| {
             format!(" The first lies at offset {}: {}.", f.offset, f.detail.trim_end_matches('.'))
         });
-    (faults > 0).then(|| Finding {
+    (all.faults > 0).then(|| Finding {
         code: codes::VERIFY_FAILED.to_owned(),
         text: format!(
             "Data was lost or damaged: {} of {} blocks read back were not what was written.{first}",
-            number(faults as f64),
-            number(checked as f64)
+            number(all.faults as f64),
+            number(all.blocks as f64)
         ),
-        cells: faulty,
+        cells: all.damaged,
     })
 }
 
 pub(super) fn verified(record: &RunRecord) -> Option<Finding> {
-    let (checked, faults, sound, _) = verdicts(record);
-    let null_only = record.header.volumes.iter().all(|v| v.kind == TargetKind::Null);
-    (faults == 0 && !sound.is_empty() && !null_only).then(|| Finding {
+    let all = read_back(record);
+    (all.faults == 0 && !all.sound.is_empty()).then(|| Finding {
         code: codes::VERIFIED.to_owned(),
-        text: if checked == 0 {
+        text: if all.blocks == 0 {
             "Nothing was read back although it was asked for: no block had been written.".to_owned()
         } else {
-            format!("All of {} blocks read back were what was written.", number(checked as f64))
+            format!("All of {} blocks read back were what was written.", number(all.blocks as f64))
         },
-        cells: sound,
+        cells: all.sound,
     })
 }

@@ -46,20 +46,21 @@ fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     }
     let front =
         libm::exp(libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * libm::log(x) + b * libm::log1p(-x)) / a;
-    let away_from_zero = |v: f64| if v.abs() < 1e-300 { 1e-300 } else { v };
-    let mut c = 1.0;
-    let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
-    let mut fraction = d;
+    let away_from_zero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
+    let mut above = 1.0;
+    let mut below = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
+    let mut fraction = below;
     for step in 1..500 {
-        let m = f64::from(step);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        let step = f64::from(step);
+        let place = a + 2.0 * step;
+        let even = step * (b - step) * x / ((place - 1.0) * place);
+        let odd = -(a + step) * (a + b + step) * x / (place * (place + 1.0));
         for term in [even, odd] {
-            d = 1.0 / away_from_zero(1.0 + term * d);
-            c = away_from_zero(1.0 + term / c);
-            fraction *= c * d;
+            below = 1.0 / away_from_zero(1.0 + term * below);
+            above = away_from_zero(1.0 + term / above);
+            fraction *= above * below;
         }
-        if (c * d - 1.0).abs() < 1e-15 {
+        if (above * below - 1.0).abs() < 1e-15 {
             break;
         }
     }

@@ -162,10 +162,9 @@ fn kolmogorov_p_value(distance: f64) -> f64 {
     if distance < 0.2 {
         return 1.0;
     }
-    let terms = (1..=100).map(|j| {
-        let j = f64::from(j);
-        let sign = if j % 2.0 == 1.0 { 1.0 } else { -1.0 };
-        sign * libm::exp(-2.0 * j * j * distance * distance)
+    let terms = (1u32..=100).map(|j| {
+        let sign = if j.is_multiple_of(2) { -1.0 } else { 1.0 };
+        sign * libm::exp(-2.0 * f64::from(j * j) * distance * distance)
     });
     (2.0 * terms.sum::<f64>()).clamp(0.0, 1.0)
 }
@@ -197,7 +196,8 @@ pub fn mann_kendall(values: &[f64]) -> Option<MannKendall> {
     }
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let ties: Vec<f64> = sorted.chunk_by(|a, b| a == b).map(|group| group.len() as f64).filter(|n| *n > 1.0).collect();
+    let ties: Vec<f64> =
+        sorted.chunk_by(|a, b| a.total_cmp(b).is_eq()).map(|group| group.len() as f64).filter(|n| *n > 1.0).collect();
     let p_value = if ties.is_empty() && count <= MANN_KENDALL_EXACT_MAX {
         exact_p_value(count, s.unsigned_abs() as usize)
     } else {
