@@ -1,3 +1,55 @@
-//! The project's own chores.
+//! The project's own chores: `cargo xtask test` is the whole gate, every other word runs one step of it.
 
-fn main() {}
+mod dependencies;
+mod gate;
+mod licence;
+mod peers;
+mod test_output;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask test [--quick]   the whole gate; --quick leaves out what needs the network or only matters before a merge
+cargo xtask STEP...          single steps, in the order given:
+";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let root = root();
+    let wanted: Result<Vec<&gate::Step>, String> = match words.as_slice() {
+        [] | ["-h" | "--help" | "help", ..] => {
+            print!("{HELP}");
+            for step in gate::STEPS {
+                println!("  {:<14} {}", step.name, step.purpose);
+            }
+            return ExitCode::SUCCESS;
+        }
+        ["test"] => Ok(gate::STEPS.iter().collect()),
+        ["test", "--quick"] => return gate::run(&root, &gate::STEPS.iter().collect::<Vec<_>>(), gate::Depth::Quick),
+        ["test", other, ..] => Err(format!("`cargo xtask test` takes --quick or nothing, not {other:?}")),
+        names => names
+            .iter()
+            .map(|name| {
+                let known = gate::STEPS.iter().find(|step| step.name == *name);
+                known.ok_or_else(|| format!("there is no step {name:?}; `cargo xtask help` lists them"))
+            })
+            .collect(),
+    };
+    match wanted {
+        Ok(steps) => gate::run(&root, &steps, gate::Depth::Full),
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The workspace's root, whatever directory the command was given in.
+fn root() -> PathBuf {
+    let manifest =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    manifest.parent().map_or(manifest.clone(), Path::to_path_buf)
+}

@@ -3,10 +3,24 @@
 //! A [`Volume`] is opened once per run, under the safety rules of `docs/safety.md`; [`run_trial`] puts one load on it and
 //! gives back what was measured together with what happened around it.
 
+mod backend;
+mod buffers;
+mod choose;
+mod clock;
 mod control;
+mod drive;
+mod error;
+pub mod facts;
 mod options;
+mod surroundings;
+mod system_calls;
 pub mod target;
+mod verify;
 
+pub use choose::{Capabilities, capabilities};
 pub use control::{Control, Phase, Progress};
+pub use drive::{FillReport, fill, run_trial, verify_only};
+pub use error::EngineError;
 pub use options::{EngineChoice, EngineOptions};
-pub use target::{Access, TargetError, Volume};
+pub use surroundings::Observation;
+pub use target::{Access, Keep, Need, TargetError, Volume};

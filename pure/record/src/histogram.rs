@@ -225,7 +225,11 @@ impl Histogram {
             histogram.min_ns == u64::MAX && histogram.max_ns == 0 && histogram.sum_ns == 0
         } else {
             let (low, high) = (bucket_of(histogram.min_ns), bucket_of(histogram.max_ns));
-            histogram.counts[low] > 0
+            let count = u128::from(histogram.count);
+            let sums = count * u128::from(histogram.min_ns)..=count * u128::from(histogram.max_ns);
+            histogram.min_ns <= histogram.max_ns
+                && sums.contains(&histogram.sum_ns)
+                && histogram.counts[low] > 0
                 && histogram.counts[high] > 0
                 && histogram.counts[..low].iter().chain(&histogram.counts[high + 1..]).all(|c| *c == 0)
         };
@@ -322,6 +326,17 @@ mod tests {
             next = start + width;
         }
         assert_eq!(next, 1 << VALUE_BITS);
+    }
+
+    #[test]
+    fn stored_figures_that_contradict_each_other_are_refused() {
+        let mut histogram = Histogram::new();
+        histogram.record(Duration::from_ns(1000));
+        histogram.record(Duration::from_ns(1001));
+        for (sum_ns, min_ns, max_ns) in [(1, 1000, 1001), (3000, 1000, 1001), (2001, 1001, 1000)] {
+            let stored = Histogram { sum_ns, min_ns, max_ns, ..histogram.clone() }.encode();
+            assert_eq!(Histogram::decode(&stored), Err(DecodeError::Contradiction));
+        }
     }
 
     proptest! {

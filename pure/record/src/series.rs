@@ -66,7 +66,8 @@ impl Second {
         &self.operations[operation.index()]
     }
     /// Two neighbours in one. Percentiles cannot be joined exactly: the larger of the two is kept, which never hides a slow moment.
-    fn join(&self, next: &Self) -> Self {
+    #[must_use]
+    pub fn joined(&self, next: &Self) -> Self {
         let mut joined = *self;
         for (mine, theirs) in joined.operations.iter_mut().zip(&next.operations) {
             mine.count += theirs.count;
@@ -90,7 +91,7 @@ impl Series {
             return false;
         }
         let (pairs, _) = self.seconds.as_chunks::<2>();
-        self.seconds = pairs.iter().map(|[a, b]| a.join(b)).collect();
+        self.seconds = pairs.iter().map(|[a, b]| a.joined(b)).collect();
         self.interval_s *= 2;
         true
     }

@@ -22,6 +22,8 @@ pub struct TrialRecord {
     pub operations: BTreeMap<Operation, OperationRecord>,
     /// Open loop: arrivals per second that the load wanted within the measured time.
     pub offered_iops: Option<f64>,
+    /// Open loop: arrivals due within the measured time that were never issued.
+    pub missed: u64,
     /// Second by second.
     pub series: Series,
     /// Failed requests by kind, over the whole trial.
@@ -106,6 +108,8 @@ pub struct Surroundings {
     pub devices: Vec<DeviceCounters>,
     /// Requests and bytes asked of the volume meanwhile, by operation, warm-up included.
     pub asked: BTreeMap<Operation, (u64, u64)>,
+    /// What dropping the caches before the trial achieved, in words, where it was asked for.
+    pub caches_dropped: Option<String>,
     /// How much of the file lay in the page cache.
     pub residency: Option<Residency>,
     /// Other processes that read or wrote meanwhile, the busiest first.
@@ -117,7 +121,7 @@ pub struct Surroundings {
 /// How busy a load thread was, as shares of its time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadBusy {
-    /// CPU time over elapsed time, less what it spent spinning for the next arrival.
+    /// Time running or ready to run over elapsed time, less what it spent spinning for the next arrival.
     pub busy: f64,
     /// Time spent spinning for the next arrival.
     pub spun: f64,

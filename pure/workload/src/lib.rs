@@ -1,8 +1,21 @@
 //! Loads as data, and the generator that turns one into requests: which request, when.
 
+mod fingerprint;
+mod generator;
+mod plan;
+mod presets;
+mod schedule;
 mod spec;
 
+pub use generator::{LoadGenerator, Next, Region, RegionTooSmall};
+pub use plan::{
+    CELLS_MAX, NAME_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, PROBLEMS_MAX, Plan, PlanError, PlanLoad, Problem,
+    text_hash,
+};
+pub use presets::{Preset, nearest_preset, preset, presets, short_form};
+pub use schedule::{RunCell, Step, cell_id, run_cells, schedule};
 pub use spec::{
     Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure,
-    LoadSpec, Objective, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, SteadyStateRule, THREADS_MAX,
+    LoadSpec, OFFSET_MAX, Objective, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, SteadyStateRule, THREADS_MAX,
+    TRIALS_MAX,
 };

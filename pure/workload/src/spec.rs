@@ -205,6 +205,35 @@ impl Default for SteadyStateRule {
     }
 }
 
+impl SteadyStateRule {
+    /// Whether the last of these rates, one for each round so far, are steady. Too few rounds, a mean of zero and
+    /// figures that are no numbers are not steady.
+    ///
+    /// The excursion of the slope is how far the least-squares line moves from the first to the last of the rounds.
+    #[must_use]
+    pub fn met(&self, rounds: &[f64]) -> bool {
+        let count = self.rounds as usize;
+        if count < 2 || rounds.len() < count {
+            return false;
+        }
+        let window = &rounds[rounds.len() - count..];
+        let mean = window.iter().sum::<f64>() / count as f64;
+        if !mean.is_finite() || mean <= 0.0 {
+            return false;
+        }
+        let (least, most) = window.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+        let middle = (count - 1) as f64 / 2.0;
+        let (mut products, mut squares) = (0.0, 0.0);
+        for (index, value) in window.iter().enumerate() {
+            let x = index as f64 - middle;
+            products += x * (value - mean);
+            squares += x * x;
+        }
+        let excursion = (products / squares * (count - 1) as f64).abs();
+        most - least <= self.range.as_f64() * mean && excursion <= self.slope.as_f64() * mean
+    }
+}
+
 /// A latency to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Objective {
@@ -296,8 +325,12 @@ pub struct SpecError {
 pub const THREADS_MAX: u32 = 1_024;
 /// Requests outstanding per thread at most.
 pub const QUEUE_DEPTH_MAX: u32 = 16_384;
+/// Trials of a cell at most.
+pub const TRIALS_MAX: u32 = 1_000;
 /// Largest block.
 pub const BLOCK_MAX: Bytes = Bytes::mib(64);
+/// Where files and devices end at the latest: the largest signed 64-bit offset, rounded down.
+pub const OFFSET_MAX: Bytes = Bytes::new((1 << 63) - (1 << 20));
 /// Every size and offset is a multiple of this.
 pub const SECTOR: Bytes = Bytes::new(512);
 
@@ -414,6 +447,11 @@ impl LoadSpec {
                 format!("{size} over {} file(s) does not hold one block of {}", self.files, self.block_max()),
             );
         }
+        let end = self.start.get().saturating_add(self.size.unwrap_or(Bytes::ZERO).get());
+        if end > OFFSET_MAX.get() {
+            let key = if self.size.is_some() { "size" } else { "start" };
+            return fail(key, format!("the load ends past {OFFSET_MAX}, where files and devices end"));
+        }
         if let Pattern::Sequential { stride: Some(stride) } = self.pattern
             && (stride < self.block_max() || !stride.get().is_multiple_of(SECTOR.get()))
         {
@@ -447,8 +485,14 @@ impl LoadSpec {
                 "a measurement takes time; with `volume` it is the longest that it may take".into(),
             );
         }
-        if self.trials == 0 {
-            return fail("trials", "at least 1".into());
+        if self.volume == Some(Bytes::ZERO) {
+            return fail("volume", "0 B ends before it begins; leave the key out for no bound".into());
+        }
+        if self.hang_limit == Duration::ZERO {
+            return fail("hang_limit", "no request is answered in no time; the default is 60 s".into());
+        }
+        if self.trials == 0 || self.trials > TRIALS_MAX {
+            return fail("trials", format!("{} is not from 1 to {TRIALS_MAX}", self.trials));
         }
         if self.steady_state.is_some_and(|r| r.rounds < 2 || r.rounds_max < r.rounds || r.round == Duration::ZERO) {
             return fail("steady_state", "needs rounds of some length, at least 2, and rounds_max no fewer".into());
@@ -512,5 +556,74 @@ impl std::fmt::Display for LoadSpec {
             write!(f, ", buffered")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn fewer_rounds_than_the_rule_looks_at_are_not_steady() {
+        let rule = SteadyStateRule::default();
+        assert!(!rule.met(&[]));
+        assert!(!rule.met(&[100.0; 4]));
+        assert!(rule.met(&[100.0; 5]));
+    }
+
+    #[test]
+    fn only_the_last_rounds_count() {
+        let rule = SteadyStateRule::default();
+        assert!(rule.met(&[900.0, 500.0, 100.0, 101.0, 99.0, 100.0, 100.0]));
+        assert!(!rule.met(&[100.0, 101.0, 99.0, 100.0, 100.0, 500.0]));
+    }
+
+    #[test]
+    fn a_range_of_a_fifth_of_the_mean_is_the_most() {
+        let rule = SteadyStateRule::default();
+        assert!(rule.met(&[100.0, 110.0, 90.0, 110.0, 90.0]));
+        assert!(!rule.met(&[100.0, 111.0, 90.0, 110.0, 89.0]));
+    }
+
+    #[test]
+    fn a_line_that_moves_a_tenth_of_the_mean_is_the_most_up_or_down() {
+        let rule = SteadyStateRule::default();
+        assert!(rule.met(&[95.0, 97.5, 100.0, 102.5, 105.0]));
+        assert!(!rule.met(&[94.0, 97.0, 100.0, 103.0, 106.0]));
+        assert!(!rule.met(&[106.0, 103.0, 100.0, 97.0, 94.0]));
+    }
+
+    #[test]
+    fn nothing_done_is_not_steady() {
+        let rule = SteadyStateRule::default();
+        assert!(!rule.met(&[0.0; 5]));
+        assert!(!rule.met(&[f64::NAN, 1.0, 1.0, 1.0, 1.0]));
+        assert!(!rule.met(&[f64::INFINITY; 5]));
+    }
+
+    #[test]
+    fn a_load_that_ends_past_every_device_is_refused() {
+        let start = Bytes::new((1 << 63) - 512);
+        let error = LoadSpec { start, size: Some(Bytes::GIB), ..LoadSpec::default() }.check().unwrap_err();
+        assert_eq!(error.key, "size");
+        assert_eq!(LoadSpec { start, ..LoadSpec::default() }.check().unwrap_err().key, "start");
+    }
+
+    #[test]
+    fn the_default_load_holds_its_own_rules() {
+        assert_eq!(LoadSpec::default().check(), Ok(()));
+    }
+
+    proptest! {
+        #[test]
+        fn steadiness_does_not_depend_on_the_unit_of_the_rate(
+            rounds in prop::collection::vec(1.0f64..1e6, 5..12), power in -8i32..8,
+        ) {
+            // Powers of two scale floats exactly.
+            let scaled: Vec<f64> = rounds.iter().map(|v| v * 2.0f64.powi(power)).collect();
+            let rule = SteadyStateRule::default();
+            prop_assert_eq!(rule.met(&rounds), rule.met(&scaled));
+        }
     }
 }

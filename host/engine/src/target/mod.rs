@@ -1,8 +1,22 @@
-//! What is measured: opened, checked against the safety rules, and cleaned up.
+//! What is measured: opened, checked against the safety rules of `docs/safety.md`, and cleaned up.
 
-use loadline_record::VolumeFacts;
+mod direct;
+mod error;
+mod in_use;
+mod open;
+mod signature;
+mod test_file;
+
+pub use direct::Alignment;
+pub use error::TargetError;
+pub use in_use::{InUse, Use};
+pub use signature::Signature;
+
+use crate::facts::{CacheScope, cached_share, drop_caches, extents};
+use loadline_record::{Extents, VolumeFacts};
 use loadline_units::Bytes;
 use std::fs::File;
+use test_file::NamedFiles;
 
 /// What the user allowed.
 #[derive(Debug, Clone, Default)]
@@ -15,11 +29,31 @@ pub struct Access {
     pub identities: Vec<String>,
 }
 
-/// A target that may not or cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum TargetError {}
+/// What a plan needs of a target.
+#[derive(Debug, Clone, Default)]
+pub struct Need {
+    /// Bytes that the load spreads over; by default all of what exists, or what is chosen for a test file.
+    pub size: Option<Bytes>,
+    /// Test files that the size is spread over; an existing target is always one.
+    pub files: u32,
+    /// Whether the load writes or trims. A test file is writable in any case, for it must be filled.
+    pub writes: bool,
+    /// Use the page cache on purpose.
+    pub buffered: bool,
+    /// Give the test files names, so that their contents can be checked after a crash of the machine.
+    pub keep: Option<Keep>,
+}
 
-/// An open target with all that is known of it.
+/// A test file with a name. Where nothing may be written, files kept by an earlier run are opened under the same name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// By default `loadline-NAME.data`; with several files, a dot and the number of the file follow.
+    pub file_name: Option<String>,
+    /// Whether the files are removed when the volume is closed, so that only a crash or a kill leaves them.
+    pub remove_at_end: bool,
+}
+
+/// An open target with all that is known of it. Closing it (dropping) removes every test file that was not to stay.
 #[derive(Debug)]
 pub struct Volume {
     /// Stored with the run.
@@ -30,4 +64,59 @@ pub struct Volume {
     pub file_size: Bytes,
     /// Whether the load may write.
     pub writable: bool,
+    /// What is needed while it is open but not stored.
+    pub(crate) holding: Holding,
+}
+
+/// What an open volume carries besides its facts and files.
+#[derive(Debug, Default)]
+pub(crate) struct Holding {
+    /// What its requests must be aligned to.
+    pub(crate) alignment: Alignment,
+    /// Kernel names of the devices whose counters show what reaches storage.
+    pub(crate) counted: Vec<String>,
+    /// Test files with names.
+    pub(crate) named: NamedFiles,
+}
+
+impl Volume {
+    /// Opens `target` for the volume called `name`: `null`, `null:100 GiB`, a directory, a regular file or a block device.
+    ///
+    /// # Errors
+    /// [`TargetError`], one variant for each refusal of `docs/safety.md` and each failure; in every case nothing was written.
+    pub fn open(name: &str, target: &str, need: &Need, access: &Access) -> Result<Self, TargetError> {
+        open::open(name, target, need, access)
+    }
+    /// What requests must be aligned to; more than a plan's block size means that it cannot run here with direct I/O.
+    #[must_use]
+    pub fn alignment(&self) -> Alignment {
+        self.holding.alignment
+    }
+    /// What of the files is stored by now; `None` where that cannot be told, and for devices.
+    #[must_use]
+    pub fn extents(&self) -> Option<Extents> {
+        let each: Option<Vec<Extents>> = self.files.iter().map(|file| extents(file, self.file_size)).collect();
+        each?.into_iter().reduce(|a, b| Extents {
+            written_bytes: a.written_bytes + b.written_bytes,
+            unwritten_bytes: a.unwritten_bytes + b.unwritten_bytes,
+            hole_bytes: a.hole_bytes + b.hole_bytes,
+            encoded_bytes: a.encoded_bytes + b.encoded_bytes,
+            shared_bytes: a.shared_bytes + b.shared_bytes,
+            count: a.count + b.count,
+        })
+    }
+    /// Share of the volume that lies in the page cache (0.0 to 1.0); `None` where the kernel does not tell.
+    #[must_use]
+    pub fn cached_share(&self) -> Option<f64> {
+        cached_share(&self.files, self.file_size)
+    }
+    /// Writes back what is dirty and drops it from the page cache; says in words what was achieved.
+    #[must_use]
+    pub fn drop_caches(&self, scope: CacheScope) -> String {
+        drop_caches(&self.files, self.file_size, scope)
+    }
+    /// Leaves named test files in place when the volume is closed: their contents are needed for a later check.
+    pub fn leave_files(&mut self) {
+        self.holding.named.leave();
+    }
 }

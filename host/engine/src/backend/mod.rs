@@ -1,0 +1,45 @@
+//! Asynchronous ways to the device, behind one small interface that the load loop is compiled against.
+
+pub(crate) mod aio;
+pub(crate) mod null;
+pub(crate) mod uring;
+
+use loadline_block::{ErrorKind, Operation};
+use loadline_units::Duration;
+
+/// One request as a device sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Io {
+    pub(crate) operation: Operation,
+    pub(crate) durable: bool,
+    /// Which of the volume's files.
+    pub(crate) file: u32,
+    pub(crate) length: u32,
+    /// Within that file.
+    pub(crate) offset: u64,
+    pub(crate) buffer: *mut u8,
+}
+
+/// A way to hand over many requests and to collect their answers.
+pub(crate) trait Backend {
+    /// Prepares `io` in queue place `slot`; the buffer must stay untouched until `slot` is reaped.
+    fn queue(&mut self, slot: u32, io: &Io);
+    /// Hands over what is queued. With `wait`, returns when at least one answer is there or the time is over; without,
+    /// at once.
+    fn enter(&mut self, wait: Option<Duration>) -> std::io::Result<()>;
+    /// Gives every answer that is there: the queue place, and the bytes moved or a negative error number.
+    fn reap(&mut self, each: impl FnMut(u32, i32));
+}
+
+/// What a system error number means for a load.
+pub(crate) const fn error_kind(errno: i32) -> ErrorKind {
+    match errno {
+        libc::EIO | libc::EREMOTEIO | libc::EILSEQ | libc::ENODATA | libc::EBADMSG => ErrorKind::Io,
+        libc::ENOSPC | libc::EDQUOT => ErrorKind::NoSpace,
+        libc::ENXIO | libc::ENODEV | libc::EBADF | libc::ESHUTDOWN | libc::ENOTCONN => ErrorKind::Gone,
+        libc::ETIMEDOUT => ErrorKind::TimedOut,
+        libc::EINVAL | libc::EOPNOTSUPP | libc::ENOSYS => ErrorKind::Refused,
+        libc::EPERM | libc::EACCES | libc::EROFS => ErrorKind::Denied,
+        _ => ErrorKind::Other,
+    }
+}

@@ -1,0 +1,180 @@
+//! `io_uring`: registered files and buffers, one issuer, deferred task work, one system call for submitting and waiting.
+
+use super::{Backend, Io};
+use crate::buffers::Region;
+use io_uring::{IoUring, opcode, squeue, types};
+use loadline_block::Operation;
+use loadline_units::{Bytes, Duration};
+use std::io;
+use std::os::fd::RawFd;
+
+/// The kernel takes at most this much in one registered buffer.
+const REGISTERED_MAX: Bytes = Bytes::gib(1);
+/// How long the submitting kernel thread of SQPOLL waits for work before it sleeps.
+const SQPOLL_IDLE_MS: u32 = 1_000;
+
+/// What is asked of the ring.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct UringOptions {
+    /// A kernel thread submits.
+    pub(crate) sqpoll: bool,
+    /// Completions are polled for.
+    pub(crate) iopoll: bool,
+}
+
+/// A ring with its registered resources.
+pub(crate) struct Uring {
+    ring: IoUring,
+    fixed_buffers: bool,
+}
+
+impl Uring {
+    /// A ring for `slots` requests at once on `files`, reading into and writing from `memory`. Also says which options
+    /// are in force.
+    ///
+    /// # Errors
+    /// What the kernel says where it has no `io_uring`, forbids it, or cannot do what is asked.
+    pub(crate) fn new(
+        slots: u32,
+        files: &[RawFd],
+        memory: &Region,
+        options: UringOptions,
+    ) -> io::Result<(Self, Vec<String>)> {
+        let mut in_force = Vec::new();
+        let ring = match build(slots, options, true) {
+            // Kernels before 6.1 know neither single issuer nor deferred task work.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => build(slots, options, false)?,
+            Err(error) => return Err(error),
+            Ok(ring) => {
+                in_force.push("single issuer".to_owned());
+                if !options.sqpoll {
+                    in_force.push("deferred task work".to_owned());
+                }
+                ring
+            }
+        };
+        let vector = memory.iovec();
+        let fixed_buffers = vector.iov_len as u64 <= REGISTERED_MAX.get() && {
+            // SAFETY: the region outlives the ring: the driver drops the ring first, and leaks both when requests hang.
+            unsafe { ring.submitter().register_buffers(&[vector]) }.is_ok()
+        };
+        if !files.is_empty() {
+            ring.submitter().register_files(files)?;
+        }
+        for (on, name) in [
+            (true, "registered files"),
+            (fixed_buffers, "registered buffers"),
+            (options.sqpoll, "SQPOLL"),
+            (options.iopoll, "IOPOLL"),
+        ] {
+            if on {
+                in_force.push(name.to_owned());
+            }
+        }
+        Ok((Self { ring, fixed_buffers }, in_force))
+    }
+
+    #[inline]
+    fn entry(&self, io: &Io) -> squeue::Entry {
+        let file = types::Fixed(io.file);
+        let flags = if io.durable { libc::RWF_DSYNC } else { 0 };
+        match (io.operation, self.fixed_buffers) {
+            (Operation::Read, true) => opcode::ReadFixed::new(file, io.buffer, io.length, 0).offset(io.offset).build(),
+            (Operation::Read, false) => opcode::Read::new(file, io.buffer, io.length).offset(io.offset).build(),
+            (Operation::Write, true) => {
+                opcode::WriteFixed::new(file, io.buffer, io.length, 0).offset(io.offset).rw_flags(flags).build()
+            }
+            (Operation::Write, false) => {
+                opcode::Write::new(file, io.buffer, io.length).offset(io.offset).rw_flags(flags).build()
+            }
+            (Operation::Trim, _) => opcode::Fallocate::new(file, u64::from(io.length))
+                .offset(io.offset)
+                .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
+                .build(),
+            (Operation::Flush, _) => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
+        }
+    }
+}
+
+fn build(slots: u32, options: UringOptions, modern: bool) -> io::Result<IoUring> {
+    let mut builder = IoUring::builder();
+    builder.setup_clamp();
+    if options.sqpoll {
+        builder.setup_sqpoll(SQPOLL_IDLE_MS);
+    }
+    if options.iopoll {
+        builder.setup_iopoll();
+    }
+    if modern {
+        builder.setup_single_issuer();
+        if !options.sqpoll {
+            builder.setup_defer_taskrun().setup_taskrun_flag();
+        }
+    }
+    builder.build(slots.next_power_of_two().max(8))
+}
+
+impl Backend for Uring {
+    #[inline]
+    fn queue(&mut self, slot: u32, io: &Io) {
+        let entry = self.entry(io).user_data(u64::from(slot));
+        // SAFETY: the entry points to a buffer of the driver that stays untouched until the slot is reaped.
+        while unsafe { self.ring.submission().push(&entry) }.is_err() {
+            // The ring is as large as the driver's slots, so this is a kernel thread of SQPOLL that lags behind.
+            if self.ring.submit().is_err() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    #[inline]
+    fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
+        let result = match wait {
+            None => {
+                let polled = self.ring.params().is_setup_iopoll();
+                let queue = self.ring.submission();
+                if queue.is_empty() && !queue.taskrun() && !queue.cq_overflow() && !polled {
+                    return Ok(());
+                }
+                drop(queue);
+                self.ring.submit()
+            }
+            Some(wait) => {
+                let time = types::Timespec::from(std::time::Duration::from(wait));
+                let arguments = types::SubmitArgs::new().timespec(&time);
+                self.ring.submitter().submit_with_args(1, &arguments)
+            }
+        };
+        match result {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // Nothing came in time, a signal came, or the kernel wants answers collected first: all pass.
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    #[inline]
+    fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
+        for entry in self.ring.completion() {
+            each(entry.user_data() as u32, entry.result());
+        }
+    }
+}
+
+/// Whether this machine lets the tool use `io_uring`; else why not, in words.
+pub(crate) fn available() -> Result<(), String> {
+    match build(8, UringOptions::default(), true).or_else(|_| build(8, UringOptions::default(), false)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(match error.raw_os_error() {
+            Some(libc::ENOSYS) => "this kernel has no io_uring".to_owned(),
+            Some(libc::EPERM | libc::EACCES) => match std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled") {
+                Ok(text) if text.trim() != "0" => format!("forbidden by kernel.io_uring_disabled = {}", text.trim()),
+                _ => "forbidden here, as containers' seccomp profiles commonly do".to_owned(),
+            },
+            Some(libc::ENOMEM) => "not enough lockable memory (ulimit -l)".to_owned(),
+            _ => format!("io_uring_setup: {error}"),
+        }),
+    }
+}

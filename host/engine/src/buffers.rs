@@ -1,0 +1,273 @@
+//! The memory that requests read into and write from, and what written data looks like.
+
+use crate::error::EngineError;
+use loadline_units::Bytes;
+use loadline_workload::{Content, LoadSpec};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+
+/// All threads' buffers together at most.
+pub(crate) const BUFFERS_MAX: Bytes = Bytes::gib(4);
+/// Data to write comes from at least this much memory in turn, so that neighbouring blocks on disk do not repeat each other
+/// within the window of common compressors.
+const WRITE_POOL_MIN: Bytes = Bytes::mib(4);
+/// Every piece of this size gets a stamp that no other piece of the run has; deduplication works on pieces this large.
+const STAMPED: usize = 4096;
+/// Transparent huge pages are of this size.
+const HUGE: usize = 2 << 20;
+
+/// One page-aligned piece of anonymous memory, unmapped on drop.
+#[derive(Debug)]
+pub(crate) struct Region {
+    start: *mut u8,
+    length: usize,
+}
+
+// SAFETY: the region is plain memory owned by whoever holds it; nothing in it is tied to a thread.
+unsafe impl Send for Region {}
+
+impl Region {
+    fn new(length: usize) -> Result<Self, EngineError> {
+        let length = if length >= HUGE { length.next_multiple_of(HUGE) } else { length.next_multiple_of(4096) };
+        // SAFETY: an anonymous private mapping at an address of the kernel's choice touches no existing memory.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            let source = std::io::Error::last_os_error();
+            return Err(EngineError::os(format!("map {length} bytes of buffers"), source));
+        }
+        if length >= HUGE {
+            // SAFETY: the range was just mapped; the advice changes no contents.
+            unsafe { libc::madvise(start, length, libc::MADV_HUGEPAGE) };
+        }
+        Ok(Self { start: start.cast(), length })
+    }
+    /// The whole region as the kernel's I/O vector.
+    pub(crate) const fn iovec(&self) -> libc::iovec {
+        libc::iovec { iov_base: self.start.cast(), iov_len: self.length }
+    }
+    /// One region of at least `length` bytes, for reading back.
+    pub(crate) fn for_reading(length: usize) -> Result<Self, EngineError> {
+        Self::new(length)
+    }
+    /// Its first `length` bytes.
+    pub(crate) fn bytes_mut(&mut self, length: usize) -> &mut [u8] {
+        let start = self.at(0, length);
+        // SAFETY: `at` checked the length; the region is borrowed mutably and in no request.
+        unsafe { std::slice::from_raw_parts_mut(start, length) }
+    }
+    fn at(&self, offset: usize, length: usize) -> *mut u8 {
+        assert!(offset + length <= self.length, "{offset} + {length} of {}", self.length);
+        // SAFETY: the assertion keeps the result inside the mapping.
+        unsafe { self.start.add(offset) }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: start and length are those of the mapping made in `new`; no request is in flight when buffers drop
+        // (the drivers leak them otherwise).
+        unsafe { libc::munmap(self.start.cast(), self.length) };
+    }
+}
+
+/// One thread's buffers: one for each place in the queue to read into, and a rotating pool to write from.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    region: Region,
+    slot_size: usize,
+    pool_start: usize,
+    pool: VecDeque<u32>,
+    duplicates: Duplicates,
+    stamp: u64,
+    stamped: bool,
+    random: Xoshiro256PlusPlus,
+}
+
+/// Which writes repeat others.
+#[derive(Debug, Clone, Copy)]
+struct Duplicates {
+    threshold: u64,
+    /// The buffer that holds the repeated block.
+    buffer: u32,
+}
+
+/// The buffer of one request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Buffer {
+    /// Where it begins; as long as the largest block.
+    pub(crate) start: *mut u8,
+    /// Its place in the write pool, if it is from there and has to go back.
+    pooled: Option<u32>,
+}
+
+/// Bytes that the buffers of one of `sharers` threads take for `slots` requests at once.
+pub(crate) fn needed(spec: &LoadSpec, slots: usize, sharers: usize) -> Bytes {
+    let slot = slot_size(spec);
+    let pool = if spec.writes_any() { (pool_count(slot, slots, sharers) + 1) * slot } else { 0 };
+    Bytes::new((slot * slots + pool) as u64)
+}
+
+fn slot_size(spec: &LoadSpec) -> usize {
+    (spec.block_max().get() as usize).next_multiple_of(4096)
+}
+
+fn pool_count(slot: usize, slots: usize, sharers: usize) -> usize {
+    (slots * 2).max((WRITE_POOL_MIN.get() as usize / sharers).div_ceil(slot))
+}
+
+impl Buffers {
+    /// Buffers for `slots` requests at once of number `thread` of `sharers` threads. Written data depends on `seed` and
+    /// `thread` alone, and no two threads share a stamp.
+    pub(crate) fn new(
+        spec: &LoadSpec,
+        slots: usize,
+        thread: u32,
+        sharers: usize,
+        seed: u64,
+    ) -> Result<Self, EngineError> {
+        let slot_size = slot_size(spec);
+        let pool_count = if spec.writes_any() { pool_count(slot_size, slots, sharers) } else { 0 };
+        let pool_start = slot_size * slots;
+        let region = Region::new(needed(spec, slots, sharers).get() as usize)?;
+        let mut buffers = Self {
+            region,
+            slot_size,
+            pool_start,
+            pool: (0..pool_count as u32).collect(),
+            duplicates: Duplicates { threshold: spec.content.duplicate.threshold(), buffer: pool_count as u32 },
+            stamp: u64::from(thread) << 40,
+            stamped: !spec.verify,
+            random: Xoshiro256PlusPlus::seed_from_u64(seed ^ (u64::from(thread) << 32) ^ 0x6c6f_6164),
+        };
+        if pool_count > 0 && !spec.verify {
+            for number in 0..=pool_count as u32 {
+                buffers.fill(number, spec.content);
+            }
+        }
+        Ok(buffers)
+    }
+
+    /// Writes random bytes into pool buffer `number`, less the share that is to compress away.
+    fn fill(&mut self, number: u32, content: Content) {
+        let slot_size = self.slot_size;
+        let start = self.region.at(self.pool_start + number as usize * slot_size, slot_size);
+        // SAFETY: `at` checked the range; no request is in flight during construction.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(start, slot_size) };
+        for piece in bytes.chunks_mut(STAMPED) {
+            let random = content.compressible.complement().of(piece.len() as u64) as usize;
+            self.random.fill_bytes(&mut piece[..random]);
+        }
+    }
+
+    /// The memory, to register it with the kernel.
+    pub(crate) const fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Where queue place `slot` reads into.
+    #[inline]
+    pub(crate) fn for_read(&self, slot: u32) -> Buffer {
+        Buffer { start: self.region.at(slot as usize * self.slot_size, self.slot_size), pooled: None }
+    }
+
+    /// Data for a write of `length` bytes: unlike any written before, but for the share of duplicates.
+    #[inline]
+    pub(crate) fn for_write(&mut self, length: u32) -> Buffer {
+        if self.duplicates.threshold > 0 && (self.random.next_u64() >> 32) < self.duplicates.threshold {
+            let offset = self.pool_start + self.duplicates.buffer as usize * self.slot_size;
+            return Buffer { start: self.region.at(offset, self.slot_size), pooled: None };
+        }
+        let number = self.pool.pop_front().expect("the pool holds twice the requests that can be in flight");
+        let start = self.region.at(self.pool_start + number as usize * self.slot_size, self.slot_size);
+        if self.stamped {
+            for piece in (0..length as usize).step_by(STAMPED) {
+                self.stamp += 1;
+                let mark = self.stamp.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                // SAFETY: `piece` is below the slot's size, a multiple of 4096, so 16 bytes lie inside it; this
+                // buffer is in no other request while it is out of the pool.
+                unsafe {
+                    let stamp = [mark, self.stamp ^ mark.rotate_left(32)];
+                    std::ptr::copy_nonoverlapping((&raw const stamp).cast::<u8>(), start.add(piece), 16);
+                }
+            }
+        }
+        Buffer { start, pooled: Some(number) }
+    }
+
+    /// Takes a buffer back after its request was answered.
+    #[inline]
+    pub(crate) fn release(&mut self, buffer: Buffer) {
+        if let Some(number) = buffer.pooled {
+            self.pool.push_back(number);
+        }
+    }
+}
+
+impl Buffer {
+    /// The first `length` bytes.
+    ///
+    /// # Safety
+    /// No request may be in flight on this buffer, and `length` may not pass the largest block of the load.
+    pub(crate) unsafe fn bytes_mut<'a>(self, length: usize) -> &'a mut [u8] {
+        // SAFETY: the caller vouches for length and exclusivity; `start` points into a live mapping.
+        unsafe { std::slice::from_raw_parts_mut(self.start, length) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_units::Ratio;
+    use std::collections::BTreeSet;
+
+    fn written(spec: &LoadSpec, count: usize) -> Vec<Vec<u8>> {
+        let mut buffers = Buffers::new(spec, 4, 0, 1, 1).unwrap();
+        let length = spec.block_max().get() as usize;
+        (0..count)
+            .map(|_| {
+                let buffer = buffers.for_write(length as u32);
+                // SAFETY: nothing is in flight in this test.
+                let bytes = unsafe { buffer.bytes_mut(length) }.to_vec();
+                buffers.release(buffer);
+                bytes
+            })
+            .collect()
+    }
+
+    fn writes() -> LoadSpec {
+        LoadSpec { reads: Ratio::ZERO, ..LoadSpec::default() }
+    }
+
+    #[test]
+    fn no_block_repeats_another() {
+        let blocks: BTreeSet<Vec<u8>> = written(&writes(), 5_000).into_iter().collect();
+        assert_eq!(blocks.len(), 5_000);
+    }
+
+    #[test]
+    fn neighbours_share_almost_nothing_within_the_window_of_a_compressor() {
+        let blocks = written(&writes(), 1_000);
+        let words = blocks.iter().flat_map(|b| b.as_chunks::<16>().0).collect::<BTreeSet<_>>();
+        assert_eq!(words.len(), 1_000 * 4096 / 16);
+    }
+
+    #[test]
+    fn shares_of_duplicates_and_zeros_are_those_asked() {
+        let content = Content { compressible: Ratio::percent(25), duplicate: Ratio::percent(50) };
+        let blocks = written(&LoadSpec { content, ..writes() }, 4_000);
+        let zeros = blocks[0].iter().rev().take_while(|b| **b == 0).count();
+        assert!((1_000..1_050).contains(&zeros), "{zeros} zeros at the end");
+        let distinct = blocks.iter().collect::<BTreeSet<_>>().len();
+        assert!((1_850..2_150).contains(&distinct), "{distinct} distinct blocks of 4000");
+    }
+}

@@ -1,0 +1,277 @@
+//! One load thread over an asynchronous backend: issues what is due, waits, takes in what was answered.
+//!
+//! The clock is read once a turn, after waiting: the answers of that turn were seen at that moment, and the requests that
+//! follow are submitted at it. A latency therefore ends when the tool learns of the answer, and begins, in a closed loop,
+//! when the place in the queue became free.
+
+use super::ledger::{GaveUp, Log, Times};
+use crate::backend::{Backend, Io, error_kind};
+use crate::buffers::{Buffer, Buffers};
+use crate::clock;
+use crate::verify::Checker;
+use loadline_block::{ErrorKind, Operation, Request};
+use loadline_units::{Bytes, Duration, Instant};
+use loadline_workload::{LoadGenerator, Next};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Requests handed over with one system call at most: enough to share its cost, few enough to keep their times true.
+const BATCH_MAX: u32 = 32;
+/// A wait is cut into pieces this long, so that stops and hung requests are noticed.
+const SLICE: Duration = Duration::from_ms(50);
+/// An arrival nearer than this is waited for by spinning: a sleeping thread wakes too late.
+const SPIN: Duration = Duration::from_us(80);
+/// After so many failed requests going on tells nothing new.
+pub(super) const ERRORS_MAX: u64 = 64;
+
+/// A bound on the bytes that all threads together issue.
+#[derive(Debug)]
+pub(super) struct VolumeBound {
+    pub(super) left: AtomicU64,
+}
+
+impl VolumeBound {
+    /// Takes `length` off what is left; says whether there was enough.
+    pub(super) fn take(&self, length: u64) -> bool {
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(length)).is_ok()
+    }
+}
+
+/// What one load thread needs besides its backend.
+pub(super) struct Lane {
+    pub(super) generator: LoadGenerator,
+    pub(super) buffers: Buffers,
+    pub(super) log: Log,
+    pub(super) times: Arc<Times>,
+    pub(super) slots: u32,
+    pub(super) file_size: Bytes,
+    pub(super) files: u32,
+    pub(super) open_loop: bool,
+    pub(super) volume: Option<Arc<VolumeBound>>,
+    pub(super) checker: Option<Checker>,
+    pub(super) hang_limit: Duration,
+    /// When the thread last came by: tells the conductor that it is not stuck in the kernel.
+    pub(super) beat: Arc<AtomicU64>,
+}
+
+/// A request in flight.
+#[derive(Clone, Copy)]
+struct Flight {
+    request: Request,
+    submitted_at: Instant,
+    buffer: Buffer,
+    number: u32,
+    busy: bool,
+}
+
+/// How a lane ended.
+pub(super) struct LaneEnd {
+    /// Requests are still in flight: backend and buffers must be leaked, not dropped.
+    pub(super) in_flight: bool,
+    pub(super) buffers: Buffers,
+    pub(super) checker: Option<Checker>,
+}
+
+impl Lane {
+    /// Runs until the times say stop and every request is answered, or something makes going on pointless.
+    pub(super) fn run<B: Backend>(mut self, backend: &mut B) -> LaneEnd {
+        let idle = Flight {
+            request: Request {
+                operation: Operation::Flush,
+                durable: false,
+                length: 0,
+                offset: 0,
+                due_at: Instant::ZERO,
+            },
+            submitted_at: Instant::ZERO,
+            buffer: self.buffers.for_read(0),
+            number: 0,
+            busy: false,
+        };
+        let mut flights = vec![idle; self.slots as usize];
+        // Last in, first out: the buffer used last is the one still in the CPU's cache.
+        let mut free: Vec<u32> = (0..self.slots).rev().collect();
+        let mut outstanding: u32 = 0;
+        let mut held: Option<Request> = None;
+        let mut last_file = 0;
+        let mut exhausted = false;
+        let mut now = clock::now();
+        let mut answered_at = now;
+        let mut in_flight = false;
+        loop {
+            // Issue what is due.
+            let issuing = !exhausted && self.times.issuing(now);
+            let mut batch = 0;
+            let mut next_at = None;
+            while issuing && batch < BATCH_MAX {
+                let Some(&slot) = free.last() else { break };
+                let request = match held.take() {
+                    Some(request) => request,
+                    None => match self.generator.next(now) {
+                        Next::Request(request) => request,
+                        Next::At(at) => {
+                            next_at = Some(at);
+                            break;
+                        }
+                        Next::Blocked => break,
+                    },
+                };
+                if let Some(checker) = &self.checker
+                    && !checker.may_issue(&request)
+                {
+                    held = Some(request);
+                    break;
+                }
+                if let Some(volume) = &self.volume
+                    && !volume.take(u64::from(request.length))
+                {
+                    exhausted = true;
+                    break;
+                }
+                free.pop();
+                let buffer = match request.operation {
+                    Operation::Write => self.buffers.for_write(request.length),
+                    _ => self.buffers.for_read(slot),
+                };
+                let mut number = 0;
+                if let Some(checker) = &mut self.checker {
+                    // SAFETY: this buffer was just taken and is in no request; `length` is a block of the load.
+                    let bytes = unsafe { buffer.bytes_mut(request.length as usize) };
+                    number = checker.issue(&request, bytes);
+                }
+                let (file, offset) = if self.files == 1 {
+                    (0, request.offset)
+                } else {
+                    ((request.offset / self.file_size.get()) as u32, request.offset % self.file_size.get())
+                };
+                let file = if request.operation == Operation::Flush { last_file } else { file };
+                if request.operation == Operation::Write {
+                    last_file = file;
+                }
+                backend.queue(
+                    slot,
+                    &Io {
+                        operation: request.operation,
+                        durable: request.durable,
+                        file,
+                        length: request.length,
+                        offset,
+                        buffer: buffer.start,
+                    },
+                );
+                flights[slot as usize] = Flight { request, submitted_at: now, buffer, number, busy: true };
+                self.log.issued(&request);
+                batch += 1;
+            }
+            outstanding += batch;
+            if outstanding == 0 && (exhausted || !issuing) {
+                break;
+            }
+
+            // Hand over and wait.
+            let more = batch == BATCH_MAX && !free.is_empty() && held.is_none();
+            let wait = match next_at {
+                _ if more => None,
+                None => Some(SLICE),
+                Some(at) => {
+                    Some(at.since(now).saturating_sub(SPIN)).filter(|w| *w > Duration::ZERO).map(|w| w.min(SLICE))
+                }
+            };
+            if let Err(error) = backend.enter(wait) {
+                self.log.gave_up(GaveUp::Failed(format!("handing requests to the kernel: {error}")));
+                self.times.abort();
+                in_flight = outstanding > 0;
+                break;
+            }
+            let turned = clock::now();
+            self.beat.store(turned.as_ns(), Ordering::Relaxed);
+            self.log.turn(turned, outstanding);
+
+            // Take in what was answered.
+            let mut answers = 0;
+            backend.reap(|slot, result| {
+                answers += 1;
+                let flight = &mut flights[slot as usize];
+                flight.busy = false;
+                free.push(slot);
+                self.generator.complete(turned);
+                let request = flight.request;
+                let ok = result == request.length as i32;
+                if let Some(checker) = &mut self.checker {
+                    // SAFETY: the request was just answered, so its buffer is in no request.
+                    let bytes = unsafe { flight.buffer.bytes_mut(request.length as usize) };
+                    checker.complete(&request, flight.number, ok || request.operation == Operation::Trim, bytes);
+                }
+                self.buffers.release(flight.buffer);
+                if ok || (result == 0 && request.operation == Operation::Trim) {
+                    self.log.completed(&request, flight.submitted_at, turned);
+                } else {
+                    refuse(&mut self.log, &self.times, &request, result);
+                }
+            });
+            outstanding -= answers;
+            if wait.is_none() && batch == 0 && answers == 0 {
+                self.log.spun(turned.since(now));
+            }
+            now = turned;
+            if answers > 0 || outstanding == 0 {
+                answered_at = now;
+            } else if now.since(answered_at) > self.hang_limit {
+                let oldest = flights.iter().filter(|f| f.busy).min_by_key(|f| f.submitted_at);
+                if let Some(flight) = oldest.filter(|f| now.since(f.submitted_at) > self.hang_limit) {
+                    let Request { operation, offset, length, .. } = flight.request;
+                    let detail = format!(
+                        "{} of {length} B at offset {offset} was not answered for {}",
+                        operation.name(),
+                        now.since(flight.submitted_at).human()
+                    );
+                    let _ = self.log.failed(&flight.request, ErrorKind::TimedOut, "no answer within the limit");
+                    self.log.gave_up(GaveUp::Hung(detail));
+                    self.times.abort();
+                    in_flight = true;
+                    break;
+                }
+            }
+        }
+        if self.open_loop {
+            self.count_missed(held);
+        }
+        self.log.finish(now, exhausted);
+        LaneEnd { in_flight, buffers: self.buffers, checker: self.checker }
+    }
+
+    /// Arrivals that were due within the measured time and never issued.
+    fn count_missed(&mut self, held: Option<Request>) {
+        if let Some(request) = held {
+            self.log.missed(request.due_at);
+        }
+        let to = self.times.to();
+        if self.times.aborted() || to == Instant::MAX {
+            return;
+        }
+        let last = Instant::from_ns(to.as_ns().saturating_sub(1));
+        while let Next::Request(request) = self.generator.next(last) {
+            self.log.missed(request.due_at);
+        }
+    }
+}
+
+/// Counts a failure; ends the load where going on is pointless.
+pub(super) fn refuse(log: &mut Log, times: &Times, request: &Request, result: i32) {
+    let (kind, detail) = if result >= 0 {
+        (ErrorKind::Short, format!("only {result} B were moved"))
+    } else {
+        (error_kind(-result), std::io::Error::from_raw_os_error(-result).to_string())
+    };
+    let failures = log.failed(request, kind, &detail);
+    let fatal = matches!(kind, ErrorKind::Gone | ErrorKind::NoSpace | ErrorKind::Refused | ErrorKind::Denied);
+    if (fatal || failures >= ERRORS_MAX) && !times.aborted() {
+        times.abort();
+        log.gave_up(GaveUp::Failed(format!(
+            "{} at offset {}: {detail}{}",
+            request.operation.name(),
+            request.offset,
+            if fatal { String::new() } else { format!("; {failures} requests failed") }
+        )));
+    }
+}

@@ -1,0 +1,538 @@
+//! What the load threads write down: each for itself within a second, all together in the ledger.
+
+use crate::clock;
+use loadline_block::{ErrorKind, Operation, Request};
+use loadline_record::{Histogram, OperationRecord, Second, SecondOperation, Series, ThreadBusy};
+use loadline_units::{Duration, Instant, NS_PER_S};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Failures described in words at most.
+const ERROR_SAMPLES_MAX: usize = 8;
+/// A second of the series is closed this long after its end, when every thread that is alive has told its part.
+const SECOND_GRACE: Duration = Duration::from_ms(300);
+
+/// The times of a trial, set by its conductor and read by its load threads on every turn.
+#[derive(Debug)]
+pub(super) struct Times {
+    from: AtomicU64,
+    to: AtomicU64,
+    stop: AtomicU64,
+    /// Ends the load at once: the user's wish, or a failure that makes going on pointless.
+    abort: AtomicBool,
+}
+
+impl Times {
+    pub(super) const fn new() -> Self {
+        Self {
+            from: AtomicU64::new(u64::MAX),
+            to: AtomicU64::new(u64::MAX),
+            stop: AtomicU64::new(u64::MAX),
+            abort: AtomicBool::new(false),
+        }
+    }
+    /// The measurement begins at `from`, ends at `to`; requests are issued until `stop`.
+    pub(super) fn set(&self, from: Instant, to: Instant, stop: Instant) {
+        self.stop.store(stop.as_ns(), Ordering::SeqCst);
+        self.to.store(to.as_ns(), Ordering::SeqCst);
+        self.from.store(from.as_ns(), Ordering::SeqCst);
+    }
+    #[inline]
+    pub(super) fn from(&self) -> Instant {
+        Instant::from_ns(self.from.load(Ordering::Relaxed))
+    }
+    #[inline]
+    pub(super) fn to(&self) -> Instant {
+        Instant::from_ns(self.to.load(Ordering::Relaxed))
+    }
+    /// Whether requests are still to be issued at `now`.
+    #[inline]
+    pub(super) fn issuing(&self, now: Instant) -> bool {
+        now.as_ns() < self.stop.load(Ordering::Relaxed) && !self.abort.load(Ordering::Relaxed)
+    }
+    pub(super) fn abort(&self) {
+        self.abort.store(true, Ordering::SeqCst);
+    }
+    pub(super) fn aborted(&self) -> bool {
+        self.abort.load(Ordering::Relaxed)
+    }
+}
+
+/// One operation in a stretch of time.
+#[derive(Debug, Default, Clone)]
+struct Tally {
+    count: u64,
+    bytes: u64,
+    latency: Histogram,
+    waiting: Histogram,
+    service: Histogram,
+}
+
+impl Tally {
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.latency.merge(&other.latency);
+        self.waiting.merge(&other.waiting);
+        self.service.merge(&other.service);
+    }
+    fn clear(&mut self) {
+        (self.count, self.bytes) = (0, 0);
+        self.latency.clear();
+        self.waiting.clear();
+        self.service.clear();
+    }
+    fn in_second(&self) -> SecondOperation {
+        let at = |q| self.latency.quantile(q).map_or(0, Duration::as_ns);
+        SecondOperation {
+            count: self.count,
+            bytes: self.bytes,
+            p50_ns: at(0.50),
+            p99_ns: at(0.99),
+            max_ns: self.latency.max().map_or(0, Duration::as_ns),
+        }
+    }
+}
+
+/// Why a load thread gave up before its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum GaveUp {
+    Failed(String),
+    Hung(String),
+}
+
+/// Figures of the last full second, for the live view.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct LastSecond {
+    pub(super) iops: f64,
+    pub(super) bytes_per_s: f64,
+    pub(super) p50: Option<Duration>,
+    pub(super) p99: Option<Duration>,
+}
+
+#[derive(Debug, Default)]
+struct OpenSecond {
+    tallies: [Tally; 4],
+    outstanding_ns: u128,
+    errors: u64,
+}
+
+/// What all threads have told so far.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    totals: [Tally; 4],
+    open: BTreeMap<u64, OpenSecond>,
+    series: Series,
+    closed_until: u64,
+    /// Requests completed before the measurement, for the steady-state rule.
+    pub(super) warm_up_count: u64,
+    warm_up_open: BTreeMap<u64, [Tally; 4]>,
+    pub(super) last: Option<LastSecond>,
+    pub(super) errors: BTreeMap<ErrorKind, u64>,
+    pub(super) error_samples: Vec<String>,
+    operation_errors: [u64; 4],
+    /// Arrivals due within the measured time; those of them that were never issued.
+    pub(super) offered: u64,
+    pub(super) missed: u64,
+    pub(super) asked: BTreeMap<Operation, (u64, u64)>,
+    pub(super) threads: Vec<ThreadBusy>,
+    pub(super) load_user: Duration,
+    pub(super) load_system: Duration,
+    pub(super) gave_up: Vec<GaveUp>,
+    /// When the last request of a load bounded by volume was answered.
+    pub(super) finished_at: Option<Instant>,
+    pub(super) in_force: Vec<String>,
+}
+
+/// The book that all threads of a trial share.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    book: Mutex<Book>,
+}
+
+impl Ledger {
+    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Book {
+    /// Closes every second of the measurement that ended a while before `now`.
+    pub(super) fn close_seconds(&mut self, from: Instant, now: Instant) {
+        while let Some((&number, _)) = self.open.first_key_value() {
+            let end = from + Duration::from_ns((number + 1).saturating_mul(NS_PER_S));
+            if end + SECOND_GRACE > now {
+                break;
+            }
+            self.close_first();
+        }
+    }
+
+    fn close_first(&mut self) {
+        let Some((number, second)) = self.open.pop_first() else { return };
+        let mut merged = Histogram::new();
+        for tally in &second.tallies[..3] {
+            merged.merge(&tally.latency);
+        }
+        self.last = Some(last_second(&second.tallies, &merged));
+        let closed = Second {
+            operations: std::array::from_fn(|index| second.tallies[index].in_second()),
+            outstanding: second.outstanding_ns as f64 / NS_PER_S as f64,
+            errors: second.errors,
+        };
+        while self.closed_until < number {
+            self.series_push(Second::default());
+        }
+        if self.closed_until == number {
+            self.series_push(closed);
+        } else {
+            // A thread that was held up in the kernel told its part late: its counts are kept.
+            let index = (number / u64::from(self.series.interval_s)) as usize;
+            if let Some(kept) = self.series.seconds.get_mut(index) {
+                for (mine, theirs) in kept.operations.iter_mut().zip(closed.operations) {
+                    mine.count += theirs.count;
+                    mine.bytes += theirs.bytes;
+                    mine.max_ns = mine.max_ns.max(theirs.max_ns);
+                }
+                kept.errors += closed.errors;
+            }
+        }
+    }
+
+    fn series_push(&mut self, second: Second) {
+        self.closed_until += 1;
+        let interval = u64::from(self.series.interval_s);
+        if interval == 1 {
+            self.series.push(second);
+            return;
+        }
+        // After a day, several seconds make one interval.
+        if (self.closed_until - 1).is_multiple_of(interval) {
+            self.series.push(second);
+        } else if let Some(kept) = self.series.seconds.last_mut() {
+            *kept = kept.joined(&second);
+        }
+    }
+
+    /// Ends the book: the operations, the series, and how much of its last interval was covered.
+    pub(super) fn finish(
+        &mut self,
+        measured: Duration,
+        due_times: bool,
+    ) -> (BTreeMap<Operation, OperationRecord>, Series) {
+        while !self.open.is_empty() {
+            self.close_first();
+        }
+        let mut series = std::mem::take(&mut self.series);
+        let interval_ns = u64::from(series.interval_s) * NS_PER_S;
+        let wanted = measured.as_ns().div_ceil(interval_ns) as usize;
+        while series.seconds.len() < wanted {
+            series.seconds.push(Second::default());
+        }
+        let full = (series.seconds.len() as u64).saturating_sub(1) * interval_ns;
+        series.last_ns = measured.as_ns().saturating_sub(full).min(interval_ns);
+        if let Some(last) = series.seconds.last_mut()
+            && series.last_ns > 0
+        {
+            last.outstanding *= interval_ns as f64 / series.last_ns as f64;
+        }
+        let mut operations = BTreeMap::new();
+        for operation in Operation::ALL {
+            let tally = std::mem::take(&mut self.totals[operation.index()]);
+            let errors = self.operation_errors[operation.index()];
+            if tally.count + tally.latency.count() + errors > 0 {
+                operations.insert(
+                    operation,
+                    OperationRecord {
+                        count: tally.count,
+                        bytes: tally.bytes,
+                        errors,
+                        latency: tally.latency,
+                        waiting: due_times.then_some(tally.waiting),
+                        service: due_times.then_some(tally.service),
+                    },
+                );
+            }
+        }
+        (operations, series)
+    }
+}
+
+fn last_second(tallies: &[Tally; 4], merged: &Histogram) -> LastSecond {
+    LastSecond {
+        iops: tallies[..3].iter().map(|t| t.count).sum::<u64>() as f64,
+        bytes_per_s: tallies[..3].iter().map(|t| t.bytes).sum::<u64>() as f64,
+        p50: merged.quantile(0.50),
+        p99: merged.quantile(0.99),
+    }
+}
+
+/// Where a thread is in the trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    WarmUp,
+    Measuring,
+    After,
+}
+
+/// One thread's own notes. The caller tells it the time once a turn and each answer as it comes.
+pub(super) struct Log {
+    ledger: Arc<Ledger>,
+    times: Arc<Times>,
+    /// Open loop: requests are kept by when they were due, so that none escapes at the end of the measurement.
+    open_loop: bool,
+    due_times: bool,
+    stage: Stage,
+    started_at: Instant,
+    tallies: Box<[Tally; 4]>,
+    /// Answers after the end of the measurement to requests due within it.
+    late: Option<Box<[Tally; 4]>>,
+    second: u64,
+    boundary: Instant,
+    previous: Instant,
+    outstanding_ns: u128,
+    second_errors: u64,
+    asked: [(u64, u64); 4],
+    offered: u64,
+    missed: u64,
+    spun: Duration,
+    ready_at_begin: Duration,
+    usage_at_begin: (Duration, Duration),
+    measured_from: Instant,
+}
+
+impl Log {
+    pub(super) fn new(ledger: Arc<Ledger>, times: Arc<Times>, open_loop: bool, due_times: bool, now: Instant) -> Self {
+        Self {
+            ledger,
+            times,
+            open_loop,
+            due_times,
+            stage: Stage::WarmUp,
+            started_at: now,
+            tallies: Box::default(),
+            late: None,
+            second: 0,
+            boundary: now,
+            previous: now,
+            outstanding_ns: 0,
+            second_errors: 0,
+            asked: [(0, 0); 4],
+            offered: 0,
+            missed: 0,
+            spun: Duration::ZERO,
+            ready_at_begin: Duration::ZERO,
+            usage_at_begin: (Duration::ZERO, Duration::ZERO),
+            measured_from: now,
+        }
+    }
+
+    /// Whether requests have due times of their own.
+    pub(super) const fn has_due_times(&self) -> bool {
+        self.due_times
+    }
+
+    /// Tells the time: once a turn, before that turn's answers. `outstanding` held since the last turn.
+    #[inline]
+    pub(super) fn turn(&mut self, now: Instant, outstanding: u32) {
+        self.outstanding_ns += u128::from(now.since(self.previous).as_ns() * u64::from(outstanding));
+        self.previous = now;
+        if now >= self.boundary || (self.stage == Stage::WarmUp && now >= self.times.from()) {
+            self.roll(now);
+        }
+    }
+
+    /// A request is handed over.
+    #[inline]
+    pub(super) fn issued(&mut self, request: &Request) {
+        let asked = &mut self.asked[request.operation.index()];
+        asked.0 += 1;
+        asked.1 += u64::from(request.length);
+        if self.open_loop && self.within(request.due_at) {
+            self.offered += 1;
+        }
+    }
+
+    /// A request was due but never issued.
+    pub(super) fn missed(&mut self, due_at: Instant) {
+        if self.within(due_at) {
+            self.offered += 1;
+            self.missed += 1;
+        }
+    }
+
+    /// The thread spun, waiting for the next arrival.
+    #[inline]
+    pub(super) fn spun(&mut self, span: Duration) {
+        if self.stage == Stage::Measuring {
+            self.spun = self.spun + span;
+        }
+    }
+
+    #[inline]
+    fn within(&self, at: Instant) -> bool {
+        at >= self.times.from() && at < self.times.to()
+    }
+
+    /// A request was answered without error at `now`, the time last told.
+    #[inline]
+    pub(super) fn completed(&mut self, request: &Request, submitted_at: Instant, now: Instant) {
+        let index = request.operation.index();
+        if self.stage != Stage::After {
+            let tally = &mut self.tallies[index];
+            tally.count += 1;
+            tally.bytes += u64::from(request.length);
+            if !self.open_loop || self.stage == Stage::WarmUp || request.due_at >= self.measured_from {
+                keep(tally, request, submitted_at, now, self.due_times);
+            }
+        } else if self.open_loop && self.within(request.due_at) {
+            let late = self.late.get_or_insert_default();
+            keep(&mut late[index], request, submitted_at, now, self.due_times);
+        }
+    }
+
+    /// A request failed at `now`. Returns how many have failed so far, over all threads.
+    pub(super) fn failed(&mut self, request: &Request, kind: ErrorKind, detail: &str) -> u64 {
+        if self.stage == Stage::Measuring {
+            self.second_errors += 1;
+        }
+        let mut book = self.ledger.book();
+        *book.errors.entry(kind).or_default() += 1;
+        book.operation_errors[request.operation.index()] += 1;
+        if book.error_samples.len() < ERROR_SAMPLES_MAX {
+            let Request { operation, offset, length, .. } = request;
+            book.error_samples.push(format!("{} of {length} B at offset {offset}: {detail}", operation.name()));
+        }
+        book.errors.values().sum()
+    }
+
+    /// The thread ends early.
+    pub(super) fn gave_up(&self, why: GaveUp) {
+        self.ledger.book().gave_up.push(why);
+    }
+
+    /// The thread ends: tells what is left. `bounded` marks the end of a load with a bound in volume.
+    pub(super) fn finish(mut self, now: Instant, bounded: bool) {
+        if self.stage == Stage::WarmUp && now >= self.times.from() {
+            self.roll(now);
+        }
+        if self.stage == Stage::Measuring {
+            self.flush_second();
+            self.end_of_measurement(now);
+        }
+        let mut book = self.ledger.book();
+        if let Some(late) = &self.late {
+            for (total, tally) in book.totals.iter_mut().zip(late.iter()) {
+                total.merge(tally);
+            }
+        }
+        for operation in Operation::ALL {
+            let (count, bytes) = self.asked[operation.index()];
+            if count > 0 {
+                let asked = book.asked.entry(operation).or_default();
+                asked.0 += count;
+                asked.1 += bytes;
+            }
+        }
+        book.offered += self.offered;
+        book.missed += self.missed;
+        if bounded {
+            book.finished_at = book.finished_at.max(Some(now));
+        }
+    }
+
+    /// The current second, or a stage, is over.
+    #[cold]
+    #[inline(never)]
+    fn roll(&mut self, now: Instant) {
+        match self.stage {
+            Stage::WarmUp => {
+                let from = self.times.from();
+                self.flush_warm_up();
+                if now < from {
+                    self.second = now.since(self.started_at).as_ns() / NS_PER_S;
+                    self.boundary = self.started_at + Duration::from_ns((self.second + 1) * NS_PER_S);
+                    return;
+                }
+                self.stage = Stage::Measuring;
+                self.measured_from = from;
+                self.outstanding_ns = 0;
+                self.ready_at_begin = clock::thread_ready();
+                self.usage_at_begin = clock::thread_usage();
+            }
+            Stage::Measuring => self.flush_second(),
+            Stage::After => {
+                self.boundary = Instant::MAX;
+                return;
+            }
+        }
+        let to = self.times.to();
+        if now >= to {
+            self.end_of_measurement(to);
+            return;
+        }
+        self.second = now.since(self.measured_from).as_ns() / NS_PER_S;
+        self.boundary = (self.measured_from + Duration::from_ns((self.second + 1) * NS_PER_S)).min(to);
+    }
+
+    fn flush_second(&mut self) {
+        let mut book = self.ledger.book();
+        let open = book.open.entry(self.second).or_default();
+        for (mine, tally) in open.tallies.iter_mut().zip(self.tallies.iter()) {
+            mine.merge(tally);
+        }
+        open.outstanding_ns += self.outstanding_ns;
+        open.errors += self.second_errors;
+        for (total, tally) in book.totals.iter_mut().zip(self.tallies.iter()) {
+            total.merge(tally);
+        }
+        drop(book);
+        self.tallies.iter_mut().for_each(Tally::clear);
+        (self.outstanding_ns, self.second_errors) = (0, 0);
+    }
+
+    fn flush_warm_up(&mut self) {
+        let mut book = self.ledger.book();
+        book.warm_up_count += self.tallies[..3].iter().map(|t| t.count).sum::<u64>();
+        let open = book.warm_up_open.entry(self.second).or_default();
+        for (mine, tally) in open.iter_mut().zip(self.tallies.iter()) {
+            mine.merge(tally);
+        }
+        // Seconds before the last are complete enough for the live view.
+        while book.warm_up_open.len() > 1 {
+            if let Some((_, tallies)) = book.warm_up_open.pop_first() {
+                let mut merged = Histogram::new();
+                for tally in &tallies[..3] {
+                    merged.merge(&tally.latency);
+                }
+                book.last = Some(last_second(&tallies, &merged));
+            }
+        }
+        drop(book);
+        self.tallies.iter_mut().for_each(Tally::clear);
+    }
+
+    fn end_of_measurement(&mut self, at: Instant) {
+        self.stage = Stage::After;
+        self.boundary = Instant::MAX;
+        let elapsed = at.since(self.measured_from).as_s_f64().max(1e-9);
+        let ready = clock::thread_ready().saturating_sub(self.ready_at_begin);
+        let usage = clock::thread_usage();
+        let spun = self.spun.as_s_f64() / elapsed;
+        let busy = (ready.as_s_f64() / elapsed - spun).clamp(0.0, 1.0);
+        let mut book = self.ledger.book();
+        book.threads.push(ThreadBusy { busy, spun: spun.min(1.0) });
+        book.load_user = book.load_user + usage.0.saturating_sub(self.usage_at_begin.0);
+        book.load_system = book.load_system + usage.1.saturating_sub(self.usage_at_begin.1);
+    }
+}
+
+#[inline]
+fn keep(tally: &mut Tally, request: &Request, submitted_at: Instant, now: Instant, due_times: bool) {
+    tally.latency.record(now.since(request.due_at));
+    if due_times {
+        tally.waiting.record(submitted_at.since(request.due_at));
+        tally.service.record(now.since(submitted_at));
+    }
+}

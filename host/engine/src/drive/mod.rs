@@ -1,0 +1,447 @@
+//! Conducts a trial: prepares the load threads, sets the times, watches, and gathers what was measured.
+
+mod lane;
+mod ledger;
+mod plumbing;
+mod readback;
+mod workers;
+
+use crate::choose;
+use crate::clock;
+use crate::control::{Control, Phase, Progress};
+use crate::error::EngineError;
+use crate::facts::CacheScope;
+use crate::options::EngineOptions;
+use crate::surroundings::Observation;
+use crate::target::Volume;
+use crate::verify;
+use lane::VolumeBound;
+use ledger::{GaveUp, Ledger, Times};
+use loadline_block::ErrorKind;
+use loadline_record::{Ending, SteadyState, TrialRecord, VerifyRecord};
+use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
+use loadline_workload::{BlockShare, Fill, LoadSpec, Pattern, Region, SteadyStateRule};
+use plumbing::Threads;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+pub use readback::verify_only;
+
+/// How often the conductor looks.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
+/// A load thread that was given this long beyond the hang limit and is not back is left behind.
+const HANG_GRACE: Duration = Duration::from_ms(500);
+
+/// The files of a trial; load threads hold them as long as they need.
+#[derive(Debug)]
+struct TrialFiles {
+    files: Vec<File>,
+    file_size: Bytes,
+}
+
+/// What filling did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FillReport {
+    /// Bytes written from the start of each file on, over all files.
+    pub bytes: Bytes,
+    /// How long it took, including making it durable.
+    pub elapsed: Duration,
+    /// Whether everything that was asked for was written; otherwise time was up or the user stopped it.
+    pub complete: bool,
+}
+
+/// Where `spec` puts its requests on `volume`.
+fn region_of(volume: &Volume, spec: &LoadSpec) -> Region {
+    let files = if volume.files.is_empty() { 1 } else { volume.files.len() as u32 };
+    let room = volume.file_size.saturating_sub(spec.start);
+    let wanted = spec.size.map_or(room, |size| Bytes::new(size.get() / u64::from(files)));
+    Region { files, file_size: volume.file_size, start: spec.start, size: wanted.min(room) }
+}
+
+/// Puts `spec` on `volume` once.
+///
+/// The seed decides every random choice together with the trial's number. Doubts are left to the analysis.
+///
+/// # Errors
+/// When the trial cannot be started. What goes wrong later is in the record: `ending`, `errors`.
+pub fn run_trial(
+    volume: &mut Volume,
+    spec: &LoadSpec,
+    trial: u32,
+    seed: u64,
+    options: EngineOptions,
+    control: &Control,
+) -> Result<TrialRecord, EngineError> {
+    spec.check()?;
+    check_access(volume, spec)?;
+    rest(spec.pause, control);
+    let caches_dropped = spec.drop_caches.then(|| volume.drop_caches(CacheScope::Machine));
+    let observation = Observation::begin(volume);
+    let started_unix_s = clock::wall_s();
+    let outcome = conduct(volume, spec, trial_seed(seed, trial), options, control, None)?;
+    let mut surroundings = observation.end(volume);
+    let mut verify = None;
+    if let Some(ledger) = &outcome.verify_ledger
+        && !matches!(outcome.ending, Ending::Hung(_))
+    {
+        let mut record = outcome.verify.clone();
+        readback::read_all(volume, ledger, control, &mut record);
+        verify = Some(record);
+    }
+    let mut book = outcome.ledger.book();
+    let (operations, series) = book.finish(outcome.measured, spec.has_due_times());
+    surroundings.caches_dropped = caches_dropped;
+    surroundings.threads = std::mem::take(&mut book.threads);
+    surroundings.load_user_ns = book.load_user.as_ns();
+    surroundings.load_system_ns = book.load_system.as_ns();
+    surroundings.asked = std::mem::take(&mut book.asked);
+    let mut engine = outcome.engine;
+    engine.options = std::mem::take(&mut book.in_force);
+    let offered = spec.offered().map(|_| book.offered as f64 / outcome.measured.as_s_f64().max(1e-9));
+    Ok(TrialRecord {
+        trial,
+        started_unix_s,
+        engine,
+        warm_up_ns: outcome.warm_up.as_ns(),
+        measured_ns: outcome.measured.as_ns(),
+        operations,
+        offered_iops: offered,
+        missed: book.missed,
+        series,
+        errors: std::mem::take(&mut book.errors),
+        error_samples: std::mem::take(&mut book.error_samples),
+        surroundings,
+        steady_state: outcome.steady_state,
+        verify,
+        ending: outcome.ending,
+        doubts: Vec::new(),
+    })
+}
+
+/// Writes the first `range` bytes of the volume in full, with data that neither compresses nor repeats, and makes it
+/// durable. With `limit`, stops when that time is up and tells how far it came.
+///
+/// # Errors
+/// When writing cannot be started, or a write fails.
+pub fn fill(
+    volume: &mut Volume,
+    range: Bytes,
+    seed: u64,
+    limit: Option<Duration>,
+    options: EngineOptions,
+    control: &Control,
+) -> Result<FillReport, EngineError> {
+    let started_at = clock::now();
+    let files = volume.files.len().max(1) as u64;
+    let per_file = Bytes::new(range.get() / files).min(volume.file_size);
+    let unit = volume.alignment().offset.get().max(512);
+    let per_file = per_file.round_down(Bytes::new(unit));
+    let done = |bytes: u64, complete| FillReport {
+        bytes: Bytes::new(bytes),
+        elapsed: clock::now().since(started_at),
+        complete,
+    };
+    if volume.files.is_empty() || per_file == Bytes::ZERO {
+        return Ok(done(0, true));
+    }
+    // The largest power of two that divides the file: its last piece is then as large as the others.
+    let block = 1u64 << per_file.get().trailing_zeros().min(20);
+    let spec = LoadSpec {
+        pattern: Pattern::Sequential { stride: None },
+        reads: loadline_units::Ratio::ZERO,
+        blocks: vec![BlockShare { size: Bytes::new(block), share: loadline_units::Ratio::ONE }],
+        arrival: loadline_workload::Arrival::Closed {
+            queue_depth: ((8u64 << 20) / block).clamp(8, 128) as u32,
+            rate_max: None,
+            think_time: Duration::ZERO,
+        },
+        size: Some(Bytes::new(per_file.get() * files)),
+        volume: Some(Bytes::new(per_file.get() * files)),
+        fill: Fill::Never,
+        warm_up: Duration::ZERO,
+        duration: limit.unwrap_or(Duration::from_s(7 * 24 * 3600)),
+        buffered: !volume.facts.direct,
+        ..LoadSpec::default()
+    };
+    check_access(volume, &spec)?;
+    let outcome = conduct(volume, &spec, trial_seed(seed, u32::MAX), options, control, Some(Phase::Filling))?;
+    match outcome.ending {
+        Ending::Failed(detail) | Ending::Hung(detail) => {
+            let attempted = format!("fill volume {}", volume.facts.name);
+            return Err(EngineError::os(attempted, std::io::Error::other(detail)));
+        }
+        Ending::Complete | Ending::Interrupted => {}
+    }
+    for file in &volume.files {
+        file.sync_data().map_err(|e| EngineError::os(format!("make volume {} durable", volume.facts.name), e))?;
+    }
+    let mut book = outcome.ledger.book();
+    let written = book.asked.values().map(|(_, bytes)| *bytes).sum::<u64>();
+    book.asked.clear();
+    Ok(done(written, written >= per_file.get() * files))
+}
+
+/// The seed of one trial of a run.
+fn trial_seed(seed: u64, trial: u32) -> u64 {
+    seed ^ (u64::from(trial) + 1).wrapping_mul(0xd134_2543_de82_ef95)
+}
+
+fn check_access(volume: &Volume, spec: &LoadSpec) -> Result<(), EngineError> {
+    let name = || volume.facts.name.clone();
+    if volume.files.is_empty() {
+        return Ok(());
+    }
+    if spec.writes_any() && !volume.writable {
+        return Err(EngineError::ReadOnly { volume: name(), load: spec.to_string() });
+    }
+    let logical_block = volume.alignment().offset;
+    if volume.facts.direct && !spec.buffered {
+        let odd = [spec.block_min(), spec.alignment(), spec.start]
+            .into_iter()
+            .chain(spec.blocks.iter().map(|b| b.size))
+            .find(|size| !size.get().is_multiple_of(logical_block.get()));
+        if let Some(asked) = odd {
+            return Err(EngineError::Alignment { volume: name(), logical_block, asked });
+        }
+    }
+    Ok(())
+}
+
+/// Switches direct I/O on or off for an open file, so that one volume serves direct and buffered loads in turn.
+fn set_direct(file: &File, direct: bool) -> std::io::Result<()> {
+    // SAFETY: F_GETFL takes and gives numbers only.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    if flags < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    let wanted = if direct { flags | libc::O_DIRECT } else { flags & !libc::O_DIRECT };
+    // SAFETY: F_SETFL takes numbers only.
+    if wanted != flags && unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, wanted) } < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Waits, unless the user stops it.
+fn rest(span: Duration, control: &Control) {
+    let until = clock::now() + span;
+    while clock::now() < until && !control.stopped() {
+        std::thread::sleep(LOOK.min(until.since(clock::now()).into()));
+    }
+}
+
+/// What `conduct` gathered.
+struct Outcome {
+    ledger: Arc<Ledger>,
+    engine: loadline_record::EngineUsed,
+    warm_up: Duration,
+    measured: Duration,
+    steady_state: Option<SteadyState>,
+    ending: Ending,
+    verify_ledger: Option<Arc<verify::Ledger>>,
+    verify: VerifyRecord,
+}
+
+fn conduct(
+    volume: &Volume,
+    spec: &LoadSpec,
+    seed: u64,
+    options: EngineOptions,
+    control: &Control,
+    instead: Option<Phase>,
+) -> Result<Outcome, EngineError> {
+    let (engine, engine_used) = choose::choose(volume, spec, options)?;
+    let region = region_of(volume, spec);
+    let verify_ledger = spec.verify.then(|| Arc::new(verify::Ledger::new(seed, spec.block_max().get(), region)));
+    let ledger = Arc::new(Ledger::default());
+    let times = Arc::new(Times::new());
+    let files = volume
+        .files
+        .iter()
+        .map(File::try_clone)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|e| EngineError::os(format!("share the files of volume {}", volume.facts.name), e))?;
+    for file in &files {
+        set_direct(file, volume.facts.direct && !spec.buffered)
+            .map_err(|e| EngineError::os(format!("switch direct I/O on volume {}", volume.facts.name), e))?;
+    }
+    let bound = spec.volume.map(|volume| Arc::new(VolumeBound { left: AtomicU64::new(volume.get()) }));
+    let threads = Threads::start(&plumbing::Setup {
+        engine,
+        spec,
+        region,
+        seed,
+        options,
+        volume_name: &volume.facts.name,
+        files: Arc::new(TrialFiles { files, file_size: region.file_size }),
+        ledger: &ledger,
+        times: &times,
+        bound: bound.as_ref(),
+        verify: verify_ledger.as_ref(),
+    })?;
+    let started_at = clock::now();
+    let mut conductor = Conductor {
+        spec,
+        times: &times,
+        ledger: &ledger,
+        control,
+        started_at,
+        from: None,
+        steady: spec.steady_state.map(|rule| Steady::new(rule, started_at + spec.warm_up)),
+        instead,
+        bound: bound.as_deref(),
+    };
+    conductor.set_times();
+    threads.go(started_at);
+    let mut hung = None;
+    while !threads.finished() {
+        std::thread::sleep(LOOK);
+        let now = clock::now();
+        conductor.look(now);
+        if let Some(since) = threads.stuck_since()
+            && now.since(since) > spec.hang_limit + HANG_GRACE
+        {
+            times.abort();
+            hung = Some(format!("a thread has been held in the kernel for {}", now.since(since).human()));
+            break;
+        }
+    }
+    let ended_at = clock::now();
+    let (verify_during, panicked) = threads.collect(hung.is_some());
+    assert!(!panicked, "a load thread panicked; its message is above");
+    let from = conductor.from.unwrap_or(ended_at);
+    let mut book = ledger.book();
+    if let Some(detail) = hung {
+        *book.errors.entry(ErrorKind::TimedOut).or_default() += 1;
+        book.gave_up.push(GaveUp::Hung(detail));
+    }
+    let gave_up = book.gave_up.first().cloned();
+    let early = control.stopped() || gave_up.is_some() || bound.is_some();
+    let to = if early { times.to().min(book.finished_at.unwrap_or(ended_at)) } else { times.to() };
+    drop(book);
+    let ending = match gave_up {
+        Some(GaveUp::Hung(detail)) => Ending::Hung(detail),
+        Some(GaveUp::Failed(detail)) => Ending::Failed(detail),
+        None if control.stopped() => Ending::Interrupted,
+        None => Ending::Complete,
+    };
+    control.report(Progress::default());
+    Ok(Outcome {
+        engine: engine_used,
+        warm_up: from.since(started_at),
+        measured: to.since(from),
+        steady_state: conductor.steady.map(Steady::outcome),
+        ending,
+        verify_ledger,
+        verify: verify_during,
+        ledger,
+    })
+}
+
+/// Sets the times of a trial and tells watchers how far it has come.
+struct Conductor<'a> {
+    spec: &'a LoadSpec,
+    times: &'a Times,
+    ledger: &'a Ledger,
+    control: &'a Control,
+    started_at: Instant,
+    /// When the measurement begins, once that is known.
+    from: Option<Instant>,
+    steady: Option<Steady>,
+    /// What the phase is called when this is no ordinary trial.
+    instead: Option<Phase>,
+    bound: Option<&'a VolumeBound>,
+}
+
+impl Conductor<'_> {
+    fn set_times(&mut self) {
+        if self.steady.is_none() {
+            self.begin(self.started_at + self.spec.warm_up);
+        }
+    }
+    fn begin(&mut self, from: Instant) {
+        let to = from + self.spec.duration;
+        self.from = Some(from);
+        self.times.set(from, to, to + self.spec.cool_down);
+    }
+
+    fn look(&mut self, now: Instant) {
+        if self.control.stopped() && !self.times.aborted() {
+            self.times.abort();
+        }
+        let mut book = self.ledger.book();
+        if let Some(from) = self.from {
+            book.close_seconds(from, now);
+        }
+        let (warm_up_count, last) = (book.warm_up_count, book.last);
+        drop(book);
+        if let Some(steady) = &mut self.steady
+            && self.from.is_none()
+            && steady.look(now, warm_up_count)
+        {
+            // The load threads learn of it on their next turn: a moment ahead, so that all begin together.
+            self.begin(now + Duration::from_ms(10));
+        }
+        self.control.report(self.progress(now, last));
+    }
+
+    fn progress(&self, now: Instant, last: Option<ledger::LastSecond>) -> Progress {
+        let to = self.times.to();
+        let (phase, since, expected) = match self.from {
+            Some(from) if now >= to => (Phase::CoolDown, from + self.spec.duration, Some(self.spec.cool_down)),
+            Some(from) if now >= from => (Phase::Measuring, from, Some(self.spec.duration)),
+            _ => (Phase::WarmUp, self.started_at, self.steady.is_none().then_some(self.spec.warm_up)),
+        };
+        let done = self.bound.zip(self.spec.volume).map(|(bound, volume)| {
+            1.0 - bound.left.load(std::sync::atomic::Ordering::Relaxed) as f64 / volume.get().max(1) as f64
+        });
+        Progress {
+            phase: self.instead.unwrap_or(phase),
+            elapsed: now.since(since),
+            expected: if done.is_some() { None } else { expected },
+            done,
+            iops: last.map(|l| l.iops),
+            bytes_per_s: last.map(|l| l.bytes_per_s),
+            p50: last.and_then(|l| l.p50),
+            p99: last.and_then(|l| l.p99),
+        }
+    }
+}
+
+/// Follows the rate round by round until it is steady.
+struct Steady {
+    rule: SteadyStateRule,
+    round_from: Instant,
+    count: u64,
+    begun: bool,
+    rounds: Vec<f64>,
+    reached: bool,
+}
+
+impl Steady {
+    const fn new(rule: SteadyStateRule, begin: Instant) -> Self {
+        Self { rule, round_from: begin, count: 0, begun: false, rounds: Vec::new(), reached: false }
+    }
+    /// Whether the measurement may begin: the rate is steady, or the rounds are used up.
+    fn look(&mut self, now: Instant, count: u64) -> bool {
+        if !self.begun {
+            if now >= self.round_from {
+                (self.begun, self.count, self.round_from) = (true, count, now);
+            }
+            return false;
+        }
+        let span = now.since(self.round_from);
+        if span < self.rule.round {
+            return false;
+        }
+        self.rounds.push((count - self.count) as f64 * NS_PER_S as f64 / span.as_ns() as f64);
+        (self.count, self.round_from) = (count, now);
+        self.reached = self.rule.met(&self.rounds);
+        self.reached || self.rounds.len() >= self.rule.rounds_max as usize
+    }
+    fn outcome(self) -> SteadyState {
+        SteadyState { reached: self.reached, rounds: self.rounds, round_ns: self.rule.round.as_ns() }
+    }
+}

@@ -1,0 +1,404 @@
+//! Makes the load threads, starts them together, and takes them in again, also when the kernel holds one fast.
+
+use super::TrialFiles;
+use super::lane::{Lane, LaneEnd, VolumeBound};
+use super::ledger::{Ledger, Log, Times};
+use super::workers::{OPEN_WORKERS, Stream, WORKERS_MAX, Worker};
+use crate::backend::Backend;
+use crate::backend::aio::Aio;
+use crate::backend::null::Null;
+use crate::backend::uring::{Uring, UringOptions};
+use crate::buffers::{self, BUFFERS_MAX, Buffers};
+use crate::choose::Engine;
+use crate::clock;
+use crate::error::EngineError;
+use crate::options::EngineOptions;
+use crate::verify::{self, Checker};
+use loadline_record::VerifyRecord;
+use loadline_units::{Bytes, Instant};
+use loadline_workload::{Arrival, LoadGenerator, LoadSpec, Region};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Requests in flight of an open loop for each load thread at most; arrivals beyond wait, and their latency counts on.
+const OPEN_SLOTS_MAX: u64 = 4_096;
+/// Buffers of one open-loop thread at most, where blocks are large.
+const OPEN_BUFFERS_MAX: Bytes = Bytes::mib(512);
+
+/// What load threads are made from.
+pub(super) struct Setup<'a> {
+    pub(super) engine: Engine,
+    pub(super) spec: &'a LoadSpec,
+    pub(super) region: Region,
+    pub(super) seed: u64,
+    pub(super) options: EngineOptions,
+    pub(super) volume_name: &'a str,
+    pub(super) files: Arc<TrialFiles>,
+    pub(super) ledger: &'a Arc<Ledger>,
+    pub(super) times: &'a Arc<Times>,
+    pub(super) bound: Option<&'a Arc<VolumeBound>>,
+    pub(super) verify: Option<&'a Arc<verify::Ledger>>,
+}
+
+/// Whether the load begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Start {
+    #[default]
+    NotYet,
+    At(Instant),
+    Never,
+}
+
+/// The starting signal: when the load begins, or that it does not.
+#[derive(Debug, Default)]
+struct Signal {
+    start: Mutex<Start>,
+    changed: Condvar,
+}
+
+impl Signal {
+    fn give(&self, start: Start) {
+        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = start;
+        self.changed.notify_all();
+    }
+    /// When to begin; `None` for never.
+    fn wait(&self) -> Option<Instant> {
+        let start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = self.changed.wait_while(start, |s| *s == Start::NotYet).unwrap_or_else(PoisonError::into_inner);
+        match *start {
+            Start::At(at) => Some(at),
+            Start::NotYet | Start::Never => None,
+        }
+    }
+}
+
+/// The load threads of a trial.
+pub(super) struct Threads {
+    handles: Vec<JoinHandle<VerifyRecord>>,
+    beats: Vec<Arc<AtomicU64>>,
+    signal: Arc<Signal>,
+    streams: Vec<Arc<Mutex<Option<Stream>>>>,
+}
+
+/// Queue places of one load thread.
+pub(super) fn slots(spec: &LoadSpec) -> u32 {
+    match spec.arrival {
+        Arrival::Closed { queue_depth, .. } => queue_depth,
+        Arrival::Constant { .. } | Arrival::Poisson { .. } => {
+            let by_memory = OPEN_BUFFERS_MAX.get() / spec.block_max().get().max(4096) / 3;
+            by_memory.clamp(64, OPEN_SLOTS_MAX) as u32
+        }
+    }
+}
+
+/// Everything about one load thread that does not depend on its engine.
+struct Part {
+    spec: LoadSpec,
+    region: Region,
+    seed: u64,
+    thread: u32,
+    slots: u32,
+    sharers: usize,
+    iopoll: UringOptions,
+    files: Arc<TrialFiles>,
+    ledger: Arc<Ledger>,
+    times: Arc<Times>,
+    bound: Option<Arc<VolumeBound>>,
+    verify: Option<Arc<verify::Ledger>>,
+    beat: Arc<AtomicU64>,
+}
+
+impl Part {
+    fn buffers(&self, slots: u32, number: u32) -> Result<Buffers, EngineError> {
+        Buffers::new(&self.spec, slots as usize, number, self.sharers, self.seed)
+    }
+    fn raw_files(&self) -> Vec<RawFd> {
+        self.files.files.iter().map(AsRawFd::as_raw_fd).collect()
+    }
+    fn log(&self, start_at: Instant) -> Log {
+        let open_loop = self.spec.offered().is_some();
+        Log::new(Arc::clone(&self.ledger), Arc::clone(&self.times), open_loop, self.spec.has_due_times(), start_at)
+    }
+    fn generator(&self, start_at: Instant) -> LoadGenerator {
+        LoadGenerator::new(&self.spec, &self.region, self.thread, self.seed, start_at)
+            .expect("the conductor has made this stream before")
+    }
+    fn lane(&self, buffers: Buffers, start_at: Instant) -> Lane {
+        Lane {
+            generator: self.generator(start_at),
+            buffers,
+            log: self.log(start_at),
+            times: Arc::clone(&self.times),
+            slots: self.slots,
+            file_size: self.region.file_size,
+            files: self.region.files,
+            open_loop: self.spec.offered().is_some(),
+            volume: self.bound.clone(),
+            checker: self.verify.as_ref().map(|l| Checker::new(Arc::clone(l), self.thread, self.slots)),
+            hang_limit: self.spec.hang_limit,
+            beat: Arc::clone(&self.beat),
+        }
+    }
+}
+
+type Ready = Result<Vec<String>, EngineError>;
+
+impl Threads {
+    /// Makes all threads and waits until each has its buffers and its way to the device.
+    pub(super) fn start(setup: &Setup<'_>) -> Result<Self, EngineError> {
+        let spec = setup.spec;
+        for thread in 0..spec.threads {
+            LoadGenerator::new(spec, &setup.region, thread, setup.seed, Instant::ZERO)
+                .map_err(|source| EngineError::Region { volume: setup.volume_name.to_owned(), source })?;
+        }
+        let slots = match (setup.engine, spec.offered()) {
+            (Engine::Threads, Some(_)) => OPEN_WORKERS,
+            _ => slots(spec),
+        };
+        let workers = u64::from(slots) * u64::from(spec.threads);
+        let needed = if setup.engine == Engine::Threads {
+            if workers > WORKERS_MAX {
+                let reason = format!(
+                    "it would take {workers} threads, one for each request in flight; the limit is {WORKERS_MAX}"
+                );
+                return Err(EngineError::Unavailable {
+                    engine: "the threads engine",
+                    volume: setup.volume_name.to_owned(),
+                    reason,
+                });
+            }
+            buffers::needed(spec, 1, workers as usize) * workers
+        } else {
+            buffers::needed(spec, slots as usize, spec.threads as usize) * u64::from(spec.threads)
+        };
+        if needed > BUFFERS_MAX {
+            return Err(EngineError::Buffers { needed, allowed: BUFFERS_MAX });
+        }
+        let mut threads = Self { handles: Vec::new(), beats: Vec::new(), signal: Arc::default(), streams: Vec::new() };
+        let (ready, answers) = mpsc::channel::<Ready>();
+        for thread in 0..spec.threads {
+            let part = |number| Part {
+                spec: spec.clone(),
+                region: setup.region,
+                seed: setup.seed,
+                thread,
+                slots,
+                sharers: number,
+                iopoll: UringOptions { sqpoll: setup.options.sqpoll, iopoll: setup.options.iopoll },
+                files: Arc::clone(&setup.files),
+                ledger: Arc::clone(setup.ledger),
+                times: Arc::clone(setup.times),
+                bound: setup.bound.cloned(),
+                verify: setup.verify.cloned(),
+                beat: Arc::default(),
+            };
+            if setup.engine == Engine::Threads {
+                let stream = Arc::new(Mutex::new(None));
+                threads.streams.push(Arc::clone(&stream));
+                for worker in 0..slots {
+                    let number = thread * slots + worker;
+                    threads.spawn(part(workers as usize), &ready, {
+                        let stream = Arc::clone(&stream);
+                        move |part, ready, signal| work(&part, number, &stream, ready, signal)
+                    })?;
+                }
+            } else {
+                let engine = setup.engine;
+                threads.spawn(part(spec.threads as usize), &ready, move |part, ready, signal| match engine {
+                    Engine::Uring => drive(&part, ready, signal, |part, buffers| {
+                        let files = part.raw_files();
+                        Uring::new(part.slots, &files, buffers.region(), part.iopoll)
+                            .map_err(|e| EngineError::os("set up io_uring", e))
+                    }),
+                    Engine::Aio => drive(&part, ready, signal, |part, _| {
+                        let aio = Aio::new(part.slots, &part.raw_files());
+                        aio.map(|aio| (aio, Vec::new())).map_err(|e| EngineError::os("set up Linux AIO", e))
+                    }),
+                    Engine::Null | Engine::Threads => {
+                        drive(&part, ready, signal, |_, _| Ok((Null::default(), Vec::new())))
+                    }
+                })?;
+            }
+        }
+        drop(ready);
+        for answer in answers {
+            match answer {
+                Ok(in_force) => setup.ledger.book().in_force = in_force,
+                Err(error) => {
+                    threads.signal.give(Start::Never);
+                    for handle in threads.handles {
+                        let _ = handle.join();
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(threads)
+    }
+
+    fn spawn(
+        &mut self,
+        part: Part,
+        ready: &Sender<Ready>,
+        body: impl FnOnce(Part, Sender<Ready>, &Signal) -> VerifyRecord + Send + 'static,
+    ) -> Result<(), EngineError> {
+        self.beats.push(Arc::clone(&part.beat));
+        let (ready, signal) = (ready.clone(), Arc::clone(&self.signal));
+        let spawned = std::thread::Builder::new().name("load".into()).stack_size(1 << 20).spawn(move || {
+            let beat = Arc::clone(&part.beat);
+            let record = body(part, ready, &signal);
+            beat.store(0, Ordering::Relaxed);
+            record
+        });
+        match spawned {
+            Ok(handle) => {
+                self.handles.push(handle);
+                Ok(())
+            }
+            Err(error) => {
+                self.signal.give(Start::Never);
+                Err(EngineError::os(format!("start load thread {}", self.handles.len() + 1), error))
+            }
+        }
+    }
+
+    /// Lets all begin.
+    pub(super) fn go(&self, start_at: Instant) {
+        self.signal.give(Start::At(start_at));
+    }
+
+    pub(super) fn finished(&self) -> bool {
+        self.handles.iter().all(JoinHandle::is_finished)
+    }
+
+    /// Since when the thread that came by longest ago has not been seen; for workers, since when the oldest request is
+    /// unanswered.
+    pub(super) fn stuck_since(&self) -> Option<Instant> {
+        let beats = self.beats.iter().map(|beat| beat.load(Ordering::Relaxed));
+        beats.filter(|beat| *beat > 0).min().map(Instant::from_ns)
+    }
+
+    /// Takes the threads in; `abandon` leaves those behind that the kernel holds. Gives what reads found, and whether a
+    /// thread panicked.
+    pub(super) fn collect(self, abandon: bool) -> (VerifyRecord, bool) {
+        if abandon {
+            // Those that can still end do so within a few turns.
+            for _ in 0..10 {
+                if self.handles.iter().all(JoinHandle::is_finished) {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
+        let (mut merged, mut panicked) = (VerifyRecord::default(), false);
+        for handle in self.handles {
+            if abandon && !handle.is_finished() {
+                continue;
+            }
+            match handle.join() {
+                Ok(record) => merge(&mut merged, record),
+                Err(_) => panicked = true,
+            }
+        }
+        for stream in self.streams.iter().filter(|_| !abandon) {
+            let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(checker) = stream.and_then(|s| s.checker) {
+                merge(&mut merged, checker.record);
+            }
+        }
+        (merged, panicked)
+    }
+}
+
+fn merge(into: &mut VerifyRecord, from: VerifyRecord) {
+    into.blocks_checked += from.blocks_checked;
+    into.blocks_unwritten += from.blocks_unwritten;
+    into.faults_total += from.faults_total;
+    into.faults.extend(from.faults);
+}
+
+/// The body of a load thread over an asynchronous backend.
+fn drive<B: Backend>(
+    part: &Part,
+    ready: Sender<Ready>,
+    signal: &Signal,
+    make: impl FnOnce(&Part, &Buffers) -> Result<(B, Vec<String>), EngineError>,
+) -> VerifyRecord {
+    let prepared = part.buffers(part.slots, part.thread).and_then(|buffers| {
+        let (backend, in_force) = make(part, &buffers)?;
+        Ok((buffers, backend, in_force))
+    });
+    let (buffers, mut backend) = match prepared {
+        Ok((buffers, backend, in_force)) => {
+            let _ = ready.send(Ok(in_force));
+            (buffers, backend)
+        }
+        Err(error) => {
+            let _ = ready.send(Err(error));
+            return VerifyRecord::default();
+        }
+    };
+    drop(ready);
+    if part.spec.has_due_times() {
+        clock::sharpen_timers();
+    }
+    let Some(start_at) = signal.wait() else { return VerifyRecord::default() };
+    part.beat.store(clock::now().as_ns(), Ordering::Relaxed);
+    let LaneEnd { in_flight, buffers, checker } = part.lane(buffers, start_at).run(&mut backend);
+    if in_flight {
+        // The kernel may still write into the buffers: they must never be given back.
+        std::mem::forget(backend);
+        std::mem::forget(buffers);
+    } else {
+        drop(backend);
+        drop(buffers);
+    }
+    checker.map(|c| c.record).unwrap_or_default()
+}
+
+/// The body of one worker of the threads engine; the first to come makes the stream that all of its load thread share.
+fn work(
+    part: &Part,
+    number: u32,
+    shared: &Arc<Mutex<Option<Stream>>>,
+    ready: Sender<Ready>,
+    signal: &Signal,
+) -> VerifyRecord {
+    let buffers = match part.buffers(1, number) {
+        Ok(buffers) => {
+            let _ = ready.send(Ok(Vec::new()));
+            buffers
+        }
+        Err(error) => {
+            let _ = ready.send(Err(error));
+            return VerifyRecord::default();
+        }
+    };
+    drop(ready);
+    if part.spec.has_due_times() {
+        clock::sharpen_timers();
+    }
+    let Some(start_at) = signal.wait() else { return VerifyRecord::default() };
+    shared.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| Stream {
+        generator: part.generator(start_at),
+        checker: part.verify.as_ref().map(|l| Checker::new(Arc::clone(l), part.thread, part.slots)),
+        held: None,
+        last_file: 0,
+        exhausted: false,
+    });
+    Worker {
+        stream: Arc::clone(shared),
+        log: part.log(start_at),
+        times: Arc::clone(&part.times),
+        files: Arc::clone(&part.files),
+        volume: part.bound.clone(),
+        buffers,
+        open_loop: part.spec.offered().is_some(),
+        beat: Arc::clone(&part.beat),
+    }
+    .run();
+    VerifyRecord::default()
+}

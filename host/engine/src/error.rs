@@ -1,0 +1,76 @@
+//! What can keep a trial from running at all. Failures of single requests are counted in the record instead.
+
+use loadline_units::Bytes;
+use loadline_workload::{RegionTooSmall, SpecError};
+
+/// A trial that could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The load contradicts itself.
+    #[error("the load cannot be run: {0}")]
+    Spec(#[from] SpecError),
+    /// The volume cannot hold the load.
+    #[error("volume {volume}: {source}; give a smaller size, a smaller block or fewer threads")]
+    Region {
+        /// The volume's name.
+        volume: String,
+        /// What does not fit.
+        source: RegionTooSmall,
+    },
+    /// The load writes and the volume may not be written.
+    #[error(
+        "volume {volume} was opened for reading only, and {load} writes; drop --read-only or choose a load that reads"
+    )]
+    ReadOnly {
+        /// The volume's name.
+        volume: String,
+        /// The load, for people.
+        load: String,
+    },
+    /// An engine that was asked for cannot be had here.
+    #[error("{engine} cannot be used on volume {volume}: {reason}; try --engine auto")]
+    Unavailable {
+        /// The engine or the option.
+        engine: &'static str,
+        /// The volume's name.
+        volume: String,
+        /// Why not.
+        reason: String,
+    },
+    /// Blocks are not what direct I/O takes.
+    #[error(
+        "volume {volume}: direct I/O needs multiples of {logical_block}, the load asks for {asked}; use a larger block or align, or buffered = true"
+    )]
+    Alignment {
+        /// The volume's name.
+        volume: String,
+        /// The device's logical block.
+        logical_block: Bytes,
+        /// What the load asks for.
+        asked: Bytes,
+    },
+    /// The load needs too much memory for its buffers.
+    #[error(
+        "the load keeps {needed} of buffers in flight, more than the {allowed} that loadline takes; lower the depth, the threads or the block"
+    )]
+    Buffers {
+        /// What it would take.
+        needed: Bytes,
+        /// The bound.
+        allowed: Bytes,
+    },
+    /// The operating system refused something that the engine needs.
+    #[error("cannot {attempted}: {source}")]
+    Os {
+        /// What was attempted, on what.
+        attempted: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+impl EngineError {
+    pub(crate) fn os(attempted: impl Into<String>, source: std::io::Error) -> Self {
+        Self::Os { attempted: attempted.into(), source }
+    }
+}

@@ -1,0 +1,271 @@
+//! Block devices as sysfs shows them: what they are, what lies below and above them.
+
+use loadline_record::DeviceFacts;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the kernel shows itself; another root in tests.
+#[derive(Debug, Clone)]
+pub(crate) struct KernelView {
+    /// `/proc`
+    pub(crate) proc: PathBuf,
+    /// `/sys`
+    pub(crate) sys: PathBuf,
+}
+
+impl KernelView {
+    /// The running kernel's.
+    pub(crate) fn live() -> Self {
+        Self { proc: "/proc".into(), sys: "/sys".into() }
+    }
+}
+
+/// Major and minor number of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct DeviceNumber {
+    /// The driver.
+    pub(crate) major: u32,
+    /// The device within the driver.
+    pub(crate) minor: u32,
+}
+
+impl DeviceNumber {
+    /// From `st_dev` or `st_rdev`.
+    pub(crate) const fn from_raw(raw: u64) -> Self {
+        Self { major: libc::major(raw), minor: libc::minor(raw) }
+    }
+}
+
+impl fmt::Display for DeviceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl std::str::FromStr for DeviceNumber {
+    type Err = std::num::ParseIntError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (major, minor) = text.trim().split_once(':').unwrap_or((text, ""));
+        Ok(Self { major: major.parse()?, minor: minor.parse()? })
+    }
+}
+
+/// A block device by its directory in sysfs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BlockDevice {
+    /// Its number.
+    pub(crate) number: DeviceNumber,
+    /// The kernel's name.
+    pub(crate) name: String,
+    directory: PathBuf,
+}
+
+impl BlockDevice {
+    /// The device with this number; `None` where sysfs does not show it.
+    pub(crate) fn by_number(view: &KernelView, number: DeviceNumber) -> Option<Self> {
+        Self::at(&view.sys.join("dev/block").join(number.to_string()))
+    }
+    /// The device of this name.
+    pub(crate) fn by_name(view: &KernelView, name: &str) -> Option<Self> {
+        Self::at(&view.sys.join("class/block").join(name))
+    }
+    /// The device whose directory this is or links to.
+    fn at(directory: &Path) -> Option<Self> {
+        let directory = fs::canonicalize(directory).ok()?;
+        let number = fs::read_to_string(directory.join("dev")).ok()?.parse().ok()?;
+        let name = directory.file_name()?.to_str()?.to_owned();
+        Some(Self { number, name, directory })
+    }
+    /// Every block device of the machine.
+    pub(crate) fn all(view: &KernelView) -> Vec<Self> {
+        entries(&view.sys.join("class/block")).iter().filter_map(|name| Self::by_name(view, name)).collect()
+    }
+
+    /// Trimmed text of one attribute.
+    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
+        read_trimmed(&self.directory.join(name))
+    }
+    fn number_attribute(&self, name: &str) -> Option<u64> {
+        self.attribute(name)?.parse().ok()
+    }
+
+    /// Whether it is a part of a disk.
+    pub(crate) fn is_partition(&self) -> bool {
+        self.directory.join("partition").exists()
+    }
+    /// The disk of which it is a part.
+    pub(crate) fn parent(&self) -> Option<Self> {
+        if !self.is_partition() {
+            return None;
+        }
+        Self::at(self.directory.parent()?)
+    }
+    /// Its partitions.
+    pub(crate) fn partitions(&self) -> Vec<Self> {
+        entries(&self.directory)
+            .iter()
+            .map(|name| self.directory.join(name))
+            .filter(|directory| directory.join("partition").exists())
+            .filter_map(|directory| Self::at(&directory))
+            .collect()
+    }
+    /// Names of what is built upon it: device mapper, RAID, bcache.
+    pub(crate) fn holders(&self) -> Vec<String> {
+        entries(&self.directory.join("holders"))
+    }
+    /// What it is built upon.
+    pub(crate) fn slaves(&self, view: &KernelView) -> Vec<Self> {
+        entries(&self.directory.join("slaves")).iter().filter_map(|name| Self::by_name(view, name)).collect()
+    }
+    /// The file or device behind an attached loop device, as it was named when it was attached.
+    pub(crate) fn loop_backing(&self) -> Option<PathBuf> {
+        self.attribute("loop/backing_file").map(|text| text.strip_suffix(" (deleted)").unwrap_or(&text).into())
+    }
+    /// Serial number as the device or its driver tells it.
+    pub(crate) fn serial(&self) -> Option<String> {
+        self.attribute("serial")
+            .or_else(|| self.attribute("device/serial"))
+            .or_else(|| {
+                // SCSI's "unit serial number" page: four bytes of header, then text.
+                let page = fs::read(self.directory.join("device/vpd_pg80")).ok()?;
+                Some(String::from_utf8_lossy(page.get(4..)?).trim_matches(['\0', ' ', '\n']).to_owned())
+            })
+            .or_else(|| self.attribute("device/wwid"))
+            .or_else(|| self.attribute("wwid"))
+            .filter(|serial| !serial.is_empty())
+    }
+    /// Whether the kernel counts this device's I/O.
+    pub(crate) fn counts_io(&self) -> bool {
+        let disk = self.parent();
+        disk.as_ref().unwrap_or(self).attribute("queue/iostats").is_none_or(|on| on != "0")
+    }
+
+    /// What is known of it; of a partition, its own size and the rest from its disk.
+    pub(crate) fn facts(&self) -> DeviceFacts {
+        let disk = self.parent();
+        let disk = disk.as_ref().unwrap_or(self);
+        DeviceFacts {
+            name: self.name.clone(),
+            number: Some(self.number.to_string()),
+            model: disk.attribute("device/model").or_else(|| self.attribute("dm/name")).filter(|m| !m.is_empty()),
+            serial: disk.serial(),
+            rotational: disk.number_attribute("queue/rotational").map(|r| r != 0),
+            scheduler: disk.attribute("queue/scheduler").map(|text| active_scheduler(&text)),
+            queue_requests: disk.number_attribute("queue/nr_requests"),
+            request_bytes_max: disk.number_attribute("queue/max_sectors_kb").map(|kib| kib * 1024),
+            logical_block_bytes: disk.number_attribute("queue/logical_block_size"),
+            physical_block_bytes: disk.number_attribute("queue/physical_block_size"),
+            write_cache: disk.attribute("queue/write_cache"),
+            // Sectors of 512 bytes, whatever the device's own are.
+            size_bytes: self.number_attribute("size").map(|sectors| sectors * 512),
+            backing_file: disk.loop_backing().map(|path| path.to_string_lossy().into_owned()),
+            polled: disk.number_attribute("queue/io_poll").map(|p| p != 0),
+        }
+    }
+}
+
+/// The one in brackets, or the only one.
+fn active_scheduler(text: &str) -> String {
+    let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(name, _)| name);
+    bracketed.unwrap_or(text).to_owned()
+}
+
+/// Names in a directory, sorted; none where it cannot be read.
+fn entries(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Trimmed text of a small file of the kernel.
+pub(crate) fn read_trimmed(path: &Path) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+/// A sysfs made by hand for tests.
+#[cfg(test)]
+pub(crate) mod fake {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// An empty /proc and /sys under `root`.
+    pub(crate) fn view(root: &Path) -> KernelView {
+        let view = KernelView { proc: root.join("proc"), sys: root.join("sys") };
+        for directory in ["sys/dev/block", "sys/class/block", "sys/devices", "sys/fs/btrfs", "proc/self"] {
+            fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        fs::write(root.join("proc/self/mountinfo"), "").unwrap();
+        fs::write(root.join("proc/swaps"), "Filename Type Size Used Priority\n").unwrap();
+        view
+    }
+    /// A disk, or with `disk` a partition of it, with the given attributes; gives its directory.
+    pub(crate) fn device(
+        view: &KernelView,
+        disk: Option<&str>,
+        name: &str,
+        number: &str,
+        attributes: &[(&str, &str)],
+    ) -> PathBuf {
+        let directory = view.sys.join("devices").join(disk.unwrap_or_default()).join(name);
+        fs::create_dir_all(directory.join("holders")).unwrap();
+        fs::create_dir_all(directory.join("slaves")).unwrap();
+        fs::write(directory.join("dev"), format!("{number}\n")).unwrap();
+        if disk.is_some() {
+            fs::write(directory.join("partition"), "1\n").unwrap();
+        }
+        for (attribute, text) in attributes {
+            let path = directory.join(attribute);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{text}\n")).unwrap();
+        }
+        symlink(&directory, view.sys.join("dev/block").join(number)).unwrap();
+        symlink(&directory, view.sys.join("class/block").join(name)).unwrap();
+        directory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_has_its_own_size_and_its_disks_properties() {
+        let root = tempfile::tempdir().unwrap();
+        let view = fake::view(root.path());
+        fake::device(
+            &view,
+            None,
+            "sda",
+            "8:0",
+            &[
+                ("device/model", "Fast Disk 9000"),
+                ("queue/scheduler", "none [mq-deadline] kyber"),
+                ("queue/rotational", "0"),
+                ("queue/max_sectors_kb", "1280"),
+                ("size", "2000"),
+            ],
+        );
+        fake::device(&view, Some("sda"), "sda1", "8:1", &[("size", "1000")]);
+        let partition = BlockDevice::by_number(&view, DeviceNumber { major: 8, minor: 1 }).unwrap();
+        let facts = partition.facts();
+        assert_eq!(facts.name, "sda1");
+        assert_eq!(facts.model.as_deref(), Some("Fast Disk 9000"));
+        assert_eq!(facts.scheduler.as_deref(), Some("mq-deadline"));
+        assert_eq!(facts.rotational, Some(false));
+        assert_eq!(facts.request_bytes_max, Some(1280 * 1024));
+        assert_eq!(facts.size_bytes, Some(512_000));
+        assert_eq!(facts.serial, None);
+        assert_eq!(partition.parent().unwrap().partitions(), [partition]);
+    }
+
+    #[test]
+    fn a_device_number_is_read_as_the_kernel_prints_it() {
+        assert_eq!("259:3\n".parse::<DeviceNumber>().unwrap(), DeviceNumber { major: 259, minor: 3 });
+        assert!("259".parse::<DeviceNumber>().is_err());
+    }
+}

@@ -1,0 +1,192 @@
+//! The file system under a path and the block devices below it.
+
+use super::devices::{BlockDevice, DeviceNumber, KernelView};
+use super::mounts::{Mount, mount_of, parse_mounts};
+use crate::system_calls;
+use loadline_record::{DeviceFacts, FileSystemFacts};
+use std::fs::{self, File};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// File systems whose files are memory: nothing to bypass, nothing below.
+pub(crate) const MEMORY_FILE_SYSTEMS: [&str; 4] = ["tmpfs", "ramfs", "hugetlbfs", "rootfs"];
+
+/// File systems that are no storage but an interface of the kernel.
+pub(crate) const PSEUDO_FILE_SYSTEMS: [&str; 18] = [
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "devtmpfs",
+    "efivarfs",
+    "fusectl",
+    "mqueue",
+    "nsfs",
+    "proc",
+    "pstore",
+    "securityfs",
+    "sysfs",
+    "tracefs",
+];
+
+/// How deep overlays are followed.
+const OVERLAYS_MAX: u32 = 4;
+
+/// Where an open file, directory or device lies.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Storage {
+    /// The file system; `None` for a block device, or where the kernel does not tell.
+    pub(crate) file_system: Option<FileSystemFacts>,
+    /// The devices whose counters show what reaches storage: the device itself, or the file system's members.
+    pub(crate) counted: Vec<String>,
+    /// Those, then what they are built upon.
+    pub(crate) devices: Vec<DeviceFacts>,
+}
+
+impl Storage {
+    /// What lies under `file`, which was opened at `path` (resolved).
+    pub(crate) fn below(view: &KernelView, file: &File, path: &Path) -> Self {
+        let Ok(metadata) = file.metadata() else { return Self::default() };
+        if metadata.file_type().is_block_device() {
+            let device = BlockDevice::by_number(view, DeviceNumber::from_raw(metadata.rdev()));
+            return Self::on(view, None, device.into_iter().collect());
+        }
+        let mounts = parse_mounts(&fs::read_to_string(view.proc.join("self/mountinfo")).unwrap_or_default());
+        let mount = mount_of(&mounts, system_calls::extended_status(file).mount_id, path);
+        let facts = mount.map(|mount| FileSystemFacts {
+            kind: mount.kind.clone(),
+            source: mount.source.clone(),
+            mount_point: mount.point.to_string_lossy().into_owned(),
+            options: all_options(mount),
+            free_bytes: system_calls::space(file).ok().map(|s| s.available),
+        });
+        let number = DeviceNumber::from_raw(metadata.dev());
+        Self::on(view, facts, members(view, &mounts, mount, number, OVERLAYS_MAX))
+    }
+
+    fn on(view: &KernelView, file_system: Option<FileSystemFacts>, top: Vec<BlockDevice>) -> Self {
+        let counted = top.iter().map(|d| d.name.clone()).collect();
+        let mut all = top;
+        let mut next = 0;
+        while let Some(device) = all.get(next) {
+            let slaves = device.slaves(view);
+            all.extend(slaves.into_iter().filter(|s| !all.contains(s)).collect::<Vec<_>>());
+            next += 1;
+        }
+        Self { file_system, counted, devices: all.iter().map(BlockDevice::facts).collect() }
+    }
+}
+
+/// Options of the mount and of the file system, each once.
+fn all_options(mount: &Mount) -> String {
+    let mut options: Vec<&str> = mount.options.split(',').collect();
+    for option in mount.super_options.split(',') {
+        if !option.is_empty() && !options.contains(&option) {
+            options.push(option);
+        }
+    }
+    options.join(",")
+}
+
+/// The block devices of a mounted file system.
+fn members(
+    view: &KernelView,
+    mounts: &[Mount],
+    mount: Option<&Mount>,
+    number: DeviceNumber,
+    overlays_left: u32,
+) -> Vec<BlockDevice> {
+    // Major 0 is anonymous: the file system is spread over several devices, over other file systems, or has none.
+    if number.major != 0 {
+        return BlockDevice::by_number(view, number).into_iter().collect();
+    }
+    let Some(mount) = mount else { return Vec::new() };
+    let sources: Vec<BlockDevice> =
+        mount.source.split(':').filter_map(|part| device_at(view, Path::new(part))).collect();
+    if mount.kind == "btrfs" {
+        let groups = btrfs_groups(view);
+        let group = groups.into_iter().find(|group| sources.iter().any(|s| group.contains(s)));
+        return group.unwrap_or(sources);
+    }
+    if mount.kind == "overlay" && overlays_left > 0 {
+        // What is written goes to the upper directory, if it can be seen from here.
+        let upper = mount.super_options.split(',').find_map(|o| o.strip_prefix("upperdir=")).map(Path::new);
+        if let Some((upper, metadata)) = upper.and_then(|upper| Some((upper, fs::metadata(upper).ok()?))) {
+            let below = DeviceNumber::from_raw(metadata.dev());
+            let id = File::open(upper).ok().and_then(|f| system_calls::extended_status(&f).mount_id);
+            return members(view, mounts, mount_of(mounts, id, upper), below, overlays_left - 1);
+        }
+    }
+    sources
+}
+
+/// The block device whose node `path` is or links to.
+pub(crate) fn device_at(view: &KernelView, path: &Path) -> Option<BlockDevice> {
+    if !path.is_absolute() {
+        return None;
+    }
+    let metadata = fs::metadata(path).ok().filter(|m| m.file_type().is_block_device())?;
+    BlockDevice::by_number(view, DeviceNumber::from_raw(metadata.rdev()))
+}
+
+/// The devices of each btrfs that is mounted anywhere, seen from here or not.
+pub(crate) fn btrfs_groups(view: &KernelView) -> Vec<Vec<BlockDevice>> {
+    let Ok(file_systems) = fs::read_dir(view.sys.join("fs/btrfs")) else { return Vec::new() };
+    file_systems
+        .filter_map(|entry| fs::read_dir(entry.ok()?.path().join("devices")).ok())
+        .map(|members| {
+            members.filter_map(|m| BlockDevice::by_name(view, m.ok()?.file_name().to_str()?)).collect::<Vec<_>>()
+        })
+        .filter(|group| !group.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::devices::fake;
+
+    #[test]
+    fn a_stack_is_counted_at_its_top_and_described_to_its_bottom() {
+        let root = tempfile::tempdir().unwrap();
+        let view = fake::view(root.path());
+        let top = fake::device(&view, None, "dm-0", "252:0", &[("dm/name", "data")]);
+        let below = fake::device(&view, None, "sda", "8:0", &[("device/model", "Disk")]);
+        std::os::unix::fs::symlink(&below, top.join("slaves/sda")).unwrap();
+        let storage = Storage::on(&view, None, vec![BlockDevice::by_name(&view, "dm-0").unwrap()]);
+        assert_eq!(storage.counted, ["dm-0"]);
+        let models: Vec<_> = storage.devices.iter().map(|d| d.model.as_deref()).collect();
+        assert_eq!(models, [Some("data"), Some("Disk")]);
+    }
+
+    #[test]
+    fn the_members_of_a_btrfs_are_found_by_its_group() {
+        let root = tempfile::tempdir().unwrap();
+        let view = fake::view(root.path());
+        for (name, number) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
+            fake::device(&view, None, name, number, &[]);
+        }
+        let group = view.sys.join("fs/btrfs/0f1e/devices");
+        fs::create_dir_all(&group).unwrap();
+        for name in ["sda", "sdb"] {
+            fs::write(group.join(name), "").unwrap();
+        }
+        fs::create_dir_all(view.sys.join("fs/btrfs/features")).unwrap();
+        let groups = btrfs_groups(&view);
+        assert_eq!(groups.len(), 1);
+        assert_eq!(groups[0].len(), 2);
+    }
+
+    #[test]
+    fn the_file_system_of_the_working_directory_has_a_type_and_free_space() {
+        let file = File::open(".").unwrap();
+        let storage = Storage::below(&KernelView::live(), &file, &fs::canonicalize(".").unwrap());
+        let facts = storage.file_system.unwrap();
+        assert!(!facts.kind.is_empty());
+        assert!(facts.free_bytes.is_some());
+    }
+}

@@ -1,0 +1,14 @@
+//! What is known of the machine, its devices, its file systems and its page cache. A fact that cannot be had is missing.
+
+pub(crate) mod devices;
+mod extents;
+mod file_system;
+mod host;
+pub(crate) mod mounts;
+mod page_cache;
+
+pub use extents::extents;
+pub(crate) use file_system::{MEMORY_FILE_SYSTEMS, PSEUDO_FILE_SYSTEMS, Storage, btrfs_groups};
+pub use host::host;
+pub(crate) use host::{clock_source, memory_available};
+pub use page_cache::{CacheScope, cached_share, drop_caches};

@@ -1,0 +1,125 @@
+//! What other processes moved to and from storage.
+
+use loadline_record::OtherLoad;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+/// Others named in a record.
+const OTHERS_MAX: usize = 5;
+/// Kernel threads that work for whoever asks, this tool included (a loop device's, for one): their I/O is nobody's in particular.
+const SERVANTS: [&str; 3] = ["kworker/", "loop", "kswapd"];
+
+/// Bytes that each process caused to be read and written so far, by process id; processes that this user may not look
+/// into are left out, and so is this one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProcessBytes(HashMap<u32, (u64, u64)>);
+
+impl ProcessBytes {
+    pub(crate) fn read(proc: &Path) -> Self {
+        let own = std::process::id();
+        let mut all = HashMap::new();
+        // One buffer and one path for all: there may be thousands of processes.
+        let mut text = String::new();
+        let mut path = proc.to_path_buf();
+        for entry in fs::read_dir(proc).into_iter().flatten().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            if pid == own {
+                continue;
+            }
+            path.push(entry.file_name());
+            path.push("io");
+            text.clear();
+            if File::open(&path).and_then(|mut file| file.read_to_string(&mut text)).is_ok()
+                && let Some(bytes) = parse_io(&text)
+            {
+                all.insert(pid, bytes);
+            }
+            path.pop();
+            path.pop();
+        }
+        Self(all)
+    }
+
+    /// The processes that moved most since `before`, the busiest first. One that began meanwhile counts in full; one that
+    /// ended meanwhile cannot be seen any more.
+    pub(crate) fn busiest_since(&self, before: &Self, proc: &Path) -> Vec<OtherLoad> {
+        let mut moved: Vec<(u32, u64, u64)> = self
+            .0
+            .iter()
+            .map(|(pid, (read, written))| {
+                let (read_before, written_before) = before.0.get(pid).copied().unwrap_or_default();
+                (*pid, read.saturating_sub(read_before), written.saturating_sub(written_before))
+            })
+            .filter(|(_, read, written)| read + written > 0)
+            .collect();
+        moved.sort_unstable_by_key(|(pid, read, written)| (std::cmp::Reverse(read + written), *pid));
+        moved
+            .into_iter()
+            .filter_map(|(pid, read_bytes, write_bytes)| {
+                let name = fs::read_to_string(proc.join(pid.to_string()).join("comm")).unwrap_or_default();
+                let name = name.trim().to_owned();
+                (!SERVANTS.iter().any(|servant| name.starts_with(servant))).then_some(OtherLoad {
+                    pid,
+                    name,
+                    read_bytes,
+                    write_bytes,
+                })
+            })
+            .take(OTHERS_MAX)
+            .collect()
+    }
+}
+
+/// `read_bytes` and `write_bytes` of /proc/PID/io (proc_pid_io(5)): what went to storage, not to the page cache.
+fn parse_io(text: &str) -> Option<(u64, u64)> {
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok());
+    Some((value("read_bytes:")?, value("write_bytes:")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(proc: &Path, pid: u32, name: &str, read: u64, written: u64) {
+        let directory = proc.join(pid.to_string());
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("comm"), format!("{name}\n")).unwrap();
+        let text = format!(
+            "rchar: 9\nwchar: 9\nsyscr: 9\nsyscw: 9\nread_bytes: {read}\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n"
+        );
+        fs::write(directory.join("io"), text).unwrap();
+    }
+
+    #[test]
+    fn the_busiest_come_first_and_servants_not_at_all() {
+        let root = tempfile::tempdir().unwrap();
+        let proc = root.path();
+        process(proc, 400_010, "postgres", 1000, 0);
+        process(proc, 400_011, "idle", 50, 50);
+        process(proc, 400_012, "kworker/u8:3-loop2", 0, 0);
+        fs::create_dir(proc.join("sys")).unwrap();
+        let before = ProcessBytes::read(proc);
+        process(proc, 400_010, "postgres", 1000, 4096);
+        process(proc, 400_012, "kworker/u8:3-loop2", 1 << 30, 0);
+        process(proc, 400_013, "backup", 8192, 0);
+        process(proc, std::process::id(), "loadline", 1 << 30, 0);
+        let busiest = ProcessBytes::read(proc).busiest_since(&before, proc);
+        let expected = [
+            OtherLoad { pid: 400_013, name: "backup".into(), read_bytes: 8192, write_bytes: 0 },
+            OtherLoad { pid: 400_010, name: "postgres".into(), read_bytes: 0, write_bytes: 4096 },
+        ];
+        assert_eq!(busiest, expected);
+    }
+
+    #[test]
+    fn at_most_five_are_named() {
+        let root = tempfile::tempdir().unwrap();
+        for pid in 400_000..400_020 {
+            process(root.path(), pid, "p", 1, 1);
+        }
+        let all = ProcessBytes::read(root.path());
+        assert_eq!(all.busiest_since(&ProcessBytes::default(), root.path()).len(), OTHERS_MAX);
+    }
+}

@@ -1,0 +1,317 @@
+//! The system calls that std does not offer, each as a safe function.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Size of a page of memory in bytes.
+pub(crate) fn page_bytes() -> u64 {
+    // SAFETY: sysconf takes no pointers.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).ok().filter(|b| b.is_power_of_two()).unwrap_or(4096)
+}
+
+fn check(status: libc::c_int) -> io::Result<libc::c_int> {
+    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(status) }
+}
+
+/// What `statx` tells beyond std's metadata.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ExtendedStatus {
+    /// Id of the mount, as in the first field of mountinfo.
+    pub(crate) mount_id: Option<u64>,
+    /// Alignment of offsets and of memory for direct I/O, in bytes; zero where the file does not take direct I/O.
+    pub(crate) direct_alignment: Option<(u32, u32)>,
+}
+
+/// Extended status of an open file; parts that the kernel does not know are `None`.
+pub(crate) fn extended_status(file: &File) -> ExtendedStatus {
+    // SAFETY: all-zero bytes are a valid statx.
+    let mut status: libc::statx = unsafe { std::mem::zeroed() };
+    let mask = libc::STATX_MNT_ID | libc::STATX_DIOALIGN;
+    // SAFETY: the path is a constant C string and `status` outlives the call.
+    let code = unsafe { libc::statx(file.as_raw_fd(), c"".as_ptr(), libc::AT_EMPTY_PATH, mask, &raw mut status) };
+    if code != 0 {
+        return ExtendedStatus::default();
+    }
+    ExtendedStatus {
+        mount_id: (status.stx_mask & libc::STATX_MNT_ID != 0).then_some(status.stx_mnt_id),
+        direct_alignment: (status.stx_mask & libc::STATX_DIOALIGN != 0)
+            .then_some((status.stx_dio_offset_align, status.stx_dio_mem_align)),
+    }
+}
+
+/// Space of a file system in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Space {
+    /// In all; zero where the file system does not say.
+    pub(crate) total: u64,
+    /// Free to this user.
+    pub(crate) available: u64,
+}
+
+/// Space of the file system on which `file` lies.
+pub(crate) fn space(file: &File) -> io::Result<Space> {
+    // SAFETY: all-zero bytes are a valid statvfs64.
+    let mut status: libc::statvfs64 = unsafe { std::mem::zeroed() };
+    // SAFETY: `status` outlives the call.
+    check(unsafe { libc::fstatvfs64(file.as_raw_fd(), &raw mut status) })?;
+    Ok(Space { total: status.f_blocks * status.f_frsize, available: status.f_bavail * status.f_frsize })
+}
+
+/// Reserves `bytes` for a file from its start and makes it that long.
+pub(crate) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    let length = i64::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
+    loop {
+        // SAFETY: no pointers are passed.
+        match check(unsafe { libc::fallocate64(file.as_raw_fd(), 0, 0, length) }) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// Logical block size of a block device in bytes.
+pub(crate) fn logical_block_bytes(device: &File) -> io::Result<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: BLKSSZGET writes one int, which outlives the call.
+    check(unsafe { libc::ioctl(device.as_raw_fd(), libc::BLKSSZGET, &raw mut bytes) })?;
+    u64::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
+}
+
+/// Device and inode number of the file behind a loop device.
+pub(crate) fn loop_backing(device: &File) -> io::Result<(u64, u64)> {
+    const LOOP_GET_STATUS64: libc::Ioctl = 0x4C05;
+    /// `struct loop_info64` of linux/loop.h.
+    #[repr(C)]
+    struct LoopInfo {
+        device: u64,
+        inode: u64,
+        _rest: [u64; 27],
+    }
+    const { assert!(size_of::<LoopInfo>() == 232) };
+    let mut info = LoopInfo { device: 0, inode: 0, _rest: [0; 27] };
+    // SAFETY: LOOP_GET_STATUS64 writes one loop_info64, as large as `info`, which outlives the call.
+    check(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) })?;
+    Ok((info.device, info.inode))
+}
+
+/// One extent of a file (`struct fiemap_extent` of linux/fiemap.h).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RawExtent {
+    /// Where it begins in the file, in bytes.
+    pub(crate) logical: u64,
+    physical: u64,
+    /// Its length in bytes.
+    pub(crate) length: u64,
+    reserved64: [u64; 2],
+    /// `FIEMAP_EXTENT_*`.
+    pub(crate) flags: u32,
+    reserved: [u32; 3],
+}
+
+/// Extents asked for in one call.
+const EXTENTS_PER_CALL: usize = 256;
+
+/// Up to 256 extents of `file` that touch `start..end`, after what is dirty has been written; empty when there are none.
+pub(crate) fn extents(file: &File, start: u64, end: u64) -> io::Result<Vec<RawExtent>> {
+    const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B;
+    const FIEMAP_FLAG_SYNC: u32 = 1;
+    /// `struct fiemap` of linux/fiemap.h with room for the answer.
+    #[repr(C)]
+    struct Map {
+        start: u64,
+        length: u64,
+        flags: u32,
+        mapped: u32,
+        room: u32,
+        reserved: u32,
+        extents: [RawExtent; EXTENTS_PER_CALL],
+    }
+    let mut map = Box::new(Map {
+        start,
+        length: end.saturating_sub(start),
+        flags: FIEMAP_FLAG_SYNC,
+        mapped: 0,
+        room: EXTENTS_PER_CALL as u32,
+        reserved: 0,
+        extents: [RawExtent::default(); EXTENTS_PER_CALL],
+    });
+    // SAFETY: the kernel writes at most `room` extents behind the header, and the box has that room.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut *map) })?;
+    Ok(map.extents[..(map.mapped as usize).min(EXTENTS_PER_CALL)].to_vec())
+}
+
+/// The next stretch of data in `file` at or after `from`, as `start..end`; `None` when only a hole follows.
+pub(crate) fn next_data(file: &File, from: u64) -> io::Result<Option<(u64, u64)>> {
+    let seek = |offset: u64, whence| {
+        let offset = i64::try_from(offset).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
+        // SAFETY: no pointers are passed.
+        let found = unsafe { libc::lseek64(file.as_raw_fd(), offset, whence) };
+        u64::try_from(found).map_err(|_| io::Error::last_os_error())
+    };
+    match seek(from, libc::SEEK_DATA) {
+        Ok(start) => Ok(Some((start, seek(start, libc::SEEK_HOLE)?))),
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Pages of the first `bytes` of `file` that lie in the page cache, by `cachestat` (Linux 6.5).
+pub(crate) fn cached_pages(file: &File, bytes: u64) -> io::Result<u64> {
+    const SYS_CACHESTAT: libc::c_long = 451;
+    #[repr(C)]
+    struct Range {
+        offset: u64,
+        length: u64,
+    }
+    #[repr(C)]
+    #[derive(Default)]
+    struct Counts {
+        cached: u64,
+        dirty: u64,
+        writeback: u64,
+        evicted: u64,
+        recently_evicted: u64,
+    }
+    let range = Range { offset: 0, length: bytes };
+    let mut counts = Counts::default();
+    // SAFETY: both structs have the layout of linux/mman.h and outlive the call.
+    let code = unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut counts, 0) };
+    if code == 0 { Ok(counts.cached) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Pages of the first `bytes` of `file` that lie in the page cache, by mapping it; slower the larger the file.
+pub(crate) fn cached_pages_by_mapping(file: &File, bytes: u64) -> io::Result<u64> {
+    /// Bytes mapped at a time; a multiple of every page size.
+    const WINDOW: u64 = 1 << 30;
+    let page = page_bytes();
+    let mut resident = 0;
+    let mut flags = vec![0_u8; (WINDOW / page) as usize];
+    for start in (0..bytes).step_by(WINDOW as usize) {
+        let length = WINDOW.min(bytes - start);
+        // SAFETY: a fresh mapping at an address of the kernel's choice; nothing reads through it.
+        let address = unsafe {
+            libc::mmap64(
+                std::ptr::null_mut(),
+                length as usize,
+                libc::PROT_READ,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                start as i64,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the mapping has `length` bytes and `flags` one byte for each of its pages.
+        let asked = check(unsafe { libc::mincore(address, length as usize, flags.as_mut_ptr()) });
+        // SAFETY: unmaps what was mapped above; nothing refers to it.
+        unsafe { libc::munmap(address, length as usize) };
+        asked?;
+        resident += flags[..length.div_ceil(page) as usize].iter().filter(|f| *f & 1 == 1).count() as u64;
+    }
+    Ok(resident)
+}
+
+/// Asks the kernel to drop the clean cached pages of `file`.
+pub(crate) fn drop_clean_pages(file: &File) -> io::Result<()> {
+    // SAFETY: no pointers are passed.
+    let code = unsafe { libc::posix_fadvise64(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+}
+
+/// Whether nobody else has the regular file open; `None` where this cannot be found out.
+///
+/// A write lease is granted only to the sole opener; it is given back at once. Its owner would be told of a newcomer in
+/// between by a signal that is ignored by default.
+pub(crate) fn sole_opener(file: &File) -> Option<bool> {
+    const F_SETSIG: libc::c_int = 10;
+    // SAFETY: no pointers are passed.
+    if unsafe { libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) } != 0 {
+        return None;
+    }
+    // SAFETY: no pointers are passed.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) } != 0 {
+        let refused = io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN);
+        return refused.then_some(false);
+    }
+    // SAFETY: no pointers are passed.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK) };
+    Some(true)
+}
+
+/// CPU time of this process so far, in nanoseconds: user mode, system.
+pub(crate) fn process_cpu_ns() -> (u64, u64) {
+    // SAFETY: all-zero bytes are a valid rusage.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` outlives the call, which cannot fail with these arguments.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
+    (ns(usage.ru_utime), ns(usage.ru_stime))
+}
+
+/// A clock of the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum KernelClock {
+    /// Disciplined by NTP, never set.
+    Monotonic,
+    /// The hardware's own rate.
+    MonotonicRaw,
+    /// Wall clock.
+    Realtime,
+}
+
+/// The clock's time in nanoseconds since its origin.
+pub(crate) fn clock_ns(clock: KernelClock) -> i64 {
+    let id = match clock {
+        KernelClock::Monotonic => libc::CLOCK_MONOTONIC,
+        KernelClock::MonotonicRaw => libc::CLOCK_MONOTONIC_RAW,
+        KernelClock::Realtime => libc::CLOCK_REALTIME,
+    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` outlives the call, which cannot fail for these clocks.
+    unsafe { libc::clock_gettime(id, &raw mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_written_file_is_resident_and_both_ways_of_counting_agree() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&vec![1; 1 << 20]).unwrap();
+        let pages = (1 << 20) / page_bytes();
+        assert_eq!(cached_pages_by_mapping(&file, 1 << 20).unwrap(), pages);
+        match cached_pages(&file, 1 << 20) {
+            Ok(counted) => assert_eq!(counted, pages),
+            Err(error) => assert!(
+                matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)),
+                "an old or closed kernel only: {error}"
+            ),
+        }
+    }
+
+    #[test]
+    fn a_second_opener_is_noticed() {
+        let named = tempfile::NamedTempFile::new().unwrap();
+        let first = named.reopen().unwrap();
+        if sole_opener(&first).is_none() {
+            println!("skipped: this file system grants no leases");
+            return;
+        }
+        assert_eq!(sole_opener(&first), Some(false), "the named file itself is open too");
+        let path = named.into_temp_path();
+        // A child of another test, between fork and exec, may keep the second one open for a moment.
+        let alone = (0..100).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            sole_opener(&first) == Some(true)
+        });
+        assert!(alone);
+        drop(path);
+    }
+}

@@ -1,0 +1,302 @@
+//! Whole trials on the null target and on small files, by every engine this machine has.
+
+use loadline_block::{ErrorKind, Operation};
+use loadline_engine::{
+    Access, Control, EngineChoice, EngineError, EngineOptions, Need, Volume, capabilities, fill, run_trial, verify_only,
+};
+use loadline_record::{Ending, TrialRecord, VerifyFaultKind};
+use loadline_units::{Bytes, Duration, Iops, Ratio};
+use loadline_workload::{Arrival, BlockShare, FlushCadence, FlushMethod, LoadSpec, Pattern};
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+fn open(target: &str, size: Bytes) -> Volume {
+    let need = Need { size: Some(size), files: 1, writes: true, ..Need::default() };
+    Volume::open("data", target, &need, &Access::default()).unwrap()
+}
+
+/// A folder on whatever the build folder lies on: a real file system, not memory.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn short() -> LoadSpec {
+    LoadSpec { warm_up: Duration::from_ms(50), duration: Duration::from_ms(300), ..LoadSpec::default() }
+}
+
+fn closed(queue_depth: u32) -> Arrival {
+    Arrival::Closed { queue_depth, rate_max: None, think_time: Duration::ZERO }
+}
+
+fn run(volume: &mut Volume, spec: &LoadSpec, engine: EngineChoice) -> TrialRecord {
+    let options = EngineOptions { engine, ..EngineOptions::default() };
+    run_trial(volume, spec, 0, 1, options, &Control::new()).unwrap()
+}
+
+/// The engines to test, less those that this machine forbids.
+fn engines() -> Vec<EngineChoice> {
+    let can = capabilities();
+    let mut engines = vec![EngineChoice::Threads];
+    match can.io_uring {
+        Ok(()) => engines.push(EngineChoice::IoUring),
+        Err(reason) => println!("skipped: io_uring ({reason})"),
+    }
+    match can.aio {
+        Ok(()) => engines.push(EngineChoice::Aio),
+        Err(reason) => println!("skipped: Linux AIO ({reason})"),
+    }
+    engines
+}
+
+/// The file behind a volume, opened once more.
+fn behind(volume: &Volume) -> File {
+    let path = format!("/proc/self/fd/{}", volume.files[0].as_raw_fd());
+    OpenOptions::new().read(true).write(true).open(path).unwrap()
+}
+
+#[test]
+fn the_null_target_measures_the_tool_and_counts_every_request_once() {
+    let mut volume = open("null", Bytes::gib(1));
+    let spec = LoadSpec { arrival: closed(32), reads: Ratio::percent(70), threads: 2, ..short() };
+    let record = run(&mut volume, &spec, EngineChoice::Auto);
+    assert_eq!(record.engine.name, "null");
+    assert_eq!(record.ending, Ending::Complete);
+    assert_eq!(record.measured_ns, 300_000_000);
+    for (operation, kept) in &record.operations {
+        assert_eq!(kept.count, kept.latency.count(), "{operation:?}");
+        assert_eq!(kept.bytes, kept.count * 4096);
+    }
+    let in_series: u64 = record.series.seconds.iter().map(loadline_record::Second::count).sum();
+    assert_eq!(in_series, record.count());
+    let reads = record.of(Operation::Read).unwrap().count as f64 / record.count() as f64;
+    assert!((reads - 0.7).abs() < 0.02, "{reads}");
+    assert_eq!(record.surroundings.threads.len(), 2);
+}
+
+#[test]
+fn every_engine_reads_writes_and_flushes_a_file() {
+    let folder = folder();
+    for engine in engines() {
+        let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(16));
+        fill(&mut volume, Bytes::mib(16), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+        let flush = Some(FlushCadence { every: 16, how: FlushMethod::Fdatasync });
+        let spec = LoadSpec { arrival: closed(8), reads: Ratio::percent(50), flush, ..short() };
+        let record = run(&mut volume, &spec, engine);
+        assert_eq!(record.ending, Ending::Complete, "{engine:?}");
+        assert_eq!(record.errors_total(), 0, "{engine:?}: {:?}", record.error_samples);
+        for operation in [Operation::Read, Operation::Write, Operation::Flush] {
+            let kept = record.of(operation).unwrap_or_else(|| panic!("{engine:?} did no {}", operation.name()));
+            let (asked, _) = record.surroundings.asked[&operation];
+            assert!(kept.count > 0 && kept.count <= asked, "{engine:?} {operation:?}: {} of {asked}", kept.count);
+        }
+    }
+}
+
+#[test]
+fn a_durable_write_and_a_trim_pass_through_every_engine() {
+    let folder = folder();
+    for engine in engines() {
+        let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(4));
+        let flush = Some(FlushCadence { every: 2, how: FlushMethod::Fua });
+        let spec = LoadSpec { arrival: closed(4), reads: Ratio::ZERO, trims: Ratio::percent(20), flush, ..short() };
+        let record = run(&mut volume, &spec, engine);
+        assert_eq!(record.errors_total(), 0, "{engine:?}: {:?}", record.error_samples);
+        assert!(record.of(Operation::Trim).unwrap().count > 0, "{engine:?}");
+    }
+}
+
+#[test]
+fn filling_writes_every_byte_also_where_the_size_is_odd() {
+    let folder = folder();
+    let size = Bytes::kib(4 * 777);
+    let mut volume = open(folder.path().to_str().unwrap(), size);
+    let size = volume.file_size;
+    let report = fill(&mut volume, size, 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    assert!(report.complete);
+    assert_eq!(report.bytes, size);
+    let mut block = vec![0; 4096];
+    let mut seen = std::collections::BTreeSet::new();
+    let file = behind(&volume);
+    for offset in (0..size.get()).step_by(4096) {
+        file.read_exact_at(&mut block, offset).unwrap();
+        assert!(block.windows(64).all(|bytes| bytes.iter().any(|b| *b != 0)), "a hole at {offset}");
+        assert!(seen.insert(block.clone()), "the block at {offset} repeats another");
+    }
+}
+
+#[test]
+fn a_bound_in_volume_ends_the_trial_at_that_volume() {
+    let mut volume = open("null", Bytes::gib(1));
+    let spec = LoadSpec {
+        pattern: Pattern::Sequential { stride: None },
+        volume: Some(Bytes::mib(64)),
+        warm_up: Duration::ZERO,
+        duration: Duration::from_s(60),
+        ..LoadSpec::default()
+    };
+    let record = run(&mut volume, &spec, EngineChoice::Auto);
+    assert_eq!(record.bytes(), Bytes::mib(64).get());
+    assert!(record.measured_ns < 30_000_000_000);
+}
+
+#[test]
+fn an_open_loop_offers_what_was_asked_and_keeps_the_waiting_apart() {
+    let mut volume = open("null", Bytes::gib(1));
+    let arrival = Arrival::Poisson { rate: Iops::per_second(5_000).unwrap() };
+    let spec = LoadSpec { arrival, duration: Duration::from_s(1), ..short() };
+    let record = run(&mut volume, &spec, EngineChoice::Auto);
+    let offered = record.offered_iops.unwrap();
+    assert!((offered / 5_000.0 - 1.0).abs() < 0.1, "{offered}");
+    let reads = record.of(Operation::Read).unwrap();
+    let (waiting, service) = (reads.waiting.as_ref().unwrap(), reads.service.as_ref().unwrap());
+    assert_eq!(waiting.count(), reads.latency.count());
+    assert_eq!(waiting.sum_ns() + service.sum_ns(), reads.latency.sum_ns());
+}
+
+#[test]
+fn a_stopped_trial_ends_soon_and_says_so() {
+    let mut volume = open("null", Bytes::gib(1));
+    let control = Control::new();
+    let spec = LoadSpec { duration: Duration::from_s(3600), ..short() };
+    let record = std::thread::scope(|scope| {
+        let trial = scope.spawn(|| run_trial(&mut volume, &spec, 0, 1, EngineOptions::default(), &control));
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        control.stop();
+        trial.join().unwrap().unwrap()
+    });
+    assert_eq!(record.ending, Ending::Interrupted);
+    assert!(record.measured_ns < 3_000_000_000_000);
+}
+
+#[test]
+fn the_same_seed_asks_for_the_same_bytes() {
+    let mut volume = open("null", Bytes::gib(1));
+    let spec = LoadSpec { volume: Some(Bytes::mib(8)), reads: Ratio::percent(37), warm_up: Duration::ZERO, ..short() };
+    let first = run(&mut volume, &spec, EngineChoice::Auto);
+    let second = run(&mut volume, &spec, EngineChoice::Auto);
+    assert_eq!(first.surroundings.asked, second.surroundings.asked);
+}
+
+fn verified(queue_depth: u32) -> LoadSpec {
+    LoadSpec { verify: true, reads: Ratio::percent(20), arrival: closed(queue_depth), threads: 2, ..short() }
+}
+
+#[test]
+fn an_honest_device_passes_verification_on_every_engine() {
+    let folder = folder();
+    for engine in engines() {
+        let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(8));
+        let record = run(&mut volume, &verified(8), engine);
+        let verify = record.verify.unwrap();
+        assert_eq!(verify.faults_total, 0, "{engine:?}: {:?}", verify.faults);
+        assert!(verify.blocks_checked > 100, "{engine:?}: {} checked", verify.blocks_checked);
+        let after = verify_only(&volume, &verified(8), 0, 1, &Control::new()).unwrap().unwrap();
+        assert_eq!(after.faults_total, 0, "{engine:?}: {:?}", after.faults);
+        assert!(after.blocks_checked > 100, "{engine:?}: {} checked afterwards", after.blocks_checked);
+    }
+}
+
+#[test]
+fn a_corrupted_a_swapped_a_lost_a_torn_and_a_stale_block_are_each_found_and_named() {
+    let folder = folder();
+    let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(1));
+    // One thread writes 256 blocks over and over; an old copy of one of them is kept.
+    let writes = LoadSpec { reads: Ratio::ZERO, threads: 1, ..verified(4) };
+    let early = LoadSpec { volume: Some(Bytes::mib(4)), warm_up: Duration::ZERO, ..writes };
+    run(&mut volume, &early, EngineChoice::Auto);
+    let mut old = vec![0; 4096];
+    behind(&volume).read_exact_at(&mut old, 5 * 4096).unwrap();
+    // The same stream again, and further.
+    let late = LoadSpec { volume: Some(Bytes::mib(40)), duration: Duration::from_s(60), ..early };
+    let record = run(&mut volume, &late, EngineChoice::Auto);
+    assert_eq!(record.verify.unwrap().faults_total, 0);
+    let file = behind(&volume);
+    let block = |number: u64| {
+        let mut bytes = vec![0; 4096];
+        file.read_exact_at(&mut bytes, number * 4096).unwrap();
+        bytes
+    };
+    file.write_all_at(&old, 5 * 4096).unwrap();
+    let (a, b, mut rotten) = (block(10), block(11), block(20));
+    file.write_all_at(&b, 10 * 4096).unwrap();
+    file.write_all_at(&a, 11 * 4096).unwrap();
+    rotten[1_000] ^= 0xff;
+    file.write_all_at(&rotten, 20 * 4096).unwrap();
+    file.write_all_at(&vec![0; 2048], 30 * 4096).unwrap();
+    file.write_all_at(&vec![0; 4096], 40 * 4096).unwrap();
+    file.sync_all().unwrap();
+    let found = verify_only(&volume, &late, 0, 1, &Control::new()).unwrap().unwrap();
+    let kinds: Vec<(u64, VerifyFaultKind)> = found.faults.iter().map(|f| (f.offset / 4096, f.kind)).collect();
+    assert_eq!(
+        kinds,
+        [
+            (5, VerifyFaultKind::Stale),
+            (10, VerifyFaultKind::Misplaced),
+            (11, VerifyFaultKind::Misplaced),
+            (20, VerifyFaultKind::Corrupt),
+            (30, VerifyFaultKind::Torn),
+            (40, VerifyFaultKind::Lost),
+        ],
+        "{:?}",
+        found.faults
+    );
+}
+
+#[test]
+fn verification_says_when_a_volume_holds_nothing_of_the_trial() {
+    let folder = folder();
+    let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(1));
+    fill(&mut volume, Bytes::mib(1), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    assert_eq!(verify_only(&volume, &verified(4), 0, 1, &Control::new()).unwrap(), None);
+}
+
+#[test]
+fn a_load_that_writes_is_refused_on_a_volume_opened_for_reading() {
+    let folder = folder();
+    let path = folder.path().join("file");
+    std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+    let need = Need { files: 1, ..Need::default() };
+    let access = Access { read_only: true, ..Access::default() };
+    let mut volume = Volume::open("data", path.to_str().unwrap(), &need, &access).unwrap();
+    let spec = LoadSpec { reads: Ratio::ZERO, ..short() };
+    let refused = run_trial(&mut volume, &spec, 0, 1, EngineOptions::default(), &Control::new());
+    assert!(matches!(refused, Err(EngineError::ReadOnly { .. })), "{refused:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), vec![7; 1 << 20]);
+}
+
+#[test]
+fn a_file_that_shrinks_ends_the_trial_with_counted_errors() {
+    let folder = folder();
+    let path = folder.path().join("file");
+    std::fs::write(&path, vec![7; 8 << 20]).unwrap();
+    let need = Need { files: 1, ..Need::default() };
+    let mut volume = Volume::open("data", path.to_str().unwrap(), &need, &Access::default()).unwrap();
+    OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
+    for engine in engines() {
+        let record = run(&mut volume, &LoadSpec { arrival: closed(4), ..short() }, engine);
+        assert!(matches!(record.ending, Ending::Failed(_)), "{engine:?}: {:?}", record.ending);
+        assert!(record.errors[&ErrorKind::Short] > 0, "{engine:?}: {:?}", record.errors);
+        assert!(record.error_samples[0].contains("offset"), "{engine:?}: {:?}", record.error_samples);
+    }
+}
+
+#[test]
+fn a_load_too_large_for_its_volume_or_for_memory_is_refused() {
+    let mut volume = open("null", Bytes::mib(1));
+    let mut try_spec = |spec: LoadSpec| run_trial(&mut volume, &spec, 0, 1, EngineOptions::default(), &Control::new());
+    let block = |size| vec![BlockShare { size, share: Ratio::ONE }];
+    let too_large = try_spec(LoadSpec { blocks: block(Bytes::mib(2)), ..short() });
+    assert!(matches!(too_large, Err(EngineError::Region { .. })), "{too_large:?}");
+    let too_deep = try_spec(LoadSpec { blocks: block(Bytes::mib(1)), arrival: closed(16_000), ..short() });
+    assert!(matches!(too_deep, Err(EngineError::Buffers { .. })), "{too_deep:?}");
+}
+
+#[test]
+fn an_option_of_one_engine_is_refused_with_another() {
+    let folder = folder();
+    let mut file = open(folder.path().to_str().unwrap(), Bytes::mib(1));
+    let options = EngineOptions { engine: EngineChoice::Threads, sqpoll: true, iopoll: false };
+    let refused = run_trial(&mut file, &short(), 0, 1, options, &Control::new());
+    assert!(matches!(refused, Err(EngineError::Unavailable { engine: "SQPOLL", .. })), "{refused:?}");
+}

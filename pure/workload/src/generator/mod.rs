@@ -1,0 +1,266 @@
+//! Says which request comes when: the same answers to the engine on real devices and to the simulator in virtual time.
+
+mod arrivals;
+mod offsets;
+mod permutation;
+mod zipf;
+
+use crate::{FlushMethod, LoadSpec, Pattern};
+use arrivals::{Arrivals, Due};
+use loadline_block::{Operation, Request};
+use loadline_units::{Bytes, Instant};
+use offsets::Offsets;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Where a load may put its requests: `files` alike, each `file_size` long, laid end to end in the volume's offsets.
+/// Requests stay within `start .. start + size` of each file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// Number of files.
+    pub files: u32,
+    /// From the start of one file to the start of the next.
+    pub file_size: Bytes,
+    /// Where in each file the load begins.
+    pub start: Bytes,
+    /// How much of each file it uses.
+    pub size: Bytes,
+}
+
+/// A region that cannot hold the load.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the load needs {needed} in each of {files} file(s) for every thread to place a request; the target offers {offered}"
+)]
+pub struct RegionTooSmall {
+    needed: Bytes,
+    files: u32,
+    offered: Bytes,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// This request, now.
+    Request(Request),
+    /// Nothing before this moment.
+    At(Instant),
+    /// Nothing before a request completes.
+    Blocked,
+}
+
+/// One thread's stream of requests.
+///
+/// Which requests come, and in which order, depends on the specification, the region, the thread and the seed alone, never
+/// on time or on the answers: a stream can be replayed (verification relies on it). Only *when* they come depends on time.
+#[derive(Debug, Clone)]
+pub struct LoadGenerator {
+    random: Xoshiro256PlusPlus,
+    offsets: Offsets,
+    sizes: Sizes,
+    kinds: Kinds,
+    arrivals: Arrivals,
+    flush: Flush,
+}
+
+#[derive(Debug, Clone)]
+enum Sizes {
+    One(u32),
+    /// Cumulated thresholds over 32 bits.
+    Mix(Vec<(u64, u32)>),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kinds {
+    Only(Operation),
+    /// Thresholds over 32 bits: below the first a trim, below the second a read, else a write.
+    Mix {
+        trims: u64,
+        reads: u64,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Flush {
+    Never,
+    /// Writes left before the next flush; `due` when it is to come now.
+    Separate {
+        every: u64,
+        left: u64,
+        due: Option<Instant>,
+    },
+    Durable {
+        every: u64,
+        left: u64,
+    },
+}
+
+/// Splits one seed into many that have nothing to do with each other (SplitMix64's finisher).
+fn subseed(seed: u64, stream: u64) -> u64 {
+    let mut z = seed ^ stream.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl LoadGenerator {
+    /// The stream of thread number `thread` (from 0) of a load that begins at `start_at`.
+    ///
+    /// With `spec.verify` each thread keeps to its own part of the region, so that the last writer of a block is known.
+    ///
+    /// # Errors
+    /// When the region cannot hold a request of every thread.
+    pub fn new(
+        spec: &LoadSpec,
+        region: &Region,
+        thread: u32,
+        seed: u64,
+        start_at: Instant,
+    ) -> Result<Self, RegionTooSmall> {
+        assert!(thread < spec.threads, "thread {thread} of {}", spec.threads);
+        let mut cumulated = 0;
+        let sizes = match spec.blocks.as_slice() {
+            [one] => Sizes::One(u32::try_from(one.size.get()).expect("blocks are small")),
+            mix => Sizes::Mix(
+                mix.iter()
+                    .map(|block| {
+                        cumulated += block.share.as_ppm();
+                        let threshold = (u64::from(cumulated) << 32) / 1_000_000;
+                        (threshold, u32::try_from(block.size.get()).expect("blocks are small"))
+                    })
+                    .collect(),
+            ),
+        };
+        let kinds = match (spec.trims.as_ppm(), spec.reads.as_ppm()) {
+            (1_000_000, _) => Kinds::Only(Operation::Trim),
+            (0, 1_000_000) => Kinds::Only(Operation::Read),
+            (0, 0) => Kinds::Only(Operation::Write),
+            (_, reads) => {
+                let trims = spec.trims.threshold();
+                let rest = (1u64 << 32) - trims;
+                let reads = u64::try_from(u128::from(rest) * u128::from(reads) / 1_000_000).expect("below 2^32");
+                Kinds::Mix { trims, reads: trims + reads }
+            }
+        };
+        let flush = match spec.flush {
+            None => Flush::Never,
+            Some(cadence) => match cadence.how {
+                FlushMethod::Fdatasync => Flush::Separate { every: cadence.every, left: cadence.every, due: None },
+                FlushMethod::Fua => Flush::Durable { every: cadence.every, left: cadence.every },
+            },
+        };
+        Ok(Self {
+            random: Xoshiro256PlusPlus::seed_from_u64(subseed(seed, u64::from(thread) * 2)),
+            offsets: Offsets::new(spec, region, thread, seed)?,
+            sizes,
+            kinds,
+            arrivals: Arrivals::new(spec, thread, subseed(seed, u64::from(thread) * 2 + 1), start_at),
+            flush,
+        })
+    }
+
+    /// What comes next at `now`. A request that is given out counts as outstanding until [`LoadGenerator::complete`].
+    #[inline]
+    pub fn next(&mut self, now: Instant) -> Next {
+        if let Flush::Separate { due: Some(due_at), .. } = self.flush {
+            return self.next_flush(now, due_at);
+        }
+        match self.arrivals.take(now) {
+            Due::Now(due_at) => Next::Request(self.request(due_at)),
+            Due::At(at) => Next::At(at),
+            Due::Blocked => Next::Blocked,
+        }
+    }
+
+    /// A request was answered at `now`: in a closed loop its place is free again.
+    #[inline]
+    pub fn complete(&mut self, now: Instant) {
+        self.arrivals.complete(now);
+    }
+
+    /// The next request's content, whatever the time: for replaying a stream.
+    pub fn replay(&mut self) -> Request {
+        if let Flush::Separate { due, .. } = &mut self.flush
+            && let Some(due_at) = due.take()
+        {
+            return flush_request(due_at);
+        }
+        self.request(Instant::ZERO)
+    }
+
+    fn next_flush(&mut self, now: Instant, due_at: Instant) -> Next {
+        match self.arrivals.take_extra(now) {
+            Due::Now(_) => {
+                if let Flush::Separate { due, .. } = &mut self.flush {
+                    *due = None;
+                }
+                Next::Request(flush_request(due_at.max(self.arrivals.freed_at())))
+            }
+            Due::At(at) => Next::At(at),
+            Due::Blocked => Next::Blocked,
+        }
+    }
+
+    #[inline]
+    fn request(&mut self, due_at: Instant) -> Request {
+        let operation = match self.kinds {
+            Kinds::Only(operation) => operation,
+            Kinds::Mix { trims, reads } => {
+                let draw = self.random.next_u64() >> 32;
+                if draw < trims {
+                    Operation::Trim
+                } else if draw < reads {
+                    Operation::Read
+                } else {
+                    Operation::Write
+                }
+            }
+        };
+        let length = match &self.sizes {
+            Sizes::One(length) => *length,
+            Sizes::Mix(shares) => {
+                let draw = self.random.next_u64() >> 32;
+                let (_, last) = shares[shares.len() - 1];
+                shares.iter().find(|(threshold, _)| draw < *threshold).map_or(last, |(_, length)| *length)
+            }
+        };
+        let offset = self.offsets.next(&mut self.random, length);
+        let durable = operation == Operation::Write && self.count_write(due_at);
+        Request { operation, durable, length, offset, due_at }
+    }
+
+    /// Counts a write towards the flush cadence; says whether this one is to be durable itself.
+    #[inline]
+    fn count_write(&mut self, due_at: Instant) -> bool {
+        match &mut self.flush {
+            Flush::Never => false,
+            Flush::Separate { every, left, due } => {
+                *left -= 1;
+                if *left == 0 {
+                    (*left, *due) = (*every, Some(due_at));
+                }
+                false
+            }
+            Flush::Durable { every, left } => {
+                *left -= 1;
+                let now = *left == 0;
+                if now {
+                    *left = *every;
+                }
+                now
+            }
+        }
+    }
+}
+
+const fn flush_request(due_at: Instant) -> Request {
+    Request { operation: Operation::Flush, durable: false, length: 0, offset: 0, due_at }
+}
+
+/// Whether the pattern gives every thread a stretch of its own.
+fn own_stretch(spec: &LoadSpec) -> bool {
+    spec.verify || matches!(spec.pattern, Pattern::Sequential { .. })
+}
+
+#[cfg(test)]
+mod tests;

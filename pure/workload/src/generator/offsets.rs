@@ -1,0 +1,217 @@
+//! Where requests fall: random by distribution, sequential with strides, each block once.
+
+use super::permutation::Permutation;
+use super::zipf::Zipf;
+use super::{Region, RegionTooSmall, own_stretch, subseed};
+use crate::{Distribution, LoadSpec, Pattern};
+use loadline_units::Bytes;
+use rand_core::Rng;
+
+/// Chooses offsets; every offset with its length lies in one file of the region.
+#[derive(Debug, Clone)]
+pub(super) struct Offsets {
+    places: Places,
+    choice: Choice,
+}
+
+/// The offsets that requests may have, numbered from 0: `per_file` in each file, `unit` apart.
+#[derive(Debug, Clone, Copy)]
+struct Places {
+    unit: u64,
+    per_file: u64,
+    files: u64,
+    file_size: u64,
+    start: u64,
+    /// Numbers that this thread uses: `first .. first + count`.
+    first: u64,
+    count: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Choice {
+    Uniform,
+    Zipf {
+        zipf: Zipf,
+        spread: Permutation,
+    },
+    HotCold {
+        hot: u64,
+        threshold: u64,
+        spread: Permutation,
+    },
+    /// This thread's numbers `from .. to` of an order that covers every block; then of another order.
+    EachOnce {
+        seed: u64,
+        round: u64,
+        from: u64,
+        next: u64,
+        to: u64,
+        order: Permutation,
+    },
+    Sequential(Cursor),
+}
+
+/// A sequential stream: byte positions within the stretch, which counts only the usable bytes of each file.
+#[derive(Debug, Clone)]
+struct Cursor {
+    at: u64,
+    begin: u64,
+    end: u64,
+    stride: Option<u64>,
+    lane: u64,
+    block: u64,
+    usable: u64,
+}
+
+impl Places {
+    #[inline]
+    fn offset(&self, number: u64) -> u64 {
+        let number = self.first + number;
+        if self.files == 1 {
+            return self.start + number * self.unit;
+        }
+        (number / self.per_file) * self.file_size + self.start + (number % self.per_file) * self.unit
+    }
+}
+
+/// A number below `bound` (multiply and shift; its bias is below `bound / 2^64`).
+#[inline]
+fn below(random: &mut impl Rng, bound: u64) -> u64 {
+    ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u64
+}
+
+impl Offsets {
+    pub(super) fn new(spec: &LoadSpec, region: &Region, thread: u32, seed: u64) -> Result<Self, RegionTooSmall> {
+        let unit = spec.alignment().get();
+        let block_max = spec.block_max().get();
+        let (files, threads) = (u64::from(region.files), u64::from(spec.threads));
+        let too_small =
+            |needed: u64| RegionTooSmall { needed: Bytes::new(needed), files: region.files, offered: region.size };
+        let fits = region.start.get() + region.size.get() <= region.file_size.get();
+        if files == 0 || region.size.get() < block_max || !fits {
+            return Err(too_small(block_max));
+        }
+        let per_file = (region.size.get() - block_max) / unit + 1;
+        let total = per_file * files;
+        let own = own_stretch(spec);
+        if own && spec.verify && total < threads {
+            return Err(too_small((threads.div_ceil(files) - 1) * unit + block_max));
+        }
+        // A stretch of its own where there is room for one; otherwise threads share the whole.
+        let (first, count) = if own && total >= threads {
+            let bound =
+                |t: u64| u64::try_from(u128::from(total) * u128::from(t) / u128::from(threads)).expect("within total");
+            let first = bound(u64::from(thread));
+            (first, bound(u64::from(thread) + 1) - first)
+        } else {
+            (0, total)
+        };
+        let places = Places {
+            unit,
+            per_file,
+            files,
+            file_size: region.file_size.get(),
+            start: region.start.get(),
+            first,
+            count,
+        };
+        // Which blocks are hot is a property of the load, the same for all its threads.
+        let spread = Permutation::new(count, subseed(seed, u64::MAX));
+        let choice = match &spec.pattern {
+            Pattern::Random(Distribution::Uniform) => Choice::Uniform,
+            Pattern::Random(Distribution::Zipf { theta_milli }) => {
+                Choice::Zipf { zipf: Zipf::new(count, f64::from(*theta_milli) / 1e3), spread }
+            }
+            Pattern::Random(Distribution::HotCold { requests, blocks }) => {
+                let hot = blocks.of(count).clamp(1, count);
+                Choice::HotCold { hot, threshold: requests.threshold(), spread }
+            }
+            Pattern::Random(Distribution::Permutation) => {
+                let seed = subseed(seed, u64::MAX - 1);
+                // Threads without a stretch of their own share one order, each its slice of it.
+                let slice = |t: u32| {
+                    u64::try_from(u128::from(count) * u128::from(t) / u128::from(threads)).expect("within count")
+                };
+                let (from, to) = if own { (0, count) } else { (slice(thread), slice(thread + 1)) };
+                let (from, to) = if from < to { (from, to) } else { (0, count) };
+                let order = Permutation::new(count, subseed(seed, 0));
+                Choice::EachOnce { seed, round: 0, from, next: from, to, order }
+            }
+            Pattern::Sequential { stride } => {
+                let usable = region.size.get() / unit * unit;
+                let span = usable * files;
+                let share = span / threads / unit * unit;
+                let (begin, end) = if share >= block_max {
+                    let begin = share * u64::from(thread);
+                    (begin, begin + share)
+                } else {
+                    (0, span)
+                };
+                Choice::Sequential(Cursor {
+                    at: begin,
+                    begin,
+                    end,
+                    stride: stride.map(Bytes::get),
+                    lane: 0,
+                    block: block_max,
+                    usable,
+                })
+            }
+        };
+        Ok(Self { places, choice })
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self, random: &mut impl Rng, length: u32) -> u64 {
+        match &mut self.choice {
+            Choice::Uniform => self.places.offset(below(random, self.places.count)),
+            Choice::Zipf { zipf, spread } => self.places.offset(spread.image(zipf.rank(random))),
+            Choice::HotCold { hot, threshold, spread } => {
+                let rank = if (random.next_u64() >> 32) < *threshold {
+                    below(random, *hot)
+                } else {
+                    *hot + below(random, self.places.count - *hot)
+                };
+                self.places.offset(spread.image(rank))
+            }
+            Choice::EachOnce { seed, round, from, next, to, order } => {
+                if next == to {
+                    *next = *from;
+                    *round += 1;
+                    *order = Permutation::new(self.places.count, subseed(*seed, *round));
+                }
+                let number = order.image(*next);
+                *next += 1;
+                self.places.offset(number)
+            }
+            Choice::Sequential(cursor) => {
+                let at = cursor.next(u64::from(length));
+                let (file, within) =
+                    if self.places.files == 1 { (0, at) } else { (at / cursor.usable, at % cursor.usable) };
+                file * self.places.file_size + self.places.start + within
+            }
+        }
+    }
+}
+
+impl Cursor {
+    /// Where a request of `length` goes; moves on behind it, over the end of a file and back to the stretch's begin.
+    #[inline]
+    fn next(&mut self, length: u64) -> u64 {
+        let file_end = (self.at / self.usable + 1) * self.usable;
+        if self.at + length > file_end.min(self.end) {
+            self.at = if file_end < self.end { file_end } else { self.wrap() };
+        }
+        let at = self.at;
+        self.at += self.stride.unwrap_or(length);
+        at
+    }
+
+    /// The begin of the stretch; with a stride, one block further each time, until the gaps are covered.
+    fn wrap(&mut self) -> u64 {
+        let Some(stride) = self.stride else { return self.begin };
+        self.lane = (self.lane + 1) % (stride / self.block).max(1);
+        let at = self.begin + self.lane * self.block;
+        if at + self.block <= self.end { at } else { self.begin }
+    }
+}

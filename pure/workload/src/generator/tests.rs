@@ -1,0 +1,234 @@
+//! What every stream of requests keeps.
+
+use super::*;
+use crate::{Arrival, BlockShare, Distribution, FlushCadence};
+use loadline_units::{Duration, Iops, Ratio};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn region(files: u32, size: u64) -> Region {
+    Region { files, file_size: Bytes::new(size), start: Bytes::ZERO, size: Bytes::new(size) }
+}
+
+fn requests(generator: &mut LoadGenerator, count: usize) -> Vec<Request> {
+    (0..count).map(|_| generator.replay()).collect()
+}
+
+fn any_pattern() -> impl Strategy<Value = Pattern> {
+    prop_oneof![
+        Just(Pattern::Random(Distribution::Uniform)),
+        Just(Pattern::Random(Distribution::Permutation)),
+        (1u32..3_000).prop_map(|theta_milli| Pattern::Random(Distribution::Zipf { theta_milli })),
+        (1u32..=100, 1u32..100).prop_map(|(r, b)| Pattern::Random(Distribution::HotCold {
+            requests: Ratio::percent(r),
+            blocks: Ratio::percent(b),
+        })),
+        Just(Pattern::Sequential { stride: None }),
+        (2u64..6).prop_map(|n| Pattern::Sequential { stride: Some(Bytes::kib(64 * n)) }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_request_lies_in_one_file_of_the_region(
+        pattern in any_pattern(), files in 1u32..4, blocks in 16u64..200, threads in 1u32..4, mixed in any::<bool>(), seed in any::<u64>(),
+    ) {
+        let small = BlockShare { size: Bytes::kib(4), share: Ratio::percent(60) };
+        let large = BlockShare { size: Bytes::kib(64), share: Ratio::percent(40) };
+        let fixed = BlockShare { size: Bytes::kib(64), share: Ratio::ONE };
+        let spec = LoadSpec { pattern, threads, files, blocks: if mixed { vec![small, large] } else { vec![fixed] }, ..LoadSpec::default() };
+        let region = Region {
+            files, file_size: Bytes::kib(64 * blocks + 128), start: Bytes::kib(64), size: Bytes::kib(64 * blocks),
+        };
+        for thread in 0..threads {
+            let mut generator = LoadGenerator::new(&spec, &region, thread, seed, Instant::ZERO).unwrap();
+            for request in requests(&mut generator, 300) {
+                let (file, within) = (request.offset / region.file_size.get(), request.offset % region.file_size.get());
+                prop_assert!(file < u64::from(files));
+                prop_assert!(within >= region.start.get());
+                prop_assert!(within + u64::from(request.length) <= region.start.get() + region.size.get());
+                prop_assert_eq!(request.offset % 4096, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_is_the_same_whatever_the_time(pattern in any_pattern(), seed in any::<u64>(), gaps in prop::collection::vec(0u64..1_000_000, 50)) {
+        let spec = LoadSpec {
+            pattern, reads: Ratio::percent(50), flush: Some(FlushCadence { every: 3, how: FlushMethod::Fdatasync }),
+            blocks: vec![BlockShare { size: Bytes::kib(64), share: Ratio::ONE }],
+            arrival: Arrival::Poisson { rate: Iops::per_second(100_000).unwrap() }, ..LoadSpec::default()
+        };
+        let region = region(1, 64 << 20);
+        let mut timed = LoadGenerator::new(&spec, &region, 0, seed, Instant::ZERO).unwrap();
+        let mut replayed = timed.clone();
+        let mut now = Instant::ZERO;
+        for gap in gaps {
+            now = now + Duration::from_ns(gap);
+            while let Next::Request(request) = timed.next(now) {
+                let again = replayed.replay();
+                prop_assert_eq!((request.operation, request.offset, request.length), (again.operation, again.offset, again.length));
+                prop_assert!(request.due_at <= now);
+            }
+        }
+    }
+
+    #[test]
+    fn each_once_covers_every_block_before_any_repeats(blocks in 1u64..500, threads in 1u32..4, files in 1u32..3, seed in any::<u64>()) {
+        let spec = LoadSpec { pattern: Pattern::Random(Distribution::Permutation), threads, files, ..LoadSpec::default() };
+        let region = region(files, blocks * 4096);
+        let total = blocks * u64::from(files);
+        prop_assume!(total >= u64::from(threads));
+        let mut seen: BTreeMap<u64, u32> = BTreeMap::new();
+        for thread in 0..threads {
+            let share = total * u64::from(thread + 1) / u64::from(threads) - total * u64::from(thread) / u64::from(threads);
+            let mut generator = LoadGenerator::new(&spec, &region, thread, seed, Instant::ZERO).unwrap();
+            for request in requests(&mut generator, share as usize) {
+                *seen.entry(request.offset).or_default() += 1;
+            }
+        }
+        prop_assert_eq!(seen.len() as u64, total);
+    }
+
+    #[test]
+    fn threads_of_a_verified_load_keep_to_themselves(pattern in any_pattern(), threads in 2u32..5, seed in any::<u64>()) {
+        let spec = LoadSpec { pattern, threads, verify: true, blocks: vec![BlockShare { size: Bytes::kib(64), share: Ratio::ONE }], ..LoadSpec::default() };
+        let mut owner: BTreeMap<u64, u32> = BTreeMap::new();
+        for thread in 0..threads {
+            let mut generator = LoadGenerator::new(&spec, &region(1, 64 << 16), thread, seed, Instant::ZERO).unwrap();
+            for request in requests(&mut generator, 200) {
+                prop_assert_eq!(*owner.entry(request.offset).or_insert(thread), thread);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_closed_loop_keeps_its_depth_and_no_more() {
+    let arrival = Arrival::Closed { queue_depth: 3, rate_max: None, think_time: Duration::ZERO };
+    let spec = LoadSpec { arrival, ..LoadSpec::default() };
+    let mut generator = LoadGenerator::new(&spec, &region(1, 1 << 20), 0, 1, Instant::ZERO).unwrap();
+    let now = Instant::from_ns(5);
+    for _ in 0..3 {
+        assert!(matches!(generator.next(now), Next::Request(r) if r.due_at == now));
+    }
+    assert_eq!(generator.next(now), Next::Blocked);
+    generator.complete(now);
+    assert!(matches!(generator.next(now), Next::Request(_)));
+}
+
+#[test]
+fn think_time_delays_the_next_request_of_a_place() {
+    let arrival = Arrival::Closed { queue_depth: 1, rate_max: None, think_time: Duration::from_ms(2) };
+    let spec = LoadSpec { arrival, ..LoadSpec::default() };
+    let mut generator = LoadGenerator::new(&spec, &region(1, 1 << 20), 0, 1, Instant::ZERO).unwrap();
+    assert!(matches!(generator.next(Instant::ZERO), Next::Request(_)));
+    generator.complete(Instant::from_ns(1_000_000));
+    assert_eq!(generator.next(Instant::from_ns(1_000_000)), Next::At(Instant::from_ns(3_000_000)));
+}
+
+#[test]
+fn a_rate_ceiling_is_kept_exactly_in_the_long_run() {
+    let rate = Iops::per_second(7_000);
+    let arrival = Arrival::Closed { queue_depth: 4, rate_max: rate, think_time: Duration::ZERO };
+    let spec = LoadSpec { arrival, threads: 3, ..LoadSpec::default() };
+    let mut given = 0;
+    for thread in 0..3 {
+        let mut generator = LoadGenerator::new(&spec, &region(1, 1 << 20), thread, 1, Instant::ZERO).unwrap();
+        for us in (0..10_000_000u64).step_by(50) {
+            let now = Instant::from_ns(us * 1_000);
+            while let Next::Request(_) = generator.next(now) {
+                given += 1;
+                generator.complete(now);
+            }
+        }
+    }
+    assert!((69_990..=70_003).contains(&given), "{given} in ten seconds");
+}
+
+#[test]
+fn constant_arrivals_of_all_threads_together_are_evenly_spaced() {
+    let spec = LoadSpec {
+        arrival: Arrival::Constant { rate: Iops::per_second(1_000).unwrap() },
+        threads: 4,
+        ..LoadSpec::default()
+    };
+    let mut due = Vec::new();
+    for thread in 0..4 {
+        let mut generator = LoadGenerator::new(&spec, &region(1, 1 << 20), thread, 1, Instant::ZERO).unwrap();
+        while let Next::Request(request) = generator.next(Instant::from_ns(999_999_999)) {
+            due.push(request.due_at.as_ns());
+        }
+    }
+    due.sort_unstable();
+    assert_eq!(due, (0..1_000).map(|n| n * 1_000_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn poisson_gaps_have_the_mean_and_the_spread_of_the_law() {
+    let spec = LoadSpec { arrival: Arrival::Poisson { rate: Iops::per_second(1_000).unwrap() }, ..LoadSpec::default() };
+    let mut generator = LoadGenerator::new(&spec, &region(1, 1 << 20), 0, 3, Instant::ZERO).unwrap();
+    let mut gaps = Vec::new();
+    let mut last = 0;
+    while let Next::Request(request) = generator.next(Instant::from_ns(100_000_000_000)) {
+        gaps.push((request.due_at.as_ns() - last) as f64 / 1e6);
+        last = request.due_at.as_ns();
+    }
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+    assert!((mean - 1.0).abs() < 0.01, "mean {mean}");
+    assert!((variance - 1.0).abs() < 0.05, "variance {variance}");
+}
+
+#[test]
+fn a_flush_follows_every_third_write() {
+    let spec = LoadSpec {
+        reads: Ratio::ZERO,
+        flush: Some(FlushCadence { every: 3, how: FlushMethod::Fdatasync }),
+        ..LoadSpec::default()
+    };
+    let mut generator = LoadGenerator::new(&spec, &region(1, 1 << 20), 0, 1, Instant::ZERO).unwrap();
+    let mut kinds = Vec::new();
+    for step in 0..8 {
+        let now = Instant::from_ns(step);
+        if let Next::Request(request) = generator.next(now) {
+            kinds.push(request.operation.name());
+            generator.complete(now);
+        }
+    }
+    assert_eq!(kinds, ["write", "write", "write", "flush", "write", "write", "write", "flush"]);
+}
+
+#[test]
+fn shares_of_operations_and_sizes_are_those_asked() {
+    let share = |size, percent| BlockShare { size: Bytes::kib(size), share: Ratio::percent(percent) };
+    let spec = LoadSpec {
+        reads: Ratio::percent(70),
+        trims: Ratio::percent(10),
+        blocks: vec![share(4, 25), share(8, 75)],
+        ..LoadSpec::default()
+    };
+    let mut generator = LoadGenerator::new(&spec, &region(1, 1 << 24), 0, 1, Instant::ZERO).unwrap();
+    let all = requests(&mut generator, 100_000);
+    let share = |test: &dyn Fn(&Request) -> bool| all.iter().filter(|r| test(r)).count() as f64 / 1e5;
+    assert!((share(&|r| r.operation == Operation::Trim) - 0.10).abs() < 0.01);
+    assert!((share(&|r| r.operation == Operation::Read) - 0.63).abs() < 0.01);
+    assert!((share(&|r| r.length == 4096) - 0.25).abs() < 0.01);
+}
+
+#[test]
+fn sequential_threads_walk_their_own_stretches_and_come_round() {
+    let spec = LoadSpec { pattern: Pattern::Sequential { stride: None }, threads: 2, ..LoadSpec::default() };
+    let offsets = |thread| {
+        let mut generator = LoadGenerator::new(&spec, &region(1, 4 * 4096), thread, 1, Instant::ZERO).unwrap();
+        requests(&mut generator, 3).iter().map(|r| r.offset / 4096).collect::<Vec<_>>()
+    };
+    assert_eq!(offsets(0), [0, 1, 0]);
+    assert_eq!(offsets(1), [2, 3, 2]);
+}
+
+#[test]
+fn a_region_too_small_is_named() {
+    let spec = LoadSpec::default();
+    assert!(LoadGenerator::new(&spec, &region(1, 2048), 0, 1, Instant::ZERO).is_err());
+}

@@ -1,0 +1,578 @@
+//! One `[[load]]` of a plan: its keys, the dimensions that they make, and the cells of their matrix.
+
+use super::reader::{Item, Key, Reader, entries, kind, list, nested};
+use super::{Budget, CELLS_MAX, LIST_MAX, Order, PLAN_TRIALS_MAX, PlanLoad, TOP_KEYS};
+use crate::spec::{
+    Arrival, BlockShare, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure, LoadSpec, Objective,
+    Pattern, QUEUE_DEPTH_MAX, SteadyStateRule, THREADS_MAX, TRIALS_MAX,
+};
+use loadline_units::{Bytes, Duration, Iops, Ratio};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use toml::de::{DeTable, DeValue};
+
+/// Keys of which each list is a dimension of the matrix.
+const DIMENSIONS: &[&str] = &[
+    "pattern",
+    "reads",
+    "trims",
+    "block",
+    "align",
+    "distribution",
+    "stride",
+    "queue_depth",
+    "threads",
+    "arrival",
+    "rate_max",
+    "think_time",
+    "size",
+    "start",
+    "files",
+    "flush",
+    "buffered",
+    "compressible",
+    "duplicate",
+    "verify",
+    "fill",
+    "drop_caches",
+    "warm_up",
+    "cool_down",
+    "steady_state",
+    "duration",
+    "volume",
+];
+/// Keys with one value for the whole load.
+const SINGLES: &[&str] = &["name", "trials", "pause", "order", "hang_limit", "objective"];
+/// Every key of a load.
+pub(super) fn keys() -> Vec<&'static str> {
+    SINGLES.iter().chain(DIMENSIONS).copied().collect()
+}
+
+const ORDERS: &[(&str, Order)] = &[("interleaved", Order::Interleaved), ("as-listed", Order::AsListed)];
+const SHAPES: &[(&str, Shape)] = &[("random", Shape::Random), ("sequential", Shape::Sequential)];
+const FILLS: &[(&str, Fill)] = &[("auto", Fill::Auto), ("always", Fill::Always), ("never", Fill::Never)];
+const FLUSH_METHODS: &[(&str, FlushMethod)] = &[("fdatasync", FlushMethod::Fdatasync), ("fua", FlushMethod::Fua)];
+const FIGURES: &[LatencyFigure] = &[
+    LatencyFigure::Mean,
+    LatencyFigure::P50,
+    LatencyFigure::P90,
+    LatencyFigure::P95,
+    LatencyFigure::P99,
+    LatencyFigure::P999,
+];
+const ARRIVAL_WANTED: &str = "{ poisson = \"1000 IOPS\" } or { constant = \"1000 IOPS\" }";
+const BLOCK_WANTED: &str = "a size such as \"8 KiB\", or a mix such as { \"4 KiB\" = \"60 %\", \"64 KiB\" = \"40 %\" }";
+const HOT_WANTED: &str = "{ hot = { requests = \"90 %\", blocks = \"10 %\" } }";
+const DISTRIBUTION_WANTED: &str = " or { zipf = 1.2 } or { hot = { requests = \"90 %\", blocks = \"10 %\" } }";
+const FLUSH_WANTED: &str = "{ every = 1, how = \"fdatasync\" } or \"never\"";
+const OBJECTIVE_WANTED: &str = "one figure, such as { p99 = \"20 ms\" }";
+/// The largest exponent of a zipf distribution.
+const ZIPF_MAX: f64 = 5.0;
+
+/// Where requests fall, before the distribution or stride is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Random,
+    Sequential,
+}
+
+/// One value of one dimension. Applying several gives the same load in any order, as long as none contradict.
+#[derive(Debug, Clone, PartialEq)]
+enum Setting {
+    Pattern(Shape),
+    Distribution(Distribution),
+    Stride(Bytes),
+    Reads(Ratio),
+    Trims(Ratio),
+    Blocks(Vec<BlockShare>),
+    Align(Bytes),
+    QueueDepth(u32),
+    RateMax(Iops),
+    ThinkTime(Duration),
+    Arrival(Arrival),
+    Threads(u32),
+    Size(Bytes),
+    Start(Bytes),
+    Files(u32),
+    Flush(Option<FlushCadence>),
+    Buffered(bool),
+    Compressible(Ratio),
+    Duplicate(Ratio),
+    Verify(bool),
+    Fill(Fill),
+    DropCaches(bool),
+    WarmUp(Duration),
+    CoolDown(Duration),
+    SteadyState(Option<SteadyStateRule>),
+    Duration(Duration),
+    Volume(Bytes),
+}
+
+impl Setting {
+    fn apply(&self, spec: &mut LoadSpec) {
+        match self {
+            Self::Pattern(Shape::Random) => {
+                if !matches!(spec.pattern, Pattern::Random(_)) {
+                    spec.pattern = Pattern::Random(Distribution::Uniform);
+                }
+            }
+            Self::Pattern(Shape::Sequential) => {
+                if !matches!(spec.pattern, Pattern::Sequential { .. }) {
+                    spec.pattern = Pattern::Sequential { stride: None };
+                }
+            }
+            Self::Distribution(distribution) => spec.pattern = Pattern::Random(distribution.clone()),
+            Self::Stride(stride) => spec.pattern = Pattern::Sequential { stride: Some(*stride) },
+            Self::Reads(share) => spec.reads = *share,
+            Self::Trims(share) => spec.trims = *share,
+            Self::Blocks(blocks) => spec.blocks.clone_from(blocks),
+            Self::Align(align) => spec.align = Some(*align),
+            Self::QueueDepth(depth) => {
+                if let Arrival::Closed { queue_depth, .. } = &mut spec.arrival {
+                    *queue_depth = *depth;
+                }
+            }
+            Self::RateMax(rate) => {
+                if let Arrival::Closed { rate_max, .. } = &mut spec.arrival {
+                    *rate_max = Some(*rate);
+                }
+            }
+            Self::ThinkTime(time) => {
+                if let Arrival::Closed { think_time, .. } = &mut spec.arrival {
+                    *think_time = *time;
+                }
+            }
+            Self::Arrival(arrival) => spec.arrival = arrival.clone(),
+            Self::Threads(threads) => spec.threads = *threads,
+            Self::Size(size) => spec.size = Some(*size),
+            Self::Start(start) => spec.start = *start,
+            Self::Files(files) => spec.files = *files,
+            Self::Flush(flush) => spec.flush = *flush,
+            Self::Buffered(buffered) => spec.buffered = *buffered,
+            Self::Compressible(share) => spec.content.compressible = *share,
+            Self::Duplicate(share) => spec.content.duplicate = *share,
+            Self::Verify(verify) => spec.verify = *verify,
+            Self::Fill(fill) => spec.fill = *fill,
+            Self::DropCaches(drop) => spec.drop_caches = *drop,
+            Self::WarmUp(time) => spec.warm_up = *time,
+            Self::CoolDown(time) => spec.cool_down = *time,
+            Self::SteadyState(rule) => spec.steady_state = *rule,
+            Self::Duration(time) => spec.duration = *time,
+            Self::Volume(volume) => spec.volume = Some(*volume),
+        }
+    }
+}
+
+/// A setting with the place where it was written.
+#[derive(Debug)]
+struct Choice {
+    setting: Setting,
+    span: Range<usize>,
+}
+
+/// A key with all its values.
+#[derive(Debug)]
+struct Dimension {
+    key: &'static str,
+    span: Range<usize>,
+    choices: Vec<Choice>,
+}
+
+/// Reads the load whose table is given and takes its cells from `left`; `None` after telling a problem.
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    table: &DeTable<'_>,
+    header: Range<usize>,
+    left: &mut Budget,
+) -> Option<PlanLoad> {
+    let before = reader.problem_count();
+    let mut base = LoadSpec::default();
+    let mut order = Order::Interleaved;
+    let mut dimensions: Vec<Dimension> = Vec::new();
+    for (key, item) in entries(table) {
+        let word: &str = key.get_ref();
+        if let Some(key_name) = DIMENSIONS.iter().find(|known| **known == word) {
+            dimensions.push(read_dimension(reader, key_name, key, item));
+        } else if SINGLES.contains(&word) {
+            read_single(reader, word, item, &mut base, &mut order);
+        } else if TOP_KEYS.contains(&word) {
+            let message = "belongs to the plan: write it at the top, before the first [[load]]".to_owned();
+            reader.problem(key.span(), word, message);
+        } else {
+            reader.unknown_key("", key, &keys(), "a load");
+        }
+    }
+    tell_contradictions(reader, &dimensions);
+    if reader.problem_count() > before {
+        return None;
+    }
+    take_from_budget(reader, &dimensions, base.trials, &header, left)?;
+    let cells = cells(reader, &base, &dimensions, table, &header);
+    (reader.problem_count() == before).then_some(PlanLoad { cells, order })
+}
+
+/// One value for the whole load.
+fn read_single(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, base: &mut LoadSpec, order: &mut Order) {
+    if item.get_ref().is_array() {
+        reader.problem(item.span(), key, "has one value for the whole load: write it without a list".into());
+        return;
+    }
+    match key {
+        "name" => base.name = reader.name(key, item),
+        "trials" => {
+            if let Some(trials) = reader.count_u32(key, item, TRIALS_MAX) {
+                base.trials = trials;
+            }
+        }
+        "pause" => {
+            if let Some(pause) = reader.quantity(key, item) {
+                base.pause = pause;
+            }
+        }
+        "hang_limit" => {
+            if let Some(limit) = reader.quantity(key, item) {
+                base.hang_limit = limit;
+            }
+        }
+        "order" => {
+            if let Some(word) = reader.word(key, item, ORDERS, "") {
+                *order = word;
+            }
+        }
+        "objective" => base.objective = read_objective(reader, item),
+        _ => unreachable!("{key} is one of SINGLES"),
+    }
+}
+
+fn read_objective(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Objective> {
+    let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name()).collect();
+    let before = reader.problem_count();
+    let figures = reader.table("objective", item, &names, OBJECTIVE_WANTED)?;
+    if reader.problem_count() > before {
+        return None;
+    }
+    let [(name, value)] = figures[..] else {
+        reader.problem(item.span(), "objective", format!("write {OBJECTIVE_WANTED}; the figures are {}", list(&names)));
+        return None;
+    };
+    let key = nested("objective", name);
+    let limit: Duration = reader.quantity(&key, value)?;
+    if limit == Duration::ZERO {
+        reader.problem(value.span(), &key, "no storage answers in no time: write a time above 0".into());
+        return None;
+    }
+    let of = *FIGURES.iter().find(|figure| figure.name() == name).expect("the name is one of theirs");
+    Some(Objective { of, limit })
+}
+
+/// All values of one key; telling of any that is written twice.
+fn read_dimension(reader: &mut Reader<'_>, name: &'static str, key: &Key<'_>, item: &Item<'_>) -> Dimension {
+    let mut choices: Vec<Choice> = Vec::new();
+    for value in reader.values(name, item) {
+        for choice in read_choices(reader, name, value) {
+            if choices.iter().any(|c| c.setting == choice.setting) {
+                let message = "is in the list twice: write it once, and use trials to repeat".to_owned();
+                reader.problem(choice.span, name, message);
+            } else if choices.len() < LIST_MAX {
+                choices.push(choice);
+            } else {
+                reader.problem(item.span(), name, format!("has more than {LIST_MAX} values: write fewer"));
+                return Dimension { key: name, span: key.span(), choices };
+            }
+        }
+    }
+    Dimension { key: name, span: key.span(), choices }
+}
+
+/// What one element of a dimension's list stands for: one setting, or several where it holds lists itself.
+fn read_choices(r: &mut Reader<'_>, key: &str, v: &Item<'_>) -> Vec<Choice> {
+    if v.get_ref().is_array() {
+        r.problem(v.span(), key, "is a list within a list: write one list".into());
+        return Vec::new();
+    }
+    let setting = match key {
+        "arrival" => return read_arrivals(r, v),
+        "distribution" => return read_distributions(r, v),
+        "flush" => return read_flushes(r, v),
+        "pattern" => r.word(key, v, SHAPES, "").map(Setting::Pattern),
+        "stride" => r.quantity(key, v).map(Setting::Stride),
+        "reads" => r.quantity(key, v).map(Setting::Reads),
+        "trims" => r.quantity(key, v).map(Setting::Trims),
+        "block" => read_blocks(r, v).map(Setting::Blocks),
+        "align" => r.quantity(key, v).map(Setting::Align),
+        "queue_depth" => r.count_u32(key, v, QUEUE_DEPTH_MAX).map(Setting::QueueDepth),
+        "rate_max" => r.quantity(key, v).map(Setting::RateMax),
+        "think_time" => r.quantity(key, v).map(Setting::ThinkTime),
+        "threads" => r.count_u32(key, v, THREADS_MAX).map(Setting::Threads),
+        "size" => r.quantity(key, v).map(Setting::Size),
+        "start" => r.quantity(key, v).map(Setting::Start),
+        "files" => r.count_u32(key, v, FILES_MAX).map(Setting::Files),
+        "buffered" => r.switch(key, v).map(Setting::Buffered),
+        "compressible" => r.quantity(key, v).map(Setting::Compressible),
+        "duplicate" => r.quantity(key, v).map(Setting::Duplicate),
+        "verify" => r.switch(key, v).map(Setting::Verify),
+        "fill" => r.word(key, v, FILLS, "").map(Setting::Fill),
+        "drop_caches" => r.switch(key, v).map(Setting::DropCaches),
+        "warm_up" => r.quantity(key, v).map(Setting::WarmUp),
+        "cool_down" => r.quantity(key, v).map(Setting::CoolDown),
+        "steady_state" => read_steady_state(r, v),
+        "duration" => r.quantity(key, v).map(Setting::Duration),
+        "volume" => r.quantity(key, v).map(Setting::Volume),
+        _ => unreachable!("{key} is one of DIMENSIONS"),
+    };
+    setting.map(|setting| Choice { setting, span: v.span() }).into_iter().collect()
+}
+
+/// A size, or a mix of sizes with their shares, the smallest size first.
+fn read_blocks(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Vec<BlockShare>> {
+    let Some(table) = item.get_ref().as_table() else {
+        if item.get_ref().is_str() || item.get_ref().is_integer() {
+            return reader.quantity("block", item).map(|size| vec![BlockShare { size, share: Ratio::ONE }]);
+        }
+        reader.problem(item.span(), "block", format!("is {}: write {BLOCK_WANTED}", kind(item.get_ref())));
+        return None;
+    };
+    let mut blocks: Vec<BlockShare> = Vec::new();
+    let before = reader.problem_count();
+    for (key, value) in entries(table) {
+        let word: &str = key.get_ref();
+        let share: Option<Ratio> = reader.quantity(&nested("block", word), value);
+        match word.parse::<Bytes>() {
+            Err(error) => reader.problem(key.span(), &nested("block", word), error.to_string()),
+            Ok(size) if blocks.iter().any(|b| b.size == size) => {
+                reader.problem(key.span(), &nested("block", word), "is in the mix twice: add up its shares".into());
+            }
+            Ok(size) => blocks.extend(share.map(|share| BlockShare { size, share })),
+        }
+    }
+    blocks.sort_by_key(|block| block.size);
+    (reader.problem_count() == before).then_some(blocks)
+}
+
+fn read_arrivals(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Choice> {
+    let before = reader.problem_count();
+    let Some(ways) = reader.table("arrival", item, &["poisson", "constant"], ARRIVAL_WANTED) else { return Vec::new() };
+    if ways.is_empty() && reader.problem_count() == before {
+        reader.problem(item.span(), "arrival", format!("says no rate: write {ARRIVAL_WANTED}"));
+    }
+    let mut choices = Vec::new();
+    for (way, rates) in ways {
+        let key = nested("arrival", way);
+        for value in reader.values(&key, rates) {
+            let Some(rate) = reader.quantity::<Iops>(&key, value) else { continue };
+            let arrival = if way == "poisson" { Arrival::Poisson { rate } } else { Arrival::Constant { rate } };
+            choices.push(Choice { setting: Setting::Arrival(arrival), span: value.span() });
+        }
+    }
+    choices
+}
+
+fn read_distributions(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Choice> {
+    let one = |distribution, span| Choice { setting: Setting::Distribution(distribution), span };
+    if item.get_ref().as_table().is_none() {
+        let words = [("uniform", false), ("permutation", true)];
+        let Some(each_once) = reader.word("distribution", item, &words, DISTRIBUTION_WANTED) else { return Vec::new() };
+        let distribution = if each_once { Distribution::Permutation } else { Distribution::Uniform };
+        return vec![one(distribution, item.span())];
+    }
+    let before = reader.problem_count();
+    let Some(ways) = reader.table("distribution", item, &["zipf", "hot"], HOT_WANTED) else { return Vec::new() };
+    if ways.is_empty() && reader.problem_count() == before {
+        let message = format!("says no distribution: write \"uniform\" or \"permutation\"{DISTRIBUTION_WANTED}");
+        reader.problem(item.span(), "distribution", message);
+    }
+    let mut choices = Vec::new();
+    for (way, values) in ways {
+        for value in reader.values(&nested("distribution", way), values) {
+            let distribution = if way == "zipf" { read_zipf(reader, value) } else { read_hot(reader, value) };
+            choices.extend(distribution.map(|distribution| one(distribution, value.span())));
+        }
+    }
+    choices
+}
+
+fn read_zipf(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
+    let theta: Option<f64> = match item.get_ref() {
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().ok(),
+        _ => None,
+    };
+    let theta = theta.filter(|theta| *theta > 0.0 && *theta <= ZIPF_MAX);
+    let milli = theta.map(|theta| theta * 1e3).filter(|milli| (milli - milli.round()).abs() < 1e-6);
+    if milli.is_none() {
+        let wanted = format!("write an exponent above 0 and at most {ZIPF_MAX} with up to three decimals, such as 1.2");
+        reader.problem(item.span(), "distribution.zipf", format!("is {}: {wanted}", kind(item.get_ref())));
+    }
+    milli.map(|milli| Distribution::Zipf { theta_milli: milli.round() as u32 })
+}
+
+fn read_hot(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
+    const KEY: &str = "distribution.hot";
+    let shares = reader.table(KEY, item, &["requests", "blocks"], HOT_WANTED)?;
+    let mut share = |name: &str| {
+        let Some((_, value)) = shares.iter().find(|(key, _)| *key == name) else {
+            reader.problem(item.span(), KEY, format!("has no {name}: write {HOT_WANTED}"));
+            return None;
+        };
+        reader.quantity::<Ratio>(&nested(KEY, name), value)
+    };
+    let (requests, blocks) = (share("requests"), share("blocks"));
+    Some(Distribution::HotCold { requests: requests?, blocks: blocks? })
+}
+
+fn read_flushes(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Choice> {
+    const KEY: &str = "flush";
+    let one = |flush, span| Choice { setting: Setting::Flush(flush), span };
+    if item.get_ref().as_str() == Some("never") {
+        return vec![one(None, item.span())];
+    }
+    let Some(parts) = reader.table(KEY, item, &["every", "how"], FLUSH_WANTED) else { return Vec::new() };
+    let Some((_, everies)) = parts.iter().find(|(key, _)| *key == "every") else {
+        reader.problem(item.span(), KEY, format!("does not say after how many writes: write {FLUSH_WANTED}"));
+        return Vec::new();
+    };
+    let mut methods = Vec::new();
+    match parts.iter().find(|(key, _)| *key == "how") {
+        None => methods.push(FlushMethod::Fdatasync),
+        Some((_, values)) => {
+            for value in reader.values("flush.how", values) {
+                methods.extend(reader.word("flush.how", value, FLUSH_METHODS, ""));
+            }
+        }
+    }
+    let mut choices = Vec::new();
+    for value in reader.values("flush.every", everies) {
+        let Some(every) = reader.count("flush.every", value, u64::from(u32::MAX)) else { continue };
+        choices.extend(methods.iter().map(|how| one(Some(FlushCadence { every, how: *how }), value.span())));
+    }
+    choices
+}
+
+fn read_steady_state(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Setting> {
+    const KEY: &str = "steady_state";
+    if let DeValue::Boolean(wanted) = item.get_ref() {
+        return Some(Setting::SteadyState(wanted.then(SteadyStateRule::default)));
+    }
+    let wanted = "true, false, or a table such as { round = \"60 s\", rounds = 5, rounds_max = 25, range = \"20 %\", slope = \"10 %\" }";
+    let before = reader.problem_count();
+    let mut rule = SteadyStateRule::default();
+    for (name, value) in reader.table(KEY, item, &["round", "rounds", "rounds_max", "range", "slope"], wanted)? {
+        let key = nested(KEY, name);
+        match name {
+            "round" => rule.round = reader.quantity(&key, value).unwrap_or(rule.round),
+            "rounds" => rule.rounds = reader.count_u32(&key, value, u32::MAX).unwrap_or(rule.rounds),
+            "rounds_max" => rule.rounds_max = reader.count_u32(&key, value, u32::MAX).unwrap_or(rule.rounds_max),
+            "range" => rule.range = reader.quantity(&key, value).unwrap_or(rule.range),
+            "slope" => rule.slope = reader.quantity(&key, value).unwrap_or(rule.slope),
+            _ => unreachable!("{key} is one of the table's keys"),
+        }
+    }
+    (reader.problem_count() == before).then_some(Setting::SteadyState(Some(rule)))
+}
+
+/// Keys that cannot stand together.
+fn tell_contradictions(reader: &mut Reader<'_>, dimensions: &[Dimension]) {
+    let find = |key: &str| dimensions.iter().find(|d| d.key == key);
+    let has_shape = |shape| {
+        find("pattern")
+            .map_or(shape == Shape::Random, |d| d.choices.iter().any(|c| c.setting == Setting::Pattern(shape)))
+    };
+    if find("arrival").is_some() {
+        for (key, loop_word) in
+            [("queue_depth", "how many requests are outstanding"), ("rate_max", "a ceiling"), ("think_time", "a wait")]
+        {
+            if let Some(dimension) = find(key) {
+                let message = format!(
+                    "is {loop_word} in a closed loop, and arrival makes an open one: leave out {key} or arrival"
+                );
+                reader.problem(dimension.span.clone(), key, message);
+            }
+        }
+    }
+    if let Some(dimension) = find("distribution")
+        && has_shape(Shape::Sequential)
+    {
+        let message = "says which blocks a random load prefers, and pattern has \"sequential\": \
+                       leave it out, or give each pattern a [[load]] of its own";
+        reader.problem(dimension.span.clone(), "distribution", message.into());
+    }
+    if let Some(dimension) = find("stride")
+        && has_shape(Shape::Random)
+    {
+        let message = "is the step of a sequential load, and this one is random: \
+                       write pattern = \"sequential\", or give each pattern a [[load]] of its own";
+        reader.problem(dimension.span.clone(), "stride", message.into());
+    }
+}
+
+/// Takes the cells and trials of a load from what the plan may still have; `None` after telling that it is too much.
+fn take_from_budget(
+    reader: &mut Reader<'_>,
+    dimensions: &[Dimension],
+    trials: u32,
+    header: &Range<usize>,
+    left: &mut Budget,
+) -> Option<()> {
+    let count = dimensions.iter().try_fold(1usize, |count, d| count.checked_mul(d.choices.len()));
+    let Some(cells) = count.filter(|count| *count <= left.cells) else {
+        let lists: Vec<String> = dimensions
+            .iter()
+            .map(|d| format!("{} {}", d.choices.len(), d.key))
+            .filter(|l| !l.starts_with("1 "))
+            .collect();
+        let message = format!(
+            "with this load ({}) the plan has more than the {CELLS_MAX} cells that it may have: \
+             shorten the lists, or split the plan",
+            if lists.is_empty() { "1 cell".to_owned() } else { lists.join(" x ") }
+        );
+        reader.problem(header.clone(), "load", message);
+        return None;
+    };
+    let wanted = cells as u64 * u64::from(trials);
+    if wanted > left.trials {
+        let message = format!(
+            "{cells} cells of {trials} trials are more than the {PLAN_TRIALS_MAX} trials that a plan may have: \
+             write fewer trials, or split the plan"
+        );
+        reader.problem(header.clone(), "load", message);
+        return None;
+    }
+    left.cells -= cells;
+    left.trials -= wanted;
+    Some(())
+}
+
+/// Every combination of the dimensions' values, the last dimension varying fastest, each checked.
+fn cells(
+    reader: &mut Reader<'_>,
+    base: &LoadSpec,
+    dimensions: &[Dimension],
+    table: &DeTable<'_>,
+    header: &Range<usize>,
+) -> Vec<LoadSpec> {
+    let count = dimensions.iter().map(|d| d.choices.len()).product();
+    let mut told: BTreeSet<(&str, usize)> = BTreeSet::new();
+    let mut cells = Vec::with_capacity(count);
+    for index in 0..count {
+        let mut spec = base.clone();
+        let mut rest = index;
+        let mut chosen: Vec<(&str, &Choice)> = Vec::with_capacity(dimensions.len());
+        for dimension in dimensions.iter().rev() {
+            let choice = &dimension.choices[rest % dimension.choices.len()];
+            rest /= dimension.choices.len();
+            choice.setting.apply(&mut spec);
+            chosen.push((dimension.key, choice));
+        }
+        if let Err(error) = spec.check() {
+            let span = chosen.iter().find(|(key, _)| *key == error.key).map_or_else(
+                || table.get(error.key).map_or_else(|| header.clone(), Item::span),
+                |(_, choice)| choice.span.clone(),
+            );
+            if told.insert((error.key, span.start)) {
+                reader.problem(span, error.key, error.reason);
+            }
+        }
+        cells.push(spec);
+    }
+    cells
+}

@@ -1,0 +1,316 @@
+//! Reads typed values out of a TOML tree and collects what is wrong with them, each at its place in the text.
+
+use super::{NAME_MAX, PROBLEMS_MAX, Problem};
+use loadline_units::{Bytes, Duration, Iops, Ratio, UnitError};
+use std::ops::Range;
+use std::str::FromStr;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+/// A value with its place.
+pub(super) type Item<'d> = Spanned<DeValue<'d>>;
+/// A key with its place.
+pub(super) type Key<'d> = Spanned<DeString<'d>>;
+
+/// Words of other tools for a key, too far from it in spelling to be found by that.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("bs", "block"),
+    ("depth", "queue_depth"),
+    ("direct", "buffered"),
+    ("fdatasync", "flush"),
+    ("fsync", "flush"),
+    ("io_size", "volume"),
+    ("iodepth", "queue_depth"),
+    ("jobs", "threads"),
+    ("loops", "trials"),
+    ("nrfiles", "files"),
+    ("numjobs", "threads"),
+    ("offset", "start"),
+    ("outstanding", "queue_depth"),
+    ("ramp_time", "warm_up"),
+    ("random_distribution", "distribution"),
+    ("rate_iops", "rate_max"),
+    ("repeat", "trials"),
+    ("runtime", "duration"),
+    ("rw", "pattern"),
+    ("rwmixread", "reads"),
+    ("seconds", "duration"),
+    ("time", "duration"),
+    ("workers", "threads"),
+];
+/// Jaro-Winkler similarity from which a word is worth suggesting.
+const SIMILARITY_MIN: f64 = 0.7;
+/// Problems kept of one text at most; of these the first are told.
+const KEPT_MAX: usize = 10 * PROBLEMS_MAX;
+/// Keys of a table that a message names beside the nearest one.
+const FEW: usize = 8;
+/// Characters of a value that a message repeats.
+const SHOWN_MAX: usize = 60;
+
+/// The known word that `word` is most probably meant to be, if any is near; the first of several as near.
+pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let plain = |word: &str| word.chars().take(NAME_MAX).collect::<String>().to_lowercase().replace(['-', ' '], "_");
+    let word = plain(word);
+    let meant = SYNONYMS.iter().find(|(other, _)| *other == word).map_or(word.as_str(), |(_, key)| *key);
+    known
+        .into_iter()
+        .map(|known| (strsim::jaro_winkler(meant, &plain(known)), known))
+        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
+        .min_by(|(a, _), (b, _)| b.total_cmp(a))
+        .map(|(_, known)| known)
+}
+
+/// The entries of a table in the order of the text.
+pub(super) fn entries<'t, 'd>(table: &'t DeTable<'d>) -> Vec<(&'t Key<'d>, &'t Item<'d>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+/// A quantity that is written as text with its unit.
+pub(super) trait Quantity: FromStr<Err = UnitError> {
+    /// The unit to suggest for a number that has none.
+    const UNIT: &'static str;
+    /// An example.
+    const EXAMPLE: &'static str;
+}
+impl Quantity for Bytes {
+    const UNIT: &'static str = "B";
+    const EXAMPLE: &'static str = "a size such as \"8 KiB\"";
+}
+impl Quantity for Duration {
+    const UNIT: &'static str = "s";
+    const EXAMPLE: &'static str = "a time such as \"60 s\"";
+}
+impl Quantity for Iops {
+    const UNIT: &'static str = "IOPS";
+    const EXAMPLE: &'static str = "a request rate such as \"5000 IOPS\"";
+}
+impl Quantity for Ratio {
+    const UNIT: &'static str = "%";
+    const EXAMPLE: &'static str = "a share such as \"70 %\"";
+}
+
+/// Collects the problems of one text. Its methods give `None` where they have told a problem.
+pub(super) struct Reader<'t> {
+    text: &'t str,
+    /// Each with its offset in the text.
+    problems: Vec<(usize, Problem)>,
+    /// Problems beyond [`KEPT_MAX`].
+    beyond: usize,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, problems: Vec::new(), beyond: 0 }
+    }
+
+    /// The problems in the order of the text, and how many were left out.
+    pub(super) fn into_problems(mut self) -> (Vec<Problem>, usize) {
+        self.problems.sort_by_key(|(offset, _)| *offset);
+        let more = self.problems.len().saturating_sub(PROBLEMS_MAX) + self.beyond;
+        (self.problems.into_iter().take(PROBLEMS_MAX).map(|(_, problem)| problem).collect(), more)
+    }
+
+    /// Problems found so far.
+    pub(super) fn problem_count(&self) -> usize {
+        self.problems.len() + self.beyond
+    }
+
+    /// Tells that something is wrong at `span`, which belongs to `key`.
+    pub(super) fn problem(&mut self, span: Range<usize>, key: &str, message: String) {
+        self.tell(span.start, Some(shown(key)), message);
+    }
+
+    /// Tells that the text is not TOML.
+    pub(super) fn not_toml(&mut self, span: Range<usize>, message: &str) {
+        self.tell(span.start, None, format!("not TOML: {message}"));
+    }
+
+    fn tell(&mut self, offset: usize, key: Option<String>, message: String) {
+        if self.problems.len() == KEPT_MAX {
+            self.beyond += 1;
+            return;
+        }
+        let (line, column) = position(self.text, offset);
+        let problem = Problem { line, column, key, message };
+        if !self.problems.iter().any(|(_, told)| *told == problem) {
+            self.problems.push((offset, problem));
+        }
+    }
+
+    /// Tells that a key is not known in `table`, which `owner` names for people.
+    pub(super) fn unknown_key(&mut self, table: &str, key: &Key<'_>, known: &[&str], owner: &str) {
+        let word: &str = key.get_ref();
+        let message = match nearest(word, known.iter().copied()) {
+            Some(near) if known.len() > FEW => format!("is not a key of {owner}: did you mean {near}?"),
+            Some(near) => format!("is not a key of {owner}: did you mean {near}? It has {}", list(known)),
+            None => format!("is not a key of {owner}: it has {}", list(known)),
+        };
+        self.problem(key.span(), &nested(table, word), message);
+    }
+
+    /// A quantity with its unit.
+    pub(super) fn quantity<T: Quantity>(&mut self, key: &str, item: &Item<'_>) -> Option<T> {
+        let message = match item.get_ref() {
+            DeValue::String(text) => match text.parse::<T>() {
+                Ok(value) => return Some(value),
+                Err(error) => error.to_string(),
+            },
+            DeValue::Integer(number) => format!("{number} has no unit: write \"{number} {}\"?", T::UNIT),
+            DeValue::Float(number) => format!("{number} has no unit: write {}", T::EXAMPLE),
+            other => format!("is {}: write {}", kind(other), T::EXAMPLE),
+        };
+        self.problem(item.span(), key, message);
+        None
+    }
+
+    /// A whole number from 1 to `max`.
+    pub(super) fn count(&mut self, key: &str, item: &Item<'_>, max: u64) -> Option<u64> {
+        let wanted = format!("write a whole number from 1 to {max}");
+        let message = match item.get_ref() {
+            DeValue::Integer(number) => match u64::from_str_radix(number.as_str(), number.radix()) {
+                Ok(value) if (1..=max).contains(&value) => return Some(value),
+                _ => format!("{} is out of range: {wanted}", shown(&number.to_string())),
+            },
+            DeValue::String(text) if text.parse::<u64>().is_ok() => {
+                format!("{text:?} is text: write it without quotes")
+            }
+            DeValue::String(text) => format!("{:?} is text: {wanted}", shown(text)),
+            other => format!("is {}: {wanted}", kind(other)),
+        };
+        self.problem(item.span(), key, message);
+        None
+    }
+
+    /// A whole number from 1 to `max`.
+    pub(super) fn count_u32(&mut self, key: &str, item: &Item<'_>, max: u32) -> Option<u32> {
+        self.count(key, item, u64::from(max)).map(|value| u32::try_from(value).expect("a count up to a u32 is a u32"))
+    }
+
+    /// `true` or `false`.
+    pub(super) fn switch(&mut self, key: &str, item: &Item<'_>) -> Option<bool> {
+        let message = match item.get_ref() {
+            DeValue::Boolean(value) => return Some(*value),
+            DeValue::String(text) if matches!(&**text, "true" | "false") => {
+                format!("{text:?} is text: write {text} without quotes")
+            }
+            other => format!("is {}: write true or false", kind(other)),
+        };
+        self.problem(item.span(), key, message);
+        None
+    }
+
+    /// One of a few words, each with what it stands for; `or` adds what else may be written.
+    pub(super) fn word<T: Copy>(&mut self, key: &str, item: &Item<'_>, words: &[(&str, T)], or: &str) -> Option<T> {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let wanted = format!("write {}{or}", known.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or "));
+        let message = match item.get_ref() {
+            DeValue::String(text) => match words.iter().find(|(word, _)| *word == &**text) {
+                Some((_, value)) => return Some(*value),
+                None => format!("{:?} is not known here: {wanted}", shown(text)),
+            },
+            other => format!("is {}: {wanted}", kind(other)),
+        };
+        self.problem(item.span(), key, message);
+        None
+    }
+
+    /// Text in quotes.
+    pub(super) fn text(&mut self, key: &str, item: &Item<'_>) -> Option<String> {
+        if let DeValue::String(text) = item.get_ref() {
+            return Some(text.clone().into_owned());
+        }
+        self.problem(item.span(), key, format!("is {}: write text in quotes", kind(item.get_ref())));
+        None
+    }
+
+    /// A name: one line of up to [`NAME_MAX`] characters.
+    pub(super) fn name(&mut self, key: &str, item: &Item<'_>) -> Option<String> {
+        let name = self.text(key, item)?;
+        let length = name.chars().count();
+        if name.trim().is_empty() || length > NAME_MAX || name.chars().any(char::is_control) {
+            let message = format!("{:?} is no name: write one line of 1 to {NAME_MAX} characters", shown(&name));
+            self.problem(item.span(), key, message);
+            return None;
+        }
+        Some(name)
+    }
+
+    /// The known entries of a table in the order of the text, after telling of unknown keys; `wanted` says what to
+    /// write where it is no table.
+    pub(super) fn table<'i, 'd>(
+        &mut self,
+        key: &str,
+        item: &'i Item<'d>,
+        known: &[&str],
+        wanted: &str,
+    ) -> Option<Vec<(&'i str, &'i Item<'d>)>> {
+        let Some(table) = item.get_ref().as_table() else {
+            self.problem(item.span(), key, format!("is {}: write {wanted}", kind(item.get_ref())));
+            return None;
+        };
+        let mut found: Vec<(&'i str, &'i Item<'d>)> = Vec::new();
+        for (inner, value) in entries(table) {
+            let word: &'i str = inner.get_ref();
+            if known.contains(&word) {
+                found.push((word, value));
+            } else {
+                self.unknown_key(key, inner, known, key);
+            }
+        }
+        Some(found)
+    }
+
+    /// The values of a list, or the one value that is no list.
+    pub(super) fn values<'i, 'd>(&mut self, key: &str, item: &'i Item<'d>) -> Vec<&'i Item<'d>> {
+        let DeValue::Array(array) = item.get_ref() else { return vec![item] };
+        if array.is_empty() {
+            self.problem(item.span(), key, "an empty list leaves nothing to measure: write at least one value".into());
+        }
+        array.iter().collect()
+    }
+}
+
+/// A key within a table, as messages name it.
+pub(super) fn nested(table: &str, key: &str) -> String {
+    if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
+}
+
+/// Words with commas.
+pub(super) fn list(words: &[&str]) -> String {
+    words.join(", ")
+}
+
+/// What a value is, for people.
+pub(super) fn kind(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("the text {:?}", shown(text)),
+        DeValue::Integer(number) => format!("the number {}", shown(&number.to_string())),
+        DeValue::Float(number) => format!("the number {}", shown(&number.to_string())),
+        DeValue::Boolean(value) => format!("{value}"),
+        DeValue::Datetime(_) => "a date or time of day".to_owned(),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}
+
+/// The beginning of a text that may be long.
+fn shown(text: &str) -> String {
+    if text.chars().count() <= SHOWN_MAX {
+        return text.to_owned();
+    }
+    let beginning: String = text.chars().take(SHOWN_MAX).collect();
+    format!("{beginning}...")
+}
+
+/// Line and column, in characters and from 1, of the character that holds the byte at `offset`.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let mut end = offset.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = &text[..end];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}

@@ -1,0 +1,90 @@
+//! The commands in README.md and docs/ do what the documents say: they run, or at least take these arguments.
+
+use loadline_tests::console::{Example, Trial, arguments, examples};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Longer than any example may take; `timeout` ends what takes longer.
+const SECONDS_MAX: &str = "300";
+
+/// README.md and every Markdown file below docs/, sorted.
+fn documents() -> Vec<PathBuf> {
+    let root = loadline_tests::root();
+    let mut found = vec![root.join("README.md")];
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A shell or a program in a folder and with a store of its own, so that nothing of the user's is touched.
+fn prepared(program: &str, folder: &Path, loadline: &Path) -> Command {
+    let mut command = Command::new("timeout");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let own = loadline.parent().expect("a program lies in a folder").to_path_buf();
+    let path = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&path))).expect("paths join");
+    command
+        .args(["--kill-after=10", SECONDS_MAX, program])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env("HOME", folder)
+        .env("XDG_DATA_HOME", folder)
+        .env("LOADLINE_STORE", folder.join("runs.sqlite"))
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null());
+    command
+}
+
+/// What went wrong with an example, if anything did.
+fn try_out(example: &Example, folder: &Path, loadline: &Path) -> Result<(), String> {
+    let (output, wanted): (Output, i32) = match example.trial {
+        Trial::Run { status } => {
+            let run = prepared("sh", folder, loadline).args(["-e", "-c", &example.command]).output();
+            (run.expect("sh can be started"), status)
+        }
+        Trial::Check => {
+            let words = arguments(&example.command)?;
+            // Parsing stops at --help, after everything before it was found to exist.
+            let run = prepared("loadline", folder, loadline).args(&words[1..]).arg("--help").output();
+            (run.expect("loadline can be started"), 0)
+        }
+    };
+    if output.status.code() == Some(wanted) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{}` ended with {} instead of {wanted}: {}", example.command, output.status, said.trim()))
+}
+
+#[test]
+fn every_command_in_the_documents_works() {
+    let mut tried = 0;
+    let mut failures = Vec::new();
+    let mut loadline: Option<PathBuf> = None;
+    for document in documents() {
+        let Ok(text) = std::fs::read_to_string(&document) else { continue };
+        let examples = examples(&text).unwrap_or_else(|error| panic!("{}: {error}", document.display()));
+        // Later commands of a document may use what earlier ones left.
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for example in examples {
+            let loadline = loadline.get_or_insert_with(loadline_tests::loadline);
+            tried += 1;
+            if let Err(error) = try_out(&example, folder.path(), loadline) {
+                failures.push(format!("{}:{}: {error}", document.display(), example.line));
+            }
+        }
+    }
+    if tried == 0 {
+        println!("skipped: neither README.md nor docs/ holds a console block with a `$ loadline` command yet");
+    }
+    assert!(failures.is_empty(), "{} of {tried} examples fail:\n{}", failures.len(), failures.join("\n"));
+}

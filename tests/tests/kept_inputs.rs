@@ -1,0 +1,69 @@
+//! Every fuzz target over its kept inputs and a bounded number of seeded mutations of them.
+
+use loadline_tests::fuzz::{TARGETS, Target};
+use loadline_tests::mutation::Mutator;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+/// Mutations of all inputs of a target together.
+const MUTATIONS: u64 = 50_000;
+
+/// The kept inputs of a target, in the order of their names.
+fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = loadline_tests::root().join("fuzz/corpus").join(target);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder's entry").path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "{} keeps no input", folder.display());
+    let read = |path: PathBuf| (path.display().to_string(), std::fs::read(&path).expect("a kept input can be read"));
+    paths.into_iter().map(read).collect()
+}
+
+/// Runs `target` on `input`; says which input it was when it panics.
+fn hold(target: Target, input: &[u8], origin: &str) {
+    let outcome = catch_unwind(AssertUnwindSafe(|| target(input)));
+    assert!(
+        outcome.is_ok(),
+        "{origin} breaks it: \"{}\". Write these bytes to a file in the corpus and mend what they break.",
+        input.escape_ascii()
+    );
+}
+
+fn hold_all(name: &str) {
+    let (_, target) = TARGETS.into_iter().find(|(known, _)| *known == name).expect("a target's name");
+    let inputs = corpus(name);
+    for (path, input) in &inputs {
+        hold(target, input, path);
+    }
+    for seed in 0..MUTATIONS {
+        let mut mutator = Mutator::new(seed);
+        let (path, input) = &inputs[mutator.below(inputs.len())];
+        let (_, other) = &inputs[mutator.below(inputs.len())];
+        hold(target, &mutator.mutate(input, other), &format!("mutation {seed} of {path}"));
+    }
+}
+
+#[test]
+fn a_stored_histogram_of_any_bytes_is_refused_or_keeps_its_rules() {
+    hold_all("histogram_decode");
+}
+
+#[test]
+fn a_plan_of_any_text_is_refused_or_keeps_its_rules() {
+    hold_all("plan_parse");
+}
+
+#[test]
+fn a_quantity_of_any_text_is_refused_or_prints_as_it_parses() {
+    hold_all("units");
+}
+
+#[test]
+fn every_target_has_its_program_and_its_inputs() {
+    for (name, _) in TARGETS {
+        let program = loadline_tests::root().join(format!("fuzz/fuzz_targets/{name}.rs"));
+        let text = std::fs::read_to_string(&program).unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+        assert!(text.contains(&format!("loadline_tests::fuzz::{name}(")), "{} does not call it", program.display());
+        assert!(!corpus(name).is_empty());
+    }
+}

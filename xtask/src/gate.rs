@@ -1,0 +1,156 @@
+//! The gate: its steps in order, each with a heading and its time, and the summary at the end.
+
+use crate::{dependencies, peers, test_output, tidy};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// One step of the gate.
+pub(crate) struct Step {
+    /// The word that runs it alone.
+    pub(crate) name: &'static str,
+    /// What it holds.
+    pub(crate) purpose: &'static str,
+    /// Whether `--quick` leaves it out.
+    slow: bool,
+    run: fn(&Path) -> Outcome,
+}
+
+/// How much of the gate is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Every step.
+    Full,
+    /// Without the slow steps.
+    Quick,
+}
+
+/// What came of a step.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Checks or tests that held.
+    pub(crate) passed: u64,
+    /// Those that did not; any makes the gate fail.
+    pub(crate) failed: u64,
+    /// Those that were left out.
+    pub(crate) skipped: u64,
+    /// What to say at the end: failures with what to do, and what was left out for want of what.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Outcome {
+    /// One check that held.
+    pub(crate) fn pass() -> Self {
+        Self { passed: 1, ..Self::default() }
+    }
+    /// One check that did not hold, with what to do about it.
+    pub(crate) fn fail(note: impl Into<String>) -> Self {
+        Self { failed: 1, notes: vec![note.into()], ..Self::default() }
+    }
+}
+
+/// Every step, in the order in which the gate takes them: what is cheap and likely to fail comes before what is long.
+pub(crate) const STEPS: &[Step] = &[
+    Step { name: "peers", purpose: "installs the programs that tests compare with", slow: true, run: peers::install },
+    Step { name: "format", purpose: "cargo fmt --check", slow: false, run: format },
+    Step { name: "tidy", purpose: "the rules of the tree (xtask/src/tidy)", slow: false, run: tidy::step },
+    Step {
+        name: "dependencies",
+        purpose: "licences, bans and sources (deny.toml)",
+        slow: true,
+        run: dependencies::step,
+    },
+    Step { name: "clippy", purpose: "cargo clippy, warnings are errors", slow: false, run: clippy },
+    Step { name: "tests", purpose: "cargo test --workspace", slow: false, run: test_output::step },
+    Step { name: "docs", purpose: "cargo doc, warnings are errors", slow: true, run: docs },
+];
+
+/// Runs `steps`, all of them even when one fails, and prints what came of each.
+pub(crate) fn run(root: &Path, steps: &[&Step], depth: Depth) -> ExitCode {
+    let begun = Instant::now();
+    let mut total = Outcome::default();
+    let mut table = Vec::new();
+    for step in steps {
+        if depth == Depth::Quick && step.slow {
+            total.skipped += 1;
+            table.push((step.name, "left out (--quick)", String::new()));
+            continue;
+        }
+        println!("\n== {}: {}", step.name, step.purpose);
+        let since = Instant::now();
+        let outcome = (step.run)(root);
+        let word = if outcome.failed > 0 { "FAILED" } else { "ok" };
+        let time = format!("{:.1} s", since.elapsed().as_secs_f64());
+        println!("== {}: {word} in {time}", step.name);
+        total.passed += outcome.passed;
+        total.failed += outcome.failed;
+        total.skipped += outcome.skipped;
+        total.notes.extend(outcome.notes.into_iter().map(|note| format!("{}: {note}", step.name)));
+        table.push((step.name, word, time));
+    }
+    println!("\n== summary after {:.1} s", begun.elapsed().as_secs_f64());
+    for (name, word, time) in table {
+        println!("{}", format!("{name:<14} {word:<8} {time}").trim_end());
+    }
+    for note in &total.notes {
+        println!("{note}");
+    }
+    println!("{} passed, {} failed, {} skipped", total.passed, total.failed, total.skipped);
+    if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The `cargo` that runs this program, in the workspace's root.
+pub(crate) fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+/// Runs a command that is one check; `advice` is said when it fails.
+fn check(command: &mut Command, advice: &str) -> Outcome {
+    match command.status() {
+        Ok(status) if status.success() => Outcome::pass(),
+        Ok(_) => Outcome::fail(advice),
+        Err(error) => Outcome::fail(format!("cannot start {command:?}: {error}")),
+    }
+}
+
+/// Sees that a cargo subcommand is there, adding its rustup component where that is possible.
+fn component(root: &Path, subcommand: &str, component: &str) -> Result<(), Outcome> {
+    let there = || cargo(root).args([subcommand, "--version"]).output().is_ok_and(|output| output.status.success());
+    if there() {
+        return Ok(());
+    }
+    println!("cargo {subcommand} is missing: trying `rustup component add {component}`");
+    let added = Command::new("rustup").args(["component", "add", component]).current_dir(root).status();
+    if added.is_ok_and(|status| status.success()) && there() {
+        return Ok(());
+    }
+    Err(Outcome::fail(format!(
+        "cargo {subcommand} is missing; add it with `rustup component add {component}` or the package of your toolchain"
+    )))
+}
+
+fn format(root: &Path) -> Outcome {
+    if let Err(missing) = component(root, "fmt", "rustfmt") {
+        return missing;
+    }
+    check(cargo(root).args(["fmt", "--all", "--check"]), "run `cargo fmt --all`")
+}
+
+fn clippy(root: &Path) -> Outcome {
+    if let Err(missing) = component(root, "clippy", "clippy") {
+        return missing;
+    }
+    check(
+        cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        "mend the warnings above; an `allow` needs its reason",
+    )
+}
+
+fn docs(root: &Path) -> Outcome {
+    check(
+        cargo(root).args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
+        "mend the warnings of rustdoc above",
+    )
+}

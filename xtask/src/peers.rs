@@ -1,0 +1,97 @@
+//! The programs that tests and benches compare with or lean on, and how they get onto a Debian machine.
+
+use crate::gate::Outcome;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A Debian package, the command by which it is known to be there, and what goes untested without it.
+struct Peer {
+    package: &'static str,
+    command: &'static str,
+    tests: &'static str,
+}
+
+const PEERS: &[Peer] = &[
+    Peer { package: "fio", command: "fio", tests: "agreement with fio" },
+    Peer { package: "nbdkit", command: "nbdkit", tests: "devices that fail or fill up" },
+    Peer { package: "libnbd-bin", command: "nbdinfo", tests: "NBD exports seen by another client" },
+    Peer { package: "nbdfuse", command: "nbdfuse", tests: "devices that stall" },
+    Peer { package: "qemu-utils", command: "qemu-img", tests: "NBD exports seen by another client" },
+    Peer { package: "hdparm", command: "hdparm", tests: "agreement with hdparm on sequential reads" },
+    Peer { package: "btrfs-progs", command: "mkfs.btrfs", tests: "files on btrfs" },
+    Peer { package: "xfsprogs", command: "mkfs.xfs", tests: "files on XFS" },
+    Peer { package: "e2fsprogs", command: "mkfs.ext4", tests: "files on ext4" },
+    Peer { package: "util-linux", command: "losetup", tests: "everything on loop devices" },
+    Peer { package: "chromium", command: "chromium", tests: "the HTML report in a browser" },
+];
+
+/// Where Debian keeps commands; root's are not always in a user's `PATH`.
+const FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// Installs what is missing where that is possible, and names what stays missing. A missing peer never fails the gate.
+pub(crate) fn install(_root: &Path) -> Outcome {
+    let absent = missing();
+    if absent.is_empty() {
+        println!("all {} are there", PEERS.len());
+        return Outcome::pass();
+    }
+    let packages: Vec<&str> = absent.iter().map(|peer| peer.package).collect();
+    println!("missing: {}", packages.join(" "));
+    if !is_root() {
+        println!("not root, so nothing is installed");
+    } else if !on_path("apt-get") {
+        println!("no apt-get here, so nothing is installed");
+    } else if !apt(&[&["install"], packages.as_slice()].concat()) {
+        println!("once more, with fresh lists and one by one");
+        apt(&["update"]);
+        for package in packages {
+            apt(&["install", package]);
+        }
+    }
+    let notes = missing().into_iter().map(|peer| {
+        format!("skipped: {} ({} is not there: apt-get install {})", peer.tests, peer.command, peer.package)
+    });
+    let notes: Vec<String> = notes.collect();
+    Outcome { passed: 1, skipped: notes.len() as u64, failed: 0, notes }
+}
+
+fn missing() -> Vec<&'static Peer> {
+    PEERS.iter().filter(|peer| !on_path(peer.command)).collect()
+}
+
+fn on_path(command: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(FOLDERS.iter().map(Into::into));
+    folders.into_iter().any(|folder| folder.join(command).is_file())
+}
+
+/// Whether the effective user is root, as the kernel tells it.
+fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let uids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    uids.and_then(|uids| uids.split_whitespace().nth(1)) == Some("0")
+}
+
+/// `apt-get` without questions and with bounds: an unreachable mirror costs minutes, not the gate.
+fn apt(words: &[&str]) -> bool {
+    let mut command = Command::new("timeout");
+    command
+        .args(["600", "apt-get", "-qq", "-y", "--no-install-recommends"])
+        .args(["-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=30", "-o", "DPkg::Lock::Timeout=120"])
+        .args(words)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdin(Stdio::null());
+    println!("apt-get {}", words.join(" "));
+    command.status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_found_by_their_file_and_absent_ones_are_not() {
+        assert!(on_path("sh"));
+        assert!(!on_path("no-such-command-anywhere"));
+    }
+}

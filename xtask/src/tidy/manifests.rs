@@ -1,0 +1,205 @@
+//! Rules about `Cargo.toml` files: which crate may use which.
+
+use super::{Finding, Tree, TreeFile};
+use toml::{Table, Value};
+
+/// Every crate's place, by folder, and the folders that stand to its left. A folder ending in `/` stands for all below it.
+const LEFT_OF: &[(&str, &[&str])] = &[
+    ("pure/units", &[]),
+    ("pure/block", &["pure/units"]),
+    ("pure/workload", &["pure/units", "pure/block"]),
+    ("pure/disk", &["pure/units", "pure/block"]),
+    ("pure/simulator", &["pure/units", "pure/block", "pure/workload", "pure/disk"]),
+    ("pure/record", &["pure/units", "pure/block"]),
+    ("pure/analysis", &["pure/units", "pure/block", "pure/record"]),
+    ("pure/report", &["pure/units", "pure/block", "pure/record", "pure/analysis"]),
+    ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record"]),
+    ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record"]),
+    ("host/store", &["pure/units", "pure/block", "pure/record"]),
+    ("apps/", &["pure/units", "pure/block", "pure/record"]),
+    ("host/cli", &["pure/", "host/", "apps/"]),
+];
+
+/// Crates that no other may use, and that may use any.
+const FREE: &[&str] = &["xtask", "tests", "benches", "fuzz"];
+
+/// What crates in `pure/` may take in from outside, and what their tests may take in besides.
+const PURE: &[&str] = &["serde", "serde_json", "thiserror", "toml", "strsim", "libm", "rand_core", "rand_xoshiro"];
+const PURE_TESTS: &[&str] = &["proptest", "jsonschema"];
+
+/// A crate's manifest.
+struct Manifest<'a> {
+    file: &'a TreeFile,
+    /// Without the file's name; empty for the root.
+    folder: &'a str,
+    table: Table,
+}
+
+/// One entry of a dependency table.
+struct Dependency {
+    name: String,
+    /// For tests only.
+    test: bool,
+    line: usize,
+}
+
+impl Manifest<'_> {
+    fn name(&self) -> Option<&str> {
+        self.table.get("package")?.get("name")?.as_str()
+    }
+    fn is_free(&self) -> bool {
+        FREE.iter().any(|free| is_within(self.folder, free))
+    }
+    /// Where `key` is first set, from 1.
+    fn line_of(&self, key: &str) -> usize {
+        let sets = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', ' ', '=', ']']));
+        self.file.text.lines().position(sets).map_or(1, |index| index + 1)
+    }
+    /// Every dependency of every kind and platform, by the name of its package.
+    fn dependencies(&self) -> Vec<Dependency> {
+        let mut tables = vec![&self.table];
+        if let Some(Value::Table(targets)) = self.table.get("target") {
+            tables.extend(targets.values().filter_map(Value::as_table));
+        }
+        let mut all = Vec::new();
+        for table in tables {
+            for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+                for (key, value) in table.get(kind).and_then(Value::as_table).into_iter().flatten() {
+                    let name = value.get("package").and_then(Value::as_str).unwrap_or(key).to_owned();
+                    all.push(Dependency { name, test: kind == "dev-dependencies", line: self.line_of(key) });
+                }
+            }
+        }
+        all
+    }
+}
+
+fn is_within(folder: &str, place: &str) -> bool {
+    folder == place
+        || folder
+            .strip_prefix(place)
+            .is_some_and(|rest| rest.starts_with('/') || (place.ends_with('/') && !rest.is_empty()))
+}
+
+/// Every manifest, and findings about those that cannot be read.
+fn manifests(tree: &Tree) -> (Vec<Manifest<'_>>, Vec<Finding>) {
+    let (mut manifests, mut findings) = (Vec::new(), Vec::new());
+    for file in &tree.files {
+        let Some(folder) = file.path.strip_suffix("Cargo.toml") else { continue };
+        match file.text.parse::<Table>() {
+            Ok(table) => manifests.push(Manifest { file, folder: folder.trim_end_matches('/'), table }),
+            Err(error) => findings.push(Finding::new(&file.path, 1, format!("is not TOML: {}", error.message()))),
+        }
+    }
+    (manifests, findings)
+}
+
+/// Holds the direction of every dependency between the project's own crates.
+pub(super) fn directions(tree: &Tree) -> Vec<Finding> {
+    let (manifests, mut findings) = manifests(tree);
+    for manifest in manifests.iter().filter(|manifest| manifest.name().is_some() && !manifest.is_free()) {
+        let Some((_, left)) = LEFT_OF.iter().find(|(place, _)| is_within(manifest.folder, place)) else {
+            findings.push(Finding::new(
+                &manifest.file.path,
+                1,
+                "this crate has no place in LEFT_OF (xtask/src/tidy/manifests.rs)",
+            ));
+            continue;
+        };
+        for dependency in manifest.dependencies() {
+            let Some(used) = manifests.iter().find(|other| other.name() == Some(&dependency.name)) else { continue };
+            if !left.iter().any(|place| is_within(used.folder, place)) {
+                let text = format!("{} does not stand to the left of {}", used.folder, manifest.folder);
+                findings.push(Finding::new(&manifest.file.path, dependency.line, text));
+            }
+        }
+    }
+    findings
+}
+
+/// Holds the list of what `pure/` may take in.
+pub(super) fn pure_dependencies(tree: &Tree) -> Vec<Finding> {
+    let (manifests, _) = manifests(tree);
+    let own: Vec<&str> = manifests.iter().filter_map(Manifest::name).collect();
+    let mut findings = Vec::new();
+    for manifest in manifests.iter().filter(|manifest| manifest.folder.starts_with("pure/")) {
+        for Dependency { name, test, line } in manifest.dependencies() {
+            let listed = PURE.contains(&name.as_str()) || (test && PURE_TESTS.contains(&name.as_str()));
+            if !listed && !own.contains(&name.as_str()) {
+                let text = format!("{name} is not on the list of what pure/ may take in (xtask/src/tidy/manifests.rs)");
+                findings.push(Finding::new(&manifest.file.path, line, text));
+            }
+        }
+    }
+    findings
+}
+
+/// Every crate inherits the workspace's lints; the engine, which may hold unsafe code, repeats them.
+pub(super) fn lints(tree: &Tree) -> Vec<Finding> {
+    let (manifests, _) = manifests(tree);
+    let inherited = |manifest: &&Manifest<'_>| {
+        let lints = manifest.table.get("lints");
+        lints.and_then(|lints| lints.get("workspace")).and_then(Value::as_bool) == Some(true)
+    };
+    let outside = ["host/engine", "fuzz"];
+    let crates = manifests.iter().filter(|m| m.name().is_some() && !outside.contains(&m.folder));
+    let bare = crates.filter(|manifest| !inherited(manifest));
+    bare.map(|manifest| Finding::new(&manifest.file.path, 1, "lacks `[lints] workspace = true`")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNITS: (&str, &str) = ("pure/units/Cargo.toml", "[package]\nname = \"l-units\"\n");
+    const CLI: (&str, &str) = (
+        "host/cli/Cargo.toml",
+        "[package]\nname = \"l\"\n[dependencies]\nl-store.workspace = true\nl-units.workspace = true\n",
+    );
+    const STORE: (&str, &str) = ("host/store/Cargo.toml", "[package]\nname = \"l-store\"\n");
+
+    #[test]
+    fn a_crate_may_use_what_stands_to_its_left() {
+        assert_eq!(directions(&Tree::of([UNITS, CLI, STORE])), []);
+    }
+
+    #[test]
+    fn a_dependency_to_the_right_is_found_whatever_its_kind_or_name() {
+        for text in [
+            "[package]\nname = \"l-block\"\n[dev-dependencies]\nl-store.workspace = true\n",
+            "[package]\nname = \"l-block\"\n[target.'cfg(unix)'.dependencies]\nl-store.workspace = true\n",
+            "[package]\nname = \"l-block\"\n[build-dependencies]\nother = { package = \"l-store\", path = \"x\" }\n",
+        ] {
+            let findings = directions(&Tree::of([UNITS, STORE, ("pure/block/Cargo.toml", text)]));
+            assert_eq!(findings.len(), 1, "{text}");
+            assert_eq!(findings[0].line, 4);
+        }
+    }
+
+    #[test]
+    fn a_crate_without_a_place_is_found_and_free_ones_are_not() {
+        let text = "[package]\nname = \"l-new\"\n[dependencies]\nl.workspace = true\n";
+        assert_eq!(directions(&Tree::of([CLI, ("pure/new/Cargo.toml", text)])).len(), 1);
+        assert_eq!(directions(&Tree::of([CLI, STORE, UNITS, ("tests/Cargo.toml", text)])), []);
+    }
+
+    #[test]
+    fn pure_takes_in_only_what_is_listed() {
+        let text = "[package]\nname = \"l-a\"\n[dependencies]\nserde = \"1\"\nl-units.workspace = true\nlibc = \"1\"\n\
+                    proptest = \"1\"\n[dev-dependencies]\njsonschema = \"1\"\n";
+        let findings = pure_dependencies(&Tree::of([UNITS, ("pure/a/Cargo.toml", text)]));
+        let lines: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
+        assert_eq!(lines, [6, 7]);
+    }
+
+    #[test]
+    fn a_crate_without_the_lints_is_found() {
+        let with = "[package]\nname = \"a\"\n[lints]\nworkspace = true\n";
+        assert_eq!(lints(&Tree::of([("pure/a/Cargo.toml", with), UNITS])).len(), 1);
+    }
+
+    #[test]
+    fn a_manifest_that_cannot_be_read_is_found() {
+        assert_eq!(directions(&Tree::of([("pure/a/Cargo.toml", "[package\n")])).len(), 1);
+    }
+}

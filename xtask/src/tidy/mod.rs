@@ -1,0 +1,178 @@
+//! The rules of the tree that a machine can hold: each a function from the tree to what it finds, with file and line.
+
+mod manifests;
+mod prose;
+mod rust;
+mod source;
+
+use crate::gate::Outcome;
+use std::path::Path;
+use std::process::Command;
+
+/// What a rule objects to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    path: String,
+    /// From 1; 0 where the whole file is meant.
+    line: usize,
+    text: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, text: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, text: text.into() }
+    }
+}
+
+/// The files that a commit would hold, as paths from the root with forward slashes, and their texts.
+#[derive(Debug, Default)]
+struct Tree {
+    files: Vec<TreeFile>,
+}
+
+/// One file; `text` is empty where it is not text.
+#[derive(Debug)]
+struct TreeFile {
+    path: String,
+    text: String,
+}
+
+impl Tree {
+    /// Every file that git knows or would add; without git, every file but what builds leave.
+    fn read(root: &Path) -> Result<Self, String> {
+        let paths = listed(root).map_or_else(|| walked(root), Ok)?;
+        let mut files = Vec::new();
+        for path in paths {
+            // A file that was deleted and not yet committed is listed, too.
+            if let Ok(bytes) = std::fs::read(root.join(&path)) {
+                files.push(TreeFile { path, text: String::from_utf8(bytes).unwrap_or_default() });
+            }
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.dedup_by(|a, b| a.path == b.path);
+        Ok(Self { files })
+    }
+    #[cfg(test)]
+    fn of<const N: usize>(files: [(&str, &str); N]) -> Self {
+        let file = |(path, text): (&str, &str)| TreeFile { path: path.to_owned(), text: text.to_owned() };
+        Self { files: files.into_iter().map(file).collect() }
+    }
+    fn file(&self, path: &str) -> Option<&TreeFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+    fn with_extension(&self, extension: &str) -> impl Iterator<Item = &TreeFile> {
+        let ending = format!(".{extension}");
+        self.files.iter().filter(move |file| file.path.ends_with(&ending))
+    }
+    /// Whether `path` is a file, or a folder of files.
+    fn holds(&self, path: &str) -> bool {
+        let folder = format!("{}/", path.trim_end_matches('/'));
+        path.is_empty() || self.files.iter().any(|file| file.path == path || file.path.starts_with(&folder))
+    }
+}
+
+/// What git lists; `None` where there is no git or no repository.
+fn listed(root: &Path) -> Option<Vec<String>> {
+    let mut command = Command::new("git");
+    // A checkout may belong to another user than the one who builds.
+    command.arg("-c").arg(format!("safe.directory={}", root.display()));
+    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    let paths = String::from_utf8_lossy(&output.stdout).split_terminator('\0').map(str::to_owned).collect();
+    Some(paths)
+}
+
+/// Every file below `root`, without what git and builds keep there.
+fn walked(root: &Path) -> Result<Vec<String>, String> {
+    let mut paths = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        let place = root.join(&folder);
+        let entries = std::fs::read_dir(&place).map_err(|error| format!("cannot list {}: {error}", place.display()))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            if [".git", "target", "fuzz/target"].contains(&path.as_str()) {
+                continue;
+            }
+            // A link to a folder is not followed: it may lead out of the tree or round in it.
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                _ => paths.push(path),
+            }
+        }
+    }
+    Ok(paths)
+}
+
+/// A rule: its name and what finds its breaches.
+type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
+
+const RULES: &[Rule] = &[
+    ("a crate uses only what stands to its left", manifests::directions),
+    ("pure/ takes in only what is on its list", manifests::pure_dependencies),
+    ("every crate keeps the workspace's lints", manifests::lints),
+    ("pure/ touches no clock, file, thread or environment", rust::purity),
+    ("unsafe code lives in host/engine, each with its SAFETY comment", rust::unsafety),
+    ("nothing is left undone or switched off", rust::leftovers),
+    ("a Rust file opens with its purpose", rust::purpose),
+    ("a Rust file is at most 700 lines long", rust::length),
+    ("no stray whitespace", prose::whitespace),
+    ("links between documents resolve", prose::links),
+    ("the text speaks of loadline alone", prose::words),
+    ("every doubt is explained in docs/doubts.md", prose::doubts),
+    ("every limit is explained in docs/how-limits-are-named.md", prose::limits),
+    ("the change log has an Unreleased section", prose::changelog),
+];
+
+/// The step of the gate.
+pub(crate) fn step(root: &Path) -> Outcome {
+    let tree = match Tree::read(root) {
+        Ok(tree) => tree,
+        Err(error) => return Outcome::fail(error),
+    };
+    let mut outcome = Outcome::default();
+    for (name, rule) in RULES {
+        let mut findings = rule(&tree);
+        findings.sort();
+        if findings.is_empty() {
+            outcome.passed += 1;
+            continue;
+        }
+        outcome.failed += 1;
+        outcome.notes.push(format!("{} x {name}", findings.len()));
+        println!("{name}:");
+        for Finding { path, line, text } in findings {
+            println!("  {path}:{line}: {text}");
+        }
+    }
+    println!("{} files, {} rules", tree.files.len(), RULES.len());
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_is_the_same_with_git_and_without() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut walked = walked(root).unwrap();
+        walked.sort();
+        assert!(walked.contains(&"src/tidy/mod.rs".to_owned()), "{walked:?}");
+        if let Some(mut listed) = listed(root) {
+            listed.sort();
+            listed.dedup();
+            listed.retain(|path| root.join(path).is_file());
+            walked.retain(|path| listed.contains(path));
+            assert_eq!(walked, listed);
+        }
+    }
+
+    #[test]
+    fn a_folder_is_held_by_its_files() {
+        let tree = Tree::of([("docs/a.md", "")]);
+        assert!(tree.holds("docs") && tree.holds("docs/") && tree.holds("docs/a.md"));
+        assert!(!tree.holds("doc") && !tree.holds("docs/b.md"));
+    }
+}
