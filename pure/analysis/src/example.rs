@@ -142,6 +142,7 @@ pub fn trial(load: &LoadSummary, disk: &ExampleDisk, number: u32, factor: f64) -
         measured_ns: load.duration_ns,
         surroundings: surroundings(load, &operations, latency_ns),
         operations,
+        missed: 0,
         offered_iops: load.rate_iops.filter(|_| outstanding.is_none()),
         series,
         errors: BTreeMap::new(),
@@ -197,6 +198,7 @@ fn surroundings(
             ..DeviceCounters::default()
         }],
         asked: operations.iter().map(|(operation, r)| (*operation, (r.count, r.bytes))).collect(),
+        caches_dropped: None,
         residency: None,
         others: Vec::new(),
         clock: Some(ClockCheck { source: Some("tsc".to_owned()), drift_ppm: 3.0, wall_step_ns: 0 }),
