@@ -275,7 +275,7 @@ impl Case<'_> {
         } else if paced(cell) {
             "The load waits by its own will, and stays below its ceiling.".to_owned()
         } else if self.own.is_some_and(|own| self.curves[own].closed.len() > 1) {
-            "The rate neither grows with the depth nor has levelled off within the depths measured.".to_owned()
+            "The rate grows less than the depth does, and has not levelled off within the depths measured.".to_owned()
         } else {
             "It was measured at one depth alone: twice and half the depth would tell.".to_owned()
         };

@@ -233,15 +233,22 @@ fn number_small(value: f64) -> String {
     if value < 0.95 { format!("{value:.2}") } else { number(value) }
 }
 
-/// Merged or split, by the mean size of a request: reads from a cache or a share of foreign requests do not move that much.
+/// Merged or split: as many bytes in fewer, or in more, requests. Where the bytes do not agree either, a cache or a stranger
+/// took part, and the counts say nothing of the load's own requests.
 fn recut(word: &str, wanted: Amount, got: Amount) -> Option<String> {
     if wanted.requests < REQUESTS_MIN || got.requests < REQUESTS_MIN {
         return None;
     }
     let (from, to) = (wanted.bytes / wanted.requests as f64, got.bytes / got.requests as f64);
+    let more_requests = got.requests as f64 - wanted.requests as f64;
+    let more_bytes = got.bytes - wanted.bytes;
+    if more_bytes.abs() > wanted.bytes * REQUEST_SIZE_TOLERANCE {
+        return None;
+    }
     let how = match to / from {
         growth if growth > 1.0 + REQUEST_SIZE_TOLERANCE => "merged",
-        growth if growth < 1.0 - REQUEST_SIZE_TOLERANCE => "split",
+        // Requests in excess that bring bytes of their own are a stranger's.
+        growth if growth < 1.0 - REQUEST_SIZE_TOLERANCE && more_bytes < more_requests * SECTOR_BYTES => "split",
         _ => return None,
     };
     Some(format!(

@@ -354,6 +354,20 @@ fn merged_and_split_requests_are_told() {
 }
 
 #[test]
+fn a_strangers_requests_are_neither_merged_nor_split_ones() {
+    let beside = |block: u64, requests: u64, bytes_each: u64| {
+        Scene::of(closed("random", 1.0, block, 1)).changed(|s| {
+            s.counters().reads += requests;
+            s.counters().read_bytes += requests * bytes_each;
+        })
+    };
+    for scene in [beside(KIB4, 6_000, 1 << 20), beside(64 << 10, 60_000, KIB4)] {
+        scene.lacks(DoubtCode::DepthNotReached);
+        scene.earns(DoubtCode::OtherLoad, &["vda"]);
+    }
+}
+
+#[test]
 fn a_file_system_that_compresses_is_told() {
     let mounted = |kind: &str, options: &str| {
         let (kind, options) = (kind.to_owned(), options.to_owned());
