@@ -144,6 +144,7 @@ pub fn trial(load: &LoadSummary, disk: &ExampleDisk, number: u32, factor: f64) -
         operations,
         missed: 0,
         offered_iops: load.rate_iops.filter(|_| outstanding.is_none()),
+        missed: load.rate_iops.filter(|_| outstanding.is_none()).map_or(0, |o| ((o - rate).max(0.0) * seconds) as u64),
         series,
         errors: BTreeMap::new(),
         error_samples: Vec::new(),
@@ -200,6 +201,7 @@ fn surroundings(
         asked: operations.iter().map(|(operation, r)| (*operation, (r.count, r.bytes))).collect(),
         caches_dropped: None,
         residency: None,
+        caches_dropped: None,
         others: Vec::new(),
         clock: Some(ClockCheck { source: Some("tsc".to_owned()), drift_ppm: 3.0, wall_step_ns: 0 }),
     }

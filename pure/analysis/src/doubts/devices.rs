@@ -56,7 +56,7 @@ pub(super) struct Amount {
     pub(super) bytes: f64,
 }
 
-/// The sum over one layer of devices.
+/// The sum over the devices.
 pub(super) struct Seen {
     pub(super) reads: Amount,
     pub(super) writes: Amount,
@@ -94,46 +94,21 @@ impl<'a> Asked<'a> {
 
 impl Seen {
     fn of(devices: &[DeviceCounters]) -> Option<Self> {
-        let layer = layer(devices);
         let amount = |of: fn(&DeviceCounters) -> (u64, u64)| {
-            let (requests, bytes) =
-                layer.iter().map(|d| of(d)).fold((0, 0), |(r, b), (requests, bytes)| (r + requests, b + bytes));
+            let (requests, bytes) = devices.iter().map(of).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             Amount { requests, bytes: bytes as f64 }
         };
-        (!layer.is_empty()).then(|| Self {
+        (!devices.is_empty()).then(|| Self {
             reads: amount(|d| (d.reads, d.read_bytes)),
             writes: amount(|d| (d.writes, d.write_bytes)),
-            names: layer.iter().map(|d| d.name.clone()).collect(),
-            queue_ms: layer.iter().map(|d| d.queue_ms).sum(),
+            names: devices.iter().map(|d| d.name.clone()).collect(),
+            queue_ms: devices.iter().map(|d| d.queue_ms).sum(),
         })
     }
     /// "vda" or "sda, sdb and sdc".
     pub(super) fn device(&self) -> String {
         listed(&self.names)
     }
-}
-
-/// The kind of a device that stands on others.
-fn stacked(name: &str) -> Option<&'static str> {
-    ["dm-", "md", "bcache", "loop"].into_iter().find(|kind| name.starts_with(kind))
-}
-
-/// Whether `part` is a partition of `whole`: sda1 of sda, nvme0n1p2 of nvme0n1.
-fn is_partition_of(part: &str, whole: &str) -> bool {
-    part.strip_prefix(whole).is_some_and(|rest| {
-        let digits = rest.strip_prefix('p').unwrap_or(rest);
-        !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
-    })
-}
-
-/// The devices whose counters add up to what reached the volume, none counted twice: of a stack the upper ones.
-fn layer(devices: &[DeviceCounters]) -> Vec<&DeviceCounters> {
-    let upper = devices.iter().find_map(|d| stacked(&d.name));
-    devices
-        .iter()
-        .filter(|d| upper.is_none() || stacked(&d.name) == upper)
-        .filter(|d| !devices.iter().any(|other| is_partition_of(&other.name, &d.name)))
-        .collect()
 }
 
 /// What else used the devices.

@@ -27,6 +27,8 @@ const GENERATOR_BUSY_MAX: f64 = 0.90;
 const OFFERED_TOLERANCE: f64 = 0.01;
 /// And by as many requests as can be under way when the measurement ends at its second.
 const OFFERED_TOLERANCE_COUNT: f64 = 3.0;
+/// More arrivals than this share never issued would change p99.9.
+const MISSED_SHARE_MAX: f64 = 0.001;
 /// A movement of the rate smaller than this is of no practical weight, however significant.
 const NOT_STEADY_CHANGE: f64 = 0.05;
 /// How rarely noise alone may pass for a movement: two tests on every trial of a matrix must not cry wolf.
@@ -50,8 +52,7 @@ const STEAL_MAX: f64 = 0.01;
 /// Every doubt about a trial, in the order in which reports list them.
 ///
 /// `volume.extents` counts as the state of the file when the trial began: who fills the target takes the extents anew, or
-/// clears them. `surroundings.devices` counts as one layer of devices: where a stacked device (device mapper, RAID, loop) is
-/// among them, those below it are left out, and so is a whole disk whose partition is there.
+/// clears them. The counters of `surroundings.devices` are added up: of a stack only one layer may be among them.
 #[must_use]
 pub fn doubts(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> Vec<Doubt> {
     let asked = Asked::of(load, trial, volume);
@@ -130,15 +131,23 @@ fn generator_bound(trial: &TrialRecord) -> Option<String> {
 fn offered_load_missed(trial: &TrialRecord) -> Option<String> {
     let offered = trial.offered_iops.filter(|o| *o > 0.0)?;
     let achieved = trial.iops()?;
-    let missed = achieved / offered - 1.0;
-    let requests = (achieved - offered).abs() * trial.measured_ns as f64 / 1e9;
-    (missed.abs() > OFFERED_TOLERANCE && requests > OFFERED_TOLERANCE_COUNT).then(|| {
+    let measured_s = trial.measured_ns as f64 / 1e9;
+    let off = achieved / offered - 1.0;
+    let missed = trial.missed as f64;
+    let far_off = off.abs() > OFFERED_TOLERANCE && (achieved - offered).abs() * measured_s > OFFERED_TOLERANCE_COUNT;
+    let many_missed = missed > offered * measured_s * MISSED_SHARE_MAX && missed > OFFERED_TOLERANCE_COUNT;
+    let never_issued = if many_missed {
+        format!("; {} arrivals were never issued, and their waiting is in no latency", number(missed))
+    } else {
+        String::new()
+    };
+    (far_off || many_missed).then(|| {
         format!(
-            "{} requests a second were offered and {} completed ({} {}).",
+            "{} requests a second were offered and {} completed ({} {}){never_issued}.",
             number(offered),
             number(achieved),
-            percent(missed.abs()),
-            if missed < 0.0 { "fewer" } else { "more" }
+            percent(off.abs()),
+            if off < 0.0 { "fewer" } else { "more" }
         )
     })
 }
@@ -227,19 +236,21 @@ fn few_samples(trial: &TrialRecord) -> Option<String> {
     let lacking: Vec<String> = trial
         .operations
         .iter()
-        .filter(|(_, record)| doubted(record.count))
-        .map(|(operation, record)| {
+        .map(|(operation, record)| (operation, record.latency.count()))
+        .filter(|(_, count)| doubted(*count))
+        .map(|(operation, count)| {
             let names: Vec<String> = PERCENTILES
                 .iter()
-                .filter(|(_, beyond)| record.count < beyond * REQUESTS_BEYOND_MIN)
+                .filter(|(_, beyond)| count < beyond * REQUESTS_BEYOND_MIN)
                 .map(|(name, _)| (*name).to_owned())
                 .collect();
-            let noun = match (operation, record.count) {
+            let noun = match (operation, count) {
                 (Operation::Flush, 2..) => "flushes".to_owned(),
                 (_, 1) => operation.name().to_owned(),
                 _ => format!("{}s", operation.name()),
             };
-            format!("{} {noun} are too few for {}", number(record.count as f64), listed(&names))
+            let verb = if count == 1 { "is" } else { "are" };
+            format!("{} {noun} {verb} too few for {}", number(count as f64), listed(&names))
         })
         .collect();
     (!lacking.is_empty()).then(|| format!("{}.", lacking.join("; ")))
