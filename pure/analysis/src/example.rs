@@ -142,7 +142,6 @@ pub fn trial(load: &LoadSummary, disk: &ExampleDisk, number: u32, factor: f64) -
         measured_ns: load.duration_ns,
         surroundings: surroundings(load, &operations, latency_ns),
         operations,
-        missed: 0,
         offered_iops: load.rate_iops.filter(|_| outstanding.is_none()),
         missed: load.rate_iops.filter(|_| outstanding.is_none()).map_or(0, |o| ((o - rate).max(0.0) * seconds) as u64),
         series,
@@ -199,7 +198,6 @@ fn surroundings(
             ..DeviceCounters::default()
         }],
         asked: operations.iter().map(|(operation, r)| (*operation, (r.count, r.bytes))).collect(),
-        caches_dropped: None,
         residency: None,
         caches_dropped: None,
         others: Vec::new(),
