@@ -4,6 +4,7 @@ use crate::arguments::{Format, RunArguments};
 use crate::execution::{Ended, Execution};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
+use crate::leftovers;
 use crate::live::Live;
 use crate::moment::{self, Moment};
 use crate::preparation::{Length, Work, read_plan};
@@ -67,6 +68,13 @@ pub(crate) fn run(
     }
     let interruption = Interruption::watch()?;
     let store = store()?;
+    for leftover in leftovers::of_no_run(&settings, &store) {
+        output::tell(&format!(
+            "{} ({}) looks like a test file of a run that was killed as it began; if no loadline is at work there, remove it",
+            leftover.path.display(),
+            leftover.size.human()
+        ));
+    }
     let id = moment::run_id(Moment::now());
     let opened = volumes::open(&work, &settings, &id, &[])?;
     let beginning = Beginning { id, name, verb: "run", seed, settings, work };
@@ -86,6 +94,13 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: &Store) ->
     let settings = settings_of(&stored)?;
     let work = work_of(&stored, &settings)?;
     let interruption = Interruption::watch()?;
+    for leftover in leftovers::of_run(&id, &settings) {
+        leftovers::remove(&leftover)?;
+        output::tell(&format!(
+            "removed {}, a test file that the run left when it was cut off",
+            leftover.path.display()
+        ));
+    }
     let mut opened = volumes::open(&work, &settings, &id, &stored.header.volumes)?;
     let finished = store.finished_trials(&id)?;
     let seed = stored.header.seed;

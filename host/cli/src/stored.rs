@@ -4,8 +4,9 @@ use crate::arguments::{
     ExportArguments, ExportForm, Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName,
 };
 use crate::failure::{Outcome, Usage};
+use crate::leftovers::{self, Leftover};
 use crate::output::{self, Column, Field, Table};
-use crate::printing;
+use crate::{printing, run};
 use anyhow::Context;
 use loadline_analysis::{RunSummary, summarize};
 use loadline_block::Operation;
@@ -101,7 +102,24 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         printing::summary(&summary, arguments.printing.format)
     };
     output::print(&text)?;
+    let id = &record.header.id;
+    // Whoever is at work on the run holds its claim, and needs its files.
+    if record.status != RunStatus::Finished && store.claim(id).is_ok() {
+        for leftover in left_behind(&record) {
+            output::tell(&format!(
+                "left behind when the run was cut off: {} ({}); `loadline run --resume {id}` takes it away, \
+                 `loadline run --verify-only {id}` checks what is in it",
+                leftover.path.display(),
+                leftover.size.human()
+            ));
+        }
+    }
     Ok(Outcome::Done)
+}
+
+/// Test files with names that are still there; none where the run was told things that this version does not understand.
+fn left_behind(record: &RunRecord) -> Vec<Leftover> {
+    run::settings_of(record).map_or_else(|_| Vec::new(), |settings| leftovers::of_run(&record.header.id, &settings))
 }
 
 /// One row for each interval and operation that occurred in it.
@@ -157,8 +175,17 @@ fn series(record: &RunRecord) -> Table {
 pub(crate) fn rm(arguments: &RmArguments, store: &Store) -> anyhow::Result<Outcome> {
     let ids = arguments.runs.iter().map(|run| store.resolve(run)).collect::<Result<Vec<_>, _>>()?;
     for id in ids {
+        // A run that cannot be read can still be removed.
+        let left = store.load(&id).map_or_else(|_| Vec::new(), |record| left_behind(&record));
         store.remove(&id)?;
         output::tell(&format!("removed run {id}"));
+        for Leftover { path, size } in left {
+            output::tell(&format!(
+                "its test file is still there, and nothing needs it any more: {} ({})",
+                path.display(),
+                size.human()
+            ));
+        }
     }
     Ok(Outcome::Done)
 }

@@ -2,6 +2,7 @@
 
 use crate::execution::OpenVolume;
 use crate::failure::Usage;
+use crate::leftovers;
 use crate::preparation::Work;
 use crate::settings::Settings;
 use anyhow::Context;
@@ -80,7 +81,7 @@ fn need_of<'a, I: Iterator<Item = &'a RunCell>>(
 
 /// The name of a test file that has one.
 pub(crate) fn file_name(run: &str, volume: &str) -> String {
-    format!("loadline-{run}-{volume}.data")
+    format!("{}{volume}.data", leftovers::name_prefix(run))
 }
 
 /// The largest size that a cell names, counted from the start of the target.
