@@ -3,6 +3,7 @@
 mod crash;
 mod end_to_end;
 mod golden;
+mod results;
 mod safety;
 
 use std::path::{Path, PathBuf};
