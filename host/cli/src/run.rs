@@ -89,7 +89,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: &Store) ->
     let stored = store.load(&id)?;
     if stored.status == RunStatus::Finished {
         output::tell(&format!("run {id} is finished: nothing is left to do"));
-        return conclude(store, &id, Ended::Complete { bad: 0 }, format).map(|(outcome, _)| outcome);
+        return conclude(store, &id, Ended::Complete, format).map(|(outcome, _)| outcome);
     }
     let settings = settings_of(&stored)?;
     let work = work_of(&stored, &settings)?;
@@ -104,13 +104,13 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: &Store) ->
     let mut opened = volumes::open(&work, &settings, &id, &stored.header.volumes)?;
     let finished = store.finished_trials(&id)?;
     let seed = stored.header.seed;
-    execute(
+    let ended = execute(
         Going { store, run: &id, seed, settings: &settings, work: &work, quiet, interruption: &interruption },
         &mut opened,
         &finished,
-    )
-    .and_then(|ended| conclude(store, &id, ended, format))
-    .map(|(outcome, _)| outcome)
+    );
+    volumes::close(opened);
+    conclude(store, &id, ended?, format).map(|(outcome, _)| outcome)
 }
 
 /// What a stored run was told beside its plans.
@@ -160,10 +160,10 @@ pub(crate) fn begin(
     store.begin_run(&header, &work.records())?;
     let going =
         Going { store, run: &header.id, seed, settings: &settings, work: &work, quiet: manner.quiet, interruption };
-    let ended = execute(going, &mut opened, &BTreeSet::new())?;
+    let ended = execute(going, &mut opened, &BTreeSet::new());
     // Test files go before anything is printed: what follows may end with a closed output.
-    drop(opened);
-    conclude(store, &header.id, ended, manner.format)
+    volumes::close(opened);
+    conclude(store, &header.id, ended?, manner.format)
 }
 
 /// A run under way.
@@ -187,7 +187,7 @@ fn execute(going: Going<'_>, opened: &mut OpenVolumes, finished: &BTreeSet<(Stri
     let result = execution.run(work, finished);
     live.clear();
     let status = match &result {
-        Ok(Ended::Complete { .. }) => RunStatus::Finished,
+        Ok(Ended::Complete) => RunStatus::Finished,
         Ok(Ended::Interrupted) => RunStatus::Interrupted,
         Ok(Ended::Broken(_)) | Err(_) => RunStatus::Failed,
     };
@@ -206,11 +206,14 @@ fn conclude(store: &Store, run: &str, ended: Ended, format: Format) -> anyhow::R
         output::print(&printing::summary(&summary, format))?;
     }
     let outcome = match ended {
-        Ended::Complete { bad: 0 } => verdict::of(&record),
-        Ended::Complete { bad } => {
-            output::tell(&format!("{bad} trials ended early by errors; their cells say which"));
-            Outcome::Failed
-        }
+        Ended::Complete => match verdict::cut_short(&record) {
+            0 => verdict::of(&record),
+            trials => {
+                let trials = if trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
+                output::tell(&format!("{trials} cut short by errors; the doubts say which and why"));
+                Outcome::Failed
+            }
+        },
         Ended::Interrupted => {
             output::tell(&format!(
                 "interrupted; what was finished is kept. Carry on with: loadline run --resume {run}"
