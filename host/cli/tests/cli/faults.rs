@@ -1,7 +1,7 @@
 //! Storage that fails, goes away or stops answering, and questions that the figures cannot answer: what is said, what is
 //! kept, and with which status it ends.
 
-use crate::bad_disk::{BadDisk, NO_BAD_DISK, wait_until};
+use crate::bad_disk::{BadDisk, NO_BAD_DISK, run, wait_until};
 use crate::{Bench, entries, or_skip, text};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
@@ -110,6 +110,68 @@ fn a_device_that_cannot_be_filled_ends_the_run_before_anything_is_measured_there
     assert_eq!(child.wait().unwrap().code(), Some(1), "{told}");
     assert!(told.contains("cannot fill volume data") && told.contains("6 trials left out"), "{told}");
     assert_eq!(trials_stored(&bench), 0);
+}
+
+#[test]
+fn a_second_signal_ends_at_once_where_the_first_waits_for_an_answer() {
+    let disk = or_skip!(BadDisk::new(16), NO_BAD_DISK);
+    let bench = Bench::new();
+    let plan = bench.file("steady.toml", STEADY.replace("hang_limit = \"1 s\"", "hang_limit = \"1 h\""));
+    let mut child = started(&bench, &["run", &plan, "--on", disk.node(), "--overwrite", disk.node()]);
+    assert!(wait_until(|| trials_stored(&bench) >= 1));
+    let paused = disk.pause();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut told = String::new();
+    interrupt(&child);
+    while !told.contains("Ctrl-C once more") {
+        assert_ne!(stderr.read_line(&mut told).unwrap(), 0, "{told}");
+    }
+    assert_eq!(child.try_wait().unwrap(), None, "requests are under way");
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{told}");
+    let before = trials_stored(&bench);
+    drop(paused);
+    disk.wait_until_free();
+    bench.done(&["run", "--resume", "last", "--quiet"]);
+    assert!(before >= 1 && trials_stored(&bench) == 6);
+}
+
+#[test]
+fn quick_interrupted_keeps_what_was_finished_reports_it_and_leaves_no_file() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let mut child = started(&bench, &["quick", &target, "--size", "8 MiB", "--duration", "400 ms"]);
+    assert!(wait_until(|| trials_stored(&bench) >= 2));
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{told}");
+    assert!(told.contains("--resume") && told.contains("loadline-report.html"), "{told}");
+    assert!(entries(target.as_ref()).is_empty());
+    assert!(text(&output.stdout).contains("SEQ1M Q8T1"));
+    assert!(std::fs::read_to_string(bench.path("loadline-report.html")).unwrap().contains("SEQ1M Q8T1"));
+    assert_eq!(bench.runs()[0]["status"], "interrupted");
+
+    // While it fills, there is nothing to keep, and that is said.
+    child = started(&bench, &["quick", &target, "--size", "2 GiB"]);
+    assert!(wait_until(|| uses_space(&child)));
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stderr).contains("nothing is kept"));
+    assert!(entries(target.as_ref()).is_empty());
+    assert_eq!(bench.runs().len(), 1);
+}
+
+/// Whether the process has a test file open that has no name.
+fn uses_space(child: &Child) -> bool {
+    let files = std::fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
+    let nameless = |path: std::path::PathBuf| path.to_string_lossy().ends_with("(deleted)");
+    files.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(nameless)
+}
+
+fn interrupt(child: &Child) {
+    run("kill", &["-INT", &child.id().to_string()]).unwrap();
 }
 
 #[test]
