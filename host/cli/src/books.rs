@@ -82,6 +82,7 @@ impl Opening {
         if refused {
             books.store()?;
         }
+        books.look()?;
         Ok(books)
     }
 }
@@ -97,6 +98,16 @@ impl Books {
     /// Of a run that stands in the store already.
     pub(crate) fn ready(store: Store, claim: Claim) -> Self {
         Self { thread: Thread(None), ready: Some((store, Some(claim))) }
+    }
+    /// Finds out, without waiting, whether there will be no store: a measurement would be for nothing then.
+    ///
+    /// # Errors
+    /// As of [`Books::store`].
+    pub(crate) fn look(&mut self) -> anyhow::Result<()> {
+        if self.thread.0.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.store()?;
+        }
+        Ok(())
     }
     /// The store, waited for where it has to be.
     ///

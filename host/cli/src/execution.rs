@@ -74,7 +74,9 @@ impl Execution<'_> {
             if self.interruption.asked() {
                 return Ok(Ended::Interrupted);
             }
-            let (why, left) = match self.ready(cell)? {
+            let ready = self.ready(cell)?;
+            self.books.look()?;
+            let (why, left) = match ready {
                 Ready::Yes => {
                     let place = format!("{} of {all}", before + index + 1);
                     let label = self.named(cell, step.trial);
