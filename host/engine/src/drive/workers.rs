@@ -144,6 +144,11 @@ impl Worker {
     fn next_task(&mut self, now: &mut Instant) -> Task {
         let shared = Arc::clone(&self.stream);
         let mut stream = lock(&shared);
+        if self.log.has_due_times() {
+            // The queue for the stream took a while; with the old time this worker would sleep past what is due.
+            *now = clock::now();
+            self.log.turn(*now, 0);
+        }
         loop {
             if stream.exhausted || !self.times.issuing(*now) {
                 return Task::End;
@@ -193,7 +198,7 @@ impl Worker {
                 let bytes = unsafe { buffer.bytes_mut(request.length as usize) };
                 number = checker.issue(&request, bytes);
             }
-            // The queue for the stream may have taken a while: the submission is now.
+            // The queue for the stream and marking a block took a while: the submission is now.
             *now = clock::now();
             self.log.turn(*now, 0);
             // In a closed loop without pacing a request is due when a worker is free to take it.
