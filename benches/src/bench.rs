@@ -13,6 +13,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
+/// Rest before each run: the kernel takes an ended process's rings down a moment later, and only then gives its files back.
+const SETTLE: std::time::Duration = std::time::Duration::from_millis(200);
+
 /// Who does a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tool {
@@ -100,6 +103,7 @@ impl Bench {
         }))
     }
     fn sample(&self, tool: Tool, job: &Job, mut command: Command) -> Result<Sample> {
+        std::thread::sleep(SETTLE);
         let ended = process::run(&mut command, &self.stop)?;
         let told = match tool {
             Tool::FioDefault | Tool::FioBest => fio::parse(&ended.stdout, job.operation),
@@ -139,6 +143,7 @@ impl Bench {
         let mut spans = Vec::new();
         for _ in 0..3 {
             let Some(mut command) = self.command(tool, &job)? else { return Ok(Duration::ZERO) };
+            std::thread::sleep(SETTLE);
             spans.push(process::run(&mut command, &self.stop)?.user.as_ns() as f64);
         }
         Ok(Duration::from_ns(median(&spans).unwrap_or(0.0) as u64))

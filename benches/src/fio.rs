@@ -56,6 +56,9 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
     }
     match job.length {
         Length::Time(time) => {
+            if job.warm_up != Duration::ZERO {
+                command.arg(format!("--ramp_time={}ms", job.warm_up.as_ns() / 1_000_000));
+            }
             command.args(["--time_based".to_owned(), format!("--runtime={}ms", time.as_ns() / 1_000_000)]);
         }
         Length::OneRequest => {
@@ -142,13 +145,8 @@ mod tests {
 
     #[test]
     fn batches_are_never_larger_than_the_depth() {
-        let job = Job {
-            target: Target::Device("/dev/loop7".into()),
-            operation: Operation::Read,
-            pace: Pace::Depth(1),
-            length: Length::Time(Duration::from_s(3)),
-            group: None,
-        };
+        let target = Target::Device("/dev/loop7".into());
+        let job = Job::new(target, Operation::Read, Pace::Depth(1), Length::Time(Duration::from_s(3)));
         let line = format!("{:?}", command(&job, Bytes::gib(1), Tuning::Best));
         assert!(line.contains("--iodepth_batch_submit=1\"") && line.contains("--runtime=3000ms"), "{line}");
     }

@@ -13,6 +13,8 @@ pub(crate) struct Job {
     pub(crate) target: Target,
     pub(crate) operation: Operation,
     pub(crate) pace: Pace,
+    /// Load before what counts.
+    pub(crate) warm_up: Duration,
     pub(crate) length: Length,
     /// The control group that the tool joins first.
     pub(crate) group: Option<PathBuf>,
@@ -65,6 +67,10 @@ pub(crate) enum Length {
 }
 
 impl Job {
+    /// `pace` on `target`, counted from the first request on.
+    pub(crate) fn new(target: Target, operation: Operation, pace: Pace, length: Length) -> Self {
+        Self { target, operation, pace, warm_up: Duration::ZERO, length, group: None }
+    }
     pub(crate) fn name(&self) -> String {
         let pace = match self.pace {
             Pace::Depth(depth) => format!("depth {depth}"),

@@ -33,8 +33,7 @@ impl Order {
             size: Some(size),
             buffered: matches!(job.target, Target::CachedFile(_)),
             fill: Fill::Never,
-            // The whole run counts, as it does for fio: CPU time is known for the whole process only.
-            warm_up: Duration::ZERO,
+            warm_up: job.warm_up,
             duration: match job.length {
                 Length::Time(time) => time,
                 Length::OneRequest => Duration::from_s(60),
@@ -99,8 +98,7 @@ mod tests {
     use super::*;
 
     fn one_request(operation: Operation) -> Order {
-        let (target, pace, length) = (Target::Null, Pace::Depth(1), Length::OneRequest);
-        Order::of(&Job { target, operation, pace, length, group: None }, Bytes::gib(1))
+        Order::of(&Job::new(Target::Null, operation, Pace::Depth(1), Length::OneRequest), Bytes::gib(1))
     }
 
     #[test]

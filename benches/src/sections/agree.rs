@@ -38,7 +38,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
 }
 
 fn job(bench: &Bench, target: &Target, pace: Pace) -> Job {
-    Job { target: target.clone(), operation: Operation::Read, pace, length: bench.time(), group: None }
+    Job::new(target.clone(), Operation::Read, pace, bench.time())
 }
 
 fn rows(bench: &mut Bench, table: &mut Table, job: &Job, runs: &[Runs]) -> Result<()> {

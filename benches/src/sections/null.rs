@@ -15,7 +15,7 @@ use std::process::Command;
 const TOOLS: [Tool; 3] = [Tool::FioDefault, Tool::FioBest, Tool::Loadline];
 
 fn job(depth: u32, length: Length) -> Job {
-    Job { target: Target::Null, operation: Operation::Read, pace: Pace::Depth(depth), length, group: None }
+    Job::new(Target::Null, Operation::Read, Pace::Depth(depth), length)
 }
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {

@@ -26,8 +26,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     for (target, rate) in targets {
         let rate = Iops::per_second(rate).context("not zero")?;
         for pace in [Pace::Constant(rate), Pace::Poisson(rate)] {
-            let job =
-                Job { target: target.clone(), operation: Operation::Read, pace, length: bench.time(), group: None };
+            let job = Job::new(target.clone(), Operation::Read, pace, bench.time());
             let runs = bench.interleaved(&[Tool::FioDefault, Tool::Loadline], &job)?;
             // fio does not tell what it offered: that many on average.
             let fio =

@@ -39,8 +39,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
 fn rows(bench: &mut Bench, target: &Target, rates: &mut Table, costs: &mut Table) -> Result<()> {
     for operation in [Operation::Read, Operation::Write] {
         for depth in DEPTHS {
-            let pace = Pace::Depth(depth);
-            let job = Job { target: target.clone(), operation, pace, length: bench.time(), group: None };
+            let job = Job::new(target.clone(), operation, Pace::Depth(depth), bench.time());
             let runs = bench.interleaved(&TOOLS, &job)?;
             let ours = of(&runs, Tool::Loadline).context("loadline ran")?;
             rates.row(rate_row(bench, &job, &runs, ours));

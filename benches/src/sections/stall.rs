@@ -21,13 +21,9 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let size = Bytes::mib(256);
     let disk = StallingDisk::new(size, &bench.stop)?;
     let full = std::mem::replace(&mut bench.size, size);
-    let job = Job {
-        target: Target::Device(disk.device.node.clone()),
-        operation: Operation::Write,
-        pace: Pace::Poisson(Iops::per_second(1_000).context("not zero")?),
-        length: Length::Time(Duration::from_s(6)),
-        group: None,
-    };
+    let pace = Pace::Poisson(Iops::per_second(1_000).context("not zero")?);
+    let target = Target::Device(disk.device.node.clone());
+    let job = Job::new(target, Operation::Write, pace, Length::Time(Duration::from_s(6)));
     let mut figures: [Vec<[f64; 4]>; 2] = Default::default();
     for round in 0..bench.arguments.rounds {
         for place in order(round, TOOLS.len()) {

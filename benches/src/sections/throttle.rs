@@ -18,12 +18,12 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let disk = MemoryDisk::new(bench.size, &bench.stop)?;
     let throttle = Throttle::reads(&disk.device, due)?;
     let seconds = if bench.arguments.quick { 10 } else { 30 };
+    let target = Target::Device(disk.device.node.clone());
     let job = Job {
-        target: Target::Device(disk.device.node.clone()),
-        operation: Operation::Read,
-        pace: Pace::Depth(64),
-        length: Length::Time(Duration::from_s(seconds)),
+        // The kernel grants its first slices in advance.
+        warm_up: Duration::from_s(2),
         group: Some(throttle.group.clone()),
+        ..Job::new(target, Operation::Read, Pace::Depth(64), Length::Time(Duration::from_s(seconds)))
     };
     let tools = [Tool::FioDefault, Tool::Loadline];
     let runs = bench.interleaved(&tools, &job)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let shown = format!("{:.4} ({:.4}..{:.4})", spread.median, spread.least, spread.most);
         table.row(vec![tool.name().to_owned(), shown, mark.to_owned()]);
     }
-    table.note(format!("Runs of {seconds} s."));
+    table.note(format!("Runs of {seconds} s after 2 s of warm-up."));
     table.print();
     Ok(())
 }
