@@ -1,3 +1,58 @@
 //! The `loadline` command.
 
-fn main() {}
+mod arguments;
+mod doctor;
+mod dry_run;
+mod execution;
+mod failure;
+mod figures;
+mod generated;
+mod interruption;
+mod live;
+mod location;
+mod measure;
+mod moment;
+mod output;
+mod plans;
+mod preparation;
+mod printing;
+mod quick;
+mod quick_plan;
+mod report_file;
+mod run;
+mod settings;
+mod stored;
+mod verdict;
+mod verification;
+mod volumes;
+
+use arguments::{CommandLine, Verb};
+use clap::Parser;
+use failure::Outcome;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    failure::conclude(dispatch(&CommandLine::parse()))
+}
+
+fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
+    let quiet = line.common.quiet;
+    let store = || location::open_store(line.common.store.as_deref());
+    match &line.verb {
+        Verb::Quick(arguments) => quick::quick(arguments, quiet, &store()?),
+        Verb::Run(arguments) => match (&arguments.resume, &arguments.verify_only) {
+            (Some(run), _) => run::resume(run, arguments.printing.format, quiet, &store()?),
+            (None, Some(run)) => verification::verify(run, arguments, quiet, &store()?),
+            (None, None) => run::run(arguments, quiet, store),
+        },
+        Verb::List(arguments) => stored::list(arguments, &store()?),
+        Verb::Show(arguments) => stored::show(arguments, &store()?),
+        Verb::Rm(arguments) => stored::rm(arguments, &store()?),
+        Verb::Report(arguments) => stored::report(arguments, &store()?),
+        Verb::Export(arguments) => stored::export(arguments, &store()?),
+        Verb::Plans(arguments) => plans::plans(arguments),
+        Verb::Doctor(arguments) => doctor::doctor(arguments),
+        Verb::Completions(arguments) => generated::completions(arguments),
+        Verb::Man(arguments) => generated::man(arguments),
+    }
+}

@@ -1,7 +1,19 @@
 //! Run records in, findings out: statistics with intervals, doubts, binding limits, the load that an objective allows.
 
+mod curves;
+mod doubts;
+#[doc(hidden)]
+pub mod example;
+mod findings;
+mod limits;
+pub mod statistics;
+mod summarize;
 mod summary;
+mod words;
 
+pub use doubts::doubts;
+pub use findings::codes as finding_codes;
+pub use summarize::summarize;
 pub use summary::{
     Binding, Ceiling, CellSummary, CpuFigures, Finding, Limit, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA,
     TotalFigures,

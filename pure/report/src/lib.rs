@@ -1,1 +1,27 @@
-//! Findings as terminal tables, Markdown and one self-contained HTML file.
+//! Findings as terminal tables, Markdown, CSV and one self-contained HTML file.
+//!
+//! Every form prints the same figures and keeps the doubts beside them. Nothing here computes a statistic: the figures
+//! come from `loadline-analysis`, and only the HTML form looks into the record, for its charts.
+
+mod chart;
+mod csv;
+mod doubts;
+mod figures;
+mod html;
+mod markdown;
+mod rows;
+mod terminal;
+
+pub use csv::csv;
+pub use html::html;
+pub use markdown::markdown;
+pub use terminal::{Colour, TerminalOptions, terminal};
+
+/// Writes to a `String`, which cannot fail.
+macro_rules! put {
+    ($out:expr, $($arg:tt)*) => {{
+        use std::fmt::Write as _;
+        write!($out, $($arg)*).expect("writing to a string")
+    }};
+}
+pub(crate) use put;

@@ -64,6 +64,17 @@ struct Flight {
     busy: bool,
 }
 
+/// A panic with requests in flight must not unwind: the kernel would go on writing into memory that is given back.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
 /// How a lane ended.
 pub(super) struct LaneEnd {
     /// Requests are still in flight: backend and buffers must be leaked, not dropped.
@@ -98,6 +109,8 @@ impl Lane {
         let mut now = clock::now();
         let mut answered_at = now;
         let mut in_flight = false;
+        // Dropped first when something below panics: before buffers are given back that the kernel still writes into.
+        let _guard = AbortOnPanic;
         loop {
             // Issue what is due.
             let issuing = !exhausted && self.times.issuing(now);

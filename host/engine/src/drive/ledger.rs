@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Failures described in words at most.
 const ERROR_SAMPLES_MAX: usize = 8;
 /// A second of the series is closed this long after its end, when every thread that is alive has told its part.
-const SECOND_GRACE: Duration = Duration::from_ms(300);
+pub(super) const SECOND_GRACE: Duration = Duration::from_ms(300);
 
 /// The times of a trial, set by its conductor and read by its load threads on every turn.
 #[derive(Debug)]
@@ -125,8 +125,8 @@ pub(super) struct Book {
     open: BTreeMap<u64, OpenSecond>,
     series: Series,
     closed_until: u64,
-    /// Requests completed before the measurement, for the steady-state rule.
-    pub(super) warm_up_count: u64,
+    /// Requests completed in each second before the measurement, for the steady-state rule.
+    pub(super) warm_up_counts: Vec<u64>,
     warm_up_open: BTreeMap<u64, [Tally; 4]>,
     pub(super) last: Option<LastSecond>,
     pub(super) errors: BTreeMap<ErrorKind, u64>,
@@ -494,7 +494,11 @@ impl Log {
 
     fn flush_warm_up(&mut self) {
         let mut book = self.ledger.book();
-        book.warm_up_count += self.tallies[..3].iter().map(|t| t.count).sum::<u64>();
+        let second = self.second as usize;
+        if book.warm_up_counts.len() <= second {
+            book.warm_up_counts.resize(second + 1, 0);
+        }
+        book.warm_up_counts[second] += self.tallies[..3].iter().map(|t| t.count).sum::<u64>();
         let open = book.warm_up_open.entry(self.second).or_default();
         for (mine, tally) in open.iter_mut().zip(self.tallies.iter()) {
             mine.merge(tally);

@@ -289,7 +289,7 @@ fn conduct(
         control,
         started_at,
         from: None,
-        steady: spec.steady_state.map(|rule| Steady::new(rule, started_at + spec.warm_up)),
+        steady: spec.steady_state.map(|rule| Steady::new(rule, spec.warm_up)),
         instead,
         bound: bound.as_deref(),
     };
@@ -375,12 +375,13 @@ impl Conductor<'_> {
         if let Some(from) = self.from {
             book.close_seconds(from, now);
         }
-        let (warm_up_count, last) = (book.warm_up_count, book.last);
+        let last = book.last;
+        let steady_now = match &mut self.steady {
+            Some(steady) if self.from.is_none() => steady.look(now.since(self.started_at), &book.warm_up_counts),
+            _ => false,
+        };
         drop(book);
-        if let Some(steady) = &mut self.steady
-            && self.from.is_none()
-            && steady.look(now, warm_up_count)
-        {
+        if steady_now {
             // The load threads learn of it on their next turn: a moment ahead, so that all begin together.
             self.begin(now + Duration::from_ms(10));
         }
@@ -410,38 +411,73 @@ impl Conductor<'_> {
     }
 }
 
-/// Follows the rate round by round until it is steady.
+/// Follows the rate round by round until it is steady. Rounds are whole seconds of the load's own count, so that the
+/// moment at which the conductor looks does not matter.
 struct Steady {
     rule: SteadyStateRule,
-    round_from: Instant,
-    count: u64,
-    begun: bool,
+    first_second: usize,
+    round_seconds: usize,
     rounds: Vec<f64>,
     reached: bool,
 }
 
 impl Steady {
-    const fn new(rule: SteadyStateRule, begin: Instant) -> Self {
-        Self { rule, round_from: begin, count: 0, begun: false, rounds: Vec::new(), reached: false }
+    fn new(rule: SteadyStateRule, warm_up: Duration) -> Self {
+        Self {
+            rule,
+            first_second: warm_up.as_ns().div_ceil(NS_PER_S) as usize,
+            round_seconds: rule.round.as_ns().div_ceil(NS_PER_S).max(1) as usize,
+            rounds: Vec::new(),
+            reached: false,
+        }
     }
-    /// Whether the measurement may begin: the rate is steady, or the rounds are used up.
-    fn look(&mut self, now: Instant, count: u64) -> bool {
-        if !self.begun {
-            if now >= self.round_from {
-                (self.begun, self.count, self.round_from) = (true, count, now);
-            }
+    /// Whether the measurement may begin at `elapsed` since the load's begin, with `counts` completed in each second so
+    /// far: the rate is steady, or the rounds are used up.
+    fn look(&mut self, elapsed: Duration, counts: &[u64]) -> bool {
+        let begin = self.first_second + self.rounds.len() * self.round_seconds;
+        let end = begin + self.round_seconds;
+        if elapsed < Duration::from_s(end as u64) + ledger::SECOND_GRACE {
             return false;
         }
-        let span = now.since(self.round_from);
-        if span < self.rule.round {
-            return false;
-        }
-        self.rounds.push((count - self.count) as f64 * NS_PER_S as f64 / span.as_ns() as f64);
-        (self.count, self.round_from) = (count, now);
+        let completed: u64 = counts.iter().take(end).skip(begin).sum();
+        self.rounds.push(completed as f64 / self.round_seconds as f64);
         self.reached = self.rule.met(&self.rounds);
         self.reached || self.rounds.len() >= self.rule.rounds_max as usize
     }
     fn outcome(self) -> SteadyState {
-        SteadyState { reached: self.reached, rounds: self.rounds, round_ns: self.rule.round.as_ns() }
+        SteadyState { reached: self.reached, rounds: self.rounds, round_ns: self.round_seconds as u64 * NS_PER_S }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_measurement_begins_when_five_rounds_agree_wherever_the_conductor_looks() {
+        let rule = SteadyStateRule { round: Duration::from_s(2), ..SteadyStateRule::default() };
+        let mut steady = Steady::new(rule, Duration::from_ms(1_500));
+        // A rate that settles: two seconds of warm-up, then falling rounds, then level ones.
+        let counts: Vec<u64> = [9, 9].into_iter().chain((0..40).map(|s| 100 + 400u64.saturating_sub(s * 50))).collect();
+        let begun = (0..60_000u64).step_by(37).find(|ms| {
+            let seen = ((ms / 1_000) as usize + 1).min(counts.len());
+            steady.look(Duration::from_ms(*ms), &counts[..seen])
+        });
+        assert!(steady.reached);
+        assert_eq!(&steady.rounds[..5], [475.0, 375.0, 275.0, 175.0, 100.0]);
+        let rounds = steady.rounds.len() as u64;
+        assert_eq!(rounds, 9, "{:?}", steady.rounds);
+        let begun = begun.unwrap();
+        assert!((2_000 + rounds * 2_000..2_000 + rounds * 2_000 + 400).contains(&begun), "{begun} ms");
+    }
+
+    #[test]
+    fn rounds_run_out_when_the_rate_never_settles() {
+        let rule = SteadyStateRule { round: Duration::from_s(1), rounds_max: 7, ..SteadyStateRule::default() };
+        let mut steady = Steady::new(rule, Duration::ZERO);
+        let counts: Vec<u64> = (0..20).map(|s| if s % 2 == 0 { 100 } else { 1_000 }).collect();
+        let ended = (0..20_000u64).step_by(20).find(|ms| steady.look(Duration::from_ms(*ms), &counts));
+        assert!(ended.is_some() && !steady.reached);
+        assert_eq!(steady.outcome().rounds.len(), 7);
     }
 }

@@ -1,0 +1,370 @@
+//! What can be typed: every verb and option, once, for parsing, help, man pages and completions.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use loadline_units::{Bytes, Duration};
+use std::path::PathBuf;
+
+/// Measures how much load storage can take, and what stops it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "loadline",
+    version,
+    max_term_width = 100,
+    propagate_version = false,
+    disable_help_subcommand = true,
+    after_help = "Exit status: 0 done; 1 failed; 2 usage; 3 an objective came out against; 4 inconclusive; \
+                  130 interrupted (what was finished is kept).\n\
+                  Sizes, rates and times carry their unit: \"8 KiB\", \"200 MB/s\", \"5000 IOPS\", \"20 ms\"."
+)]
+pub(crate) struct CommandLine {
+    /// Options that every verb takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// Options that every verb takes.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Where runs are kept; by default loadline/runs.db under the user's data directory
+    #[arg(
+        long,
+        global = true,
+        display_order = 900,
+        value_name = "FILE",
+        env = "LOADLINE_STORE",
+        hide_env_values = true
+    )]
+    pub(crate) store: Option<PathBuf>,
+    /// No progress; results and errors only
+    #[arg(long, short, global = true, display_order = 901)]
+    pub(crate) quiet: bool,
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// For programs
+    Json,
+    /// For spreadsheets
+    Csv,
+    /// For issues and wikis
+    Markdown,
+}
+
+/// The option of every verb that prints results.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Printing {
+    /// How results are printed to standard output
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", hide_possible_values = true)]
+    #[arg(help = "How results are printed: table, json, csv or markdown")]
+    pub(crate) format: Format,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Measures the storage under PATH in about a minute: table, findings, loadline-report.html
+    Quick(QuickArguments),
+    /// Measures a plan on one or more volumes
+    Run(RunArguments),
+    /// Lists stored runs
+    List(ListArguments),
+    /// Shows a stored run: its findings, its figures and what to doubt
+    Show(ShowArguments),
+    /// Removes stored runs
+    Rm(RmArguments),
+    /// Writes a report of stored runs
+    Report(ReportArguments),
+    /// Writes a stored run for other programs
+    Export(ExportArguments),
+    /// Lists the plans that come with loadline
+    Plans(PlansArguments),
+    /// Says what this machine can do and what would spoil a measurement here
+    Doctor(DoctorArguments),
+    /// Prints shell completions
+    Completions(CompletionsArguments),
+    /// Writes the man pages
+    Man(ManArguments),
+}
+
+/// What may be done to targets, and how they are driven.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Driving {
+    /// Write nothing to the target, whatever the plan says
+    #[arg(long, conflicts_with = "overwrite")]
+    pub(crate) read_only: bool,
+    /// Allow writing to a target that exists: name it again; once more with the serial or UUID that a refusal asks for
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) overwrite: Vec<String>,
+    /// The way to the device: auto, io_uring, aio or threads
+    #[arg(long, value_enum, default_value_t, value_name = "ENGINE", hide_possible_values = true)]
+    pub(crate) engine: EngineName,
+    /// Let a kernel thread submit (io_uring only)
+    #[arg(long)]
+    pub(crate) sqpoll: bool,
+    /// Poll for completions (io_uring only, on devices that can)
+    #[arg(long)]
+    pub(crate) iopoll: bool,
+    /// Seed of every random choice; by default drawn anew and stored with the run
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// Engines by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum EngineName {
+    /// The best that machine and target allow
+    #[default]
+    Auto,
+    /// `io_uring`
+    #[value(name = "io_uring", alias = "io-uring", alias = "uring")]
+    IoUring,
+    /// Linux AIO
+    Aio,
+    /// One thread for each outstanding request
+    Threads,
+}
+
+/// `quick`.
+#[derive(Debug, Args)]
+pub(crate) struct QuickArguments {
+    /// Directory, file or block device to measure
+    #[arg(default_value = ".")]
+    pub(crate) path: String,
+    /// The latency to keep: "20 ms" (mean) or p99="5 ms"
+    #[arg(long, value_name = "LATENCY")]
+    pub(crate) objective: Option<String>,
+    /// Size of the test file; by default as large as can be filled in about 12 s
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
+    /// Measured time of each row; by default 3 s
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<Duration>,
+    /// Where the report goes
+    #[arg(long, value_name = "FILE", default_value = "loadline-report.html")]
+    pub(crate) report: PathBuf,
+    #[command(flatten)]
+    pub(crate) driving: Driving,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Plan files (TOML), or names from `loadline plans`
+    #[arg(required_unless_present_any = ["resume", "verify_only"])]
+    pub(crate) plan: Vec<String>,
+    /// What to measure: a directory, a file or a block device; the same plan runs on each volume
+    #[arg(long, value_name = "VOLUME=TARGET")]
+    pub(crate) on: Vec<String>,
+    /// Trials of each cell, in place of the plan's
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trials: Option<u32>,
+    /// Measured time of each trial, in place of the plan's
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<Duration>,
+    /// Load before each measurement, in place of the plan's
+    #[arg(long, value_name = "TIME")]
+    pub(crate) warm_up: Option<Duration>,
+    /// Bytes that the load spreads over, in place of the plan's
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
+    /// Keep the plan's shape, cut its times short: one trial of 3 s each at most
+    #[arg(long)]
+    pub(crate) short: bool,
+    /// Print every cell and how long it all takes; touch nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Carry on with a run that was interrupted or killed
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "trials", "duration", "warm_up", "size", "short", "dry_run", "read_only", "overwrite", "engine", "sqpoll", "iopoll", "seed", "keep", "name", "verify_only"])]
+    pub(crate) resume: Option<String>,
+    /// Read back and check what a stored run with verify = true wrote; measure nothing
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "trials", "duration", "warm_up", "size", "short", "dry_run", "seed", "keep", "name"])]
+    pub(crate) verify_only: Option<String>,
+    /// Leave test files in place
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// What to call the run; by default the plan's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) driving: Driving,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Only runs whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) name: Option<String>,
+    /// Only runs on this volume or target
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) volume: Option<String>,
+    /// Only runs in this state: unfinished, finished, interrupted or failed
+    #[arg(long, value_enum, value_name = "STATUS", hide_possible_values = true)]
+    pub(crate) status: Option<StatusName>,
+    /// Only runs started then or later, in UTC: 2026-01-31, or 2026-01-31T14:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only runs made by this verb
+    #[arg(long, value_name = "VERB")]
+    pub(crate) verb: Option<String>,
+    /// The newest so many
+    #[arg(long, short = 'n', value_name = "COUNT")]
+    pub(crate) limit: Option<u32>,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// A run's state by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatusName {
+    /// Under way, or killed
+    Unfinished,
+    /// Every trial is there
+    Finished,
+    /// Stopped by the user
+    Interrupted,
+    /// Ended by an error
+    Failed,
+}
+
+/// `show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// The run: its id, the beginning of it, or "last"
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Only the cells whose id or label contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) cell: Option<String>,
+    /// The one-second series of each trial in place of the summary
+    #[arg(long)]
+    pub(crate) series: bool,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// `rm`.
+#[derive(Debug, Args)]
+pub(crate) struct RmArguments {
+    /// The runs: ids, or the beginnings of them
+    #[arg(required = true)]
+    pub(crate) runs: Vec<String>,
+}
+
+/// `report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// The runs: ids, the beginnings of them, or "last"
+    #[arg(required = true)]
+    pub(crate) runs: Vec<String>,
+    /// Where the report goes: .html or .md
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+/// `export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// The run: its id, the beginning of it, or "last"
+    pub(crate) run: String,
+    /// In which form: json or csv
+    #[arg(long = "as", value_enum, value_name = "FORM", hide_possible_values = true)]
+    pub(crate) form: ExportForm,
+    /// Where it goes; by default standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Forms of export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportForm {
+    /// The published schema
+    Json,
+    /// One row for each cell and operation
+    Csv,
+}
+
+/// `plans`.
+#[derive(Debug, Args)]
+pub(crate) struct PlansArguments {
+    #[command(subcommand)]
+    pub(crate) verb: Option<PlansVerb>,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// What to do with plans other than list them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlansVerb {
+    /// Prints a plan as it is written
+    Show {
+        /// Its name
+        name: String,
+    },
+}
+
+/// `doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// Directory, file or block device to look at
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// `completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// bash, elvish, fish, powershell or zsh
+    #[arg(value_name = "SHELL", hide_possible_values = true)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// `man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// The directory that receives them; made if it is missing
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn definitions_do_not_contradict_each_other() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn a_size_without_a_unit_is_refused() {
+        let parsed = CommandLine::try_parse_from(["loadline", "run", "p.toml", "--size", "4096"]);
+        assert_eq!(parsed.unwrap_err().kind(), clap::error::ErrorKind::ValueValidation);
+    }
+
+    #[test]
+    fn resume_takes_its_settings_from_the_run() {
+        let parsed = CommandLine::try_parse_from(["loadline", "run", "--resume", "last", "--size", "1 GiB"]);
+        assert_eq!(parsed.unwrap_err().kind(), clap::error::ErrorKind::ArgumentConflict);
+    }
+
+    #[test]
+    fn read_only_and_overwrite_exclude_each_other() {
+        let parsed = CommandLine::try_parse_from(["loadline", "quick", "--read-only", "--overwrite", "/dev/x"]);
+        assert_eq!(parsed.unwrap_err().kind(), clap::error::ErrorKind::ArgumentConflict);
+    }
+}

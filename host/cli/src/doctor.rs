@@ -1,0 +1,335 @@
+//! `doctor`: what this machine can do, and what would spoil a measurement here.
+
+use crate::arguments::{DoctorArguments, Format};
+use crate::failure::Outcome;
+use crate::output::{self, Column, Field, Table};
+
+use loadline_engine::{Access, Need, Observation, Volume, capabilities, facts};
+use loadline_record::{FileSystemFacts, HostFacts, Surroundings, VolumeFacts};
+use loadline_units::Bytes;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long the machine is watched at rest.
+const WATCHED: Duration = Duration::from_secs(1);
+/// The file that tries out a directory; gone when the look is over.
+const TRIAL_SIZE: Bytes = Bytes::MIB;
+/// From here on shares of CPU time are worth a word.
+const BUSY_SHARE: f64 = 0.10;
+const STEAL_SHARE: f64 = 0.01;
+/// From here on another process's I/O in a second is worth a word.
+const OTHER_BYTES: u64 = 1 << 20;
+
+/// How a thing looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// As it should be.
+    Good,
+    /// To be known when figures are read.
+    Note,
+    /// Would spoil a measurement, or keep it from being made.
+    Trouble,
+}
+
+impl Verdict {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Note => "note",
+            Self::Trouble => "trouble",
+        }
+    }
+}
+
+/// One thing looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Check {
+    what: String,
+    verdict: Verdict,
+    detail: String,
+}
+
+impl Check {
+    fn new(what: impl Into<String>, verdict: Verdict, detail: impl Into<String>) -> Self {
+        Self { what: what.into(), verdict, detail: detail.into() }
+    }
+    fn good_or(what: &str, result: Result<String, String>, bad: Verdict) -> Self {
+        match result {
+            Ok(detail) => Self::new(what, Verdict::Good, detail),
+            Err(detail) => Self::new(what, bad, detail),
+        }
+    }
+}
+
+/// Looks, and prints what was seen. Ends well whatever it sees: it answers a question.
+pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
+    let host = facts::host();
+    let mut checks = machine(&host);
+    checks.extend(engines());
+    checks.extend(target(&arguments.path));
+    let mut table =
+        Table::new(&[Column::words("", "verdict"), Column::words("what", "what"), Column::words("seen", "detail")]);
+    for check in &checks {
+        table.push(vec![Field::text(check.verdict.name()), Field::text(&check.what), Field::text(&check.detail)]);
+    }
+    let format = arguments.printing.format;
+    output::print(&table.render(format, output::colour_wanted()))?;
+    if format == Format::Table {
+        output::print(&format!("\n{}\n", conclusion(&checks)))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn conclusion(checks: &[Check]) -> String {
+    let troubles: Vec<&str> =
+        checks.iter().filter(|check| check.verdict == Verdict::Trouble).map(|check| check.what.as_str()).collect();
+    if troubles.is_empty() {
+        "Nothing seen that would spoil a measurement here.".to_owned()
+    } else {
+        format!("Would spoil a measurement here, or keep it from being made: {}.", troubles.join(", "))
+    }
+}
+
+// ---- the machine
+
+fn machine(host: &HostFacts) -> Vec<Check> {
+    let unknown = || "unknown".to_owned();
+    let mut checks = vec![
+        Check::new(
+            "kernel",
+            Verdict::Good,
+            format!(
+                "{}, {}",
+                host.kernel.clone().unwrap_or_else(unknown),
+                host.os.clone().unwrap_or_else(|| "distribution unknown".into())
+            ),
+        ),
+        Check::new(
+            "CPUs",
+            if host.cpus == Some(1) { Verdict::Note } else { Verdict::Good },
+            format!(
+                "{} of {}",
+                host.cpus.map_or_else(unknown, |cpus| cpus.to_string()),
+                host.cpu_model.clone().unwrap_or_else(unknown)
+            ),
+        ),
+    ];
+    if let Some(memory) = host.memory_bytes {
+        checks.push(Check::new("memory", Verdict::Good, Bytes::new(memory).human()));
+    }
+    if let Some(virtualization) = &host.virtualization {
+        let detail = format!("{virtualization}: a cache on the machine's host cannot be seen from here");
+        checks.push(Check::new("virtual machine", Verdict::Note, detail));
+    }
+    checks.push(clock(host.clock_source.as_deref()));
+    checks.extend(governor());
+    checks.extend(quotas());
+    checks.push(droppable_caches());
+    checks
+}
+
+/// A clock that is read in user mode costs tens of nanoseconds; others cost a system call or more, twice a request.
+fn clock(source: Option<&str>) -> Check {
+    match source {
+        Some(source @ ("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter")) => {
+            Check::new("clock", Verdict::Good, source)
+        }
+        Some(source) => {
+            let detail = format!("{source}: slow to read, so latencies of a few microseconds come out too long");
+            Check::new("clock", Verdict::Note, detail)
+        }
+        None => Check::new("clock", Verdict::Note, "the kernel does not name its clock source"),
+    }
+}
+
+fn governor() -> Option<Check> {
+    let governor = read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")?;
+    Some(if governor == "performance" {
+        Check::new("CPU frequency", Verdict::Good, "governor performance")
+    } else {
+        let detail = format!("governor {governor}: latency at low load depends on how fast the CPU wakes up");
+        Check::new("CPU frequency", Verdict::Note, detail)
+    })
+}
+
+/// Limits of the control group that this process is in, and of those above it.
+fn quotas() -> Vec<Check> {
+    let Some(group) = read_line("/proc/self/cgroup").and_then(|line| Some(line.strip_prefix("0::")?.to_owned())) else {
+        return Vec::new();
+    };
+    let root = Path::new("/sys/fs/cgroup");
+    let own = root.join(group.trim_start_matches('/'));
+    let mut checks = Vec::new();
+    for directory in own.ancestors().take_while(|directory| directory.starts_with(root)) {
+        let limit = |file: &str| read_line(directory.join(file));
+        if let Some(cpu) = limit("cpu.max").filter(|text| !text.starts_with("max")) {
+            let detail = format!("{} grants {cpu} (microseconds of CPU in each period)", directory.display());
+            checks.push(Check::new("CPU quota", Verdict::Trouble, detail));
+        }
+        if let Some(io) = limit("io.max").filter(|text| !text.is_empty()) {
+            let detail = format!("{} limits I/O: {io}", directory.display());
+            checks.push(Check::new("I/O limit", Verdict::Trouble, detail));
+        }
+    }
+    checks
+}
+
+fn droppable_caches() -> Check {
+    let opened = fs::OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches");
+    let result = opened.map(|_| "the machine's caches can be dropped between trials".to_owned()).map_err(|error| {
+        format!("the machine's caches cannot be dropped ({error}); direct I/O needs no dropping, buffered loads do")
+    });
+    Check::good_or("dropping caches", result, Verdict::Note)
+}
+
+fn engines() -> Vec<Check> {
+    let found = capabilities();
+    let none = found.io_uring.is_err() && found.aio.is_err();
+    let verdict = if none { Verdict::Trouble } else { Verdict::Note };
+    let available = |result: Result<(), String>| result.map(|()| "available".to_owned());
+    vec![
+        Check::good_or("io_uring", available(found.io_uring), verdict),
+        Check::good_or("Linux AIO", available(found.aio), verdict),
+    ]
+}
+
+// ---- the target
+
+fn target(path: &Path) -> Vec<Check> {
+    let typed = path.display().to_string();
+    let need = Need { size: path.is_dir().then_some(TRIAL_SIZE), files: 1, ..Need::default() };
+    match Volume::open("target", &typed, &need, &Access::default()) {
+        Err(error) => vec![Check::new(typed, Verdict::Trouble, error.to_string())],
+        Ok(volume) => {
+            let mut checks = of_volume(&volume.facts);
+            let observation = Observation::begin(&volume);
+            std::thread::sleep(WATCHED);
+            checks.extend(at_rest(&observation.end(&volume)));
+            checks
+        }
+    }
+}
+
+fn of_volume(facts: &VolumeFacts) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let direct = match &facts.direct_reason {
+        _ if facts.direct => Ok("taken: the page cache stays out of the way".to_owned()),
+        Some(reason) => Err(format!("refused: {reason}; the page cache takes part in every figure")),
+        None => Err("refused; the page cache takes part in every figure".to_owned()),
+    };
+    checks.push(Check::good_or("direct I/O", direct, Verdict::Trouble));
+    if let Some(file_system) = &facts.file_system {
+        checks.extend(of_file_system(file_system));
+    }
+    for device in &facts.devices {
+        let mut parts: Vec<String> = Vec::new();
+        parts.extend(device.model.clone());
+        parts.extend(device.size_bytes.map(|size| Bytes::new(size).human()));
+        parts.extend(device.rotational.map(|spins| if spins { "rotational" } else { "not rotational" }.to_owned()));
+        parts.extend(device.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")));
+        parts.extend(device.queue_requests.map(|requests| format!("{requests} requests queued at most")));
+        parts.extend(device.request_bytes_max.map(|size| format!("split above {}", Bytes::new(size).human())));
+        parts.extend(device.write_cache.as_ref().map(|cache| format!("write cache: {cache}")));
+        parts.extend(device.backing_file.as_ref().map(|file| format!("backed by {file}")));
+        checks.push(Check::new(format!("device {}", device.name), Verdict::Good, parts.join(", ")));
+    }
+    if facts.devices.is_empty() && facts.file_system.is_some() {
+        let detail = "no block device found below: what reaches storage cannot be counted here";
+        checks.push(Check::new("device", Verdict::Note, detail));
+    }
+    checks
+}
+
+fn of_file_system(facts: &FileSystemFacts) -> Vec<Check> {
+    let place = format!("{} on {} at {}", facts.kind, facts.source, facts.mount_point);
+    let (verdict, remark) = match facts.kind.as_str() {
+        "overlay" => (Verdict::Trouble, ": a container's own layer; measure a volume that is mounted into it"),
+        "tmpfs" | "ramfs" => (Verdict::Trouble, ": this is memory, no storage"),
+        "nfs" | "nfs4" | "cifs" | "smb3" | "9p" | "virtiofs" | "fuse" => {
+            (Verdict::Note, ": another machine or process stands between here and the storage")
+        }
+        _ => (Verdict::Good, ""),
+    };
+    let mut checks = vec![Check::new("file system", verdict, place + remark)];
+    if let Some(option) = facts.options.split(',').find(|option| option.starts_with("compress")) {
+        let detail = format!("mounted with {option}; the data written does not compress, so figures stay honest");
+        checks.push(Check::new("compression", Verdict::Note, detail));
+    }
+    if let Some(free) = facts.free_bytes {
+        let verdict = if free < Bytes::gib(2).get() { Verdict::Note } else { Verdict::Good };
+        checks.push(Check::new("free space", verdict, Bytes::new(free).human()));
+    }
+    checks
+}
+
+/// The machine while it is left alone for a moment.
+fn at_rest(seen: &Surroundings) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    if let Some(cpu) = seen.machine {
+        let verdict = if cpu.busy > BUSY_SHARE { Verdict::Trouble } else { Verdict::Good };
+        checks.push(Check::new("CPUs at rest", verdict, format!("{} busy over the last second", percent(cpu.busy))));
+        let verdict = if cpu.steal > STEAL_SHARE { Verdict::Trouble } else { Verdict::Good };
+        checks.push(Check::new("steal", verdict, format!("{} taken by the hypervisor", percent(cpu.steal))));
+    }
+    if let Some(pressure) = seen.pressure {
+        let share = |us: u64| us as f64 * 1e3 / seen.elapsed_ns.max(1) as f64;
+        let (cpu, io) = (share(pressure.cpu_some_us), share(pressure.io_some_us));
+        let verdict = if cpu.max(io) > BUSY_SHARE { Verdict::Trouble } else { Verdict::Good };
+        let detail = format!("tasks waited for a CPU {} of the time, for I/O {}", percent(cpu), percent(io));
+        checks.push(Check::new("pressure", verdict, detail));
+    }
+    for device in &seen.devices {
+        let requests = device.reads + device.writes + device.discards;
+        let verdict =
+            if device.read_bytes + device.write_bytes > OTHER_BYTES { Verdict::Trouble } else { Verdict::Good };
+        let detail = format!(
+            "{requests} requests from others in the last second ({} read, {} written)",
+            Bytes::new(device.read_bytes).human(),
+            Bytes::new(device.write_bytes).human()
+        );
+        checks.push(Check::new(format!("load on {}", device.name), verdict, detail));
+    }
+    for other in seen.others.iter().filter(|other| other.read_bytes + other.write_bytes > OTHER_BYTES) {
+        let detail = format!(
+            "process {} read {} and wrote {} in the last second",
+            other.pid,
+            Bytes::new(other.read_bytes).human(),
+            Bytes::new(other.write_bytes).human()
+        );
+        checks.push(Check::new(format!("other load: {}", other.name), Verdict::Note, detail));
+    }
+    checks
+}
+
+fn read_line(path: impl AsRef<Path>) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_clock_is_told() {
+        assert_eq!(clock(Some("tsc")).verdict, Verdict::Good);
+        assert_eq!(clock(Some("hpet")).verdict, Verdict::Note);
+    }
+
+    #[test]
+    fn a_container_layer_and_memory_are_no_storage() {
+        for kind in ["overlay", "tmpfs"] {
+            let facts = FileSystemFacts { kind: kind.into(), ..FileSystemFacts::default() };
+            assert_eq!(of_file_system(&facts)[0].verdict, Verdict::Trouble);
+        }
+    }
+
+    #[test]
+    fn the_conclusion_names_every_trouble() {
+        let checks = [Check::new("a", Verdict::Good, ""), Check::new("b", Verdict::Trouble, "")];
+        assert!(conclusion(&checks).ends_with("made: b."));
+        assert!(conclusion(&checks[..1]).starts_with("Nothing"));
+    }
+}

@@ -1,0 +1,90 @@
+//! How the command ends: exit statuses, and errors as one paragraph.
+
+use std::process::ExitCode;
+
+/// How a verb ended when nothing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All was done.
+    Done,
+    /// All was done, and something was found wrong that has been reported already.
+    Failed,
+    /// An objective was not kept.
+    Against,
+    /// An objective was set, and the figures cannot tell.
+    Inconclusive,
+    /// The user stopped it; what was finished is kept.
+    Interrupted,
+}
+
+impl Outcome {
+    /// The exit status of the published table.
+    pub(crate) fn status(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Against => 3,
+            Self::Inconclusive => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// The command line contradicts itself or the files that it names; exit status 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(pub(crate) String);
+
+/// Standard output was closed by whoever read it; ends the command without a word.
+#[derive(Debug, thiserror::Error)]
+#[error("standard output was closed")]
+pub(crate) struct OutputClosed;
+
+/// Prints `error` as a paragraph to standard error, and says with which status to exit.
+pub(crate) fn conclude(result: anyhow::Result<Outcome>) -> ExitCode {
+    match result {
+        Ok(outcome) => ExitCode::from(outcome.status()),
+        Err(error) if error.is::<OutputClosed>() => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing is left to tell where standard error is closed too.
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{}\n", paragraph(&error)).as_bytes());
+            // `is` also finds what was given as context, which the chain shows only as text.
+            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+        }
+    }
+}
+
+/// The chain of causes in one paragraph, outermost first; a cause that is quoted already is not repeated.
+fn paragraph(error: &anyhow::Error) -> String {
+    let mut text = String::from("loadline: ");
+    let mut last = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if last.contains(&cause) {
+            continue;
+        }
+        if !last.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&cause);
+        last = cause;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_told_once_each_and_outermost_first() {
+        let error = anyhow::anyhow!("no such device").context("open /dev/x: no such device").context("volume data");
+        assert_eq!(paragraph(&error), "loadline: volume data: open /dev/x: no such device");
+    }
+
+    #[test]
+    fn statuses_are_those_of_the_published_table() {
+        let all = [Outcome::Done, Outcome::Failed, Outcome::Against, Outcome::Inconclusive, Outcome::Interrupted];
+        assert_eq!(all.map(Outcome::status), [0, 1, 3, 4, 130]);
+    }
+}

@@ -1,0 +1,196 @@
+//! What a person sees while a measurement runs: two status lines on a terminal, a plain line for each finished cell elsewhere.
+
+use crate::figures;
+use loadline_engine::{Phase, Progress};
+use loadline_units::Duration;
+use std::io::{IsTerminal, Write};
+use std::time::Instant;
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Nothing.
+    Quiet,
+    /// One line for each event.
+    Lines,
+    /// Status lines that are drawn over.
+    Terminal,
+}
+
+/// One trial, or a fill, as the view names it.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    /// "3 of 12".
+    pub(crate) place: String,
+    /// "random read 4 KiB, depth 32".
+    pub(crate) label: String,
+    /// How long it takes, as far as the plan tells.
+    pub(crate) planned: Duration,
+}
+
+/// Standard error while something is measured.
+#[derive(Debug)]
+pub(crate) struct Live {
+    mode: Mode,
+    drawn: bool,
+    /// Planned time of the steps that have not begun.
+    ahead: Duration,
+    planned: Duration,
+    step: Option<(Step, Instant)>,
+}
+
+impl Live {
+    /// A view that shows nothing when `quiet`, status lines where standard error is a terminal, plain lines elsewhere.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let mode = if quiet {
+            Mode::Quiet
+        } else if std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb") {
+            Mode::Terminal
+        } else {
+            Mode::Lines
+        };
+        Self { mode, drawn: false, ahead: Duration::ZERO, planned: Duration::ZERO, step: None }
+    }
+    /// Tells how much there is to do in all, this much more.
+    pub(crate) fn expect(&mut self, more: Duration) {
+        self.planned = self.planned + more;
+        self.ahead = self.ahead + more;
+    }
+    /// A step begins.
+    pub(crate) fn begin(&mut self, step: Step) {
+        self.ahead = self.ahead.saturating_sub(step.planned);
+        self.step = Some((step, Instant::now()));
+    }
+    /// Draws how far the step has come; does nothing where there is no terminal.
+    pub(crate) fn refresh(&mut self, progress: &Progress) {
+        if self.mode != Mode::Terminal {
+            return;
+        }
+        let Some((step, began)) = &self.step else { return };
+        let elapsed = Duration::from_ns(began.elapsed().as_nanos() as u64);
+        let left = self.ahead + step.planned.saturating_sub(elapsed);
+        let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(w, _)| usize::from(w.0));
+        let [first, second] = status_lines(step, progress, Overall { planned: self.planned, left }, width);
+        let over = if self.drawn { "\r\x1b[1A\x1b[J" } else { "" };
+        let mut out = std::io::stderr().lock();
+        let _ = write!(out, "{over}{first}\n{second}").and_then(|()| out.flush());
+        self.drawn = true;
+    }
+    /// A line that stays.
+    pub(crate) fn say(&mut self, line: &str) {
+        self.clear();
+        if self.mode != Mode::Quiet {
+            let _ = writeln!(std::io::stderr().lock(), "{line}");
+        }
+    }
+    /// Takes the status lines away.
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.drawn) {
+            let mut out = std::io::stderr().lock();
+            let _ = write!(out, "\r\x1b[1A\x1b[J").and_then(|()| out.flush());
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// The whole work in time.
+#[derive(Debug, Clone, Copy)]
+struct Overall {
+    planned: Duration,
+    left: Duration,
+}
+
+/// The two status lines, each at most `width` columns wide.
+fn status_lines(step: &Step, progress: &Progress, overall: Overall, width: usize) -> [String; 2] {
+    let planned = overall.planned.as_ns().max(1) as f64;
+    let done = 1.0 - (overall.left.as_ns() as f64 / planned).clamp(0.0, 1.0);
+    let first = format!("[{}] {}: {}", bar(done, 20), step.place, step.label);
+    let mut second = format!("  {}", phase_text(progress));
+    let figures = [
+        progress.iops.map(figures::iops),
+        progress.bytes_per_s.map(figures::megabytes_per_s),
+        progress.p50.map(|latency| format!("p50 {}", latency.human())),
+        progress.p99.map(|latency| format!("p99 {}", latency.human())),
+        Some(format!("{} left", overall.left.clock())),
+    ];
+    for figure in figures.into_iter().flatten() {
+        second.push_str("  ");
+        second.push_str(&figure);
+    }
+    [cut(&first, width), cut(&second, width)]
+}
+
+/// "measuring 12 s of 30 s", "filling 40 %".
+fn phase_text(progress: &Progress) -> String {
+    let name = match progress.phase {
+        Phase::Waiting => "waiting",
+        Phase::Filling => "filling",
+        Phase::WarmUp => "warming up",
+        Phase::Measuring => "measuring",
+        Phase::CoolDown => "cooling down",
+        Phase::Verifying => "reading back",
+    };
+    match (progress.done, progress.expected) {
+        (Some(done), _) => format!("{name} {:.0} %", (done * 100.0).clamp(0.0, 100.0)),
+        (None, Some(expected)) => {
+            // Tenths where the whole is a few seconds; cut off, so that it never shows more than has passed.
+            let scale = if expected < Duration::from_s(10) { 10.0 } else { 1.0 };
+            let elapsed = (progress.elapsed.as_s_f64() * scale).floor() / scale;
+            format!("{name} {elapsed} of {} s", expected.as_s_f64())
+        }
+        (None, None) => name.to_owned(),
+    }
+}
+
+fn bar(done: f64, columns: usize) -> String {
+    let full = (done * columns as f64).round() as usize;
+    "#".repeat(full) + &"-".repeat(columns - full)
+}
+
+/// At most `width` characters: a line that wraps could not be drawn over.
+fn cut(text: &str, width: usize) -> String {
+    text.chars().take(width.saturating_sub(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step() -> Step {
+        let label = "random read 4 KiB, depth 32".to_owned();
+        Step { place: "3 of 12".into(), label, planned: Duration::from_s(30) }
+    }
+
+    #[test]
+    fn status_lines_say_where_it_is_and_how_long_it_takes() {
+        let progress = Progress {
+            phase: Phase::Measuring,
+            elapsed: Duration::from_ms(12_400),
+            expected: Some(Duration::from_s(30)),
+            iops: Some(45_321.0),
+            bytes_per_s: Some(185.6e6),
+            p50: Some(Duration::from_us(120)),
+            p99: Some(Duration::from_us(1_250)),
+            ..Progress::default()
+        };
+        let overall = Overall { planned: Duration::from_s(400), left: Duration::from_s(200) };
+        let [first, second] = status_lines(&step(), &progress, overall, 200);
+        assert_eq!(first, "[##########----------] 3 of 12: random read 4 KiB, depth 32");
+        assert_eq!(second, "  measuring 12 of 30 s  45,321 IOPS  186 MB/s  p50 120 us  p99 1.25 ms  3 min 20 s left");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let progress = Progress { phase: Phase::Filling, done: Some(0.4), ..Progress::default() };
+        let overall = Overall { planned: Duration::ZERO, left: Duration::ZERO };
+        for width in [0, 1, 10, 40] {
+            let lines = status_lines(&step(), &progress, overall, width);
+            assert!(lines.iter().all(|line| line.chars().count() <= width));
+        }
+    }
+}

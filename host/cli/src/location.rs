@@ -1,0 +1,46 @@
+//! Where runs are kept.
+
+use anyhow::{Context, bail};
+use loadline_store::Store;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Opens the store that the user named, or the default one; makes it where it is missing.
+///
+/// # Errors
+/// There is no home directory to put it in, its directory cannot be made, or the store itself refuses.
+pub(crate) fn open_store(named: Option<&Path>) -> anyhow::Result<Store> {
+    let path = match named {
+        Some(path) => path.to_owned(),
+        None => default_path(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))?,
+    };
+    if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
+        std::fs::create_dir_all(directory).with_context(|| {
+            format!("cannot make {} for the store; name another place with --store FILE", directory.display())
+        })?;
+    }
+    Ok(Store::open(&path)?)
+}
+
+/// By the XDG base directory specification 0.8: relative values are to be ignored.
+fn default_path(data_home: Option<OsString>, home: Option<OsString>) -> anyhow::Result<PathBuf> {
+    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = absolute(data_home).or_else(|| absolute(home).map(|home| home.join(".local/share")));
+    match data {
+        Some(data) => Ok(data.join("loadline/runs.db")),
+        None => bail!("neither XDG_DATA_HOME nor HOME says where runs are to be kept; name a place with --store FILE"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_directory_wins_over_home_unless_it_is_relative() {
+        let path = |data: Option<&str>, home: Option<&str>| default_path(data.map(Into::into), home.map(Into::into));
+        assert_eq!(path(Some("/d"), Some("/h")).unwrap(), Path::new("/d/loadline/runs.db"));
+        assert_eq!(path(Some("d"), Some("/h")).unwrap(), Path::new("/h/.local/share/loadline/runs.db"));
+        assert!(path(None, None).is_err());
+    }
+}

@@ -1,0 +1,97 @@
+//! The calls to the engine: each on a thread of its own, watched from this one.
+
+use crate::interruption::Interruption;
+use crate::live::Live;
+use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Volume};
+use loadline_record::{TrialRecord, VerifyRecord};
+use loadline_units::{Bytes, Duration as Span};
+use loadline_workload::{RunCell, text_hash};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often the view is drawn and the user's wish to stop is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Who watches: the view and the user's signals.
+pub(crate) struct Watch<'a> {
+    /// What is shown meanwhile.
+    pub(crate) live: &'a mut Live,
+    /// Whether the user wants an end.
+    pub(crate) interruption: &'a Interruption,
+}
+
+impl Watch<'_> {
+    /// Runs `work` on a thread of its own until it ends by itself, or ends because it was asked to.
+    fn over<T: Send>(&mut self, work: impl FnOnce(&Control) -> T + Send) -> T {
+        let control = Control::new();
+        let (finished, wait) = channel::<()>();
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                // Dropped when the work is done or has panicked, which wakes the watcher at once.
+                let _finished = finished;
+                work(&control)
+            });
+            while wait.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if self.interruption.asked() {
+                    control.stop();
+                }
+                self.live.refresh(&control.progress());
+            }
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Puts a cell's load on its volume once.
+    pub(crate) fn trial(
+        &mut self,
+        volume: &mut Volume,
+        cell: &RunCell,
+        trial: u32,
+        seed: u64,
+        options: EngineOptions,
+    ) -> Result<TrialRecord, EngineError> {
+        let seed = cell_seed(seed, &cell.id);
+        self.over(|control| loadline_engine::run_trial(volume, &cell.spec, trial, seed, options, control))
+    }
+
+    /// Writes the first `range` of a volume in full; less when `limit` is up first, or the user stops it.
+    pub(crate) fn fill(
+        &mut self,
+        volume: &mut Volume,
+        range: Bytes,
+        seed: u64,
+        limit: Option<Span>,
+        options: EngineOptions,
+    ) -> Result<FillReport, EngineError> {
+        self.over(|control| loadline_engine::fill(volume, range, seed, limit, options, control))
+    }
+
+    /// Checks what stands on the volume against a trial of a run with this seed; `None` when nothing there is of it.
+    pub(crate) fn verification(
+        &mut self,
+        volume: &mut Volume,
+        cell: &RunCell,
+        trial: u32,
+        seed: u64,
+    ) -> Result<Option<VerifyRecord>, EngineError> {
+        let seed = cell_seed(seed, &cell.id);
+        self.over(|control| loadline_engine::verify_only(volume, &cell.spec, trial, seed, control))
+    }
+}
+
+/// A seed of its own for each cell of a run, so that no cell repeats the offsets or the data of another.
+fn cell_seed(seed: u64, cell: &str) -> u64 {
+    u64::from_str_radix(&text_hash(&format!("{seed} {cell}")), 16).expect("a fingerprint is a hexadecimal number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_and_runs_have_seeds_of_their_own() {
+        assert_eq!(cell_seed(1, "a"), cell_seed(1, "a"));
+        assert_ne!(cell_seed(1, "a"), cell_seed(1, "b"));
+        assert_ne!(cell_seed(1, "a"), cell_seed(2, "a"));
+    }
+}

@@ -1,0 +1,174 @@
+//! `quick`: about a minute on one target, from nothing to a report.
+
+use crate::arguments::QuickArguments;
+use crate::execution::OpenVolume;
+use crate::failure::{Outcome, Usage};
+use crate::interruption::Interruption;
+use crate::live::{Live, Step};
+use crate::measure::Watch;
+use crate::moment::{self, Moment};
+use crate::output;
+use crate::preparation::Work;
+use crate::quick_plan::{self, Ingredients};
+use crate::report_file::ReportFile;
+use crate::run::{self, Beginning, Manner};
+use crate::settings::{self, Settings};
+use crate::volumes::OpenVolumes;
+use anyhow::{Context, bail};
+use loadline_engine::{Need, Volume};
+use loadline_record::{Ending, TargetKind};
+use loadline_store::Store;
+use loadline_units::{Bytes, Duration};
+use loadline_workload::{Arrival, Fill, LoadSpec, Order, Plan, RunCell};
+
+/// Filling takes no longer than this unless a size was asked for.
+const FILL_TIME: Duration = Duration::from_s(12);
+/// The trial that finds what the curve is a share of.
+const REACH_TIME: Duration = Duration::from_ms(1_500);
+const REACH_WARM_UP: Duration = Duration::from_ms(500);
+/// Measured time of a row.
+const ROW_TIME: Duration = Duration::from_s(3);
+/// Sizes of test files are multiples of this.
+const FILE_UNIT: Bytes = Bytes::mib(1);
+/// What database vendors commonly recommend.
+const OBJECTIVE_DEFAULT: &str = "20 ms";
+
+/// Measures, prints, and leaves a report.
+pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
+    let objective = quick_plan::objective(arguments.objective.as_deref().unwrap_or(OBJECTIVE_DEFAULT))
+        .map_err(|reason| Usage(format!("--objective: {reason}")))?;
+    let report = ReportFile::claimed(&arguments.report)?;
+    let settings = Settings::of_driving(settings::sole_target(&arguments.path), &arguments.driving);
+    let name = settings.targets[0].volume.clone();
+    let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
+    let interruption = Interruption::watch()?;
+    let need = Need { size: arguments.size, files: 1, writes: !settings.read_only, ..Need::default() };
+    let mut volume = Volume::open(&name, &arguments.path, &need, &settings.access())?;
+    let mut live = Live::new(quiet);
+    let mut first = First { settings: &settings, seed, live: &mut live, interruption: &interruption };
+    let limit = arguments.size.is_none().then_some(FILL_TIME);
+    if !first.fill(&mut volume, limit)? {
+        return Ok(interrupted());
+    }
+    let Some(reached_iops) = first.reach(&mut volume)? else { return Ok(interrupted()) };
+    live.clear();
+    drop(live);
+
+    let size = Bytes::new(volume.facts.size_bytes);
+    let duration = arguments.duration.unwrap_or(ROW_TIME);
+    let ingredients = Ingredients { size, duration, objective, reached_iops, writable: volume.writable };
+    let plan = Plan::parse(&quick_plan::text(&ingredients), "quick").context("the plan of quick")?;
+    let work = Work::of(vec![plan], &settings, seed)?;
+    let id = moment::run_id(Moment::now());
+    let opened = OpenVolumes::from([(name, OpenVolume { volume, filled: true })]);
+    let beginning = Beginning { id, name: "quick".into(), verb: "quick", seed, settings, work };
+    let manner = Manner { quiet, format: arguments.printing.format };
+    let (outcome, record) = run::begin(beginning, opened, store, &interruption, &manner)?;
+    if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
+        let summary = loadline_analysis::summarize(&record);
+        report.write(&loadline_report::html(&[(&record, &summary)]))?;
+        if !quiet {
+            output::tell(&format!("report: {}", report.path().display()));
+        }
+    }
+    Ok(match outcome {
+        // The usual objective is for orientation; only the user's own is a question that can come out against.
+        Outcome::Against | Outcome::Inconclusive if arguments.objective.is_none() => Outcome::Done,
+        other => other,
+    })
+}
+
+fn interrupted() -> Outcome {
+    output::tell("interrupted before anything was measured; nothing is kept");
+    Outcome::Interrupted
+}
+
+/// What happens before the run: filling, and finding what the curve is a share of.
+struct First<'a> {
+    settings: &'a Settings,
+    seed: u64,
+    live: &'a mut Live,
+    interruption: &'a Interruption,
+}
+
+impl First<'_> {
+    /// Fills the volume, for `limit` at most, and shrinks it to what was filled. Whether to go on.
+    fn fill(&mut self, volume: &mut Volume, limit: Option<Duration>) -> anyhow::Result<bool> {
+        if !volume.writable || volume.facts.kind == TargetKind::Null {
+            return Ok(true);
+        }
+        let wanted = Bytes::new(volume.facts.size_bytes);
+        let at_most = limit.map_or(String::new(), |limit| format!(" for at most {}", limit.clock()));
+        self.live.expect(limit.unwrap_or_default());
+        self.live.begin(Step {
+            place: "before the run".into(),
+            label: format!("filling {}{at_most}", wanted.human()),
+            planned: limit.unwrap_or_default(),
+        });
+        let mut watch = Watch { live: self.live, interruption: self.interruption };
+        let filled = watch.fill(volume, wanted, self.seed, limit, self.settings.engine)?;
+        if self.interruption.asked() {
+            return Ok(false);
+        }
+        let (bytes, time) = (filled.bytes.round_down(FILE_UNIT), filled.elapsed.clock());
+        if !filled.complete {
+            if bytes == Bytes::ZERO {
+                bail!(
+                    "less than {FILE_UNIT} could be written in {time}: name a target that answers, or --size with a size that fits"
+                );
+            }
+            let reason = &volume.facts.size_reason;
+            let reason = format!("as much as could be filled in {time}; {} would be better: {reason}", wanted.human());
+            shrink(volume, bytes, reason)?;
+        }
+        // What was found when it was opened is no longer so, and doubts rest on it.
+        volume.facts.extents = volume.extents();
+        self.live.say(&format!("filled {} in {time} ({})", filled.bytes.human(), volume.facts.size_reason));
+        Ok(true)
+    }
+
+    /// Requests per second that random 4 KiB reads reach at depth 32; `None` when the user stopped it.
+    fn reach(&mut self, volume: &mut Volume) -> anyhow::Result<Option<f64>> {
+        let spec = LoadSpec {
+            arrival: Arrival::Closed { queue_depth: 32, rate_max: None, think_time: Duration::ZERO },
+            size: Some(Bytes::new(volume.facts.size_bytes)),
+            warm_up: REACH_WARM_UP,
+            duration: REACH_TIME,
+            trials: 1,
+            fill: Fill::Never,
+            ..LoadSpec::default()
+        };
+        let planned = spec.trial_time();
+        let id = "reach".to_owned();
+        let cell = RunCell { id, volume: volume.facts.name.clone(), spec, order: Order::AsListed };
+        self.live.expect(planned);
+        self.live.begin(Step {
+            place: "before the run".into(),
+            label: "finding what random reads reach".into(),
+            planned,
+        });
+        let mut watch = Watch { live: self.live, interruption: self.interruption };
+        let trial = watch.trial(volume, &cell, 0, self.seed, self.settings.engine)?;
+        match trial.ending {
+            Ending::Interrupted => Ok(None),
+            Ending::Complete => match trial.iops().filter(|iops| *iops > 0.0) {
+                Some(iops) => Ok(Some(iops)),
+                None => bail!("not one read of 4 KiB was answered in {}: the target does not answer", planned.clock()),
+            },
+            Ending::Failed(how) | Ending::Hung(how) => bail!("reading from the target failed: {how}"),
+        }
+    }
+}
+
+/// Takes the volume for no larger than `size`; a test file gives back the rest of its space.
+fn shrink(volume: &mut Volume, size: Bytes, reason: String) -> anyhow::Result<()> {
+    if volume.facts.kind == TargetKind::TestFile {
+        for file in &volume.files {
+            file.set_len(size.get()).context("cannot shorten the test file")?;
+        }
+    }
+    volume.file_size = size;
+    volume.facts.size_bytes = size.get();
+    volume.facts.size_reason = reason;
+    Ok(())
+}

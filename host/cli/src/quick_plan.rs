@@ -1,0 +1,167 @@
+//! The plan of `quick`, as text: the rows that people know, a curve of latency against load, and the price of durability.
+
+use loadline_units::{Bytes, Duration};
+use loadline_workload::{LatencyFigure, Objective};
+
+/// What the plan depends on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ingredients {
+    /// Bytes that every load spreads over.
+    pub(crate) size: Bytes,
+    /// Measured time of a row.
+    pub(crate) duration: Duration,
+    /// The latency to keep.
+    pub(crate) objective: Objective,
+    /// Requests per second that random 4 KiB reads reached at depth 32 just before.
+    pub(crate) reached_iops: f64,
+    /// Whether the target may be written.
+    pub(crate) writable: bool,
+}
+
+/// Loads on the curve, in percent of what was reached.
+const CURVE_PERCENT: [u32; 7] = [10, 30, 50, 70, 90, 100, 110];
+/// The rows of CrystalDiskMark 8: name, pattern, block, depth.
+const ROWS: [(&str, &str, &str, u32); 4] = [
+    ("SEQ1M Q8T1", "sequential", "1 MiB", 8),
+    ("SEQ1M Q1T1", "sequential", "1 MiB", 1),
+    ("RND4K Q32T1", "random", "4 KiB", 32),
+    ("RND4K Q1T1", "random", "4 KiB", 1),
+];
+
+/// The whole plan. What reads comes before what writes: a device that still digests writes would spoil the curve.
+pub(crate) fn text(of: &Ingredients) -> String {
+    let mut text = format!(
+        "# Made by `loadline quick`. The rates of the curve are {} to {} % of the {:.0} IOPS that random 4 KiB reads\n\
+         # reached at depth 32 in a trial of its own just before the run. Everything is short on purpose: for lasting\n\
+         # figures of rate-limited disks run `outstanding-sweep`.\n\
+         schema = 1\nname = \"quick\"\ndescription = \"A first answer in about a minute\"\n",
+        CURVE_PERCENT[0],
+        CURVE_PERCENT[CURVE_PERCENT.len() - 1],
+        of.reached_iops
+    );
+    for row in ROWS {
+        text.push_str(&row_text(of, row, "100 %"));
+    }
+    text.push_str(&curve_text(of));
+    if of.writable {
+        for row in ROWS {
+            text.push_str(&row_text(of, row, "0 %"));
+        }
+        let flush = ("fsync", "random", "4 KiB", 1);
+        text.push_str(&row_text(of, flush, "0 %"));
+        text.push_str("flush = { every = 1, how = \"fdatasync\" }\n");
+    }
+    text
+}
+
+fn row_text(of: &Ingredients, (name, pattern, block, depth): (&str, &str, &str, u32), reads: &str) -> String {
+    format!(
+        "\n[[load]]\nname = \"{name}\"\npattern = \"{pattern}\"\nreads = \"{reads}\"\nblock = \"{block}\"\nqueue_depth = {depth}\n\
+         {}",
+        common_text(of, of.duration, warm_up(of.duration))
+    )
+}
+
+/// Open loop: what a request waits when requests come as they come, not when the last one was answered.
+fn curve_text(of: &Ingredients) -> String {
+    let Objective { of: figure, limit } = of.objective;
+    let mut rates: Vec<u64> = CURVE_PERCENT
+        .iter()
+        .map(|percent| (of.reached_iops * f64::from(*percent) / 100.0).round().max(1.0) as u64)
+        .collect();
+    rates.dedup();
+    let rates: Vec<String> = rates.iter().map(|rate| format!("\"{rate} IOPS\"")).collect();
+    let duration = Duration::from_ns(of.duration.as_ns() / 6 * 5);
+    format!(
+        "\n[[load]]\nname = \"curve\"\npattern = \"random\"\nreads = \"100 %\"\nblock = \"4 KiB\"\n\
+         arrival = {{ poisson = [{}] }}\nobjective = {{ {} = \"{limit}\" }}\n{}",
+        rates.join(", "),
+        figure.name(),
+        common_text(of, duration, Duration::ZERO)
+    )
+}
+
+fn common_text(of: &Ingredients, duration: Duration, warm_up: Duration) -> String {
+    format!(
+        "size = \"{}\"\nwarm_up = \"{warm_up}\"\nduration = \"{duration}\"\ntrials = 1\norder = \"as-listed\"\n",
+        of.size
+    )
+}
+
+/// Half a second, or less where the rows are shorter than usual.
+fn warm_up(duration: Duration) -> Duration {
+    Duration::from_ms(500).min(Duration::from_ns(duration.as_ns() / 4))
+}
+
+/// Reads "20 ms" (of the mean), "p99=5 ms" or "mean=20 ms".
+///
+/// # Errors
+/// In words, what was not understood and what would be.
+pub(crate) fn objective(text: &str) -> Result<Objective, String> {
+    const FIGURES: [LatencyFigure; 6] = [
+        LatencyFigure::Mean,
+        LatencyFigure::P50,
+        LatencyFigure::P90,
+        LatencyFigure::P95,
+        LatencyFigure::P99,
+        LatencyFigure::P999,
+    ];
+    let (figure, limit) = text.split_once('=').map_or(("mean", text), |(figure, limit)| (figure.trim(), limit));
+    let names: Vec<&str> = FIGURES.iter().map(|f| f.name()).collect();
+    let of = FIGURES.into_iter().find(|f| f.name() == figure);
+    let of = of.ok_or_else(|| format!("{figure:?} is none of {}; write for example p99=\"5 ms\"", names.join(", ")))?;
+    let limit: Duration = limit.trim().trim_matches('"').parse().map_err(|error| format!("{error}"))?;
+    if limit == Duration::ZERO {
+        return Err("no storage answers in no time; write for example \"20 ms\"".to_owned());
+    }
+    Ok(Objective { of, limit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_workload::Plan;
+
+    fn ingredients() -> Ingredients {
+        Ingredients {
+            size: Bytes::gib(4),
+            duration: Duration::from_s(3),
+            objective: objective("20 ms").unwrap(),
+            reached_iops: 50_000.0,
+            writable: true,
+        }
+    }
+
+    #[test]
+    fn the_text_is_a_plan_of_about_a_minute() {
+        let plan = Plan::parse(&text(&ingredients()), "quick").unwrap();
+        assert_eq!(plan.cells().count(), 4 + 7 + 4 + 1);
+        let time: Duration = plan.cells().map(|(spec, _)| spec.trial_time()).sum();
+        assert!(time < Duration::from_s(55), "{}", time.clock());
+    }
+
+    #[test]
+    fn nothing_writes_where_nothing_may_be_written() {
+        let plan = Plan::parse(&text(&Ingredients { writable: false, ..ingredients() }), "quick").unwrap();
+        assert_eq!(plan.cells().count(), 11);
+        assert!(plan.cells().all(|(spec, _)| !spec.writes_any()));
+    }
+
+    #[test]
+    fn a_device_of_a_few_requests_per_second_still_has_a_curve() {
+        for reached_iops in [0.2, 1.0, 7.0] {
+            let text = text(&Ingredients { reached_iops, ..ingredients() });
+            assert!(Plan::parse(&text, "quick").is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn objectives_are_of_the_mean_unless_they_name_a_figure() {
+        assert_eq!(objective("20 ms").unwrap(), Objective { of: LatencyFigure::Mean, limit: Duration::from_ms(20) });
+        assert_eq!(objective("p99=5ms").unwrap(), Objective { of: LatencyFigure::P99, limit: Duration::from_ms(5) });
+        assert_eq!(objective("p99_9 = \"5 ms\"").unwrap().of, LatencyFigure::P999);
+        assert!(objective("p98=5ms").unwrap_err().contains("p99_9"));
+        assert!(objective("20").unwrap_err().contains("unit"));
+        assert!(objective("0 ms").is_err());
+    }
+}

@@ -1,0 +1,218 @@
+//! `run`: measures plans on volumes, or carries on with a run that was stopped.
+
+use crate::arguments::{Format, RunArguments};
+use crate::execution::{Ended, Execution};
+use crate::failure::{Outcome, Usage};
+use crate::interruption::Interruption;
+use crate::live::Live;
+use crate::moment::{self, Moment};
+use crate::preparation::{Length, Work, read_plan};
+use crate::settings::Settings;
+use crate::verdict;
+use crate::volumes::{self, OpenVolumes};
+use crate::{dry_run, output, printing};
+use anyhow::{Context, bail};
+use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus};
+use loadline_store::Store;
+use loadline_workload::Plan;
+use std::collections::BTreeSet;
+
+/// How a verb reports while it works.
+pub(crate) struct Manner {
+    /// No progress.
+    pub(crate) quiet: bool,
+    /// How results are printed.
+    pub(crate) format: Format,
+}
+
+/// A run that is about to begin.
+pub(crate) struct Beginning {
+    /// Its id.
+    pub(crate) id: String,
+    /// What to call it.
+    pub(crate) name: String,
+    /// The verb that makes it.
+    pub(crate) verb: &'static str,
+    /// The seed of every random choice.
+    pub(crate) seed: u64,
+    /// What it was told.
+    pub(crate) settings: Settings,
+    /// What it does.
+    pub(crate) work: Work,
+}
+
+/// `run PLAN...`, not resumed: prints the plan, or measures it.
+pub(crate) fn run(
+    arguments: &RunArguments,
+    quiet: bool,
+    store: impl FnOnce() -> anyhow::Result<Store>,
+) -> anyhow::Result<Outcome> {
+    let mut settings = Settings::of_run(arguments)?;
+    let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
+    let length = if arguments.short { Length::Short } else { Length::Full };
+    let plans: Vec<Plan> =
+        arguments.plan.iter().map(|typed| read_plan(typed, length)).collect::<anyhow::Result<_>>()?;
+    let name = arguments.name.clone().unwrap_or_else(|| joined_names(&plans));
+    if arguments.dry_run {
+        settings.targets_or_default();
+        dry_run::print(&Work::of(plans, &settings, seed)?, arguments.printing.format)?;
+        return Ok(Outcome::Done);
+    }
+    if settings.targets.is_empty() {
+        return Err(Usage("say what to measure: --on PATH, or --on VOLUME=PATH for each of several".into()).into());
+    }
+    let work = Work::of(plans, &settings, seed)?;
+    for load in &work.left_out {
+        output::tell(&format!("left out, because --read-only forbids writing: {load}"));
+    }
+    let interruption = Interruption::watch()?;
+    let store = store()?;
+    let id = moment::run_id(Moment::now());
+    let opened = volumes::open(&work, &settings, &id, &[])?;
+    let beginning = Beginning { id, name, verb: "run", seed, settings, work };
+    let manner = Manner { quiet, format: arguments.printing.format };
+    begin(beginning, opened, &store, &interruption, &manner).map(|(outcome, _)| outcome)
+}
+
+/// `run --resume RUN`.
+pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
+    let id = store.resolve(typed)?;
+    let _claim = store.claim(&id)?;
+    let stored = store.load(&id)?;
+    if stored.status == RunStatus::Finished {
+        output::tell(&format!("run {id} is finished: nothing is left to do"));
+        return conclude(store, &id, Ended::Complete { bad: 0 }, format).map(|(outcome, _)| outcome);
+    }
+    let settings = settings_of(&stored)?;
+    let work = work_of(&stored, &settings)?;
+    let interruption = Interruption::watch()?;
+    let mut opened = volumes::open(&work, &settings, &id, &stored.header.volumes)?;
+    let finished = store.finished_trials(&id)?;
+    let seed = stored.header.seed;
+    execute(
+        Going { store, run: &id, seed, settings: &settings, work: &work, quiet, interruption: &interruption },
+        &mut opened,
+        &finished,
+    )
+    .and_then(|ended| conclude(store, &id, ended, format))
+    .map(|(outcome, _)| outcome)
+}
+
+/// What a stored run was told beside its plans.
+pub(crate) fn settings_of(stored: &RunRecord) -> anyhow::Result<Settings> {
+    serde_json::from_value(stored.header.settings.clone()).with_context(|| {
+        format!("the settings of run {} are not of this version of loadline; measure it anew", stored.header.id)
+    })
+}
+
+/// What a stored run had to do, made from its plans once more.
+pub(crate) fn work_of(stored: &RunRecord, settings: &Settings) -> anyhow::Result<Work> {
+    let parse = |plan: &PlanText| Plan::parse(&plan.text, &plan.name).map_err(anyhow::Error::from);
+    let plans = stored.header.plans.iter().map(parse).collect::<anyhow::Result<Vec<_>>>()?;
+    let work = Work::of(plans, settings, stored.header.seed)?;
+    if !work.cells.iter().map(|cell| &cell.id).eq(stored.cells.iter().map(|cell| &cell.id)) {
+        let RunHeader { id, version, .. } = &stored.header;
+        bail!("this version of loadline reads the plan of run {id} otherwise than version {version}; measure it anew");
+    }
+    Ok(work)
+}
+
+/// Stores the new run's header and cells, runs all of it, and prints what came out. Gives back the record for those who
+/// want more than the print.
+pub(crate) fn begin(
+    beginning: Beginning,
+    mut opened: OpenVolumes,
+    store: &Store,
+    interruption: &Interruption,
+    manner: &Manner,
+) -> anyhow::Result<(Outcome, RunRecord)> {
+    let Beginning { id, name, verb, seed, settings, work } = beginning;
+    let header = RunHeader {
+        id,
+        name,
+        verb: verb.into(),
+        clock: Clock::Real,
+        started: Moment::now().rfc3339(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        seed,
+        host: loadline_engine::facts::host(),
+        plans: work.plans.clone(),
+        environment: None,
+        volumes: settings.targets.iter().map(|t| opened[&t.volume].volume.facts.clone()).collect(),
+        settings: serde_json::to_value(&settings).context("settings are plain data")?,
+    };
+    let _claim = store.claim(&header.id)?;
+    store.begin_run(&header, &work.records())?;
+    let going =
+        Going { store, run: &header.id, seed, settings: &settings, work: &work, quiet: manner.quiet, interruption };
+    let ended = execute(going, &mut opened, &BTreeSet::new())?;
+    // Test files go before anything is printed: what follows may end with a closed output.
+    drop(opened);
+    conclude(store, &header.id, ended, manner.format)
+}
+
+/// A run under way.
+#[derive(Clone, Copy)]
+struct Going<'a> {
+    store: &'a Store,
+    run: &'a str,
+    seed: u64,
+    settings: &'a Settings,
+    work: &'a Work,
+    quiet: bool,
+    interruption: &'a Interruption,
+}
+
+/// Runs what is left and stores how it ended, also when it ends with an error.
+fn execute(going: Going<'_>, opened: &mut OpenVolumes, finished: &BTreeSet<(String, u32)>) -> anyhow::Result<Ended> {
+    let Going { store, run, seed, settings, work, quiet, interruption } = going;
+    let mut live = Live::new(quiet);
+    live.say(&format!("run {run}, seed {seed}: {} at most, apart from filling", work.time().clock()));
+    let mut execution = Execution { store, run, seed, settings, volumes: opened, live: &mut live, interruption };
+    let result = execution.run(work, finished);
+    live.clear();
+    let status = match &result {
+        Ok(Ended::Complete { .. }) => RunStatus::Finished,
+        Ok(Ended::Interrupted) => RunStatus::Interrupted,
+        Ok(Ended::Broken(_)) | Err(_) => RunStatus::Failed,
+    };
+    let stored = store.set_status(run, status);
+    match result {
+        Ok(ended) => stored.map(|()| ended).map_err(anyhow::Error::from),
+        Err(error) => Err(error.context(format!("run {run} ended early; what was finished is kept"))),
+    }
+}
+
+/// Prints what is there and says how it came out.
+fn conclude(store: &Store, run: &str, ended: Ended, format: Format) -> anyhow::Result<(Outcome, RunRecord)> {
+    let record = store.load(run)?;
+    let summary = loadline_analysis::summarize(&record);
+    if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
+        output::print(&printing::summary(&summary, format))?;
+    }
+    let outcome = match ended {
+        Ended::Complete { bad: 0 } => verdict::of(&record),
+        Ended::Complete { bad } => {
+            output::tell(&format!("{bad} trials ended early by errors; their cells say which"));
+            Outcome::Failed
+        }
+        Ended::Interrupted => {
+            output::tell(&format!(
+                "interrupted; what was finished is kept. Carry on with: loadline run --resume {run}"
+            ));
+            Outcome::Interrupted
+        }
+        Ended::Broken(why) => {
+            output::tell(&format!(
+                "the run ended early: {why}. What was finished is kept; when the target is back, carry on with: \
+                 loadline run --resume {run}"
+            ));
+            Outcome::Failed
+        }
+    };
+    Ok((outcome, record))
+}
+
+fn joined_names(plans: &[Plan]) -> String {
+    plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>().join(" + ")
+}

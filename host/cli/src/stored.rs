@@ -1,0 +1,217 @@
+//! Stored runs: `list`, `show`, `rm`, `report`, `export`.
+
+use crate::arguments::{
+    ExportArguments, ExportForm, Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName,
+};
+use crate::failure::{Outcome, Usage};
+use crate::output::{self, Column, Field, Table};
+use crate::printing;
+use anyhow::Context;
+use loadline_analysis::{RunSummary, summarize};
+use loadline_block::Operation;
+use loadline_record::{CellRecord, RunRecord, RunStatus};
+use loadline_store::{Filter, Store};
+use std::path::Path;
+
+/// `list`: the runs that pass the filters, newest first.
+pub(crate) fn list(arguments: &ListArguments, store: &Store) -> anyhow::Result<Outcome> {
+    let filter = Filter {
+        name: arguments.name.clone(),
+        verb: arguments.verb.clone(),
+        status: arguments.status.map(status_of),
+        since: arguments.since.clone(),
+        volume: arguments.volume.clone(),
+        limit: arguments.limit,
+    };
+    let mut table = Table::new(&[
+        Column::words("run", "run"),
+        Column::words("name", "name"),
+        Column::words("verb", "verb"),
+        Column::words("started", "started"),
+        Column::words("status", "status"),
+        Column::words("volumes", "volumes"),
+        Column::numbers("cells", "cells"),
+        Column::numbers("trials", "trials"),
+        Column::numbers("of", "trials_planned"),
+        Column::numbers("doubts", "doubts"),
+    ]);
+    for run in store.list(&filter)? {
+        let volumes: Vec<String> = run.volumes.iter().map(|v| format!("{}={}", v.name, v.target)).collect();
+        table.push(vec![
+            Field::text(run.id),
+            Field::text(run.name),
+            Field::text(run.verb),
+            Field::text(run.started),
+            Field::text(status_name(run.status)),
+            Field::text(volumes.join(" ")),
+            Field::count(run.cells),
+            Field::count(run.trials_done),
+            Field::count(run.trials_planned),
+            Field::count(run.doubts),
+        ]);
+    }
+    if table.is_empty() && arguments.printing.format == Format::Table {
+        output::tell("no stored run passes; `loadline quick` or `loadline run` makes one");
+        return Ok(Outcome::Done);
+    }
+    output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+    Ok(Outcome::Done)
+}
+
+fn status_of(name: StatusName) -> RunStatus {
+    match name {
+        StatusName::Unfinished => RunStatus::Unfinished,
+        StatusName::Finished => RunStatus::Finished,
+        StatusName::Interrupted => RunStatus::Interrupted,
+        StatusName::Failed => RunStatus::Failed,
+    }
+}
+
+fn status_name(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Unfinished => "unfinished",
+        RunStatus::Finished => "finished",
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::Failed => "failed",
+    }
+}
+
+/// `show`: a run's summary, or the series of its trials.
+pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<Outcome> {
+    let mut record = load(store, &arguments.run)?;
+    if let Some(wanted) = &arguments.cell {
+        let fits = |cell: &CellRecord| cell.id.contains(wanted.as_str()) || cell.label.contains(wanted.as_str());
+        if !record.cells.iter().any(fits) {
+            let run = &record.header.id;
+            return Err(Usage(format!("run {run} has no cell whose id or label contains {wanted:?}")).into());
+        }
+    }
+    let wanted =
+        |id: &str, label: &str| arguments.cell.as_deref().is_none_or(|text| id.contains(text) || label.contains(text));
+    let text = if arguments.series {
+        record.cells.retain(|cell| wanted(&cell.id, &cell.label));
+        series(&record).render(arguments.printing.format, output::colour_wanted())
+    } else {
+        // Summed up before cells are left out: what is known of one cell may rest on others.
+        let mut summary = summarize(&record);
+        summary.cells.retain(|cell| wanted(&cell.id, &cell.label));
+        summary.findings.retain(|finding| {
+            finding.cells.is_empty() || finding.cells.iter().any(|id| summary.cells.iter().any(|cell| cell.id == *id))
+        });
+        printing::summary(&summary, arguments.printing.format)
+    };
+    output::print(&text)?;
+    Ok(Outcome::Done)
+}
+
+/// One row for each interval and operation that occurred in it.
+fn series(record: &RunRecord) -> Table {
+    let mut table = Table::new(&[
+        Column::words("cell", "cell"),
+        Column::words("volume", "volume"),
+        Column::words("load", "load"),
+        Column::numbers("trial", "trial"),
+        Column::numbers("second", "second"),
+        Column::words("operation", "operation"),
+        Column::numbers("requests", "requests"),
+        Column::numbers("bytes", "bytes"),
+        Column::numbers("p50", "p50_ns"),
+        Column::numbers("p99", "p99_ns"),
+        Column::numbers("max", "max_ns"),
+        Column::numbers("outstanding", "outstanding"),
+        Column::numbers("errors", "errors"),
+    ]);
+    let latency = |ns: u64| Field::both(loadline_units::Duration::from_ns(ns).human(), ns);
+    for cell in &record.cells {
+        for trial in &cell.trials {
+            let interval = u64::from(trial.series.interval_s);
+            for (index, second) in trial.series.seconds.iter().enumerate() {
+                for operation in Operation::ALL {
+                    let figures = second.of(operation);
+                    if figures.count == 0 {
+                        continue;
+                    }
+                    table.push(vec![
+                        Field::text(&cell.id),
+                        Field::text(&cell.volume),
+                        Field::text(&cell.label),
+                        Field::count(trial.trial.into()),
+                        Field::count(index as u64 * interval),
+                        Field::text(operation.name()),
+                        Field::count(figures.count),
+                        Field::count(figures.bytes),
+                        latency(figures.p50_ns),
+                        latency(figures.p99_ns),
+                        latency(figures.max_ns),
+                        Field::both(format!("{:.1}", second.outstanding), second.outstanding),
+                        Field::count(second.errors),
+                    ]);
+                }
+            }
+        }
+    }
+    table
+}
+
+/// `rm`: all of the runs, or none when one of them is not there.
+pub(crate) fn rm(arguments: &RmArguments, store: &Store) -> anyhow::Result<Outcome> {
+    let ids = arguments.runs.iter().map(|run| store.resolve(run)).collect::<Result<Vec<_>, _>>()?;
+    for id in ids {
+        store.remove(&id)?;
+        output::tell(&format!("removed run {id}"));
+    }
+    Ok(Outcome::Done)
+}
+
+/// `report`: one file over all the runs.
+pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Result<Outcome> {
+    let records = arguments.runs.iter().map(|run| load(store, run)).collect::<anyhow::Result<Vec<_>>>()?;
+    let summarized: Vec<(RunRecord, RunSummary)> = records
+        .into_iter()
+        .map(|r| {
+            let s = summarize(&r);
+            (r, s)
+        })
+        .collect();
+    let extension = arguments.output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    let text = match extension.as_deref() {
+        Some("html" | "htm") => {
+            let pairs: Vec<(&RunRecord, &RunSummary)> = summarized.iter().map(|(r, s)| (r, s)).collect();
+            loadline_report::html(&pairs)
+        }
+        Some("md" | "markdown") => {
+            let parts: Vec<String> = summarized.iter().map(|(_, s)| loadline_report::markdown(s)).collect();
+            parts.join("\n")
+        }
+        _ => {
+            let file = arguments.output.display();
+            return Err(Usage(format!("{file}: a report is HTML or Markdown, so the file ends in .html or .md")).into());
+        }
+    };
+    write(&arguments.output, &text)?;
+    output::tell(&format!("report: {}", arguments.output.display()));
+    Ok(Outcome::Done)
+}
+
+/// `export`: one run for other programs.
+pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Result<Outcome> {
+    let summary = summarize(&load(store, &arguments.run)?);
+    let format = match arguments.form {
+        ExportForm::Json => Format::Json,
+        ExportForm::Csv => Format::Csv,
+    };
+    let text = printing::summary(&summary, format);
+    match &arguments.output {
+        Some(file) => write(file, &text)?,
+        None => output::print(&text)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn load(store: &Store, typed: &str) -> anyhow::Result<RunRecord> {
+    Ok(store.load(&store.resolve(typed)?)?)
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}

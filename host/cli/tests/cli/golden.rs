@@ -1,0 +1,52 @@
+//! What is printed for people, word by word. `LOADLINE_BLESS=1 cargo test -p loadline golden` takes over the present words;
+//! they are read in review.
+
+use crate::Bench;
+use std::path::Path;
+
+fn compare(name: &str, printed: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/golden").join(name);
+    if std::env::var_os("LOADLINE_BLESS").is_some() {
+        std::fs::write(&path, printed).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(printed, kept, "{name} has changed; LOADLINE_BLESS=1 takes the new words over");
+}
+
+#[test]
+fn help_of_every_verb() {
+    let bench = Bench::new();
+    compare("help.txt", &bench.done(&["--help"]));
+    for verb in ["quick", "run", "list", "show", "rm", "report", "export", "plans", "doctor", "completions", "man"] {
+        compare(&format!("help-{verb}.txt"), &bench.done(&[verb, "--help"]));
+    }
+}
+
+#[test]
+fn plans_that_come_along() {
+    let bench = Bench::new();
+    compare("plans.txt", &bench.done(&["plans"]));
+    assert!(bench.done(&["plans", "show", "outstanding-sweep"]).contains("name = \"outstanding-sweep\""));
+    assert!(bench.refused(2, &["plans", "show", "outstanding-swep"]).contains("outstanding-sweep"));
+}
+
+#[test]
+fn dry_run_of_two_volumes() {
+    let bench = Bench::new();
+    let arguments = ["run", "crystaldiskmark-8", "--on", "a=/x", "--on", "b=/y", "--dry-run", "--seed", "1"];
+    compare("dry-run.txt", &bench.done(&arguments));
+}
+
+#[test]
+fn dry_run_of_the_field_cases_tells_their_time() {
+    let bench = Bench::new();
+    let time = |plan: &str, more: &[&str]| {
+        let arguments = [&["run", plan, "--dry-run", "--format", "json"], more].concat();
+        let value: serde_json::Value = serde_json::from_str(&bench.done(&arguments)).unwrap();
+        (value["cells"].as_array().unwrap().len(), value["time_s"].as_f64().unwrap())
+    };
+    assert_eq!(time("matrix-200", &[]), (200, 84_000.0));
+    let (cells, short) = time("matrix-200", &["--short"]);
+    assert_eq!(cells, 200);
+    assert!(short <= 1_000.0, "{short}");
+}

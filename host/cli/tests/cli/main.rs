@@ -1,0 +1,74 @@
+//! The `loadline` command from the outside: what it prints, how it exits, what it leaves behind.
+
+mod crash;
+mod end_to_end;
+mod golden;
+mod safety;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A folder of its own with a store in it, gone at the end.
+struct Bench {
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    /// On a disk rather than in memory, so that direct I/O is taken.
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
+    }
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+    /// A file with this text; gives its path.
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+    /// An empty folder to be measured; gives its path.
+    fn target(&self) -> String {
+        let path = self.path("target");
+        std::fs::create_dir_all(&path).unwrap();
+        path.display().to_string()
+    }
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
+        command.args(arguments).current_dir(self.folder.path()).env("LOADLINE_STORE", self.path("store.db"));
+        command.env_remove("NO_COLOR").stdin(Stdio::null());
+        command
+    }
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+    /// Standard output of a command that must end with 0.
+    fn done(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+    /// Standard error of a command that must end with `status`.
+    fn refused(&self, status: i32, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stderr)
+    }
+    /// `list` as objects.
+    fn runs(&self) -> Vec<serde_json::Value> {
+        serde_json::from_str(&self.done(&["list", "--format", "json"])).unwrap()
+    }
+    /// The newest run as `export` gives it.
+    fn last(&self) -> serde_json::Value {
+        serde_json::from_str(&self.done(&["export", "last", "--as", "json"])).unwrap()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}

@@ -1,0 +1,52 @@
+//! What exists is not written unless it was handed over, and what was written can be checked later.
+
+use crate::end_to_end::SMALL;
+use crate::{Bench, entries};
+
+const MIB: usize = 1 << 20;
+
+#[test]
+fn an_existing_file_is_written_only_when_it_is_named_again() {
+    let bench = Bench::new();
+    let plan = bench.file("small.toml", SMALL);
+    let mine = vec![b'x'; 4 * MIB];
+    let file = bench.file("mine", &mine);
+    assert!(bench.refused(1, &["run", &plan, "--on", &file]).contains(&format!("--overwrite {file}")));
+    assert_eq!(std::fs::read(&file).unwrap(), mine);
+    bench.done(&["run", &plan, "--on", &file, "--read-only"]);
+    assert_eq!(std::fs::read(&file).unwrap(), mine);
+    assert_eq!(bench.last()["cells"].as_array().unwrap().len(), 2, "what writes is left out");
+    bench.done(&["run", &plan, "--on", &file, "--overwrite", &file]);
+    assert_ne!(std::fs::read(&file).unwrap(), mine);
+}
+
+#[test]
+fn quick_read_only_changes_nothing() {
+    let bench = Bench::new();
+    let mine = vec![b'x'; 4 * MIB];
+    let file = bench.file("mine", &mine);
+    bench.refused(1, &["quick", &file, "--duration", "30 ms"]);
+    bench.done(&["quick", &file, "--duration", "30 ms", "--read-only"]);
+    assert_eq!(std::fs::read(&file).unwrap(), mine);
+}
+
+#[test]
+fn a_kept_file_is_checked_later_and_a_changed_block_is_named() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let plan = "schema = 1\nname = \"v\"\n[[load]]\npattern = \"random\"\nreads = \"0 %\"\nblock = \"4 KiB\"\nqueue_depth = 4\n\
+                size = \"1 MiB\"\nwarm_up = \"0 s\"\nduration = \"200 ms\"\ntrials = 1\nverify = true\n";
+    let plan = bench.file("verify.toml", plan);
+    bench.done(&["run", &plan, "--on", &target, "--keep"]);
+    let kept = entries(target.as_ref());
+    assert_eq!(kept.len(), 1);
+    bench.done(&["run", "--verify-only", "last"]);
+    let path = std::path::Path::new(&target).join(&kept[0]);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[8 * 4096 + 2000] ^= 0xff;
+    std::fs::write(&path, bytes).unwrap();
+    let output = bench.run(&["run", "--verify-only", "last", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let faults: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(faults[0]["offset"], 8 * 4096);
+}

@@ -1,0 +1,333 @@
+//! Opens a store: makes it where there is none, brings an older one up to date, and leaves alone what is not ours.
+
+use crate::StoreError;
+use crate::error::Trouble;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Marks an SQLite file as a loadline store: "load" in ASCII.
+pub(crate) const APPLICATION_ID: i32 = 0x6c6f_6164;
+/// How long a writer waits for another; each transaction takes milliseconds unless the disk under the store is overloaded.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the first page of a new file takes to be written, with a wide margin.
+const SECOND_LOOK: Duration = Duration::from_millis(50);
+
+/// One step of the format: from the version that is its place in the list to the next.
+pub(crate) type Step = fn(&Transaction<'_>) -> rusqlite::Result<()>;
+/// Every step there has been. A new format is a new step at the end; older ones never change.
+pub(crate) const STEPS: &[Step] = &[|transaction| transaction.execute_batch(include_str!("schema/1.sql"))];
+
+/// A store of run records: one SQLite file, used by any number of processes at once.
+///
+/// A finished trial is on the disk when [`Store::finish_trial`] returns.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    /// Absolute, without symbolic links: every process finds the same lock files.
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the store at `path`; makes its folders and the file where they are missing (an empty file becomes a store).
+    ///
+    /// # Errors
+    /// A damaged file, another program's database and a store of a newer version are named and left as they are.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_with(path, STEPS)
+    }
+
+    /// [`Store::open`] with the steps given: what a version of the tool that knows these would do.
+    pub(crate) fn open_with(path: &Path, steps: &[Step]) -> Result<Self, StoreError> {
+        let unreachable = |source| StoreError::Path { path: path.to_owned(), source };
+        let path = std::path::absolute(path).map_err(unreachable)?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(unreachable)?;
+        }
+        match std::fs::metadata(&path) {
+            Ok(found) if found.is_dir() => {
+                return Err(unreachable(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
+            }
+            // SQLite takes a single byte for an empty file, and would write over it.
+            Ok(found) if found.len() == 1 => return Err(StoreError::Foreign { path }),
+            Ok(found) if found.len() > 0 => recognize(&path, steps.len() as u32)?,
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(unreachable(error)),
+        }
+        let told = |trouble: Trouble| trouble.tell("open", &path);
+        let connection = connect(&path).map_err(|error| told(error.into()))?;
+        bring_up_to_date(&connection, &path, steps).map_err(told)?;
+        // What was found is in order: closing may move the write-ahead log into the file.
+        let settled = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+        settled.map_err(|error| told(error.into()))?;
+        let path = std::fs::canonicalize(&path).map_err(|source| StoreError::Path { path, source })?;
+        Ok(Self { connection, path })
+    }
+
+    /// The file, as an absolute path without symbolic links.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Does `work` in one transaction that writes; nothing of it remains when it fails.
+    pub(crate) fn write<T>(
+        &self,
+        attempt: &'static str,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        self.within(TransactionBehavior::Immediate, attempt, work)
+    }
+
+    /// Does `work` on one consistent view of the store.
+    pub(crate) fn read<T>(
+        &self,
+        attempt: &'static str,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        self.within(TransactionBehavior::Deferred, attempt, work)
+    }
+
+    fn within<T>(
+        &self,
+        behavior: TransactionBehavior,
+        attempt: &'static str,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        let done = (|| {
+            let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        })();
+        done.map_err(|trouble: Trouble| {
+            let error = trouble.tell(attempt, &self.path);
+            if matches!(error, StoreError::Corrupt { .. }) {
+                // From here on the file is left as it is. Best effort: the damage is what has to be told.
+                let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+            }
+            error
+        })
+    }
+
+    /// Gives the space of removed runs back to the file system. Best effort: what is left is used again or given back
+    /// another time.
+    pub(crate) fn give_back_space(&self) {
+        let _ = (|| {
+            let mut vacuum = self.connection.prepare("PRAGMA incremental_vacuum")?;
+            // Each step moves one page.
+            let mut rows = vacuum.query([])?;
+            while rows.next()?.is_some() {}
+            Ok::<_, rusqlite::Error>(())
+        })();
+    }
+}
+
+/// What the first page of an SQLite file says of it.
+struct Marks {
+    application_id: i32,
+    version: u32,
+    /// Zero as long as no table was ever made.
+    schema_changes: i32,
+}
+
+impl Marks {
+    /// Within a transaction, or another process may change the file between two marks.
+    fn read(connection: &Transaction<'_>) -> rusqlite::Result<Self> {
+        let mark = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+        Ok(Self {
+            application_id: mark("application_id")?,
+            version: mark("user_version")?.cast_unsigned(),
+            schema_changes: mark("schema_version")?,
+        })
+    }
+    /// Whether this is a store, or empty and of no program: a store that is being made, or whose making was cut off.
+    fn is_ours(&self) -> bool {
+        self.application_id == APPLICATION_ID || (self.application_id == 0 && self.schema_changes == 0)
+    }
+    /// The version, if this is a store that can be used here.
+    fn check(&self, path: &Path, known: u32) -> Result<u32, StoreError> {
+        let (path, found) = (path.to_owned(), self.version);
+        match self.is_ours() {
+            false => Err(StoreError::Foreign { path }),
+            true if found > known => Err(StoreError::Newer { path, found, known }),
+            true => Ok(found),
+        }
+    }
+}
+
+/// Refuses a file that does not begin as a loadline store of a known version does, without leaving a trace in it or
+/// beside it.
+fn recognize(path: &Path, known: u32) -> Result<(), StoreError> {
+    let found = match first_page(path) {
+        Ok(marks) if marks.is_ours() => Ok(marks),
+        // Another process may be writing the first page of a new store at this very moment: a second look tells.
+        _ => {
+            std::thread::sleep(SECOND_LOOK);
+            first_page(path)
+        }
+    };
+    found.map_err(|error| Trouble::Sql(error).tell("open", path))?.check(path, known).map(|_| ())
+}
+
+/// Reads the first page, whatever a write-ahead log may add to it.
+///
+/// SQLite reads the file itself (`immutable`): opening and closing it by other means would drop the locks that other
+/// connections of this process hold on it.
+fn first_page(path: &Path) -> rusqlite::Result<Marks> {
+    let encoded: Vec<String> = path.as_os_str().as_bytes().iter().map(|byte| format!("%{byte:02x}")).collect();
+    let uri = format!("file:{}?mode=ro&immutable=1", encoded.concat());
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(uri, flags)?;
+    // A process killed while it moved its write-ahead log into the file leaves the file shorter than its first page says,
+    // which is in order as long as the log is there; without this SQLite would call it malformed.
+    connection.pragma_update(None, "writable_schema", true)?;
+    Marks::read(&Transaction::new_unchecked(&connection, TransactionBehavior::Deferred)?)
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Until the version is known to be ours, closing must not touch the file.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // Each commit waits for the disk: a trial takes a minute, the flush some milliseconds.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Takes the steps that are missing, all in one transaction.
+fn bring_up_to_date(connection: &Connection, path: &Path, steps: &[Step]) -> Result<(), Trouble> {
+    let known = steps.len() as u32;
+    let marks = Marks::read(&Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?)?;
+    if marks.check(path, known)? < known {
+        // Lets `rm` give space back. It counts only where there is no table yet, and there it writes a first page at
+        // once, outside the transaction below.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+        let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+        // Another process may have been faster.
+        let version = Marks::read(&transaction)?.check(path, known)?;
+        for step in &steps[version as usize..] {
+            step(&transaction)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", known)?;
+        transaction.commit()?;
+    }
+    use_write_ahead_log(connection)?;
+    // The tables are looked at once, so that damage shows before anything is written.
+    connection.query_row("SELECT count(*) FROM (SELECT 1 FROM runs LIMIT 1)", [], |_| Ok(()))?;
+    Ok(())
+}
+
+/// Switches to the write-ahead log, once and for all; later calls change nothing. A file system without shared memory
+/// refuses it: the store then works with a rollback journal, as safe but slower.
+fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
+    let begun = Instant::now();
+    loop {
+        // SQLite does not wait for others when it changes the mode.
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && begun.elapsed() < BUSY_TIMEOUT =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDS_A_COLUMN: Step = |transaction| {
+        transaction.execute_batch(
+            "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'none'; INSERT INTO runs
+            (id, name, verb, clock, started, version, status, cells, trials_planned)
+            VALUES ('by-the-step', '', '', 'real', '', '', 'failed', 0, 0)",
+        )
+    };
+    const FAILS_HALF_WAY: Step = |transaction| transaction.execute_batch("DROP TABLE doubts; SELECT * FROM nowhere");
+
+    fn next(step: Step) -> Vec<Step> {
+        STEPS.iter().copied().chain([step]).collect()
+    }
+    fn notes(store: &Store) -> Vec<(String, String)> {
+        let mut statement = store.connection.prepare("SELECT id, note FROM runs ORDER BY key").unwrap();
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn an_older_store_is_brought_up_to_date_with_its_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let insert = "INSERT INTO runs (id, name, verb, clock, started, version, status, cells, trials_planned)
+                      VALUES ('old', '', '', 'real', '', '', 'failed', 0, 0)";
+        Store::open(&path).unwrap().connection.execute(insert, []).unwrap();
+        let newer = next(ADDS_A_COLUMN);
+        let expected = [("old".to_owned(), "none".to_owned()), ("by-the-step".to_owned(), "none".to_owned())];
+        // The second time there is nothing left to do.
+        for _ in 0..2 {
+            assert_eq!(notes(&Store::open_with(&path, &newer).unwrap()), expected);
+        }
+        let older = Store::open(&path).unwrap_err();
+        let (found, known) = (newer.len() as u32, STEPS.len() as u32);
+        assert!(matches!(older, StoreError::Newer { found: f, known: k, .. } if (f, k) == (found, known)), "{older}");
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_store_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        drop(Store::open(&path).unwrap());
+        let before = std::fs::read(&path).unwrap();
+        let failed = Store::open_with(&path, &next(FAILS_HALF_WAY)).unwrap_err();
+        assert!(matches!(failed, StoreError::Sql { attempt: "open", .. }), "{failed}");
+        assert!(std::fs::read(&path).unwrap() == before);
+        let store = Store::open(&path).unwrap();
+        assert_eq!(
+            store.connection.query_row("SELECT count(*) FROM doubts", [], |row| row.get::<_, u32>(0)).unwrap(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_store_whose_making_was_cut_off_is_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        connect(&path).unwrap().pragma_update(None, "auto_vacuum", "INCREMENTAL").unwrap();
+        assert!(std::fs::metadata(&path).unwrap().len() > 0);
+        assert!(Store::open(&path).unwrap().list(&crate::Filter::default()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_commit_waits_for_the_disk_and_readers_do_not_wait_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("store.db")).unwrap();
+        let pragma =
+            |name| store.connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
+        assert_eq!(pragma("synchronous").unwrap(), 2.into());
+        assert_eq!(pragma("journal_mode").unwrap(), "wal".to_owned().into());
+        assert_eq!(pragma("foreign_keys").unwrap(), 1.into());
+        assert_eq!(pragma("application_id").unwrap(), i64::from(APPLICATION_ID).into());
+    }
+
+    #[test]
+    fn a_full_disk_is_named_and_nothing_half_done_remains() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("store.db")).unwrap();
+        let pages: u32 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        store.connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap();
+        let insert = "INSERT INTO runs (id, name, verb, clock, started, version, status, cells, trials_planned)
+                      VALUES ('a', hex(zeroblob(100000)), '', 'real', '', '', 'failed', 0, 0)";
+        let full = store.write("fill the store", |transaction| Ok(transaction.execute(insert, [])?));
+        assert!(matches!(full, Err(StoreError::Full { attempt: "fill the store", .. })), "{full:?}");
+        assert!(!store.connection.prepare("SELECT * FROM runs").unwrap().exists([]).unwrap());
+    }
+}

@@ -1,0 +1,322 @@
+//! Finds runs and reads them back, exactly as they were stored.
+
+use crate::error::{PartError, Trouble};
+use crate::write::{find_run, status_name};
+use crate::{Store, StoreError, series};
+use loadline_block::Operation;
+use loadline_record::{
+    CellRecord, Clock, Doubt, DoubtCode, Histogram, OperationRecord, RunHeader, RunRecord, RunStatus, TrialRecord,
+};
+use rusqlite::{Row, Transaction, named_params, params};
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Candidates that an ambiguous text names.
+const CANDIDATES_MAX: usize = 5;
+
+/// Which runs to list; what is `None` lets every run pass. Texts are compared without regard to ASCII case.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// The run's name contains this.
+    pub name: Option<String>,
+    /// Made by this verb.
+    pub verb: Option<String>,
+    /// Has come this far.
+    pub status: Option<RunStatus>,
+    /// Started at this time in UTC or later: a date, or RFC 3339 with `Z`, of any precision.
+    pub since: Option<String>,
+    /// The name or the target of one of its volumes contains this.
+    pub volume: Option<String>,
+    /// So many at most, the newest.
+    pub limit: Option<u32>,
+}
+
+/// A run in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunLine {
+    /// Unique id.
+    pub id: String,
+    /// The plan's name, or what the user called it.
+    pub name: String,
+    /// The verb that made it.
+    pub verb: String,
+    /// Measured or predicted.
+    pub clock: Clock,
+    /// Start in UTC, RFC 3339.
+    pub started: String,
+    /// How far it has come.
+    pub status: RunStatus,
+    /// What it ran on.
+    pub volumes: Vec<VolumeLine>,
+    /// Cells of the plan.
+    pub cells: u64,
+    /// Trials stored.
+    pub trials_done: u64,
+    /// Trials planned.
+    pub trials_planned: u64,
+    /// Different doubts of each cell, summed over the cells.
+    pub doubts: u64,
+}
+
+/// A volume in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VolumeLine {
+    /// Its name in the plan.
+    pub name: String,
+    /// The target as the user wrote it.
+    pub target: String,
+}
+
+impl Store {
+    /// The id of the run that `text` means: an id, `last` (the newest), the beginning of one id, or a name (the newest run
+    /// of that name); the first of these that fits.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or [`StoreError::Ambiguous`] with the candidates.
+    pub fn resolve(&self, text: &str) -> Result<String, StoreError> {
+        self.read("look up a run", |transaction| {
+            if find_run(transaction, text)?.is_some() {
+                return Ok(text.to_owned());
+            }
+            let newest = |condition: &str, limit: usize| {
+                transaction
+                    .prepare(&format!(
+                        "SELECT id FROM runs WHERE {condition} ORDER BY started DESC, key DESC LIMIT {limit}"
+                    ))?
+                    .query_map([text], |row| row.get(0))?
+                    .collect::<rusqlite::Result<Vec<String>>>()
+            };
+            let mut fitting = match text {
+                "" => Vec::new(),
+                "last" => newest("?1 = 'last'", 1)?,
+                _ => newest("substr(id, 1, length(?1)) = ?1", CANDIDATES_MAX)?,
+            };
+            if fitting.len() != 1 {
+                fitting = match newest("name = ?1 AND name <> ''", 1)? {
+                    named if named.is_empty() => fitting,
+                    named => named,
+                };
+            }
+            match fitting.len() {
+                0 => Err(StoreError::NoSuchRun { run: text.to_owned() }.into()),
+                1 => Ok(fitting.remove(0)),
+                _ => Err(StoreError::Ambiguous { text: text.to_owned(), candidates: fitting }.into()),
+            }
+        })
+    }
+
+    /// Everything that is stored of the run with this id.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Unreadable`], or trouble with the file.
+    pub fn load(&self, run: &str) -> Result<RunRecord, StoreError> {
+        let reader = Reader { store: self, run };
+        self.read("load a run", |transaction| reader.run(transaction))
+    }
+
+    /// The trials that the run has already: cell id and trial number.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or trouble with the file.
+    pub fn finished_trials(&self, run: &str) -> Result<BTreeSet<(String, u32)>, StoreError> {
+        self.read("look up finished trials", |transaction| {
+            let key = require_run(transaction, run)?;
+            let mut statement = transaction.prepare_cached(
+                "SELECT cells.id, trials.trial FROM trials JOIN cells ON cells.key = trials.cell WHERE cells.run = ?",
+            )?;
+            let trials = statement.query_map([key], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(trials.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// The runs that pass `filter`, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError::BadTime`] for a `since` that is no time, or trouble with the file.
+    pub fn list(&self, filter: &Filter) -> Result<Vec<RunLine>, StoreError> {
+        if let Some(since) = filter.since.as_ref().filter(|text| !is_time(text)) {
+            return Err(StoreError::BadTime { text: since.clone() });
+        }
+        self.read("list runs", |transaction| {
+            // `since` is the beginning of an RFC 3339 text, whose order is that of time; without its Z, so that
+            // 14:22:33Z is not before a start at 14:22:33.5Z.
+            let mut statement = transaction.prepare_cached(
+                "SELECT r.key, r.id, r.name, r.verb, r.clock, r.started, r.status, r.cells, r.trials_done,
+                        r.trials_planned, r.doubts, volumes.name, volumes.target
+                 FROM (SELECT * FROM runs
+                       WHERE (:name IS NULL OR instr(lower(name), lower(:name)))
+                         AND (:verb IS NULL OR lower(verb) = lower(:verb))
+                         AND (:status IS NULL OR status = :status)
+                         AND (:since IS NULL OR started >= :since)
+                         AND (:volume IS NULL OR EXISTS (
+                               SELECT 1 FROM volumes AS v WHERE v.run = runs.key
+                                AND (instr(lower(v.name), lower(:volume)) OR instr(lower(v.target), lower(:volume)))))
+                       ORDER BY started DESC, key DESC LIMIT :limit) AS r
+                 LEFT JOIN volumes ON volumes.run = r.key
+                 ORDER BY r.started DESC, r.key DESC, volumes.position",
+            )?;
+            let mut rows = statement.query(named_params! {
+                ":name": filter.name, ":verb": filter.verb, ":status": filter.status.map(status_name),
+                ":since": filter.since.as_ref().map(|text| text.trim_end_matches('Z')), ":volume": filter.volume,
+                // SQLite takes a negative limit for none.
+                ":limit": filter.limit.map_or(-1, i64::from),
+            })?;
+            let mut lines: Vec<RunLine> = Vec::new();
+            let mut last_key = None;
+            while let Some(row) = rows.next()? {
+                let key: i64 = row.get(0)?;
+                if last_key != Some(key) {
+                    lines.push(self.line(row)?);
+                    last_key = Some(key);
+                }
+                if let (Some(name), Some(line)) = (row.get(11)?, lines.last_mut()) {
+                    line.volumes.push(VolumeLine { name, target: row.get(12)? });
+                }
+            }
+            Ok(lines)
+        })
+    }
+
+    fn line(&self, row: &Row<'_>) -> Result<RunLine, Trouble> {
+        let id: String = row.get(1)?;
+        let reader = Reader { store: self, run: &id };
+        Ok(RunLine {
+            name: row.get(2)?,
+            verb: row.get(3)?,
+            clock: reader.clock(row.get(4)?)?,
+            started: row.get(5)?,
+            status: reader.status(row.get(6)?)?,
+            volumes: Vec::new(),
+            cells: count(row, 7)?,
+            trials_done: count(row, 8)?,
+            trials_planned: count(row, 9)?,
+            doubts: count(row, 10)?,
+            id,
+        })
+    }
+}
+
+/// Reads the parts of one run, and knows what to say when one cannot be read.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    store: &'a Store,
+    run: &'a str,
+}
+
+impl Reader<'_> {
+    fn run(self, transaction: &Transaction<'_>) -> Result<RunRecord, Trouble> {
+        let key = require_run(transaction, self.run)?;
+        let (status, document): (String, String) = transaction.query_row(
+            "SELECT status, document FROM runs JOIN headers ON headers.run = runs.key WHERE runs.key = ?",
+            [key],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let header: RunHeader = self.document("the header", &document)?;
+        let status = self.status(status)?;
+        let mut cells = Vec::new();
+        let mut place_of = BTreeMap::new();
+        let mut statement =
+            transaction.prepare_cached("SELECT key, document FROM cells WHERE run = ? ORDER BY position")?;
+        let mut rows = statement.query([key])?;
+        while let Some(row) = rows.next()? {
+            place_of.insert(row.get::<_, i64>(0)?, cells.len());
+            cells.push(self.document::<CellRecord>("a cell", &row.get::<_, String>(1)?)?);
+        }
+        let mut statement = transaction.prepare_cached(
+            "SELECT trials.cell, trials.key, trials.document, trials.series
+             FROM trials JOIN cells ON cells.key = trials.cell
+             WHERE cells.run = ? ORDER BY trials.cell, trials.trial",
+        )?;
+        let mut rows = statement.query([key])?;
+        while let Some(row) = rows.next()? {
+            let trial = self.trial(transaction, row)?;
+            cells[place_of[&row.get::<_, i64>(0)?]].trials.push(trial);
+        }
+        Ok(RunRecord { header, status, cells })
+    }
+
+    fn trial(self, transaction: &Transaction<'_>, row: &Row<'_>) -> Result<TrialRecord, Trouble> {
+        let key: i64 = row.get(1)?;
+        let mut trial: TrialRecord = self.document("a trial", &row.get::<_, String>(2)?)?;
+        let series = series::decode(&row.get::<_, Vec<u8>>(3)?);
+        trial.series = series.map_err(|error| self.unreadable("a series", error))?;
+        let mut statement = transaction.prepare_cached(
+            "SELECT operation, count, bytes, errors, latency, waiting, service FROM operations WHERE trial = ?",
+        )?;
+        let mut rows = statement.query(params![key])?;
+        while let Some(row) = rows.next()? {
+            let word: String = row.get(0)?;
+            let operation = Operation::ALL.into_iter().find(|o| o.name() == word);
+            let operation = operation.ok_or_else(|| self.unreadable("an operation", PartError::Word(word)))?;
+            let latency = self.histogram(&row.get::<_, Vec<u8>>(4)?)?;
+            let record = OperationRecord {
+                count: count(row, 1)?,
+                bytes: count(row, 2)?,
+                errors: count(row, 3)?,
+                latency,
+                waiting: row.get::<_, Option<Vec<u8>>>(5)?.map(|bytes| self.histogram(&bytes)).transpose()?,
+                service: row.get::<_, Option<Vec<u8>>>(6)?.map(|bytes| self.histogram(&bytes)).transpose()?,
+            };
+            trial.operations.insert(operation, record);
+        }
+        let mut statement =
+            transaction.prepare_cached("SELECT code, detail FROM doubts WHERE trial = ? ORDER BY position")?;
+        let mut rows = statement.query(params![key])?;
+        while let Some(row) = rows.next()? {
+            let word: String = row.get(0)?;
+            let code = DoubtCode::ALL.into_iter().find(|c| c.name() == word);
+            let code = code.ok_or_else(|| self.unreadable("a doubt", PartError::Word(word)))?;
+            trial.doubts.push(Doubt { code, detail: row.get(1)? });
+        }
+        Ok(trial)
+    }
+
+    fn histogram(self, bytes: &[u8]) -> Result<Histogram, StoreError> {
+        Histogram::decode(bytes).map_err(|error| self.unreadable("a histogram", error))
+    }
+
+    fn document<T: DeserializeOwned>(self, part: &'static str, text: &str) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|error| self.unreadable(part, error))
+    }
+
+    fn status(self, word: String) -> Result<RunStatus, StoreError> {
+        [RunStatus::Unfinished, RunStatus::Finished, RunStatus::Interrupted, RunStatus::Failed]
+            .into_iter()
+            .find(|status| status_name(*status) == word)
+            .ok_or_else(|| self.unreadable("the status", PartError::Word(word)))
+    }
+
+    fn clock(self, word: String) -> Result<Clock, StoreError> {
+        match word.as_str() {
+            "real" => Ok(Clock::Real),
+            "virtual" => Ok(Clock::Virtual),
+            _ => Err(self.unreadable("the clock", PartError::Word(word))),
+        }
+    }
+
+    fn unreadable(self, part: &'static str, source: impl Into<PartError>) -> StoreError {
+        StoreError::Unreadable {
+            path: self.store.path().to_owned(),
+            run: self.run.to_owned(),
+            part,
+            source: source.into(),
+        }
+    }
+}
+
+fn require_run(transaction: &Transaction<'_>, run: &str) -> Result<i64, Trouble> {
+    find_run(transaction, run)?.ok_or_else(|| StoreError::NoSuchRun { run: run.to_owned() }.into())
+}
+
+/// An unsigned figure as it was stored.
+fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(index).map(i64::cast_unsigned)
+}
+
+/// Whether `text` is a date, or a date and time in UTC, or the beginning of one from the day on.
+fn is_time(text: &str) -> bool {
+    const FORM: &str = "0000-00-00T00:00:00.000000000";
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    (10..=FORM.len()).contains(&text.len())
+        && text.bytes().zip(FORM.bytes()).all(|(t, f)| if f == b'0' { t.is_ascii_digit() } else { t == f })
+}

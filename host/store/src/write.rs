@@ -1,0 +1,281 @@
+//! Adds runs and trials, each in one transaction, and removes runs.
+
+use crate::claim::check_id;
+use crate::error::Trouble;
+use crate::{Store, StoreError, series};
+use loadline_record::{CellRecord, Clock, Ending, Histogram, RunHeader, RunStatus, Series, TrialRecord};
+use rusqlite::{OptionalExtension, Transaction, named_params, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+impl Store {
+    /// Stores a new run with its cells, in plan order and without trials yet; its status is
+    /// [`Unfinished`](RunStatus::Unfinished).
+    ///
+    /// # Errors
+    /// An id taken or unfit, two cells of one id, or trouble with the file; nothing is stored then.
+    pub fn begin_run(&self, header: &RunHeader, cells: &[CellRecord]) -> Result<(), StoreError> {
+        check_id(&header.id)?;
+        let run = &header.id;
+        let document = to_document(header, || format!("the header of run {run}"))?;
+        self.write("begin a run", |transaction| {
+            if find_run(transaction, run)?.is_some() {
+                return Err(StoreError::RunExists { run: run.clone() }.into());
+            }
+            let planned: u64 = cells.iter().map(|c| u64::from(c.trials_planned)).sum();
+            transaction.prepare_cached(
+                "INSERT INTO runs (id, name, verb, clock, started, version, status, cells, trials_planned)
+                 VALUES (:id, :name, :verb, :clock, :started, :version, :status, :cells, :planned)",
+            )?
+            .execute(named_params! {
+                ":id": run, ":name": header.name, ":verb": header.verb, ":clock": clock_name(header.clock),
+                ":started": header.started, ":version": header.version, ":status": status_name(RunStatus::Unfinished),
+                ":cells": column(cells.len() as u64), ":planned": column(planned),
+            })?;
+            let key = transaction.last_insert_rowid();
+            transaction.execute("INSERT INTO headers (run, document) VALUES (?, ?)", params![key, document])?;
+            for (position, volume) in header.volumes.iter().enumerate() {
+                transaction.prepare_cached("INSERT INTO volumes VALUES (?, ?, ?, ?, ?)")?.execute(params![
+                    key,
+                    column(position as u64),
+                    volume.name,
+                    volume.target,
+                    column(volume.size_bytes)
+                ])?;
+            }
+            for (position, cell) in cells.iter().enumerate() {
+                insert_cell(transaction, key, run, position as u64, cell)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Stores a finished trial whole, in one transaction: when this returns, it is on the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::TrialExists`] for a second record of the same trial, which never overwrites the first;
+    /// [`StoreError::RunFinished`], [`StoreError::NoSuchRun`], [`StoreError::NoSuchCell`],
+    /// [`StoreError::TrialNotPlanned`]; or trouble with the file. Nothing is stored then.
+    pub fn finish_trial(&self, run: &str, cell: &str, trial: &TrialRecord) -> Result<(), StoreError> {
+        let rest =
+            TrialRecord { operations: BTreeMap::new(), series: Series::default(), doubts: Vec::new(), ..trial.clone() };
+        let document = to_document(&rest, || format!("trial {} of cell {cell:?} of run {run}", trial.trial))?;
+        self.write("store a trial", |transaction| {
+            let run_key = open_run(transaction, run)?;
+            let found = transaction
+                .prepare_cached("SELECT key, trials_planned FROM cells WHERE run = ? AND id = ?")?
+                .query_row(params![run_key, cell], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?)))
+                .optional()?;
+            let Some((cell_key, planned)) = found else {
+                return Err(StoreError::NoSuchCell { run: run.to_owned(), cell: cell.to_owned() }.into());
+            };
+            let (run, cell) = (|| run.to_owned(), || cell.to_owned());
+            if trial.trial >= planned {
+                let trial = trial.trial;
+                return Err(StoreError::TrialNotPlanned { run: run(), cell: cell(), trial, planned }.into());
+            }
+            let mut known = transaction.prepare_cached("SELECT 1 FROM trials WHERE cell = ? AND trial = ?")?;
+            if known.exists(params![cell_key, trial.trial])? {
+                return Err(StoreError::TrialExists { run: run(), cell: cell(), trial: trial.trial }.into());
+            }
+            let doubts_before = count_doubts(transaction, cell_key)?;
+            insert_trial(transaction, cell_key, trial, &document)?;
+            let doubts = count_doubts(transaction, cell_key)? - doubts_before;
+            transaction
+                .prepare_cached("UPDATE runs SET trials_done = trials_done + 1, doubts = doubts + ? WHERE key = ?")?
+                .execute(params![doubts, run_key])?;
+            Ok(())
+        })
+    }
+
+    /// Says how far the run has come.
+    ///
+    /// # Errors
+    /// [`StoreError::RunFinished`] when it is finished, which is never edited again; [`StoreError::TrialsMissing`] when it
+    /// is to be finished and trials are missing; [`StoreError::NoSuchRun`]; or trouble with the file.
+    pub fn set_status(&self, run: &str, status: RunStatus) -> Result<(), StoreError> {
+        self.write("set the status of a run", |transaction| {
+            let key = open_run(transaction, run)?;
+            if status == RunStatus::Finished {
+                let (done, planned) = transaction.query_row(
+                    "SELECT trials_done, trials_planned FROM runs WHERE key = ?",
+                    [key],
+                    |row| Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get::<_, i64>(1)?.cast_unsigned())),
+                )?;
+                if done < planned {
+                    return Err(StoreError::TrialsMissing { run: run.to_owned(), done, planned }.into());
+                }
+            }
+            transaction.execute("UPDATE runs SET status = ? WHERE key = ?", params![status_name(status), key])?;
+            Ok(())
+        })
+    }
+
+    /// Removes the run with all that belongs to it.
+    ///
+    /// # Errors
+    /// [`StoreError::Claimed`] while anyone adds trials to it; [`StoreError::NoSuchRun`]; or trouble with the file.
+    pub fn remove(&self, run: &str) -> Result<(), StoreError> {
+        let claim = self.claim(run)?;
+        self.write("remove a run", |transaction| {
+            // The rest goes with it: ON DELETE CASCADE.
+            let removed = transaction.execute("DELETE FROM runs WHERE id = ?", [run])?;
+            if removed == 0 { Err(StoreError::NoSuchRun { run: run.to_owned() }.into()) } else { Ok(()) }
+        })?;
+        drop(claim);
+        self.give_back_space();
+        Ok(())
+    }
+}
+
+fn insert_cell(
+    transaction: &Transaction<'_>,
+    run_key: i64,
+    run: &str,
+    position: u64,
+    cell: &CellRecord,
+) -> Result<(), Trouble> {
+    assert!(cell.trials.is_empty(), "cell {:?} of run {run}: a run begins without trials", cell.id);
+    let document = to_document(cell, || format!("cell {:?} of run {run}", cell.id))?;
+    let inserted = transaction
+        .prepare_cached(
+            "INSERT INTO cells (run, position, id, volume, label, pattern, read_ratio, block_bytes, queue_depth, threads,
+                                arrival, rate_iops, trials_planned, document)
+             VALUES (:run, :position, :id, :volume, :label, :pattern, :read_ratio, :block_bytes, :queue_depth, :threads,
+                     :arrival, :rate_iops, :trials_planned, :document)
+             ON CONFLICT (run, id) DO NOTHING",
+        )?
+        .execute(named_params! {
+            ":run": run_key, ":position": column(position), ":id": cell.id, ":volume": cell.volume,
+            ":label": cell.label, ":pattern": cell.load.pattern, ":read_ratio": cell.load.read_ratio,
+            ":block_bytes": column(cell.load.block_bytes), ":queue_depth": cell.load.queue_depth,
+            ":threads": cell.load.threads, ":arrival": cell.load.arrival, ":rate_iops": cell.load.rate_iops,
+            ":trials_planned": cell.trials_planned, ":document": document,
+        })?;
+    if inserted == 0 {
+        return Err(StoreError::CellExists { run: run.to_owned(), cell: cell.id.clone() }.into());
+    }
+    Ok(())
+}
+
+fn insert_trial(
+    transaction: &Transaction<'_>,
+    cell_key: i64,
+    trial: &TrialRecord,
+    document: &str,
+) -> Result<(), Trouble> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO trials (cell, trial, started_unix_s, engine, measured_ns, offered_iops, iops, bytes_per_s, errors,
+                                 ending, document, series)
+             VALUES (:cell, :trial, :started, :engine, :measured, :offered, :iops, :bytes_per_s, :errors,
+                     :ending, :document, :series)",
+        )?
+        .execute(named_params! {
+            ":cell": cell_key, ":trial": trial.trial, ":started": column(trial.started_unix_s),
+            ":engine": trial.engine.name, ":measured": column(trial.measured_ns), ":offered": trial.offered_iops,
+            ":iops": trial.iops(), ":bytes_per_s": trial.bytes_per_s(), ":errors": column(trial.errors_total()),
+            ":ending": ending_name(&trial.ending), ":document": document, ":series": series::encode(&trial.series),
+        })?;
+    let key = transaction.last_insert_rowid();
+    let per_second = |count: u64| (trial.measured_ns > 0).then(|| count as f64 * 1e9 / trial.measured_ns as f64);
+    for (operation, record) in &trial.operations {
+        let figures = record.latency.snapshot();
+        let figure = |of: fn(&loadline_record::HistogramSnapshot) -> u64| figures.as_ref().map(|f| column(of(f)));
+        transaction
+            .prepare_cached(
+                "INSERT INTO operations VALUES (:trial, :operation, :count, :bytes, :errors, :iops, :bytes_per_s, :mean,
+                                                :p50, :p90, :p95, :p99, :p99_9, :p99_99, :max,
+                                                :latency, :waiting, :service)",
+            )?
+            .execute(named_params! {
+                ":trial": key, ":operation": operation.name(), ":count": column(record.count),
+                ":bytes": column(record.bytes), ":errors": column(record.errors), ":iops": per_second(record.count),
+                ":bytes_per_s": per_second(record.bytes), ":mean": figures.as_ref().map(|f| f.mean),
+                ":p50": figure(|f| f.p50), ":p90": figure(|f| f.p90), ":p95": figure(|f| f.p95),
+                ":p99": figure(|f| f.p99), ":p99_9": figure(|f| f.p99_9), ":p99_99": figure(|f| f.p99_99),
+                ":max": figure(|f| f.max), ":latency": record.latency.encode(),
+                ":waiting": record.waiting.as_ref().map(Histogram::encode),
+                ":service": record.service.as_ref().map(Histogram::encode),
+            })?;
+    }
+    for (position, doubt) in trial.doubts.iter().enumerate() {
+        transaction.prepare_cached("INSERT INTO doubts VALUES (?, ?, ?, ?)")?.execute(params![
+            key,
+            column(position as u64),
+            doubt.code.name(),
+            doubt.detail
+        ])?;
+    }
+    Ok(())
+}
+
+/// The key of the run with exactly this id.
+pub(crate) fn find_run(transaction: &Transaction<'_>, run: &str) -> Result<Option<i64>, Trouble> {
+    let mut statement = transaction.prepare_cached("SELECT key FROM runs WHERE id = ?")?;
+    Ok(statement.query_row([run], |row| row.get(0)).optional()?)
+}
+
+/// The key of a run that may still change.
+fn open_run(transaction: &Transaction<'_>, run: &str) -> Result<i64, Trouble> {
+    let mut statement = transaction.prepare_cached("SELECT key, status = 'finished' FROM runs WHERE id = ?")?;
+    match statement.query_row([run], |row| Ok((row.get(0)?, row.get(1)?))).optional()? {
+        Some((key, false)) => Ok(key),
+        Some((_, true)) => Err(StoreError::RunFinished { run: run.to_owned() }.into()),
+        None => Err(StoreError::NoSuchRun { run: run.to_owned() }.into()),
+    }
+}
+
+/// Different doubts of a cell's trials, as [`CellRecord::doubts`] counts them.
+fn count_doubts(transaction: &Transaction<'_>, cell_key: i64) -> rusqlite::Result<i64> {
+    transaction
+        .prepare_cached(
+            "SELECT count(DISTINCT code) FROM trials JOIN doubts ON doubts.trial = trials.key WHERE trials.cell = ?",
+        )?
+        .query_row([cell_key], |row| row.get(0))
+}
+
+/// The value as JSON that gives back exactly the same value.
+///
+/// JSON has no infinities and no NaN, and silently makes them null: better refused here than wrong later.
+fn to_document<T: Serialize + DeserializeOwned + PartialEq>(
+    value: &T,
+    part: impl FnOnce() -> String,
+) -> Result<String, StoreError> {
+    serde_json::to_string(value)
+        .ok()
+        .filter(|text| serde_json::from_str::<T>(text).is_ok_and(|back| back == *value))
+        .ok_or_else(|| StoreError::Inexact { part: part() })
+}
+
+/// SQLite's integers are signed. Figures from 2^63 on, which no run reaches, look negative in a shell and are read back
+/// exactly.
+fn column(value: u64) -> i64 {
+    value.cast_signed()
+}
+
+const fn clock_name(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Real => "real",
+        Clock::Virtual => "virtual",
+    }
+}
+
+pub(crate) const fn status_name(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Unfinished => "unfinished",
+        RunStatus::Finished => "finished",
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::Failed => "failed",
+    }
+}
+
+const fn ending_name(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Complete => "complete",
+        Ending::Interrupted => "interrupted",
+        Ending::Failed(_) => "failed",
+        Ending::Hung(_) => "hung",
+    }
+}

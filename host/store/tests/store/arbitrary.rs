@@ -1,0 +1,297 @@
+//! Any record whatever comes back exactly as it was stored.
+
+use loadline_block::{ErrorKind, Operation};
+use loadline_record::*;
+use loadline_store::Store;
+use loadline_units::Duration;
+use proptest::collection::{btree_map, vec};
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::collections::BTreeSet;
+
+/// Any text, NUL included.
+fn text() -> BoxedStrategy<String> {
+    vec(any::<char>(), 0..12).prop_map(String::from_iter).boxed()
+}
+/// Any figure that is a number: zeros of both signs, subnormals and the largest included.
+fn figure() -> BoxedStrategy<f64> {
+    use prop::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
+    (POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO).boxed()
+}
+/// Small enough that the sum over operations is a count, too.
+fn count() -> BoxedStrategy<u64> {
+    (0..1u64 << 60).boxed()
+}
+fn json() -> BoxedStrategy<serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<u64>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        figure().prop_map(Into::into),
+        text().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Into::into),
+            btree_map(text(), inner, 0..4).prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+        ]
+    })
+    .boxed()
+}
+
+fn histogram() -> impl Strategy<Value = Histogram> {
+    vec(any::<u64>(), 0..30).prop_map(|values| {
+        let mut histogram = Histogram::new();
+        for ns in values {
+            histogram.record(Duration::from_ns(ns));
+        }
+        histogram
+    })
+}
+fn operation_record() -> impl Strategy<Value = OperationRecord> {
+    (count(), count(), any::<u64>(), histogram(), of(histogram()), of(histogram())).prop_map(
+        |(count, bytes, errors, latency, waiting, service)| OperationRecord {
+            count,
+            bytes,
+            errors,
+            latency,
+            waiting,
+            service,
+        },
+    )
+}
+fn second() -> impl Strategy<Value = Second> {
+    let operation = vec(any::<u64>(), 5).prop_map(|v| SecondOperation {
+        count: v[0],
+        bytes: v[1],
+        p50_ns: v[2],
+        p99_ns: v[3],
+        max_ns: v[4],
+    });
+    (proptest::array::uniform4(operation), figure(), any::<u64>())
+        .prop_map(|(operations, outstanding, errors)| Second { operations, outstanding, errors })
+}
+fn series() -> impl Strategy<Value = Series> {
+    (any::<u32>(), vec(second(), 0..6), any::<u64>()).prop_map(|(interval_s, seconds, last_ns)| Series {
+        interval_s,
+        seconds,
+        last_ns,
+    })
+}
+
+fn surroundings() -> impl Strategy<Value = Surroundings> {
+    let operation = select(Operation::ALL.to_vec());
+    let thread = (figure(), figure()).prop_map(|(busy, spun)| ThreadBusy { busy, spun });
+    let machine = (figure(), figure(), figure(), any::<u32>()).prop_map(|(busy, iowait, steal, cpus)| MachineCpu {
+        busy,
+        iowait,
+        steal,
+        cpus,
+    });
+    let device = (text(), any::<u64>(), any::<u64>()).prop_map(|(name, reads, queue_ms)| DeviceCounters {
+        name,
+        reads,
+        queue_ms,
+        ..DeviceCounters::default()
+    });
+    let other = (any::<u32>(), text(), any::<u64>(), any::<u64>())
+        .prop_map(|(pid, name, read_bytes, write_bytes)| OtherLoad { pid, name, read_bytes, write_bytes });
+    let clock = (of(text()), figure(), any::<i64>()).prop_map(|(source, drift_ppm, wall_step_ns)| ClockCheck {
+        source,
+        drift_ppm,
+        wall_step_ns,
+    });
+    let residency = (figure(), figure()).prop_map(|(before, after)| Residency { before, after });
+    (
+        any::<[u64; 4]>(),
+        vec(thread, 0..3),
+        of(machine),
+        vec(device, 0..3),
+        btree_map(operation, any::<(u64, u64)>(), 0..4),
+        of(residency),
+        vec(other, 0..3),
+        of(clock),
+    )
+        .prop_map(|(times, threads, machine, devices, asked, residency, others, clock)| Surroundings {
+            elapsed_ns: times[0],
+            tool_user_ns: times[1],
+            load_user_ns: times[2],
+            load_system_ns: times[3],
+            pressure: (times[0] % 2 == 0).then(|| Pressure { io_full_us: times[1], ..Pressure::default() }),
+            threads,
+            machine,
+            devices,
+            asked,
+            residency,
+            others,
+            clock,
+            ..Surroundings::default()
+        })
+}
+
+fn trial() -> impl Strategy<Value = TrialRecord> {
+    let kinds = [ErrorKind::Io, ErrorKind::NoSpace, ErrorKind::Gone, ErrorKind::TimedOut, ErrorKind::Short];
+    let errors = btree_map(select(kinds.to_vec()), count(), 0..4);
+    let steady_state = (any::<bool>(), vec(figure(), 0..6), any::<u64>())
+        .prop_map(|(reached, rounds, round_ns)| SteadyState { reached, rounds, round_ns });
+    let fault = (any::<u64>(), any::<u64>(), text()).prop_map(|(offset, length, detail)| VerifyFault {
+        offset,
+        length,
+        kind: VerifyFaultKind::Torn,
+        detail,
+    });
+    let verify = (any::<[u64; 3]>(), vec(fault, 0..3)).prop_map(|(v, faults)| VerifyRecord {
+        blocks_checked: v[0],
+        blocks_unwritten: v[1],
+        faults_total: v[2],
+        faults,
+    });
+    let ending = prop_oneof![
+        Just(Ending::Complete),
+        Just(Ending::Interrupted),
+        text().prop_map(Ending::Failed),
+        text().prop_map(Ending::Hung)
+    ];
+    let doubt = (select(DoubtCode::ALL.to_vec()), text()).prop_map(|(code, detail)| Doubt { code, detail });
+    (
+        (any::<[u64; 3]>(), text(), text(), vec(text(), 0..3), of(figure())),
+        btree_map(select(Operation::ALL.to_vec()), operation_record(), 0..4),
+        (series(), errors, vec(text(), 0..3), surroundings()),
+        (of(steady_state), of(verify), ending, vec(doubt, 0..6)),
+    )
+        .prop_map(|((times, name, reason, options, offered_iops), operations, around, outcome)| {
+            let (series, errors, error_samples, surroundings) = around;
+            let (steady_state, verify, ending, doubts) = outcome;
+            TrialRecord {
+                trial: 0,
+                started_unix_s: times[0],
+                engine: EngineUsed { name, reason, options },
+                warm_up_ns: times[1],
+                measured_ns: times[2],
+                operations,
+                offered_iops,
+                series,
+                errors,
+                error_samples,
+                surroundings,
+                steady_state,
+                verify,
+                ending,
+                doubts,
+            }
+        })
+}
+
+fn cell() -> impl Strategy<Value = CellRecord> {
+    let load = (text(), figure(), any::<u64>(), of(any::<u32>()), text(), of(figure()), of((text(), any::<u64>())))
+        .prop_map(|(pattern, read_ratio, block_bytes, queue_depth, arrival, rate_iops, objective)| LoadSummary {
+            pattern,
+            read_ratio,
+            block_bytes,
+            queue_depth,
+            threads: queue_depth.unwrap_or(1),
+            arrival,
+            rate_iops,
+            buffered: block_bytes % 2 == 0,
+            flush_every: (block_bytes % 3 == 0).then_some(block_bytes),
+            duration_ns: block_bytes,
+            objective,
+        });
+    // Some trials of those planned are there.
+    (text(), text(), load, json(), 0..5u32, vec((any::<bool>(), trial()), 0..4)).prop_map(
+        |(volume, label, load, spec, beyond, trials)| {
+            let trials: Vec<_> = (0..)
+                .zip(trials)
+                .filter(|(_, (there, _))| *there)
+                .map(|(number, (_, trial))| TrialRecord { trial: number, ..trial })
+                .collect();
+            let trials_planned = trials.last().map_or(0, |t| t.trial + 1) + beyond;
+            CellRecord { id: String::new(), volume, label, load, spec, trials_planned, trials }
+        },
+    )
+}
+
+fn volume() -> impl Strategy<Value = VolumeFacts> {
+    let kind = select(vec![TargetKind::Null, TargetKind::TestFile, TargetKind::File, TargetKind::BlockDevice]);
+    let device =
+        (text(), of(text()), of(any::<bool>()), of(any::<u64>())).prop_map(|(name, serial, rotational, size_bytes)| {
+            DeviceFacts { name, serial, rotational, size_bytes, ..DeviceFacts::default() }
+        });
+    (text(), text(), kind, of(text()), any::<u64>(), vec(device, 0..3)).prop_map(
+        |(name, target, kind, path, size_bytes, devices)| VolumeFacts {
+            name,
+            target: target.clone(),
+            kind,
+            path: path.clone(),
+            size_bytes,
+            size_reason: target,
+            direct: path.is_none(),
+            direct_reason: path,
+            file_system: None,
+            extents: (size_bytes % 2 == 0).then(|| Extents { count: size_bytes, ..Extents::default() }),
+            devices,
+        },
+    )
+}
+
+fn run() -> impl Strategy<Value = RunRecord> {
+    let plan = || (text(), text(), text()).prop_map(|(name, text, hash)| PlanText { name, text, hash });
+    let header = (
+        ("[A-Za-z0-9._-]{9,30}", text(), text(), any::<u64>(), of(text())),
+        (vec(plan(), 0..3), of(plan()), vec(volume(), 0..3), json()),
+    )
+        .prop_map(|((id, name, verb, seed, hostname), (plans, environment, volumes, settings))| RunHeader {
+            id,
+            name,
+            verb,
+            clock: if seed % 2 == 0 { Clock::Real } else { Clock::Virtual },
+            started: "2026-01-31T14:22:33Z".into(),
+            version: "0.1.0".into(),
+            seed,
+            host: HostFacts { hostname, memory_bytes: Some(seed), ..HostFacts::default() },
+            plans,
+            environment,
+            volumes,
+            settings,
+        });
+    (header, vec(cell(), 0..5)).prop_map(|(header, mut cells)| {
+        for (index, cell) in cells.iter_mut().enumerate() {
+            cell.id = format!("cell \u{0} {index}");
+        }
+        RunRecord { header, status: RunStatus::Unfinished, cells }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn a_run_comes_back_exactly_as_it_was_stored(run in run()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let store = Store::open(&path).unwrap();
+        let id = &run.header.id;
+        let plan: Vec<_> = run.cells.iter().map(|c| CellRecord { trials: Vec::new(), ..c.clone() }).collect();
+        store.begin_run(&run.header, &plan).unwrap();
+        // The last ones first: the order of the record is that of their numbers.
+        for cell in run.cells.iter().rev() {
+            for trial in cell.trials.iter().rev() {
+                store.finish_trial(id, &cell.id, trial).unwrap();
+            }
+        }
+        prop_assert_eq!(&store.load(id).unwrap(), &run);
+        drop(store);
+
+        let store = Store::open(&path).unwrap();
+        prop_assert_eq!(&store.load(id).unwrap(), &run);
+        let trials: BTreeSet<_> =
+            run.cells.iter().flat_map(|c| c.trials.iter().map(|t| (c.id.clone(), t.trial))).collect();
+        let line = store.list(&loadline_store::Filter::default()).unwrap().remove(0);
+        prop_assert_eq!(line.trials_done, trials.len() as u64);
+        prop_assert_eq!(line.trials_planned, run.cells.iter().map(|c| u64::from(c.trials_planned)).sum::<u64>());
+        prop_assert_eq!(line.doubts, run.cells.iter().map(|c| c.doubts().len() as u64).sum::<u64>());
+        prop_assert_eq!(store.finished_trials(id).unwrap(), trials);
+    }
+}

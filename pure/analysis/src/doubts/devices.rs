@@ -1,0 +1,315 @@
+//! What was asked of a volume against what its devices counted.
+
+use crate::words::{listed, number, percent, size};
+use loadline_block::Operation;
+use loadline_record::{DeviceCounters, DeviceFacts, LoadSummary, OtherLoad, TargetKind, TrialRecord, VolumeFacts};
+
+/// Devices may do this much more than was asked.
+const OTHER_LOAD_SHARE: f64 = 0.05;
+/// And at least so many bytes more: a log line, the tool's own store.
+const OTHER_LOAD_FLOOR_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
+/// And so many bytes for each second: a file system commits its journal, its times and its superblock now and then.
+const METADATA_BYTES_PER_S: f64 = 256.0 * 1024.0;
+/// And so many bytes for each flush of a file: a journal transaction is a few blocks.
+const METADATA_BYTES_PER_FLUSH: f64 = 64.0 * 1024.0;
+/// The same for requests: of the journal, by second.
+const METADATA_REQUESTS_PER_S: f64 = 20.0;
+/// By flush.
+const METADATA_REQUESTS_PER_FLUSH: f64 = 8.0;
+/// Requests that are never worth a word.
+const OTHER_LOAD_FLOOR_REQUESTS: f64 = 100.0;
+/// The least that a request moves; fewer bytes in excess than this for each request in excess means split, not foreign, requests.
+const SECTOR_BYTES: f64 = 512.0;
+/// File systems that write elsewhere what they overwrite: the metadata of each write goes with it, so more is written than
+/// asked without anybody else.
+const COPY_ON_WRITE: [&str; 6] = ["btrfs", "zfs", "bcachefs", "f2fs", "nilfs2", "reiser4"];
+/// Kernel threads that work for the load itself.
+const KERNEL_WORKERS: [&str; 5] = ["kworker", "loop", "jbd2", "xfsaild", "kswapd"];
+/// Merged or split: the mean request of the device may differ by this much from the one asked.
+const REQUEST_SIZE_TOLERANCE: f64 = 0.10;
+/// Fewer requests than this make no mean worth comparing.
+const REQUESTS_MIN: u64 = 100;
+/// A device that held less than this share of the requests outstanding on average did not see the depth asked. At half,
+/// a request spent as long outside the device as in it.
+const IN_FLIGHT_SHARE_MIN: f64 = 0.5;
+
+/// A trial with what is known of its way to the devices.
+pub(super) struct Asked<'a> {
+    pub(super) load: &'a LoadSummary,
+    pub(super) trial: &'a TrialRecord,
+    pub(super) volume: &'a VolumeFacts,
+    /// Whether nothing but the devices should have answered.
+    pub(super) direct: bool,
+    pub(super) reads: Amount,
+    pub(super) writes: Amount,
+    pub(super) flushes: u64,
+    /// Bytes of failed requests, at most: they were asked and need not have reached a device.
+    pub(super) failed_bytes: f64,
+    /// What the devices counted, if there are any.
+    pub(super) seen: Option<Seen>,
+}
+
+/// Requests and their bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Amount {
+    pub(super) requests: u64,
+    pub(super) bytes: f64,
+}
+
+/// The sum over the devices.
+pub(super) struct Seen {
+    pub(super) reads: Amount,
+    pub(super) writes: Amount,
+    pub(super) names: Vec<String>,
+    queue_ms: u64,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn of(load: &'a LoadSummary, trial: &'a TrialRecord, volume: &'a VolumeFacts) -> Self {
+        let asked = |operation| {
+            let (requests, bytes) = trial.surroundings.asked.get(&operation).copied().unwrap_or_default();
+            Amount { requests, bytes: bytes as f64 }
+        };
+        let real = volume.kind != TargetKind::Null;
+        Self {
+            load,
+            trial,
+            volume,
+            direct: volume.direct && !load.buffered && real,
+            reads: asked(Operation::Read),
+            writes: asked(Operation::Write),
+            flushes: asked(Operation::Flush).requests,
+            failed_bytes: trial.errors_total() as f64 * load.block_bytes as f64,
+            seen: real.then(|| Seen::of(&trial.surroundings.devices)).flatten(),
+        }
+    }
+    /// Whether a file system lies between the load and the devices.
+    fn on_file_system(&self) -> bool {
+        matches!(self.volume.kind, TargetKind::TestFile | TargetKind::File)
+    }
+    fn elapsed_s(&self) -> f64 {
+        self.trial.surroundings.elapsed_ns as f64 / 1e9
+    }
+}
+
+impl Seen {
+    fn of(devices: &[DeviceCounters]) -> Option<Self> {
+        let amount = |of: fn(&DeviceCounters) -> (u64, u64)| {
+            let (requests, bytes) = devices.iter().map(of).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+            Amount { requests, bytes: bytes as f64 }
+        };
+        (!devices.is_empty()).then(|| Self {
+            reads: amount(|d| (d.reads, d.read_bytes)),
+            writes: amount(|d| (d.writes, d.write_bytes)),
+            names: devices.iter().map(|d| d.name.clone()).collect(),
+            queue_ms: devices.iter().map(|d| d.queue_ms).sum(),
+        })
+    }
+    /// "vda" or "sda, sdb and sdc".
+    pub(super) fn device(&self) -> String {
+        listed(&self.names)
+    }
+}
+
+/// What else used the devices.
+pub(super) fn other_load(asked: &Asked<'_>) -> Option<String> {
+    let Some(seen) = asked.seen.as_ref().filter(|_| asked.direct) else {
+        return other_processes(asked);
+    };
+    let metadata = if asked.on_file_system() {
+        asked.elapsed_s() * METADATA_BYTES_PER_S + asked.flushes as f64 * METADATA_BYTES_PER_FLUSH
+    } else {
+        0.0
+    };
+    let floor_bytes = OTHER_LOAD_FLOOR_BYTES + metadata;
+    let all_bytes = asked.reads.bytes + asked.writes.bytes;
+    let mut found = Vec::new();
+    for (word, wanted, got) in [("read", asked.reads, seen.reads), ("written", asked.writes, seen.writes)] {
+        if word == "written" && copies_on_write(asked) {
+            continue;
+        }
+        let bytes = got.bytes - wanted.bytes;
+        let requests = got.requests as f64 - wanted.requests as f64 * parts(asked);
+        let metadata_requests = if asked.on_file_system() {
+            asked.elapsed_s() * METADATA_REQUESTS_PER_S + asked.flushes as f64 * METADATA_REQUESTS_PER_FLUSH
+        } else {
+            0.0
+        };
+        let all_requests = (asked.reads.requests + asked.writes.requests) as f64 * parts(asked);
+        let more_requests = requests > all_requests * OTHER_LOAD_SHARE + OTHER_LOAD_FLOOR_REQUESTS + metadata_requests;
+        if bytes > all_bytes * OTHER_LOAD_SHARE + floor_bytes {
+            found.push(format!("{} more were {word} than asked", size(bytes as u64)));
+        } else if more_requests && bytes >= requests * SECTOR_BYTES {
+            found.push(format!(
+                "{} more requests of {} in all were {word} than asked",
+                number(requests),
+                size(bytes as u64)
+            ));
+        }
+    }
+    let busiest = asked.trial.surroundings.others.iter().find(|o| !works_for_the_load(o));
+    (!found.is_empty()).then(|| {
+        let suspect = busiest.map_or_else(String::new, |o| format!("; the busiest other process was {}", described(o)));
+        format!("On {} {}{suspect}.", seen.device(), listed(&found))
+    })
+}
+
+/// Without counters to compare, what other processes moved must do, on whichever device.
+fn other_processes(asked: &Asked<'_>) -> Option<String> {
+    if asked.volume.kind == TargetKind::Null {
+        return None;
+    }
+    let others: Vec<&OtherLoad> = asked.trial.surroundings.others.iter().filter(|o| !works_for_the_load(o)).collect();
+    let moved: f64 = others.iter().map(|o| o.read_bytes as f64 + o.write_bytes as f64).sum();
+    let all = asked.reads.bytes + asked.writes.bytes;
+    let floor = OTHER_LOAD_FLOOR_BYTES + asked.elapsed_s() * METADATA_BYTES_PER_S;
+    (moved > all * OTHER_LOAD_SHARE + floor).then(|| {
+        format!(
+            "Other processes moved {} meanwhile, on this device or another; the busiest was {}.",
+            size(moved as u64),
+            others.first().map_or_else(String::new, |o| described(o))
+        )
+    })
+}
+
+fn described(other: &OtherLoad) -> String {
+    format!(
+        "{} (process {}; {} read, {} written)",
+        other.name,
+        other.pid,
+        size(other.read_bytes),
+        size(other.write_bytes)
+    )
+}
+
+fn works_for_the_load(other: &OtherLoad) -> bool {
+    KERNEL_WORKERS.iter().any(|worker| other.name.starts_with(worker))
+}
+
+fn copies_on_write(asked: &Asked<'_>) -> bool {
+    asked.volume.file_system.as_ref().is_some_and(|fs| COPY_ON_WRITE.contains(&fs.kind.as_str()))
+}
+
+/// Into how many requests the devices' queues cut one of the load, at most.
+fn parts(asked: &Asked<'_>) -> f64 {
+    let limit = facts(asked).filter_map(|d| d.request_bytes_max).filter(|max| *max > 0).min();
+    limit.map_or(1.0, |max| asked.load.block_bytes.div_ceil(max).max(1) as f64)
+}
+
+/// The facts of the devices whose counters are used.
+fn facts<'a>(asked: &'a Asked<'_>) -> impl Iterator<Item = &'a DeviceFacts> {
+    let names = asked.seen.as_ref().map_or(&[][..], |seen| &seen.names);
+    asked.volume.devices.iter().filter(move |d| names.contains(&d.name))
+}
+
+/// Whether the device saw other requests, or fewer at once, than were asked.
+pub(super) fn depth_not_reached(asked: &Asked<'_>) -> Option<String> {
+    if !asked.direct {
+        return None;
+    }
+    let seen = asked.seen.as_ref()?;
+    let mut found = Vec::new();
+    for (word, wanted, got) in [("reads", asked.reads, seen.reads), ("writes", asked.writes, seen.writes)] {
+        // A flushed or copied write drags journal and metadata blocks along, which say nothing about the load's own.
+        let mixed = word == "writes" && asked.on_file_system() && (asked.flushes > 0 || copies_on_write(asked));
+        if let Some(text) = (!mixed).then(|| recut(word, wanted, got)).flatten() {
+            found.push(text);
+        }
+    }
+    if let Some((share, outstanding)) = in_flight_of(asked).filter(|(share, _)| *share < IN_FLIGHT_SHARE_MIN) {
+        found.push(format!(
+            "of {} requests outstanding {} had {} on average, so the others waited before it (a limit of the kernel, a \
+             lock of the file system, a full queue)",
+            number(outstanding),
+            seen.device(),
+            number_small(share * outstanding)
+        ));
+    }
+    (!found.is_empty()).then(|| format!("{}{}.", crate::words::sentence(&found.join("; ")), limits(asked)))
+}
+
+/// Two decimals where one would be zero.
+fn number_small(value: f64) -> String {
+    if value < 0.95 { format!("{value:.2}") } else { number(value) }
+}
+
+/// Merged or split: as many bytes in fewer, or in more, requests. Where the bytes do not agree either, a cache or a stranger
+/// took part, and the counts say nothing of the load's own requests.
+fn recut(word: &str, wanted: Amount, got: Amount) -> Option<String> {
+    if wanted.requests < REQUESTS_MIN || got.requests < REQUESTS_MIN {
+        return None;
+    }
+    let (from, to) = (wanted.bytes / wanted.requests as f64, got.bytes / got.requests as f64);
+    let more_requests = got.requests as f64 - wanted.requests as f64;
+    let more_bytes = got.bytes - wanted.bytes;
+    if more_bytes.abs() > wanted.bytes * REQUEST_SIZE_TOLERANCE {
+        return None;
+    }
+    let how = match to / from {
+        growth if growth > 1.0 + REQUEST_SIZE_TOLERANCE => "merged",
+        // Requests in excess that bring bytes of their own are a stranger's.
+        growth if growth < 1.0 - REQUEST_SIZE_TOLERANCE && more_bytes < more_requests * SECTOR_BYTES => "split",
+        _ => return None,
+    };
+    Some(format!(
+        "{word} were {how}: {} of {} on average reached the device for {} of {} asked",
+        number(got.requests as f64),
+        size(to as u64),
+        number(wanted.requests as f64),
+        size(from as u64)
+    ))
+}
+
+/// The share of a closed loop's outstanding requests that the devices held on average over the trial, and how many were
+/// outstanding. `None` where that cannot be told: no counters, no direct I/O, an open or paced loop, or a depth of 1, where the time
+/// between requests alone lowers the mean.
+fn in_flight_of(asked: &Asked<'_>) -> Option<(f64, f64)> {
+    let depth = asked.load.queue_depth.filter(|_| asked.direct)?;
+    let outstanding = f64::from(depth) * f64::from(asked.load.threads);
+    let paced = asked.load.rate_iops.is_some() || asked.trial.operations.values().any(|o| o.waiting.is_some());
+    let elapsed_ms = asked.trial.surroundings.elapsed_ns as f64 / 1e6;
+    if outstanding < 2.0 || paced || elapsed_ms <= 0.0 {
+        return None;
+    }
+    let seen = asked.seen.as_ref()?;
+    // Without a single request at the device there is no depth to speak of: the reads came from elsewhere.
+    let any = seen.reads.requests + seen.writes.requests > 0;
+    any.then(|| (seen.queue_ms as f64 / elapsed_ms / outstanding, outstanding))
+}
+
+/// Whether the devices held most of the requests outstanding; `None` where that cannot be told.
+pub(crate) fn depth_reached(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> Option<bool> {
+    in_flight_of(&Asked::of(load, trial, volume)).map(|(share, _)| share >= IN_FLIGHT_SHARE_MIN)
+}
+
+/// The queue limits of the devices, in words.
+fn limits(asked: &Asked<'_>) -> String {
+    let described: Vec<String> = facts(asked)
+        .filter_map(|d| {
+            let mut parts = Vec::new();
+            parts.extend(d.queue_requests.map(|n| format!("a queue of {n} requests")));
+            parts.extend(d.request_bytes_max.map(|n| format!("requests of at most {}", size(n))));
+            parts.extend(d.scheduler.as_ref().map(|s| format!("the scheduler {s}")));
+            (!parts.is_empty()).then(|| format!("{} has {}", d.name, listed(&parts)))
+        })
+        .collect();
+    if described.is_empty() { String::new() } else { format!(" ({})", described.join("; ")) }
+}
+
+/// By how much the devices moved less than was asked, as a share of it; `None` where nothing was asked or nothing can be
+/// told. Failed requests do not count as missing.
+pub(super) fn shortage(asked: &Asked<'_>, wanted: Amount, of: fn(&Seen) -> Amount) -> Option<f64> {
+    let seen = asked.seen.as_ref().filter(|_| asked.direct)?;
+    let missing = wanted.bytes - of(seen).bytes - asked.failed_bytes;
+    (wanted.bytes > 0.0).then(|| (missing / wanted.bytes).max(0.0))
+}
+
+/// What the devices moved against what was asked, in words.
+pub(super) fn of_asked(wanted: Amount, got: Amount) -> String {
+    format!(
+        "{} of the {} asked ({})",
+        size(got.bytes as u64),
+        size(wanted.bytes as u64),
+        percent(got.bytes / wanted.bytes)
+    )
+}

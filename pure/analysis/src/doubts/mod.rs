@@ -1,0 +1,260 @@
+//! Why a trial's figures should not be believed as they stand: every check, on what the trial itself carries.
+//!
+//! Each check gives a doubt with its figures, or nothing. What a check cannot see (no counters, no extents) it says nothing
+//! about. `docs/doubts.md` tells readers what each code means and what to do.
+
+mod devices;
+mod storage;
+
+pub(crate) use devices::depth_reached;
+
+use crate::statistics::{shift, trend};
+use crate::words::{counted, listed, number, percent, seconds};
+use devices::Asked;
+use loadline_block::Operation;
+use loadline_record::{Doubt, DoubtCode, Ending, LoadSummary, TargetKind, TrialRecord, VolumeFacts};
+
+/// Measurements shorter than this say so. Runs on disks kept to their limit by a token bucket of about one second deliver
+/// that second on top: +20 % in 5 s, +10 % in 10 s, some 3 % in 30 s, +1 % in 180 s.
+const SHORT_RUN_S: f64 = 30.0;
+/// Depth of such a bucket, in seconds of its rate.
+const BUCKET_S: f64 = 1.0;
+/// A measurement may end this much early before it counts as shorter than asked: timers are not exact.
+const SHORT_RUN_SLACK: f64 = 0.01;
+/// A load thread busier than this may be what holds the rate back.
+const GENERATOR_BUSY_MAX: f64 = 0.90;
+/// Achieved and offered arrivals may differ by this much.
+const OFFERED_TOLERANCE: f64 = 0.01;
+/// And by as many requests as can be under way when the measurement ends at its second.
+const OFFERED_TOLERANCE_COUNT: f64 = 3.0;
+/// More arrivals than this share never issued would change p99.9.
+const MISSED_SHARE_MAX: f64 = 0.001;
+/// A movement of the rate smaller than this is of no practical weight, however significant.
+const NOT_STEADY_CHANGE: f64 = 0.05;
+/// How rarely noise alone may pass for a movement: two tests on every trial of a matrix must not cry wolf.
+const NOT_STEADY_P: f64 = 0.01;
+/// A percentile needs ten requests beyond it, or it is the luck of a few.
+const REQUESTS_BEYOND_MIN: u64 = 10;
+/// The percentiles in question: name, and one request in so many lies beyond it. p99.99 is named with the others but makes no
+/// doubt alone: hardly any measurement of a minute could carry it.
+const PERCENTILES: [(&str, u64); 3] = [("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)];
+/// The last of [`PERCENTILES`] whose want of requests makes a doubt: p99.9.
+const PERCENTILE_DOUBTED: usize = 1;
+/// The frequency by which `adjtime` may slew a clock for good; beyond it the clock is being forced.
+const CLOCK_DRIFT_PPM_MAX: f64 = 500.0;
+/// Two clocks read one after the other can be this far apart when the reading thread is preempted; more is a step.
+const CLOCK_STEP_NS_MAX: u64 = 50_000_000;
+/// Clock sources that tick in milliseconds.
+const CLOCK_SOURCES_COARSE: [&str; 3] = ["jiffies", "refined-jiffies", "pit"];
+/// CPU time taken by the hypervisor that begins to matter.
+const STEAL_MAX: f64 = 0.01;
+
+/// Every doubt about a trial, in the order in which reports list them.
+///
+/// `volume.extents` counts as the state of the file when the trial began: who fills the target takes the extents anew, or
+/// clears them. The counters of `surroundings.devices` are added up: of a stack only one layer may be among them.
+#[must_use]
+pub fn doubts(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> Vec<Doubt> {
+    let asked = Asked::of(load, trial, volume);
+    let checks = [
+        (DoubtCode::VerifyFailed, verify_failed(trial)),
+        (DoubtCode::Errors, errors(trial)),
+        (DoubtCode::EndedEarly, ended_early(load, trial)),
+        (DoubtCode::CachedReads, storage::cached_reads(&asked)),
+        (DoubtCode::UnwrittenExtents, storage::unwritten_extents(&asked)),
+        (DoubtCode::Buffered, storage::buffered(load, volume)),
+        (DoubtCode::CompressedOrSparse, storage::compressed_or_sparse(&asked)),
+        (DoubtCode::GeneratorBound, generator_bound(trial)),
+        (DoubtCode::OfferedLoadMissed, offered_load_missed(trial)),
+        (DoubtCode::DepthNotReached, devices::depth_not_reached(&asked)),
+        (DoubtCode::OtherLoad, devices::other_load(&asked)),
+        (DoubtCode::CpuStolen, cpu_stolen(trial)),
+        (DoubtCode::ClockUnstable, clock_unstable(trial)),
+        (DoubtCode::NotSteady, not_steady(trial)),
+        (DoubtCode::ShortRun, short_run(trial, volume)),
+        (DoubtCode::FewSamples, few_samples(trial)),
+    ];
+    checks.into_iter().filter_map(|(code, detail)| detail.map(|detail| Doubt { code, detail })).collect()
+}
+
+fn verify_failed(trial: &TrialRecord) -> Option<String> {
+    let verify = trial.verify.as_ref().filter(|v| v.faults_total > 0)?;
+    let first = verify.faults.first().map_or_else(String::new, |fault| {
+        format!("; the first at offset {}: {}", fault.offset, fault.detail.trim_end_matches('.'))
+    });
+    Some(format!(
+        "{} of {} blocks read back were not what was written{first}.",
+        number(verify.faults_total as f64),
+        number(verify.blocks_checked as f64)
+    ))
+}
+
+fn errors(trial: &TrialRecord) -> Option<String> {
+    let kinds: Vec<String> =
+        trial.errors.iter().filter(|(_, n)| **n > 0).map(|(kind, n)| format!("{} {kind}", number(*n as f64))).collect();
+    let first = trial
+        .error_samples
+        .first()
+        .map_or_else(String::new, |sample| format!("; the first: {}", sample.trim_end_matches('.')));
+    (!kinds.is_empty())
+        .then(|| format!("{} failed ({}){first}.", counted(trial.errors_total() as usize, "request"), listed(&kinds)))
+}
+
+fn ended_early(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
+    let why = match &trial.ending {
+        Ending::Complete => return None,
+        Ending::Interrupted => "It was stopped by the user".to_owned(),
+        Ending::Failed(reason) => format!("It could not go on: {reason}"),
+        Ending::Hung(request) => format!("A request was not answered: {request}"),
+    };
+    Some(format!("{why}; {} of {} were measured.", seconds(trial.measured_ns), seconds(load.duration_ns)))
+}
+
+fn generator_bound(trial: &TrialRecord) -> Option<String> {
+    let threads = &trial.surroundings.threads;
+    let busiest = threads.iter().map(|t| t.busy).filter(|b| b.is_finite()).max_by(f64::total_cmp)?;
+    let over = threads.iter().filter(|t| t.busy > GENERATOR_BUSY_MAX).count();
+    (over > 0).then(|| {
+        format!(
+            "{over} of {} more than {} busy (the busiest {}): the storage may be able to do more.",
+            if threads.len() == 1 {
+                "1 load thread was".to_owned()
+            } else {
+                format!("{} load threads were", threads.len())
+            },
+            percent(GENERATOR_BUSY_MAX),
+            percent(busiest)
+        )
+    })
+}
+
+fn offered_load_missed(trial: &TrialRecord) -> Option<String> {
+    let offered = trial.offered_iops.filter(|o| *o > 0.0)?;
+    let achieved = trial.iops()?;
+    let measured_s = trial.measured_ns as f64 / 1e9;
+    let off = achieved / offered - 1.0;
+    let missed = trial.missed as f64;
+    let far_off = off.abs() > OFFERED_TOLERANCE && (achieved - offered).abs() * measured_s > OFFERED_TOLERANCE_COUNT;
+    let many_missed = missed > offered * measured_s * MISSED_SHARE_MAX && missed > OFFERED_TOLERANCE_COUNT;
+    let never_issued = if many_missed {
+        format!("; {} arrivals were never issued, and their waiting is in no latency", number(missed))
+    } else {
+        String::new()
+    };
+    (far_off || many_missed).then(|| {
+        format!(
+            "{} requests a second were offered and {} completed ({} {}){never_issued}.",
+            number(offered),
+            number(achieved),
+            percent(off.abs()),
+            if off < 0.0 { "fewer" } else { "more" }
+        )
+    })
+}
+
+fn cpu_stolen(trial: &TrialRecord) -> Option<String> {
+    let machine = trial.surroundings.machine.filter(|m| m.steal > STEAL_MAX)?;
+    Some(format!(
+        "The hypervisor took {} of the CPU time: latencies and rates may be the host's, not the storage's.",
+        percent(machine.steal)
+    ))
+}
+
+fn clock_unstable(trial: &TrialRecord) -> Option<String> {
+    let clock = trial.surroundings.clock.as_ref()?;
+    let mut seen = Vec::new();
+    if clock.drift_ppm.abs() > CLOCK_DRIFT_PPM_MAX {
+        seen.push(format!("ran {} parts per million off its reference", number(clock.drift_ppm)));
+    }
+    if clock.wall_step_ns.unsigned_abs() > CLOCK_STEP_NS_MAX {
+        seen.push(format!("was stepped by {} ms", number((clock.wall_step_ns as f64 / 1e6).round())));
+    }
+    if let Some(source) = clock.source.as_deref().filter(|s| CLOCK_SOURCES_COARSE.contains(s)) {
+        seen.push(format!("has the source {source}, which ticks in milliseconds"));
+    }
+    (!seen.is_empty()).then(|| format!("The clock {}.", listed(&seen)))
+}
+
+fn not_steady(trial: &TrialRecord) -> Option<String> {
+    if let Some(rule) = trial.steady_state.as_ref().filter(|s| !s.reached) {
+        let ends = rule.rounds.first().zip(rule.rounds.last());
+        let figures = ends.map_or_else(String::new, |(a, b)| {
+            format!(" (from {} IOPS in the first to {} in the last)", number(*a), number(*b))
+        });
+        return Some(format!(
+            "The steady-state rule was not met in {} of {}{figures}.",
+            counted(rule.rounds.len(), "round"),
+            seconds(rule.round_ns)
+        ));
+    }
+    let rates: Vec<f64> = trial.series.iops().collect();
+    let mean = crate::statistics::mean(&rates).filter(|m| *m > 0.0)?;
+    let weighty = |from: f64, to: f64| (to - from).abs() / mean > NOT_STEADY_CHANGE;
+    let word = |from: f64, to: f64| if to < from { "fell" } else { "rose" };
+    let step = shift(&rates).filter(|s| s.p_value < NOT_STEADY_P && weighty(s.before, s.after));
+    let line = trend(&rates).filter(|t| t.p_value < NOT_STEADY_P && weighty(t.from, t.to));
+    if let Some(line) = line {
+        return Some(format!(
+            "The rate {} steadily by {} over the measured time, from about {} to {} IOPS.",
+            word(line.from, line.to),
+            percent((line.to - line.from).abs() / mean),
+            number(line.from.max(0.0)),
+            number(line.to.max(0.0))
+        ));
+    }
+    step.map(|step| {
+        format!(
+            "The rate {} from {} to {} IOPS after {} s.",
+            word(step.before, step.after),
+            number(step.before),
+            number(step.after),
+            number((step.at as u64 * u64::from(trial.series.interval_s)) as f64)
+        )
+    })
+}
+
+fn short_run(trial: &TrialRecord, volume: &VolumeFacts) -> Option<String> {
+    let measured_s = trial.measured_ns as f64 / 1e9;
+    if volume.kind == TargetKind::Null || measured_s * (1.0 + SHORT_RUN_SLACK) >= SHORT_RUN_S || measured_s <= 0.0 {
+        return None;
+    }
+    let unless = if trial.warm_up_ns > 0 {
+        format!(", unless the warm-up of {} used that up", seconds(trial.warm_up_ns))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "Measured for {}: a limit kept by a token bucket of about a second lets so short a run show up to {} more than \
+         lasts{unless}.",
+        seconds(trial.measured_ns),
+        percent((BUCKET_S / measured_s).min(1.0))
+    ))
+}
+
+fn few_samples(trial: &TrialRecord) -> Option<String> {
+    let doubted = |count: u64| count > 0 && count < PERCENTILES[PERCENTILE_DOUBTED].1 * REQUESTS_BEYOND_MIN;
+    let lacking: Vec<String> = trial
+        .operations
+        .iter()
+        .map(|(operation, record)| (operation, record.latency.count()))
+        .filter(|(_, count)| doubted(*count))
+        .map(|(operation, count)| {
+            let names: Vec<String> = PERCENTILES
+                .iter()
+                .filter(|(_, beyond)| count < beyond * REQUESTS_BEYOND_MIN)
+                .map(|(name, _)| (*name).to_owned())
+                .collect();
+            let noun = match (operation, count) {
+                (Operation::Flush, 2..) => "flushes".to_owned(),
+                (_, 1) => operation.name().to_owned(),
+                _ => format!("{}s", operation.name()),
+            };
+            let verb = if count == 1 { "is" } else { "are" };
+            format!("{} {noun} {verb} too few for {}", number(count as f64), listed(&names))
+        })
+        .collect();
+    (!lacking.is_empty()).then(|| format!("{}.", lacking.join("; ")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Whether the bytes came from, and went to, the storage at all: caches, unwritten extents, compression.
+
+use super::devices::{Asked, Seen, of_asked, shortage};
+use crate::words::{listed, percent, size};
+use loadline_record::{FileSystemFacts, LoadSummary, TargetKind, VolumeFacts};
+
+/// Devices may read this much less than was asked: counters are taken a moment before and after.
+const CACHED_SHARE: f64 = 0.05;
+/// Less than this asked is too little to compare with counters that others move too.
+const COMPARED_MIN_BYTES: f64 = 1024.0 * 1024.0;
+/// Page-cache residency, or its rise, from which on reads will have hit it.
+const RESIDENCY_MIN: f64 = 0.05;
+/// A share of unwritten space that begins to show in a rate.
+const UNWRITTEN_SHARE: f64 = 0.01;
+/// Devices may write this much less than was asked.
+const SPARSE_SHARE: f64 = 0.05;
+/// A share of encoded (compressed) extents that begins to show.
+const ENCODED_SHARE: f64 = 0.01;
+/// File systems that keep everything in memory.
+const MEMORY_FILE_SYSTEMS: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
+/// Block devices that are memory.
+const MEMORY_DEVICES: [&str; 2] = ["ram", "zram"];
+
+fn memory_file_system(volume: &VolumeFacts) -> Option<&FileSystemFacts> {
+    volume.file_system.as_ref().filter(|fs| MEMORY_FILE_SYSTEMS.contains(&fs.kind.as_str()))
+}
+
+fn memory_device(name: &str) -> bool {
+    MEMORY_DEVICES
+        .iter()
+        .any(|kind| name.strip_prefix(kind).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())))
+}
+
+/// Reads that did not come from the storage.
+pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<String> {
+    if asked.volume.kind == TargetKind::Null || asked.reads.requests == 0 {
+        return None;
+    }
+    if let Some(fs) = memory_file_system(asked.volume) {
+        return Some(format!("The file lies in a {}, which is memory: no disk took part.", fs.kind));
+    }
+    if let Some(seen) = asked.seen.as_ref().filter(|s| s.names.iter().all(|n| memory_device(n))) {
+        return Some(format!("{} is memory: no disk took part.", seen.device()));
+    }
+    let residency = asked.trial.surroundings.residency.unwrap_or_default();
+    let rise = residency.after - residency.before;
+    if asked.direct {
+        let missing = shortage(asked, asked.reads, |s| s.reads).unwrap_or(0.0);
+        let explained = unwritten_share(asked).unwrap_or(0.0) + encoded_share(asked.volume);
+        if missing > CACHED_SHARE + explained && asked.reads.bytes >= COMPARED_MIN_BYTES {
+            return asked.seen.as_ref().map(|seen| read_less(asked, seen));
+        }
+        return (rise > RESIDENCY_MIN).then(|| {
+            format!(
+                "Direct I/O was asked for, and yet the file's share in the page cache rose from {} to {}.",
+                percent(residency.before),
+                percent(residency.after)
+            )
+        });
+    }
+    if let Some(seen) = &asked.seen {
+        let missing = 1.0 - seen.reads.bytes / asked.reads.bytes.max(1.0);
+        if missing > CACHED_SHARE && asked.reads.bytes >= COMPARED_MIN_BYTES {
+            return Some(read_less(asked, seen));
+        }
+    }
+    if residency.before > RESIDENCY_MIN {
+        return Some(format!("{} of the file lay in the page cache before the trial.", percent(residency.before)));
+    }
+    // With counters, a rise is what was read from the device once; without, nothing shows that it was not read twice.
+    (asked.seen.is_none() && rise > RESIDENCY_MIN).then(|| {
+        format!(
+            "The file's share in the page cache rose from {} to {}, and nothing shows how much came from it.",
+            percent(residency.before),
+            percent(residency.after)
+        )
+    })
+}
+
+fn read_less(asked: &Asked<'_>, seen: &Seen) -> String {
+    format!("Of {} were read {}: the rest came from memory.", seen.device(), of_asked(asked.reads, seen.reads))
+}
+
+/// The share of the target that was never written, when that is known and read.
+fn unwritten_share(asked: &Asked<'_>) -> Option<f64> {
+    let extents = asked.volume.extents.filter(|_| asked.reads.requests > 0)?;
+    let unwritten = (extents.unwritten_bytes + extents.hole_bytes) as f64;
+    let all = unwritten + extents.written_bytes as f64;
+    (all > 0.0).then(|| unwritten / all)
+}
+
+/// Reads of what was never written. Devices that read all that was asked refute it: the file was filled meanwhile.
+pub(super) fn unwritten_extents(asked: &Asked<'_>) -> Option<String> {
+    let extents = asked.volume.extents.filter(|_| asked.volume.kind != TargetKind::Null)?;
+    let share = unwritten_share(asked).filter(|s| *s > UNWRITTEN_SHARE)?;
+    let missing = shortage(asked, asked.reads, |s| s.reads);
+    let refuted = missing.is_some_and(|missing| missing < share / 2.0);
+    (!refuted).then(|| {
+        format!(
+            "{} of the file ({}) was never written when the load began: such reads need no disk.",
+            percent(share),
+            size(extents.unwritten_bytes + extents.hole_bytes)
+        )
+    })
+}
+
+/// The page cache took part.
+pub(super) fn buffered(load: &LoadSummary, volume: &VolumeFacts) -> Option<String> {
+    if volume.kind == TargetKind::Null {
+        return None;
+    }
+    if let Some(fs) = memory_file_system(volume) {
+        return Some(format!("A {} is itself the page cache: what was measured is memory.", fs.kind));
+    }
+    if load.buffered {
+        return Some("The load asked for the page cache: rates are those of memory until it is full.".to_owned());
+    }
+    let why = volume.direct_reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
+    (!volume.direct).then(|| format!("Direct I/O was not possible{why}, so the page cache took part."))
+}
+
+fn encoded_share(volume: &VolumeFacts) -> f64 {
+    volume.extents.map_or(0.0, |e| {
+        let all = (e.written_bytes + e.unwritten_bytes + e.hole_bytes) as f64;
+        if all > 0.0 { e.encoded_bytes as f64 / all } else { 0.0 }
+    })
+}
+
+/// A mount option that turns compression on, as it stands.
+fn compression(fs: &FileSystemFacts) -> Option<&str> {
+    fs.options.split(',').find(|option| {
+        let (key, value) = option.split_once('=').unwrap_or((option, ""));
+        (key == "compress" || key == "compress-force" || key == "compression")
+            && !matches!(value, "no" | "none" | "off")
+    })
+}
+
+/// The file system may store less than was written.
+pub(super) fn compressed_or_sparse(asked: &Asked<'_>) -> Option<String> {
+    if asked.volume.kind == TargetKind::Null {
+        return None;
+    }
+    let mut found = Vec::new();
+    if let Some(fs) = &asked.volume.file_system {
+        if fs.kind == "zfs" {
+            found.push("the file system is zfs, which may compress and leaves out zeros".to_owned());
+        } else if let Some(option) = compression(fs) {
+            found.push(format!("the {} is mounted with {option}", fs.kind));
+        }
+    }
+    let encoded = encoded_share(asked.volume);
+    if encoded > ENCODED_SHARE {
+        found.push(format!("{} of the file is compressed or otherwise encoded", percent(encoded)));
+    }
+    let missing = shortage(asked, asked.writes, |s| s.writes).unwrap_or(0.0);
+    if let Some(seen) =
+        asked.seen.as_ref().filter(|_| missing > SPARSE_SHARE && asked.writes.bytes >= COMPARED_MIN_BYTES)
+    {
+        found.push(format!("to {} were written only {}", seen.device(), of_asked(asked.writes, seen.writes)));
+    }
+    (!found.is_empty()).then(|| format!("{}.", crate::words::sentence(&listed(&found))))
+}

@@ -1,0 +1,492 @@
+//! For each code a trial that earns the doubt and one that does not.
+
+use super::*;
+use crate::example::{ExampleDisk, closed, latencies, open, trial, volume};
+use loadline_block::ErrorKind;
+use loadline_record::{
+    ClockCheck, Extents, FileSystemFacts, OperationRecord, OtherLoad, Residency, SteadyState, ThreadBusy, VerifyFault,
+    VerifyFaultKind, VerifyRecord,
+};
+
+const KIB4: u64 = 4 << 10;
+const GIB: u64 = 1 << 30;
+
+struct Scene {
+    load: LoadSummary,
+    trial: TrialRecord,
+    volume: VolumeFacts,
+}
+
+impl Scene {
+    /// A minute of a load on the example's disk, which leaves nothing to doubt.
+    fn of(load: LoadSummary) -> Self {
+        let trial = trial(&load, &ExampleDisk::default(), 0, 1.0);
+        Self { load, trial, volume: volume("data") }
+    }
+    fn reads() -> Self {
+        Self::of(closed("random", 1.0, KIB4, 32))
+    }
+    fn writes() -> Self {
+        Self::of(closed("random", 0.0, KIB4, 32))
+    }
+    fn changed(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+    fn codes(&self) -> Vec<DoubtCode> {
+        doubts(&self.load, &self.trial, &self.volume).into_iter().map(|d| d.code).collect()
+    }
+    fn detail(&self, code: DoubtCode) -> Option<String> {
+        doubts(&self.load, &self.trial, &self.volume).into_iter().find(|d| d.code == code).map(|d| d.detail)
+    }
+    /// The code is there, with all of `figures` in its sentence.
+    #[track_caller]
+    fn earns(&self, code: DoubtCode, figures: &[&str]) {
+        let detail = self.detail(code).unwrap_or_else(|| panic!("no {code} among {:?}", self.codes()));
+        for figure in figures {
+            assert!(detail.contains(figure), "{figure:?} is not in {detail:?}");
+        }
+        assert!(detail.ends_with('.') && !detail.contains(".."), "{detail:?} is no sentence");
+    }
+    #[track_caller]
+    fn lacks(&self, code: DoubtCode) {
+        assert_eq!(self.detail(code), None);
+    }
+    fn counters(&mut self) -> &mut loadline_record::DeviceCounters {
+        &mut self.trial.surroundings.devices[0]
+    }
+    fn asked(&self, operation: Operation) -> (u64, u64) {
+        self.trial.surroundings.asked[&operation]
+    }
+    /// Requests per second by second, with some noise.
+    fn with_rates(mut self, rate: impl Fn(usize) -> f64) -> Self {
+        for (i, second) in self.trial.series.seconds.iter_mut().enumerate() {
+            second.operations[0].count = (rate(i) * (1.0 + (i * 37 % 11) as f64 / 500.0)) as u64;
+        }
+        self
+    }
+}
+
+#[test]
+fn an_honest_minute_leaves_nothing_to_doubt() {
+    for load in [
+        closed("random", 1.0, KIB4, 1),
+        closed("random", 0.0, KIB4, 128),
+        closed("random", 0.7, 8 << 10, 16),
+        closed("sequential", 1.0, 1 << 20, 8),
+        open("random", 1.0, KIB4, 2_500.0),
+    ] {
+        let codes = Scene::of(load.clone()).codes();
+        // At 200 a second a minute holds 12,000 one-megabyte requests: enough; at depth 1 and 1 ms 60,000: enough.
+        assert_eq!(codes, [], "{load:?}");
+    }
+}
+
+#[test]
+fn reads_that_no_device_saw_are_cached() {
+    let scene = Scene::reads().changed(|s| s.counters().read_bytes /= 4);
+    scene.earns(DoubtCode::CachedReads, &["vda", "293 MiB", "1.14 GiB", "25 %"]);
+    Scene::reads().changed(|s| s.counters().read_bytes -= s.counters().read_bytes / 40).lacks(DoubtCode::CachedReads);
+    Scene::writes().lacks(DoubtCode::CachedReads);
+}
+
+#[test]
+fn reads_without_counters_are_not_called_cached() {
+    Scene::reads().changed(|s| s.trial.surroundings.devices.clear()).lacks(DoubtCode::CachedReads);
+}
+
+#[test]
+fn failed_reads_are_not_cached_ones() {
+    Scene::reads()
+        .changed(|s| {
+            let half = s.asked(Operation::Read).0 / 2;
+            s.counters().read_bytes /= 2;
+            s.trial.errors.insert(ErrorKind::Io, half);
+        })
+        .lacks(DoubtCode::CachedReads);
+}
+
+#[test]
+fn a_file_in_memory_is_cached_and_buffered() {
+    let scene = Scene::reads().changed(|s| {
+        s.volume.file_system = Some(FileSystemFacts { kind: "tmpfs".into(), ..FileSystemFacts::default() });
+    });
+    scene.earns(DoubtCode::CachedReads, &["tmpfs"]);
+    scene.earns(DoubtCode::Buffered, &["tmpfs"]);
+    Scene::reads().changed(|s| s.counters().name = "zram0".into()).earns(DoubtCode::CachedReads, &["zram0"]);
+    Scene::reads().changed(|s| s.counters().name = "ramdisk".into()).lacks(DoubtCode::CachedReads);
+}
+
+#[test]
+fn a_resident_file_makes_buffered_reads_cached() {
+    let buffered = |before, after| {
+        Scene::reads().changed(|s| {
+            s.load.buffered = true;
+            s.trial.surroundings.residency = Some(Residency { before, after });
+        })
+    };
+    buffered(0.60, 0.62).earns(DoubtCode::CachedReads, &["60 %"]);
+    // The device read all that was asked: what rose is what it read.
+    buffered(0.0, 0.9).lacks(DoubtCode::CachedReads);
+    buffered(0.0, 0.9)
+        .changed(|s| s.trial.surroundings.devices.clear())
+        .earns(DoubtCode::CachedReads, &["0.0 %", "90 %"]);
+    buffered(0.0, 0.0).changed(|s| s.counters().read_bytes /= 2).earns(DoubtCode::CachedReads, &["50 %"]);
+}
+
+#[test]
+fn direct_reads_that_fill_the_page_cache_were_not_direct() {
+    let rising =
+        |after| Scene::reads().changed(|s| s.trial.surroundings.residency = Some(Residency { before: 0.0, after }));
+    rising(0.5).earns(DoubtCode::CachedReads, &["Direct", "50 %"]);
+    rising(0.01).lacks(DoubtCode::CachedReads);
+}
+
+#[test]
+fn reads_of_holes_need_no_disk() {
+    let sparse = |unwritten: u64, read_share: f64| {
+        Scene::reads().changed(|s| {
+            s.volume.extents = Some(Extents {
+                written_bytes: GIB,
+                unwritten_bytes: unwritten / 2,
+                hole_bytes: unwritten / 2,
+                ..Extents::default()
+            });
+            s.counters().read_bytes = (s.counters().read_bytes as f64 * read_share) as u64;
+        })
+    };
+    let scene = sparse(GIB, 0.5);
+    scene.earns(DoubtCode::UnwrittenExtents, &["50 %", "1.00 GiB"]);
+    // The holes account for what the device did not read.
+    scene.lacks(DoubtCode::CachedReads);
+    sparse(0, 1.0).lacks(DoubtCode::UnwrittenExtents);
+    // Filled after the extents were taken: the device read everything.
+    sparse(GIB, 1.0).lacks(DoubtCode::UnwrittenExtents);
+    sparse(GIB, 1.0).changed(|s| s.trial.surroundings.devices.clear()).earns(DoubtCode::UnwrittenExtents, &["50 %"]);
+    Scene::writes()
+        .changed(|s| s.volume.extents = Some(Extents { hole_bytes: GIB, ..Extents::default() }))
+        .lacks(DoubtCode::UnwrittenExtents);
+}
+
+#[test]
+fn ten_seconds_are_short_and_thirty_are_not() {
+    let lasting = |s: u64| Scene::reads().changed(|scene| scene.trial.measured_ns = s * 1_000_000_000);
+    lasting(10).earns(DoubtCode::ShortRun, &["10 s", "10 %", "warm-up of 5 s"]);
+    lasting(5).changed(|s| s.trial.warm_up_ns = 0).earns(DoubtCode::ShortRun, &["5 s", "20 %"]);
+    lasting(30).lacks(DoubtCode::ShortRun);
+    Scene::reads().changed(|s| s.trial.measured_ns = 29_990_000_000).lacks(DoubtCode::ShortRun);
+    lasting(5).changed(|s| s.volume.kind = TargetKind::Null).lacks(DoubtCode::ShortRun);
+}
+
+#[test]
+fn a_busy_load_thread_may_be_the_limit() {
+    let busy = |busy| {
+        Scene::reads().changed(|s| {
+            s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.3, spun: 0.0 }, ThreadBusy { busy, spun: 0.0 }];
+        })
+    };
+    busy(0.97).earns(DoubtCode::GeneratorBound, &["1 of 2", "97 %"]);
+    busy(0.89).lacks(DoubtCode::GeneratorBound);
+    Scene::reads()
+        .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.1, spun: 0.89 }])
+        .lacks(DoubtCode::GeneratorBound);
+}
+
+#[test]
+fn arrivals_that_were_not_answered_are_told() {
+    let offered = |rate| Scene::of(open("random", 1.0, KIB4, rate));
+    offered(5_500.0).earns(DoubtCode::OfferedLoadMissed, &["5,500 requests", "5,001 completed", "9.1 % fewer"]);
+    offered(4_000.0).lacks(DoubtCode::OfferedLoadMissed);
+    // Completed in time on the whole, and yet some were dropped.
+    offered(4_000.0).changed(|s| s.trial.missed = 1_000).earns(DoubtCode::OfferedLoadMissed, &["1,000 arrivals"]);
+    offered(4_000.0).changed(|s| s.trial.missed = 2).lacks(DoubtCode::OfferedLoadMissed);
+    // Two of a hundred were still under way at the end.
+    offered(100.0)
+        .changed(|s| {
+            s.trial.measured_ns = 1_000_000_000;
+            s.trial.operations.get_mut(&Operation::Read).unwrap().count = 98;
+        })
+        .lacks(DoubtCode::OfferedLoadMissed);
+}
+
+#[test]
+fn bytes_that_nobody_asked_for_are_another_load() {
+    let extra = |bytes: u64| {
+        Scene::reads().changed(|s| {
+            s.counters().write_bytes += bytes;
+            s.counters().writes += bytes / (64 << 10);
+            s.trial.surroundings.others = vec![
+                OtherLoad { pid: 7, name: "kworker/u8:1".into(), read_bytes: 0, write_bytes: 9 * GIB },
+                OtherLoad { pid: 42, name: "postgres".into(), read_bytes: 0, write_bytes: bytes },
+            ];
+        })
+    };
+    extra(GIB).earns(DoubtCode::OtherLoad, &["vda", "1.00 GiB more were written", "postgres (process 42"]);
+    // The journal of a minute.
+    extra(10 << 20).lacks(DoubtCode::OtherLoad);
+}
+
+#[test]
+fn small_foreign_requests_are_another_load_and_split_ones_are_not() {
+    let large = || Scene::of(closed("sequential", 1.0, 1 << 20, 8));
+    large()
+        .changed(|s| {
+            s.counters().reads += 20_000;
+            s.counters().read_bytes += 20_000 * 4096;
+        })
+        .earns(DoubtCode::OtherLoad, &["20,000 more requests"]);
+    large().changed(|s| s.counters().reads *= 8).lacks(DoubtCode::OtherLoad);
+    // A queue that cuts each request in four is not a stranger either.
+    large()
+        .changed(|s| {
+            s.volume.devices[0].request_bytes_max = Some(256 << 10);
+            s.counters().reads *= 4;
+            s.counters().read_bytes += 3 << 20;
+        })
+        .lacks(DoubtCode::OtherLoad);
+}
+
+#[test]
+fn what_a_copy_on_write_file_system_adds_is_its_own() {
+    let doubled = |kind: &str| {
+        let kind = kind.to_owned();
+        Scene::writes().changed(move |s| {
+            s.counters().write_bytes *= 2;
+            s.volume.file_system = Some(FileSystemFacts { kind, ..FileSystemFacts::default() });
+        })
+    };
+    doubled("btrfs").lacks(DoubtCode::OtherLoad);
+    doubled("xfs").earns(DoubtCode::OtherLoad, &["more were written"]);
+}
+
+#[test]
+fn without_counters_other_processes_must_do() {
+    let beside = |write_bytes| {
+        Scene::reads().changed(|s| {
+            s.trial.surroundings.devices.clear();
+            s.trial.surroundings.others = vec![OtherLoad { pid: 9, name: "rsync".into(), read_bytes: 0, write_bytes }];
+        })
+    };
+    beside(10 * GIB).earns(DoubtCode::OtherLoad, &["10.0 GiB", "rsync"]);
+    beside(1 << 20).lacks(DoubtCode::OtherLoad);
+    // With counters that fit, the other process was busy elsewhere.
+    Scene::reads()
+        .changed(|s| {
+            s.trial.surroundings.others =
+                vec![OtherLoad { pid: 9, name: "rsync".into(), read_bytes: 0, write_bytes: 10 * GIB }];
+        })
+        .lacks(DoubtCode::OtherLoad);
+}
+
+#[test]
+fn devices_side_by_side_add_up() {
+    let halves = |share: u64| {
+        Scene::reads().changed(|s| {
+            let mut one = s.trial.surroundings.devices[0].clone();
+            (one.reads, one.read_bytes, one.queue_ms) =
+                (one.reads / share, one.read_bytes / share, one.queue_ms / share);
+            let named = |name: &str| loadline_record::DeviceCounters { name: name.into(), ..one.clone() };
+            s.trial.surroundings.devices = vec![named("sda"), named("sdb")];
+        })
+    };
+    assert_eq!(halves(2).codes(), []);
+    halves(1).earns(DoubtCode::OtherLoad, &["sda and sdb"]);
+}
+
+#[test]
+fn a_rate_that_falls_is_not_steady() {
+    Scene::reads().with_rates(|i| 5_000.0 - 20.0 * i as f64).earns(DoubtCode::NotSteady, &["fell steadily", "IOPS"]);
+    Scene::reads().with_rates(|i| if i < 45 { 5_000.0 } else { 500.0 }).earns(DoubtCode::NotSteady, &["fell"]);
+    Scene::reads().with_rates(|i| if i < 20 { 4_000.0 } else { 5_000.0 }).earns(DoubtCode::NotSteady, &["rose"]);
+    Scene::reads().with_rates(|_| 5_000.0).lacks(DoubtCode::NotSteady);
+    // Within 5 %: significant, and of no weight.
+    Scene::reads().with_rates(|i| 5_000.0 - 2.0 * i as f64).lacks(DoubtCode::NotSteady);
+}
+
+#[test]
+fn a_steady_state_that_was_not_reached_is_told() {
+    let rule = |reached| {
+        Scene::reads().changed(|s| {
+            s.trial.steady_state = Some(SteadyState { reached, rounds: vec![9_000.0; 25], round_ns: 60_000_000_000 });
+        })
+    };
+    rule(false).earns(DoubtCode::NotSteady, &["25 rounds of 60 s", "9,000"]);
+    rule(true).lacks(DoubtCode::NotSteady);
+}
+
+#[test]
+fn few_requests_carry_no_far_percentiles() {
+    let count = |count| {
+        Scene::reads().changed(|s| {
+            let record = OperationRecord { count, latency: latencies(count, 1e6), ..OperationRecord::default() };
+            s.trial.operations.insert(Operation::Read, record);
+        })
+    };
+    count(999).earns(DoubtCode::FewSamples, &["999 reads are too few for p99, p99.9 and p99.99"]);
+    count(1_000).earns(DoubtCode::FewSamples, &["1,000 reads are too few for p99.9 and p99.99"]);
+    count(10_000).lacks(DoubtCode::FewSamples);
+    count(1).earns(DoubtCode::FewSamples, &["1 read is"]);
+}
+
+#[test]
+fn requests_that_wait_before_the_device_do_not_make_its_depth() {
+    let in_flight = |share: f64| Scene::reads().changed(|s| s.counters().queue_ms = (60_000.0 * 32.0 * share) as u64);
+    in_flight(0.01).earns(DoubtCode::DepthNotReached, &["32", "0.32", "a queue of 256 requests", "the scheduler none"]);
+    in_flight(0.8).lacks(DoubtCode::DepthNotReached);
+    // One at a time, or paced, there is no depth to reach.
+    Scene::of(closed("random", 1.0, KIB4, 1)).changed(|s| s.counters().queue_ms = 0).lacks(DoubtCode::DepthNotReached);
+    in_flight(0.01).changed(|s| s.load.rate_iops = Some(100.0)).lacks(DoubtCode::DepthNotReached);
+}
+
+#[test]
+fn merged_and_split_requests_are_told() {
+    let cut = |times: f64| Scene::reads().changed(|s| s.counters().reads = (s.counters().reads as f64 * times) as u64);
+    cut(0.25).earns(DoubtCode::DepthNotReached, &["merged", "16.0 KiB", "4.00 KiB"]);
+    cut(4.0).earns(DoubtCode::DepthNotReached, &["split", "1.00 KiB"]);
+    cut(0.95).lacks(DoubtCode::DepthNotReached);
+    // Half of the reads came from a cache: those that came were whole.
+    Scene::reads()
+        .changed(|s| {
+            s.counters().reads /= 2;
+            s.counters().read_bytes /= 2;
+        })
+        .lacks(DoubtCode::DepthNotReached);
+}
+
+#[test]
+fn a_strangers_requests_are_neither_merged_nor_split_ones() {
+    let beside = |block: u64, requests: u64, bytes_each: u64| {
+        Scene::of(closed("random", 1.0, block, 1)).changed(|s| {
+            s.counters().reads += requests;
+            s.counters().read_bytes += requests * bytes_each;
+        })
+    };
+    for scene in [beside(KIB4, 6_000, 1 << 20), beside(64 << 10, 60_000, KIB4)] {
+        scene.lacks(DoubtCode::DepthNotReached);
+        scene.earns(DoubtCode::OtherLoad, &["vda"]);
+    }
+}
+
+#[test]
+fn a_file_system_that_compresses_is_told() {
+    let mounted = |kind: &str, options: &str| {
+        let (kind, options) = (kind.to_owned(), options.to_owned());
+        Scene::writes()
+            .changed(|s| s.volume.file_system = Some(FileSystemFacts { kind, options, ..FileSystemFacts::default() }))
+    };
+    mounted("btrfs", "rw,compress=zstd:3,ssd").earns(DoubtCode::CompressedOrSparse, &["btrfs", "compress=zstd:3"]);
+    mounted("btrfs", "rw,compress=no").lacks(DoubtCode::CompressedOrSparse);
+    mounted("btrfs", "rw,ssd").lacks(DoubtCode::CompressedOrSparse);
+    mounted("zfs", "rw").earns(DoubtCode::CompressedOrSparse, &["zfs"]);
+}
+
+#[test]
+fn writes_that_no_device_saw_and_encoded_extents_are_told() {
+    Scene::writes().changed(|s| s.counters().write_bytes /= 2).earns(DoubtCode::CompressedOrSparse, &["vda", "50 %"]);
+    Scene::writes().changed(|s| s.counters().write_bytes -= 4096).lacks(DoubtCode::CompressedOrSparse);
+    Scene::reads()
+        .changed(|s| {
+            s.volume.extents = Some(Extents { written_bytes: GIB, encoded_bytes: GIB / 2, ..Extents::default() });
+        })
+        .earns(DoubtCode::CompressedOrSparse, &["50 %"]);
+}
+
+#[test]
+fn a_clock_that_jumps_drifts_or_ticks_coarsely_is_unstable() {
+    let clock = |source: &str, drift_ppm, wall_step_ns| {
+        let clock = ClockCheck { source: Some(source.to_owned()), drift_ppm, wall_step_ns };
+        Scene::reads().changed(|s| s.trial.surroundings.clock = Some(clock))
+    };
+    clock("tsc", 800.0, 0).earns(DoubtCode::ClockUnstable, &["800"]);
+    clock("tsc", 0.0, -2_000_000_000).earns(DoubtCode::ClockUnstable, &["-2,000 ms"]);
+    clock("jiffies", 0.0, 0).earns(DoubtCode::ClockUnstable, &["jiffies"]);
+    clock("kvm-clock", -80.0, 900_000).lacks(DoubtCode::ClockUnstable);
+}
+
+#[test]
+fn stolen_cpu_time_is_told() {
+    let steal = |steal| Scene::reads().changed(|s| s.trial.surroundings.machine.as_mut().unwrap().steal = steal);
+    steal(0.034).earns(DoubtCode::CpuStolen, &["3.4 %"]);
+    steal(0.009).lacks(DoubtCode::CpuStolen);
+}
+
+#[test]
+fn the_page_cache_is_told_whether_asked_for_or_not() {
+    Scene::reads().changed(|s| s.load.buffered = true).earns(DoubtCode::Buffered, &["asked"]);
+    Scene::writes()
+        .changed(|s| {
+            s.volume.direct = false;
+            s.volume.direct_reason = Some("overlay refuses it".into());
+        })
+        .earns(DoubtCode::Buffered, &["overlay refuses it"]);
+    Scene::reads().lacks(DoubtCode::Buffered);
+}
+
+#[test]
+fn errors_are_told_by_kind() {
+    Scene::reads()
+        .changed(|s| {
+            s.trial.errors.insert(ErrorKind::Io, 3);
+            s.trial.errors.insert(ErrorKind::NoSpace, 1_000);
+            s.trial.error_samples.push("read of 4096 at 8192: input/output error".into());
+        })
+        .earns(DoubtCode::Errors, &["1,003 requests", "3 io", "1,000 no-space", "at 8192"]);
+    Scene::reads().changed(|s| s.trial.errors = [(ErrorKind::Io, 0)].into()).lacks(DoubtCode::Errors);
+}
+
+#[test]
+fn an_early_end_says_why() {
+    let ended = |ending| Scene::reads().changed(|s| (s.trial.ending, s.trial.measured_ns) = (ending, 12_000_000_000));
+    ended(Ending::Interrupted).earns(DoubtCode::EndedEarly, &["user", "12 s of 60 s"]);
+    ended(Ending::Failed("the device is gone".into())).earns(DoubtCode::EndedEarly, &["the device is gone"]);
+    ended(Ending::Hung("read at 4096".into())).earns(DoubtCode::EndedEarly, &["read at 4096"]);
+    ended(Ending::Complete).lacks(DoubtCode::EndedEarly);
+}
+
+#[test]
+fn damaged_blocks_are_told_with_their_place() {
+    let verify = |faults_total| {
+        let fault = VerifyFault {
+            offset: 8_192,
+            length: 4_096,
+            kind: VerifyFaultKind::Stale,
+            detail: "an earlier generation".into(),
+        };
+        let faults = if faults_total > 0 { vec![fault] } else { Vec::new() };
+        let record = VerifyRecord { blocks_checked: 1_000_000, blocks_unwritten: 0, faults_total, faults };
+        Scene::writes().changed(|s| s.trial.verify = Some(record))
+    };
+    verify(2).earns(DoubtCode::VerifyFailed, &["2 of 1,000,000", "offset 8192", "an earlier generation"]);
+    verify(0).lacks(DoubtCode::VerifyFailed);
+}
+
+#[test]
+fn the_null_target_has_no_storage_to_doubt() {
+    let codes = Scene::reads()
+        .changed(|s| {
+            s.volume.kind = TargetKind::Null;
+            s.volume.direct = false;
+            s.volume.file_system = None;
+            s.trial.surroundings.devices.clear();
+            s.trial.surroundings.others =
+                vec![OtherLoad { pid: 1, name: "a".into(), read_bytes: 99 * GIB, write_bytes: 0 }];
+            s.trial.measured_ns = 5_000_000_000;
+            s.trial.surroundings.threads = vec![ThreadBusy { busy: 1.0, spun: 0.0 }];
+        })
+        .codes();
+    assert_eq!(codes, [DoubtCode::GeneratorBound]);
+}
+
+#[test]
+fn doubts_come_in_the_order_of_reports() {
+    let scene = Scene::reads().changed(|s| {
+        s.load.buffered = true;
+        s.trial.measured_ns = 1_000_000_000;
+        s.trial.errors.insert(ErrorKind::Io, 1);
+        s.trial.surroundings.machine.as_mut().unwrap().steal = 0.5;
+    });
+    let codes = scene.codes();
+    let places: Vec<_> = codes.iter().map(|c| DoubtCode::ALL.iter().position(|a| a == c)).collect();
+    assert_eq!(codes.len(), 4);
+    assert!(places.is_sorted(), "{codes:?}");
+}

@@ -1,0 +1,304 @@
+//! Made-up records for tests: cells of a disk that follows a simple queueing formula, with counters that fit.
+
+use crate::doubts;
+use loadline_block::Operation;
+use loadline_record::{
+    CellRecord, Clock, ClockCheck, DeviceCounters, DeviceFacts, Ending, EngineUsed, Extents, FileSystemFacts,
+    Histogram, HostFacts, LoadSummary, MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, RunRecord,
+    RunStatus, Second, Series, Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
+};
+use loadline_units::Duration;
+use std::collections::BTreeMap;
+
+/// A disk that answers a request after `latency_ns` until one of its limits binds; then requests queue.
+#[derive(Debug, Clone, Copy)]
+pub struct ExampleDisk {
+    /// Of a request that waits for nobody.
+    pub latency_ns: f64,
+    /// Requests per second at most.
+    pub iops: f64,
+    /// Bytes per second at most.
+    pub bytes_per_s: f64,
+}
+
+impl Default for ExampleDisk {
+    /// 1 ms, 5,000 IOPS, 200 MB/s.
+    fn default() -> Self {
+        Self { latency_ns: 1e6, iops: 5_000.0, bytes_per_s: 200e6 }
+    }
+}
+
+/// A closed loop on one thread, measured for 60 s.
+#[must_use]
+pub fn closed(pattern: &str, read_ratio: f64, block_bytes: u64, queue_depth: u32) -> LoadSummary {
+    LoadSummary {
+        pattern: pattern.to_owned(),
+        read_ratio,
+        block_bytes,
+        queue_depth: Some(queue_depth),
+        threads: 1,
+        arrival: "closed".to_owned(),
+        rate_iops: None,
+        buffered: false,
+        flush_every: None,
+        duration_ns: 60_000_000_000,
+        objective: Some(("mean".to_owned(), 20_000_000)),
+    }
+}
+
+/// Poisson arrivals on one thread, measured for 60 s.
+#[must_use]
+pub fn open(pattern: &str, read_ratio: f64, block_bytes: u64, rate_iops: f64) -> LoadSummary {
+    LoadSummary {
+        queue_depth: None,
+        arrival: "poisson".to_owned(),
+        rate_iops: Some(rate_iops),
+        ..closed(pattern, read_ratio, block_bytes, 1)
+    }
+}
+
+/// A test file on ext4 on a disk `vda`.
+#[must_use]
+pub fn volume(name: &str) -> VolumeFacts {
+    VolumeFacts {
+        name: name.to_owned(),
+        target: "/mnt/data".to_owned(),
+        kind: TargetKind::TestFile,
+        path: Some("/mnt/data/loadline.test".to_owned()),
+        size_bytes: 16 << 30,
+        size_reason: "twice the memory".to_owned(),
+        direct: true,
+        direct_reason: None,
+        file_system: Some(FileSystemFacts {
+            kind: "ext4".to_owned(),
+            source: "/dev/vda1".to_owned(),
+            mount_point: "/mnt/data".to_owned(),
+            options: "rw,relatime".to_owned(),
+            free_bytes: Some(100 << 30),
+        }),
+        devices: vec![DeviceFacts {
+            name: "vda".to_owned(),
+            queue_requests: Some(256),
+            request_bytes_max: Some(1_310_720),
+            scheduler: Some("none".to_owned()),
+            ..DeviceFacts::default()
+        }],
+        extents: Some(Extents { written_bytes: 16 << 30, count: 12, ..Extents::default() }),
+    }
+}
+
+/// A trial of `load` on `disk`, number `number`, whose rate is `factor` times what the formula gives; without doubts yet.
+#[must_use]
+pub fn trial(load: &LoadSummary, disk: &ExampleDisk, number: u32, factor: f64) -> TrialRecord {
+    let seconds = load.duration_ns as f64 / 1e9;
+    let most = disk.iops.min(disk.bytes_per_s / load.block_bytes as f64);
+    let outstanding = load.queue_depth.map(|depth| f64::from(depth) * f64::from(load.threads));
+    let (rate, latency_ns) = match (outstanding, load.rate_iops) {
+        (Some(n), _) => {
+            let rate = (n * 1e9 / disk.latency_ns).min(most) * factor;
+            (rate, n * 1e9 / rate)
+        }
+        (None, Some(offered)) if offered < most => (offered, disk.latency_ns / (1.0 - offered / most).max(0.02)),
+        (None, offered) => {
+            let offered = offered.unwrap_or(most);
+            (most, disk.latency_ns + seconds * 1e9 / 2.0 * (1.0 - most / offered))
+        }
+    };
+    let mut series = Series { last_ns: 1_000_000_000, ..Series::default() };
+    let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
+    for second in 0..seconds as u64 {
+        let wobble = 1.0 + ((second * 7_919 % 11) as f64 - 5.0) / 1_000.0;
+        let mut interval = Second { outstanding: outstanding.unwrap_or(rate * latency_ns / 1e9), ..Second::default() };
+        for (operation, share) in [(Operation::Read, load.read_ratio), (Operation::Write, 1.0 - load.read_ratio)] {
+            let count = (rate * share * wobble).round() as u64;
+            if count > 0 {
+                let of_second = &mut interval.operations[operation.index()];
+                (of_second.count, of_second.bytes) = (count, count * load.block_bytes);
+                (of_second.p50_ns, of_second.p99_ns) = (latency_ns as u64, (latency_ns * 1.39) as u64);
+                of_second.max_ns = (latency_ns * 1.4) as u64;
+                let record = operations.entry(operation).or_default();
+                record.count += count;
+                record.bytes += count * load.block_bytes;
+            }
+        }
+        series.push(interval);
+    }
+    for record in operations.values_mut() {
+        record.latency = latencies(record.count, latency_ns);
+        if outstanding.is_none() {
+            record.waiting = Some(latencies(record.count, latency_ns - disk.latency_ns));
+            record.service = Some(latencies(record.count, disk.latency_ns));
+        }
+    }
+    TrialRecord {
+        trial: number,
+        started_unix_s: 1_760_000_000 + u64::from(number) * 70,
+        engine: EngineUsed {
+            name: "io_uring".to_owned(),
+            reason: "the machine allows it".to_owned(),
+            options: vec!["fixed buffers".to_owned()],
+        },
+        warm_up_ns: 5_000_000_000,
+        measured_ns: load.duration_ns,
+        surroundings: surroundings(load, &operations, latency_ns),
+        operations,
+        offered_iops: load.rate_iops.filter(|_| outstanding.is_none()),
+        missed: load.rate_iops.filter(|_| outstanding.is_none()).map_or(0, |o| ((o - rate).max(0.0) * seconds) as u64),
+        series,
+        errors: BTreeMap::new(),
+        error_samples: Vec::new(),
+        steady_state: None,
+        verify: None,
+        ending: Ending::Complete,
+        doubts: Vec::new(),
+    }
+}
+
+/// `count` latencies spread evenly from 0.6 to 1.4 times the mean.
+#[must_use]
+pub fn latencies(count: u64, mean_ns: f64) -> Histogram {
+    const STEPS: u64 = 1_000;
+    let place = |i: u64, of: u64| Duration::from_ns((mean_ns * (0.6 + 0.8 * (i as f64 + 0.5) / of as f64)) as u64);
+    let mut thousand = Histogram::new();
+    (0..STEPS).for_each(|i| thousand.record(place(i, STEPS)));
+    let mut all = Histogram::new();
+    (0..count / STEPS).for_each(|_| all.merge(&thousand));
+    (0..count % STEPS).for_each(|i| all.record(place(i, count % STEPS)));
+    all
+}
+
+/// Counters of one device that did exactly what was asked, and a machine at rest.
+fn surroundings(
+    load: &LoadSummary,
+    operations: &BTreeMap<Operation, OperationRecord>,
+    latency_ns: f64,
+) -> Surroundings {
+    let asked = |operation| operations.get(&operation).map_or((0, 0), |r| (r.count, r.bytes));
+    let (reads, writes) = (asked(Operation::Read), asked(Operation::Write));
+    let spent_ms = |count: u64| (count as f64 * latency_ns / 1e6) as u64;
+    Surroundings {
+        elapsed_ns: load.duration_ns,
+        tool_user_ns: 1_500_000_000,
+        tool_system_ns: 3_000_000_000,
+        load_user_ns: 1_000_000_000,
+        load_system_ns: 2_500_000_000,
+        threads: vec![ThreadBusy { busy: 0.06, spun: 0.0 }; load.threads as usize],
+        machine: Some(MachineCpu { busy: 0.10, iowait: 0.30, steal: 0.0, cpus: 4 }),
+        pressure: Some(Pressure::default()),
+        devices: vec![DeviceCounters {
+            name: "vda".to_owned(),
+            reads: reads.0,
+            read_bytes: reads.1,
+            read_ms: spent_ms(reads.0),
+            writes: writes.0,
+            write_bytes: writes.1,
+            write_ms: spent_ms(writes.0),
+            busy_ms: load.duration_ns / 1_000_000,
+            queue_ms: spent_ms(reads.0 + writes.0),
+            ..DeviceCounters::default()
+        }],
+        asked: operations.iter().map(|(operation, r)| (*operation, (r.count, r.bytes))).collect(),
+        residency: None,
+        caches_dropped: None,
+        others: Vec::new(),
+        clock: Some(ClockCheck { source: Some("tsc".to_owned()), drift_ppm: 3.0, wall_step_ns: 0 }),
+    }
+}
+
+/// A cell of `load` on the volume "data" with one trial for each factor, doubts included.
+#[must_use]
+pub fn cell(load: LoadSummary, disk: &ExampleDisk, factors: &[f64]) -> CellRecord {
+    let what = match load.read_ratio {
+        r if r >= 1.0 => "read".to_owned(),
+        r if r <= 0.0 => "write".to_owned(),
+        r => format!("{} % read", r * 100.0),
+    };
+    let amount = match (load.queue_depth, load.rate_iops) {
+        (Some(depth), _) => format!("depth {depth}"),
+        (None, rate) => format!("{} IOPS Poisson", rate.unwrap_or_default()),
+    };
+    let label = format!("{} {what} {} KiB, {amount}", load.pattern, load.block_bytes >> 10);
+    let facts = volume("data");
+    let trials = (0u32..)
+        .zip(factors)
+        .map(|(number, factor)| {
+            let mut trial = trial(&load, disk, number, *factor);
+            trial.doubts = doubts(&load, &trial, &facts);
+            trial
+        })
+        .collect();
+    CellRecord {
+        id: label.replace([' ', ','], "-").replace("--", "-"),
+        volume: facts.name,
+        label,
+        load,
+        spec: serde_json::Value::Null,
+        trials_planned: factors.len() as u32,
+        trials,
+    }
+}
+
+/// A finished run of `cells` on one volume "data".
+#[must_use]
+pub fn run(cells: Vec<CellRecord>) -> RunRecord {
+    RunRecord {
+        header: RunHeader {
+            id: "20260131-142233-1a2b3c".to_owned(),
+            name: "example".to_owned(),
+            verb: "run".to_owned(),
+            clock: Clock::Real,
+            started: "2026-01-31T14:22:33Z".to_owned(),
+            version: "0.1.0".to_owned(),
+            seed: 7,
+            host: HostFacts { hostname: Some("example".to_owned()), cpus: Some(4), ..HostFacts::default() },
+            plans: vec![PlanText {
+                name: "example".to_owned(),
+                text: "schema = 1\n".to_owned(),
+                hash: "af63dc4c8601ec8c".to_owned(),
+            }],
+            environment: None,
+            volumes: vec![volume("data")],
+            settings: serde_json::Value::Null,
+        },
+        status: RunStatus::Finished,
+        cells,
+    }
+}
+
+/// A run with a depth sweep at 4 KiB, two block sizes more, mixed requests, flushes, and an open loop through its knee: something of
+/// everything that reports show.
+#[must_use]
+pub fn golden() -> RunRecord {
+    let disk = ExampleDisk::default();
+    let three = [1.0, 0.998, 1.003];
+    let mut cells = Vec::new();
+    for reads in [1.0, 0.0] {
+        for depth in [1, 2, 4, 8, 16, 32, 64, 128] {
+            cells.push(cell(closed("random", reads, 4 << 10, depth), &disk, &three));
+        }
+    }
+    for (block, depths) in [(16 << 10, [1, 8, 32]), (1 << 20, [1, 2, 8])] {
+        cells.extend(depths.map(|depth| cell(closed("random", 1.0, block, depth), &disk, &three)));
+    }
+    cells.push(cell(closed("random", 0.7, 8 << 10, 16), &disk, &three));
+    for share in [0.1, 0.5, 0.9, 1.1] {
+        cells.push(cell(open("random", 1.0, 4 << 10, disk.iops * share), &disk, &[1.0]));
+    }
+    cells.push(flushing(&disk));
+    run(cells)
+}
+
+/// A cell of 4 KiB writes at depth 1, each made durable.
+#[must_use]
+pub fn flushing(disk: &ExampleDisk) -> CellRecord {
+    let load = LoadSummary { flush_every: Some(1), ..closed("random", 0.0, 4 << 10, 1) };
+    let mut cell = cell(load, disk, &[0.5]);
+    cell.label.push_str(", fdatasync every 1");
+    cell.id.push_str("-fdatasync");
+    for trial in &mut cell.trials {
+        let writes = trial.of(Operation::Write).map_or(0, |w| w.count);
+        let flush = OperationRecord { count: writes, latency: latencies(writes, 2.2e6), ..OperationRecord::default() };
+        trial.operations.insert(Operation::Flush, flush);
+    }
+    cell
+}

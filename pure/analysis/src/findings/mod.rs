@@ -1,0 +1,307 @@
+//! What follows from a run's figures, in plain words, most important first.
+
+mod doubts;
+mod levels;
+mod objective;
+mod trials;
+
+use crate::curves::{Curve, iops, outstanding};
+use crate::summary::{CellSummary, Finding, OperationFigures};
+use crate::words::{counted, listed, load_name, number, sentence, span, throughput};
+use loadline_record::{DoubtCode, RunRecord, RunStatus};
+
+/// Stable codes of findings.
+pub mod codes {
+    /// Data read back was not what was written.
+    pub const VERIFY_FAILED: &str = "verify-failed";
+    /// The most random requests per second.
+    pub const BEST_RANDOM_IOPS: &str = "best-random-iops";
+    /// The most bytes per second.
+    pub const BEST_THROUGHPUT: &str = "best-throughput";
+    /// Where more requests at once stop helping.
+    pub const PLATEAU: &str = "plateau";
+    /// The load at which the latency objective is lost.
+    pub const OBJECTIVE: &str = "objective";
+    /// How long a single request takes.
+    pub const LATENCY_ALONE: &str = "latency-alone";
+    /// How long it takes to make writes durable.
+    pub const FLUSH_LATENCY: &str = "flush-latency";
+    /// Whether the speed depends on the number of the trial.
+    pub const TREND: &str = "trend-over-trials";
+    /// Data read back was what was written.
+    pub const VERIFIED: &str = "verified";
+    /// The tool measured itself.
+    pub const TOOL: &str = "tool-alone";
+    /// Part of the plan has no figures.
+    pub const INCOMPLETE: &str = "incomplete";
+    /// Doubts by code, with how many cells have them.
+    pub const DOUBTS: &str = "doubts";
+
+    /// Every code.
+    pub const ALL: [&str; 12] = [
+        VERIFY_FAILED,
+        BEST_RANDOM_IOPS,
+        BEST_THROUGHPUT,
+        PLATEAU,
+        OBJECTIVE,
+        LATENCY_ALONE,
+        FLUSH_LATENCY,
+        TREND,
+        VERIFIED,
+        TOOL,
+        INCOMPLETE,
+        DOUBTS,
+    ];
+}
+
+/// Etcd's rule for the disk under its log: 99 % of fdatasync calls within 10 ms (etcd documentation, "Hardware recommendations").
+const FLUSH_P99_NS_MAX: u64 = 10_000_000;
+/// Rates that reach this share of the best one are as good: trials on a quiet disk differ by as much.
+const AS_GOOD: f64 = 0.98;
+/// Doubts that take a figure out of the running for the best, as long as there is another.
+const NOT_THE_BEST: [DoubtCode; 5] = [
+    DoubtCode::VerifyFailed,
+    DoubtCode::CachedReads,
+    DoubtCode::UnwrittenExtents,
+    DoubtCode::Buffered,
+    DoubtCode::CompressedOrSparse,
+];
+
+/// All findings of a run.
+pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary], curves: &[Curve]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(trials::verify_failed(record));
+    for volume in &record.header.volumes {
+        let own: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].volume == volume.name).collect();
+        let view = View {
+            cells,
+            own: &own,
+            prefix: if record.header.volumes.len() > 1 { format!("{}: ", volume.name) } else { String::new() },
+        };
+        if volume.kind == loadline_record::TargetKind::Null {
+            found.extend(view.tool_alone());
+            continue;
+        }
+        let curves: Vec<&Curve> =
+            curves.iter().filter(|c| c.closed.iter().chain(&c.open).any(|i| own.contains(i))).collect();
+        found.extend(view.best_random_iops());
+        found.extend(view.best_throughput());
+        found.extend(levels::plateaus(&view, &curves));
+        found.extend(objective::objectives(&view, record, &curves));
+        found.extend(view.latency_alone());
+        found.extend(view.flush_latency());
+        found.extend(trials::trends(&view, record));
+    }
+    found.extend(trials::verified(record));
+    found.extend(incomplete(record, cells));
+    found.extend(doubts::summary(cells));
+    found
+}
+
+/// The cells of one volume.
+pub(crate) struct View<'a> {
+    cells: &'a [CellSummary],
+    own: &'a [usize],
+    /// Names the volume where there are several.
+    prefix: String,
+}
+
+impl View<'_> {
+    fn finding(&self, code: &str, text: &str, cells: &[usize]) -> Finding {
+        let mut ids: Vec<String> = Vec::new();
+        for id in cells.iter().map(|i| &self.cells[*i].id) {
+            if !ids.contains(id) {
+                ids.push(id.clone());
+            }
+        }
+        let text = if self.prefix.is_empty() { sentence(text) } else { format!("{}{text}", self.prefix) };
+        Finding { code: code.to_owned(), text, cells: ids }
+    }
+
+    /// The cell of `among` with the largest `figure`, or the least demanding one of those that come as near to it as trials come
+    /// to each other; one with a disqualifying doubt only if there is no other.
+    fn best(&self, among: impl Fn(&CellSummary) -> bool, figure: fn(&CellSummary) -> Option<f64>) -> Option<usize> {
+        let clean = |i: &usize| !NOT_THE_BEST.iter().any(|code| crate::curves::doubted(&self.cells[*i], *code));
+        let best_of = |candidates: Vec<usize>| {
+            let figures: Vec<(usize, f64)> = candidates
+                .into_iter()
+                .filter_map(|i| Some((i, figure(&self.cells[i]).filter(|f| *f > 0.0)?)))
+                .collect();
+            let most = figures.iter().map(|f| f.1).max_by(f64::total_cmp)?;
+            let demand = |i: usize| {
+                let cell = &self.cells[i];
+                (outstanding(cell).unwrap_or(u64::MAX), cell.load.block_bytes)
+            };
+            figures.into_iter().filter(|f| f.1 >= most * AS_GOOD).map(|f| f.0).min_by_key(|i| demand(*i))
+        };
+        let all: Vec<usize> = self.own.iter().copied().filter(|i| among(&self.cells[*i])).collect();
+        best_of(all.iter().copied().filter(|i| clean(i)).collect()).or_else(|| best_of(all))
+    }
+
+    /// The best cell of reads alone and of writes alone; of mixes only where there is neither.
+    fn best_by_kind(
+        &self,
+        among: impl Fn(&CellSummary) -> bool,
+        figure: fn(&CellSummary) -> Option<f64>,
+    ) -> Vec<(usize, f64)> {
+        let pure: Vec<usize> = [CellSummary::reads_only, CellSummary::writes_only]
+            .into_iter()
+            .filter_map(|kind| self.best(|c| among(c) && kind(c), figure))
+            .collect();
+        let best = if pure.is_empty() { self.best(&among, figure).into_iter().collect() } else { pure };
+        best.into_iter().filter_map(|i| Some((i, figure(&self.cells[i])?))).collect()
+    }
+
+    fn best_random_iops(&self) -> Option<Finding> {
+        let best = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), iops);
+        let parts: Vec<String> = best
+            .iter()
+            .map(|(i, rate)| {
+                let cell = &self.cells[*i];
+                format!("{} {} a second ({}{})", number(*rate), load_name(cell), how_much(cell), warning(cell))
+            })
+            .collect();
+        let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
+        (!parts.is_empty())
+            .then(|| self.finding(codes::BEST_RANDOM_IOPS, &format!("delivers up to {}.", listed(&parts)), &cells))
+    }
+
+    fn best_throughput(&self) -> Option<Finding> {
+        let rate = |c: &CellSummary| c.total.as_ref().map(|t| t.throughput_bytes_per_s);
+        let best = self.best_by_kind(|c| c.trim.is_none() || c.read.is_some() || c.write.is_some(), rate);
+        let parts: Vec<String> = best
+            .iter()
+            .map(|(i, rate)| {
+                let cell = &self.cells[*i];
+                format!("{} with {} ({}{})", throughput(*rate), load_name(cell), how_much(cell), warning(cell))
+            })
+            .collect();
+        let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
+        (!parts.is_empty())
+            .then(|| self.finding(codes::BEST_THROUGHPUT, &format!("highest throughput: {}.", listed(&parts)), &cells))
+    }
+
+    /// One request at a time: random if there is any, of the smallest block.
+    fn latency_alone(&self) -> Option<Finding> {
+        let alone: Vec<usize> = self
+            .own
+            .iter()
+            .copied()
+            .filter(|i| outstanding(&self.cells[*i]) == Some(1) && !crate::curves::paced(&self.cells[*i]))
+            .filter(|i| self.cells[*i].total.is_some() && self.cells[*i].flush.is_none())
+            .collect();
+        let order = |i: &usize| (self.cells[*i].load.pattern != "random", self.cells[*i].load.block_bytes);
+        let chosen: Vec<(usize, &OperationFigures)> =
+            [(CellSummary::reads_only as fn(&_) -> bool, 0), (CellSummary::writes_only, 1)]
+                .into_iter()
+                .filter_map(|(kind, which)| {
+                    let i = alone.iter().copied().filter(|i| kind(&self.cells[*i])).min_by_key(order)?;
+                    let cell = &self.cells[i];
+                    Some((i, if which == 0 { cell.read.as_ref()? } else { cell.write.as_ref()? }))
+                })
+                .collect();
+        let parts: Vec<String> = chosen
+            .iter()
+            .map(|(i, f)| {
+                let cell = &self.cells[*i];
+                let figures = format!("{} on average, p99 {}", span(f.latency_ns.mean), span(f.latency_ns.p99 as f64));
+                format!("{} take {figures}{}", load_name(cell), warning(cell))
+            })
+            .collect();
+        let cells: Vec<usize> = chosen.iter().map(|(i, _)| *i).collect();
+        (!parts.is_empty())
+            .then(|| self.finding(codes::LATENCY_ALONE, &format!("one request at a time, {}.", listed(&parts)), &cells))
+    }
+
+    /// The slowest flushes, against etcd's rule.
+    fn flush_latency(&self) -> Option<Finding> {
+        let flushing = self.own.iter().copied().filter_map(|i| Some((i, self.cells[i].flush.as_ref()?)));
+        let (i, flush) = flushing.max_by_key(|(_, f)| f.latency_ns.p99)?;
+        let latency = &flush.latency_ns;
+        let verdict = if latency.p99 <= FLUSH_P99_NS_MAX {
+            "within the 10 ms that etcd asks of its log disk"
+        } else {
+            "beyond the 10 ms that etcd asks of its log disk"
+        };
+        let text = format!(
+            "making a write durable (fdatasync) takes {} on average, p99 {}: {verdict}{}.",
+            span(latency.mean),
+            span(latency.p99 as f64),
+            warning(&self.cells[i])
+        );
+        Some(self.finding(codes::FLUSH_LATENCY, &text, &[i]))
+    }
+
+    fn tool_alone(&self) -> Option<Finding> {
+        let i = self.best(|_| true, iops)?;
+        let text = format!(
+            "the tool by itself, without storage, does {} requests a second ({}).",
+            number(iops(&self.cells[i])?),
+            self.cells[i].label
+        );
+        Some(self.finding(codes::TOOL, &text, &[i]))
+    }
+}
+
+impl CellSummary {
+    fn reads_only(&self) -> bool {
+        self.load.read_ratio >= 1.0 && self.read.is_some() && self.trim.is_none()
+    }
+    fn writes_only(&self) -> bool {
+        self.load.read_ratio <= 0.0 && self.write.is_some() && self.trim.is_none()
+    }
+}
+
+/// The amount of a cell's load in words: "depth 32", "depth 8 x 4 threads", "5,000 arrivals a second".
+pub(crate) fn how_much(cell: &CellSummary) -> String {
+    match (cell.load.queue_depth, cell.offered_iops.or(cell.load.rate_iops)) {
+        (Some(depth), _) if cell.load.threads > 1 => format!("depth {depth} x {} threads", cell.load.threads),
+        (Some(depth), _) => format!("depth {depth}"),
+        (None, Some(rate)) => format!("{} arrivals a second", number(rate)),
+        (None, None) => "open loop".to_owned(),
+    }
+}
+
+/// So many requests outstanding, in the words of the plan: its depth, where every cell has one thread.
+fn at_depth(view: &View<'_>, curve: &Curve, outstanding: u64) -> String {
+    let outstanding = number(outstanding as f64);
+    if curve.closed.iter().all(|i| view.cells[*i].load.threads == 1) {
+        format!("depth {outstanding}")
+    } else {
+        format!("{outstanding} outstanding")
+    }
+}
+
+/// The doubts that change what a rate means, to stand right beside it.
+pub(crate) fn warning(cell: &CellSummary) -> String {
+    let codes: Vec<String> = cell
+        .doubts
+        .iter()
+        .filter(|d| NOT_THE_BEST.contains(&d.code) || d.code == DoubtCode::GeneratorBound)
+        .map(|d| d.code.name().to_owned())
+        .collect();
+    if codes.is_empty() { String::new() } else { format!("; in doubt: {}", listed(&codes)) }
+}
+
+fn incomplete(record: &RunRecord, cells: &[CellSummary]) -> Option<Finding> {
+    let empty: Vec<String> = cells.iter().filter(|c| c.total.is_none()).map(|c| c.id.clone()).collect();
+    let wanted: usize = record.cells.iter().map(|c| c.trials_planned as usize).sum();
+    let done: usize = record.cells.iter().map(|c| c.trials.len()).sum();
+    let state = match record.status {
+        RunStatus::Finished if empty.is_empty() => return None,
+        RunStatus::Finished => "finished",
+        RunStatus::Unfinished => "not finished",
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::Failed => "ended by an error",
+    };
+    let text = format!(
+        "The run is {state}: {} of {} done, {} without figures.",
+        number(done as f64),
+        counted(wanted, "trial"),
+        counted(empty.len(), "cell")
+    );
+    Some(Finding { code: codes::INCOMPLETE.to_owned(), text, cells: empty })
+}
+
+#[cfg(test)]
+mod tests;

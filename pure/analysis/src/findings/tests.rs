@@ -1,0 +1,234 @@
+//! Findings as a reader meets them.
+
+use super::codes;
+use crate::example::{ExampleDisk, cell, closed, flushing, golden, open, run};
+use crate::summarize;
+use crate::summary::{Finding, RunSummary};
+use loadline_record::{
+    CellRecord, Doubt, DoubtCode, RunRecord, RunStatus, TargetKind, VerifyFault, VerifyFaultKind, VerifyRecord,
+};
+
+const KIB4: u64 = 4 << 10;
+
+fn texts(summary: &RunSummary, code: &str) -> Vec<String> {
+    summary.findings.iter().filter(|f| f.code == code).map(|f| f.text.clone()).collect()
+}
+fn one(summary: &RunSummary, code: &str) -> String {
+    let texts = texts(summary, code);
+    assert_eq!(texts.len(), 1, "{code}: {texts:?}");
+    texts[0].clone()
+}
+fn sweep(reads: f64, depths: &[u32]) -> Vec<CellRecord> {
+    depths.iter().map(|d| cell(closed("random", reads, KIB4, *d), &ExampleDisk::default(), &[1.0, 1.001])).collect()
+}
+
+#[test]
+fn a_sweep_reads_like_a_report() {
+    let summary = summarize(&golden());
+    assert_eq!(
+        texts(&summary, codes::PLATEAU)[0],
+        "Random 4 KiB reads level off at 5,002 IOPS from depth 8 on; deeper queues only add latency (25.6 ms at depth 128)."
+    );
+    assert_eq!(
+        one(&summary, codes::LATENCY_ALONE),
+        "One request at a time, random 4 KiB reads take 1.00 ms on average, p99 1.38 ms and random 4 KiB writes take 1.00 \
+         ms on average, p99 1.38 ms."
+    );
+    assert_eq!(
+        texts(&summary, codes::OBJECTIVE)[0],
+        "Random 4 KiB reads stay within 20 ms on average up to depth 64 (12.8 ms, 5,002 IOPS); at depth 128 it is 25.6 ms."
+    );
+    assert_eq!(
+        one(&summary, codes::FLUSH_LATENCY),
+        "Making a write durable (fdatasync) takes 2.20 ms on average, p99 3.06 ms: within the 10 ms that etcd asks of its log disk."
+    );
+    assert!(
+        one(&summary, codes::BEST_RANDOM_IOPS)
+            .starts_with("Delivers up to 5,002 random 4 KiB reads a second (depth 8) and")
+    );
+    assert!(
+        one(&summary, codes::BEST_THROUGHPUT)
+            .starts_with("Highest throughput: 200 MB/s with random 1 MiB reads (depth 1)")
+    );
+}
+
+#[test]
+fn every_finding_has_a_known_code_and_known_cells() {
+    let summary = summarize(&golden());
+    assert!(summary.findings.len() > 5);
+    for Finding { code, text, cells } in &summary.findings {
+        assert!(codes::ALL.contains(&code.as_str()), "{code}");
+        assert!(text.ends_with('.') && text.chars().next().unwrap().is_uppercase(), "{text}");
+        for id in cells {
+            assert!(summary.cells.iter().any(|c| c.id == *id), "{id}");
+        }
+    }
+}
+
+#[test]
+fn an_open_loop_tells_the_rate_at_which_the_objective_is_lost() {
+    let disk = ExampleDisk::default();
+    let rates = [500.0, 2_500.0, 4_500.0, 5_500.0];
+    let cells = rates.map(|r| cell(open("random", 1.0, KIB4, r), &disk, &[1.0])).to_vec();
+    let text = one(&summarize(&run(cells)), codes::OBJECTIVE);
+    assert_eq!(
+        text,
+        "With 4,500 random 4 KiB reads arriving a second (90 % of the most delivered) latency stays within 20 ms on average \
+         (10.0 ms); at 5,500 (110 %) it is 2.73 s."
+    );
+}
+
+#[test]
+fn an_objective_kept_or_missed_throughout_is_told_so() {
+    let kept = one(&summarize(&run(sweep(1.0, &[1, 2, 4]))), codes::OBJECTIVE);
+    assert!(kept.contains("at every depth measured, up to depth 4"), "{kept}");
+    let missed = one(&summarize(&run(sweep(1.0, &[256, 512]))), codes::OBJECTIVE);
+    assert!(missed.contains("miss 20 ms on average at every depth measured: 51.2 ms already at depth 256"), "{missed}");
+    assert_eq!(texts(&summarize(&run(sweep(1.0, &[1]))), codes::OBJECTIVE), Vec::<String>::new());
+}
+
+#[test]
+fn the_users_objective_is_the_one_that_counts() {
+    let mut record = run(sweep(1.0, &[1, 8, 64]));
+    for cell in &mut record.cells {
+        cell.load.objective = Some(("p99".to_owned(), 3_000_000));
+    }
+    let text = one(&summarize(&record), codes::OBJECTIVE);
+    assert!(text.contains("within 3 ms at p99 up to depth 8 (2.2"), "{text}");
+    for cell in &mut record.cells {
+        cell.load.objective = None;
+    }
+    assert!(one(&summarize(&record), codes::OBJECTIVE).contains("(the usual rule)"));
+}
+
+#[test]
+fn a_cached_cell_is_not_the_best_and_says_so_when_it_is_alone() {
+    let mut record = run(sweep(1.0, &[1, 8]));
+    let fast = ExampleDisk { latency_ns: 1e4, iops: 500_000.0, bytes_per_s: 1e11 };
+    record.cells.push(cell(closed("random", 1.0, KIB4, 4), &fast, &[1.0]));
+    let doubt = Doubt { code: DoubtCode::CachedReads, detail: "Read from memory.".to_owned() };
+    record.cells[2].trials[0].doubts = vec![doubt];
+    let text = one(&summarize(&record), codes::BEST_RANDOM_IOPS);
+    assert!(text.contains("5,00") && !text.contains("in doubt"), "{text}");
+    record.cells.drain(..2);
+    let text = one(&summarize(&record), codes::BEST_RANDOM_IOPS);
+    assert!(text.contains("in doubt: cached-reads"), "{text}");
+}
+
+#[test]
+fn a_speed_that_depends_on_the_trial_is_found_and_a_steady_one_is_told() {
+    let disk = ExampleDisk { iops: 50_000.0, ..ExampleDisk::default() };
+    let reads = || closed("sequential", 1.0, 1 << 20, 1);
+    let rising: Vec<f64> = (0..12).map(|i| 0.3 + 0.05 * f64::from(i)).collect();
+    let calm: Vec<f64> = (0..12).map(|i| 0.5 + 0.01 * f64::from(i * 7 % 12)).collect();
+    let first: Vec<f64> = (0..12).map(|i| if i == 0 { 0.2 } else { 0.5 + 0.001 * f64::from(i * 7 % 12) }).collect();
+    let of = |factors: &[f64]| one(&summarize(&run(vec![cell(reads(), &disk, factors)])), codes::TREND);
+    let text = of(&rising);
+    assert!(text.contains("depends on the number of the trial: it rises by"), "{text}");
+    assert!(text.contains("p < 0.001"), "{text}");
+    assert!(of(&first).contains("the first trial (39.8 MB/s) is not like the 11 after it"), "{}", of(&first));
+    assert_eq!(of(&calm), "No trend over the trials in 1 of 1 cell with 12 trials or more.");
+    let four = summarize(&run(vec![cell(reads(), &disk, &rising[..4])]));
+    assert_eq!(texts(&four, codes::TREND), Vec::<String>::new());
+}
+
+fn verified(faults_total: u64, blocks_checked: u64) -> RunRecord {
+    let mut record = run(sweep(0.0, &[1]));
+    let fault =
+        VerifyFault { offset: 8_192, length: 4_096, kind: VerifyFaultKind::Torn, detail: "two generations".into() };
+    record.cells[0].trials[0].verify = Some(VerifyRecord {
+        blocks_checked,
+        blocks_unwritten: 0,
+        faults_total,
+        faults: if faults_total > 0 { vec![fault] } else { Vec::new() },
+    });
+    record
+}
+
+#[test]
+fn damage_comes_first_and_soundness_is_told() {
+    let damaged = summarize(&verified(3, 1_000));
+    assert_eq!(damaged.findings[0].code, codes::VERIFY_FAILED);
+    assert!(damaged.findings[0].text.contains("3 of 1,000") && damaged.findings[0].text.contains("offset 8192"));
+    assert_eq!(
+        one(&summarize(&verified(0, 1_000)), codes::VERIFIED),
+        "All of 1,000 blocks read back were what was written."
+    );
+    assert!(one(&summarize(&verified(0, 0)), codes::VERIFIED).starts_with("Nothing was read back"));
+}
+
+#[test]
+fn slow_flushes_are_held_against_the_rule() {
+    let mut record = run(vec![flushing(&ExampleDisk::default())]);
+    let flush = record.cells[0].trials[0].operations.get_mut(&loadline_block::Operation::Flush).unwrap();
+    flush.latency = crate::example::latencies(flush.count, 9e6);
+    assert!(one(&summarize(&record), codes::FLUSH_LATENCY).contains("p99 12.5 ms: beyond the 10 ms"));
+}
+
+#[test]
+fn a_matrix_is_not_told_line_by_line() {
+    let disk = ExampleDisk::default();
+    let mut cells = Vec::new();
+    for block in [4u64, 8, 16, 64, 256, 1_024] {
+        for reads in [0.0, 0.5, 1.0] {
+            cells.extend([1, 8, 64, 256].map(|d| cell(closed("random", reads, block << 10, d), &disk, &[1.0])));
+        }
+    }
+    let summary = summarize(&run(cells));
+    assert_eq!(texts(&summary, codes::PLATEAU).len(), 7);
+    assert_eq!(texts(&summary, codes::OBJECTIVE).len(), 7);
+    assert!(texts(&summary, codes::PLATEAU)[0].starts_with("Random 4 KiB reads"));
+    assert!(texts(&summary, codes::PLATEAU)[6].starts_with("12 loads more"));
+}
+
+#[test]
+fn volumes_are_told_apart() {
+    let mut record = run(sweep(1.0, &[1, 8, 64]));
+    let mut second = crate::example::volume("log");
+    second.target = "/mnt/log".to_owned();
+    record.header.volumes.push(second);
+    let mut others = sweep(1.0, &[1, 8, 64]);
+    for cell in &mut others {
+        cell.volume = "log".to_owned();
+        cell.id.push_str("-log");
+    }
+    record.cells.extend(others);
+    let summary = summarize(&record);
+    let plateaus = texts(&summary, codes::PLATEAU);
+    assert_eq!(plateaus.len(), 2);
+    assert!(plateaus[0].starts_with("data: random 4 KiB reads") && plateaus[1].starts_with("log: random 4 KiB reads"));
+}
+
+#[test]
+fn the_null_target_is_the_tool() {
+    let mut record = run(sweep(1.0, &[1, 8]));
+    record.header.volumes[0].kind = TargetKind::Null;
+    let summary = summarize(&record);
+    assert!(one(&summary, codes::TOOL).starts_with("The tool by itself, without storage, does 5,00"));
+    assert_eq!(texts(&summary, codes::BEST_RANDOM_IOPS), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_missing_and_what_to_doubt_is_told_at_the_end() {
+    let mut record = run(sweep(1.0, &[1, 8]));
+    record.status = RunStatus::Interrupted;
+    record.cells[1].trials.clear();
+    record.cells[0].trials[1].doubts = vec![Doubt { code: DoubtCode::CpuStolen, detail: "4 %.".into() }];
+    let summary = summarize(&record);
+    assert_eq!(one(&summary, codes::INCOMPLETE), "The run is interrupted: 2 of 4 trials done, 1 cell without figures.");
+    assert_eq!(
+        summary.findings.last().unwrap().text,
+        "To be doubted: cpu-stolen in 1 of 2 cells (the hypervisor took CPU time away)."
+    );
+    assert_eq!(summary.cells[0].doubts[0].detail, "In 1 of 2 trials: 4 %.");
+}
+
+#[test]
+fn nothing_measured_finds_nothing_but_that() {
+    let mut record = run(sweep(1.0, &[1, 8]));
+    record.status = RunStatus::Unfinished;
+    record.cells.iter_mut().for_each(|c| c.trials.clear());
+    let summary = summarize(&record);
+    assert_eq!(summary.findings.iter().map(|f| f.code.as_str()).collect::<Vec<_>>(), [codes::INCOMPLETE]);
+    assert!(summary.cells.iter().all(|c| c.total.is_none() && c.binding.is_none() && c.read.is_none()));
+}

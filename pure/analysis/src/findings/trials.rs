@@ -1,0 +1,137 @@
+//! What the trials of a cell say together: trends over their number, and data read back.
+
+use super::{View, codes, how_much};
+use crate::statistics::{first_differs, mann_kendall, mean, theil_sen_slope};
+use crate::summarize::trials_used;
+use crate::summary::Finding;
+use crate::words::{counted, load_name, number, percent, significance, throughput};
+use loadline_record::RunRecord;
+
+/// Fewer trials than this cannot show a trend: of five in any order two of 120 orders rise or fall throughout.
+const TRIALS_MIN: usize = 5;
+/// How rarely noise alone may pass for a trend in any of the cells tested together.
+const SIGNIFICANCE: f64 = 0.05;
+/// A smaller change over all trials is of no practical weight.
+const CHANGE_MIN: f64 = 0.05;
+
+/// Cells whose speed depends on the number of the trial, and how many show no such thing.
+pub(super) fn trends(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
+    let tested: Vec<(usize, Vec<f64>)> = view
+        .own
+        .iter()
+        .filter_map(|i| {
+            let rates: Vec<f64> = trials_used(&record.cells[*i]).iter().filter_map(|t| t.bytes_per_s()).collect();
+            (rates.len() >= TRIALS_MIN && mean(&rates)? > 0.0).then_some((*i, rates))
+        })
+        .collect();
+    // Two tests a cell (Bonferroni): a matrix of many cells must not find a trend by looking often enough.
+    let level = SIGNIFICANCE / (2.0 * tested.len().max(1) as f64);
+    let mut found = Vec::new();
+    let mut calm = Vec::new();
+    for (i, rates) in &tested {
+        match moving(rates, level) {
+            Some(how) => {
+                let cell = &view.cells[*i];
+                let text = format!("{} at {}: {how}", load_name(cell), how_much(cell));
+                found.push(view.finding(codes::TREND, &text, &[*i]));
+            }
+            None => calm.push(*i),
+        }
+    }
+    if !calm.is_empty() {
+        let fewest = tested.iter().map(|(_, rates)| rates.len()).min().unwrap_or_default();
+        let text = format!(
+            "no trend over the trials in {} of {} with {} trials or more.",
+            number(calm.len() as f64),
+            counted(tested.len(), "cell"),
+            number(fewest as f64)
+        );
+        found.push(view.finding(codes::TREND, &text, &calm));
+    }
+    found
+}
+
+fn moving(rates: &[f64], level: f64) -> Option<String> {
+    let mean = mean(rates)?;
+    let weighty = |change: f64| change.abs() / mean > CHANGE_MIN;
+    let (first, last) = (throughput(*rates.first()?), throughput(*rates.last()?));
+    let change = theil_sen_slope(rates)? * (rates.len() - 1) as f64;
+    if let Some(test) = mann_kendall(rates).filter(|t| t.p_value < level && weighty(change)) {
+        return Some(format!(
+            "the speed depends on the number of the trial: {} by {} from the first ({first}) to the last of {} ({last}; {}).",
+            if change > 0.0 { "it rises" } else { "it falls" },
+            percent((change / mean).abs()),
+            number(rates.len() as f64),
+            significance(test.p_value)
+        ));
+    }
+    let test = first_differs(rates).filter(|t| t.p_value < level && weighty(t.first - t.others))?;
+    Some(format!(
+        "the first trial ({first}) is not like the {} after it ({} on average; {}): a cache that it filled would do that.",
+        number((rates.len() - 1) as f64),
+        throughput(test.others),
+        significance(test.p_value)
+    ))
+}
+
+/// What reading back found in all cells.
+#[derive(Default)]
+struct ReadBack {
+    blocks: u64,
+    faults: u64,
+    /// Ids of cells without a fault.
+    sound: Vec<String>,
+    /// Ids of cells with faults.
+    damaged: Vec<String>,
+}
+
+fn read_back(record: &RunRecord) -> ReadBack {
+    let mut all = ReadBack::default();
+    for cell in &record.cells {
+        let of_cell: Vec<_> = cell.trials.iter().filter_map(|t| t.verify.as_ref()).collect();
+        let faults = of_cell.iter().map(|v| v.faults_total).sum::<u64>();
+        all.blocks += of_cell.iter().map(|v| v.blocks_checked).sum::<u64>();
+        all.faults += faults;
+        if faults > 0 {
+            all.damaged.push(cell.id.clone());
+        } else if !of_cell.is_empty() {
+            all.sound.push(cell.id.clone());
+        }
+    }
+    all
+}
+
+pub(super) fn verify_failed(record: &RunRecord) -> Option<Finding> {
+    let all = read_back(record);
+    let first = record
+        .cells
+        .iter()
+        .flat_map(|c| &c.trials)
+        .filter_map(|t| t.verify.as_ref())
+        .find_map(|v| v.faults.first())
+        .map_or_else(String::new, |f| {
+            format!(" The first lies at offset {}: {}.", f.offset, f.detail.trim_end_matches('.'))
+        });
+    (all.faults > 0).then(|| Finding {
+        code: codes::VERIFY_FAILED.to_owned(),
+        text: format!(
+            "Data was lost or damaged: {} of {} blocks read back were not what was written.{first}",
+            number(all.faults as f64),
+            number(all.blocks as f64)
+        ),
+        cells: all.damaged,
+    })
+}
+
+pub(super) fn verified(record: &RunRecord) -> Option<Finding> {
+    let all = read_back(record);
+    (all.faults == 0 && !all.sound.is_empty()).then(|| Finding {
+        code: codes::VERIFIED.to_owned(),
+        text: if all.blocks == 0 {
+            "Nothing was read back although it was asked for: no block had been written.".to_owned()
+        } else {
+            format!("All of {} blocks read back were what was written.", number(all.blocks as f64))
+        },
+        cells: all.sound,
+    })
+}

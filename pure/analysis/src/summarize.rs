@@ -1,0 +1,275 @@
+//! A run record in, its results as programs read them out.
+
+use crate::findings::findings;
+use crate::limits::name_limits;
+use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
+use crate::summary::{CellSummary, CpuFigures, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures};
+use loadline_block::Operation;
+use loadline_record::{
+    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, OperationRecord, RunHeader, RunRecord, TrialRecord,
+};
+
+/// Estimates, limits and findings of a run, finished or not.
+#[must_use]
+pub fn summarize(record: &RunRecord) -> RunSummary {
+    let mut cells: Vec<CellSummary> = record.cells.iter().map(summarize_cell).collect();
+    let curves = name_limits(record, &mut cells);
+    let findings = findings(record, &cells, &curves);
+    RunSummary { schema: SCHEMA.to_owned(), run: run_info(record), cells, findings }
+}
+
+fn run_info(record: &RunRecord) -> RunInfo {
+    let RunHeader { id, name, verb, clock, started, version, seed, host, plans, environment, volumes, settings: _ } =
+        record.header.clone();
+    RunInfo {
+        id,
+        name,
+        verb,
+        clock,
+        started,
+        version,
+        status: record.status,
+        host,
+        environment,
+        plan: plans,
+        volumes,
+        seed,
+    }
+}
+
+/// The trials that figures rest on: the complete ones, or, where none is, whatever was measured. The doubts of those left
+/// out stay with the cell.
+pub(crate) fn trials_used(cell: &CellRecord) -> Vec<&TrialRecord> {
+    let measured: Vec<&TrialRecord> = cell.trials.iter().filter(|t| t.measured_ns > 0).collect();
+    let complete: Vec<&TrialRecord> = measured.iter().copied().filter(|t| t.ending == Ending::Complete).collect();
+    if complete.is_empty() { measured } else { complete }
+}
+
+fn summarize_cell(cell: &CellRecord) -> CellSummary {
+    let used = trials_used(cell);
+    let of = |operation| operation_figures(&used, operation);
+    let offered: Option<Vec<f64>> = used.iter().map(|t| t.offered_iops).collect();
+    CellSummary {
+        id: cell.id.clone(),
+        volume: cell.volume.clone(),
+        label: cell.label.clone(),
+        load: load_view(&cell.load),
+        trials: used.len() as u32,
+        total: total_figures(&used),
+        read: of(Operation::Read),
+        write: of(Operation::Write),
+        trim: of(Operation::Trim),
+        flush: of(Operation::Flush),
+        offered_iops: offered.and_then(|o| mean(&o)),
+        errors: cell.trials.iter().map(TrialRecord::errors_total).sum(),
+        cpu: cpu_figures(&cell.trials),
+        binding: None,
+        ceilings: Vec::new(),
+        doubts: cell_doubts(cell, used.len()),
+    }
+}
+
+fn load_view(load: &LoadSummary) -> LoadView {
+    LoadView {
+        pattern: load.pattern.clone(),
+        read_ratio: load.read_ratio,
+        block_bytes: load.block_bytes,
+        queue_depth: load.queue_depth,
+        threads: load.threads,
+        arrival: load.arrival.clone(),
+        rate_iops: load.rate_iops,
+        buffered: load.buffered,
+    }
+}
+
+fn total_figures(used: &[&TrialRecord]) -> Option<TotalFigures> {
+    let iops: Vec<f64> = used.iter().filter_map(|t| t.iops()).collect();
+    let bytes: Vec<f64> = used.iter().filter_map(|t| t.bytes_per_s()).collect();
+    let estimate = mean_over_trials(&iops)?;
+    let interval = match used {
+        [only] => interval_of_one(only, estimate.mean),
+        _ => estimate.interval,
+    };
+    Some(TotalFigures {
+        iops: estimate.mean,
+        iops_low: interval.map(|i| i.low.max(0.0)),
+        iops_high: interval.map(|i| i.high),
+        throughput_bytes_per_s: mean(&bytes)?,
+        throughput_median_bytes_per_s: median(&bytes)?,
+        throughput_best_bytes_per_s: bytes.iter().copied().max_by(f64::total_cmp)?,
+    })
+}
+
+/// What the seconds of a single trial say about its mean. The series counts flushes too and leaves out a short last second, so its
+/// interval is taken in proportion.
+fn interval_of_one(trial: &TrialRecord, iops: f64) -> Option<Interval> {
+    let rates: Vec<f64> = trial.series.iops().collect();
+    let interval = series_interval(&rates)?;
+    let scale = iops / mean(&rates).filter(|m| *m > 0.0)?;
+    let half_width = (interval.high - interval.low) / 2.0 * scale;
+    Some(Interval { low: iops - half_width, high: iops + half_width })
+}
+
+fn operation_figures(used: &[&TrialRecord], operation: Operation) -> Option<OperationFigures> {
+    let records: Vec<(&TrialRecord, &OperationRecord)> =
+        used.iter().filter_map(|t| Some((*t, t.of(operation)?))).collect();
+    // Trials in which the operation did not occur completed none of it: a rate of 0, not a missing one.
+    let rate = |of: fn(&OperationRecord) -> u64| {
+        records.iter().map(|(t, r)| of(r) as f64 * 1e9 / t.measured_ns as f64).sum::<f64>() / used.len() as f64
+    };
+    let latency_ns = merged(records.iter().map(|(_, r)| Some(&r.latency)))?.snapshot()?;
+    let part = |of: fn(&OperationRecord) -> Option<&Histogram>| {
+        merged(records.iter().map(|(_, r)| of(r))).and_then(|h| h.snapshot())
+    };
+    Some(OperationFigures {
+        iops: rate(|r| r.count),
+        throughput_bytes_per_s: rate(|r| r.bytes),
+        latency_ns,
+        waiting_ns: part(|r| r.waiting.as_ref()),
+        service_ns: part(|r| r.service.as_ref()),
+    })
+}
+
+/// All of `histograms` in one; `None` where one is missing, since a part would pass for the whole.
+fn merged<'a>(histograms: impl Iterator<Item = Option<&'a Histogram>>) -> Option<Histogram> {
+    let mut all = Histogram::new();
+    for histogram in histograms {
+        all.merge(histogram?);
+    }
+    Some(all)
+}
+
+fn cpu_figures(trials: &[TrialRecord]) -> CpuFigures {
+    let seconds = |of: fn(&TrialRecord) -> u64| trials.iter().map(of).sum::<u64>() as f64 / 1e9;
+    CpuFigures {
+        user_s: seconds(|t| t.surroundings.load_user_ns),
+        system_s: seconds(|t| t.surroundings.load_system_ns),
+    }
+}
+
+/// Every distinct doubt of all trials, with how many trials have it where not all do.
+fn cell_doubts(cell: &CellRecord, used: usize) -> Vec<Doubt> {
+    let trials = cell.trials.len();
+    let mut doubts = cell.doubts();
+    for doubt in &mut doubts {
+        let having = cell.trials.iter().filter(|t| t.doubts.iter().any(|d| d.code == doubt.code)).count();
+        if having < trials {
+            doubt.detail = format!("In {having} of {trials} trials: {}", doubt.detail);
+        }
+        if doubt.code == DoubtCode::EndedEarly && used < trials && used + having <= trials {
+            doubt.detail.push_str(" The figures rest on the other trials.");
+        }
+    }
+    doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{ExampleDisk, cell, closed, flushing, golden, latencies, open, run};
+    use loadline_block::ErrorKind;
+    use loadline_record::RunStatus;
+
+    fn depth_8(factors: &[f64]) -> RunRecord {
+        run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), factors)])
+    }
+    fn total(record: &RunRecord) -> TotalFigures {
+        summarize(record).cells[0].total.clone().expect("measured")
+    }
+
+    #[test]
+    fn trials_give_a_mean_its_interval_the_median_and_the_best() {
+        let total = total(&depth_8(&[0.8, 1.0, 1.2]));
+        let of = |factor: f64| 5_000.0 * factor;
+        assert!((total.iops - of(1.0)).abs() < 3.0);
+        // s = 1,000, n = 3: 4.3027 x 1,000 / sqrt(3) = 2,484.
+        assert!((total.iops - total.iops_low.unwrap() - 2_484.0).abs() < 3.0, "{total:?}");
+        assert!((total.iops_high.unwrap() - total.iops - 2_484.0).abs() < 3.0);
+        assert!((total.throughput_median_bytes_per_s / 4_096.0 - of(1.0)).abs() < 3.0);
+        assert!((total.throughput_best_bytes_per_s / 4_096.0 - of(1.2)).abs() < 3.0);
+    }
+
+    #[test]
+    fn one_trial_has_the_interval_of_its_seconds_and_a_short_one_has_none() {
+        let mut record = depth_8(&[1.0]);
+        let long = total(&record);
+        let half_width = long.iops_high.unwrap() - long.iops;
+        assert!(half_width > 0.0 && half_width < 25.0, "{long:?}");
+        assert!((long.iops - long.iops_low.unwrap() - half_width).abs() < 1e-6);
+        record.cells[0].trials[0].series.seconds.truncate(9);
+        let short = total(&record);
+        assert_eq!((short.iops_low, short.iops_high), (None, None));
+    }
+
+    #[test]
+    fn percentiles_are_those_of_all_trials_together() {
+        let mut record = depth_8(&[1.0, 1.0]);
+        let slow = record.cells[0].trials[1].operations.get_mut(&Operation::Read).unwrap();
+        slow.latency = latencies(slow.count, 100e6);
+        let latency = summarize(&record).cells[0].read.clone().unwrap().latency_ns;
+        // Half of the requests took 100 ms: the median lies between, the 90th percentile among the slow ones. An average of
+        // the two 90th percentiles would be 67 ms.
+        assert!((latency.p90 as f64 / 124e6 - 1.0).abs() < 0.02, "{latency:?}");
+        assert!((latency.mean / 50.8e6 - 1.0).abs() < 0.02, "{latency:?}");
+    }
+
+    #[test]
+    fn an_interrupted_trial_is_left_out_and_told() {
+        let mut record = depth_8(&[1.0, 0.2]);
+        let cut = &mut record.cells[0].trials[1];
+        cut.ending = Ending::Interrupted;
+        cut.doubts = vec![Doubt { code: DoubtCode::EndedEarly, detail: "It was stopped.".to_owned() }];
+        let summary = summarize(&record);
+        let first = &summary.cells[0];
+        assert_eq!(first.trials, 1);
+        assert!(first.total.as_ref().unwrap().iops > 4_900.0);
+        assert_eq!(first.doubts[0].detail, "In 1 of 2 trials: It was stopped. The figures rest on the other trials.");
+        record.cells[0].trials.remove(0);
+        let alone = &summarize(&record).cells[0];
+        assert_eq!(alone.trials, 1);
+        assert!(alone.total.as_ref().unwrap().iops < 1_100.0);
+    }
+
+    #[test]
+    fn errors_and_cpu_time_are_sums_over_all_trials() {
+        let mut record = depth_8(&[1.0, 1.0, 1.0]);
+        record.cells[0].trials[0].errors.insert(ErrorKind::Io, 2);
+        record.cells[0].trials[2].errors.insert(ErrorKind::NoSpace, 5);
+        let first = &summarize(&record).cells[0];
+        assert_eq!(first.errors, 7);
+        assert!((first.cpu.user_s - 3.0).abs() < 1e-9 && (first.cpu.system_s - 7.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn open_loops_carry_what_was_offered_and_the_parts_of_their_latency() {
+        let record = run(vec![cell(open("random", 1.0, 4 << 10, 2_500.0), &ExampleDisk::default(), &[1.0, 1.0])]);
+        let first = &summarize(&record).cells[0];
+        assert_eq!(first.offered_iops, Some(2_500.0));
+        let read = first.read.as_ref().unwrap();
+        assert!((read.waiting_ns.unwrap().mean + read.service_ns.unwrap().mean - read.latency_ns.mean).abs() < 1e4);
+        let closed = &summarize(&depth_8(&[1.0])).cells[0];
+        assert_eq!((closed.offered_iops, closed.read.as_ref().unwrap().waiting_ns), (None, None));
+    }
+
+    #[test]
+    fn flushes_have_figures_of_their_own_and_do_not_count_as_requests() {
+        let record = run(vec![flushing(&ExampleDisk::default())]);
+        let first = &summarize(&record).cells[0];
+        assert!((first.total.as_ref().unwrap().iops - 500.0).abs() < 5.0);
+        assert!((first.flush.as_ref().unwrap().iops - 500.0).abs() < 5.0);
+    }
+
+    #[test]
+    fn a_summary_keeps_provenance_and_the_order_of_the_plan() {
+        let record = golden();
+        let summary = summarize(&record);
+        assert_eq!(summary.run.seed, record.header.seed);
+        assert_eq!(summary.run.status, RunStatus::Finished);
+        let ids = |cells: Vec<&String>| cells.into_iter().cloned().collect::<Vec<_>>();
+        assert_eq!(
+            ids(summary.cells.iter().map(|c| &c.id).collect()),
+            ids(record.cells.iter().map(|c| &c.id).collect())
+        );
+        assert_eq!(summarize(&record), summary);
+    }
+}

@@ -1,0 +1,127 @@
+//! Figures as people read them, and loads by name.
+
+use crate::summary::CellSummary;
+use loadline_units::{Bytes, Duration};
+
+/// A count or a rate: thousands apart, one decimal below 100.
+pub(crate) fn number(value: f64) -> String {
+    if value.abs() < 99.95 && (value - value.round()).abs() > 0.05 {
+        return format!("{value:.1}");
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::from(if value < 0.0 && digits != "0" { "-" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun: "1 cell", "12 cells".
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{} {noun}{}", number(count as f64), if count == 1 { "" } else { "s" })
+}
+
+/// A share as percent, with a decimal below 10 %.
+pub(crate) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value.abs() < 9.95 { format!("{value:.1} %") } else { format!("{} %", number(value.round())) }
+}
+
+/// Bytes per second in decimal units, three significant digits.
+pub(crate) fn throughput(bytes_per_s: f64) -> String {
+    let (value, unit) = match bytes_per_s {
+        v if v >= 999.5e6 => (v / 1e9, "GB/s"),
+        v if v >= 999.5e3 => (v / 1e6, "MB/s"),
+        v => (v / 1e3, "kB/s"),
+    };
+    let places = if value >= 99.95 { 0 } else { usize::from(value < 9.995) + 1 };
+    format!("{value:.places$} {unit}")
+}
+
+/// A span in nanoseconds, three significant digits.
+pub(crate) fn span(ns: f64) -> String {
+    Duration::from_ns(ns.max(0.0).round() as u64).human()
+}
+
+/// A span of whole tenths of seconds: "5 s", "4.2 s".
+pub(crate) fn seconds(ns: u64) -> String {
+    format!("{} s", number((ns as f64 / 1e8).round() / 10.0))
+}
+
+/// A size, three significant digits.
+pub(crate) fn size(bytes: u64) -> String {
+    Bytes::new(bytes).human()
+}
+
+/// A significance: "p = 0.004", "p < 0.001".
+pub(crate) fn significance(p_value: f64) -> String {
+    if p_value < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p_value:.3}") }
+}
+
+/// "a", "a and b", "a, b and c".
+pub(crate) fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// The first letter large.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// What a cell asks for, without how much of it: "random 4 KiB reads", "sequential 1 MiB requests (70 % reads)".
+pub(crate) fn load_name(cell: &CellSummary) -> String {
+    let load = &cell.load;
+    let trims_only = cell.trim.is_some() && cell.read.is_none() && cell.write.is_none();
+    let what = match load.read_ratio {
+        _ if trims_only => "trims".to_owned(),
+        r if r >= 1.0 => "reads".to_owned(),
+        r if r <= 0.0 => "writes".to_owned(),
+        r => format!("requests ({} reads)", percent(r)),
+    };
+    let buffered = if load.buffered { "buffered " } else { "" };
+    format!("{buffered}{} {} {what}", load.pattern, block(load.block_bytes))
+}
+
+/// A block size: exact where that is short ("4 KiB"), rounded for the mean of a mix.
+pub(crate) fn block(bytes: u64) -> String {
+    let exact = Bytes::new(bytes).to_string();
+    if exact.len() <= 9 { exact } else { size(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_as_people_write_them() {
+        assert_eq!(number(5_003.2), "5,003");
+        assert_eq!(number(1_234_567.0), "1,234,567");
+        assert_eq!(number(98.44), "98.4");
+        assert_eq!(number(8.0), "8");
+        assert_eq!(number(100.0), "100");
+        assert_eq!(number(-1_500.0), "-1,500");
+        assert_eq!(percent(0.014), "1.4 %");
+        assert_eq!(percent(0.954), "95 %");
+        assert_eq!(throughput(41_800_000.0), "41.8 MB/s");
+        assert_eq!(throughput(2_340_000_000.0), "2.34 GB/s");
+        assert_eq!(throughput(999_600.0), "1.00 MB/s");
+        assert_eq!(throughput(200_100_000.0), "200 MB/s");
+        assert_eq!(span(12_800_000.0), "12.8 ms");
+        assert_eq!(seconds(4_200_000_000), "4.2 s");
+        assert_eq!(seconds(30_000_000_000), "30 s");
+        assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!(sentence("random"), "Random");
+        assert_eq!(block(4096), "4 KiB");
+        assert_eq!(block(12_345_671), "11.8 MiB");
+        assert_eq!(counted(1, "cell"), "1 cell");
+        assert_eq!(counted(1_200, "cell"), "1,200 cells");
+    }
+}

@@ -1,0 +1,166 @@
+//! The published schema and what the summaries really are: each holds the other.
+
+use jsonschema::Validator;
+use loadline_analysis::example::{ExampleDisk, cell, closed, flushing, golden, open, run};
+use loadline_analysis::{Limit, RunSummary, SCHEMA, summarize};
+use loadline_block::{ErrorKind, Operation};
+use loadline_record::{Doubt, DoubtCode, Ending, Extents, PlanText, RunRecord, RunStatus, TargetKind};
+use serde_json::{Value, json};
+
+fn schema() -> Value {
+    serde_json::from_str(include_str!("../../../docs/formats/run.schema.json")).expect("the schema is JSON")
+}
+
+fn validator() -> Validator {
+    jsonschema::draft202012::new(&schema()).expect("the schema is a schema")
+}
+
+#[track_caller]
+fn holds(record: &RunRecord) -> Value {
+    let summary = summarize(record);
+    let value = serde_json::to_value(&summary).expect("a summary is JSON");
+    let errors: Vec<String> = validator().iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert_eq!(serde_json::from_value::<RunSummary>(value.clone()).expect("it reads back"), summary);
+    value
+}
+
+#[test]
+fn a_run_of_everything_follows_the_schema() {
+    let value = holds(&golden());
+    assert_eq!(value["schema"], SCHEMA);
+    assert_eq!(value["cells"].as_array().unwrap().len(), golden().cells.len());
+}
+
+#[test]
+fn every_field_that_may_be_missing_may_be_null() {
+    let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
+    record.status = RunStatus::Unfinished;
+    record.cells[0].trials.clear();
+    let volume = &mut record.header.volumes[0];
+    (volume.path, volume.file_system, volume.extents) = (None, None, None);
+    volume.devices.clear();
+    volume.kind = TargetKind::BlockDevice;
+    record.header.host = loadline_record::HostFacts::default();
+    let value = holds(&record);
+    let cell = &value["cells"][0];
+    for key in ["total", "read", "write", "trim", "flush", "offered_iops", "binding"] {
+        assert_eq!(cell[key], Value::Null, "{key}");
+    }
+    assert_eq!(value["run"]["host"]["hostname"], Value::Null);
+}
+
+#[test]
+fn every_field_that_may_be_there_follows_the_schema() {
+    let disk = ExampleDisk::default();
+    let mut record = run(vec![
+        cell(closed("random", 0.5, 8 << 10, 8), &disk, &[1.0, 1.1]),
+        cell(open("random", 0.0, 4 << 10, 9_000.0), &disk, &[1.0]),
+        flushing(&disk),
+    ]);
+    record.status = RunStatus::Failed;
+    record.header.environment = Some(PlanText { name: "ds3".into(), text: "schema = 1".into(), hash: "00".into() });
+    record.header.volumes[0].extents = Some(Extents { written_bytes: 1, ..Extents::default() });
+    record.header.volumes[0].direct_reason = Some("refused".into());
+    let device = &mut record.header.volumes[0].devices[0];
+    (device.rotational, device.polled, device.backing_file) = (Some(false), Some(true), Some("/x".into()));
+    let trial = &mut record.cells[0].trials[0];
+    let trimmed = trial.operations[&Operation::Write].clone();
+    trial.operations.insert(Operation::Trim, trimmed);
+    trial.errors.insert(ErrorKind::Gone, 1);
+    trial.ending = Ending::Hung("read at 0".into());
+    trial.doubts = DoubtCode::ALL.map(|code| Doubt { code, detail: "Seen.".into() }).to_vec();
+    let value = holds(&record);
+    assert_eq!(value["cells"][0]["doubts"].as_array().unwrap().len(), DoubtCode::ALL.len());
+    assert!(value["cells"][1]["write"]["waiting_ns"]["p99"].is_u64());
+    assert!(value["cells"][2]["flush"]["latency_ns"]["p99_9"].is_u64());
+}
+
+#[test]
+fn a_cell_in_which_every_request_failed_follows_the_schema() {
+    let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
+    let trial = &mut record.cells[0].trials[0];
+    trial.operations.clear();
+    trial.errors.insert(ErrorKind::Io, 7);
+    let value = holds(&record);
+    assert_eq!(value["cells"][0]["total"]["iops"], 0.0);
+    assert_eq!(value["cells"][0]["read"], Value::Null);
+}
+
+#[test]
+fn the_schema_refuses_what_is_no_summary() {
+    let good = serde_json::to_value(summarize(&golden())).unwrap();
+    let validator = validator();
+    assert!(validator.is_valid(&good));
+    let refused = |change: &dyn Fn(&mut Value)| {
+        let mut value = good.clone();
+        change(&mut value);
+        !validator.is_valid(&value)
+    };
+    assert!(refused(&|v| v["schema"] = json!("loadline.run/2")));
+    assert!(refused(&|v| v["extra"] = json!(1)));
+    assert!(refused(&|v| v["cells"][0]["total"]["iops"] = Value::Null));
+    assert!(refused(&|v| v["cells"][0]["binding"]["limit"] = json!("magic")));
+    assert!(refused(&|v| v["cells"][0]["load"]["queue_depth"] = json!(0)));
+    assert!(refused(&|v| drop(v["cells"][0].as_object_mut().unwrap().remove("read"))));
+    assert!(refused(&|v| v["run"]["volumes"][0]["kind"] = json!("tape")));
+}
+
+#[test]
+fn the_schema_lists_the_limits_and_the_doubts_that_there_are() {
+    let schema = schema();
+    let listed = |path: &str| schema.pointer(path).and_then(Value::as_array).expect(path).clone();
+    let codes: Vec<Value> = DoubtCode::ALL.iter().map(|c| json!(c.name())).collect();
+    assert_eq!(listed("/$defs/doubt/properties/code/enum"), codes);
+    // Every name is a limit, and every limit has a name: the match below fails to compile when one is added.
+    let names = listed("/$defs/limit/enum");
+    for name in &names {
+        let limit: Limit = serde_json::from_value(name.clone()).expect("a limit");
+        match limit {
+            Limit::DiskIops
+            | Limit::DiskThroughput
+            | Limit::VmUncachedIops
+            | Limit::VmUncachedThroughput
+            | Limit::VmCachedIops
+            | Limit::VmCachedThroughput
+            | Limit::BurstExhausted
+            | Limit::Cache
+            | Limit::Latency
+            | Limit::Arrival
+            | Limit::Cpu
+            | Limit::Generator
+            | Limit::Interface
+            | Limit::Unexplained => {}
+        }
+    }
+    assert_eq!(names.len(), 14);
+}
+
+/// The fields that scripts were promised.
+#[test]
+fn the_promised_fields_are_where_they_were_promised() {
+    let value = serde_json::to_value(summarize(&golden())).unwrap();
+    let keys = |pointer: &str, wanted: &[&str]| {
+        let object = value.pointer(pointer).and_then(Value::as_object).expect(pointer);
+        for key in wanted {
+            assert!(object.contains_key(*key), "{pointer}/{key}");
+        }
+    };
+    keys("", &["schema", "run", "cells", "findings"]);
+    keys("/run", &["id", "name", "clock", "started", "host", "environment", "plan", "seed"]);
+    keys(
+        "/cells/0",
+        &[
+            "id", "volume", "label", "load", "trials", "total", "read", "write", "errors", "cpu", "binding",
+            "ceilings", "doubts",
+        ],
+    );
+    keys("/cells/0/load", &["pattern", "read_ratio", "block_bytes", "queue_depth", "threads", "arrival"]);
+    keys("/cells/0/total", &["iops", "iops_low", "iops_high", "throughput_bytes_per_s"]);
+    keys("/cells/0/read", &["iops", "throughput_bytes_per_s", "latency_ns"]);
+    keys("/cells/0/read/latency_ns", &["mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max"]);
+    keys("/cells/0/cpu", &["user_s", "system_s"]);
+    keys("/cells/0/binding", &["limit", "ceiling_iops", "utilization", "evidence"]);
+    keys("/cells/0/ceilings/0", &["limit", "iops", "source"]);
+    keys("/findings/0", &["code", "text", "cells"]);
+}

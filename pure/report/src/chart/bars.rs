@@ -1,0 +1,140 @@
+//! Horizontal bars on a logarithmic scale, in groups, each with its figure at its end.
+
+use super::{Axis, STYLES, at, fitted, text_width};
+use crate::html::Escaped;
+use crate::put;
+
+/// One bar.
+#[derive(Debug, Clone)]
+pub(crate) struct Bar {
+    /// The row that it belongs to; neighbours with the same name stand together.
+    pub(crate) group: String,
+    /// Which within the group.
+    pub(crate) name: String,
+    /// Colour and hatching.
+    pub(crate) style: usize,
+    /// How long; `None` where the figure is missing.
+    pub(crate) value: Option<f64>,
+    /// Whether to draw it as doubted.
+    pub(crate) doubted: bool,
+    /// What stands at its end.
+    pub(crate) text: String,
+    /// The figures in words.
+    pub(crate) title: String,
+}
+
+/// A bar chart.
+#[derive(Debug, Clone)]
+pub(crate) struct BarChart {
+    /// Unique in the document; letters, digits and dashes.
+    pub(crate) id: String,
+    /// One line.
+    pub(crate) title: String,
+    /// What a reader who does not see it should know.
+    pub(crate) description: String,
+    /// What the bars' length means, with its unit.
+    pub(crate) label: String,
+    /// How a value on the axis is printed.
+    pub(crate) print: fn(f64) -> String,
+    /// From top to bottom.
+    pub(crate) bars: Vec<Bar>,
+}
+
+const WIDTH: f64 = 760.0;
+const BAR: f64 = 15.0;
+const BAR_PITCH: f64 = 18.0;
+const GROUP_GAP: f64 = 12.0;
+const TOP: f64 = 6.0;
+const NAME_WIDTH_MAX: f64 = 190.0;
+/// Room for the figure at the end of the longest bar.
+const TEXT_WIDTH: f64 = 110.0;
+
+impl BarChart {
+    /// The chart as an `svg` element.
+    pub(crate) fn svg(&self) -> String {
+        let axis = self.axis();
+        let widest = |of: fn(&Bar) -> &String| {
+            self.bars.iter().map(|b| text_width(of(b))).fold(0.0, f64::max).min(NAME_WIDTH_MAX)
+        };
+        // Bold letters are wider.
+        let (group_width, name_width) = (widest(|b| &b.group) * 1.2, widest(|b| &b.name));
+        let left = group_width + name_width + 22.0;
+        let right = WIDTH - TEXT_WIDTH;
+        let groups = self.bars.windows(2).filter(|pair| pair[0].group != pair[1].group).count();
+        let bottom = TOP + self.bars.len() as f64 * BAR_PITCH + groups as f64 * GROUP_GAP + 4.0;
+        let height = bottom + 40.0;
+        let x = |value: f64| axis.place(value).map(|place| left + place * (right - left));
+        let mut out = String::new();
+        put!(
+            out,
+            "<svg class=\"chart\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" viewBox=\"0 0 {} {}\">",
+            at(WIDTH),
+            at(height),
+            id = self.id
+        );
+        put!(out, "<title id=\"{}-t\">{}</title>", self.id, Escaped(&self.title));
+        put!(out, "<desc id=\"{}-d\">{}</desc>", self.id, Escaped(&self.description));
+        put!(out, "<g class=\"grid\" aria-hidden=\"true\">");
+        for (value, label) in axis.tick_labels(8) {
+            let Some(x) = x(value) else { continue };
+            let class = if label.is_empty() { " class=\"minor\"" } else { "" };
+            put!(out, "<path{class} d=\"M{} {TOP}V{}\"/>", at(x), at(bottom));
+            put!(out, "<text class=\"mid\" x=\"{}\" y=\"{}\">{}</text>", at(x), at(bottom + 15.0), Escaped(&label));
+        }
+        let middle = at(f64::midpoint(left, right));
+        put!(
+            out,
+            "<text class=\"mid lab\" x=\"{middle}\" y=\"{}\">{}</text></g>",
+            at(height - 7.0),
+            Escaped(&self.label)
+        );
+        let mut y = TOP + 2.0;
+        let mut group: Option<&str> = None;
+        for bar in &self.bars {
+            if group != Some(bar.group.as_str()) {
+                if group.is_some() {
+                    y += GROUP_GAP;
+                }
+                group = Some(&bar.group);
+                let text = fitted(&bar.group, NAME_WIDTH_MAX);
+                put!(out, "<text class=\"grp\" x=\"4\" y=\"{}\">{}</text>", at(y + 12.0), Escaped(&text));
+            }
+            let style = bar.style % STYLES;
+            let name = fitted(&bar.name, NAME_WIDTH_MAX);
+            put!(out, "<text class=\"end\" x=\"{}\" y=\"{}\">{}</text>", at(left - 8.0), at(y + 12.0), Escaped(&name));
+            let end = bar.value.and_then(x).unwrap_or(left);
+            let doubted = if bar.doubted { " hollow" } else { "" };
+            put!(
+                out,
+                "<g class=\"s{style}\"><path class=\"mk rect{doubted}\" d=\"M{} {}H{}v{BAR}H{}z\"><title>{}</title></path>",
+                at(left),
+                at(y),
+                at(end),
+                at(left),
+                Escaped(&bar.title)
+            );
+            put!(
+                out,
+                "<text x=\"{}\" y=\"{}\">{}</text></g>",
+                at(end + 6.0),
+                at(y + 12.0),
+                Escaped(&fitted(&bar.text, TEXT_WIDTH - 6.0))
+            );
+            y += BAR_PITCH;
+        }
+        out.push_str("</svg>");
+        out
+    }
+
+    /// From the power of ten below the shortest bar, so that every bar has a length.
+    fn axis(&self) -> Axis {
+        let values = || self.bars.iter().filter_map(|b| b.value);
+        let mut axis = Axis::logarithmic(&self.label, self.print, values());
+        if let Some(least) = values().filter(|v| *v > 0.0 && v.is_finite()).min_by(f64::total_cmp) {
+            let decade = 10f64.powf((least / 1.5).log10().floor());
+            // Two decades at most: a bar too short for that is drawn without length.
+            axis.low = axis.low.min(decade.max(axis.low / 100.0));
+        }
+        axis
+    }
+}

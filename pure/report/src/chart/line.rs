@@ -1,0 +1,370 @@
+//! A line chart: lines with markers and intervals, or long series without; each line named at its end.
+
+use super::{Axis, at, fitted, marker, text_width};
+use crate::html::Escaped;
+use crate::put;
+
+/// Room for one chart, in units of its own that are about a pixel each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// Half of the page.
+    Large,
+    /// One of several small multiples.
+    Small,
+    /// As wide as the page and low: time series.
+    Wide,
+}
+
+/// A measured point.
+#[derive(Debug, Clone)]
+pub(crate) struct Point {
+    /// Along.
+    pub(crate) x: f64,
+    /// Up.
+    pub(crate) y: f64,
+    /// An interval around `y`.
+    pub(crate) interval: Option<(f64, f64)>,
+    /// A doubted point is drawn hollow.
+    pub(crate) doubted: bool,
+    /// The figures in words.
+    pub(crate) title: String,
+}
+
+/// One line.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    /// What it is; may be empty where there is only one.
+    pub(crate) name: String,
+    /// Colour, marker and dash.
+    pub(crate) style: usize,
+    /// In the order of `x`.
+    pub(crate) points: Points,
+}
+
+/// A line's points.
+#[derive(Debug, Clone)]
+pub(crate) enum Points {
+    /// Few, each with a marker and a title.
+    Marked(Vec<Point>),
+    /// Many: (x, y), nothing but a line.
+    Bare(Vec<(f64, f64)>),
+}
+
+/// A horizontal line across the chart: an objective.
+#[derive(Debug, Clone)]
+pub(crate) struct Reference {
+    /// Where.
+    pub(crate) y: f64,
+    /// What it is.
+    pub(crate) label: String,
+}
+
+/// A whole chart.
+#[derive(Debug, Clone)]
+pub(crate) struct LineChart {
+    /// Unique in the document; letters, digits and dashes.
+    pub(crate) id: String,
+    /// One line.
+    pub(crate) title: String,
+    /// What a reader who does not see it should know.
+    pub(crate) description: String,
+    /// Along.
+    pub(crate) x: Axis,
+    /// Up.
+    pub(crate) y: Axis,
+    /// The lines.
+    pub(crate) lines: Vec<Line>,
+    /// Objectives.
+    pub(crate) references: Vec<Reference>,
+    /// Vertical separators: where a trial ends.
+    pub(crate) separators: Vec<f64>,
+    /// How much room.
+    pub(crate) size: Size,
+    /// Whether lines are named at their ends.
+    pub(crate) names: bool,
+    /// What the script needs to tell the values of bare lines under the pointer.
+    pub(crate) hover: Option<Hover>,
+}
+
+/// The units of both axes, as the script knows them: s, percent, ns, IOPS, bytes/s.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hover {
+    /// Along.
+    pub(crate) x: &'static str,
+    /// Up.
+    pub(crate) y: &'static str,
+}
+
+impl Line {
+    /// A line through few points that are worth a marker each.
+    pub(crate) fn marked(name: String, style: usize, points: Vec<Point>) -> Self {
+        Self { name, style, points: Points::Marked(points) }
+    }
+    /// A line through many points.
+    pub(crate) fn bare(name: String, style: usize, points: Vec<(f64, f64)>) -> Self {
+        Self { name, style, points: Points::Bare(points) }
+    }
+}
+
+/// The plotting area within a chart.
+struct Frame {
+    width: f64,
+    height: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Frame {
+    fn x(&self, axis: &Axis, value: f64) -> Option<f64> {
+        axis.place(value).map(|place| self.left + place * (self.right - self.left))
+    }
+    fn y(&self, axis: &Axis, value: f64) -> Option<f64> {
+        axis.place(value).map(|place| self.bottom - place * (self.bottom - self.top))
+    }
+}
+
+/// Widest name at the end of a line.
+const NAME_WIDTH_MAX: f64 = 150.0;
+/// Distance between names at the ends of lines.
+const NAME_DISTANCE: f64 = 14.0;
+
+impl LineChart {
+    /// The chart as an `svg` element.
+    pub(crate) fn svg(&self) -> String {
+        let frame = self.frame();
+        let mut out = String::new();
+        put!(
+            out,
+            "<svg class=\"chart\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" viewBox=\"0 0 {} {}\"",
+            at(frame.width),
+            at(frame.height),
+            id = self.id,
+        );
+        if let Some(hover) = self.hover {
+            let ends = [(frame.left, frame.right, &self.x, hover.x), (frame.bottom, frame.top, &self.y, hover.y)];
+            for ((start, end, axis, unit), name) in ends.into_iter().zip(["x", "y"]) {
+                let scale = if axis.logarithmic { "log" } else { "linear" };
+                put!(out, " data-{name}=\"{} {} {} {} {scale} {unit}\"", at(start), at(end), axis.low, axis.high);
+            }
+        }
+        out.push('>');
+        put!(out, "<title id=\"{}-t\">{}</title>", self.id, Escaped(&self.title));
+        put!(out, "<desc id=\"{}-d\">{}</desc>", self.id, Escaped(&self.description));
+        self.axes(&mut out, &frame);
+        for reference in &self.references {
+            self.reference(&mut out, &frame, reference);
+        }
+        for line in &self.lines {
+            self.line(&mut out, &frame, line);
+        }
+        for reference in &self.references {
+            self.reference_label(&mut out, &frame, reference);
+        }
+        if self.names {
+            self.line_names(&mut out, &frame);
+        }
+        out.push_str("</svg>");
+        out
+    }
+
+    fn frame(&self) -> Frame {
+        let (width, height) = match self.size {
+            Size::Large => (560.0, 330.0),
+            Size::Small => (300.0, 210.0),
+            Size::Wide => (760.0, 190.0),
+        };
+        let widest = if self.names {
+            // Bold letters are wider.
+            self.lines.iter().map(|l| text_width(&l.name) * 1.1).fold(0.0, f64::max).min(NAME_WIDTH_MAX)
+        } else {
+            0.0
+        };
+        let ticks = self.y.tick_labels(Self::y_room(self.size));
+        let tick = ticks.iter().map(|t| text_width(&t.1)).fold(0.0, f64::max);
+        let label = if self.size == Size::Small { 6.0 } else { 24.0 };
+        Frame {
+            width,
+            height,
+            left: label + tick.min(width / 4.0) + 8.0,
+            right: width - if widest > 0.0 { widest + 14.0 } else { 14.0 },
+            top: if self.size == Size::Small { 10.0 } else { 14.0 },
+            bottom: height - 42.0,
+        }
+    }
+
+    const fn y_room(size: Size) -> usize {
+        match size {
+            Size::Large => 10,
+            Size::Small => 6,
+            Size::Wide => 4,
+        }
+    }
+
+    fn axes(&self, out: &mut String, frame: &Frame) {
+        put!(out, "<g class=\"grid\" aria-hidden=\"true\">");
+        let mut texts = String::new();
+        for (value, label) in self.y.tick_labels(Self::y_room(self.size)) {
+            let Some(y) = frame.y(&self.y, value) else { continue };
+            let class = if label.is_empty() { " class=\"minor\"" } else { "" };
+            put!(out, "<path{class} d=\"M{} {}H{}\"/>", at(frame.left), at(y), at(frame.right));
+            if !label.is_empty() {
+                let (x, y) = (at(frame.left - 6.0), at(y + 4.0));
+                put!(texts, "<text class=\"end\" x=\"{x}\" y=\"{y}\">{}</text>", Escaped(&label));
+            }
+        }
+        let widest = self.x.tick_labels(usize::MAX).iter().map(|t| text_width(&t.1)).fold(20.0, f64::max);
+        let room = ((frame.right - frame.left) / (widest + 8.0)).floor().max(2.0) as usize;
+        for (value, label) in self.x.tick_labels(room) {
+            let Some(x) = frame.x(&self.x, value) else { continue };
+            let class = if label.is_empty() { " class=\"minor\"" } else { "" };
+            put!(out, "<path{class} d=\"M{} {}V{}\"/>", at(x), at(frame.top), at(frame.bottom));
+            if !label.is_empty() {
+                let y = at(frame.bottom + 16.0);
+                put!(texts, "<text class=\"mid\" x=\"{}\" y=\"{y}\">{}</text>", at(x), Escaped(&label));
+            }
+        }
+        put!(out, "<path class=\"axis\" d=\"M{} {}H{}\"/>", at(frame.left), at(frame.bottom), at(frame.right));
+        for separator in &self.separators {
+            if let Some(x) = frame.x(&self.x, *separator) {
+                put!(out, "<path class=\"sep\" d=\"M{} {}V{}\"/>", at(x), at(frame.top), at(frame.bottom));
+            }
+        }
+        out.push_str(&texts);
+        let middle = at(f64::midpoint(frame.left, frame.right));
+        let label = fitted(&self.x.label, frame.width - 20.0);
+        put!(out, "<text class=\"mid lab\" x=\"{middle}\" y=\"{}\">{}</text>", at(frame.height - 7.0), Escaped(&label));
+        if self.size != Size::Small {
+            let middle = at(f64::midpoint(frame.top, frame.bottom));
+            let label = fitted(&self.y.label, frame.height - 10.0);
+            put!(
+                out,
+                "<text class=\"mid lab\" transform=\"translate(13 {middle}) rotate(-90)\">{}</text>",
+                Escaped(&label)
+            );
+        }
+        put!(out, "</g>");
+    }
+
+    fn reference(&self, out: &mut String, frame: &Frame, reference: &Reference) {
+        let Some(y) = frame.y(&self.y, reference.y) else { return };
+        put!(out, "<path class=\"ref\" d=\"M{} {}H{}\"/>", at(frame.left), at(y), at(frame.right));
+    }
+
+    /// On top of the lines, so that none crosses it out.
+    fn reference_label(&self, out: &mut String, frame: &Frame, reference: &Reference) {
+        let Some(y) = frame.y(&self.y, reference.y) else { return };
+        // Above its line, or below where there is no room above.
+        let baseline = if y - 16.0 < frame.top { y + 13.0 } else { y - 5.0 };
+        let label = fitted(&reference.label, frame.right - frame.left - 8.0);
+        put!(
+            out,
+            "<text class=\"reft\" x=\"{}\" y=\"{}\">{}</text>",
+            at(frame.left + 5.0),
+            at(baseline),
+            Escaped(&label)
+        );
+    }
+
+    fn line(&self, out: &mut String, frame: &Frame, line: &Line) {
+        let style = line.style % super::STYLES;
+        let bare = matches!(line.points, Points::Bare(_));
+        put!(out, "<g class=\"s{style}\">");
+        let mut path = String::new();
+        // A gap in the figures is a gap in the line; between neighbours a separator breaks it, too.
+        let mut last_x: Option<f64> = None;
+        for (x_value, place) in line.points.values().map(|(x, y)| (x, self.place(frame, x, y))) {
+            let Some((x, y)) = place else {
+                last_x = None;
+                continue;
+            };
+            let broken = last_x.is_none_or(|last| self.separators.iter().any(|s| last < *s && *s <= x_value));
+            put!(path, "{}{} {}", if broken { 'M' } else { 'L' }, at(x), at(y));
+            last_x = Some(x_value);
+        }
+        if !path.is_empty() {
+            let thin = if bare { " bare" } else { "" };
+            let name = Escaped(&line.name);
+            if bare {
+                put!(out, "<path class=\"ln{thin}\" data-name=\"{name}\" d=\"{path}\"/>");
+            } else {
+                put!(out, "<path class=\"ln{thin}\" d=\"{path}\"/>");
+            }
+        }
+        if let Points::Marked(points) = &line.points {
+            for point in points {
+                self.point(out, frame, point, style);
+            }
+        }
+        put!(out, "</g>");
+    }
+
+    fn place(&self, frame: &Frame, x: f64, y: f64) -> Option<(f64, f64)> {
+        Some((frame.x(&self.x, x)?, frame.y(&self.y, y)?))
+    }
+
+    fn point(&self, out: &mut String, frame: &Frame, point: &Point, style: usize) {
+        let Some((x, y)) = self.place(frame, point.x, point.y) else { return };
+        if let Some((low, high)) = point.interval
+            && let (Some(low), Some(high)) = (frame.y(&self.y, low), frame.y(&self.y, high))
+            && low - high > 2.0
+        {
+            let x = at(x);
+            put!(out, "<path class=\"bar\" d=\"M{x} {}V{}m-3 0h6M{x} {}m-3 0h6\"/>", at(low), at(high), at(low));
+        }
+        let hollow = if point.doubted { " hollow" } else { "" };
+        put!(
+            out,
+            "<path class=\"mk{hollow}\" transform=\"translate({} {})\" d=\"{}\"><title>{}</title></path>",
+            at(x),
+            at(y),
+            marker(style),
+            Escaped(&point.title)
+        );
+    }
+
+    /// Names at the ends of the lines, moved apart where they would overlap.
+    fn line_names(&self, out: &mut String, frame: &Frame) {
+        let mut names: Vec<(f64, &Line)> = self
+            .lines
+            .iter()
+            .filter(|line| !line.name.is_empty())
+            .filter_map(|line| {
+                let (x, y) = line.points.values().filter(|(x, y)| self.place(frame, *x, *y).is_some()).last()?;
+                Some((self.place(frame, x, y)?.1, line))
+            })
+            .collect();
+        names.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut next = frame.top;
+        for (y, _) in &mut names {
+            *y = y.max(next);
+            next = *y + NAME_DISTANCE;
+        }
+        let mut next = frame.bottom;
+        for (y, _) in names.iter_mut().rev() {
+            *y = y.min(next);
+            next = *y - NAME_DISTANCE;
+        }
+        for (y, line) in names {
+            put!(
+                out,
+                "<text class=\"nm s{}\" x=\"{}\" y=\"{}\">{}</text>",
+                line.style % super::STYLES,
+                at(frame.right + 8.0),
+                at(y + 4.0),
+                Escaped(&fitted(&line.name, NAME_WIDTH_MAX / 1.1))
+            );
+        }
+    }
+}
+
+impl Points {
+    /// Every (x, y) in order.
+    pub(crate) fn values(&self) -> Box<dyn DoubleEndedIterator<Item = (f64, f64)> + '_> {
+        match self {
+            Self::Marked(points) => Box::new(points.iter().map(|p| (p.x, p.y))),
+            Self::Bare(points) => Box::new(points.iter().copied()),
+        }
+    }
+}

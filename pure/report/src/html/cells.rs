@@ -1,0 +1,424 @@
+//! Each cell in full, folded: percentiles, their curve, what happened second by second, and its trials.
+
+use super::overview::figure;
+use super::{CellView, Escaped, Run, table};
+use crate::chart::{Axis, Hover, Line, LineChart, Reference, Size, Ticks, swatch};
+use crate::figures::{self, MISSING, plain};
+use crate::put;
+use crate::rows;
+use loadline_analysis::OperationFigures;
+use loadline_block::Operation;
+use loadline_record::{Ending, Histogram, HistogramSnapshot, SecondOperation, Series};
+use loadline_units::{Bytes, Duration};
+
+/// Points of one line in a chart over time at most.
+const POINTS_MAX: usize = 300;
+/// From this block size on, throughput says more than IOPS.
+const LARGE_BLOCK: Bytes = Bytes::kib(64);
+/// Trials shown one by one in a table at most.
+const TRIALS_MAX: usize = 100;
+
+/// Every cell, folded.
+pub(crate) fn cells(out: &mut String, run: &Run<'_>) {
+    out.push_str("<p class=\"tools\" hidden><button type=\"button\" class=\"unfold\">Unfold all</button></p>\n");
+    for view in &run.views {
+        cell(out, run, view);
+    }
+}
+
+fn cell(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
+    let name = run.cell_name(view.summary);
+    put!(
+        out,
+        "<details class=\"cell\" id=\"{}\"><summary><span class=\"cl\">{}</span> ",
+        run.cell_anchor(view.index),
+        Escaped(&name)
+    );
+    let figures = view.summary.total.as_ref().map_or_else(
+        || MISSING.to_owned(),
+        |t| format!("{} IOPS · {} MB/s", figures::iops(t.iops), figures::megabytes(t.throughput_bytes_per_s)),
+    );
+    put!(out, "<span class=\"cf\">{figures}</span>");
+    let mark = run.mark(view.index);
+    if !mark.is_empty() {
+        put!(out, " <span class=\"mark\">{mark}</span>");
+    }
+    out.push_str("</summary>\n");
+    if !view.summary.doubts.is_empty() {
+        out.push_str("<ul class=\"celldoubts\">");
+        for doubt in &view.summary.doubts {
+            put!(out, "<li><span class=\"code\">{}</span> {}</li>", doubt.code, Escaped(plain(&doubt.detail)));
+        }
+        put!(out, "</ul>\n<p class=\"note\">{}</p>\n", table::marks(run, view.index));
+    }
+    limits(out, view);
+    percentiles(out, view);
+    out.push_str("<div class=\"figs\">\n");
+    percentile_curve(out, run, view);
+    out.push_str("</div>\n");
+    over_time(out, run, view);
+    trials(out, view);
+    out.push_str("</details>\n");
+}
+
+/// What bound the cell, and the ceilings known.
+fn limits(out: &mut String, view: &CellView<'_>) {
+    let cell = view.summary;
+    if let Some(binding) = &cell.binding {
+        let inferred = if binding.inferred { ", inferred from the data" } else { "" };
+        let ceiling = binding
+            .ceiling_iops
+            .map_or_else(String::new, |iops| format!(", ceiling {} IOPS of this load", figures::iops(iops)));
+        let used =
+            binding.utilization.map_or_else(String::new, |share| format!(", {} of it used", figures::percent(share)));
+        put!(
+            out,
+            "<p>Bound by <span class=\"code\">{}</span>{ceiling}{used}{inferred}: {}.</p>\n",
+            rows::limit_name(binding.limit),
+            Escaped(plain(binding.evidence.trim_end_matches('.')))
+        );
+    }
+    if !cell.ceilings.is_empty() {
+        out.push_str("<p class=\"note\">Ceilings known: ");
+        let texts: Vec<String> = cell
+            .ceilings
+            .iter()
+            .map(|c| format!("{} {} IOPS ({})", rows::limit_name(c.limit), figures::iops(c.iops), plain(&c.source)))
+            .collect();
+        put!(out, "{}.</p>\n", Escaped(texts.join("; ")));
+    }
+}
+
+/// A column of the percentile table: its heading and its figure.
+type Quantile = (&'static str, fn(&HistogramSnapshot) -> f64);
+
+const QUANTILES: [Quantile; 9] = [
+    ("mean", |s| s.mean),
+    ("min", |s| s.min as f64),
+    ("p50", |s| s.p50 as f64),
+    ("p90", |s| s.p90 as f64),
+    ("p95", |s| s.p95 as f64),
+    ("p99", |s| s.p99 as f64),
+    ("p99.9", |s| s.p99_9 as f64),
+    ("p99.99", |s| s.p99_99 as f64),
+    ("max", |s| s.max as f64),
+];
+
+fn operations<'a>(view: &CellView<'a>) -> Vec<(Operation, &'a OperationFigures)> {
+    let mut operations = rows::transfers(view.summary);
+    operations.extend(view.summary.flush.as_ref().map(|f| (Operation::Flush, f)));
+    operations
+}
+
+fn percentiles(out: &mut String, view: &CellView<'_>) {
+    let operations = operations(view);
+    if operations.is_empty() {
+        out.push_str("<p>No figures.</p>\n");
+        return;
+    }
+    out.push_str("<div class=\"scroll\"><table class=\"pct\"><thead><tr><th scope=\"col\">latency</th><th scope=\"col\" class=\"num\">IOPS</th>");
+    for (name, _) in QUANTILES {
+        put!(out, "<th scope=\"col\" class=\"num\">{name}</th>");
+    }
+    out.push_str("</tr></thead><tbody>\n");
+    for (operation, figures) in operations {
+        for (part, snapshot) in [
+            ("", Some(&figures.latency_ns)),
+            (": waiting to be issued", figures.waiting_ns.as_ref()),
+            (": from issue to completion", figures.service_ns.as_ref()),
+        ] {
+            let Some(snapshot) = snapshot else { continue };
+            let iops = if part.is_empty() { figures::iops(figures.iops) } else { String::new() };
+            let class = if part.is_empty() { "" } else { " class=\"part\"" };
+            put!(out, "<tr{class}><th scope=\"row\">{}{part}</th><td class=\"num\">{iops}</td>", operation.name());
+            for (_, quantile) in QUANTILES {
+                put!(out, "<td class=\"num\">{}</td>", figures::latency(quantile(snapshot)));
+            }
+            out.push_str("</tr>\n");
+        }
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+/// Latency by percentile, the far ones spread out.
+fn percentile_curve(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
+    let mut lines = Vec::new();
+    for (style, (operation, _)) in operations(view).into_iter().enumerate() {
+        let histogram = view.merged(&[operation]);
+        if histogram.count() > 0 {
+            lines.push(Line::bare(operation.name().to_owned(), style, curve(&histogram)));
+        }
+    }
+    if lines.is_empty() {
+        return;
+    }
+    // A limit on the mean says nothing about any one percentile.
+    let reference = view.objective().filter(|o| o.0 != "mean").and_then(|(name, limit_ns)| {
+        let label = format!("objective: {} {}", plain(name), figures::latency_tick(limit_ns as f64));
+        Some(Reference { y: limit_ns as f64, label }).filter(|r| r.y > 0.0)
+    });
+    let references: Vec<Reference> = reference.into_iter().collect();
+    let far = lines.iter().flat_map(|l| l.points.values()).map(|(x, _)| x).fold(2.0, f64::max);
+    let ticks = [
+        (0.0, "0"),
+        (std::f64::consts::LOG10_2, "50"),
+        (1.0, "90"),
+        (2.0, "99"),
+        (3.0, "99.9"),
+        (4.0, "99.99"),
+        (5.0, "99.999"),
+    ];
+    let ticks = ticks.into_iter().filter(|t| t.0 <= far + 1e-9).map(|(x, name)| (x, name.to_owned())).collect();
+    let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y);
+    let y = Axis::logarithmic("latency", figures::latency_tick, values.chain(references.iter().map(|r| r.y)));
+    let print = |x: f64| {
+        format!("p{}", figures::decimal(100.0 - 100.0 / 10f64.powf(x), 6).trim_end_matches('0').trim_end_matches('.'))
+    };
+    let chart = LineChart {
+        id: format!("{}-pct", run.cell_anchor(view.index)),
+        title: format!("Latency by percentile: {}", run.cell_name(view.summary)),
+        description: "The table above has the figures.".to_owned(),
+        x: Axis {
+            label: "percent of requests that were as fast".to_owned(),
+            low: 0.0,
+            high: far,
+            logarithmic: false,
+            ticks: Ticks::Named(ticks),
+            print,
+        },
+        y,
+        names: lines.len() > 1,
+        lines,
+        references,
+        separators: Vec::new(),
+        size: Size::Large,
+        hover: Some(Hover { x: "percent", y: "ns" }),
+    };
+    figure(out, Size::Large, "Latency by percentile", &chart.svg(), "All trials together.");
+}
+
+/// Points of a percentile curve: (-log10 of the share that is slower, ns), as far as single requests can be told apart.
+fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
+    let far = (histogram.count() as f64).log10().clamp(0.5, 5.0);
+    let steps = (far * 12.0).ceil() as usize;
+    (0..=steps)
+        .filter_map(|step| {
+            let x = far * step as f64 / steps as f64;
+            let quantile = 1.0 - 10f64.powf(-x);
+            let ns = if step == 0 { histogram.min()? } else { histogram.quantile(quantile)? };
+            Some((x, ns.as_ns().max(1) as f64))
+        })
+        .collect()
+}
+
+/// One interval of all trials laid end to end.
+struct Moment<'a> {
+    /// Seconds of measured time since the first trial's start.
+    at_s: f64,
+    /// Seconds that it covers.
+    covered_s: f64,
+    count: u64,
+    bytes: u64,
+    operations: &'a [SecondOperation; 4],
+}
+
+/// All trials' series end to end, and where each later trial begins.
+fn moments<'a>(trials: impl Iterator<Item = &'a Series>) -> (Vec<Moment<'a>>, Vec<f64>) {
+    let (mut all, mut boundaries, mut offset_s) = (Vec::new(), Vec::new(), 0.0);
+    for series in trials {
+        if !all.is_empty() && !series.seconds.is_empty() {
+            boundaries.push(offset_s);
+        }
+        let interval_s = f64::from(series.interval_s);
+        let before_s = offset_s;
+        let last = series.seconds.len().saturating_sub(1);
+        for (index, second) in series.seconds.iter().enumerate() {
+            let covered_s = if index == last { series.last_ns as f64 / 1e9 } else { interval_s };
+            // A last interval of less than nine tenths says nothing about the rate.
+            if covered_s >= interval_s * 0.9 {
+                all.push(Moment {
+                    at_s: before_s + interval_s * (index as f64 + 1.0),
+                    covered_s,
+                    count: second.count(),
+                    bytes: second.bytes(),
+                    operations: &second.operations,
+                });
+            }
+        }
+        offset_s += interval_s * series.seconds.len() as f64;
+    }
+    (all, boundaries)
+}
+
+/// At most [`POINTS_MAX`] points: of each stretch the smallest and the largest, in their order.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if points.len() <= POINTS_MAX {
+        return points;
+    }
+    let stretch = points.len().div_ceil(POINTS_MAX / 2);
+    points
+        .chunks(stretch)
+        .flat_map(|chunk| {
+            let by = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+            let low = chunk.iter().min_by(by).copied();
+            let high = chunk.iter().max_by(by).copied();
+            let (first, second) = if low.map(|p| p.0) <= high.map(|p| p.0) { (low, high) } else { (high, low) };
+            [first, second.filter(|_| low != high)].into_iter().flatten()
+        })
+        .collect()
+}
+
+fn over_time(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
+    let Some(record) = view.record else { return };
+    let (moments, boundaries) = moments(record.trials.iter().map(|t| &t.series));
+    if moments.len() < 2 {
+        return;
+    }
+    let large = view.summary.load.block_bytes >= LARGE_BLOCK.get();
+    let rate: Vec<(f64, f64)> =
+        moments.iter().map(|m| (m.at_s, if large { m.bytes as f64 } else { m.count as f64 } / m.covered_s)).collect();
+    let seconds = moments.len();
+    let caption = if seconds > POINTS_MAX {
+        let stretch = seconds.div_ceil(POINTS_MAX / 2);
+        format!(
+            "{} seconds drawn as at most {POINTS_MAX} points: the smallest and the largest of every {stretch}.",
+            figures::count(seconds as u64)
+        )
+    } else {
+        String::new()
+    };
+    let separated = if boundaries.is_empty() { "" } else { " (trials end to end, divided by lines)" };
+    let end = moments.last().map_or(1.0, |m| m.at_s);
+    let x = Axis {
+        high: end.max(1.0),
+        ..Axis::linear(&format!("seconds of measured time{separated}"), figures::tick, std::iter::once(end))
+    };
+    let heading = if large { "Throughput over time" } else { "IOPS over time" };
+    let (label, print): (_, fn(f64) -> String) =
+        if large { ("MB/s", |v| figures::tick(v / 1e6)) } else { ("IOPS", figures::tick) };
+    let top = rate.iter().map(|p| p.1).fold(0.0, f64::max);
+    let chart = LineChart {
+        id: format!("{}-rate", run.cell_anchor(view.index)),
+        title: format!("{heading}: {}", run.cell_name(view.summary)),
+        description: format!(
+            "{seconds} seconds; the highest is {} {label}.",
+            if large { figures::megabytes(top) } else { figures::iops(top) }
+        ),
+        x: x.clone(),
+        y: Axis::linear(label, print, std::iter::once(top)),
+        lines: vec![Line::bare("rate".to_owned(), 0, thinned(rate))],
+        references: Vec::new(),
+        separators: boundaries.clone(),
+        size: Size::Wide,
+        names: false,
+        hover: Some(Hover { x: "s", y: if large { "bytes/s" } else { "IOPS" } }),
+    };
+    figure(out, Size::Wide, heading, &chart.svg(), &caption);
+    let mut lines = Vec::new();
+    for operation in Operation::ALL {
+        let of = |m: &Moment<'_>| m.operations[operation.index()];
+        if !moments.iter().any(|m| of(m).count > 0) {
+            continue;
+        }
+        // A second without requests has no percentiles.
+        for (name, quantile) in [("p50", (|s| s.p50_ns) as fn(&SecondOperation) -> u64), ("p99", |s| s.p99_ns)] {
+            let points: Vec<(f64, f64)> =
+                moments.iter().filter(|m| of(m).count > 0).map(|m| (m.at_s, quantile(&of(m)).max(1) as f64)).collect();
+            lines.push(Line::bare(format!("{} {name}", operation.name()), lines.len(), thinned(points)));
+        }
+    }
+    let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y);
+    let chart = LineChart {
+        id: format!("{}-late", run.cell_anchor(view.index)),
+        title: format!("Latency over time: {}", run.cell_name(view.summary)),
+        description: "Median and 99th percentile of each second.".to_owned(),
+        x,
+        y: Axis::logarithmic("latency", figures::latency_tick, values),
+        lines: lines.clone(),
+        references: Vec::new(),
+        separators: boundaries,
+        size: Size::Wide,
+        names: false,
+        hover: Some(Hover { x: "s", y: "ns" }),
+    };
+    figure(out, Size::Wide, "Latency over time: median and p99 of each second", &chart.svg(), &caption);
+    out.push_str("<p class=\"legend\">");
+    for line in &lines {
+        put!(out, "<span>{} {}</span> ", swatch(line.style), Escaped(&line.name));
+    }
+    out.push_str("</p>\n");
+}
+
+fn trials(out: &mut String, view: &CellView<'_>) {
+    let Some(record) = view.record.filter(|r| !r.trials.is_empty()) else { return };
+    out.push_str("<div class=\"scroll\"><table class=\"pct\"><thead><tr><th scope=\"col\">trial</th><th scope=\"col\" class=\"num\">IOPS</th><th scope=\"col\" class=\"num\">MB/s</th><th scope=\"col\" class=\"num\">measured</th><th scope=\"col\" class=\"num\">errors</th><th scope=\"col\">engine</th><th scope=\"col\">ended</th><th scope=\"col\">doubts</th></tr></thead><tbody>\n");
+    for trial in record.trials.iter().take(TRIALS_MAX) {
+        let (ended, bad) = match &trial.ending {
+            Ending::Complete => ("complete".to_owned(), ""),
+            Ending::Interrupted => ("interrupted".to_owned(), " class=\"bad\""),
+            Ending::Failed(how) => (format!("failed: {}", plain(how)), " class=\"bad\""),
+            Ending::Hung(what) => (format!("hung: {}", plain(what)), " class=\"bad\""),
+        };
+        let known = trial.count() > 0;
+        let or_missing = |text: Option<String>| text.filter(|_| known).unwrap_or_else(|| MISSING.to_owned());
+        let errors = trial.errors.iter().map(|(kind, n)| format!("{} {kind}", figures::count(*n))).collect::<Vec<_>>();
+        let doubts: Vec<&str> = trial.doubts.iter().map(|d| d.code.name()).collect();
+        put!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td title=\"{}\">{}</td><td{bad}>{}</td><td>{}</td></tr>\n",
+            figures::count(u64::from(trial.trial) + 1),
+            or_missing(trial.iops().map(figures::iops)),
+            or_missing(trial.bytes_per_s().map(figures::megabytes)),
+            Duration::from_ns(trial.measured_ns).human(),
+            if errors.is_empty() { "0".to_owned() } else { errors.join(", ") },
+            Escaped(plain(&trial.engine.reason)),
+            Escaped(plain(&trial.engine.name)),
+            Escaped(ended),
+            doubts.join(", ")
+        );
+    }
+    out.push_str("</tbody></table></div>\n");
+    if record.trials.len() > TRIALS_MAX {
+        put!(out, "<p class=\"note\">The first {TRIALS_MAX} of {} trials.</p>\n", record.trials.len());
+    }
+    let samples: Vec<&String> = record.trials.iter().flat_map(|t| &t.error_samples).take(8).collect();
+    if !samples.is_empty() {
+        out.push_str("<p>The first failures:</p><ul>");
+        for sample in samples {
+            put!(out, "<li>{}</li>", Escaped(plain(sample)));
+        }
+        out.push_str("</ul>\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_record::Second;
+    use proptest::prelude::*;
+
+    #[test]
+    fn trials_follow_each_other_in_time_and_a_short_last_interval_is_left_out() {
+        let series = Series { interval_s: 2, seconds: vec![Second::default(); 3], last_ns: 500_000_000 };
+        let series = [series.clone(), Series { last_ns: 2_000_000_000, ..series }];
+        let (moments, boundaries) = moments(series.iter());
+        let times: Vec<f64> = moments.iter().map(|m| m.at_s).collect();
+        assert_eq!(times, [2.0, 4.0, 8.0, 10.0, 12.0]);
+        assert_eq!(boundaries, [6.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn thinning_keeps_the_extremes_and_the_order(values in prop::collection::vec(0.0f64..1e6, 1..2000)) {
+            let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
+            let thin = thinned(points.clone());
+            prop_assert!(thin.len() <= POINTS_MAX);
+            prop_assert!(thin.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            let extremes = |points: &[(f64, f64)]| {
+                let values = || points.iter().map(|p| p.1);
+                (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max))
+            };
+            prop_assert_eq!(extremes(&thin), extremes(&points));
+        }
+    }
+}

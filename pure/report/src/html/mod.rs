@@ -1,0 +1,319 @@
+//! One self-contained HTML file: no network, readable without JavaScript, light and dark, on screen and on paper.
+
+mod cells;
+mod families;
+mod heat;
+mod overview;
+mod provenance;
+mod side_by_side;
+mod table;
+
+use crate::doubts::{self, DoubtGroup};
+use crate::figures::{self, plain};
+use crate::put;
+use crate::rows;
+use loadline_analysis::{CellSummary, RunSummary};
+use loadline_block::Operation;
+use loadline_record::{CellRecord, Clock, Histogram, RunRecord};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// Text as HTML shows it, in elements and in quoted attributes. Characters that XML forbids are replaced.
+pub(crate) struct Escaped<T>(pub(crate) T);
+
+impl<T: AsRef<str>> std::fmt::Display for Escaped<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        use std::fmt::Write;
+        for c in self.0.as_ref().chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                '\n' | '\t' => f.write_char(c)?,
+                c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
+                    f.write_char('\u{fffd}')?;
+                }
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A cell's figures with the record behind them.
+#[derive(Clone, Copy)]
+pub(crate) struct CellView<'a> {
+    /// Place in the summary.
+    pub(crate) index: usize,
+    /// The figures.
+    pub(crate) summary: &'a CellSummary,
+    /// What was recorded, where the record has the cell.
+    pub(crate) record: Option<&'a CellRecord>,
+}
+
+impl<'a> CellView<'a> {
+    /// The name that the plan gave the load.
+    pub(crate) fn name(&self) -> Option<&'a str> {
+        self.record?.spec.get("name")?.as_str().filter(|name| !name.is_empty())
+    }
+    /// The latency to keep: of which figure, and its limit in ns.
+    pub(crate) fn objective(&self) -> Option<(&'a str, u64)> {
+        let (name, limit_ns) = self.record?.load.objective.as_ref()?;
+        Some((name, *limit_ns))
+    }
+    /// A latency figure over all reads, writes and trims, ns: "mean", "p50", "p90", "p95", "p99", "p99_9".
+    pub(crate) fn latency_ns(&self, figure: &str) -> Option<f64> {
+        let transfers = rows::transfers(self.summary);
+        if let [(_, only)] = transfers.as_slice() {
+            let snapshot = &only.latency_ns;
+            return match figure {
+                "mean" => Some(snapshot.mean).filter(|v| v.is_finite()),
+                "p50" => Some(snapshot.p50 as f64),
+                "p90" => Some(snapshot.p90 as f64),
+                "p95" => Some(snapshot.p95 as f64),
+                "p99" => Some(snapshot.p99 as f64),
+                "p99_9" => Some(snapshot.p99_9 as f64),
+                _ => None,
+            };
+        }
+        // A mix: its percentiles follow only from the histograms themselves.
+        let merged = self.merged(&[Operation::Read, Operation::Write, Operation::Trim]);
+        match figure {
+            "mean" => merged.mean_ns(),
+            "p50" => merged.quantile(0.50).map(|d| d.as_ns() as f64),
+            "p90" => merged.quantile(0.90).map(|d| d.as_ns() as f64),
+            "p95" => merged.quantile(0.95).map(|d| d.as_ns() as f64),
+            "p99" => merged.quantile(0.99).map(|d| d.as_ns() as f64),
+            "p99_9" => merged.quantile(0.999).map(|d| d.as_ns() as f64),
+            _ => None,
+        }
+    }
+    /// The latencies of some operations over all trials.
+    pub(crate) fn merged(&self, operations: &[Operation]) -> Histogram {
+        let mut merged = Histogram::new();
+        for trial in self.record.iter().flat_map(|r| &r.trials) {
+            for record in operations.iter().filter_map(|o| trial.of(*o)) {
+                merged.merge(&record.latency);
+            }
+        }
+        merged
+    }
+}
+
+/// One run as the document shows it.
+pub(crate) struct Run<'a> {
+    /// Place in the document, for ids.
+    pub(crate) number: usize,
+    /// Level of the run's section headings.
+    pub(crate) level: usize,
+    /// The record.
+    pub(crate) record: &'a RunRecord,
+    /// The figures.
+    pub(crate) summary: &'a RunSummary,
+    /// Its doubts.
+    pub(crate) groups: Vec<DoubtGroup>,
+    /// Its cells.
+    pub(crate) views: Vec<CellView<'a>>,
+    /// Whether cells lie on more than one volume.
+    pub(crate) volumes_several: bool,
+}
+
+impl<'a> Run<'a> {
+    fn new(number: usize, level: usize, record: &'a RunRecord, summary: &'a RunSummary) -> Self {
+        let find = |id: &str| record.cells.iter().find(|cell| cell.id == id);
+        // The record is in the same order unless something is missing: the search is for the rare case.
+        let views = summary.cells.iter().enumerate().map(|(index, cell)| {
+            let same_place = record.cells.get(index).filter(|c| c.id == cell.id);
+            CellView { index, summary: cell, record: same_place.or_else(|| find(&cell.id)) }
+        });
+        Self {
+            number,
+            level,
+            record,
+            summary,
+            groups: doubts::grouped(summary),
+            views: views.collect(),
+            volumes_several: summary.cells.iter().any(|c| c.volume != summary.cells[0].volume),
+        }
+    }
+    /// "†1,3", or nothing.
+    pub(crate) fn mark(&self, index: usize) -> String {
+        doubts::mark(&self.groups, index)
+    }
+    /// The cell's label, with its volume where there are several.
+    pub(crate) fn cell_name(&self, cell: &CellSummary) -> String {
+        let label = plain(&cell.label);
+        if self.volumes_several { format!("{}: {label}", plain(&cell.volume)) } else { label }
+    }
+    /// The address of a cell's details.
+    pub(crate) fn cell_anchor(&self, index: usize) -> String {
+        format!("r{}-c{index}", self.number)
+    }
+    /// A cell's figures and doubts in words, for tooltips.
+    pub(crate) fn cell_title(&self, view: &CellView<'_>) -> String {
+        let mut title = self.cell_name(view.summary);
+        match &view.summary.total {
+            None => title.push_str("\nno figures"),
+            Some(total) => {
+                let interval = figures::interval(total).map_or_else(String::new, |text| format!(" ({text})"));
+                let (iops, megabytes) = (figures::iops(total.iops), figures::megabytes(total.throughput_bytes_per_s));
+                put!(title, "\n{iops} IOPS{interval}, {megabytes} MB/s");
+            }
+        }
+        if let (Some(mean), Some(p99)) = (view.latency_ns("mean"), view.latency_ns("p99")) {
+            put!(title, "\nlatency: mean {}, p99 {}", figures::latency(mean), figures::latency(p99));
+        }
+        if let (Some(offered), Some(total)) = (view.summary.offered_iops, &view.summary.total) {
+            put!(title, "\noffered {} IOPS, achieved {}", figures::iops(offered), figures::iops(total.iops));
+        }
+        for group in doubts::of_cell(&self.groups, view.index) {
+            put!(title, "\n† {}: {}", group.code, group.code.meaning());
+        }
+        title
+    }
+}
+
+/// The report over one run or several, as one HTML file. A record and its summary belong together.
+#[must_use]
+pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
+    let level = if runs.len() == 1 { 2 } else { 3 };
+    let runs: Vec<Run<'_>> = runs
+        .iter()
+        .enumerate()
+        .map(|(number, (record, summary))| Run::new(number + 1, level, record, summary))
+        .collect();
+    let title = match runs.as_slice() {
+        [run] => plain(&run.summary.run.name),
+        _ => format!("{} runs", runs.len()),
+    };
+    let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    // Nothing is loaded from anywhere, whatever a label says.
+    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n");
+    put!(out, "<title>{} – loadline</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n", Escaped(&title));
+    put!(out, "<header class=\"top\">\n<p class=\"brand\">loadline</p>\n<h1>{}</h1>\n", Escaped(&title));
+    match runs.as_slice() {
+        [run] => lead(&mut out, run),
+        [] => out.push_str("<p class=\"lead\">No run was given.</p>\n"),
+        _ => list_of_runs(&mut out, &runs),
+    }
+    out.push_str("</header>\n<main>\n");
+    if runs.len() > 1 {
+        side_by_side::side_by_side(&mut out, &runs);
+    }
+    for run in &runs {
+        if runs.len() > 1 {
+            put!(out, "<article id=\"r{}\">\n<h2>{}</h2>\n", run.number, Escaped(plain(&run.summary.run.name)));
+            lead(&mut out, run);
+        }
+        sections(&mut out, run);
+        if runs.len() > 1 {
+            out.push_str("</article>\n");
+        }
+    }
+    let version = runs.first().map_or("", |run| &run.summary.run.version);
+    put!(out, "</main>\n<footer>Written by loadline {}.</footer>\n", Escaped(plain(version)));
+    put!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+    out
+}
+
+/// The verdict, and the run in a line.
+fn lead(out: &mut String, run: &Run<'_>) {
+    let info = &run.summary.run;
+    put!(out, "<p class=\"lead\">{}</p>\n", Escaped(rows::verdict(run.summary)));
+    if let Some(warning) = rows::status_warning(info.status) {
+        put!(out, "<p class=\"warn\">The run is {warning}.</p>\n");
+    }
+    let volumes: Vec<String> =
+        info.volumes.iter().map(|v| format!("{} on {}", plain(&v.name), plain(&v.target))).collect();
+    let mut parts = vec![
+        format!("{} cells", run.summary.cells.len()),
+        volumes.join(", "),
+        info.host.hostname.as_deref().map(plain).unwrap_or_default(),
+        plain(&info.started),
+        clock_word(info.clock).to_owned(),
+        format!("run {}", plain(&info.id)),
+    ];
+    parts.retain(|part| !part.is_empty());
+    put!(out, "<p class=\"meta\">{}</p>\n", Escaped(parts.join(" · ")));
+}
+
+const fn clock_word(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Real => "measured",
+        Clock::Virtual => "predicted by a model",
+    }
+}
+
+/// Several runs at a glance, with what stands in the way of comparing them.
+fn list_of_runs(out: &mut String, runs: &[Run<'_>]) {
+    out.push_str("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">run</th><th scope=\"col\">clock</th><th scope=\"col\">started</th><th scope=\"col\">machine</th><th scope=\"col\">volumes</th><th scope=\"col\">verdict</th></tr></thead>\n<tbody>\n");
+    for run in runs {
+        let info = &run.summary.run;
+        let volumes: Vec<String> =
+            info.volumes.iter().map(|v| format!("{}: {}", plain(&v.name), plain(&v.target))).collect();
+        put!(out, "<tr><th scope=\"row\"><a href=\"#r{}\">{}</a></th>", run.number, Escaped(plain(&info.name)));
+        for text in [
+            clock_word(info.clock).to_owned(),
+            plain(&info.started),
+            info.host.hostname.as_deref().map_or_else(|| figures::MISSING.to_owned(), plain),
+            volumes.join(", "),
+            rows::verdict(run.summary),
+        ] {
+            put!(out, "<td>{}</td>", Escaped(text));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n");
+    let differ = |of: &dyn Fn(&Run<'_>) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
+    let mut unlike: Vec<&str> = Vec::new();
+    if differ(&|r| clock_word(r.summary.run.clock).to_owned()) {
+        unlike.push("some are measured and some predicted");
+    }
+    if differ(&|r| r.summary.run.host.hostname.clone().unwrap_or_default()) {
+        unlike.push("they ran on different machines");
+    }
+    if differ(&|r| r.summary.run.volumes.iter().map(|v| v.target.as_str()).collect::<Vec<_>>().join(" ")) {
+        unlike.push("they ran on different targets");
+    }
+    if differ(&|r| r.summary.run.plan.iter().map(|p| p.hash.as_str()).collect::<Vec<_>>().join(" ")) {
+        unlike.push("their plans differ");
+    }
+    if !unlike.is_empty() {
+        put!(out, "<p class=\"warn\">When comparing these runs, mind that {}.</p>\n", unlike.join(", "));
+    }
+}
+
+fn sections(out: &mut String, run: &Run<'_>) {
+    let (number, level) = (run.number, run.level);
+    let charts = overview::charts(run);
+    let links = [
+        ("findings", "Findings", true),
+        ("table", "Results", true),
+        ("doubts", "Doubts", !run.groups.is_empty()),
+        ("charts", "Charts", !charts.is_empty()),
+        ("cells", "Cell by cell", !run.views.is_empty()),
+        ("provenance", "Machine and provenance", true),
+    ];
+    out.push_str("<nav aria-label=\"Sections\">");
+    for (id, name, _) in links.iter().filter(|l| l.2) {
+        put!(out, "<a href=\"#r{number}-{id}\">{name}</a> ");
+    }
+    out.push_str("</nav>\n");
+    for (id, name, _) in links.iter().filter(|l| l.2) {
+        put!(out, "<section id=\"r{number}-{id}\">\n<h{level}>{name}</h{level}>\n");
+        match *id {
+            "findings" => table::findings(out, run),
+            "table" => table::results(out, run),
+            "doubts" => table::doubts(out, run),
+            "charts" => out.push_str(&charts),
+            "cells" => cells::cells(out, run),
+            _ => provenance::provenance(out, run),
+        }
+        out.push_str("</section>\n");
+    }
+}

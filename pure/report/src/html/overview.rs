@@ -1,0 +1,457 @@
+//! The charts over all cells: by depth, by load, by name, by trial.
+
+use super::families::{Curve, Family, Panel, operation_mix};
+use super::{CellView, Escaped, Run};
+use crate::chart::{Axis, Bar, BarChart, Line, LineChart, Point, Reference, STYLES, Size, Ticks, swatch};
+use crate::figures;
+use crate::put;
+
+/// Rows of named loads in the bar chart at most; more is a matrix, not a suite.
+const BARS_MAX: usize = 48;
+/// From so many trials on, a cell's trials are worth a chart.
+const TRIALS_MIN: usize = 5;
+
+/// A figure that is charted by depth.
+#[derive(Clone, Copy)]
+pub(crate) struct Metric {
+    /// For ids.
+    pub(crate) code: &'static str,
+    /// For headings.
+    pub(crate) name: &'static str,
+    /// Empty where every figure carries its own.
+    pub(crate) unit: &'static str,
+    /// The figure.
+    pub(crate) value: fn(&CellView<'_>) -> Option<f64>,
+    /// The figure in words.
+    print: fn(f64) -> String,
+}
+
+/// Bytes per second of all transfers.
+pub(crate) const THROUGHPUT: Metric = Metric {
+    code: "throughput",
+    name: "Throughput",
+    unit: "MB/s",
+    value: |view| view.summary.total.as_ref().map(|t| t.throughput_bytes_per_s),
+    print: figures::megabytes,
+};
+/// Requests per second of all transfers.
+pub(crate) const IOPS: Metric = Metric {
+    code: "iops",
+    name: "IOPS",
+    unit: "IOPS",
+    value: |view| view.summary.total.as_ref().map(|t| t.iops),
+    print: figures::iops,
+};
+/// Mean latency of all transfers, ns.
+pub(crate) const MEAN_LATENCY: Metric = Metric {
+    code: "latency",
+    name: "Mean latency",
+    unit: "",
+    value: |view| view.latency_ns("mean"),
+    print: figures::latency,
+};
+
+/// Every chart of the run; nothing when there is nothing to draw.
+pub(crate) fn charts(run: &Run<'_>) -> String {
+    let mut out = String::new();
+    bars(&mut out, run);
+    by_depth(&mut out, run);
+    by_rate(&mut out, run);
+    by_trial(&mut out, run);
+    out
+}
+
+/// A chart with its caption.
+pub(crate) fn figure(out: &mut String, size: Size, heading: &str, svg: &str, caption: &str) {
+    let class = match size {
+        Size::Large => "fig",
+        Size::Small => "fig small",
+        Size::Wide => "fig wide",
+    };
+    put!(out, "<figure class=\"{class}\"><p class=\"figh\">{}</p>{svg}", Escaped(heading));
+    if !caption.is_empty() {
+        put!(out, "<figcaption>{}</figcaption>", Escaped(caption));
+    }
+    out.push_str("</figure>\n");
+}
+
+fn legend(out: &mut String, names: &[(String, usize)]) {
+    if names.is_empty() {
+        return;
+    }
+    out.push_str("<p class=\"legend\">");
+    for (name, style) in names {
+        put!(out, "<span>{} {}</span> ", swatch(*style), Escaped(name));
+    }
+    out.push_str("</p>\n");
+}
+
+/// Objectives among some cells, as lines over charts of the figure that they limit.
+fn references<'a>(cells: impl Iterator<Item = &'a CellView<'a>>, figure: Option<&str>) -> Vec<Reference> {
+    let mut references: Vec<Reference> = Vec::new();
+    for (name, limit_ns) in cells.filter_map(CellView::objective) {
+        let wanted = figure.is_none_or(|f| f == name);
+        let y = limit_ns as f64;
+        if wanted && !references.iter().any(|r| r.y.to_bits() == y.to_bits()) {
+            references.push(Reference {
+                y,
+                label: format!("objective: {} {}", figures::plain(name), figures::latency_tick(y)),
+            });
+        }
+    }
+    references
+}
+
+fn point(run: &Run<'_>, x: f64, y: f64, view: &CellView<'_>) -> Point {
+    Point { x, y, interval: None, doubted: !view.summary.doubts.is_empty(), title: run.cell_title(view) }
+}
+
+fn by_depth(out: &mut String, run: &Run<'_>) {
+    // The rows of a suite have depths, too, but each is a load of its own.
+    let rows: Vec<usize> = suite(&run.views).iter().map(|(view, _)| view.index).collect();
+    let views: Vec<CellView<'_>> = run.views.iter().filter(|v| !rows.contains(&v.index)).copied().collect();
+    let family = Family::by_depth(&views);
+    if family.panels.is_empty() {
+        return;
+    }
+    // The objective decides which latency is drawn; without one it is the mean.
+    let limited = family.cells().find_map(CellView::objective).map_or("mean", |o| o.0);
+    let latency = match limited {
+        "p50" => Metric { name: "Median latency", value: |v| v.latency_ns("p50"), ..MEAN_LATENCY },
+        "p90" => Metric { name: "p90 latency", value: |v| v.latency_ns("p90"), ..MEAN_LATENCY },
+        "p95" => Metric { name: "p95 latency", value: |v| v.latency_ns("p95"), ..MEAN_LATENCY },
+        "p99" => Metric { name: "p99 latency", value: |v| v.latency_ns("p99"), ..MEAN_LATENCY },
+        "p99_9" => Metric { name: "p99.9 latency", value: |v| v.latency_ns("p99_9"), ..MEAN_LATENCY },
+        _ => MEAN_LATENCY,
+    };
+    put!(out, "<h{0}>By outstanding requests</h{0}>\n", run.level + 1);
+    let doubted = family.cells().any(|view| !view.summary.doubts.is_empty());
+    put!(
+        out,
+        "<p class=\"note\">{}Whiskers are 95 % intervals over trials.{}</p>\n",
+        Escaped(shared(&family)),
+        if doubted { " Hollow points carry doubts." } else { "" }
+    );
+    let size = if family.panels.len() == 1 { Size::Large } else { Size::Small };
+    if size == Size::Small {
+        legend(out, &family.legend());
+    } else {
+        out.push_str("<div class=\"figs\">\n");
+    }
+    for (number, metric) in [THROUGHPUT, IOPS, latency].into_iter().enumerate() {
+        let is_latency = number == 2;
+        let values = || family.cells().filter_map(|view| (metric.value)(view));
+        let references = if is_latency { references(family.cells(), Some(limited)) } else { Vec::new() };
+        let label = if is_latency { metric.name.to_owned() } else { metric.unit.to_owned() };
+        let y = if is_latency {
+            Axis::logarithmic(&label, figures::latency_tick, values().chain(references.iter().map(|r| r.y)))
+        } else {
+            let scaled: Vec<f64> = values().collect();
+            if metric.code == "throughput" {
+                megabyte_axis(&label, &scaled)
+            } else {
+                Axis::fitting(&label, figures::tick, scaled.iter().copied())
+            }
+        };
+        if values().next().is_none() {
+            continue;
+        }
+        if size == Size::Small {
+            let unit = if metric.unit.is_empty() || metric.unit == metric.name {
+                String::new()
+            } else {
+                format!(" in {}", metric.unit)
+            };
+            put!(
+                out,
+                "<p class=\"figh\">{}{unit} by outstanding requests</p>\n<div class=\"figs many\">\n",
+                metric.name
+            );
+        }
+        for (index, panel) in family.panels.iter().enumerate() {
+            let chart = LineChart {
+                id: format!("r{}-{}-{index}", run.number, metric.code),
+                title: format!("{} by outstanding requests {}", metric.name, panel.name).trim_end().to_owned(),
+                description: description(panel, metric),
+                x: depth_axis(&family),
+                y: y.clone(),
+                lines: panel.curves.iter().map(|curve| depth_line(run, curve, metric)).collect(),
+                references: references.clone(),
+                separators: Vec::new(),
+                size,
+                names: size == Size::Large,
+                hover: None,
+            };
+            let heading = if size == Size::Small {
+                panel.name.clone()
+            } else {
+                format!("{} by outstanding requests", metric.name)
+            };
+            figure(out, size, &heading, &chart.svg(), "");
+        }
+        if size == Size::Small {
+            out.push_str("</div>\n");
+        }
+    }
+    if size == Size::Large {
+        out.push_str("</div>\n");
+    }
+}
+
+/// What every line of a family shares, as a sentence.
+fn shared(family: &Family<'_>) -> String {
+    if family.shared.is_empty() { String::new() } else { format!("Every line: {}. ", family.shared) }
+}
+
+/// An axis of bytes per second whose ticks are round in MB/s.
+fn megabyte_axis(label: &str, bytes_per_s: &[f64]) -> Axis {
+    let mut axis = Axis::fitting(label, |v| figures::tick(v / 1e6), bytes_per_s.iter().map(|b| b / 1e6));
+    // Powers of ten stay round, so the axis moves from MB/s to bytes per second by a factor.
+    (axis.low, axis.high) = (axis.low * 1e6, axis.high * 1e6);
+    axis
+}
+
+fn depth_axis(family: &Family<'_>) -> Axis {
+    let depths = family.panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.cells).map(|(depth, _)| *depth);
+    Axis::at_values("outstanding requests (depth × threads)", figures::tick, depths.collect())
+}
+
+fn depth_line(run: &Run<'_>, curve: &Curve<'_>, metric: Metric) -> Line {
+    let points = curve.cells.iter().map(|(depth, view)| {
+        let y = (metric.value)(view).unwrap_or(f64::NAN);
+        let total = view.summary.total.as_ref();
+        // The rates share the interval of the IOPS; latency has none.
+        let interval = total.filter(|t| metric.code != "latency" && t.iops > 0.0).and_then(|t| {
+            let scale = y / t.iops;
+            Some((t.iops_low? * scale, t.iops_high? * scale))
+        });
+        Point { interval, ..point(run, *depth, y, view) }
+    });
+    Line::marked(curve.name.clone(), curve.style, points.collect())
+}
+
+/// The figures at both ends of each curve, in words.
+fn description(panel: &Panel<'_>, metric: Metric) -> String {
+    let mut out = String::new();
+    for curve in &panel.curves {
+        let figures: Vec<String> = [curve.cells.first(), curve.cells.last()]
+            .into_iter()
+            .flatten()
+            .map(|(depth, view)| {
+                let figure = (metric.value)(view).map_or_else(|| figures::MISSING.to_owned(), metric.print);
+                let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };
+                format!("{figure}{unit} at {}", figures::decimal(*depth, 5))
+            })
+            .collect();
+        let name = if curve.name.is_empty() { "the load" } else { &curve.name };
+        put!(out, "{name}: {}. ", figures.join(", "));
+    }
+    out.trim_end().to_owned()
+}
+
+fn by_rate(out: &mut String, run: &Run<'_>) {
+    let family = Family::by_rate(&run.views);
+    if family.panels.is_empty() {
+        return;
+    }
+    put!(out, "<h{0}>Latency against load</h{0}>\n", run.level + 1);
+    put!(
+        out,
+        "<p class=\"note\">Open loop: requests come at the offered rate whatever the answers, and latency counts from when each was due. {}</p>\n",
+        Escaped(shared(&family))
+    );
+    let size = if family.panels.len() <= 2 { Size::Large } else { Size::Small };
+    let many = if size == Size::Small { " many" } else { "" };
+    put!(out, "<div class=\"figs{many}\">\n");
+    for (index, panel) in family.panels.iter().enumerate() {
+        let curve = &panel.curves[0];
+        let references = references(curve.cells.iter().map(|(_, view)| view), None);
+        let mut wanted = vec!["p50", "p99"];
+        let limited = curve.cells.iter().find_map(|(_, view)| view.objective()).map(|o| o.0);
+        if let Some(limited) = limited.filter(|l| !wanted.contains(l)) {
+            wanted.insert(1, limited);
+        }
+        let lines: Vec<Line> = wanted
+            .iter()
+            .enumerate()
+            .map(|(style, quantile)| {
+                let points = curve
+                    .cells
+                    .iter()
+                    .map(|(rate, view)| point(run, *rate, view.latency_ns(quantile).unwrap_or(f64::NAN), view));
+                Line::marked(quantile.replace('_', "."), style, points.collect())
+            })
+            .collect();
+        let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y);
+        let y = Axis::logarithmic("latency", figures::latency_tick, values.chain(references.iter().map(|r| r.y)));
+        let x = Axis::linear("offered IOPS", figures::tick, curve.cells.iter().map(|(rate, _)| *rate));
+        let name = if panel.name.is_empty() { "Latency against offered load" } else { &panel.name };
+        let metric = Metric { name: "p99 latency", value: |v| v.latency_ns("p99"), ..MEAN_LATENCY };
+        let chart = LineChart {
+            id: format!("r{}-load-{index}", run.number),
+            title: format!("Latency against offered load {}", panel.name).trim_end().to_owned(),
+            description: format!("99th percentile, by offered IOPS: {}", description(panel, metric)),
+            x,
+            y,
+            lines,
+            references,
+            separators: Vec::new(),
+            size,
+            names: true,
+            hover: None,
+        };
+        figure(out, size, name, &chart.svg(), "");
+    }
+    out.push_str("</div>\n");
+}
+
+/// The closed-loop cells that bear a name of their own on their volume, with the name: a suite, as disk benchmarks print it.
+fn suite<'v, 'a>(views: &'v [CellView<'a>]) -> Vec<(&'v CellView<'a>, &'a str)> {
+    let named = views.iter().filter(|view| view.summary.load.queue_depth.is_some());
+    let named: Vec<(&CellView<'_>, &str)> = named.filter_map(|view| Some((view, view.name()?))).collect();
+    let mut keys: Vec<(&str, String)> =
+        named.iter().map(|(view, name)| (view.summary.volume.as_str(), row_name(view, name))).collect();
+    keys.sort();
+    keys.dedup();
+    // A name that stands for several cells is a dimension of a matrix, not a row of a suite.
+    if (2..=BARS_MAX).contains(&named.len()) && keys.len() == named.len() { named } else { Vec::new() }
+}
+
+/// The suite as bars.
+fn bars(out: &mut String, run: &Run<'_>) {
+    let named = suite(&run.views);
+    let mut volumes: Vec<&str> = Vec::new();
+    let mut rows: Vec<String> = Vec::new();
+    for (view, name) in &named {
+        if !volumes.contains(&view.summary.volume.as_str()) {
+            volumes.push(&view.summary.volume);
+        }
+        let row = row_name(view, name);
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    let several = volumes.len() > 1;
+    let mut bars: Vec<Bar> = Vec::new();
+    for row in &rows {
+        for (view, name) in named.iter().filter(|(view, name)| row_name(view, name) == *row) {
+            let value = (THROUGHPUT.value)(view).filter(|v| v.is_finite());
+            let mark = run.mark(view.index);
+            let figure =
+                value.map_or_else(|| figures::MISSING.to_owned(), |v| format!("{} MB/s", figures::megabytes(v)));
+            let mix = operation_mix(view);
+            let volume_style = volumes.iter().position(|v| *v == view.summary.volume).unwrap_or(0);
+            bars.push(Bar {
+                group: if several { figures::plain(row) } else { figures::plain(name) },
+                name: if several { figures::plain(&view.summary.volume) } else { mix.clone() },
+                style: if several { volume_style } else { usize::from(mix != "read") },
+                value: value.map(|v| v / 1e6),
+                doubted: !view.summary.doubts.is_empty(),
+                text: format!("{figure} {mark}").trim_end().to_owned(),
+                title: run.cell_title(view),
+            });
+        }
+    }
+    if bars.iter().all(|b| b.value.is_none()) {
+        return;
+    }
+    if !several {
+        // Reads and writes of one row stand together whatever the plan's order.
+        let order: Vec<String> = bars.iter().map(|b| b.group.clone()).collect();
+        bars.sort_by_key(|b| order.iter().position(|g| *g == b.group));
+    }
+    let spoken: Vec<String> = bars.iter().map(|b| format!("{} {}: {}", b.group, b.name, b.text)).collect();
+    let chart = BarChart {
+        id: format!("r{}-bars", run.number),
+        title: "Throughput of the named loads".to_owned(),
+        description: spoken.join(". "),
+        label: "MB/s (mean over trials, logarithmic)".to_owned(),
+        print: figures::tick,
+        bars,
+    };
+    put!(out, "<h{0}>The named loads</h{0}>\n", run.level + 1);
+    figure(out, Size::Wide, "Throughput, MB/s", &chart.svg(), "");
+}
+
+fn row_name(view: &CellView<'_>, name: &str) -> String {
+    format!("{name} {}", operation_mix(view))
+}
+
+/// Each trial's number from 1 and its bytes per second.
+type Trials = Vec<(f64, Option<f64>)>;
+
+fn by_trial(out: &mut String, run: &Run<'_>) {
+    let many: Vec<(&CellView<'_>, Trials)> = run
+        .views
+        .iter()
+        .filter_map(|view| {
+            let trials = &view.record?.trials;
+            let figures = trials.iter().map(|t| (f64::from(t.trial) + 1.0, t.bytes_per_s().filter(|_| t.count() > 0)));
+            (trials.len() >= TRIALS_MIN).then(|| (view, figures.collect()))
+        })
+        .collect();
+    if many.is_empty() {
+        return;
+    }
+    put!(out, "<h{0}>Trial by trial</h{0}>\n", run.level + 1);
+    out.push_str(
+        "<p class=\"note\">A line that rises or falls over trials is a cache that warms up or an allowance that runs out.</p>\n<div class=\"figs\">\n",
+    );
+    for (index, group) in many.chunks(STYLES).enumerate() {
+        let several = group.iter().any(|(view, _)| view.summary.volume != group[0].0.summary.volume);
+        let lines: Vec<Line> = group
+            .iter()
+            .enumerate()
+            .map(|(style, (view, trials))| {
+                let label = figures::plain(&view.summary.label);
+                let points = trials.iter().map(|(number, bytes)| Point {
+                    x: *number,
+                    y: bytes.unwrap_or(f64::NAN),
+                    interval: None,
+                    doubted: !view.summary.doubts.is_empty(),
+                    title: format!(
+                        "{label}, trial {}: {} MB/s",
+                        figures::decimal(*number, 5),
+                        bytes.map_or_else(|| figures::MISSING.to_owned(), figures::megabytes)
+                    ),
+                });
+                let name =
+                    if several { format!("{} {label}", figures::plain(&view.summary.volume)) } else { label.clone() };
+                Line::marked(if group.len() > 1 { name } else { String::new() }, style, points.collect())
+            })
+            .collect();
+        let values: Vec<f64> = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y).collect();
+        let numbers = lines.iter().flat_map(|l| l.points.values()).map(|(x, _)| x).collect();
+        let x = Axis { logarithmic: false, ..Axis::at_values("trial", figures::tick, numbers) };
+        let (low, high) = match &x.ticks {
+            Ticks::At(values) => (values.first().copied().unwrap_or(1.0), values.last().copied().unwrap_or(1.0)),
+            _ => (1.0, 1.0),
+        };
+        let chart = LineChart {
+            id: format!("r{}-trials-{index}", run.number),
+            title: "Throughput by trial".to_owned(),
+            description: format!("{} cells over up to {} trials.", group.len(), figures::decimal(high, 5)),
+            x: Axis { low: low - 0.4, high: high + 0.4, ..x },
+            y: megabyte_axis("MB/s", &values),
+            lines: lines.clone(),
+            references: Vec::new(),
+            separators: Vec::new(),
+            size: Size::Large,
+            names: false,
+            hover: None,
+        };
+        let heading = if group.len() == 1 {
+            format!("Throughput by trial: {}", figures::plain(&group[0].0.summary.label))
+        } else {
+            "Throughput by trial".to_owned()
+        };
+        let svg = chart.svg();
+        out.push_str("<div>");
+        figure(out, Size::Large, &heading, &svg, "");
+        let names: Vec<(String, usize)> =
+            lines.into_iter().filter(|l| !l.name.is_empty()).map(|l| (l.name, l.style)).collect();
+        legend(out, &names);
+        out.push_str("</div>\n");
+    }
+    out.push_str("</div>\n");
+}

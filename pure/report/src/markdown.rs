@@ -1,0 +1,106 @@
+//! The run as Markdown (tables as GitHub and most wikis read them), for tickets and pull requests.
+
+use crate::doubts;
+use crate::figures::plain;
+use crate::put;
+use crate::rows::{self, Column};
+use loadline_analysis::RunSummary;
+use loadline_record::Clock;
+
+/// Findings, table, doubts and provenance as Markdown.
+#[must_use]
+pub fn markdown(summary: &RunSummary) -> String {
+    let groups = doubts::grouped(summary);
+    let run = &summary.run;
+    let mut out = format!("# {}\n\n", escape(&run.name));
+    put!(out, "**{}**\n\n", escape(&rows::verdict(summary)));
+    if let Some(warning) = rows::status_warning(run.status) {
+        put!(out, "**The run is {warning}.**\n\n");
+    }
+    out.push_str("## Findings\n\n");
+    if summary.findings.is_empty() {
+        out.push_str("None.\n");
+    }
+    for finding in &summary.findings {
+        put!(out, "- {} ({})\n", escape(&finding.text), code(&finding.code));
+    }
+    out.push_str("\n## Results\n\n");
+    let columns = Column::wanted(summary);
+    put!(out, "| {} |\n", columns.map_join(|c| c.heading().to_owned()));
+    put!(out, "| {} |\n", columns.map_join(|c| if c.is_text() { "---" } else { "---:" }.to_owned()));
+    for row in rows::rows(summary, &groups) {
+        let indent = if row.part.is_some() { "↳ " } else { "" };
+        let text = |column: Column| match column {
+            Column::Load => format!("{indent}{}", escape(&row.text(column))),
+            _ => escape(&row.text(column)),
+        };
+        put!(out, "| {} |\n", columns.map_join(text));
+    }
+    out.push_str("\nMB/s is 10^6 bytes per second. Latency counts from when the load wanted the request.");
+    if columns.contains(&Column::Interval) {
+        out.push_str(" The column \"95 %\" is the confidence interval of the mean IOPS over trials.");
+    }
+    out.push('\n');
+    if !groups.is_empty() {
+        out.push_str("\n## Doubts\n\n");
+    }
+    for group in &groups {
+        put!(out, "- †{} **{}**: {}.\n", group.number, group.code, group.code.meaning());
+        for detail in &group.details {
+            let labels: Vec<String> = detail.cells.iter().map(|i| escape(&summary.cells[*i].label)).collect();
+            put!(out, "  - {}: {}\n", labels.join("; "), escape(&detail.detail));
+        }
+    }
+    out.push_str("\n## Provenance\n\n");
+    let clock = if run.clock == Clock::Real { "measured" } else { "predicted" };
+    put!(out, "- run {}, {clock}, started {}", code(&run.id), escape(&run.started));
+    put!(out, ", loadline {}, seed {}\n", escape(&run.version), run.seed);
+    let host = [&run.host.hostname, &run.host.os, &run.host.kernel, &run.host.cpu_model, &run.host.virtualization];
+    let host: Vec<String> = host.into_iter().flatten().map(|text| escape(text)).collect();
+    if !host.is_empty() {
+        put!(out, "- machine: {}\n", host.join(", "));
+    }
+    for volume in &run.volumes {
+        let direct = if volume.direct { "direct I/O" } else { "through the page cache" };
+        let size = loadline_units::Bytes::new(volume.size_bytes).human();
+        put!(out, "- volume {}: {}, {size}, {direct}\n", escape(&volume.name), escape(&volume.target));
+    }
+    for plan in &run.plan {
+        put!(out, "- plan {}, hash {}\n", escape(&plan.name), code(&plan.hash));
+    }
+    out
+}
+
+/// Joins what a function says about each column.
+trait MapJoin {
+    fn map_join(&self, text: impl Fn(Column) -> String) -> String;
+}
+impl MapJoin for Vec<Column> {
+    fn map_join(&self, text: impl Fn(Column) -> String) -> String {
+        self.iter().map(|c| text(*c)).collect::<Vec<_>>().join(" | ")
+    }
+}
+
+/// A code span, or plain text where the code is not one.
+fn code(text: &str) -> String {
+    let harmless = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
+    if harmless && !text.is_empty() { format!("`{text}`") } else { escape(text) }
+}
+
+/// Text that Markdown shows as it is.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in plain(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,299 @@
+//! The table that every form prints: one row for a cell, and one below it for each operation of a mix.
+
+use crate::doubts::{self, DoubtGroup};
+use crate::figures::{self, MISSING, plain};
+use loadline_analysis::{CellSummary, Limit, OperationFigures, RunSummary};
+use loadline_block::Operation;
+use loadline_record::{HistogramSnapshot, RunStatus};
+
+/// One row.
+pub(crate) struct Row<'a> {
+    /// Index of the cell in the summary.
+    pub(crate) index: usize,
+    /// The cell.
+    pub(crate) cell: &'a CellSummary,
+    /// `None` for the cell itself, else one operation of it.
+    pub(crate) part: Option<Operation>,
+    /// Requests per second.
+    pub(crate) iops: Option<f64>,
+    /// Bytes per second.
+    pub(crate) throughput_bytes_per_s: Option<f64>,
+    /// Latency.
+    pub(crate) latency: RowLatency<'a>,
+    /// "†1,3", or nothing.
+    pub(crate) mark: String,
+}
+
+/// A row's latency.
+#[derive(Clone, Copy)]
+pub(crate) enum RowLatency<'a> {
+    /// These figures.
+    Known(&'a HistogramSnapshot),
+    /// The rows below tell it, by operation.
+    ByOperation,
+    /// Not known.
+    Missing,
+}
+
+/// A cell's operations that move data, with their figures.
+pub(crate) fn transfers(cell: &CellSummary) -> Vec<(Operation, &OperationFigures)> {
+    [(Operation::Read, &cell.read), (Operation::Write, &cell.write), (Operation::Trim, &cell.trim)]
+        .into_iter()
+        .filter_map(|(operation, figures)| Some((operation, figures.as_ref()?)))
+        .collect()
+}
+
+/// Every row of a run.
+pub(crate) fn rows<'a>(summary: &'a RunSummary, groups: &[DoubtGroup]) -> Vec<Row<'a>> {
+    summary.cells.iter().enumerate().flat_map(|(index, cell)| cell_rows(index, cell, groups)).collect()
+}
+
+/// The rows of one cell: its own, then those of its operations where there is more than one to tell apart.
+pub(crate) fn cell_rows<'a>(index: usize, cell: &'a CellSummary, groups: &[DoubtGroup]) -> Vec<Row<'a>> {
+    let transfers = transfers(cell);
+    let total = cell.total.as_ref();
+    let latency = match transfers.as_slice() {
+        [(_, figures)] => RowLatency::Known(&figures.latency_ns),
+        [] => RowLatency::Missing,
+        _ => RowLatency::ByOperation,
+    };
+    let own = Row {
+        index,
+        cell,
+        part: None,
+        iops: total.map(|t| t.iops),
+        throughput_bytes_per_s: total.map(|t| t.throughput_bytes_per_s),
+        latency,
+        mark: doubts::mark(groups, index),
+    };
+    let mut rows = vec![own];
+    let parts = if transfers.len() > 1 { transfers } else { Vec::new() };
+    for (operation, figures) in parts.into_iter().chain(cell.flush.as_ref().map(|f| (Operation::Flush, f))) {
+        rows.push(Row {
+            index,
+            cell,
+            part: Some(operation),
+            iops: Some(figures.iops),
+            throughput_bytes_per_s: (operation != Operation::Flush).then_some(figures.throughput_bytes_per_s),
+            latency: RowLatency::Known(&figures.latency_ns),
+            mark: String::new(),
+        });
+    }
+    rows
+}
+
+/// A column of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// The volume's name.
+    Volume,
+    /// What was asked.
+    Load,
+    /// Marks of doubts.
+    Doubts,
+    /// Arrivals per second that an open loop wanted.
+    Offered,
+    /// Requests per second.
+    Iops,
+    /// Its 95 % interval.
+    Interval,
+    /// Bytes per second.
+    Throughput,
+    /// Mean latency.
+    Mean,
+    /// Median latency.
+    P50,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    P999,
+    /// 99.99th percentile.
+    P9999,
+    /// Largest latency.
+    Max,
+    /// Failed requests.
+    Errors,
+    /// The binding limit.
+    Binding,
+}
+
+impl Column {
+    /// Every column, from left to right.
+    const ALL: [Self; 15] = [
+        Self::Volume,
+        Self::Load,
+        Self::Doubts,
+        Self::Offered,
+        Self::Iops,
+        Self::Interval,
+        Self::Throughput,
+        Self::Mean,
+        Self::P50,
+        Self::P99,
+        Self::P999,
+        Self::P9999,
+        Self::Max,
+        Self::Errors,
+        Self::Binding,
+    ];
+
+    /// The columns that have something to say about this run.
+    pub(crate) fn wanted(summary: &RunSummary) -> Vec<Self> {
+        let cells = &summary.cells;
+        let any = |test: &dyn Fn(&CellSummary) -> bool| cells.iter().any(test);
+        Self::ALL
+            .into_iter()
+            .filter(|column| match column {
+                Self::Volume => cells.iter().any(|c| c.volume != cells[0].volume),
+                Self::Doubts => any(&|c| !c.doubts.is_empty()),
+                Self::Offered => any(&|c| c.offered_iops.is_some()),
+                Self::Interval => any(&|c| c.total.as_ref().and_then(figures::interval).is_some()),
+                Self::Errors => any(&|c| c.errors > 0),
+                Self::Binding => any(&|c| c.binding.is_some()),
+                _ => true,
+            })
+            .collect()
+    }
+    /// The heading, with the unit where the figures carry none.
+    pub(crate) const fn heading(self) -> &'static str {
+        match self {
+            Self::Volume => "volume",
+            Self::Load => "load",
+            Self::Doubts => "†",
+            Self::Offered => "offered/s",
+            Self::Iops => "IOPS",
+            Self::Interval => "95 %",
+            Self::Throughput => "MB/s",
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::P999 => "p99.9",
+            Self::P9999 => "p99.99",
+            Self::Max => "max",
+            Self::Errors => "errors",
+            Self::Binding => "bound by",
+        }
+    }
+    /// Whether it holds words rather than numbers.
+    pub(crate) const fn is_text(self) -> bool {
+        matches!(self, Self::Volume | Self::Load | Self::Doubts | Self::Binding)
+    }
+    /// Whether it is a latency, whose unit differs from row to row.
+    pub(crate) const fn is_latency(self) -> bool {
+        matches!(self, Self::Mean | Self::P50 | Self::P99 | Self::P999 | Self::P9999 | Self::Max)
+    }
+}
+
+impl Row<'_> {
+    /// What the row says in a column; empty where the column does not apply to the row.
+    pub(crate) fn text(&self, column: Column) -> String {
+        let own = self.part.is_none();
+        let or_missing = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
+        match column {
+            Column::Load => match self.part {
+                None => plain(&self.cell.label),
+                Some(operation) => operation.name().to_owned(),
+            },
+            Column::Iops => or_missing(self.iops.map(figures::iops)),
+            Column::Throughput => match self.part {
+                Some(Operation::Flush) => String::new(),
+                _ => or_missing(self.throughput_bytes_per_s.map(figures::megabytes)),
+            },
+            _ if column.is_latency() => match (self.latency, self.latency_ns(column)) {
+                (RowLatency::ByOperation, _) => String::new(),
+                (_, ns) => or_missing(ns.map(figures::latency)),
+            },
+            _ if !own => String::new(),
+            Column::Volume => plain(&self.cell.volume),
+            Column::Doubts => self.mark.clone(),
+            // Only an open loop has arrivals of its own.
+            Column::Offered if self.cell.load.queue_depth.is_some() => String::new(),
+            Column::Offered => or_missing(self.cell.offered_iops.map(figures::iops)),
+            Column::Interval => or_missing(self.cell.total.as_ref().and_then(figures::interval)),
+            Column::Errors => figures::count(self.cell.errors),
+            _ => or_missing(self.cell.binding.as_ref().map(|b| {
+                let inferred = if b.inferred { " (inferred)" } else { "" };
+                format!("{}{inferred}", limit_name(b.limit))
+            })),
+        }
+    }
+    /// The latency in a latency column, ns.
+    pub(crate) fn latency_ns(&self, column: Column) -> Option<f64> {
+        let RowLatency::Known(snapshot) = self.latency else { return None };
+        Some(match column {
+            Column::Mean => snapshot.mean,
+            Column::P50 => snapshot.p50 as f64,
+            Column::P99 => snapshot.p99 as f64,
+            Column::P999 => snapshot.p99_9 as f64,
+            Column::P9999 => snapshot.p99_99 as f64,
+            Column::Max => snapshot.max as f64,
+            _ => return None,
+        })
+    }
+}
+
+/// The limit's name as in the JSON form.
+pub(crate) const fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::DiskIops => "disk-iops",
+        Limit::DiskThroughput => "disk-throughput",
+        Limit::VmUncachedIops => "vm-uncached-iops",
+        Limit::VmUncachedThroughput => "vm-uncached-throughput",
+        Limit::VmCachedIops => "vm-cached-iops",
+        Limit::VmCachedThroughput => "vm-cached-throughput",
+        Limit::BurstExhausted => "burst-exhausted",
+        Limit::Cache => "cache",
+        Limit::Latency => "latency",
+        Limit::Arrival => "arrival",
+        Limit::Cpu => "cpu",
+        Limit::Generator => "generator",
+        Limit::Interface => "interface",
+        Limit::Unexplained => "unexplained",
+    }
+}
+
+/// How far the run has come, in a word or two; `None` when there is nothing to warn of.
+pub(crate) const fn status_warning(status: RunStatus) -> Option<&'static str> {
+    match status {
+        RunStatus::Finished => None,
+        RunStatus::Unfinished => Some("unfinished: some cells are still missing"),
+        RunStatus::Interrupted => Some("interrupted: some cells may be missing"),
+        RunStatus::Failed => Some("failed: what was finished before is here"),
+    }
+}
+
+/// The most that the run reached, in one sentence: cells without doubts first, since a doubted best is no best.
+pub(crate) fn verdict(summary: &RunSummary) -> String {
+    let measured = summary.cells.iter().filter(|c| c.total.as_ref().is_some_and(|t| t.iops.is_finite())).count();
+    if measured == 0 {
+        return "No cell has a figure yet.".to_owned();
+    }
+    let doubted = summary.cells.iter().filter(|c| !c.doubts.is_empty()).count();
+    let trusted = summary.cells.iter().any(|c| c.doubts.is_empty() && c.total.is_some());
+    let best = |figure: fn(&CellSummary) -> Option<f64>| {
+        summary
+            .cells
+            .iter()
+            .filter(|c| !trusted || c.doubts.is_empty())
+            .filter_map(|c| figure(c).filter(|v| v.is_finite()).map(|v| (v, c)))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let several = summary.cells.iter().any(|c| c.volume != summary.cells[0].volume);
+    let name = |c: &CellSummary| {
+        if several { format!("{}: {}", plain(&c.volume), plain(&c.label)) } else { plain(&c.label) }
+    };
+    let mut parts = Vec::new();
+    if let Some((bytes, cell)) = best(|c| c.total.as_ref().map(|t| t.throughput_bytes_per_s)) {
+        parts.push(format!("{} MB/s ({})", figures::megabytes(bytes), name(cell)));
+    }
+    if let Some((iops, cell)) = best(|c| c.total.as_ref().map(|t| t.iops)) {
+        parts.push(format!("{} IOPS ({})", figures::iops(iops), name(cell)));
+    }
+    let verb = if summary.run.clock == loadline_record::Clock::Virtual { "Predicted" } else { "Measured" };
+    let tail = match (doubted, trusted) {
+        (0, _) => "no doubts".to_owned(),
+        (n, true) => format!("{n} of {} cells carry doubts and are left out of this line", summary.cells.len()),
+        (_, false) => "every cell carries doubts, these too".to_owned(),
+    };
+    format!("{verb} at most {}; {tail}.", parts.join(" and "))
+}

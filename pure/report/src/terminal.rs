@@ -1,0 +1,269 @@
+//! The run for a terminal: findings wrapped to the width, an aligned table, and the doubts explained below it.
+
+use crate::doubts::{self, DoubtGroup};
+use crate::figures::{self, MISSING, plain};
+use crate::put;
+use crate::rows::{self, Column, Row};
+use loadline_analysis::RunSummary;
+use loadline_record::Clock;
+
+/// Whether to send colour codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// Plain text.
+    Never,
+    /// ANSI codes.
+    Always,
+}
+
+/// How the terminal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalOptions {
+    /// Whether to send colour codes.
+    pub colour: Colour,
+    /// Characters in a line. Wide characters count as one.
+    pub width: usize,
+}
+
+/// Lines of detail shown under one kind of doubt; the marks in the table and the other forms tell the rest.
+const DETAILS_MAX: usize = 6;
+/// Cells named in one line of detail.
+const CELLS_NAMED_MAX: usize = 3;
+/// The label column is not squeezed below this.
+const LABEL_WIDTH_MIN: usize = 20;
+/// The label column is not squeezed below this to keep a column that can go.
+const LABEL_WIDTH_WANTED: usize = 38;
+/// Columns that go first when the line is too short.
+const EXPENDABLE: [Column; 7] =
+    [Column::P9999, Column::Max, Column::P50, Column::P999, Column::Binding, Column::Interval, Column::Offered];
+
+#[derive(Clone, Copy)]
+enum Style {
+    Bold,
+    Dim,
+    Yellow,
+    Red,
+}
+
+impl Colour {
+    fn paint(self, style: Style, text: &str) -> String {
+        let code = match style {
+            Style::Bold => 1,
+            Style::Dim => 2,
+            Style::Yellow => 33,
+            Style::Red => 31,
+        };
+        match self {
+            Self::Always if !text.trim().is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
+            _ => text.to_owned(),
+        }
+    }
+}
+
+/// Findings, the table of cells, and the doubts.
+#[must_use]
+pub fn terminal(summary: &RunSummary, options: &TerminalOptions) -> String {
+    let groups = doubts::grouped(summary);
+    let mut out = String::new();
+    header(&mut out, summary, options);
+    findings(&mut out, summary, options);
+    table(&mut out, summary, &groups, options);
+    explain(&mut out, summary, &groups, options);
+    out
+}
+
+fn header(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
+    let (run, colour) = (&summary.run, options.colour);
+    let clock = if run.clock == Clock::Real { "measured" } else { "predicted" };
+    put!(out, "{}", colour.paint(Style::Bold, &plain(&run.name)));
+    let from = format!("{clock} {}, run {}", plain(&run.started), plain(&run.id));
+    put!(out, "  {}\n", colour.paint(Style::Dim, &from));
+    for volume in &run.volumes {
+        let direct = if volume.direct { "direct I/O" } else { "through the page cache" };
+        let size = loadline_units::Bytes::new(volume.size_bytes).human();
+        let line = format!("{}: {}, {size}, {direct}", plain(&volume.name), plain(&volume.target));
+        put!(out, "{}\n", colour.paint(Style::Dim, &line));
+    }
+    if let Some(warning) = rows::status_warning(run.status) {
+        put!(out, "{}\n", colour.paint(Style::Red, &format!("The run is {warning}.")));
+    }
+}
+
+fn findings(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
+    if summary.findings.is_empty() {
+        return;
+    }
+    put!(out, "\n{}\n", options.colour.paint(Style::Bold, "Findings"));
+    for finding in &summary.findings {
+        for (index, line) in wrap(&plain(&finding.text), options.width.saturating_sub(2)).iter().enumerate() {
+            put!(out, "{} {line}\n", if index == 0 { "•" } else { " " });
+        }
+    }
+}
+
+/// One column as it will be printed.
+struct Printed {
+    column: Column,
+    width: usize,
+    texts: Vec<String>,
+}
+
+fn table(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options: &TerminalOptions) {
+    let rows = rows::rows(summary, groups);
+    if rows.is_empty() {
+        out.push_str("\nNo cells.\n");
+        return;
+    }
+    let mut columns: Vec<Printed> = Column::wanted(summary)
+        .into_iter()
+        .map(|column| {
+            let texts: Vec<String> = rows.iter().map(|row| cell_text(row, column)).collect();
+            let width = texts.iter().map(|t| length(t)).chain([length(column.heading())]).max().unwrap_or(0);
+            Printed { column, width, texts }
+        })
+        .collect();
+    let total = |columns: &[Printed]| columns.iter().map(|c| c.width + 2).sum::<usize>().saturating_sub(2);
+    let label_width = |columns: &[Printed]| columns.iter().find(|c| c.column == Column::Load).map_or(0, |c| c.width);
+    for column in EXPENDABLE {
+        // A wrapped label costs less than a lost column, up to a point.
+        let squeezable = label_width(&columns).saturating_sub(LABEL_WIDTH_WANTED);
+        if total(&columns) <= options.width + squeezable {
+            break;
+        }
+        columns.retain(|c| c.column != column);
+    }
+    let excess = total(&columns).saturating_sub(options.width);
+    if let Some(label) = columns.iter_mut().find(|c| c.column == Column::Load) {
+        label.width = label.width.saturating_sub(excess).max(LABEL_WIDTH_MIN.min(label.width));
+    }
+    out.push('\n');
+    let heading: Vec<String> = columns.iter().map(|c| pad(c.column.heading(), c)).collect();
+    put!(out, "{}\n", options.colour.paint(Style::Bold, heading.join("  ").trim_end()));
+    for (index, row) in rows.iter().enumerate() {
+        print_row(out, row, index, &columns, options.colour);
+    }
+    let note = if columns.iter().any(|c| c.column == Column::Interval) {
+        "MB/s is 10^6 bytes/s; 95 % is the confidence interval of the mean IOPS over trials."
+    } else {
+        "MB/s is 10^6 bytes/s."
+    };
+    for line in wrap(note, options.width) {
+        put!(out, "{}\n", options.colour.paint(Style::Dim, &line));
+    }
+}
+
+/// A row, over as many lines as its label needs.
+fn print_row(out: &mut String, row: &Row<'_>, index: usize, columns: &[Printed], colour: Colour) {
+    let label = columns.iter().find(|c| c.column == Column::Load).expect("every table has the load");
+    let indent = if row.part.is_some() { "  " } else { "" };
+    let text = label.texts[index].trim_start();
+    let room = label.width.saturating_sub(indent.len());
+    // A label that does not fit has its further lines indented by two.
+    let mut label_lines = wrap(text, if length(text) <= room { room } else { room.saturating_sub(2) });
+    for (number, line) in label_lines.iter_mut().enumerate() {
+        let hang = if number > 0 && row.part.is_none() { "  " } else { indent };
+        line.insert_str(0, hang);
+    }
+    for (number, label_line) in label_lines.iter().enumerate() {
+        let mut line = String::new();
+        for (position, printed) in columns.iter().enumerate() {
+            if position > 0 {
+                line.push_str("  ");
+            }
+            let text = match printed.column {
+                Column::Load => label_line.as_str(),
+                _ if number > 0 => "",
+                _ => &printed.texts[index],
+            };
+            let padded = pad(text, printed);
+            line.push_str(&match printed.column {
+                Column::Doubts => colour.paint(Style::Yellow, &padded),
+                Column::Errors if row.cell.errors > 0 => colour.paint(Style::Red, &padded),
+                _ if row.part.is_some() => colour.paint(Style::Dim, &padded),
+                _ => padded,
+            });
+        }
+        put!(out, "{}\n", line.trim_end());
+    }
+}
+
+/// The text of a table cell; units of latencies take two characters, so that the numbers stand below each other.
+fn cell_text(row: &Row<'_>, column: Column) -> String {
+    let text = row.text(column);
+    if column == Column::Load && row.part.is_some() {
+        return format!("  {text}");
+    }
+    if column.is_latency() && (text.ends_with(" s") || text == MISSING) {
+        return if text == MISSING { format!("{text}   ") } else { format!("{text} ") };
+    }
+    text
+}
+
+fn pad(text: &str, printed: &Printed) -> String {
+    let fill = " ".repeat(printed.width.saturating_sub(length(text)));
+    if printed.column.is_text() { format!("{text}{fill}") } else { format!("{fill}{text}") }
+}
+
+fn explain(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options: &TerminalOptions) {
+    if groups.is_empty() {
+        return;
+    }
+    let colour = options.colour;
+    put!(out, "\n{}\n", colour.paint(Style::Bold, "Doubts"));
+    for group in groups {
+        let mark = format!("†{}", group.number);
+        let text = format!("{}: {}", group.code, group.code.meaning());
+        for (index, line) in wrap(&text, options.width.saturating_sub(5)).iter().enumerate() {
+            let mark = if index == 0 { mark.as_str() } else { "" };
+            let fill = " ".repeat(4_usize.saturating_sub(length(mark)));
+            put!(out, "{}{fill}{line}\n", colour.paint(Style::Yellow, mark));
+        }
+        for detail in group.details.iter().take(DETAILS_MAX) {
+            let text = format!("{}: {}", cells_named(summary, &detail.cells), detail.detail);
+            for (index, line) in wrap(&text, options.width.saturating_sub(6)).iter().enumerate() {
+                put!(out, "{}{line}\n", if index == 0 { "    - " } else { "      " });
+            }
+        }
+        if let Some(rest) = group.details.len().checked_sub(DETAILS_MAX).filter(|rest| *rest > 0) {
+            put!(out, "    - and {rest} more, marked {mark} in the table\n");
+        }
+    }
+}
+
+/// The first few cells by name and the number of the others.
+fn cells_named(summary: &RunSummary, cells: &[usize]) -> String {
+    let several = summary.cells.iter().any(|c| c.volume != summary.cells[0].volume);
+    let names: Vec<String> = cells
+        .iter()
+        .take(CELLS_NAMED_MAX)
+        .map(|index| {
+            let cell = &summary.cells[*index];
+            if several { format!("{} {}", plain(&cell.volume), plain(&cell.label)) } else { plain(&cell.label) }
+        })
+        .collect();
+    match cells.len() - names.len() {
+        0 => names.join("; "),
+        rest => format!("{} and {} more", names.join("; "), figures::count(rest as u64)),
+    }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Lines of at most `width` characters, broken between words; a longer word stands alone. At least one line.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if length(line) + 1 + length(word) <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}

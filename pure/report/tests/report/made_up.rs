@@ -1,0 +1,541 @@
+//! Runs that never happened, built by hand, with everything that a report has to show.
+
+use loadline_analysis::{
+    Binding, Ceiling, CellSummary, CpuFigures, Finding, Limit, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA,
+    TotalFigures,
+};
+use loadline_block::{ErrorKind, Operation};
+use loadline_record::{
+    CellRecord, Clock, DeviceFacts, Doubt, DoubtCode, Ending, EngineUsed, Extents, FileSystemFacts, Histogram,
+    HostFacts, LoadSummary, OperationRecord, PlanText, RunHeader, RunRecord, RunStatus, Second, SecondOperation,
+    Series, Surroundings, TargetKind, TrialRecord, VolumeFacts,
+};
+use loadline_units::Duration;
+use std::collections::BTreeMap;
+
+/// A sequence of numbers between 0 and 1 that is the same every time.
+pub(crate) struct Noise(u64);
+
+impl Noise {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+    pub(crate) fn next(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// What one cell is to look like.
+#[derive(Clone)]
+pub(crate) struct CellPlan {
+    pub(crate) name: Option<&'static str>,
+    pub(crate) volume: &'static str,
+    pub(crate) label: String,
+    pub(crate) pattern: &'static str,
+    pub(crate) read_ratio: f64,
+    pub(crate) block_bytes: u64,
+    pub(crate) queue_depth: Option<u32>,
+    pub(crate) threads: u32,
+    pub(crate) offered_iops: Option<f64>,
+    pub(crate) achieved_iops: f64,
+    pub(crate) latency_ns: f64,
+    pub(crate) trials: u32,
+    pub(crate) seconds: usize,
+    pub(crate) flush_every: Option<u64>,
+    pub(crate) objective: Option<(&'static str, u64)>,
+    pub(crate) doubts: Vec<(DoubtCode, &'static str)>,
+    pub(crate) trend: f64,
+}
+
+impl CellPlan {
+    pub(crate) fn closed(pattern: &'static str, read_ratio: f64, block_bytes: u64, depth: u32) -> Self {
+        let mix = match read_ratio {
+            r if r >= 1.0 => "read".to_owned(),
+            r if r <= 0.0 => "write".to_owned(),
+            r => format!("{:.0} % read", r * 100.0),
+        };
+        let block = if block_bytes >= 1 << 20 {
+            format!("{} MiB", block_bytes >> 20)
+        } else {
+            format!("{} KiB", block_bytes >> 10)
+        };
+        Self {
+            name: None,
+            volume: "data",
+            label: format!("{pattern} {mix} {block}, depth {depth}"),
+            pattern,
+            read_ratio,
+            block_bytes,
+            queue_depth: Some(depth),
+            threads: 1,
+            offered_iops: None,
+            achieved_iops: 1000.0,
+            latency_ns: 1e6,
+            trials: 3,
+            seconds: 30,
+            flush_every: None,
+            objective: Some(("mean", 20_000_000)),
+            doubts: Vec::new(),
+            trend: 0.0,
+        }
+    }
+    /// Little's law below a ceiling: what a disk of this latency and this many IOPS would do.
+    pub(crate) fn on_disk(mut self, floor_ns: f64, ceiling_iops: f64) -> Self {
+        let depth = f64::from(self.queue_depth.unwrap_or(1)) * f64::from(self.threads);
+        let free = depth * 1e9 / floor_ns;
+        // A soft knee between the two limits.
+        self.achieved_iops = (free.powi(-4) + ceiling_iops.powi(-4)).powf(-0.25);
+        self.latency_ns = depth * 1e9 / self.achieved_iops;
+        self
+    }
+    pub(crate) fn doubted(mut self, code: DoubtCode, detail: &'static str) -> Self {
+        self.doubts.push((code, detail));
+        self
+    }
+}
+
+fn histogram(noise: &mut Noise, mean_ns: f64) -> Histogram {
+    let mut histogram = Histogram::new();
+    for _ in 0..800 {
+        // The sum of uniform numbers is near enough to a bell curve; its exponential has the long tail of a disk.
+        let bell: f64 = (0..4).map(|_| noise.next()).sum::<f64>() - 2.0;
+        let tail = if noise.next() > 0.995 { 6.0 } else { 1.0 };
+        histogram.record(Duration::from_ns((mean_ns * (bell * 0.55).exp() * 0.94 * tail) as u64));
+    }
+    for _ in 0..4 {
+        let twice = histogram.clone();
+        histogram.merge(&twice);
+    }
+    histogram
+}
+
+fn trial(plan: &CellPlan, number: u32, noise: &mut Noise) -> TrialRecord {
+    let factor = 1.0 + (noise.next() - 0.5) * 0.03 + plan.trend * f64::from(number);
+    let iops = plan.achieved_iops * factor;
+    let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
+    let mut shares = vec![(Operation::Read, plan.read_ratio, 1.0), (Operation::Write, 1.0 - plan.read_ratio, 1.4)];
+    shares.retain(|share| share.1 > 0.0);
+    let open = plan.offered_iops.is_some();
+    for (operation, share, slower) in &shares {
+        let count = (iops * share * plan.seconds as f64) as u64;
+        let latency = histogram(noise, plan.latency_ns * slower);
+        let waiting = open.then(|| histogram(noise, (plan.latency_ns * 0.02).max(2_000.0)));
+        let service = open.then(|| histogram(noise, plan.latency_ns * 0.98));
+        let record = OperationRecord { count, bytes: count * plan.block_bytes, errors: 0, latency, waiting, service };
+        operations.insert(*operation, record);
+    }
+    if let Some(every) = plan.flush_every {
+        let count = (iops * plan.seconds as f64) as u64 / every;
+        let latency = histogram(noise, 2.1e6);
+        operations.insert(Operation::Flush, OperationRecord { count, latency, ..OperationRecord::default() });
+    }
+    let seconds = (0..plan.seconds).map(|index| {
+        let mut second = Second { outstanding: f64::from(plan.queue_depth.unwrap_or(4)), ..Second::default() };
+        let dip = if index % 17 == 11 { 0.7 } else { 1.0 };
+        for (operation, share, slower) in &shares {
+            let count = (iops * share * dip * (1.0 + (noise.next() - 0.5) * 0.08)) as u64;
+            let p50 = plan.latency_ns * slower * (0.9 + noise.next() * 0.1) / dip;
+            second.operations[operation.index()] = SecondOperation {
+                count,
+                bytes: count * plan.block_bytes,
+                p50_ns: p50 as u64,
+                p99_ns: (p50 * (2.5 + noise.next()) / dip) as u64,
+                max_ns: (p50 * 8.0) as u64,
+            };
+        }
+        second
+    });
+    TrialRecord {
+        trial: number,
+        started_unix_s: 1_769_868_000 + u64::from(number) * 40,
+        engine: EngineUsed {
+            name: "io_uring".to_owned(),
+            reason: "the kernel allows it".to_owned(),
+            options: vec!["fixed buffers".to_owned(), "registered files".to_owned()],
+        },
+        warm_up_ns: 5_000_000_000,
+        measured_ns: plan.seconds as u64 * 1_000_000_000,
+        operations,
+        offered_iops: plan.offered_iops,
+        series: Series { interval_s: 1, seconds: seconds.collect(), last_ns: 1_000_000_000 },
+        errors: BTreeMap::new(),
+        error_samples: Vec::new(),
+        surroundings: Surroundings::default(),
+        steady_state: None,
+        verify: None,
+        ending: Ending::Complete,
+        doubts: doubts(plan),
+    }
+}
+
+fn doubts(plan: &CellPlan) -> Vec<Doubt> {
+    plan.doubts.iter().map(|(code, detail)| Doubt { code: *code, detail: (*detail).to_owned() }).collect()
+}
+
+pub(crate) fn cell(index: usize, plan: &CellPlan) -> CellRecord {
+    let mut noise = Noise::new(index as u64 + 7);
+    let arrival = if plan.offered_iops.is_some() { "poisson" } else { "closed" };
+    let spec = plan.name.map_or(serde_json::Value::Null, |name| serde_json::json!({ "name": name }));
+    CellRecord {
+        id: format!("cell-{index:03}"),
+        volume: plan.volume.to_owned(),
+        label: plan.label.clone(),
+        load: LoadSummary {
+            pattern: plan.pattern.to_owned(),
+            read_ratio: plan.read_ratio,
+            block_bytes: plan.block_bytes,
+            queue_depth: plan.queue_depth,
+            threads: plan.threads,
+            arrival: arrival.to_owned(),
+            rate_iops: plan.offered_iops,
+            buffered: false,
+            flush_every: plan.flush_every,
+            duration_ns: plan.seconds as u64 * 1_000_000_000,
+            objective: plan.objective.map(|(name, ns)| (name.to_owned(), ns)),
+        },
+        spec,
+        trials_planned: plan.trials,
+        trials: (0..plan.trials).map(|number| trial(plan, number, &mut noise)).collect(),
+    }
+}
+
+/// Figures over the trials of a cell, as plainly as can be.
+pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
+    let done: Vec<&TrialRecord> = cell.trials.iter().filter(|t| t.count() > 0).collect();
+    let mean = |of: &dyn Fn(&TrialRecord) -> f64| done.iter().map(|t| of(t)).sum::<f64>() / done.len() as f64;
+    let iops = |t: &TrialRecord| t.iops().unwrap_or(0.0);
+    let bytes = |t: &TrialRecord| t.bytes_per_s().unwrap_or(0.0);
+    let total = (!done.is_empty()).then(|| {
+        let centre = mean(&iops);
+        let spread = mean(&|t| (iops(t) - centre).powi(2)).sqrt();
+        let interval = (done.len() > 1).then_some(spread * 2.0);
+        let mut sorted: Vec<f64> = done.iter().map(|t| bytes(t)).collect();
+        sorted.sort_by(f64::total_cmp);
+        TotalFigures {
+            iops: centre,
+            iops_low: interval.map(|half| centre - half),
+            iops_high: interval.map(|half| centre + half),
+            throughput_bytes_per_s: mean(&bytes),
+            throughput_median_bytes_per_s: sorted[sorted.len() / 2],
+            throughput_best_bytes_per_s: sorted[sorted.len() - 1],
+        }
+    });
+    let operation = |operation: Operation| {
+        let mut parts = [Histogram::new(), Histogram::new(), Histogram::new()];
+        for record in done.iter().filter_map(|t| t.of(operation)) {
+            parts[0].merge(&record.latency);
+            record.waiting.iter().for_each(|h| parts[1].merge(h));
+            record.service.iter().for_each(|h| parts[2].merge(h));
+        }
+        let rate = |t: &TrialRecord, of: fn(&OperationRecord) -> u64| {
+            t.of(operation).map_or(0, of) as f64 * 1e9 / t.measured_ns as f64
+        };
+        Some(OperationFigures {
+            latency_ns: parts[0].snapshot()?,
+            iops: mean(&|t| rate(t, |o| o.count)),
+            throughput_bytes_per_s: mean(&|t| rate(t, |o| o.bytes)),
+            waiting_ns: parts[1].snapshot(),
+            service_ns: parts[2].snapshot(),
+        })
+    };
+    let load = &cell.load;
+    CellSummary {
+        id: cell.id.clone(),
+        volume: cell.volume.clone(),
+        label: cell.label.clone(),
+        load: LoadView {
+            pattern: load.pattern.clone(),
+            read_ratio: load.read_ratio,
+            block_bytes: load.block_bytes,
+            queue_depth: load.queue_depth,
+            threads: load.threads,
+            arrival: load.arrival.clone(),
+            rate_iops: load.rate_iops,
+            buffered: load.buffered,
+        },
+        trials: done.len() as u32,
+        total,
+        read: operation(Operation::Read),
+        write: operation(Operation::Write),
+        trim: None,
+        flush: operation(Operation::Flush),
+        offered_iops: cell.trials.first().and_then(|t| t.offered_iops),
+        errors: cell.trials.iter().map(TrialRecord::errors_total).sum(),
+        cpu: CpuFigures { user_s: 0.4, system_s: 1.1 },
+        binding: None,
+        ceilings: Vec::new(),
+        doubts: cell.doubts(),
+    }
+}
+
+pub(crate) fn volume(name: &str) -> VolumeFacts {
+    VolumeFacts {
+        name: name.to_owned(),
+        target: format!("/mnt/{name}"),
+        kind: TargetKind::TestFile,
+        path: Some(format!("/mnt/{name}/loadline-test-1a2b3c")),
+        size_bytes: 64 << 30,
+        size_reason: "twice the machine's memory, so that the page cache cannot hold it".to_owned(),
+        direct: true,
+        direct_reason: None,
+        file_system: Some(FileSystemFacts {
+            kind: "ext4".to_owned(),
+            source: "/dev/sdc1".to_owned(),
+            mount_point: format!("/mnt/{name}"),
+            options: "rw,relatime".to_owned(),
+            free_bytes: Some(900 << 30),
+        }),
+        devices: vec![DeviceFacts {
+            name: "sdc".to_owned(),
+            model: Some("Virtual Disk".to_owned()),
+            rotational: Some(true),
+            scheduler: Some("none".to_owned()),
+            queue_requests: Some(256),
+            request_bytes_max: Some(512 << 10),
+            logical_block_bytes: Some(512),
+            physical_block_bytes: Some(4096),
+            write_cache: Some("write through".to_owned()),
+            size_bytes: Some(1 << 40),
+            ..DeviceFacts::default()
+        }],
+        extents: Some(Extents { written_bytes: 64 << 30, count: 33, ..Extents::default() }),
+    }
+}
+
+pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunRecord, RunSummary) {
+    let plan = "schema = 1\nname = \"outstanding-sweep\"\n\n[[load]]\npattern = [\"random\"]\nreads = [\"100 %\", \"70 %\", \"0 %\"]\nblock = [\"8 KiB\"]\nqueue_depth = [1, 4, 16, 64, 256]\n";
+    let header = RunHeader {
+        id: "20260131-142233-1a2b3c".to_owned(),
+        name: name.to_owned(),
+        verb: "run".to_owned(),
+        clock: Clock::Real,
+        started: "2026-01-31T14:22:33Z".to_owned(),
+        version: "0.1.0".to_owned(),
+        seed: 42,
+        host: HostFacts {
+            hostname: Some("db-test-01".to_owned()),
+            kernel: Some("6.1.0-31-amd64".to_owned()),
+            os: Some("Debian GNU/Linux 12 (bookworm)".to_owned()),
+            cpu_model: Some("Intel(R) Xeon(R) CPU E5-2673 v3 @ 2.40GHz".to_owned()),
+            cpus: Some(4),
+            memory_bytes: Some(14 << 30),
+            virtualization: Some("Microsoft Hyper-V".to_owned()),
+            clock_source: None,
+        },
+        plans: vec![PlanText {
+            name: "outstanding-sweep".to_owned(),
+            text: plan.to_owned(),
+            hash: "8f1d3c5b7a9e2046".to_owned(),
+        }],
+        environment: None,
+        volumes: volumes.iter().map(|v| volume(v)).collect(),
+        settings: serde_json::Value::Null,
+    };
+    let summary = RunSummary {
+        schema: SCHEMA.to_owned(),
+        run: RunInfo {
+            id: header.id.clone(),
+            name: header.name.clone(),
+            verb: header.verb.clone(),
+            clock: header.clock,
+            started: header.started.clone(),
+            version: header.version.clone(),
+            status: RunStatus::Finished,
+            host: header.host.clone(),
+            environment: None,
+            plan: header.plans.clone(),
+            volumes: header.volumes.clone(),
+            seed: header.seed,
+        },
+        cells: cells.iter().map(figures).collect(),
+        findings: Vec::new(),
+    };
+    (RunRecord { header, status: RunStatus::Finished, cells }, summary)
+}
+
+fn finding(code: &str, text: &str, cells: &[&str]) -> Finding {
+    Finding { code: code.to_owned(), text: text.to_owned(), cells: cells.iter().map(|c| (*c).to_owned()).collect() }
+}
+
+/// A run with every kind of cell: a suite, a sweep with mixes, an open-loop curve, fsync, many trials, a failure.
+pub(crate) fn everything() -> (RunRecord, RunSummary) {
+    const MIB: u64 = 1 << 20;
+    let mut plans = Vec::new();
+    for (name, pattern, block, depth, ceilings) in [
+        ("SEQ1M Q8T1", "sequential", MIB, 8, [191.0, 190.0]),
+        ("SEQ128K Q32T1", "sequential", 128 << 10, 32, [1_525.0, 1_490.0]),
+        ("RND4K Q32T1", "random", 4096, 32, [16_020.0, 5_010.0]),
+        ("RND4K Q1T1", "random", 4096, 1, [5_300.0, 412.0]),
+    ] {
+        for (read_ratio, ceiling) in [1.0, 0.0].into_iter().zip(ceilings) {
+            let plan = CellPlan::closed(pattern, read_ratio, block, depth).on_disk(150e3, ceiling);
+            plans.push(CellPlan { name: Some(name), trials: 5, seconds: 5, ..plan });
+        }
+    }
+    for (read_ratio, floor, ceiling) in [(1.0, 420e3, 16_300.0), (0.7, 700e3, 6_900.0), (0.0, 2.1e6, 5_010.0)] {
+        for depth in [1, 4, 16, 64, 256] {
+            let mut plan = CellPlan::closed("random", read_ratio, 8192, depth).on_disk(floor, ceiling);
+            if read_ratio >= 1.0 && depth >= 64 {
+                plan = plan.doubted(
+                    DoubtCode::CachedReads,
+                    "the device completed 31 % of the bytes that were asked; a cache above it answered the rest",
+                );
+            }
+            if depth == 256 && read_ratio <= 0.0 {
+                plan = plan.doubted(DoubtCode::ShortRun, "30 s is shorter than the 60 s for which a burst can last");
+                plan = plan.doubted(DoubtCode::OtherLoad, "postgres (pid 4711) wrote 1.31 GiB meanwhile");
+            }
+            plans.push(plan);
+        }
+    }
+    for percent in [10, 30, 50, 70, 80, 90, 100, 110] {
+        let offered = 50.0 * f64::from(percent);
+        let busy: f64 = (offered / 5_020.0).min(0.995);
+        let achieved = offered.min(5_010.0);
+        let plan = CellPlan::closed("random", 0.0, 8192, 1);
+        let mut plan = CellPlan {
+            label: format!("random write 8 KiB, {offered} IOPS Poisson"),
+            queue_depth: None,
+            offered_iops: Some(offered),
+            achieved_iops: achieved,
+            latency_ns: 2.1e6 / (1.0 - busy),
+            trials: 1,
+            ..plan
+        };
+        if percent > 100 {
+            plan = plan.doubted(DoubtCode::OfferedLoadMissed, "5,010 of 5,500 arrivals a second were issued");
+        }
+        plans.push(plan);
+    }
+    plans.push(CellPlan {
+        label: "sequential write 4 KiB, depth 1, fdatasync every 1".to_owned(),
+        flush_every: Some(1),
+        ..CellPlan::closed("sequential", 0.0, 4096, 1).on_disk(2.4e6, 5_000.0)
+    });
+    plans.push(CellPlan {
+        label: "sequential read 1 MiB, depth 1 (after dropping caches)".to_owned(),
+        trials: 12,
+        seconds: 3,
+        trend: 0.11,
+        ..CellPlan::closed("sequential", 1.0, MIB, 1)
+            .on_disk(9e6, 200.0)
+            .doubted(DoubtCode::NotSteady, "the rate rose by 121 % from the first trial to the last")
+    });
+    plans.push(CellPlan {
+        label: "sequential write 1 MiB, depth 8, to the end of the volume".to_owned(),
+        ..CellPlan::closed("sequential", 0.0, MIB, 8)
+            .on_disk(9e6, 190.0)
+            .doubted(DoubtCode::Errors, "17 writes failed: no-space")
+            .doubted(DoubtCode::EndedEarly, "trial 2 ended after 11 s of 30 s")
+    });
+    plans.push(CellPlan { trials: 0, ..CellPlan::closed("sequential", 0.5, MIB, 8) });
+    let mut cells: Vec<CellRecord> = plans.iter().enumerate().map(|(index, plan)| cell(index, plan)).collect();
+    let failing = cells.len() - 2;
+    let trial = &mut cells[failing].trials[1];
+    trial.measured_ns = 11_000_000_000;
+    trial.series.seconds.truncate(11);
+    trial.operations.values_mut().for_each(|o| o.count = o.count * 11 / 30);
+    trial.operations.values_mut().for_each(|o| o.bytes = o.bytes * 11 / 30);
+    trial.errors.insert(ErrorKind::NoSpace, 17);
+    trial.error_samples.push("write of 1 MiB at offset 68,718,428,160: no space left on device (ENOSPC)".to_owned());
+    trial.ending = Ending::Failed("the device is full; free some space or set a smaller `size`".to_owned());
+    let (record, mut summary) = run("quick look at /mnt/data", &["data"], cells);
+    for cell in &mut summary.cells {
+        let Some(total) = cell.total.as_ref().filter(|_| cell.load.pattern == "random") else { continue };
+        let (limit, ceiling, evidence) = if cell.offered_iops.is_some_and(|offered| total.iops > offered * 0.97) {
+            (Limit::Arrival, None, "all that was offered was done")
+        } else if total.iops > 4_800.0 && cell.load.read_ratio <= 0.0 {
+            (Limit::DiskIops, Some(5_000.0), "the same IOPS at every depth from 16 on")
+        } else {
+            (Limit::Latency, None, "depth over latency gives this rate")
+        };
+        cell.binding = Some(Binding {
+            limit,
+            ceiling_iops: ceiling,
+            utilization: ceiling.map(|c| total.iops / c),
+            evidence: evidence.to_owned(),
+            inferred: limit == Limit::DiskIops,
+        });
+        cell.ceilings = vec![
+            Ceiling { limit: Limit::DiskIops, iops: 5_000.0, source: "environment ds3-p30".to_owned() },
+            Ceiling { limit: Limit::VmUncachedIops, iops: 12_800.0, source: "environment ds3-p30".to_owned() },
+        ];
+    }
+    summary.findings = vec![
+        finding(
+            "sustained",
+            "Random 8 KiB writes level off at 5,010 IOPS (41.0 MB/s) from 16 outstanding requests on; more depth buys only latency.",
+            &["cell-020", "cell-021", "cell-022"],
+        ),
+        finding(
+            "objective",
+            "The objective of 20 ms mean latency is kept up to 64 outstanding writes and lost at 256 (51.1 ms).",
+            &["cell-021", "cell-022"],
+        ),
+        finding(
+            "cache",
+            "Reads are answered by a cache above the disk from 64 outstanding on: 16,100 IOPS is not what the disk does.",
+            &["cell-011", "cell-012"],
+        ),
+        finding(
+            "load",
+            "At a Poisson load of 4,500 writes a second p99 latency is 63 ms; at 5,500 the device no longer keeps up.",
+            &["cell-028", "cell-029", "cell-030"],
+        ),
+        finding("flush", "A write that must be durable waits 2.1 ms for its flush.", &["cell-031"]),
+    ];
+    (record, summary)
+}
+
+/// The matrix of field case D: 200 cells.
+pub(crate) fn matrix(seconds: usize, trials: u32) -> (RunRecord, RunSummary) {
+    let mut cells = Vec::new();
+    for pattern in ["random", "sequential"] {
+        for read_ratio in [0.0, 0.2, 0.5, 0.8, 1.0] {
+            for kib in [4, 8, 64, 256, 1024] {
+                for depth in [1, 2, 16, 32] {
+                    let bytes_max = 110e6 + read_ratio * 290e6;
+                    let ceiling = f64::min(
+                        if pattern == "random" { 1_900.0 } else { 1_984.0 },
+                        bytes_max / (f64::from(kib) * 1024.0),
+                    );
+                    let plan = CellPlan {
+                        threads: 2,
+                        trials,
+                        seconds,
+                        objective: None,
+                        ..CellPlan::closed(pattern, read_ratio, u64::from(kib as u32) << 10, depth)
+                    };
+                    let mut plan = plan.on_disk(11e6 - read_ratio * 4e6, ceiling);
+                    if depth == 1 && kib == 4 {
+                        plan = plan.doubted(DoubtCode::FewSamples, "p99.99 rests on 3 requests");
+                    }
+                    cells.push(cell(cells.len(), &plan));
+                }
+            }
+        }
+    }
+    let (record, mut summary) = run("two-hundred cells", &["data"], cells);
+    summary.findings = vec![finding("best", "Best throughput 398.7 MB/s: random reads of 256 KiB at depth 32.", &[])];
+    (record, summary)
+}
+
+/// Field case E in small: the same suite on three volumes.
+pub(crate) fn layouts() -> (RunRecord, RunSummary) {
+    let mut cells = Vec::new();
+    for (name, pattern, block, depth) in [("SEQ1M Q8T1", "sequential", 1 << 20, 8), ("RND4K Q32T1", "random", 4096, 32)]
+    {
+        for read_ratio in [1.0, 0.0] {
+            for (volume, factor) in [("local", 1.0), ("striped", 1.9), ("mirrored", 0.6)] {
+                let bytes = if block == 4096 { 3e6 } else { 40e6 };
+                let plan =
+                    CellPlan::closed(pattern, read_ratio, block, depth).on_disk(1e6, bytes * factor / block as f64);
+                cells.push(cell(cells.len(), &CellPlan { name: Some(name), volume, ..plan }));
+            }
+        }
+    }
+    run("layouts", &["local", "striped", "mirrored"], cells)
+}
