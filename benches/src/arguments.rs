@@ -12,7 +12,8 @@ Usage: versus-peers [SECTION...] [OPTIONS]
 
 Sections (all by default):
   rate       requests per second and user CPU per request, closed loop
-  null       the tool itself: requests per second and core, memory, start-up
+  null       the tool itself: requests per second and core, memory
+  start      from the start of the program to its first request
   open       open loop: achieved rate and lateness
   stall      one second of a stalled device, as each tool tells it
   agree      the same figures from fio and loadline

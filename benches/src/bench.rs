@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 /// Rest before each run: the kernel takes an ended process's rings down a moment later, and only then gives its files back.
-const SETTLE: std::time::Duration = std::time::Duration::from_millis(200);
+pub(crate) const SETTLE: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Who does a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -156,6 +156,40 @@ pub(crate) fn peak_memory(command: &mut Command, stop: &Arc<Stop>) -> Result<Byt
     ended.map(|_| most)
 }
 
+/// Runs `command` to its end and gives the time from its start to the first write that `device` (its kernel name)
+/// completes; `None` when none was seen. The device must be idle, and is looked at every 100 us.
+///
+/// # Errors
+/// As for [`run`], and when the device has no counters.
+pub(crate) fn first_write(command: &mut Command, device: &str, stop: &Stop) -> Result<Option<Duration>> {
+    let path = format!("/sys/block/{device}/stat");
+    let writes = move || std::fs::read_to_string(&path).ok().as_deref().and_then(writes_completed);
+    let before = writes().with_context(|| format!("device {device} has no counters"))?;
+    let done = Arc::new(AtomicBool::new(false));
+    let begun = Instant::now();
+    let looker = std::thread::spawn({
+        let done = Arc::clone(&done);
+        move || {
+            while !done.load(Ordering::SeqCst) {
+                if writes().is_some_and(|count| count > before) {
+                    return Some(begun.elapsed());
+                }
+                std::thread::sleep(std::time::Duration::from_micros(100));
+            }
+            None
+        }
+    });
+    let ended = run(command, stop);
+    done.store(true, Ordering::SeqCst);
+    let seen = looker.join().unwrap_or_default();
+    ended.map(|_| seen.map(|span| Duration::from_ns(span.as_nanos() as u64)))
+}
+
+/// Writes completed, from a device's `stat` file (Documentation/block/stat.rst of the kernel: the fifth figure).
+fn writes_completed(stat: &str) -> Option<u64> {
+    stat.split_whitespace().nth(4)?.parse().ok()
+}
+
 /// The high-water mark of resident memory in a process's status file.
 fn held(status: &str) -> Option<Bytes> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -198,6 +232,13 @@ mod tests {
         let stop = Stop::default();
         stop.wanted.store(true, Ordering::SeqCst);
         assert_eq!(run(&mut Command::new("true"), &stop).unwrap_err().to_string(), "interrupted");
+    }
+
+    #[test]
+    fn writes_are_the_fifth_figure_of_a_device() {
+        let stat = "     289        1     2312       20       42        3      336       17        0       36       37";
+        assert_eq!(writes_completed(stat), Some(42));
+        assert_eq!(writes_completed(""), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod null;
 mod open;
 mod rate;
 mod stall;
+mod start;
 mod throttle;
 
 use crate::bench::Bench;
@@ -16,6 +17,7 @@ use anyhow::Result;
 pub(crate) enum Section {
     Rate,
     Null,
+    Start,
     Open,
     Stall,
     Agree,
@@ -23,12 +25,14 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    pub(crate) const ALL: &[Self] = &[Self::Rate, Self::Null, Self::Open, Self::Stall, Self::Agree, Self::Throttle];
+    pub(crate) const ALL: &[Self] =
+        &[Self::Rate, Self::Null, Self::Start, Self::Open, Self::Stall, Self::Agree, Self::Throttle];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
             Self::Null => "null",
+            Self::Start => "start",
             Self::Open => "open",
             Self::Stall => "stall",
             Self::Agree => "agree",
@@ -39,7 +43,7 @@ impl Section {
     pub(crate) fn obstacle(self) -> Option<String> {
         match self {
             Self::Null | Self::Open => None,
-            Self::Rate | Self::Stall | Self::Agree => stage::obstacle(),
+            Self::Rate | Self::Start | Self::Stall | Self::Agree => stage::obstacle(),
             Self::Throttle => stage::obstacle().or_else(stage::Throttle::obstacle),
         }
     }
@@ -47,6 +51,7 @@ impl Section {
         match self {
             Self::Rate => rate::run(bench),
             Self::Null => null::run(bench),
+            Self::Start => start::run(bench),
             Self::Open => open::run(bench),
             Self::Stall => stall::run(bench),
             Self::Agree => agree::run(bench),

@@ -66,10 +66,13 @@ impl Loop {
     pub(crate) fn attach(image: &Path) -> Result<Self> {
         Ok(Self { node: tool("losetup", &["--find", "--show", text(image)?])?.into() })
     }
+    /// The kernel's name.
+    pub(crate) fn name(&self) -> Result<&str> {
+        self.node.file_name().and_then(|name| name.to_str()).context("a loop device has a name")
+    }
     /// "major:minor", as control groups want it.
     fn number(&self) -> Result<String> {
-        let name = self.node.file_name().and_then(|name| name.to_str()).context("a loop device has a name")?;
-        let path = format!("/sys/block/{name}/dev");
+        let path = format!("/sys/block/{}/dev", self.name()?);
         Ok(fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?.trim().to_owned())
     }
 }
