@@ -65,9 +65,13 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
             command.arg("--number_ios=1");
         }
     }
+    if job.with_submission {
+        command.args(["--lat_percentiles=1", "--clat_percentiles=0"]);
+    }
     if tuning == Tuning::Best {
         command.args(["--norandommap", "--randrepeat=0", "--refill_buffers=0", "--scramble_buffers=0"]);
-        command.args(["--disable_lat=1", "--disable_slat=1", "--disable_bw_measurement=1"]);
+        command.args(["--disable_slat=1", "--disable_bw_measurement=1"]);
+        command.arg(format!("--disable_lat={}", u8::from(!job.with_submission)));
         if !matches!(job.target, Target::Null) {
             command.args(["--registerfiles", "--fixedbufs"]);
         }
@@ -94,7 +98,9 @@ pub(crate) fn parse(stdout: &str, operation: Operation) -> Result<Told> {
     }
     let way = &job[operation.name()];
     let number = |value: &Value, key: &str| value[key].as_f64().with_context(|| format!("fio's JSON has no {key}"));
-    let latency = &way["clat_ns"];
+    // Percentiles are there for the one that was asked for.
+    let asked_for = |name: &&str| way[*name]["percentile"].is_object();
+    let latency = &way[["clat_ns", "lat_ns"].into_iter().find(asked_for).unwrap_or("clat_ns")];
     let at = |percent: &str| latency["percentile"][percent].as_u64().map(Duration::from_ns);
     let latency = match (at("50.000000"), at("90.000000"), at("99.000000"), latency["max"].as_u64()) {
         (Some(p50), Some(p90), Some(p99), Some(max)) => Some(Latency { p50, p90, p99, max: Duration::from_ns(max) }),
@@ -132,6 +138,12 @@ mod tests {
         assert_eq!((latency.p50.as_ns(), latency.p99.as_ns(), latency.max.as_ns()), (118_272, 209_000, 5_000_000));
         let told = parse(PRINTED, Operation::Write).unwrap();
         assert_eq!((told.requests, told.latency), (0, None));
+    }
+
+    #[test]
+    fn percentiles_of_the_whole_latency_are_read_where_they_were_asked_for() {
+        let printed = PRINTED.replace("clat_ns\" : { \"min\" : 900", "lat_ns\" : { \"min\" : 900");
+        assert_eq!(parse(&printed, Operation::Read).unwrap().latency.unwrap().p50.as_ns(), 118_272);
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(crate) struct Job {
     /// Load before what counts.
     pub(crate) warm_up: Duration,
     pub(crate) length: Length,
+    /// Latency counts from the moment the tool took the request up, submitting included, where it could begin later.
+    pub(crate) with_submission: bool,
     /// The control group that the tool joins first.
     pub(crate) group: Option<PathBuf>,
 }
@@ -69,7 +71,7 @@ pub(crate) enum Length {
 impl Job {
     /// `pace` on `target`, counted from the first request on.
     pub(crate) fn new(target: Target, operation: Operation, pace: Pace, length: Length) -> Self {
-        Self { target, operation, pace, warm_up: Duration::ZERO, length, group: None }
+        Self { target, operation, pace, warm_up: Duration::ZERO, length, with_submission: false, group: None }
     }
     pub(crate) fn name(&self) -> String {
         let pace = match self.pace {
