@@ -141,5 +141,5 @@ fn reopened(record: &RunRecord, spec: &LoadSpec, name: &str, target: &str) -> an
         keep: Some(keep),
     };
     let access = Access { read_only: true, ..Access::default() };
-    Volume::open(name, target, &need, &access).with_context(|| format!("volume {name}"))
+    volumes::open_watched(name, target, &need, &access).with_context(|| format!("volume {name}"))
 }

@@ -1,8 +1,11 @@
 //! The `loadline` command from the outside: what it prints, how it exits, what it leaves behind.
 
+mod bad_disk;
 mod crash;
 mod end_to_end;
+mod faults;
 mod golden;
+mod results;
 mod safety;
 
 use std::path::{Path, PathBuf};
