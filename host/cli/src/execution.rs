@@ -6,26 +6,17 @@ use crate::live::{Live, Step as Shown};
 use crate::measure::Watch;
 use crate::preparation::{Work, label, load_summary};
 use crate::settings::Settings;
+use crate::volumes::{FileSet, OpenVolumes};
 use anyhow::Context;
 use loadline_analysis::doubts;
 use loadline_block::{ErrorKind, Operation};
+use loadline_engine::facts::CacheScope;
 use loadline_engine::{EngineError, Volume};
 use loadline_record::{Ending, TargetKind, TrialRecord};
 use loadline_store::Store;
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, Step};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// A volume with what has been done to it.
-#[derive(Debug)]
-pub(crate) struct OpenVolume {
-    /// The target.
-    pub(crate) volume: Volume,
-    /// Whether all of it holds data written by this process.
-    pub(crate) filled: bool,
-    /// Whether it stopped answering, so that nothing more is asked of it.
-    pub(crate) lost: bool,
-}
+use std::collections::BTreeSet;
 
 /// What a run needs while it goes on.
 pub(crate) struct Execution<'a> {
@@ -38,7 +29,7 @@ pub(crate) struct Execution<'a> {
     /// What the run was told.
     pub(crate) settings: &'a Settings,
     /// By name.
-    pub(crate) volumes: &'a mut BTreeMap<String, OpenVolume>,
+    pub(crate) volumes: &'a mut OpenVolumes,
     /// What people see.
     pub(crate) live: &'a mut Live,
     /// Whether the user wants an end.
@@ -124,8 +115,8 @@ impl Execution<'_> {
 
     /// Whether the cell's volume answers any of a few reads.
     fn answers(&mut self, cell: &RunCell) -> anyhow::Result<bool> {
-        let open = self.volumes.get_mut(&cell.volume).expect("every volume of the plan is open");
-        let block = LoadSpec::default().block_max().max(open.volume.alignment().offset);
+        let set = set_of(self.volumes, cell);
+        let block = LoadSpec::default().block_max().max(set.volume.alignment().offset);
         let spec = LoadSpec {
             blocks: vec![BlockShare { size: block, share: Ratio::ONE }],
             arrival: Arrival::Closed { queue_depth: 1, rate_max: None, think_time: Duration::ZERO },
@@ -138,7 +129,7 @@ impl Execution<'_> {
         };
         let probe = RunCell { id: "probe".into(), spec, ..cell.clone() };
         let mut watch = Watch { live: self.live, interruption: self.interruption };
-        let record = watch.trial(&mut open.volume, &probe, 0, self.seed, self.settings.engine)?;
+        let record = watch.trial(&mut set.volume, &probe, 0, self.seed, self.settings.engine)?;
         Ok(record.count() > 0)
     }
 
@@ -152,43 +143,48 @@ impl Execution<'_> {
 
     /// Runs one trial and stores it; `None` when the user stopped it, and then nothing is stored.
     fn trial(&mut self, cell: &RunCell, trial: u32) -> anyhow::Result<Option<TrialRecord>> {
-        let open = self.volumes.get_mut(&cell.volume).expect("every volume of the plan is open");
+        let set = set_of(self.volumes, cell);
+        if set.buffered_before && !cell.spec.buffered {
+            // What the last load left in memory would be written back beneath this one.
+            let _ = set.volume.drop_caches(CacheScope::Files);
+        }
+        set.buffered_before = cell.spec.buffered;
         let mut watch = Watch { live: self.live, interruption: self.interruption };
         let mut record = watch
-            .trial(&mut open.volume, cell, trial, self.seed, self.settings.engine)
+            .trial(&mut set.volume, cell, trial, self.seed, self.settings.engine)
             .with_context(|| format!("{} on volume {}", label(&cell.spec), cell.volume))?;
         if record.ending == Ending::Interrupted {
             return Ok(None);
         }
-        record.doubts = doubts(&load_summary(&cell.spec), &record, &open.volume.facts);
+        record.doubts = doubts(&load_summary(&cell.spec), &record, &set.volume.facts);
         self.store.finish_trial(self.run, &cell.id, &record)?;
         Ok(Some(record))
     }
 
     /// Fills the cell's volume where the cell wants that and it has not been done; says whether the cell may begin.
     fn ready(&mut self, cell: &RunCell) -> anyhow::Result<Ready> {
-        let open = self.volumes.get_mut(&cell.volume).expect("every volume of the plan is open");
-        if open.filled || !wants_fill(&cell.spec, &open.volume) {
+        let set = set_of(self.volumes, cell);
+        if set.filled || !wants_fill(&cell.spec, &set.volume) {
             return Ok(Ready::Yes);
         }
-        let range = Bytes::new(open.volume.facts.size_bytes);
+        let range = Bytes::new(set.volume.facts.size_bytes);
         self.live.begin(Shown {
             place: format!("volume {}", cell.volume),
             label: format!("filling {}", range.human()),
             planned: Duration::ZERO,
         });
         let mut watch = Watch { live: self.live, interruption: self.interruption };
-        let report = match watch.fill(&mut open.volume, range, self.seed, None, self.settings.engine) {
+        let report = match watch.fill(&mut set.volume, range, self.seed, None, self.settings.engine) {
             Ok(report) => report,
             Err(EngineError::Os { attempted, source }) => {
                 return Ok(Ready::Failed(format!("cannot {attempted}: {source}")));
             }
             Err(error) => return Err(anyhow::Error::new(error).context(format!("cannot fill volume {}", cell.volume))),
         };
-        open.filled = report.complete;
-        if open.filled {
+        set.filled = report.complete;
+        if set.filled {
             // What was found when it was opened is no longer so, and doubts rest on it.
-            open.volume.facts.extents = open.volume.extents();
+            set.volume.facts.extents = set.volume.extents();
             self.live.say(&format!(
                 "volume {}: filled {} in {}",
                 cell.volume,
@@ -196,8 +192,13 @@ impl Execution<'_> {
                 report.elapsed.clock()
             ));
         }
-        Ok(if open.filled { Ready::Yes } else { Ready::Interrupted })
+        Ok(if set.filled { Ready::Yes } else { Ready::Interrupted })
     }
+}
+
+/// The files that a cell runs on.
+fn set_of<'a>(volumes: &'a mut OpenVolumes, cell: &RunCell) -> &'a mut FileSet {
+    volumes.get_mut(&cell.volume).expect("every volume of the plan is open").set_for(&cell.spec)
 }
 
 /// Whether a cell may begin.

@@ -153,7 +153,7 @@ pub(crate) fn begin(
         host: loadline_engine::facts::host(),
         plans: work.plans.clone(),
         environment: None,
-        volumes: settings.targets.iter().map(|t| opened[&t.volume].volume.facts.clone()).collect(),
+        volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),
         settings: serde_json::to_value(&settings).context("settings are plain data")?,
     };
     let _claim = store.claim(&header.id)?;

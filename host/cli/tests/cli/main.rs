@@ -7,6 +7,7 @@ mod faults;
 mod golden;
 mod results;
 mod safety;
+mod volumes;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
