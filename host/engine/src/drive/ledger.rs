@@ -1,5 +1,6 @@
 //! What the load threads write down: each for itself within a second, all together in the ledger.
 
+use super::beat::unanswered;
 use crate::clock;
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_record::{Histogram, OperationRecord, Second, SecondOperation, Series, ThreadBusy};
@@ -158,6 +159,17 @@ impl Ledger {
 }
 
 impl Book {
+    /// A request was left behind, or a thread that hands over requests.
+    pub(super) fn timed_out(&mut self, operation: Option<Operation>, detail: String) {
+        *self.errors.entry(ErrorKind::TimedOut).or_default() += 1;
+        if let Some(operation) = operation {
+            self.operation_errors[operation.index()] += 1;
+        }
+        if self.error_samples.len() < ERROR_SAMPLES_MAX {
+            self.error_samples.push(detail);
+        }
+    }
+
     /// Closes every second of the measurement that ended a while before `now`.
     pub(super) fn close_seconds(&mut self, from: Instant, now: Instant) {
         while let Some((&number, _)) = self.open.first_key_value() {
@@ -405,6 +417,14 @@ impl Log {
             book.error_samples.push(format!("{} of {length} B at offset {offset}: {detail}", operation.name()));
         }
         book.errors.values().sum()
+    }
+
+    /// The thread leaves a request behind that was not answered.
+    pub(super) fn timed_out(&mut self, request: &Request, span: Duration) {
+        if self.stage == Stage::Measuring {
+            self.second_errors += 1;
+        }
+        self.ledger.book().timed_out(Some(request.operation), unanswered(request, span));
     }
 
     /// The thread ends early.
