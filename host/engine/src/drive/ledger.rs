@@ -207,6 +207,7 @@ impl Book {
                     mine.bytes += theirs.bytes;
                     mine.max_ns = mine.max_ns.max(theirs.max_ns);
                 }
+                kept.outstanding += closed.outstanding / f64::from(self.series.interval_s);
                 kept.errors += closed.errors;
             }
         }
@@ -348,11 +349,20 @@ impl Log {
     /// Tells the time: once a turn, before that turn's answers. `outstanding` held since the last turn.
     #[inline]
     pub(super) fn turn(&mut self, now: Instant, outstanding: u32) {
-        self.outstanding_ns += u128::from(now.since(self.previous).as_ns() * u64::from(outstanding));
-        self.previous = now;
-        if now >= self.boundary || (self.stage == Stage::WarmUp && now >= self.times.from()) {
-            self.roll(now);
+        // A turn may have taken seconds: each gets its part.
+        while now >= self.boundary || (self.stage == Stage::WarmUp && now >= self.times.from()) {
+            let end = if self.stage == Stage::WarmUp { self.boundary.min(self.times.from()) } else { self.boundary };
+            self.was_outstanding(outstanding, end);
+            self.roll(end);
         }
+        self.was_outstanding(outstanding, now);
+    }
+
+    /// So many requests were outstanding from the last time told until `until`.
+    #[inline]
+    fn was_outstanding(&mut self, outstanding: u32, until: Instant) {
+        self.outstanding_ns += u128::from(until.since(self.previous).as_ns() * u64::from(outstanding));
+        self.previous = self.previous.max(until);
     }
 
     /// A request is handed over.
