@@ -82,12 +82,15 @@ pub fn run_trial(
     let started_unix_s = clock::wall_s();
     let outcome = conduct(volume, spec, trial_seed(seed, trial), options, control, None)?;
     let mut surroundings = observation.end(volume);
-    let mut verify = None;
+    let (mut verify, mut ending) = (None, outcome.ending);
     if let Some(ledger) = &outcome.verify_ledger
-        && !matches!(outcome.ending, Ending::Hung(_))
+        && !matches!(ending, Ending::Hung(_))
     {
         let mut record = outcome.verify.clone();
-        readback::read_all(volume, ledger, control, &mut record);
+        if let Some(detail) = readback::read_all(volume, ledger, spec.hang_limit, control, &mut record) {
+            outcome.ledger.book().timed_out(None, detail.clone());
+            ending = Ending::Hung(detail);
+        }
         verify = Some(record);
     }
     let mut book = outcome.ledger.book();
@@ -115,7 +118,7 @@ pub fn run_trial(
         surroundings,
         steady_state: outcome.steady_state,
         verify,
-        ending: outcome.ending,
+        ending,
         doubts: Vec::new(),
     })
 }
