@@ -2,6 +2,7 @@
 //! where the page cache answers it is the fastest.
 
 use super::TrialFiles;
+use super::beat::Beat;
 use super::lane::{VolumeBound, refuse};
 use super::ledger::{Log, Times};
 use crate::backend::Io;
@@ -13,7 +14,6 @@ use loadline_block::{Operation, Request};
 use loadline_units::{Duration, Instant};
 use loadline_workload::{LoadGenerator, Next};
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Threads at most; beyond it the machine measures its scheduler.
@@ -43,8 +43,8 @@ pub(super) struct Worker {
     pub(super) volume: Option<Arc<VolumeBound>>,
     pub(super) buffers: Buffers,
     pub(super) open_loop: bool,
-    /// When the request in flight was submitted; 0 while there is none.
-    pub(super) beat: Arc<AtomicU64>,
+    /// Tells the conductor of the request in flight.
+    pub(super) beat: Arc<Beat>,
 }
 
 /// What a worker is to do next.
@@ -90,7 +90,7 @@ impl Worker {
             };
             let submitted_at = now;
             self.log.issued(&request);
-            self.beat.store(now.as_ns(), Ordering::Relaxed);
+            self.beat.waits_for(&request, now);
             let buffer = match request.operation {
                 // A verified write was marked in place when it was taken.
                 Operation::Write if number == 0 => self.buffers.for_write(request.length),
@@ -107,7 +107,7 @@ impl Worker {
             };
             let result = perform(self.files.files[file as usize].as_raw_fd(), &io);
             now = clock::now();
-            self.beat.store(0, Ordering::Relaxed);
+            self.beat.rests();
             self.log.turn(now, 1);
             let ok = result == request.length as i32;
             {
