@@ -27,7 +27,7 @@ const DRAIN: Duration = Duration::from_ms(200);
 /// After so many failed requests going on tells nothing new.
 pub(super) const ERRORS_MAX: u64 = 64;
 
-/// A bound on the bytes that all threads together issue.
+/// A bound on the bytes that all threads together issue from the begin of the measurement on.
 #[derive(Debug)]
 pub(super) struct VolumeBound {
     pub(super) left: AtomicU64,
@@ -129,6 +129,7 @@ impl Lane {
                     break;
                 }
                 if let Some(volume) = &self.volume
+                    && now >= self.times.from()
                     && !volume.take(u64::from(request.length))
                 {
                     exhausted = true;

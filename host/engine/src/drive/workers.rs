@@ -180,6 +180,7 @@ impl Worker {
                 return Task::Pause;
             }
             if let Some(volume) = &self.volume
+                && *now >= self.times.from()
                 && !volume.take(u64::from(request.length))
             {
                 stream.exhausted = true;
