@@ -241,22 +241,18 @@ impl Lane {
             }
         }
         if self.open_loop {
-            self.count_missed(held);
+            self.count_missed(held, now);
         }
         self.log.finish(now, exhausted);
         LaneEnd { in_flight, buffers: self.buffers, checker: self.checker }
     }
 
-    /// Arrivals that were due within the measured time and never issued.
-    fn count_missed(&mut self, held: Option<Request>) {
+    /// Arrivals that were due within the measured time, or before `now` where that was cut short, and never issued.
+    fn count_missed(&mut self, held: Option<Request>, now: Instant) {
         if let Some(request) = held {
             self.log.missed(request.due_at);
         }
-        let to = self.times.to();
-        if self.times.aborted() || to == Instant::MAX {
-            return;
-        }
-        let last = Instant::from_ns(to.as_ns().saturating_sub(1));
+        let last = self.times.last_due(now);
         while let Next::Request(request) = self.generator.next(last) {
             self.log.missed(request.due_at);
         }

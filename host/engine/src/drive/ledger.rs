@@ -54,6 +54,10 @@ impl Times {
     pub(super) fn issuing(&self, now: Instant) -> bool {
         now.as_ns() < self.stop.load(Ordering::Relaxed) && !self.abort.load(Ordering::Relaxed)
     }
+    /// Until when arrivals count, for a thread that ends at `now`: the end of the measurement, or now if it was cut short.
+    pub(super) fn last_due(&self, now: Instant) -> Instant {
+        Instant::from_ns(self.to().as_ns().saturating_sub(1)).min(now)
+    }
     pub(super) fn abort(&self) {
         self.abort.store(true, Ordering::SeqCst);
     }
