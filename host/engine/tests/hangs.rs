@@ -248,7 +248,7 @@ fn what_is_outstanding_in_a_stall_is_told_second_by_second() {
             let trial = scope.spawn(|| run(&mut volume, &spec, engine));
             sleep(std::time::Duration::from_millis(500));
             let paused = server.pause();
-            sleep(std::time::Duration::from_millis(2000));
+            sleep(std::time::Duration::from_secs(2));
             drop(paused);
             trial.join().unwrap()
         });

@@ -27,7 +27,7 @@ const DRAIN: Duration = Duration::from_ms(200);
 /// After so many failed requests going on tells nothing new.
 pub(super) const ERRORS_MAX: u64 = 64;
 
-/// A bound on the bytes that all threads together issue.
+/// A bound on the bytes that all threads together issue from the begin of the measurement on.
 #[derive(Debug)]
 pub(super) struct VolumeBound {
     pub(super) left: AtomicU64,
@@ -142,6 +142,7 @@ impl Lane {
                     break;
                 }
                 if let Some(volume) = &self.volume
+                    && now >= self.times.from()
                     && !volume.take(u64::from(request.length))
                 {
                     exhausted = true;
@@ -253,22 +254,18 @@ impl Lane {
             }
         }
         if self.open_loop {
-            self.count_missed(held);
+            self.count_missed(held, now);
         }
         self.log.finish(now, exhausted);
         LaneEnd { in_flight, buffers: self.buffers, checker: self.checker }
     }
 
-    /// Arrivals that were due within the measured time and never issued.
-    fn count_missed(&mut self, held: Option<Request>) {
+    /// Arrivals that were due within the measured time, or before `now` where that was cut short, and never issued.
+    fn count_missed(&mut self, held: Option<Request>, now: Instant) {
         if let Some(request) = held {
             self.log.missed(request.due_at);
         }
-        let to = self.times.to();
-        if self.times.aborted() || to == Instant::MAX {
-            return;
-        }
-        let last = Instant::from_ns(to.as_ns().saturating_sub(1));
+        let last = self.times.last_due(now);
         while let Next::Request(request) = self.generator.next(last) {
             self.log.missed(request.due_at);
         }

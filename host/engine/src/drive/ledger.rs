@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Failures described in words at most.
 const ERROR_SAMPLES_MAX: usize = 8;
+/// In the warm-up threads tell this often how far they came, so that the steady-state rule sees the rate of its rounds.
+const WARM_UP_TELL: Duration = Duration::from_ms(50);
 /// A second of the series is closed this long after its end, when every thread that is alive has told its part.
 pub(super) const SECOND_GRACE: Duration = Duration::from_ms(300);
 
@@ -51,6 +53,10 @@ impl Times {
     #[inline]
     pub(super) fn issuing(&self, now: Instant) -> bool {
         now.as_ns() < self.stop.load(Ordering::Relaxed) && !self.abort.load(Ordering::Relaxed)
+    }
+    /// Until when arrivals count, for a thread that ends at `now`: the end of the measurement, or now if it was cut short.
+    pub(super) fn last_due(&self, now: Instant) -> Instant {
+        Instant::from_ns(self.to().as_ns().saturating_sub(1)).min(now)
     }
     pub(super) fn abort(&self) {
         self.abort.store(true, Ordering::SeqCst);
@@ -482,7 +488,8 @@ impl Log {
                 self.flush_warm_up();
                 if now < from {
                     self.second = now.since(self.started_at).as_ns() / NS_PER_S;
-                    self.boundary = self.started_at + Duration::from_ns((self.second + 1) * NS_PER_S);
+                    let second_end = self.started_at + Duration::from_ns((self.second + 1) * NS_PER_S);
+                    self.boundary = second_end.min(now + WARM_UP_TELL);
                     return;
                 }
                 self.stage = Stage::Measuring;

@@ -321,7 +321,7 @@ fn conduct(
     let ended_at = clock::now();
     let (verify_during, panicked) = threads.collect();
     assert!(!panicked, "a load thread panicked; its message is above");
-    let from = conductor.from.unwrap_or(ended_at);
+    let from = conductor.from.map_or(ended_at, |from| from.min(ended_at));
     let mut book = ledger.book();
     // What these threads counted since they last told the ledger is lost with them: at most a second.
     for thread in &held {

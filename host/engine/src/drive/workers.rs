@@ -128,8 +128,11 @@ impl Worker {
         }
         let exhausted = {
             let mut stream = lock(&self.stream);
-            if self.open_loop && self.times.to() != Instant::MAX && !self.times.aborted() {
-                let last = Instant::from_ns(self.times.to().as_ns().saturating_sub(1));
+            if self.open_loop {
+                if let Some(request) = stream.held.take() {
+                    self.log.missed(request.due_at);
+                }
+                let last = self.times.last_due(now);
                 while let Next::Request(request) = stream.generator.next(last) {
                     self.log.missed(request.due_at);
                 }
@@ -180,6 +183,7 @@ impl Worker {
                 return Task::Pause;
             }
             if let Some(volume) = &self.volume
+                && *now >= self.times.from()
                 && !volume.take(u64::from(request.length))
             {
                 stream.exhausted = true;
