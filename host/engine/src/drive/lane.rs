@@ -109,6 +109,8 @@ impl Lane {
         let mut held: Option<Request> = None;
         let mut last_file = 0;
         let mut exhausted = false;
+        // Open loop: the load is over, and all that was due before has been issued.
+        let mut settled = false;
         let mut now = clock::now();
         let mut in_flight = false;
         // Looking through all flights takes time, so it is done a few times within the limit.
@@ -119,16 +121,19 @@ impl Lane {
         let _guard = AbortOnPanic;
         loop {
             // Issue what is due.
-            let issuing = !exhausted && self.times.issuing(now);
+            let due_until = if exhausted || settled { None } else { self.times.due_until(now, self.open_loop) };
             let mut batch = 0;
             let mut next_at = None;
-            while issuing && batch < BATCH_MAX {
+            while let Some(due_until) = due_until
+                && batch < BATCH_MAX
+            {
                 let Some(&slot) = free.last() else { break };
                 let request = match held.take() {
                     Some(request) => request,
-                    None => match self.generator.next(now) {
+                    None => match self.generator.next(due_until) {
                         Next::Request(request) => request,
                         Next::At(at) => {
+                            settled = due_until < now;
                             next_at = Some(at);
                             break;
                         }
@@ -184,7 +189,7 @@ impl Lane {
                 batch += 1;
             }
             outstanding += batch;
-            if outstanding == 0 && (exhausted || !issuing) {
+            if outstanding == 0 && (exhausted || settled || due_until.is_none()) {
                 break;
             }
 

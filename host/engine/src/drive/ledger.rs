@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Failures described in words at most.
 const ERROR_SAMPLES_MAX: usize = 8;
-/// In the warm-up threads tell this often how far they came, so that the steady-state rule sees the rate of its rounds.
-const WARM_UP_TELL: Duration = Duration::from_ms(50);
+/// How long after its end an open loop still issues arrivals that were due before: what a late thread or a short stall left
+/// behind is not lost, and a load far beyond the device does not go on for long.
+const ARREARS: Duration = Duration::from_s(1);
 /// A second of the series is closed this long after its end, when every thread that is alive has told its part.
 pub(super) const SECOND_GRACE: Duration = Duration::from_ms(300);
 
@@ -49,10 +50,18 @@ impl Times {
     pub(super) fn to(&self) -> Instant {
         Instant::from_ns(self.to.load(Ordering::Relaxed))
     }
-    /// Whether requests are still to be issued at `now`.
+    /// Up to when requests that are due are to be issued at `now`; `None` when the load is over. An open loop still
+    /// issues for a while what fell due before its end.
     #[inline]
-    pub(super) fn issuing(&self, now: Instant) -> bool {
-        now.as_ns() < self.stop.load(Ordering::Relaxed) && !self.abort.load(Ordering::Relaxed)
+    pub(super) fn due_until(&self, now: Instant, open_loop: bool) -> Option<Instant> {
+        let stop = Instant::from_ns(self.stop.load(Ordering::Relaxed));
+        if self.abort.load(Ordering::Relaxed) {
+            None
+        } else if now < stop {
+            Some(now)
+        } else {
+            (open_loop && now < stop + ARREARS).then(|| Instant::from_ns(stop.as_ns() - 1))
+        }
     }
     /// Until when arrivals count, for a thread that ends at `now`: the end of the measurement, or now if it was cut short.
     pub(super) fn last_due(&self, now: Instant) -> Instant {
@@ -488,8 +497,7 @@ impl Log {
                 self.flush_warm_up();
                 if now < from {
                     self.second = now.since(self.started_at).as_ns() / NS_PER_S;
-                    let second_end = self.started_at + Duration::from_ns((self.second + 1) * NS_PER_S);
-                    self.boundary = second_end.min(now + WARM_UP_TELL);
+                    self.boundary = self.started_at + Duration::from_ns((self.second + 1) * NS_PER_S);
                     return;
                 }
                 self.stage = Stage::Measuring;

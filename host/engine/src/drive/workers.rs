@@ -153,13 +153,13 @@ impl Worker {
             self.log.turn(*now, 0);
         }
         loop {
-            if stream.exhausted || !self.times.issuing(*now) {
-                return Task::End;
-            }
-            let next = stream.held.take().map_or_else(|| stream.generator.next(*now), Next::Request);
+            let due_until = self.times.due_until(*now, self.open_loop).filter(|_| !stream.exhausted);
+            let Some(due_until) = due_until else { return Task::End };
+            let next = stream.held.take().map_or_else(|| stream.generator.next(due_until), Next::Request);
             let request = match next {
                 Next::Request(request) => request,
                 Next::Blocked => return Task::Pause,
+                Next::At(_) if due_until < *now => return Task::End,
                 Next::At(at) => {
                     let ahead = at.since(*now);
                     if ahead > SPIN {
