@@ -1,12 +1,14 @@
 //! Where more requests at once stop helping.
 
-use super::{AS_GOOD, View, at_depth, codes};
+use super::{View, at_depth, codes};
 use crate::curves::{Curve, Plateau, outstanding};
 use crate::summary::{CellSummary, Finding, Limit};
 use crate::words::{counted, listed, load_name, number, span, throughput};
 
 /// Plateaus told one by one; a matrix of hundreds of cells gives the rest in one sentence.
 const TOLD_ONE_BY_ONE: usize = 6;
+/// Levels of reads and writes that differ by no more than this share a sentence, which gives both.
+const ALIKE: f64 = 0.05;
 /// Requests of this size and more are spoken of in bytes per second.
 const LARGE_BLOCK: u64 = 128 * 1024;
 
@@ -32,8 +34,7 @@ pub(super) fn plateaus(view: &View<'_>, curves: &[&Curve]) -> Vec<Finding> {
     found
 }
 
-/// Whether reads alone and writes alone, otherwise equal, level off from one depth on at rates that trials cannot tell apart, by
-/// the same limit.
+/// Whether reads alone and writes alone, otherwise equal, level off from one depth on at about the same rate, by the same limit.
 fn stop_alike(view: &View<'_>, a: (&Curve, &Plateau), b: (&Curve, &Plateau)) -> bool {
     let (first, second) = (&view.cells[a.1.cells[0]], &view.cells[b.1.cells[0]]);
     first.reads_only()
@@ -43,7 +44,7 @@ fn stop_alike(view: &View<'_>, a: (&Curve, &Plateau), b: (&Curve, &Plateau)) -> 
         && first.load.buffered == second.load.buffered
         && first.flush.is_some() == second.flush.is_some()
         && a.1.from == b.1.from
-        && (a.1.iops / b.1.iops - 1.0).abs() <= 1.0 - AS_GOOD
+        && (a.1.iops / b.1.iops - 1.0).abs() <= ALIKE
         && limit(view, a.1) == limit(view, b.1)
         && deepest(view, a).map(|(depth, _)| depth) == deepest(view, b).map(|(depth, _)| depth)
 }

@@ -105,7 +105,7 @@ pub(crate) fn findings(
         found.extend(objective::objectives(&view, record, &curves));
         found.extend(best);
         found.extend(plateaus);
-        found.extend(view.throttled_in_clusters());
+        found.extend(view.throttled_in_clusters(&curves));
         found.extend(view.latency_alone());
         found.extend(view.flush_latency());
         found.extend(trials::trends(&view, record));
@@ -216,7 +216,7 @@ impl View<'_> {
     }
 
     /// The shallowest cell whose requests are let through in bursts, and how many others are like it.
-    fn throttled_in_clusters(&self) -> Option<Finding> {
+    fn throttled_in_clusters(&self, curves: &[&Curve]) -> Option<Finding> {
         let mut seen: Vec<(usize, &Clusters)> =
             self.own.iter().filter_map(|i| Some((*i, self.clustered[*i].as_ref()?))).collect();
         seen.sort_by_key(|(i, _)| (levels::importance(&self.cells[*i]), outstanding(&self.cells[*i])));
@@ -228,7 +228,8 @@ impl View<'_> {
             n => format!(" {} show the same.", counted(n, "other cell")),
         };
         // A throttle holds the rate at one level; a cache that answers most requests has the same two clusters and does not.
-        let at_limit = cells.iter().any(|i| self.cells[*i].binding.as_ref().is_some_and(|b| b.ceiling_iops.is_some()));
+        let at_limit =
+            curves.iter().filter_map(|c| c.plateau.as_ref()).any(|p| p.cells.iter().any(|i| cells.contains(i)));
         let how = if at_limit {
             "requests are let through in bursts, as a throttle does"
         } else {

@@ -105,12 +105,12 @@ impl Case<'_> {
     }
 
     /// The machine has no CPU left although the load threads themselves had time to spare (otherwise it was the generator), and
-    /// the same level was not reached with CPU to spare.
+    /// the same level was reached neither with CPU to spare nor in bursts, which want of CPU does not make.
     fn by_cpu(&self) -> Option<Binding> {
         let busy = machine_busy(self.record()).filter(|busy| *busy > CPU_BUSY_MAX)?;
         let at_level = self.plateau().map_or(&[][..], |p| &p.cells);
         let spare = |i: &usize| machine_busy(&self.records[*i]).is_some_and(|busy| busy <= CPU_BUSY_MAX);
-        if at_level.contains(&self.index) && at_level.iter().any(spare) {
+        if at_level.contains(&self.index) && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some()) {
             return None;
         }
         let (tool, all) = self

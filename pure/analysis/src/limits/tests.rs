@@ -134,6 +134,9 @@ fn a_cpu_without_time_to_spare_does_not_hide_a_level_reached_with_it() {
     assert_eq!(limits(&record)[..2], [Limit::DiskIops; 2]);
     busy(&mut record, 1);
     assert_eq!(limits(&record)[..2], [Limit::Cpu; 2]);
+    let mut bursts = run([8, 32].map(|depth| throttled(closed("random", 1.0, 4 * KIB, depth), 5_000.0)).to_vec());
+    (0..2).for_each(|i| busy(&mut bursts, i));
+    assert!(bindings(&bursts).iter().all(|b| b.limit != Limit::Cpu), "want of CPU makes no bursts");
 }
 
 #[test]
