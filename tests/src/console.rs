@@ -2,7 +2,8 @@
 //!
 //! A block that opens with ```` ```console ```` is run as it stands; with `console,no-run` its arguments are only
 //! checked; with `console,exit=3` it must end with that status. A line that begins with `$ loadline` is a command, joined
-//! with the lines after it while they end in a backslash; other lines are what it prints.
+//! with the lines after it while they end in a backslash; other lines are what it prints. A block of any other kind that
+//! says `file=NAME` is a file that the commands of the same document use.
 
 /// What is to be done with a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,28 @@ pub fn examples(markdown: &str) -> Result<Vec<Example>, String> {
         continued = text.ends_with('\\');
     }
     Ok(examples)
+}
+
+/// The files that a document gives: name and text.
+#[must_use]
+pub fn files(markdown: &str) -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = Vec::new();
+    let mut within = None;
+    for line in markdown.lines() {
+        if let Some(words) = line.strip_prefix("```") {
+            within = match within {
+                Some(_) => None,
+                None => Some(words.split(',').find_map(|word| word.trim().strip_prefix("file="))),
+            };
+            if let Some(Some(name)) = within {
+                files.push((name.to_owned(), String::new()));
+            }
+        } else if let (Some(Some(_)), Some((_, text))) = (within, files.last_mut()) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    files
 }
 
 /// What the words after the fence's marks ask for; `None` for a block of something else.
@@ -129,6 +152,12 @@ mod tests {
         ];
         let expected = expected.map(|(line, command, trial)| Example { line, command: command.to_owned(), trial });
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn files_are_those_that_say_their_name() {
+        let text = "```toml,file=a.toml\nx = 1\n\ny = 2\n```\ntext\n```toml\nz = 3\n```\n";
+        assert_eq!(files(text), [("a.toml".to_owned(), "x = 1\n\ny = 2\n".to_owned())]);
     }
 
     #[test]

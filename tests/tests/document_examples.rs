@@ -1,6 +1,6 @@
 //! The commands in README.md and docs/ do what the documents say: they run, or at least take these arguments.
 
-use loadline_tests::console::{Example, Trial, arguments, examples};
+use loadline_tests::console::{Example, Trial, arguments, examples, files};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -75,6 +75,9 @@ fn every_command_in_the_documents_works() {
         let examples = examples(&text).unwrap_or_else(|error| panic!("{}: {error}", document.display()));
         // Later commands of a document may use what earlier ones left.
         let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, contents) in files(&text) {
+            std::fs::write(folder.path().join(name), contents).expect("a file in a temporary folder");
+        }
         for example in examples {
             let loadline = loadline.get_or_insert_with(loadline_tests::loadline);
             tried += 1;
@@ -83,8 +86,6 @@ fn every_command_in_the_documents_works() {
             }
         }
     }
-    if tried == 0 {
-        println!("skipped: neither README.md nor docs/ holds a console block with a `$ loadline` command yet");
-    }
+    assert!(tried > 0, "neither README.md nor docs/ holds a console block with a `$ loadline` command");
     assert!(failures.is_empty(), "{} of {tried} examples fail:\n{}", failures.len(), failures.join("\n"));
 }

@@ -1,5 +1,6 @@
 //! Conducts a trial: prepares the load threads, sets the times, watches, and gathers what was measured.
 
+mod beat;
 mod lane;
 mod ledger;
 mod plumbing;
@@ -17,7 +18,6 @@ use crate::target::Volume;
 use crate::verify;
 use lane::VolumeBound;
 use ledger::{GaveUp, Ledger, Times};
-use loadline_block::ErrorKind;
 use loadline_record::{Ending, SteadyState, TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use loadline_workload::{BlockShare, Fill, LoadSpec, Pattern, Region, SteadyStateRule};
@@ -82,12 +82,15 @@ pub fn run_trial(
     let started_unix_s = clock::wall_s();
     let outcome = conduct(volume, spec, trial_seed(seed, trial), options, control, None)?;
     let mut surroundings = observation.end(volume);
-    let mut verify = None;
+    let (mut verify, mut ending) = (None, outcome.ending);
     if let Some(ledger) = &outcome.verify_ledger
-        && !matches!(outcome.ending, Ending::Hung(_))
+        && !matches!(ending, Ending::Hung(_))
     {
         let mut record = outcome.verify.clone();
-        readback::read_all(volume, ledger, control, &mut record);
+        if let Some(detail) = readback::read_all(volume, ledger, spec.hang_limit, control, &mut record) {
+            outcome.ledger.book().timed_out(None, detail.clone());
+            ending = Ending::Hung(detail);
+        }
         verify = Some(record);
     }
     let mut book = outcome.ledger.book();
@@ -115,7 +118,7 @@ pub fn run_trial(
         surroundings,
         steady_state: outcome.steady_state,
         verify,
-        ending: outcome.ending,
+        ending,
         doubts: Vec::new(),
     })
 }
@@ -167,12 +170,14 @@ pub fn fill(
     };
     check_access(volume, &spec)?;
     let outcome = conduct(volume, &spec, trial_seed(seed, u32::MAX), options, control, Some(Phase::Filling))?;
-    match outcome.ending {
-        Ending::Failed(detail) | Ending::Hung(detail) => {
-            let attempted = format!("fill volume {}", volume.facts.name);
-            return Err(EngineError::os(attempted, std::io::Error::other(detail)));
-        }
-        Ending::Complete | Ending::Interrupted => {}
+    // A volume with holes where single writes failed is not full, though the load went on.
+    let failure = match outcome.ending {
+        Ending::Failed(detail) | Ending::Hung(detail) => Some(detail),
+        Ending::Complete | Ending::Interrupted => outcome.ledger.book().error_samples.first().cloned(),
+    };
+    if let Some(detail) = failure {
+        let attempted = format!("fill volume {}", volume.facts.name);
+        return Err(EngineError::os(attempted, std::io::Error::other(detail)));
     }
     for file in &volume.files {
         file.sync_data().map_err(|e| EngineError::os(format!("make volume {} durable", volume.facts.name), e))?;
@@ -289,32 +294,40 @@ fn conduct(
         control,
         started_at,
         from: None,
-        steady: spec.steady_state.map(|rule| Steady::new(rule, started_at + spec.warm_up)),
+        steady: spec.steady_state.map(|rule| Steady::new(rule, spec.warm_up)),
         instead,
         bound: bound.as_deref(),
     };
     conductor.set_times();
     threads.go(started_at);
-    let mut hung = None;
+    let (mut hung, mut held) = (None, Vec::new());
     while !threads.finished() {
         std::thread::sleep(LOOK);
         let now = clock::now();
         conductor.look(now);
-        if let Some(since) = threads.stuck_since()
-            && now.since(since) > spec.hang_limit + HANG_GRACE
-        {
+        held = threads.held(now, spec.hang_limit + HANG_GRACE);
+        if let Some(longest) = held.iter().min_by_key(|thread| thread.since) {
             times.abort();
-            hung = Some(format!("a thread has been held in the kernel for {}", now.since(since).human()));
-            break;
+            hung.get_or_insert_with(|| longest.describe(now));
+            // The others end by themselves, or are held in their turn.
+            if held.len() == threads.unfinished() {
+                break;
+            }
         }
     }
+    if threads.finished() {
+        held.clear();
+    }
     let ended_at = clock::now();
-    let (verify_during, panicked) = threads.collect(hung.is_some());
+    let (verify_during, panicked) = threads.collect();
     assert!(!panicked, "a load thread panicked; its message is above");
-    let from = conductor.from.unwrap_or(ended_at);
+    let from = conductor.from.map_or(ended_at, |from| from.min(ended_at));
     let mut book = ledger.book();
+    // What these threads counted since they last told the ledger is lost with them: at most a second.
+    for thread in &held {
+        book.timed_out(thread.request.map(|request| request.operation), thread.describe(ended_at));
+    }
     if let Some(detail) = hung {
-        *book.errors.entry(ErrorKind::TimedOut).or_default() += 1;
         book.gave_up.push(GaveUp::Hung(detail));
     }
     let gave_up = book.gave_up.first().cloned();
@@ -375,12 +388,13 @@ impl Conductor<'_> {
         if let Some(from) = self.from {
             book.close_seconds(from, now);
         }
-        let (warm_up_count, last) = (book.warm_up_count, book.last);
+        let last = book.last;
+        let steady_now = match &mut self.steady {
+            Some(steady) if self.from.is_none() => steady.look(now.since(self.started_at), &book.warm_up_counts),
+            _ => false,
+        };
         drop(book);
-        if let Some(steady) = &mut self.steady
-            && self.from.is_none()
-            && steady.look(now, warm_up_count)
-        {
+        if steady_now {
             // The load threads learn of it on their next turn: a moment ahead, so that all begin together.
             self.begin(now + Duration::from_ms(10));
         }
@@ -410,38 +424,73 @@ impl Conductor<'_> {
     }
 }
 
-/// Follows the rate round by round until it is steady.
+/// Follows the rate round by round until it is steady. Rounds are whole seconds of the load's own count, so that the
+/// moment at which the conductor looks does not matter.
 struct Steady {
     rule: SteadyStateRule,
-    round_from: Instant,
-    count: u64,
-    begun: bool,
+    first_second: usize,
+    round_seconds: usize,
     rounds: Vec<f64>,
     reached: bool,
 }
 
 impl Steady {
-    const fn new(rule: SteadyStateRule, begin: Instant) -> Self {
-        Self { rule, round_from: begin, count: 0, begun: false, rounds: Vec::new(), reached: false }
+    fn new(rule: SteadyStateRule, warm_up: Duration) -> Self {
+        Self {
+            rule,
+            first_second: warm_up.as_ns().div_ceil(NS_PER_S) as usize,
+            round_seconds: rule.round.as_ns().div_ceil(NS_PER_S).max(1) as usize,
+            rounds: Vec::new(),
+            reached: false,
+        }
     }
-    /// Whether the measurement may begin: the rate is steady, or the rounds are used up.
-    fn look(&mut self, now: Instant, count: u64) -> bool {
-        if !self.begun {
-            if now >= self.round_from {
-                (self.begun, self.count, self.round_from) = (true, count, now);
-            }
+    /// Whether the measurement may begin at `elapsed` since the load's begin, with `counts` completed in each second so
+    /// far: the rate is steady, or the rounds are used up.
+    fn look(&mut self, elapsed: Duration, counts: &[u64]) -> bool {
+        let begin = self.first_second + self.rounds.len() * self.round_seconds;
+        let end = begin + self.round_seconds;
+        if elapsed < Duration::from_s(end as u64) + ledger::SECOND_GRACE {
             return false;
         }
-        let span = now.since(self.round_from);
-        if span < self.rule.round {
-            return false;
-        }
-        self.rounds.push((count - self.count) as f64 * NS_PER_S as f64 / span.as_ns() as f64);
-        (self.count, self.round_from) = (count, now);
+        let completed: u64 = counts.iter().take(end).skip(begin).sum();
+        self.rounds.push(completed as f64 / self.round_seconds as f64);
         self.reached = self.rule.met(&self.rounds);
         self.reached || self.rounds.len() >= self.rule.rounds_max as usize
     }
     fn outcome(self) -> SteadyState {
-        SteadyState { reached: self.reached, rounds: self.rounds, round_ns: self.rule.round.as_ns() }
+        SteadyState { reached: self.reached, rounds: self.rounds, round_ns: self.round_seconds as u64 * NS_PER_S }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_measurement_begins_when_five_rounds_agree_wherever_the_conductor_looks() {
+        let rule = SteadyStateRule { round: Duration::from_s(2), ..SteadyStateRule::default() };
+        let mut steady = Steady::new(rule, Duration::from_ms(1_500));
+        // A rate that settles: two seconds of warm-up, then falling rounds, then level ones.
+        let counts: Vec<u64> = [9, 9].into_iter().chain((0..40).map(|s| 100 + 400u64.saturating_sub(s * 50))).collect();
+        let begun = (0..60_000u64).step_by(37).find(|ms| {
+            let seen = ((ms / 1_000) as usize + 1).min(counts.len());
+            steady.look(Duration::from_ms(*ms), &counts[..seen])
+        });
+        assert!(steady.reached);
+        assert_eq!(&steady.rounds[..5], [475.0, 375.0, 275.0, 175.0, 100.0]);
+        let rounds = steady.rounds.len() as u64;
+        assert_eq!(rounds, 9, "{:?}", steady.rounds);
+        let begun = begun.unwrap();
+        assert!((2_000 + rounds * 2_000..2_000 + rounds * 2_000 + 400).contains(&begun), "{begun} ms");
+    }
+
+    #[test]
+    fn rounds_run_out_when_the_rate_never_settles() {
+        let rule = SteadyStateRule { round: Duration::from_s(1), rounds_max: 7, ..SteadyStateRule::default() };
+        let mut steady = Steady::new(rule, Duration::ZERO);
+        let counts: Vec<u64> = (0..20).map(|s| if s % 2 == 0 { 100 } else { 1_000 }).collect();
+        let ended = (0..20_000u64).step_by(20).find(|ms| steady.look(Duration::from_ms(*ms), &counts));
+        assert!(ended.is_some() && !steady.reached);
+        assert_eq!(steady.outcome().rounds.len(), 7);
     }
 }
