@@ -1,6 +1,7 @@
 //! `quick`: about a minute on one target, from nothing to a report.
 
 use crate::arguments::QuickArguments;
+use crate::books::Opening;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::live::{Live, Step};
@@ -16,9 +17,9 @@ use crate::volumes::{self, OpenVolume, OpenVolumes};
 use anyhow::{Context, bail};
 use loadline_engine::{Need, Volume};
 use loadline_record::{Ending, TargetKind};
-use loadline_store::Store;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Arrival, Fill, LoadSpec, Order, Plan, RunCell};
+use std::path::PathBuf;
 
 /// Filling takes no longer than this unless a size was asked for.
 const FILL_TIME: Duration = Duration::from_s(12);
@@ -33,7 +34,7 @@ const FILE_UNIT: Bytes = Bytes::mib(1);
 const OBJECTIVE_DEFAULT: &str = "20 ms";
 
 /// Measures, prints, and leaves a report.
-pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
+pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> anyhow::Result<Outcome> {
     let objective = quick_plan::objective(arguments.objective.as_deref().unwrap_or(OBJECTIVE_DEFAULT))
         .map_err(|reason| Usage(format!("--objective: {reason}")))?;
     let report = ReportFile::claimed(&arguments.report)?;
@@ -41,6 +42,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: &Store) -> a
     let name = settings.targets[0].volume.clone();
     let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
     let interruption = Interruption::watch()?;
+    let store = Opening::start(store, |_| ());
     let need = Need { size: arguments.size, files: 1, writes: !settings.read_only, ..Need::default() };
     let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access())?;
     let mut live = Live::new(quiet);
