@@ -73,7 +73,7 @@ impl Live {
         }
         let Some((step, began)) = &self.step else { return };
         let elapsed = Duration::from_ns(began.elapsed().as_nanos() as u64);
-        let left = self.ahead + step.planned.saturating_sub(elapsed);
+        let left = self.ahead + left_of(step, elapsed, progress.done);
         let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(w, _)| usize::from(w.0));
         let [first, second] = status_lines(step, progress, Overall { planned: self.planned, left }, width);
         let over = if self.drawn { "\r\x1b[1A\x1b[J" } else { "" };
@@ -108,6 +108,21 @@ impl Drop for Live {
 struct Overall {
     planned: Duration,
     left: Duration,
+}
+
+/// How long the step still takes: by its plan; where its share done is known, at the pace so far, if that is sooner.
+fn left_of(step: &Step, elapsed: Duration, done: Option<f64>) -> Duration {
+    /// Below this share the pace so far says little.
+    const SHARE_LEAST: f64 = 0.01;
+    let planned = step.planned.saturating_sub(elapsed);
+    let paced = done
+        .filter(|share| *share >= SHARE_LEAST)
+        .map(|share| Duration::from_ns((elapsed.as_ns() as f64 * (1.0 / share.min(1.0) - 1.0)) as u64));
+    match paced {
+        Some(paced) if step.planned > Duration::ZERO => paced.min(planned),
+        Some(paced) => paced,
+        None => planned,
+    }
 }
 
 /// The two status lines, each at most `width` columns wide.
@@ -187,6 +202,19 @@ mod tests {
         let [first, second] = status_lines(&step(), &progress, overall, 200);
         assert_eq!(first, "[##########----------] 3 of 12: random read 4 KiB, depth 32");
         assert_eq!(second, "  measuring 12 of 30 s  45,321 IOPS  186 MB/s  p50 120 us  p99 1.25 ms  3 min 20 s left");
+    }
+
+    #[test]
+    fn filling_takes_as_long_as_its_pace_says_but_no_longer_than_planned() {
+        let at = |planned, elapsed, done| {
+            let step = Step { planned: Duration::from_s(planned), ..step() };
+            left_of(&step, Duration::from_s(elapsed), done)
+        };
+        assert_eq!(at(0, 10, Some(0.25)), Duration::from_s(30));
+        assert_eq!(at(12, 10, Some(0.25)), Duration::from_s(2));
+        assert_eq!(at(12, 2, Some(0.5)), Duration::from_s(2));
+        assert_eq!(at(30, 12, None), Duration::from_s(18));
+        assert_eq!(at(30, 40, Some(1.0)), Duration::ZERO);
     }
 
     #[test]
