@@ -74,7 +74,7 @@ impl Live {
         let Some((step, began)) = &self.step else { return };
         let elapsed = Duration::from_ns(began.elapsed().as_nanos() as u64);
         let left = self.ahead + left_of(step, elapsed, progress.done);
-        let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(w, _)| usize::from(w.0));
+        let width = terminal_width();
         let [first, second] = status_lines(step, progress, Overall { planned: self.planned, left }, width);
         let over = if self.drawn { "\r\x1b[1A\x1b[J" } else { "" };
         let mut out = std::io::stderr().lock();
@@ -84,9 +84,12 @@ impl Live {
     /// A line that stays.
     pub(crate) fn say(&mut self, line: &str) {
         self.clear();
-        if self.mode != Mode::Quiet {
-            let _ = writeln!(std::io::stderr().lock(), "{line}");
-        }
+        let text = match self.mode {
+            Mode::Quiet => return,
+            Mode::Lines => line.to_owned(),
+            Mode::Terminal => wrapped(line, terminal_width()),
+        };
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
     }
     /// Takes the status lines away.
     pub(crate) fn clear(&mut self) {
@@ -101,6 +104,31 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// Columns of the terminal on standard error.
+fn terminal_width() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0))
+}
+
+/// The line broken between words; what goes on in a further line is set in. A word that is too long stays whole.
+fn wrapped(line: &str, width: usize) -> String {
+    const INDENT: &str = "    ";
+    let (mut text, mut column) = (String::new(), 0);
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            text.push('\n');
+            text.push_str(INDENT);
+            column = INDENT.len();
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
 }
 
 /// The whole work in time.
@@ -215,6 +243,14 @@ mod tests {
         assert_eq!(at(12, 2, Some(0.5)), Duration::from_s(2));
         assert_eq!(at(30, 12, None), Duration::from_s(18));
         assert_eq!(at(30, 40, Some(1.0)), Duration::ZERO);
+    }
+
+    #[test]
+    fn lines_that_stay_are_broken_between_words() {
+        assert_eq!(wrapped("a bb ccc dddd", 8), "a bb ccc\n    dddd");
+        assert_eq!(wrapped("a bb ccc dddd", 80), "a bb ccc dddd");
+        assert_eq!(wrapped("/a/path/that/is/long x", 8), "/a/path/that/is/long\n    x");
+        assert_eq!(wrapped("", 8), "");
     }
 
     #[test]

@@ -90,17 +90,20 @@ fn foretold(arguments: &QuickArguments, volume: &Volume) -> String {
     let row = arguments.duration.unwrap_or(ROW_TIME);
     let measuring = REACH_WARM_UP + REACH_TIME + quick_plan::time(row, volume.writable);
     let (loads, size) = (quick_plan::loads(volume.writable), Bytes::new(volume.facts.size_bytes).human());
-    let fills = volume.writable && volume.facts.kind != TargetKind::Null;
+    let null = volume.facts.kind == TargetKind::Null;
+    let fills = volume.writable && !null;
     let (what, time) = match (fills, arguments.size) {
-        (false, _) => (format!("reads only, over {size}"), measuring.clock()),
-        (true, Some(_)) => (format!("fills {size} first"), format!("{} and the filling", measuring.clock())),
-        (true, None) => {
-            (format!("fills up to {size} first, for at most {}", FILL_TIME.clock()), (FILL_TIME + measuring).clock())
-        }
+        (false, _) if null => ("measures the tool itself".to_owned(), format!("{} in all", measuring.clock())),
+        (false, _) => (format!("reads only, over {size}"), format!("{} in all", measuring.clock())),
+        (true, Some(_)) => (format!("fills {size} first"), format!("{} after the filling", measuring.clock())),
+        (true, None) => (
+            format!("fills up to {size} first, for at most {}", FILL_TIME.clock()),
+            format!("{} in all", (FILL_TIME + measuring).clock()),
+        ),
     };
     let after = if volume.facts.kind == TargetKind::TestFile { "; the test file is removed at the end" } else { "" };
     let target = &arguments.path;
-    format!("quick on {target}: {what}, then {loads} loads of {} each, about {time} in all{after}", row.human())
+    format!("quick on {target}: {what}, then {loads} loads of {} each, about {time}{after}", row.human())
 }
 
 /// What everyone who reads the figures must know first, where the target is no storage or cannot be measured as such.

@@ -160,7 +160,7 @@ fn quick_foretells_what_it_does_and_calls_memory_memory() {
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
     let first = told.lines().next().unwrap();
-    assert!(first.contains("fills 4.00 MiB first, then 16 loads") && first.contains("in all"), "{told}");
+    assert!(first.contains("fills 4.00 MiB first, then 16 loads") && first.contains("after the filling"), "{told}");
     assert!(told.contains("this is memory, not storage"), "{told}");
     assert!(told.contains("curve 10 %: random read 4 KiB"), "{told}");
     assert!(entries(folder.path()).is_empty());
