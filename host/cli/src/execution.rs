@@ -187,11 +187,13 @@ impl Execution<'_> {
         if set.filled {
             // What was found when it was opened is no longer so, and doubts rest on it.
             set.volume.facts.extents = set.volume.extents();
+            let rate = report.bytes.get() as f64 / report.elapsed.as_s_f64().max(1e-9);
             self.live.say(&format!(
-                "volume {}: filled {} in {}",
+                "volume {}: filled {} in {}, {}",
                 cell.volume,
                 report.bytes.human(),
-                report.elapsed.clock()
+                report.elapsed.human(),
+                figures::megabytes_per_s(rate)
             ));
         }
         Ok(if set.filled { Ready::Yes } else { Ready::Interrupted })
