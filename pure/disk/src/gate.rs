@@ -294,7 +294,7 @@ mod tests {
 
     /// How many single tokens, all asked for at once, pass until `end`.
     fn passed_until(gate: &mut Gate, end: u64) -> u64 {
-        (0..).take_while(|_| gate.pass(0, 1).at < end).count() as u64
+        (0..u64::MAX).take_while(|_| gate.pass(0, 1).at < end).count() as u64
     }
 
     #[test]

@@ -19,6 +19,17 @@ pub struct Waited {
     pub credits: Duration,
 }
 
+impl Waited {
+    /// What has been waited since `earlier`, an account of the same limit.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self {
+            iops: self.iops.saturating_sub(earlier.iops),
+            throughput: self.throughput.saturating_sub(earlier.throughput),
+            credits: self.credits.saturating_sub(earlier.credits),
+        }
+    }
+}
+
 impl std::ops::Add for Waited {
     type Output = Self;
     fn add(self, other: Self) -> Self {

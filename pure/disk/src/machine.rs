@@ -55,6 +55,20 @@ pub struct Waits {
     pub cache: Duration,
 }
 
+impl Waits {
+    /// What has been waited since `earlier`, an account of the same machine.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            vm_cached: self.vm_cached.since(earlier.vm_cached),
+            vm_uncached: self.vm_uncached.since(earlier.vm_uncached),
+            pools: self.pools.since(earlier.pools),
+            disks: self.disks.since(earlier.disks),
+            cache: self.cache.saturating_sub(earlier.cache),
+        }
+    }
+}
+
 /// Storage under a clock that the caller keeps: requests go in at their time and come out at theirs.
 ///
 /// Times never go back: neither may `now` be earlier than at the call before, nor does an answer come at a time earlier than
@@ -354,6 +368,12 @@ impl Machine {
         caches.dedup();
         waits.cache = caches.into_iter().map(|cache| Duration::from_ns(self.caches[cache].waited)).sum();
         waits
+    }
+
+    /// The time it was last told.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        Instant::from_ns(self.now)
     }
 
     /// Requests not answered yet.
