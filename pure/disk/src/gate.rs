@@ -156,7 +156,6 @@ impl Windows {
     #[inline]
     fn pass(&mut self, now: u64, tokens: u64) -> Passed {
         let mut at = now.max(self.last);
-        let mut saved = true;
         loop {
             if at >= self.end {
                 self.roll(at);
@@ -164,12 +163,12 @@ impl Windows {
             if self.used < self.allowed {
                 break;
             }
-            saved = self.allowed >= self.most;
             at = self.end;
         }
         self.used += u128::from(tokens) * u128::from(NS_PER_S);
         self.last = at;
-        Passed { at, unsaved: if saved { 0 } else { at - now } }
+        // In a window that gives less than a burst would, whatever was waited is for want of credits.
+        Passed { at, unsaved: if self.allowed < self.most { at - now } else { 0 } }
     }
 
     /// Moves on to the window in which `at` lies. What one request took beyond its window is owed by the next.

@@ -7,55 +7,63 @@ use loadline_disk::{
 };
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops};
 
-pub const MIB: u64 = 1 << 20;
+pub(crate) const MIB: u64 = 1 << 20;
 
 /// A load on one volume.
 #[derive(Debug, Clone, Copy)]
-pub struct Load {
-    pub volume: &'static str,
-    pub operation: Operation,
-    pub length: u32,
+pub(crate) struct Load {
+    pub(crate) volume: &'static str,
+    pub(crate) operation: Operation,
+    pub(crate) length: u32,
     /// Requests kept outstanding.
-    pub depth: u32,
+    pub(crate) depth: u32,
     /// Requests a second, instead of `depth`.
-    pub rate: Option<u64>,
+    pub(crate) rate: Option<u64>,
     /// One after the other; else spread over `span`.
-    pub sequential: bool,
-    pub span: u64,
+    pub(crate) sequential: bool,
+    pub(crate) span: u64,
 }
 
-pub fn reads(volume: &'static str, length: u32, depth: u32) -> Load {
+pub(crate) fn reads(volume: &'static str, length: u32, depth: u32) -> Load {
     Load { volume, operation: Operation::Read, length, depth, rate: None, sequential: false, span: 1 << 30 }
 }
 
-pub fn writes(volume: &'static str, length: u32, depth: u32) -> Load {
+pub(crate) fn writes(volume: &'static str, length: u32, depth: u32) -> Load {
     Load { operation: Operation::Write, ..reads(volume, length, depth) }
 }
 
 /// What a load achieved in the measured time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Achieved {
-    pub count: u64,
-    pub latencies: Vec<u64>,
+pub(crate) struct Achieved {
+    pub(crate) count: u64,
+    pub(crate) latencies: Vec<u64>,
 }
 
 impl Achieved {
     /// A percentile of the latencies, in ms.
-    pub fn percentile(&mut self, share: f64) -> f64 {
+    pub(crate) fn percentile(&mut self, share: f64) -> f64 {
         self.latencies.sort_unstable();
         self.latencies[((self.latencies.len() - 1) as f64 * share) as usize] as f64 / 1e6
     }
 }
 
+/// SplitMix64: numbers without pattern.
+fn scramble(number: u64) -> u64 {
+    let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// The `number`-th offset of a load: spread without pattern, the same each time.
 fn offset(load: &Load, number: u64) -> u64 {
     let blocks = load.span / u64::from(load.length);
-    let block = if load.sequential { number } else { number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20 };
+    let block = if load.sequential { number } else { scramble(number) };
     block % blocks * u64::from(load.length)
 }
 
 /// Runs loads side by side; what is done within `from .. to` counts.
-pub fn run(machine: &mut Machine, loads: &[Load], from: Duration, to: Duration) -> Vec<Achieved> {
+pub(crate) fn run(machine: &mut Machine, loads: &[Load], from: Duration, to: Duration) -> Vec<Achieved> {
     let begin = machine.now();
     let (from, to) = (begin + from, begin + to);
     let mut achieved = vec![Achieved::default(); loads.len()];
@@ -107,13 +115,20 @@ pub fn run(machine: &mut Machine, loads: &[Load], from: Duration, to: Duration) 
 }
 
 /// Requests a second of each load, after a warm-up of 2 s, over 10 s, rounded.
-pub fn rates(environment: &EnvironmentSpec, initial: InitialState, loads: &[Load]) -> Vec<u64> {
+pub(crate) fn rates(environment: &EnvironmentSpec, initial: InitialState, loads: &[Load]) -> Vec<u64> {
     let mut machine = Machine::new(environment, 1, initial).unwrap();
     let achieved = run(&mut machine, loads, Duration::from_s(2), Duration::from_s(12));
     achieved.iter().map(|achieved| (achieved.count + 5) / 10).collect()
 }
 
-pub fn limit(iops: u64, bytes_per_s: u64) -> Limit {
+/// Requests a second of all loads together.
+pub(crate) fn total_rate(environment: &EnvironmentSpec, initial: InitialState, loads: &[Load]) -> u64 {
+    let mut machine = Machine::new(environment, 1, initial).unwrap();
+    let achieved = run(&mut machine, loads, Duration::from_s(2), Duration::from_s(12));
+    (achieved.iter().map(|achieved| achieved.count).sum::<u64>() + 5) / 10
+}
+
+pub(crate) fn limit(iops: u64, bytes_per_s: u64) -> Limit {
     Limit {
         iops: Iops::per_second(iops).map(|rate| Directions::Together(IopsBudget::steady(rate))),
         throughput: ByteRate::per_second(bytes_per_s).map(|rate| Directions::Together(ThroughputBudget::steady(rate))),
@@ -122,16 +137,16 @@ pub fn limit(iops: u64, bytes_per_s: u64) -> Limit {
     }
 }
 
-pub fn constant(median: Duration) -> Latency {
+pub(crate) fn constant(median: Duration) -> Latency {
     let latency = LatencySpec { median, p99: median, per_kib: Duration::ZERO };
     Latency { read: latency, write: latency, flush: None }
 }
 
-pub fn disk(limit: Limit) -> DiskSpec {
+pub(crate) fn disk(limit: Limit) -> DiskSpec {
     DiskSpec { size: Some(Bytes::gib(1024)), limit, latency: constant(Duration::from_ms(1)), ..DiskSpec::default() }
 }
 
-pub fn volume(name: &str, disk: &DiskSpec, count: u32) -> VolumeSpec {
+pub(crate) fn volume(name: &str, disk: &DiskSpec, count: u32) -> VolumeSpec {
     let layout = match count {
         1 => Layout::Single,
         columns => Layout::Stripe { columns, interleave: Bytes::kib(64) },
@@ -139,6 +154,6 @@ pub fn volume(name: &str, disk: &DiskSpec, count: u32) -> VolumeSpec {
     VolumeSpec { name: name.to_owned(), disks: vec![disk.clone(); count as usize], layout, ..VolumeSpec::default() }
 }
 
-pub fn environment(volumes: Vec<VolumeSpec>) -> EnvironmentSpec {
+pub(crate) fn environment(volumes: Vec<VolumeSpec>) -> EnvironmentSpec {
     EnvironmentSpec { volumes, ..EnvironmentSpec::default() }
 }

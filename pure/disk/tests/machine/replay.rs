@@ -89,9 +89,9 @@ fn answers(machine: &mut Machine, requests: &[Request], looks: bool) -> Vec<Comp
         if looks {
             let half = Instant::from_ns(u64::midpoint(machine.now().as_ns(), request.due_at.as_ns()));
             while let Some(at) = machine.next_event_at().filter(|at| *at <= half) {
-                answers.extend(machine.pop_completed(at).map(|(_, completion)| completion));
+                answers.extend(machine.pop_completed(at.max(machine.now())).map(|(_, completion)| completion));
             }
-            machine.pop_completed(machine.now().max(half)).map(|(_, completion)| answers.push(completion));
+            answers.extend(machine.pop_completed(half).map(|(_, completion)| completion));
         }
         machine.submit(request.due_at, target, *request);
     }
