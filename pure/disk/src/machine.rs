@@ -144,6 +144,20 @@ struct Outstanding {
     refused: bool,
 }
 
+/// What is known of a request, or of a part of it, when it is handed over: when it has passed the limits and is answered,
+/// as far as that does not depend on events to come.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    admitted: u64,
+    completed: u64,
+}
+
+impl Known {
+    const fn nothing(now: u64) -> Self {
+        Self { admitted: now, completed: now }
+    }
+}
+
 /// A part of a request whose end is not known yet, or a run of blocks on its way from a cache to its disk.
 #[derive(Debug, Clone, Copy)]
 struct Part {
@@ -403,23 +417,29 @@ impl Machine {
         let within = request.offset.checked_add(length).is_some_and(|end| end <= self.targets[target.0].size);
         if !within {
             self.outstanding[id as usize].refused = true;
+            self.part_ends(id, now, now);
         } else if let [disk] = *self.targets[target.0].disks {
-            self.start(now, id, disk, &request, request.offset, length);
+            let known = self.start(now, id, disk, &request, request.offset, length);
+            self.part_ends(id, known.admitted, known.completed);
         } else {
-            self.start_parts(now, id, target, &request);
+            let known = self.start_parts(now, id, target, &request);
+            self.part_ends(id, known.admitted, known.completed);
         }
-        self.part_ends(id, now, now);
         RequestId(id)
     }
 
     /// The parts of a request begin their way.
     #[inline]
-    fn start_parts(&mut self, now: u64, id: u32, target: Target, request: &Request) {
+    fn start_parts(&mut self, now: u64, id: u32, target: Target, request: &Request) -> Known {
+        let mut known = Known::nothing(now);
         let mut split = Split::new(request.operation, request.offset, u64::from(request.length));
         while let Some(Piece { disk, offset, length }) = self.targets[target.0].placement.next(&mut split) {
             let disk = self.targets[target.0].disks[disk];
-            self.start(now, id, disk, request, offset, length);
+            let part = self.start(now, id, disk, request, offset, length);
+            known.admitted = known.admitted.max(part.admitted);
+            known.completed = known.completed.max(part.completed);
         }
+        known
     }
 
     /// When something happens next: an answer, or something inside that comes before one. `None`: nothing is outstanding.
@@ -471,18 +491,18 @@ impl Machine {
         }
     }
 
-    /// A part of a request begins its way.
+    /// A part of a request begins its way. What is not known at once counts as a part that is waited for.
     #[inline]
-    fn start(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) {
+    fn start(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
         let operation = request.operation;
         match self.disks[disk].path {
             Path::Network => {
                 let at = pass(&mut self.vm_uncached, now, operation, offset, length);
-                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length);
+                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
             Path::Local => {
                 let at = pass(&mut self.vm_cached, now, operation, offset, length);
-                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length);
+                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
             Path::Cached { cache, member, mode, hit } => {
                 let run = Run::of(offset, length);
@@ -491,61 +511,61 @@ impl Machine {
                     Operation::Read if self.caches[cache].cache.hit(member, run) => {
                         let at = pass(&mut self.vm_cached, now, operation, offset, length);
                         let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
-                        self.part_known(id, at, done);
-                        return;
+                        return Known { admitted: at, completed: done };
                     }
                     Operation::Write if taken && !request.durable => {
-                        self.write_to_cache(now, id, disk, offset, length);
-                        return;
+                        return self.write_to_cache(now, id, disk, offset, length);
                     }
                     Operation::Flush if taken => {
                         self.flush_cache(now, id, disk);
-                        return;
+                        return Known::nothing(now);
                     }
                     Operation::Read | Operation::Write => self.caches[cache].cache.insert(member, run),
                     Operation::Trim | Operation::Flush => {}
                 }
                 let at = pass(&mut self.vm_cached, now, operation, offset, length);
                 let at = pass(&mut self.vm_uncached, at, operation, offset, length);
-                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length);
+                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
         }
     }
 
     /// A part has passed the virtual machine's budgets: on to the disk.
     #[inline]
-    fn reach_disk(&mut self, now: u64, owner: Owner, number: usize, operation: Operation, offset: u64, length: u64) {
+    fn reach_disk(
+        &mut self,
+        now: u64,
+        owner: Owner,
+        number: usize,
+        operation: Operation,
+        offset: u64,
+        length: u64,
+    ) -> Known {
         let disk = &mut self.disks[number];
         let mut at = now;
         if let Some(pool) = disk.pool {
             at = self.pools[pool].pass(at, operation, offset, length);
         }
         at = disk.limiter.pass(at, operation, offset, length);
-        if let Owner::Request(id) = owner {
-            let state = &mut self.outstanding[id as usize];
-            state.admitted = state.admitted.max(at);
-        }
         if disk.spindle.is_some() && operation != Operation::Flush {
             if let Owner::Request(id) = owner {
                 self.outstanding[id as usize].parts += 1;
             }
             let part = self.new_part(Part { owner, disk: number, operation, offset, length, since: now });
             self.plan(at, Event::Arrives(part));
-            return;
+            return Known::nothing(at);
         }
         let service = self.service(number, operation, length);
-        let done = match operation {
+        let completed = match operation {
             Operation::Flush => at + service,
             Operation::Trim => self.disks[number].lanes.serve(at, service, 0),
             Operation::Read | Operation::Write => self.disks[number].lanes.serve(at, service, length),
         };
-        match owner {
-            Owner::Request(id) => self.part_known(id, at, done),
-            Owner::WriteBack(_) => {
-                let part = self.new_part(Part { owner, disk: number, operation, offset, length, since: now });
-                self.plan(done, Event::WroteBack(part));
-            }
+        if let Owner::WriteBack(_) = owner {
+            let part = self.new_part(Part { owner, disk: number, operation, offset, length, since: now });
+            self.plan(completed, Event::WroteBack(part));
         }
+        Known { admitted: at, completed }
     }
 
     /// Draws a service time.
@@ -581,7 +601,8 @@ impl Machine {
                 match part.owner {
                     Owner::Request(id) => {
                         self.free_parts.push(errand.part);
-                        self.part_ends(id, now, done);
+                        // It was admitted when it came to the head, not later.
+                        self.part_ends(id, 0, done);
                     }
                     Owner::WriteBack(_) => self.plan(done, Event::WroteBack(errand.part)),
                 }
@@ -590,22 +611,14 @@ impl Machine {
         }
     }
 
-    /// A part's times are known at once.
+    /// A part that was waited for has its end: with the last one the answer is certain.
     #[inline]
-    fn part_known(&mut self, id: u32, admitted: u64, completed: u64) {
+    fn part_ends(&mut self, id: u32, admitted: u64, completed: u64) {
         let state = &mut self.outstanding[id as usize];
         state.admitted = state.admitted.max(admitted);
         state.completed = state.completed.max(completed);
-    }
-
-    /// A part that was waited for has its end: with the last one the answer is certain.
-    #[inline]
-    fn part_ends(&mut self, id: u32, now: u64, completed: u64) {
-        let state = &mut self.outstanding[id as usize];
-        state.completed = state.completed.max(completed);
         state.parts -= 1;
         if state.parts == 0 {
-            debug_assert!(state.completed >= now, "an answer in the past");
             let entry = Entry { at: state.completed, what: (self.sequence << NUMBER_BITS) | u64::from(id) };
             self.sequence += 1;
             self.answers.push(entry);

@@ -100,7 +100,8 @@ pub(crate) struct Log {
     late: Box<[Tally; 4]>,
     series: Series,
     seconds: u64,
-    outstanding_ns: u128,
+    /// Requests outstanding, integrated over the current second; a sum that wraps before the measurement is thrown away.
+    outstanding_ns: u64,
     round_count: u64,
     rounds: Vec<f64>,
     reached: bool,
@@ -161,7 +162,13 @@ impl Log {
         while now >= self.boundary {
             self.end_of_stretch(outstanding);
         }
-        self.outstanding_ns += u128::from(now.since(self.previous).as_ns() * outstanding);
+        self.integrate(now, outstanding);
+    }
+
+    #[inline]
+    fn integrate(&mut self, now: Instant, outstanding: u64) {
+        let area = now.since(self.previous).as_ns().wrapping_mul(outstanding);
+        self.outstanding_ns = self.outstanding_ns.wrapping_add(area);
         self.previous = now;
     }
 
@@ -169,8 +176,7 @@ impl Log {
     #[inline(never)]
     fn end_of_stretch(&mut self, outstanding: u64) {
         let at = self.boundary;
-        self.outstanding_ns += u128::from(at.since(self.previous).as_ns()) * u128::from(outstanding);
-        self.previous = at;
+        self.integrate(at, outstanding);
         match (self.stage, self.rule) {
             (Stage::WarmUp, Some(rule)) => {
                 self.stage = Stage::Settling;

@@ -1,6 +1,6 @@
 //! Writes that the host's cache takes and carries to the disk later.
 
-use super::{CacheState, Machine, Owner, Part, Path, pass};
+use super::{CacheState, Known, Machine, Owner, Part, Path, pass};
 use crate::cache::{BLOCK, Run};
 use loadline_block::Operation;
 use rand_core::Rng;
@@ -31,7 +31,7 @@ struct Flush {
 
 impl Machine {
     /// A part of a write comes to a cache that takes writes.
-    pub(super) fn write_to_cache(&mut self, now: u64, id: u32, disk: usize, offset: u64, length: u64) {
+    pub(super) fn write_to_cache(&mut self, now: u64, id: u32, disk: usize, offset: u64, length: u64) -> Known {
         let Path::Cached { cache, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
         let state = &mut self.caches[cache];
         if state.stalling || !state.cache.has_room(Run::of(offset, length).count) {
@@ -41,14 +41,13 @@ impl Machine {
             self.outstanding[id as usize].parts += 1;
             let part = self.new_part(part);
             self.caches[cache].stalled.push_back(part);
-            return;
+            return Known::nothing(now);
         }
-        let (admitted, done) = self.take_write(now, disk, offset, length);
-        self.part_known(id, admitted, done);
+        self.take_write(now, disk, offset, length)
     }
 
-    /// The cache takes a write: when it has passed the budget, and when it is answered.
-    fn take_write(&mut self, now: u64, disk: usize, offset: u64, length: u64) -> (u64, u64) {
+    /// The cache takes a write.
+    fn take_write(&mut self, now: u64, disk: usize, offset: u64, length: u64) -> Known {
         let Path::Cached { cache, member, hit, .. } = self.disks[disk].path else {
             unreachable!("the disk has a cache")
         };
@@ -56,7 +55,7 @@ impl Machine {
         let at = pass(&mut self.vm_cached, now, Operation::Write, offset, length);
         let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
         self.write_back(now, disk);
-        (at, done)
+        Known { admitted: at, completed: done }
     }
 
     /// A flush comes to a cache that takes writes.
@@ -109,10 +108,9 @@ impl Machine {
             self.caches[cache].stalled.pop_front();
             self.caches[cache].waited += now - since;
             self.free_parts.push(number);
-            let (admitted, done) = self.take_write(now, disk, offset, length);
+            let known = self.take_write(now, disk, offset, length);
             let Owner::Request(id) = owner else { unreachable!("caches do not write to themselves") };
-            self.part_known(id, admitted, done);
-            self.part_ends(id, now, done);
+            self.part_ends(id, known.admitted, known.completed);
         }
         self.caches[cache].stalling = false;
     }
@@ -139,7 +137,6 @@ impl Machine {
         });
         for flush in ended {
             let done = now + self.service(disk, Operation::Flush, 0);
-            self.part_known(flush.id, now, done);
             self.part_ends(flush.id, now, done);
         }
     }
