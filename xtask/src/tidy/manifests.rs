@@ -9,7 +9,7 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/block", &["pure/units"]),
     ("pure/workload", &["pure/units", "pure/block"]),
     ("pure/disk", &["pure/units", "pure/block"]),
-    ("pure/simulator", &["pure/units", "pure/block", "pure/workload", "pure/disk"]),
+    ("pure/simulator", &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/record"]),
     ("pure/record", &["pure/units", "pure/block"]),
     ("pure/analysis", &["pure/units", "pure/block", "pure/record"]),
     ("pure/report", &["pure/units", "pure/block", "pure/record", "pure/analysis"]),

@@ -1,0 +1,7 @@
+//! Simulated trials from the outside: bursts over a day, windows against arithmetic, laws that hold for any storage.
+
+mod bursts;
+mod environments;
+mod laws;
+mod trials;
+mod windows;

@@ -1,0 +1,140 @@
+//! What a trial keeps: open loops, bounds, steady state, endings.
+
+use crate::environments::{SETUP, blocks, closed, disk, iops, latency, limit, record, run, single};
+use loadline_block::Operation;
+use loadline_disk::{Enforcement, EnvironmentSpec, InitialState, Limit, Machine};
+use loadline_record::Ending;
+use loadline_simulator::{Simulation, SimulationError, simulate};
+use loadline_units::{Bytes, Duration, Instant, Ratio};
+use loadline_workload::{Arrival, LoadSpec, SteadyStateRule};
+
+fn environment(requests: u64) -> EnvironmentSpec {
+    let latency = latency(Duration::from_ms(1), Duration::from_ms(2));
+    single(disk(limit(requests, 1 << 40, Enforcement::Smooth), latency))
+}
+
+#[test]
+fn an_open_loop_that_the_disk_can_serve_is_served_and_counts_from_when_it_was_due() {
+    let load = LoadSpec { arrival: Arrival::Poisson { rate: iops(1_000) }, ..LoadSpec::default() };
+    let record = record(&environment(5_000), &load);
+    let reads = record.of(Operation::Read).unwrap();
+    assert!((record.iops().unwrap() / 1_000.0 - 1.0).abs() < 0.02);
+    assert!((record.offered_iops.unwrap() / 1_000.0 - 1.0).abs() < 0.02);
+    assert_eq!((record.missed, reads.latency.count()), (0, reads.waiting.as_ref().unwrap().count()));
+    assert!((1.0..1.4).contains(&(reads.latency.mean_ns().unwrap() / 1e6)));
+}
+
+#[test]
+fn an_open_loop_beyond_the_disk_hides_no_waiting() {
+    let load = LoadSpec {
+        arrival: Arrival::Constant { rate: iops(1_000) },
+        warm_up: Duration::ZERO,
+        duration: Duration::from_s(60),
+        ..LoadSpec::default()
+    };
+    let record = record(&environment(500), &load);
+    let latency = &record.of(Operation::Read).unwrap().latency;
+    assert!((record.iops().unwrap() / 500.0 - 1.0).abs() < 0.01);
+    assert!((record.offered_iops.unwrap() / 1_000.0 - 1.0).abs() < 1e-3);
+    // A queue that grows by 500 a second: those served at the end have waited for nearly half the time; of those that are
+    // beyond the bound on requests outstanding, some are never issued.
+    assert!(latency.max().unwrap() > Duration::from_s(25));
+    assert!(record.missed > 20_000, "{}", record.missed);
+}
+
+#[test]
+fn a_bound_in_volume_ends_the_trial() {
+    let load = LoadSpec {
+        arrival: closed(8),
+        volume: Some(Bytes::mib(100)),
+        warm_up: Duration::ZERO,
+        duration: Duration::from_s(1_000),
+        ..LoadSpec::default()
+    };
+    let record = record(&environment(5_000), &load);
+    assert_eq!(record.bytes(), 100 << 20);
+    assert_eq!(record.ending, Ending::Complete);
+    let expected = 25_600.0 / 5_000.0;
+    assert!((record.measured_ns as f64 / 1e9 / expected - 1.0).abs() < 0.01, "{}", record.measured_ns);
+    assert_eq!(record.series.seconds.len(), 6);
+}
+
+#[test]
+fn the_measurement_waits_for_a_steady_state() {
+    let mut environment = environment(3_000);
+    let budget = loadline_disk::IopsBudget::bursting(iops(500), iops(3_000), Duration::from_s(30));
+    environment.volumes[0].disks[0].limit.iops = Some(loadline_disk::Directions::Together(budget));
+    let rule = SteadyStateRule { round: Duration::from_s(10), ..SteadyStateRule::default() };
+    let load = LoadSpec {
+        arrival: closed(32),
+        warm_up: Duration::from_s(2),
+        steady_state: Some(rule),
+        duration: Duration::from_s(20),
+        ..LoadSpec::default()
+    };
+    let record = record(&environment, &load);
+    let steady = record.steady_state.clone().unwrap();
+    assert!(steady.reached);
+    assert_eq!(record.warm_up_ns, (2 + 10 * steady.rounds.len() as u64) * 1_000_000_000);
+    // Three rounds of burst, and five below it.
+    assert_eq!(steady.rounds.len(), 8, "{:?}", steady.rounds);
+    assert!((record.iops().unwrap() / 500.0 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn a_request_unanswered_for_too_long_ends_the_trial() {
+    let slow = latency(Duration::from_s(100), Duration::from_s(100));
+    let record = record(&single(disk(Limit::default(), slow)), &LoadSpec::default());
+    assert!(matches!(&record.ending, Ending::Hung(_)), "{:?}", record.ending);
+    assert_eq!(record.errors_total(), 1);
+}
+
+#[test]
+fn a_trial_that_is_left_counts_as_interrupted() {
+    let machine = Machine::new(&environment(500), 1, InitialState::default()).unwrap();
+    let target = machine.target("data").unwrap();
+    let load = LoadSpec { arrival: closed(4), ..LoadSpec::default() };
+    let mut simulation = Simulation::new(&load, machine, target, SETUP).unwrap();
+    assert!(!simulation.run_until(Instant::ZERO + Duration::from_ms(8_500)));
+    assert!(!simulation.is_over());
+    let simulated = simulation.finish();
+    assert_eq!(simulated.record.ending, Ending::Interrupted);
+    assert_eq!(simulated.record.series.seconds.len(), 4);
+    assert!(simulated.record.measured_ns.abs_diff(3_500_000_000) < 5_000_000, "{}", simulated.record.measured_ns);
+    assert_eq!(simulated.machine.outstanding(), 0);
+}
+
+#[test]
+fn trials_on_one_machine_follow_one_another() {
+    let load = LoadSpec { arrival: closed(16), pause: Duration::from_s(10), ..LoadSpec::default() };
+    let first = run(&environment(500), &load);
+    let ended = first.machine.now();
+    assert!(ended >= Instant::ZERO + Duration::from_s(45));
+    let target = first.machine.target("data").unwrap();
+    let second = simulate(&load, first.machine, target, loadline_simulator::TrialSetup { trial: 1, ..SETUP }).unwrap();
+    assert!((second.record.iops().unwrap() / 500.0 - 1.0).abs() < 0.01);
+    assert!(second.machine.now().since(ended) >= Duration::from_s(45));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_record_and_another_one_another() {
+    let load = LoadSpec { arrival: closed(16), reads: Ratio::percent(50), threads: 3, ..LoadSpec::default() };
+    assert_eq!(record(&environment(5_000), &load), record(&environment(5_000), &load));
+    let machine = Machine::new(&environment(5_000), 2, InitialState::default()).unwrap();
+    let target = machine.target("data").unwrap();
+    assert_ne!(simulate(&load, machine, target, SETUP).unwrap().record, record(&environment(5_000), &load));
+}
+
+#[test]
+fn loads_that_cannot_be_simulated_are_refused() {
+    let machine = Machine::new(&environment(500), 1, InitialState::default()).unwrap();
+    let target = machine.target("data").unwrap();
+    let attempt = |load: LoadSpec| simulate(&load, machine.clone(), target, SETUP).map(|s| s.record).unwrap_err();
+    assert!(matches!(attempt(LoadSpec { buffered: true, ..LoadSpec::default() }), SimulationError::Buffered { .. }));
+    let far = LoadSpec { start: Bytes::gib(2_000), ..LoadSpec::default() };
+    assert!(matches!(attempt(far), SimulationError::Region(_)));
+    assert!(matches!(
+        attempt(LoadSpec { blocks: blocks(Bytes::new(100)), ..LoadSpec::default() }),
+        SimulationError::Load(_)
+    ));
+}
