@@ -7,7 +7,8 @@ use toml::{Table, Value};
 const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/units", &[]),
     ("pure/block", &["pure/units"]),
-    ("pure/workload", &["pure/units", "pure/block"]),
+    ("pure/document", &["pure/units"]),
+    ("pure/workload", &["pure/units", "pure/block", "pure/document"]),
     ("pure/disk", &["pure/units", "pure/block"]),
     ("pure/simulator", &["pure/units", "pure/block", "pure/workload", "pure/disk"]),
     ("pure/record", &["pure/units", "pure/block"]),
