@@ -157,6 +157,12 @@ impl<'t> Reader<'t> {
         self.problems.len() + self.beyond
     }
 
+    /// The line in which an item begins, from 1.
+    #[must_use]
+    pub fn line_of(&self, item: &Item<'_>) -> usize {
+        position(self.text, item.span().start).0
+    }
+
     /// Tells that something is wrong at `span`, which belongs to `key`.
     pub fn problem(&mut self, span: Range<usize>, key: &str, message: String) {
         self.tell(span.start, Some(shown(key)), message);
