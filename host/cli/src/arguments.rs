@@ -244,8 +244,8 @@ pub(crate) struct ShowArguments {
     /// The run: its id, the beginning of it, or "last"
     #[arg(default_value = "last")]
     pub(crate) run: String,
-    /// Only the cells whose id or label contains this
-    #[arg(long, value_name = "TEXT")]
+    /// Only this cell, by its number in the table (from 1); or those whose id begins with, or label contains, this
+    #[arg(long, value_name = "CELL")]
     pub(crate) cell: Option<String>,
     /// The one-second series of each trial in place of the summary
     #[arg(long)]

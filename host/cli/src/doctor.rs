@@ -2,6 +2,7 @@
 
 use crate::arguments::{DoctorArguments, Format};
 use crate::failure::Outcome;
+use crate::leftovers;
 use crate::output::{self, Column, Field, Table};
 
 use loadline_engine::{Access, Need, Observation, Volume, capabilities, facts};
@@ -203,6 +204,14 @@ fn target(path: &Path) -> Vec<Check> {
         Err(error) => vec![Check::new(typed, Verdict::Trouble, error.to_string())],
         Ok(volume) => {
             let mut checks = of_volume(&volume.facts);
+            checks.extend(leftovers::in_directory(path, leftovers::NAME_BEGIN).into_iter().map(|leftover| {
+                let detail = format!(
+                    "{} ({}): kept by a run, or left by one that was killed; if no loadline is at work here, remove it",
+                    leftover.path.display(),
+                    leftover.size.human()
+                );
+                Check::new("test file", Verdict::Note, detail)
+            }));
             let observation = Observation::begin(&volume);
             std::thread::sleep(WATCHED);
             checks.extend(at_rest(&observation.end(&volume)));

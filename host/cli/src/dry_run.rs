@@ -6,6 +6,7 @@ use crate::preparation::{Work, label};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Fill, LoadSpec};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Prints what `work` would do.
 pub(crate) fn print(work: &Work, format: Format) -> anyhow::Result<()> {
@@ -75,22 +76,23 @@ fn warm_up_max(spec: &LoadSpec) -> Duration {
 enum Filling {
     /// Nothing.
     None,
-    /// The largest size that a load names.
+    /// The largest size that a load names; of loads on several numbers of files, for each number.
     Size(Bytes),
     /// Whatever the target holds.
     Whole,
 }
 
 fn filling(work: &Work) -> Filling {
-    let mut filled = work.cells.iter().map(|cell| &cell.spec).filter(|spec| may_be_filled(spec)).peekable();
-    if filled.peek().is_none() {
+    let mut largest: BTreeMap<u32, Option<Bytes>> = BTreeMap::new();
+    for spec in work.cells.iter().map(|cell| &cell.spec).filter(|spec| may_be_filled(spec)) {
+        let size = largest.entry(spec.files).or_insert(spec.size);
+        *size = size.zip(spec.size).map(|(a, b)| a.max(b));
+    }
+    if largest.is_empty() {
         return Filling::None;
     }
-    filled
-        .map(|spec| spec.size)
-        .collect::<Option<Vec<Bytes>>>()
-        .and_then(|all| all.into_iter().max())
-        .map_or(Filling::Whole, Filling::Size)
+    let all: Option<Bytes> = largest.into_values().try_fold(Bytes::ZERO, |sum, size| Some(sum + size?));
+    all.map_or(Filling::Whole, Filling::Size)
 }
 
 /// What comes on top of the planned time, or nothing.

@@ -6,24 +6,17 @@ use crate::live::{Live, Step as Shown};
 use crate::measure::Watch;
 use crate::preparation::{Work, label, load_summary};
 use crate::settings::Settings;
+use crate::volumes::{FileSet, OpenVolumes};
 use anyhow::Context;
 use loadline_analysis::doubts;
 use loadline_block::{ErrorKind, Operation};
-use loadline_engine::Volume;
+use loadline_engine::facts::CacheScope;
+use loadline_engine::{EngineError, Volume};
 use loadline_record::{Ending, TargetKind, TrialRecord};
 use loadline_store::Store;
-use loadline_units::{Bytes, Duration};
-use loadline_workload::{Fill, LoadSpec, RunCell, Step};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// A volume with what has been done to it.
-#[derive(Debug)]
-pub(crate) struct OpenVolume {
-    /// The target.
-    pub(crate) volume: Volume,
-    /// Whether all of it holds data written by this process.
-    pub(crate) filled: bool,
-}
+use loadline_units::{Bytes, Duration, Ratio};
+use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, Step};
+use std::collections::BTreeSet;
 
 /// What a run needs while it goes on.
 pub(crate) struct Execution<'a> {
@@ -36,7 +29,7 @@ pub(crate) struct Execution<'a> {
     /// What the run was told.
     pub(crate) settings: &'a Settings,
     /// By name.
-    pub(crate) volumes: &'a mut BTreeMap<String, OpenVolume>,
+    pub(crate) volumes: &'a mut OpenVolumes,
     /// What people see.
     pub(crate) live: &'a mut Live,
     /// Whether the user wants an end.
@@ -46,50 +39,98 @@ pub(crate) struct Execution<'a> {
 /// How the execution ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Every trial was run; so many of them ended badly.
-    Complete {
-        /// Trials that failed or hung.
-        bad: u32,
-    },
+    /// Every trial was run; how each of them ended is in its record.
+    Complete,
     /// The user stopped it.
     Interrupted,
-    /// Going on made no sense; says why.
+    /// Trials are missing because going on made no sense; says why, volume by volume.
     Broken(String),
 }
 
+/// Reads that find out whether a volume answers at all.
+const PROBE_READS: u64 = 8;
+/// They are given so long.
+const PROBE_TIME: Duration = Duration::from_s(2);
+
 impl Execution<'_> {
-    /// Runs every trial of `work` that is not in `finished`, in order.
+    /// Runs every trial of `work` that is not in `finished`, in order. A volume that stops answering is given up: its other
+    /// trials are left out, those of other volumes are not.
     ///
     /// # Errors
     /// A trial that could not be started, or the store.
     pub(crate) fn run(&mut self, work: &Work, finished: &BTreeSet<(String, u32)>) -> anyhow::Result<Ended> {
         let done = |step: &Step| finished.contains(&(work.cells[step.cell].id.clone(), step.trial));
         let steps: Vec<Step> = work.steps.iter().filter(|step| !done(step)).copied().collect();
-        self.live.expect(steps.iter().map(|step| work.cells[step.cell].spec.trial_time()).sum());
-        let (mut bad, all) = (0, work.steps.len());
+        let cell_of = |step: &Step| &work.cells[step.cell];
+        self.live.expect(steps.iter().map(|step| cell_of(step).spec.trial_time()).sum());
+        let all = work.steps.len();
         let before = all - steps.len();
-        for (index, step) in steps.into_iter().enumerate() {
-            let cell = &work.cells[step.cell];
-            if !self.ready(cell)? || self.interruption.asked() {
+        let mut given_up: Vec<String> = Vec::new();
+        for (index, step) in steps.iter().enumerate() {
+            let cell = cell_of(step);
+            if self.volumes[&cell.volume].lost {
+                continue;
+            }
+            if self.interruption.asked() {
                 return Ok(Ended::Interrupted);
             }
-            let place = format!("{} of {all}", before + index + 1);
-            let label = self.named(cell, step.trial);
-            let planned = cell.spec.trial_time();
-            self.live.begin(Shown { place: place.clone(), label: label.clone(), planned });
-            let Some(trial) = self.trial(cell, step.trial)? else { return Ok(Ended::Interrupted) };
-            self.live.say(&format!("{place}: {label}: {}", outcome(&trial)));
-            match &trial.ending {
-                Ending::Complete | Ending::Interrupted => {}
-                // What hung or vanished answers no further cell either.
-                Ending::Hung(how) => return Ok(Ended::Broken(how.clone())),
-                Ending::Failed(how) if trial.errors.contains_key(&ErrorKind::Gone) => {
-                    return Ok(Ended::Broken(how.clone()));
+            let (why, left) = match self.ready(cell)? {
+                Ready::Yes => {
+                    let place = format!("{} of {all}", before + index + 1);
+                    let label = self.named(cell, step.trial);
+                    let planned = cell.spec.trial_time();
+                    self.live.begin(Shown { place: place.clone(), label: label.clone(), planned });
+                    let Some(trial) = self.trial(cell, step.trial)? else { return Ok(Ended::Interrupted) };
+                    self.live.say(&format!("{place}: {label}: {}", outcome(&trial)));
+                    (self.why_to_give_up(&trial, cell)?, &steps[index + 1..])
                 }
-                Ending::Failed(_) => bad += 1,
+                Ready::Interrupted => return Ok(Ended::Interrupted),
+                Ready::Failed(why) => (Some(why), &steps[index..]),
+            };
+            if let Some(why) = why {
+                self.volumes.get_mut(&cell.volume).expect("every volume of the plan is open").lost = true;
+                let left: Vec<&RunCell> = left.iter().map(cell_of).filter(|c| c.volume == cell.volume).collect();
+                self.live.forgo(left.iter().map(|c| c.spec.trial_time()).sum());
+                // A volume given up after its last trial has lost nothing.
+                if !left.is_empty() {
+                    let trials = if left.len() == 1 { "1 trial".to_owned() } else { format!("{} trials", left.len()) };
+                    self.live.say(&format!("volume {}: {why}; {trials} left out", cell.volume));
+                    given_up.push(format!("volume {}: {why}", cell.volume));
+                }
             }
         }
-        Ok(Ended::Complete { bad })
+        Ok(if given_up.is_empty() { Ended::Complete } else { Ended::Broken(given_up.join("; ")) })
+    }
+
+    /// Why no further trial on the volume would tell anything, after this one; `None` where it is worth going on.
+    fn why_to_give_up(&mut self, trial: &TrialRecord, cell: &RunCell) -> anyhow::Result<Option<String>> {
+        Ok(match &trial.ending {
+            Ending::Hung(how) => Some(format!("it does not answer: {how}")),
+            Ending::Failed(how) if trial.errors.contains_key(&ErrorKind::Gone) => Some(format!("it is gone: {how}")),
+            // The load may have failed for a reason of its own, such as a full disk: then reads are still answered.
+            Ending::Failed(how) if !self.answers(cell)? => Some(format!("not one read is answered any more: {how}")),
+            Ending::Complete | Ending::Interrupted | Ending::Failed(_) => None,
+        })
+    }
+
+    /// Whether the cell's volume answers any of a few reads.
+    fn answers(&mut self, cell: &RunCell) -> anyhow::Result<bool> {
+        let set = set_of(self.volumes, cell);
+        let block = LoadSpec::default().block_max().max(set.volume.alignment().offset);
+        let spec = LoadSpec {
+            blocks: vec![BlockShare { size: block, share: Ratio::ONE }],
+            arrival: Arrival::Closed { queue_depth: 1, rate_max: None, think_time: Duration::ZERO },
+            volume: Some(block * PROBE_READS),
+            warm_up: Duration::ZERO,
+            duration: PROBE_TIME,
+            hang_limit: PROBE_TIME,
+            fill: Fill::Never,
+            ..LoadSpec::default()
+        };
+        let probe = RunCell { id: "probe".into(), spec, ..cell.clone() };
+        let mut watch = Watch { live: self.live, interruption: self.interruption };
+        let record = watch.trial(&mut set.volume, &probe, 0, self.seed, self.settings.engine)?;
+        Ok(record.count() > 0)
     }
 
     /// "random read 4 KiB, depth 32 on data, trial 2 of 3"; leaves out what there is only one of.
@@ -102,39 +143,48 @@ impl Execution<'_> {
 
     /// Runs one trial and stores it; `None` when the user stopped it, and then nothing is stored.
     fn trial(&mut self, cell: &RunCell, trial: u32) -> anyhow::Result<Option<TrialRecord>> {
-        let open = self.volumes.get_mut(&cell.volume).expect("every volume of the plan is open");
+        let set = set_of(self.volumes, cell);
+        if set.buffered_before && !cell.spec.buffered {
+            // What the last load left in memory would be written back beneath this one.
+            let _ = set.volume.drop_caches(CacheScope::Files);
+        }
+        set.buffered_before = cell.spec.buffered;
         let mut watch = Watch { live: self.live, interruption: self.interruption };
         let mut record = watch
-            .trial(&mut open.volume, cell, trial, self.seed, self.settings.engine)
+            .trial(&mut set.volume, cell, trial, self.seed, self.settings.engine)
             .with_context(|| format!("{} on volume {}", label(&cell.spec), cell.volume))?;
         if record.ending == Ending::Interrupted {
             return Ok(None);
         }
-        record.doubts = doubts(&load_summary(&cell.spec), &record, &open.volume.facts);
+        record.doubts = doubts(&load_summary(&cell.spec), &record, &set.volume.facts);
         self.store.finish_trial(self.run, &cell.id, &record)?;
         Ok(Some(record))
     }
 
     /// Fills the cell's volume where the cell wants that and it has not been done; says whether the cell may begin.
-    fn ready(&mut self, cell: &RunCell) -> anyhow::Result<bool> {
-        let open = self.volumes.get_mut(&cell.volume).expect("every volume of the plan is open");
-        if open.filled || !wants_fill(&cell.spec, &open.volume) {
-            return Ok(true);
+    fn ready(&mut self, cell: &RunCell) -> anyhow::Result<Ready> {
+        let set = set_of(self.volumes, cell);
+        if set.filled || !wants_fill(&cell.spec, &set.volume) {
+            return Ok(Ready::Yes);
         }
-        let range = Bytes::new(open.volume.facts.size_bytes);
+        let range = Bytes::new(set.volume.facts.size_bytes);
         self.live.begin(Shown {
             place: format!("volume {}", cell.volume),
             label: format!("filling {}", range.human()),
             planned: Duration::ZERO,
         });
         let mut watch = Watch { live: self.live, interruption: self.interruption };
-        let report = watch
-            .fill(&mut open.volume, range, self.seed, None, self.settings.engine)
-            .with_context(|| format!("cannot fill volume {}", cell.volume))?;
-        open.filled = report.complete;
-        if open.filled {
+        let report = match watch.fill(&mut set.volume, range, self.seed, None, self.settings.engine) {
+            Ok(report) => report,
+            Err(EngineError::Os { attempted, source }) => {
+                return Ok(Ready::Failed(format!("cannot {attempted}: {source}")));
+            }
+            Err(error) => return Err(anyhow::Error::new(error).context(format!("cannot fill volume {}", cell.volume))),
+        };
+        set.filled = report.complete;
+        if set.filled {
             // What was found when it was opened is no longer so, and doubts rest on it.
-            open.volume.facts.extents = open.volume.extents();
+            set.volume.facts.extents = set.volume.extents();
             self.live.say(&format!(
                 "volume {}: filled {} in {}",
                 cell.volume,
@@ -142,8 +192,22 @@ impl Execution<'_> {
                 report.elapsed.clock()
             ));
         }
-        Ok(open.filled)
+        Ok(if set.filled { Ready::Yes } else { Ready::Interrupted })
     }
+}
+
+/// The files that a cell runs on.
+fn set_of<'a>(volumes: &'a mut OpenVolumes, cell: &RunCell) -> &'a mut FileSet {
+    volumes.get_mut(&cell.volume).expect("every volume of the plan is open").set_for(&cell.spec)
+}
+
+/// Whether a cell may begin.
+enum Ready {
+    Yes,
+    /// The user stopped the filling.
+    Interrupted,
+    /// The volume could not be filled.
+    Failed(String),
 }
 
 /// Whether the volume is to be written in full before this load.

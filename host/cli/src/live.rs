@@ -56,6 +56,11 @@ impl Live {
         self.planned = self.planned + more;
         self.ahead = self.ahead + more;
     }
+    /// Tells that so much of it will not be done after all.
+    pub(crate) fn forgo(&mut self, less: Duration) {
+        self.planned = self.planned.saturating_sub(less);
+        self.ahead = self.ahead.saturating_sub(less);
+    }
     /// A step begins.
     pub(crate) fn begin(&mut self, step: Step) {
         self.ahead = self.ahead.saturating_sub(step.planned);

@@ -8,6 +8,7 @@ mod failure;
 mod figures;
 mod generated;
 mod interruption;
+mod leftovers;
 mod live;
 mod location;
 mod measure;

@@ -32,8 +32,9 @@ impl Watch<'_> {
                 work(&control)
             });
             while wait.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                if self.interruption.asked() {
+                if self.interruption.asked() && !control.stopped() {
                     control.stop();
+                    self.live.say("stopping; what is under way is waited for, Ctrl-C once more ends it at once");
                 }
                 self.live.refresh(&control.progress());
             }

@@ -46,6 +46,9 @@ impl Moment {
     }
 }
 
+/// Characters of every run's id.
+pub(crate) const RUN_ID_LENGTH: usize = "20260131-142233-abcdef".len();
+
 /// A new run's id: sorts by start, unique on this machine and most likely everywhere.
 pub(crate) fn run_id(started: Moment) -> String {
     format!("{}-{:06x}", started.compact(), chance() & 0xff_ffff)
@@ -77,5 +80,6 @@ mod tests {
         let started = Moment::from_unix_s(0);
         assert_ne!(run_id(started), run_id(started));
         assert!(run_id(started).starts_with("19700101-000000-"));
+        assert_eq!(run_id(started).len(), RUN_ID_LENGTH);
     }
 }

@@ -1,7 +1,6 @@
 //! `quick`: about a minute on one target, from nothing to a report.
 
 use crate::arguments::QuickArguments;
-use crate::execution::OpenVolume;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::live::{Live, Step};
@@ -13,7 +12,7 @@ use crate::quick_plan::{self, Ingredients};
 use crate::report_file::ReportFile;
 use crate::run::{self, Beginning, Manner};
 use crate::settings::{self, Settings};
-use crate::volumes::OpenVolumes;
+use crate::volumes::{self, OpenVolume, OpenVolumes};
 use anyhow::{Context, bail};
 use loadline_engine::{Need, Volume};
 use loadline_record::{Ending, TargetKind};
@@ -43,7 +42,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: &Store) -> a
     let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
     let interruption = Interruption::watch()?;
     let need = Need { size: arguments.size, files: 1, writes: !settings.read_only, ..Need::default() };
-    let mut volume = Volume::open(&name, &arguments.path, &need, &settings.access())?;
+    let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access())?;
     let mut live = Live::new(quiet);
     let mut first = First { settings: &settings, seed, live: &mut live, interruption: &interruption };
     let limit = arguments.size.is_none().then_some(FILL_TIME);
@@ -60,7 +59,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: &Store) -> a
     let plan = Plan::parse(&quick_plan::text(&ingredients), "quick").context("the plan of quick")?;
     let work = Work::of(vec![plan], &settings, seed)?;
     let id = moment::run_id(Moment::now());
-    let opened = OpenVolumes::from([(name, OpenVolume { volume, filled: true })]);
+    let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
     let beginning = Beginning { id, name: "quick".into(), verb: "quick", seed, settings, work };
     let manner = Manner { quiet, format: arguments.printing.format };
     let (outcome, record) = run::begin(beginning, opened, store, &interruption, &manner)?;

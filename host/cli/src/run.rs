@@ -4,6 +4,7 @@ use crate::arguments::{Format, RunArguments};
 use crate::execution::{Ended, Execution};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
+use crate::leftovers;
 use crate::live::Live;
 use crate::moment::{self, Moment};
 use crate::preparation::{Length, Work, read_plan};
@@ -67,6 +68,13 @@ pub(crate) fn run(
     }
     let interruption = Interruption::watch()?;
     let store = store()?;
+    for leftover in leftovers::of_no_run(&settings, &store) {
+        output::tell(&format!(
+            "{} ({}) looks like a test file of a run that was killed as it began; if no loadline is at work there, remove it",
+            leftover.path.display(),
+            leftover.size.human()
+        ));
+    }
     let id = moment::run_id(Moment::now());
     let opened = volumes::open(&work, &settings, &id, &[])?;
     let beginning = Beginning { id, name, verb: "run", seed, settings, work };
@@ -81,21 +89,28 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: &Store) ->
     let stored = store.load(&id)?;
     if stored.status == RunStatus::Finished {
         output::tell(&format!("run {id} is finished: nothing is left to do"));
-        return conclude(store, &id, Ended::Complete { bad: 0 }, format).map(|(outcome, _)| outcome);
+        return conclude(store, &id, Ended::Complete, format).map(|(outcome, _)| outcome);
     }
     let settings = settings_of(&stored)?;
     let work = work_of(&stored, &settings)?;
     let interruption = Interruption::watch()?;
+    for leftover in leftovers::of_run(&id, &settings) {
+        leftovers::remove(&leftover)?;
+        output::tell(&format!(
+            "removed {}, a test file that the run left when it was cut off",
+            leftover.path.display()
+        ));
+    }
     let mut opened = volumes::open(&work, &settings, &id, &stored.header.volumes)?;
     let finished = store.finished_trials(&id)?;
     let seed = stored.header.seed;
-    execute(
+    let ended = execute(
         Going { store, run: &id, seed, settings: &settings, work: &work, quiet, interruption: &interruption },
         &mut opened,
         &finished,
-    )
-    .and_then(|ended| conclude(store, &id, ended, format))
-    .map(|(outcome, _)| outcome)
+    );
+    volumes::close(opened);
+    conclude(store, &id, ended?, format).map(|(outcome, _)| outcome)
 }
 
 /// What a stored run was told beside its plans.
@@ -138,17 +153,17 @@ pub(crate) fn begin(
         host: loadline_engine::facts::host(),
         plans: work.plans.clone(),
         environment: None,
-        volumes: settings.targets.iter().map(|t| opened[&t.volume].volume.facts.clone()).collect(),
+        volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),
         settings: serde_json::to_value(&settings).context("settings are plain data")?,
     };
     let _claim = store.claim(&header.id)?;
     store.begin_run(&header, &work.records())?;
     let going =
         Going { store, run: &header.id, seed, settings: &settings, work: &work, quiet: manner.quiet, interruption };
-    let ended = execute(going, &mut opened, &BTreeSet::new())?;
+    let ended = execute(going, &mut opened, &BTreeSet::new());
     // Test files go before anything is printed: what follows may end with a closed output.
-    drop(opened);
-    conclude(store, &header.id, ended, manner.format)
+    volumes::close(opened);
+    conclude(store, &header.id, ended?, manner.format)
 }
 
 /// A run under way.
@@ -172,7 +187,7 @@ fn execute(going: Going<'_>, opened: &mut OpenVolumes, finished: &BTreeSet<(Stri
     let result = execution.run(work, finished);
     live.clear();
     let status = match &result {
-        Ok(Ended::Complete { .. }) => RunStatus::Finished,
+        Ok(Ended::Complete) => RunStatus::Finished,
         Ok(Ended::Interrupted) => RunStatus::Interrupted,
         Ok(Ended::Broken(_)) | Err(_) => RunStatus::Failed,
     };
@@ -191,11 +206,14 @@ fn conclude(store: &Store, run: &str, ended: Ended, format: Format) -> anyhow::R
         output::print(&printing::summary(&summary, format))?;
     }
     let outcome = match ended {
-        Ended::Complete { bad: 0 } => verdict::of(&record),
-        Ended::Complete { bad } => {
-            output::tell(&format!("{bad} trials ended early by errors; their cells say which"));
-            Outcome::Failed
-        }
+        Ended::Complete => match verdict::cut_short(&record) {
+            0 => verdict::of(&record),
+            trials => {
+                let trials = if trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
+                output::tell(&format!("{trials} cut short by errors; the doubts say which and why"));
+                Outcome::Failed
+            }
+        },
         Ended::Interrupted => {
             output::tell(&format!(
                 "interrupted; what was finished is kept. Carry on with: loadline run --resume {run}"

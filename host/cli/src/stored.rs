@@ -4,13 +4,15 @@ use crate::arguments::{
     ExportArguments, ExportForm, Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName,
 };
 use crate::failure::{Outcome, Usage};
+use crate::leftovers::{self, Leftover};
 use crate::output::{self, Column, Field, Table};
-use crate::printing;
+use crate::{printing, run};
 use anyhow::Context;
 use loadline_analysis::{RunSummary, summarize};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
 use loadline_store::{Filter, Store};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// `list`: the runs that pass the filters, newest first.
@@ -79,29 +81,64 @@ fn status_name(status: RunStatus) -> &'static str {
 /// `show`: a run's summary, or the series of its trials.
 pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<Outcome> {
     let mut record = load(store, &arguments.run)?;
-    if let Some(wanted) = &arguments.cell {
-        let fits = |cell: &CellRecord| cell.id.contains(wanted.as_str()) || cell.label.contains(wanted.as_str());
-        if !record.cells.iter().any(fits) {
-            let run = &record.header.id;
-            return Err(Usage(format!("run {run} has no cell whose id or label contains {wanted:?}")).into());
-        }
-    }
-    let wanted =
-        |id: &str, label: &str| arguments.cell.as_deref().is_none_or(|text| id.contains(text) || label.contains(text));
+    let chosen = arguments.cell.as_deref().map(|typed| chosen_cells(&record, typed)).transpose()?;
+    let wanted = |id: &str| chosen.as_ref().is_none_or(|ids| ids.contains(id));
     let text = if arguments.series {
-        record.cells.retain(|cell| wanted(&cell.id, &cell.label));
+        record.cells.retain(|cell| wanted(&cell.id));
         series(&record).render(arguments.printing.format, output::colour_wanted())
     } else {
         // Summed up before cells are left out: what is known of one cell may rest on others.
         let mut summary = summarize(&record);
-        summary.cells.retain(|cell| wanted(&cell.id, &cell.label));
+        summary.cells.retain(|cell| wanted(&cell.id));
         summary.findings.retain(|finding| {
             finding.cells.is_empty() || finding.cells.iter().any(|id| summary.cells.iter().any(|cell| cell.id == *id))
         });
         printing::summary(&summary, arguments.printing.format)
     };
     output::print(&text)?;
+    let id = &record.header.id;
+    // Whoever is at work on the run holds its claim, and needs its files.
+    if record.status != RunStatus::Finished && store.claim(id).is_ok() {
+        for leftover in left_behind(&record) {
+            output::tell(&format!(
+                "left behind when the run was cut off: {} ({}); `loadline run --resume {id}` takes it away, \
+                 `loadline run --verify-only {id}` checks what is in it",
+                leftover.path.display(),
+                leftover.size.human()
+            ));
+        }
+    }
     Ok(Outcome::Done)
+}
+
+/// Test files with names that are still there; none where the run was told things that this version does not understand.
+fn left_behind(record: &RunRecord) -> Vec<Leftover> {
+    run::settings_of(record).map_or_else(|_| Vec::new(), |settings| leftovers::of_run(&record.header.id, &settings))
+}
+
+/// Ids of the cells that `typed` means: one by its place in the run's table, counted from 1; or those whose id begins with it
+/// or whose label contains it.
+fn chosen_cells(record: &RunRecord, typed: &str) -> Result<BTreeSet<String>, Usage> {
+    /// Longer numbers are beginnings of ids.
+    const PLACE_DIGITS_MAX: usize = 6;
+    let (run, count) = (&record.header.id, record.cells.len());
+    let place = typed.parse::<usize>().ok().filter(|_| typed.len() <= PLACE_DIGITS_MAX);
+    if let Some(place) = place {
+        let cell = place.checked_sub(1).and_then(|index| record.cells.get(index));
+        let cell =
+            cell.ok_or_else(|| Usage(format!("run {run} has no cell {place}: they are numbered from 1 to {count}")))?;
+        return Ok(BTreeSet::from([cell.id.clone()]));
+    }
+    let lower = typed.to_lowercase();
+    let fits = |cell: &&CellRecord| cell.id.starts_with(&lower) || cell.label.to_lowercase().contains(&lower);
+    let ids: BTreeSet<String> = record.cells.iter().filter(fits).map(|cell| cell.id.clone()).collect();
+    if ids.is_empty() {
+        return Err(Usage(format!(
+            "run {run} has no cell whose id begins with {typed:?} or whose label contains it; name one by its label or its \
+             number, 1 to {count}"
+        )));
+    }
+    Ok(ids)
 }
 
 /// One row for each interval and operation that occurred in it.
@@ -157,8 +194,17 @@ fn series(record: &RunRecord) -> Table {
 pub(crate) fn rm(arguments: &RmArguments, store: &Store) -> anyhow::Result<Outcome> {
     let ids = arguments.runs.iter().map(|run| store.resolve(run)).collect::<Result<Vec<_>, _>>()?;
     for id in ids {
+        // A run that cannot be read can still be removed.
+        let left = store.load(&id).map_or_else(|_| Vec::new(), |record| left_behind(&record));
         store.remove(&id)?;
         output::tell(&format!("removed run {id}"));
+        for Leftover { path, size } in left {
+            output::tell(&format!(
+                "its test file is still there, and nothing needs it any more: {} ({})",
+                path.display(),
+                size.human()
+            ));
+        }
     }
     Ok(Outcome::Done)
 }

@@ -1,7 +1,7 @@
 //! Whether the objectives of a run were kept.
 
 use crate::failure::Outcome;
-use loadline_record::{CellRecord, Histogram, RunRecord, VerifyRecord};
+use loadline_record::{CellRecord, Ending, Histogram, RunRecord, VerifyRecord};
 use std::collections::BTreeMap;
 
 /// What the run says about its objectives. Cells that differ in their depth or rate alone are one question: up to where
@@ -25,6 +25,12 @@ pub(crate) fn of(run: &RunRecord) -> Outcome {
     } else {
         Outcome::Done
     }
+}
+
+/// Trials that did not last as long as they should have, because their volume failed or hung.
+pub(crate) fn cut_short(run: &RunRecord) -> usize {
+    let trials = run.cells.iter().flat_map(|cell| &cell.trials);
+    trials.filter(|trial| matches!(trial.ending, Ending::Failed(_) | Ending::Hung(_))).count()
 }
 
 fn verification(cell: &CellRecord) -> impl Iterator<Item = &VerifyRecord> {

@@ -11,10 +11,12 @@ use crate::settings::Settings;
 use crate::{run, volumes};
 use anyhow::{Context, bail};
 use loadline_engine::{Access, Keep, Need, Volume};
-use loadline_record::{RunRecord, VerifyRecord};
+use loadline_record::{RunRecord, TargetKind, VerifyRecord};
 use loadline_store::Store;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LoadSpec, RunCell, Step};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Checks each volume of the run against the last trial with `verify` of which something is found there.
 pub(crate) fn verify(typed: &str, arguments: &RunArguments, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
@@ -30,16 +32,20 @@ pub(crate) fn verify(typed: &str, arguments: &RunArguments, quiet: bool, store: 
     let mut checks: Vec<Check<'_>> = Vec::new();
     for named in &settings.targets {
         let trials = trials_to_check(&record, &work, &named.volume);
-        let Some((first, _)) = trials.first() else { continue };
-        let mut volume = reopened(&record, &first.spec, &named.volume, &named.target)?;
+        // By the number of files, for each of which a run makes files of their own.
+        let mut opened: BTreeMap<u32, Volume> = BTreeMap::new();
         for (cell, trial) in trials {
+            let volume = match opened.entry(cell.spec.files) {
+                Entry::Occupied(there) => there.into_mut(),
+                Entry::Vacant(free) => free.insert(reopened(&record, &cell.spec, &named.volume, &named.target)?),
+            };
             live.begin(Shown {
                 place: format!("volume {}", named.volume),
                 label: format!("reading back {}, trial {}", label(&cell.spec), trial + 1),
                 planned: Duration::ZERO,
             });
             let mut watch = Watch { live: &mut live, interruption: &interruption };
-            let found = watch.verification(&mut volume, cell, trial, record.header.seed)?;
+            let found = watch.verification(volume, cell, trial, record.header.seed)?;
             if interruption.asked() {
                 return Ok(Outcome::Interrupted);
             }
@@ -132,14 +138,15 @@ fn trials_to_check<'a>(record: &RunRecord, work: &'a Work, volume: &str) -> Vec<
 /// The volume as the run left it, for reading only.
 fn reopened(record: &RunRecord, spec: &LoadSpec, name: &str, target: &str) -> anyhow::Result<Volume> {
     let facts = record.header.volumes.iter().find(|volume| volume.name == name);
-    let keep = Keep { file_name: Some(volumes::file_name(&record.header.id, name)), remove_at_end: false };
+    let keep = Keep { file_name: Some(volumes::file_name(&record.header.id, name, spec.files)), remove_at_end: false };
     let need = Need {
-        size: facts.map(|facts| Bytes::new(facts.size_bytes)),
+        // Of test files, all that is there: each was made in the size that it should have.
+        size: facts.filter(|facts| facts.kind != TargetKind::TestFile).map(|facts| Bytes::new(facts.size_bytes)),
         files: spec.files,
         writes: false,
         buffered: spec.buffered,
         keep: Some(keep),
     };
     let access = Access { read_only: true, ..Access::default() };
-    Volume::open(name, target, &need, &access).with_context(|| format!("volume {name}"))
+    volumes::open_watched(name, target, &need, &access).with_context(|| format!("volume {name}"))
 }

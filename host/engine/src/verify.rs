@@ -262,7 +262,9 @@ impl Checker {
                 self.ledger.latest(request.offset).store(state, Ordering::Release);
             }
             Operation::Read if ok => self.ledger.check(request.offset, bytes, &mut self.record),
-            Operation::Read | Operation::Trim | Operation::Flush => {}
+            Operation::Read | Operation::Trim => {}
+            // A flush is of no block, though it carries an offset.
+            Operation::Flush => return,
         }
         self.busy.remove(&request.offset);
     }
@@ -376,5 +378,27 @@ mod tests {
         let lost = judge(&Block::Foreign("zeros"), 5, 5);
         assert!(matches!(lost, Some((VerifyFaultKind::Lost, _))));
         assert_eq!(judge(&Block::Whole(5), 5, 5), None);
+    }
+
+    #[test]
+    fn an_answered_flush_frees_no_block() {
+        let size = loadline_units::Bytes::mib(1);
+        let region = Region { files: 1, file_size: size, start: loadline_units::Bytes::ZERO, size };
+        let mut checker = Checker::new(Arc::new(Ledger::new(1, 4096, region)), 0, 8);
+        let request = |operation, length| Request {
+            operation,
+            durable: false,
+            length,
+            offset: 0,
+            due_at: loadline_units::Instant::ZERO,
+        };
+        let (write, flush) = (request(Operation::Write, 4096), request(Operation::Flush, 0));
+        let mut bytes = [0; 4096];
+        let number = checker.issue(&write, &mut bytes);
+        checker.issue(&flush, &mut []);
+        checker.complete(&flush, 0, true, &[]);
+        assert!(!checker.may_issue(&write), "the block at offset 0 is still being written");
+        checker.complete(&write, number, true, &bytes);
+        assert!(checker.may_issue(&write));
     }
 }

@@ -1,6 +1,7 @@
 //! Cells that differ only in how much is asked at once, put in order: how the rate grows with the load, and where it stops.
 
 use crate::statistics::median;
+use crate::summarize::trials_used;
 use crate::summary::CellSummary;
 use loadline_record::{CellRecord, DoubtCode};
 use std::collections::BTreeMap;
@@ -15,6 +16,11 @@ const PLATEAU_GROWTH: f64 = 0.1;
 const PROPORTIONAL_GROWTH: f64 = 0.75;
 /// An open loop that completes less than this share of what it offers asks for more than can be had.
 const OVERLOADED: f64 = 0.97;
+/// What an overloaded open loop may lack of the level, in seconds of it: throttles count over up to a second, so that much of
+/// the backlog may be let through after the measured time.
+const LATE_S: f64 = 1.0;
+/// But no more than this share of it, however short the measurement.
+const LATE_MAX: f64 = 0.5;
 /// Doubts under which a rate says nothing about where the storage stops.
 const NOT_THE_STORAGE: [DoubtCode; 5] = [
     DoubtCode::GeneratorBound,
@@ -44,7 +50,7 @@ pub(crate) struct Plateau {
     pub(crate) iops: f64,
     /// The same in bytes per second.
     pub(crate) bytes_per_s: f64,
-    /// The cells on it; the shallowest first, overloaded open loops last.
+    /// The cells on it; the shallowest first, then open loops that asked for more in vain.
     pub(crate) cells: Vec<usize>,
 }
 
@@ -139,7 +145,7 @@ pub(crate) fn curves(records: &[CellRecord], cells: &[CellSummary]) -> Vec<Curve
         curve.closed.sort_by_key(|i| outstanding(&cells[*i]));
         let offered = |i: &usize| cells[*i].offered_iops.unwrap_or(0.0);
         curve.open.sort_by(|a, b| offered(a).total_cmp(&offered(b)));
-        curve.plateau = plateau(curve, cells);
+        curve.plateau = plateau(curve, records, cells);
     }
     curves
 }
@@ -176,36 +182,57 @@ impl Growth {
     pub(crate) fn proportional(self) -> bool {
         self.power >= PROPORTIONAL_GROWTH
     }
+    /// Whether it grew no more than it does on a plateau.
+    pub(crate) fn flat(self) -> bool {
+        self.power <= PLATEAU_GROWTH
+    }
 }
 
-/// The shallowest depth from which on the rate stays at one level, if it was measured over at least a doubling. An open loop
-/// that could not be met counts as deeper than any closed one.
-fn plateau(curve: &Curve, cells: &[CellSummary]) -> Option<Plateau> {
+/// The shallowest depth from which on the rate of closed loops stays at one level, over at least a doubling of depth, or at a
+/// single depth beyond which an open loop asked for more in vain. An open loop that got more shows that the level is none.
+fn plateau(curve: &Curve, records: &[CellRecord], cells: &[CellSummary]) -> Option<Plateau> {
     let sound = |i: &&usize| sound(&cells[**i]);
-    let overloaded = |i: &&usize| met(&cells[**i]).is_some_and(|met| met < OVERLOADED);
-    let points: Vec<(f64, f64, usize)> = curve
+    let closed: Vec<(f64, f64, usize)> = curve
         .closed
         .iter()
         .filter(sound)
-        .map(|i| (outstanding(&cells[*i]).unwrap_or(1) as f64, *i))
-        .chain(curve.open.iter().filter(sound).filter(overloaded).map(|i| (f64::INFINITY, *i)))
-        .filter_map(|(depth, i)| Some((depth, iops(&cells[i])?, i)))
+        .filter_map(|i| Some((outstanding(&cells[*i])? as f64, iops(&cells[*i])?, *i)))
         .collect();
-    (0..points.len()).find_map(|start| {
-        let tail = &points[start..];
+    let open: Vec<usize> = curve.open.iter().filter(sound).copied().collect();
+    (0..closed.len()).find_map(|start| {
+        let tail = &closed[start..];
         let ((first_depth, first_rate, first), (last_depth, last_rate, _)) = (*tail.first()?, *tail.last()?);
         let level = median(&tail.iter().map(|p| p.1).collect::<Vec<_>>()).filter(|l| *l > 0.0)?;
         let flat = tail.iter().all(|(_, rate, _)| (rate / level - 1.0).abs() <= PLATEAU_SPREAD);
         let span = last_depth / first_depth;
-        let power = if span.is_finite() { libm::log(last_rate / first_rate) / libm::log(span) } else { 0.0 };
-        let holds = first_depth.is_finite() && span >= PLATEAU_SPAN && flat && power <= PLATEAU_GROWTH;
-        holds.then(|| Plateau {
+        let grows = span > 1.0 && libm::log(last_rate / first_rate) / libm::log(span) > PLATEAU_GROWTH;
+        let exceeded = open.iter().any(|i| iops(&cells[*i]).is_some_and(|rate| rate > level * (1.0 + PLATEAU_SPREAD)));
+        let in_vain: Vec<usize> =
+            open.iter().copied().filter(|i| asked_in_vain(&records[*i], &cells[*i], level)).collect();
+        let wide = span >= PLATEAU_SPAN || !in_vain.is_empty();
+        (wide && flat && !grows && !exceeded).then(|| Plateau {
             from: outstanding(&cells[first]).unwrap_or(1),
             iops: level,
             bytes_per_s: level * bytes_per_request(&cells[first]),
-            cells: tail.iter().map(|p| p.2).collect(),
+            cells: tail.iter().map(|p| p.2).chain(in_vain).collect(),
         })
     })
+}
+
+/// Whether an open loop offered more than `level` and got no more than that.
+fn asked_in_vain(record: &CellRecord, cell: &CellSummary, level: f64) -> bool {
+    let overloaded = met(cell).is_some_and(|met| met < OVERLOADED);
+    overloaded && cell.offered_iops.is_some_and(|offered| offered > level) && pressed(record, cell, level)
+}
+
+/// Whether an open loop offered about `level` or more, and got as much. It may have got less by what a throttle lets through
+/// late: some of its backlog was answered only after the measured time.
+pub(crate) fn pressed(record: &CellRecord, cell: &CellSummary, level: f64) -> bool {
+    let measured_s = trials_used(record).iter().map(|t| t.measured_ns as f64 / 1e9).fold(f64::INFINITY, f64::min);
+    let short = PLATEAU_SPREAD.max(LATE_S / measured_s).min(LATE_MAX);
+    let offered = cell.offered_iops.is_some_and(|offered| offered >= level * (1.0 - PLATEAU_SPREAD));
+    let got = iops(cell).unwrap_or(0.0);
+    offered && sound(cell) && got >= level * (1.0 - short) && got <= level * (1.0 + PLATEAU_SPREAD)
 }
 
 fn bytes_per_request(cell: &CellSummary) -> f64 {

@@ -238,6 +238,31 @@ pub fn cell(load: LoadSummary, disk: &ExampleDisk, factors: &[f64]) -> CellRecor
     }
 }
 
+/// A closed loop of `load` under a throttle of the kernel that lets `iops` requests through, in bursts ten times a second: the
+/// requests outstanding wait together for the next burst, and the device answers each at once.
+#[must_use]
+pub fn throttled(load: LoadSummary, iops: f64) -> CellRecord {
+    const QUICK_NS: f64 = 20e3;
+    const TURN_NS: f64 = 98e6;
+    const TURNS_PER_S: f64 = 10.0;
+    let depth = f64::from(load.queue_depth.unwrap_or(1));
+    let disk = ExampleDisk { latency_ns: QUICK_NS, iops, bytes_per_s: f64::MAX };
+    let mut cell = cell(load, &disk, &[1.0]);
+    for trial in &mut cell.trials {
+        let waiting = (TURNS_PER_S * depth * cell.load.duration_ns as f64 / 1e9) as u64;
+        for record in trial.operations.values_mut() {
+            let slow = waiting.min(record.count);
+            record.latency = latencies(record.count - slow, QUICK_NS);
+            (0..slow).for_each(|_| record.latency.record(Duration::from_ns(TURN_NS as u64)));
+        }
+        for device in &mut trial.surroundings.devices {
+            device.queue_ms = (iops * QUICK_NS / 1e6 * cell.load.duration_ns as f64 / 1e9) as u64;
+        }
+        trial.doubts = doubts(&cell.load, trial, &volume("data"));
+    }
+    cell
+}
+
 /// A finished run of `cells` on one volume "data".
 #[must_use]
 pub fn run(cells: Vec<CellRecord>) -> RunRecord {

@@ -1,5 +1,6 @@
 //! Run records in, findings out: statistics with intervals, doubts, binding limits, the load that an objective allows.
 
+mod clusters;
 mod curves;
 mod doubts;
 #[doc(hidden)]

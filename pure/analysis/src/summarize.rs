@@ -1,5 +1,6 @@
 //! A run record in, its results as programs read them out.
 
+use crate::clusters::{Clusters, clusters};
 use crate::findings::findings;
 use crate::limits::name_limits;
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
@@ -13,8 +14,9 @@ use loadline_record::{
 #[must_use]
 pub fn summarize(record: &RunRecord) -> RunSummary {
     let mut cells: Vec<CellSummary> = record.cells.iter().map(summarize_cell).collect();
-    let curves = name_limits(record, &mut cells);
-    let findings = findings(record, &cells, &curves);
+    let clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
+    let curves = name_limits(record, &mut cells, &clustered);
+    let findings = findings(record, &cells, &curves, &clustered);
     RunSummary { schema: SCHEMA.to_owned(), run: run_info(record), cells, findings }
 }
 

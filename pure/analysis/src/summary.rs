@@ -182,6 +182,29 @@ pub enum Limit {
     Unexplained,
 }
 
+impl Limit {
+    /// Its name, as in the JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DiskIops => "disk-iops",
+            Self::DiskThroughput => "disk-throughput",
+            Self::VmUncachedIops => "vm-uncached-iops",
+            Self::VmUncachedThroughput => "vm-uncached-throughput",
+            Self::VmCachedIops => "vm-cached-iops",
+            Self::VmCachedThroughput => "vm-cached-throughput",
+            Self::BurstExhausted => "burst-exhausted",
+            Self::Cache => "cache",
+            Self::Latency => "latency",
+            Self::Arrival => "arrival",
+            Self::Cpu => "cpu",
+            Self::Generator => "generator",
+            Self::Interface => "interface",
+            Self::Unexplained => "unexplained",
+        }
+    }
+}
+
 /// What bound a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Binding {

@@ -116,6 +116,7 @@ fn the_schema_lists_the_limits_and_the_doubts_that_there_are() {
     let names = listed("/$defs/limit/enum");
     for name in &names {
         let limit: Limit = serde_json::from_value(name.clone()).expect("a limit");
+        assert_eq!(json!(limit.name()), *name);
         match limit {
             Limit::DiskIops
             | Limit::DiskThroughput

@@ -473,6 +473,11 @@ impl LoadSpec {
         if self.verify && (self.blocks.len() > 1 || self.align.is_some_and(|a| a.get() % self.block_max().get() != 0)) {
             return fail("verify", "needs one block size and offsets that are multiples of it".into());
         }
+        if let (true, Pattern::Sequential { stride: Some(stride) }) = (self.verify, &self.pattern)
+            && !stride.get().is_multiple_of(self.block_max().get())
+        {
+            return fail("verify", format!("needs a stride that is a multiple of the block, {}", self.block_max()));
+        }
         if self.verify && (self.trims != Ratio::ZERO || self.content != Content::default()) {
             return fail(
                 "verify",
@@ -608,6 +613,17 @@ mod tests {
         let error = LoadSpec { start, size: Some(Bytes::GIB), ..LoadSpec::default() }.check().unwrap_err();
         assert_eq!(error.key, "size");
         assert_eq!(LoadSpec { start, ..LoadSpec::default() }.check().unwrap_err().key, "start");
+    }
+
+    #[test]
+    fn a_verified_load_strides_by_whole_blocks() {
+        let stride = |bytes| LoadSpec {
+            pattern: Pattern::Sequential { stride: Some(Bytes::new(bytes)) },
+            ..LoadSpec::default()
+        };
+        assert_eq!(stride(6144).check(), Ok(()));
+        assert_eq!(LoadSpec { verify: true, ..stride(6144) }.check().unwrap_err().key, "verify");
+        assert_eq!(LoadSpec { verify: true, ..stride(8192) }.check(), Ok(()));
     }
 
     #[test]

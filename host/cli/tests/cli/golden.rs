@@ -1,4 +1,4 @@
-//! What is printed for people, word by word. `LOADLINE_BLESS=1 cargo test -p loadline golden` takes over the present words;
+//! What is printed for people, word by word. `UPDATE_GOLDEN=1 cargo test -p loadline golden` takes over the present words;
 //! they are read in review.
 
 use crate::Bench;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 fn compare(name: &str, printed: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/golden").join(name);
-    if std::env::var_os("LOADLINE_BLESS").is_some() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, printed).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(printed, kept, "{name} has changed; LOADLINE_BLESS=1 takes the new words over");
+    assert_eq!(printed, kept, "{name} has changed; UPDATE_GOLDEN=1 takes the new words over");
 }
 
 #[test]

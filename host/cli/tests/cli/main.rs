@@ -1,9 +1,13 @@
 //! The `loadline` command from the outside: what it prints, how it exits, what it leaves behind.
 
+mod bad_disk;
 mod crash;
 mod end_to_end;
+mod faults;
 mod golden;
+mod results;
 mod safety;
+mod volumes;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

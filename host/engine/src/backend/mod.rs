@@ -36,7 +36,14 @@ pub(crate) const fn error_kind(errno: i32) -> ErrorKind {
     match errno {
         libc::EIO | libc::EREMOTEIO | libc::EILSEQ | libc::ENODATA | libc::EBADMSG => ErrorKind::Io,
         libc::ENOSPC | libc::EDQUOT => ErrorKind::NoSpace,
-        libc::ENXIO | libc::ENODEV | libc::EBADF | libc::ESHUTDOWN | libc::ENOTCONN => ErrorKind::Gone,
+        libc::ENXIO
+        | libc::ENODEV
+        | libc::EBADF
+        | libc::ESHUTDOWN
+        | libc::ENOTCONN
+        | libc::ECONNABORTED
+        | libc::ECONNRESET
+        | libc::ESTALE => ErrorKind::Gone,
         libc::ETIMEDOUT => ErrorKind::TimedOut,
         libc::EINVAL | libc::EOPNOTSUPP | libc::ENOSYS => ErrorKind::Refused,
         libc::EPERM | libc::EACCES | libc::EROFS => ErrorKind::Denied,

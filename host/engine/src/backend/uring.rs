@@ -163,6 +163,15 @@ impl Backend for Uring {
     }
 }
 
+impl Drop for Uring {
+    fn drop(&mut self) {
+        // The kernel takes a closed ring down later, in its own time, and the files with it: until then a device would stay
+        // claimed and a file system busy. What was not registered cannot be given back, which does no harm.
+        let _ = self.ring.submitter().unregister_files();
+        let _ = self.ring.submitter().unregister_buffers();
+    }
+}
+
 /// Whether this machine lets the tool use `io_uring`; else why not, in words.
 pub(crate) fn available() -> Result<(), String> {
     match build(8, UringOptions::default(), true).or_else(|_| build(8, UringOptions::default(), false)) {

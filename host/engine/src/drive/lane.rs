@@ -4,6 +4,7 @@
 //! follow are submitted at it. A latency therefore ends when the tool learns of the answer, and begins, in a closed loop,
 //! when the place in the queue became free.
 
+use super::beat::{Beat, unanswered};
 use super::ledger::{GaveUp, Log, Times};
 use crate::backend::{Backend, Io, error_kind};
 use crate::buffers::{Buffer, Buffers};
@@ -21,10 +22,12 @@ const BATCH_MAX: u32 = 32;
 const SLICE: Duration = Duration::from_ms(50);
 /// An arrival nearer than this is waited for by spinning: a sleeping thread wakes too late.
 const SPIN: Duration = Duration::from_us(80);
+/// After a request was found hung, the others have this long to be answered.
+const DRAIN: Duration = Duration::from_ms(200);
 /// After so many failed requests going on tells nothing new.
 pub(super) const ERRORS_MAX: u64 = 64;
 
-/// A bound on the bytes that all threads together issue.
+/// A bound on the bytes that all threads together issue from the begin of the measurement on.
 #[derive(Debug)]
 pub(super) struct VolumeBound {
     pub(super) left: AtomicU64,
@@ -50,8 +53,8 @@ pub(super) struct Lane {
     pub(super) volume: Option<Arc<VolumeBound>>,
     pub(super) checker: Option<Checker>,
     pub(super) hang_limit: Duration,
-    /// When the thread last came by: tells the conductor that it is not stuck in the kernel.
-    pub(super) beat: Arc<AtomicU64>,
+    /// Tells the conductor that the thread is not stuck in the kernel.
+    pub(super) beat: Arc<Beat>,
 }
 
 /// A request in flight.
@@ -106,23 +109,31 @@ impl Lane {
         let mut held: Option<Request> = None;
         let mut last_file = 0;
         let mut exhausted = false;
+        // Open loop: the load is over, and all that was due before has been issued.
+        let mut settled = false;
         let mut now = clock::now();
-        let mut answered_at = now;
         let mut in_flight = false;
+        // Looking through all flights takes time, so it is done a few times within the limit.
+        let between_looks = Duration::from_ns(self.hang_limit.as_ns() / 16).max(SLICE);
+        let mut look_at = now + between_looks;
+        let mut give_up_at = Instant::MAX;
         // Dropped first when something below panics: before buffers are given back that the kernel still writes into.
         let _guard = AbortOnPanic;
         loop {
             // Issue what is due.
-            let issuing = !exhausted && self.times.issuing(now);
+            let due_until = if exhausted || settled { None } else { self.times.due_until(now, self.open_loop) };
             let mut batch = 0;
             let mut next_at = None;
-            while issuing && batch < BATCH_MAX {
+            while let Some(due_until) = due_until
+                && batch < BATCH_MAX
+            {
                 let Some(&slot) = free.last() else { break };
                 let request = match held.take() {
                     Some(request) => request,
-                    None => match self.generator.next(now) {
+                    None => match self.generator.next(due_until) {
                         Next::Request(request) => request,
                         Next::At(at) => {
+                            settled = due_until < now;
                             next_at = Some(at);
                             break;
                         }
@@ -136,6 +147,7 @@ impl Lane {
                     break;
                 }
                 if let Some(volume) = &self.volume
+                    && now >= self.times.from()
                     && !volume.take(u64::from(request.length))
                 {
                     exhausted = true;
@@ -177,7 +189,7 @@ impl Lane {
                 batch += 1;
             }
             outstanding += batch;
-            if outstanding == 0 && (exhausted || !issuing) {
+            if outstanding == 0 && (exhausted || settled || due_until.is_none()) {
                 break;
             }
 
@@ -197,7 +209,7 @@ impl Lane {
                 break;
             }
             let turned = clock::now();
-            self.beat.store(turned.as_ns(), Ordering::Relaxed);
+            self.beat.came_by(turned);
             self.log.turn(turned, outstanding);
 
             // Take in what was answered.
@@ -227,42 +239,38 @@ impl Lane {
                 self.log.spun(turned.since(now));
             }
             now = turned;
-            if answers > 0 || outstanding == 0 {
-                answered_at = now;
-            } else if now.since(answered_at) > self.hang_limit {
+            if now >= look_at {
+                look_at = now + between_looks;
                 let oldest = flights.iter().filter(|f| f.busy).min_by_key(|f| f.submitted_at);
-                if let Some(flight) = oldest.filter(|f| now.since(f.submitted_at) > self.hang_limit) {
-                    let Request { operation, offset, length, .. } = flight.request;
-                    let detail = format!(
-                        "{} of {length} B at offset {offset} was not answered for {}",
-                        operation.name(),
-                        now.since(flight.submitted_at).human()
-                    );
-                    let _ = self.log.failed(&flight.request, ErrorKind::TimedOut, "no answer within the limit");
-                    self.log.gave_up(GaveUp::Hung(detail));
+                if let Some(flight) = oldest.filter(|f| now.since(f.submitted_at) > self.hang_limit)
+                    && give_up_at == Instant::MAX
+                {
+                    self.log.gave_up(GaveUp::Hung(unanswered(&flight.request, now.since(flight.submitted_at))));
                     self.times.abort();
-                    in_flight = true;
-                    break;
+                    give_up_at = now + DRAIN;
                 }
+            }
+            if now >= give_up_at && outstanding > 0 {
+                for flight in flights.iter().filter(|f| f.busy) {
+                    self.log.timed_out(&flight.request, now.since(flight.submitted_at));
+                }
+                in_flight = true;
+                break;
             }
         }
         if self.open_loop {
-            self.count_missed(held);
+            self.count_missed(held, now);
         }
         self.log.finish(now, exhausted);
         LaneEnd { in_flight, buffers: self.buffers, checker: self.checker }
     }
 
-    /// Arrivals that were due within the measured time and never issued.
-    fn count_missed(&mut self, held: Option<Request>) {
+    /// Arrivals that were due within the measured time, or before `now` where that was cut short, and never issued.
+    fn count_missed(&mut self, held: Option<Request>, now: Instant) {
         if let Some(request) = held {
             self.log.missed(request.due_at);
         }
-        let to = self.times.to();
-        if self.times.aborted() || to == Instant::MAX {
-            return;
-        }
-        let last = Instant::from_ns(to.as_ns().saturating_sub(1));
+        let last = self.times.last_due(now);
         while let Next::Request(request) = self.generator.next(last) {
             self.log.missed(request.due_at);
         }

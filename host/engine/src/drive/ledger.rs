@@ -1,5 +1,6 @@
 //! What the load threads write down: each for itself within a second, all together in the ledger.
 
+use super::beat::unanswered;
 use crate::clock;
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_record::{Histogram, OperationRecord, Second, SecondOperation, Series, ThreadBusy};
@@ -10,6 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Failures described in words at most.
 const ERROR_SAMPLES_MAX: usize = 8;
+/// How long after its end an open loop still issues arrivals that were due before: what a late thread or a short stall left
+/// behind is not lost, and a load far beyond the device does not go on for long.
+const ARREARS: Duration = Duration::from_s(1);
 /// A second of the series is closed this long after its end, when every thread that is alive has told its part.
 pub(super) const SECOND_GRACE: Duration = Duration::from_ms(300);
 
@@ -46,10 +50,22 @@ impl Times {
     pub(super) fn to(&self) -> Instant {
         Instant::from_ns(self.to.load(Ordering::Relaxed))
     }
-    /// Whether requests are still to be issued at `now`.
+    /// Up to when requests that are due are to be issued at `now`; `None` when the load is over. An open loop still
+    /// issues for a while what fell due before its end.
     #[inline]
-    pub(super) fn issuing(&self, now: Instant) -> bool {
-        now.as_ns() < self.stop.load(Ordering::Relaxed) && !self.abort.load(Ordering::Relaxed)
+    pub(super) fn due_until(&self, now: Instant, open_loop: bool) -> Option<Instant> {
+        let stop = Instant::from_ns(self.stop.load(Ordering::Relaxed));
+        if self.abort.load(Ordering::Relaxed) {
+            None
+        } else if now < stop {
+            Some(now)
+        } else {
+            (open_loop && now < stop + ARREARS).then(|| Instant::from_ns(stop.as_ns() - 1))
+        }
+    }
+    /// Until when arrivals count, for a thread that ends at `now`: the end of the measurement, or now if it was cut short.
+    pub(super) fn last_due(&self, now: Instant) -> Instant {
+        Instant::from_ns(self.to().as_ns().saturating_sub(1)).min(now)
     }
     pub(super) fn abort(&self) {
         self.abort.store(true, Ordering::SeqCst);
@@ -158,6 +174,17 @@ impl Ledger {
 }
 
 impl Book {
+    /// A request was left behind, or a thread that hands over requests.
+    pub(super) fn timed_out(&mut self, operation: Option<Operation>, detail: String) {
+        *self.errors.entry(ErrorKind::TimedOut).or_default() += 1;
+        if let Some(operation) = operation {
+            self.operation_errors[operation.index()] += 1;
+        }
+        if self.error_samples.len() < ERROR_SAMPLES_MAX {
+            self.error_samples.push(detail);
+        }
+    }
+
     /// Closes every second of the measurement that ended a while before `now`.
     pub(super) fn close_seconds(&mut self, from: Instant, now: Instant) {
         while let Some((&number, _)) = self.open.first_key_value() {
@@ -195,6 +222,7 @@ impl Book {
                     mine.bytes += theirs.bytes;
                     mine.max_ns = mine.max_ns.max(theirs.max_ns);
                 }
+                kept.outstanding += closed.outstanding / f64::from(self.series.interval_s);
                 kept.errors += closed.errors;
             }
         }
@@ -336,11 +364,20 @@ impl Log {
     /// Tells the time: once a turn, before that turn's answers. `outstanding` held since the last turn.
     #[inline]
     pub(super) fn turn(&mut self, now: Instant, outstanding: u32) {
-        self.outstanding_ns += u128::from(now.since(self.previous).as_ns() * u64::from(outstanding));
-        self.previous = now;
-        if now >= self.boundary || (self.stage == Stage::WarmUp && now >= self.times.from()) {
-            self.roll(now);
+        // A turn may have taken seconds: each gets its part.
+        while now >= self.boundary || (self.stage == Stage::WarmUp && now >= self.times.from()) {
+            let end = if self.stage == Stage::WarmUp { self.boundary.min(self.times.from()) } else { self.boundary };
+            self.was_outstanding(outstanding, end);
+            self.roll(end);
         }
+        self.was_outstanding(outstanding, now);
+    }
+
+    /// So many requests were outstanding from the last time told until `until`.
+    #[inline]
+    fn was_outstanding(&mut self, outstanding: u32, until: Instant) {
+        self.outstanding_ns += u128::from(until.since(self.previous).as_ns() * u64::from(outstanding));
+        self.previous = self.previous.max(until);
     }
 
     /// A request is handed over.
@@ -405,6 +442,14 @@ impl Log {
             book.error_samples.push(format!("{} of {length} B at offset {offset}: {detail}", operation.name()));
         }
         book.errors.values().sum()
+    }
+
+    /// The thread leaves a request behind that was not answered.
+    pub(super) fn timed_out(&mut self, request: &Request, span: Duration) {
+        if self.stage == Stage::Measuring {
+            self.second_errors += 1;
+        }
+        self.ledger.book().timed_out(Some(request.operation), unanswered(request, span));
     }
 
     /// The thread ends early.

@@ -1,5 +1,6 @@
 //! Conducts a trial: prepares the load threads, sets the times, watches, and gathers what was measured.
 
+mod beat;
 mod lane;
 mod ledger;
 mod plumbing;
@@ -17,7 +18,6 @@ use crate::target::Volume;
 use crate::verify;
 use lane::VolumeBound;
 use ledger::{GaveUp, Ledger, Times};
-use loadline_block::ErrorKind;
 use loadline_record::{Ending, SteadyState, TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use loadline_workload::{BlockShare, Fill, LoadSpec, Pattern, Region, SteadyStateRule};
@@ -82,12 +82,15 @@ pub fn run_trial(
     let started_unix_s = clock::wall_s();
     let outcome = conduct(volume, spec, trial_seed(seed, trial), options, control, None)?;
     let mut surroundings = observation.end(volume);
-    let mut verify = None;
+    let (mut verify, mut ending) = (None, outcome.ending);
     if let Some(ledger) = &outcome.verify_ledger
-        && !matches!(outcome.ending, Ending::Hung(_))
+        && !matches!(ending, Ending::Hung(_))
     {
         let mut record = outcome.verify.clone();
-        readback::read_all(volume, ledger, control, &mut record);
+        if let Some(detail) = readback::read_all(volume, ledger, spec.hang_limit, control, &mut record) {
+            outcome.ledger.book().timed_out(None, detail.clone());
+            ending = Ending::Hung(detail);
+        }
         verify = Some(record);
     }
     let mut book = outcome.ledger.book();
@@ -115,7 +118,7 @@ pub fn run_trial(
         surroundings,
         steady_state: outcome.steady_state,
         verify,
-        ending: outcome.ending,
+        ending,
         doubts: Vec::new(),
     })
 }
@@ -167,12 +170,14 @@ pub fn fill(
     };
     check_access(volume, &spec)?;
     let outcome = conduct(volume, &spec, trial_seed(seed, u32::MAX), options, control, Some(Phase::Filling))?;
-    match outcome.ending {
-        Ending::Failed(detail) | Ending::Hung(detail) => {
-            let attempted = format!("fill volume {}", volume.facts.name);
-            return Err(EngineError::os(attempted, std::io::Error::other(detail)));
-        }
-        Ending::Complete | Ending::Interrupted => {}
+    // A volume with holes where single writes failed is not full, though the load went on.
+    let failure = match outcome.ending {
+        Ending::Failed(detail) | Ending::Hung(detail) => Some(detail),
+        Ending::Complete | Ending::Interrupted => outcome.ledger.book().error_samples.first().cloned(),
+    };
+    if let Some(detail) = failure {
+        let attempted = format!("fill volume {}", volume.facts.name);
+        return Err(EngineError::os(attempted, std::io::Error::other(detail)));
     }
     for file in &volume.files {
         file.sync_data().map_err(|e| EngineError::os(format!("make volume {} durable", volume.facts.name), e))?;
@@ -295,26 +300,34 @@ fn conduct(
     };
     conductor.set_times();
     threads.go(started_at);
-    let mut hung = None;
+    let (mut hung, mut held) = (None, Vec::new());
     while !threads.finished() {
         std::thread::sleep(LOOK);
         let now = clock::now();
         conductor.look(now);
-        if let Some(since) = threads.stuck_since()
-            && now.since(since) > spec.hang_limit + HANG_GRACE
-        {
+        held = threads.held(now, spec.hang_limit + HANG_GRACE);
+        if let Some(longest) = held.iter().min_by_key(|thread| thread.since) {
             times.abort();
-            hung = Some(format!("a thread has been held in the kernel for {}", now.since(since).human()));
-            break;
+            hung.get_or_insert_with(|| longest.describe(now));
+            // The others end by themselves, or are held in their turn.
+            if held.len() == threads.unfinished() {
+                break;
+            }
         }
     }
+    if threads.finished() {
+        held.clear();
+    }
     let ended_at = clock::now();
-    let (verify_during, panicked) = threads.collect(hung.is_some());
+    let (verify_during, panicked) = threads.collect();
     assert!(!panicked, "a load thread panicked; its message is above");
-    let from = conductor.from.unwrap_or(ended_at);
+    let from = conductor.from.map_or(ended_at, |from| from.min(ended_at));
     let mut book = ledger.book();
+    // What these threads counted since they last told the ledger is lost with them: at most a second.
+    for thread in &held {
+        book.timed_out(thread.request.map(|request| request.operation), thread.describe(ended_at));
+    }
     if let Some(detail) = hung {
-        *book.errors.entry(ErrorKind::TimedOut).or_default() += 1;
         book.gave_up.push(GaveUp::Hung(detail));
     }
     let gave_up = book.gave_up.first().cloned();

@@ -1,6 +1,7 @@
 //! Makes the load threads, starts them together, and takes them in again, also when the kernel holds one fast.
 
 use super::TrialFiles;
+use super::beat::{Beat, Held};
 use super::lane::{Lane, LaneEnd, VolumeBound};
 use super::ledger::{Ledger, Log, Times};
 use super::workers::{OPEN_WORKERS, Stream, WORKERS_MAX, Worker};
@@ -15,10 +16,9 @@ use crate::error::EngineError;
 use crate::options::EngineOptions;
 use crate::verify::{self, Checker};
 use loadline_record::VerifyRecord;
-use loadline_units::{Bytes, Instant};
+use loadline_units::{Bytes, Duration, Instant};
 use loadline_workload::{Arrival, LoadGenerator, LoadSpec, Region};
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -78,7 +78,7 @@ impl Signal {
 /// The load threads of a trial.
 pub(super) struct Threads {
     handles: Vec<JoinHandle<VerifyRecord>>,
-    beats: Vec<Arc<AtomicU64>>,
+    beats: Vec<Arc<Beat>>,
     signal: Arc<Signal>,
     streams: Vec<Arc<Mutex<Option<Stream>>>>,
 }
@@ -108,7 +108,7 @@ struct Part {
     times: Arc<Times>,
     bound: Option<Arc<VolumeBound>>,
     verify: Option<Arc<verify::Ledger>>,
-    beat: Arc<AtomicU64>,
+    beat: Arc<Beat>,
 }
 
 impl Part {
@@ -250,7 +250,7 @@ impl Threads {
         let spawned = std::thread::Builder::new().name("load".into()).stack_size(1 << 20).spawn(move || {
             let beat = Arc::clone(&part.beat);
             let record = body(part, ready, &signal);
-            beat.store(0, Ordering::Relaxed);
+            beat.rests();
             record
         });
         match spawned {
@@ -274,28 +274,22 @@ impl Threads {
         self.handles.iter().all(JoinHandle::is_finished)
     }
 
-    /// Since when the thread that came by longest ago has not been seen; for workers, since when the oldest request is
-    /// unanswered.
-    pub(super) fn stuck_since(&self) -> Option<Instant> {
-        let beats = self.beats.iter().map(|beat| beat.load(Ordering::Relaxed));
-        beats.filter(|beat| *beat > 0).min().map(Instant::from_ns)
+    pub(super) fn unfinished(&self) -> usize {
+        self.handles.iter().filter(|handle| !handle.is_finished()).count()
     }
 
-    /// Takes the threads in; `abandon` leaves those behind that the kernel holds. Gives what reads found, and whether a
-    /// thread panicked.
-    pub(super) fn collect(self, abandon: bool) -> (VerifyRecord, bool) {
-        if abandon {
-            // Those that can still end do so within a few turns.
-            for _ in 0..10 {
-                if self.handles.iter().all(JoinHandle::is_finished) {
-                    break;
-                }
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
-        }
+    /// What has held threads in the kernel for longer than `limit`.
+    pub(super) fn held(&self, now: Instant, limit: Duration) -> Vec<Held> {
+        self.beats.iter().filter_map(|beat| beat.held(now, limit)).collect()
+    }
+
+    /// Takes the threads in and leaves those behind that the kernel holds. Gives what reads found, and whether a thread
+    /// panicked.
+    pub(super) fn collect(self) -> (VerifyRecord, bool) {
         let (mut merged, mut panicked) = (VerifyRecord::default(), false);
-        for handle in self.handles {
-            if abandon && !handle.is_finished() {
+        let all = self.finished();
+        for (handle, beat) in self.handles.into_iter().zip(&self.beats) {
+            if !handle.is_finished() || beat.left() {
                 continue;
             }
             match handle.join() {
@@ -303,7 +297,8 @@ impl Threads {
                 Err(_) => panicked = true,
             }
         }
-        for stream in self.streams.iter().filter(|_| !abandon) {
+        // A worker that is left behind still needs its stream.
+        for stream in self.streams.iter().filter(|_| all) {
             let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(checker) = stream.and_then(|s| s.checker) {
                 merge(&mut merged, checker.record);
@@ -346,9 +341,10 @@ fn drive<B: Backend>(
         clock::sharpen_timers();
     }
     let Some(start_at) = signal.wait() else { return VerifyRecord::default() };
-    part.beat.store(clock::now().as_ns(), Ordering::Relaxed);
+    part.beat.came_by(clock::now());
     let LaneEnd { in_flight, buffers, checker } = part.lane(buffers, start_at).run(&mut backend);
     if in_flight {
+        part.beat.leaves();
         // The kernel may still write into the buffers: they must never be given back.
         std::mem::forget(backend);
         std::mem::forget(buffers);

@@ -1,15 +1,24 @@
 //! Reads a volume back after a verified load, at once or after a crash.
 
-use super::{plumbing, region_of, trial_seed};
+use super::beat::Beat;
+use super::{LOOK, plumbing, region_of, trial_seed};
 use crate::buffers;
+use crate::clock;
 use crate::control::{Control, Phase, Progress};
 use crate::error::EngineError;
 use crate::target::Volume;
 use crate::verify;
+use loadline_block::{Operation, Request};
 use loadline_record::VerifyRecord;
-use loadline_units::{Bytes, Instant};
+use loadline_units::{Bytes, Duration, Instant};
 use loadline_workload::{LoadGenerator, LoadSpec};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+
+/// Bytes read before they are checked; of larger blocks one.
+const PIECE: Bytes = Bytes::mib(1);
 
 /// Checks what stands on `volume` against trial number `trial` of `spec`, run with `seed`: the trial may have been cut off
 /// at any moment, also by a crash of the machine. `None` when nothing on the volume is of that trial.
@@ -17,7 +26,8 @@ use std::os::unix::fs::FileExt;
 /// Takes memory in proportion to the number of blocks.
 ///
 /// # Errors
-/// When the volume cannot hold the load, so that it cannot have been run there.
+/// When the volume cannot hold the load, so that it cannot have been run there, and when a read is not answered within the
+/// load's hang limit.
 pub fn verify_only(
     volume: &Volume,
     spec: &LoadSpec,
@@ -35,60 +45,147 @@ pub fn verify_only(
     let block = spec.block_max().get();
     let ledger = verify::Ledger::new(seed, block, region);
     let mut afterwards = verify::Afterwards::new(seed, block);
-    let offsets: Vec<u64> = ledger.offsets().collect();
-    let all = each_block(volume, &offsets, block, control, |offset, bytes| afterwards.observe(offset, bytes))?;
-    if !all {
-        return Ok(None);
+    let reading = Reading { volume, block, hang_limit: spec.hang_limit, control };
+    match reading.each_block(ledger.offsets().collect(), |offset, bytes| afterwards.observe(offset, bytes))? {
+        End::All => Ok(afterwards.judge(&mut streams, plumbing::slots(spec))),
+        End::Stopped => Ok(None),
+        End::Hung(detail) => {
+            let attempted = format!("read volume {} back", volume.facts.name);
+            Err(EngineError::os(attempted, std::io::Error::new(std::io::ErrorKind::TimedOut, detail)))
+        }
     }
-    Ok(afterwards.judge(&mut streams, plumbing::slots(spec)))
 }
 
-/// Reads every block that was written and checks it.
-pub(super) fn read_all(volume: &Volume, ledger: &verify::Ledger, control: &Control, record: &mut VerifyRecord) {
-    let offsets: Vec<u64> = ledger.offsets().collect();
+/// Reads every block that was written and checks it; says which read was not answered within `hang_limit`.
+pub(super) fn read_all(
+    volume: &Volume,
+    ledger: &verify::Ledger,
+    hang_limit: Duration,
+    control: &Control,
+    record: &mut VerifyRecord,
+) -> Option<String> {
     let mut found = VerifyRecord::default();
-    let block = ledger.block();
-    let result = each_block(volume, &offsets, block, control, |offset, bytes| match bytes {
+    let reading = Reading { volume, block: ledger.block(), hang_limit, control };
+    let end = reading.each_block(ledger.offsets().collect(), |offset, bytes| match bytes {
         Ok(bytes) => ledger.check(offset, bytes, &mut found),
         Err(detail) => ledger.unreadable(offset, detail, &mut found),
     });
-    if let Err(error) = result {
-        ledger.unreadable(0, error.to_string(), &mut found);
-    }
+    let hung = match end {
+        Ok(End::All | End::Stopped) => None,
+        Ok(End::Hung(detail)) => Some(detail),
+        Err(error) => {
+            ledger.unreadable(0, error.to_string(), &mut found);
+            None
+        }
+    };
     record.blocks_checked = found.blocks_checked;
     record.blocks_unwritten = found.blocks_unwritten;
     record.faults_total += found.faults_total;
     record.faults.extend(found.faults);
+    hung
 }
 
-/// Reads block by block; whether all were read (otherwise the user stopped it).
-fn each_block(
-    volume: &Volume,
-    offsets: &[u64],
+/// How reading back ended.
+enum End {
+    All,
+    /// The user stopped it.
+    Stopped,
+    /// A read was not answered in time; says which.
+    Hung(String),
+}
+
+/// Some blocks that were read, in the order of their offsets.
+struct Piece {
+    memory: buffers::Region,
+    offsets: Vec<u64>,
+    outcomes: Vec<std::io::Result<()>>,
+}
+
+/// What is to be read back, and how.
+struct Reading<'a> {
+    volume: &'a Volume,
     block: u64,
-    control: &Control,
-    mut each: impl FnMut(u64, Result<&[u8], String>),
-) -> Result<bool, EngineError> {
-    let mut memory = buffers::Region::for_reading(block as usize)?;
-    let started = crate::clock::now();
-    for (number, &offset) in offsets.iter().enumerate() {
-        if number % 256 == 0 {
-            if control.stopped() {
-                return Ok(false);
+    hang_limit: Duration,
+    control: &'a Control,
+}
+
+impl Reading<'_> {
+    /// Reads block by block in a thread of its own, which can be left behind where the device does not answer.
+    fn each_block(
+        &self,
+        offsets: Vec<u64>,
+        mut each: impl FnMut(u64, Result<&[u8], String>),
+    ) -> Result<End, EngineError> {
+        let (volume, block) = (self.volume, self.block as usize);
+        let in_piece = (PIECE.get() / self.block).max(1) as usize;
+        let files = volume.files.iter().map(File::try_clone).collect::<Result<Vec<_>, _>>();
+        let files =
+            files.map_err(|e| EngineError::os(format!("share the files of volume {}", volume.facts.name), e))?;
+        let (total, file_size) = (offsets.len(), volume.file_size.get());
+        let (memory_back, memories) = mpsc::channel();
+        for _ in 0..2 {
+            // The receiver is in this function, so sending cannot fail.
+            let _ = memory_back.send(buffers::Region::for_reading(block * in_piece)?);
+        }
+        let (read, pieces) = mpsc::channel();
+        let beat = Arc::new(Beat::default());
+        let reader = {
+            let beat = Arc::clone(&beat);
+            std::thread::Builder::new().name("read back".into()).spawn(move || {
+                for offsets in offsets.chunks(in_piece) {
+                    // Whoever listens has left where either channel is closed.
+                    let Ok(mut memory) = memories.recv() else { return };
+                    let blocks = memory.bytes_mut(block * in_piece).chunks_exact_mut(block);
+                    let read_one = |(bytes, &offset): (&mut [u8], &u64)| {
+                        let (durable, length) = (false, block as u32);
+                        let due_at = clock::now();
+                        let request = Request { operation: Operation::Read, durable, length, offset, due_at };
+                        beat.waits_for(&request, due_at);
+                        let outcome = files[(offset / file_size) as usize].read_exact_at(bytes, offset % file_size);
+                        beat.rests();
+                        outcome
+                    };
+                    let outcomes = blocks.zip(offsets).map(read_one).collect();
+                    if read.send(Piece { memory, offsets: offsets.to_vec(), outcomes }).is_err() {
+                        return;
+                    }
+                }
+            })
+        };
+        reader.map_err(|e| EngineError::os("start a thread to read back", e))?;
+        let started_at = clock::now();
+        let mut done = 0;
+        while done < total {
+            if self.control.stopped() {
+                return Ok(End::Stopped);
             }
-            control.report(Progress {
+            self.control.report(Progress {
                 phase: Phase::Verifying,
-                elapsed: crate::clock::now().since(started),
-                done: Some(number as f64 / offsets.len() as f64),
+                elapsed: clock::now().since(started_at),
+                done: Some(done as f64 / total as f64),
                 ..Progress::default()
             });
+            let mut piece: Piece = match pieces.recv_timeout(LOOK) {
+                Ok(piece) => piece,
+                Err(RecvTimeoutError::Timeout) => match beat.held(clock::now(), self.hang_limit) {
+                    Some(held) => return Ok(End::Hung(held.describe(clock::now()))),
+                    None => continue,
+                },
+                Err(RecvTimeoutError::Disconnected) => panic!("the thread that reads back ended at {done} of {total}"),
+            };
+            done += piece.offsets.len();
+            let blocks = piece.memory.bytes_mut(block * in_piece).chunks_exact(block);
+            for ((bytes, &offset), outcome) in blocks.zip(&piece.offsets).zip(piece.outcomes) {
+                match outcome {
+                    Ok(()) => each(offset, Ok(bytes)),
+                    Err(error) => {
+                        each(offset, Err(format!("reading {} back: {error}", Bytes::new(self.block))));
+                    }
+                }
+            }
+            // The reader is gone once it has read all.
+            let _ = memory_back.send(piece.memory);
         }
-        let (file, within) = (offset / volume.file_size.get(), offset % volume.file_size.get());
-        let bytes = memory.bytes_mut(block as usize);
-        match volume.files[file as usize].read_exact_at(bytes, within) {
-            Ok(()) => each(offset, Ok(bytes)),
-            Err(error) => each(offset, Err(format!("reading {} back: {error}", Bytes::new(block)))),
-        }
+        Ok(End::All)
     }
-    Ok(true)
 }

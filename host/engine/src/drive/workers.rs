@@ -2,6 +2,7 @@
 //! where the page cache answers it is the fastest.
 
 use super::TrialFiles;
+use super::beat::Beat;
 use super::lane::{VolumeBound, refuse};
 use super::ledger::{Log, Times};
 use crate::backend::Io;
@@ -13,7 +14,6 @@ use loadline_block::{Operation, Request};
 use loadline_units::{Duration, Instant};
 use loadline_workload::{LoadGenerator, Next};
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Threads at most; beyond it the machine measures its scheduler.
@@ -43,8 +43,8 @@ pub(super) struct Worker {
     pub(super) volume: Option<Arc<VolumeBound>>,
     pub(super) buffers: Buffers,
     pub(super) open_loop: bool,
-    /// When the request in flight was submitted; 0 while there is none.
-    pub(super) beat: Arc<AtomicU64>,
+    /// Tells the conductor of the request in flight.
+    pub(super) beat: Arc<Beat>,
 }
 
 /// What a worker is to do next.
@@ -90,7 +90,7 @@ impl Worker {
             };
             let submitted_at = now;
             self.log.issued(&request);
-            self.beat.store(now.as_ns(), Ordering::Relaxed);
+            self.beat.waits_for(&request, now);
             let buffer = match request.operation {
                 // A verified write was marked in place when it was taken.
                 Operation::Write if number == 0 => self.buffers.for_write(request.length),
@@ -107,7 +107,7 @@ impl Worker {
             };
             let result = perform(self.files.files[file as usize].as_raw_fd(), &io);
             now = clock::now();
-            self.beat.store(0, Ordering::Relaxed);
+            self.beat.rests();
             self.log.turn(now, 1);
             let ok = result == request.length as i32;
             {
@@ -128,8 +128,11 @@ impl Worker {
         }
         let exhausted = {
             let mut stream = lock(&self.stream);
-            if self.open_loop && self.times.to() != Instant::MAX && !self.times.aborted() {
-                let last = Instant::from_ns(self.times.to().as_ns().saturating_sub(1));
+            if self.open_loop {
+                if let Some(request) = stream.held.take() {
+                    self.log.missed(request.due_at);
+                }
+                let last = self.times.last_due(now);
                 while let Next::Request(request) = stream.generator.next(last) {
                     self.log.missed(request.due_at);
                 }
@@ -144,14 +147,19 @@ impl Worker {
     fn next_task(&mut self, now: &mut Instant) -> Task {
         let shared = Arc::clone(&self.stream);
         let mut stream = lock(&shared);
+        if self.log.has_due_times() {
+            // The queue for the stream took a while; with the old time this worker would sleep past what is due.
+            *now = clock::now();
+            self.log.turn(*now, 0);
+        }
         loop {
-            if stream.exhausted || !self.times.issuing(*now) {
-                return Task::End;
-            }
-            let next = stream.held.take().map_or_else(|| stream.generator.next(*now), Next::Request);
+            let due_until = self.times.due_until(*now, self.open_loop).filter(|_| !stream.exhausted);
+            let Some(due_until) = due_until else { return Task::End };
+            let next = stream.held.take().map_or_else(|| stream.generator.next(due_until), Next::Request);
             let request = match next {
                 Next::Request(request) => request,
                 Next::Blocked => return Task::Pause,
+                Next::At(_) if due_until < *now => return Task::End,
                 Next::At(at) => {
                     let ahead = at.since(*now);
                     if ahead > SPIN {
@@ -175,6 +183,7 @@ impl Worker {
                 return Task::Pause;
             }
             if let Some(volume) = &self.volume
+                && *now >= self.times.from()
                 && !volume.take(u64::from(request.length))
             {
                 stream.exhausted = true;
@@ -193,7 +202,7 @@ impl Worker {
                 let bytes = unsafe { buffer.bytes_mut(request.length as usize) };
                 number = checker.issue(&request, bytes);
             }
-            // The queue for the stream may have taken a while: the submission is now.
+            // The queue for the stream and marking a block took a while: the submission is now.
             *now = clock::now();
             self.log.turn(*now, 0);
             // In a closed loop without pacing a request is due when a worker is free to take it.

@@ -1,4 +1,5 @@
 //! Loop devices, mounts and swap for tests, taken down again when dropped, also when a test fails.
+#![allow(dead_code, reason = "each test file uses its own part of these")]
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -79,11 +80,18 @@ pub(crate) struct Loop {
 impl Loop {
     /// Attaches the image; partitions are allowed on it.
     pub(crate) fn attach(image: &Path) -> Option<Self> {
+        Self::attach_with(image, "--direct-io=off")
+    }
+    /// Attaches the image so that no request for it is answered from the page cache.
+    pub(crate) fn attach_uncached(image: &Path) -> Option<Self> {
+        Self::attach_with(image, "--direct-io=on")
+    }
+    fn attach_with(image: &Path, option: &str) -> Option<Self> {
         if let Some(why) = obstacle() {
             println!("{why}");
             return None;
         }
-        let node = run("losetup", &["--find", "--show", "--partscan", image.to_str()?])?;
+        let node = run("losetup", &["--find", "--show", "--partscan", option, image.to_str()?])?;
         Some(Self { node })
     }
     /// The kernel's name.
@@ -113,8 +121,12 @@ pub(crate) struct Mount {
 
 impl Mount {
     pub(crate) fn new(source: &str, options: &str) -> Option<Self> {
+        Self::with(&["-o", options, source])
+    }
+    /// Mounts with these arguments, the mount point apart.
+    pub(crate) fn with(arguments: &[&str]) -> Option<Self> {
         let point = tempfile::tempdir().unwrap();
-        run("mount", &["-o", options, source, point.path().to_str()?])?;
+        run("mount", &[arguments, &[point.path().to_str()?]].concat())?;
         Some(Self { point })
     }
     pub(crate) fn path(&self) -> &Path {

@@ -125,6 +125,7 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
             devices,
             asked,
             residency,
+            caches_dropped: (times[0] % 3 == 0).then(|| format!("{} % before", times[1] % 100)),
             others,
             clock,
             ..Surroundings::default()
@@ -171,6 +172,7 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
                 warm_up_ns: times[1],
                 measured_ns: times[2],
                 operations,
+                missed: offered_iops.map_or(0, f64::to_bits),
                 offered_iops,
                 series,
                 errors,

@@ -127,6 +127,7 @@ pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
         measured_ns: u64::from(seconds) * 1_000_000_000,
         operations,
         offered_iops: None,
+        missed: numbers.next() >> 50,
         series,
         errors: BTreeMap::new(),
         error_samples: Vec::new(),

@@ -277,9 +277,23 @@ fn in_flight_of(asked: &Asked<'_>) -> Option<(f64, f64)> {
     any.then(|| (seen.queue_ms as f64 / elapsed_ms / outstanding, outstanding))
 }
 
-/// Whether the devices held most of the requests outstanding; `None` where that cannot be told.
-pub(crate) fn depth_reached(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> Option<bool> {
-    in_flight_of(&Asked::of(load, trial, volume)).map(|(share, _)| share >= IN_FLIGHT_SHARE_MIN)
+/// Requests that waited before the devices.
+pub(crate) struct HeldBack {
+    /// Requests outstanding in the load.
+    pub(crate) outstanding: f64,
+    /// How many of them the devices had on average, in words.
+    pub(crate) at_devices: String,
+    /// The devices.
+    pub(crate) devices: Vec<String>,
+}
+
+/// What was held back, where the devices had fewer than half of the requests outstanding; `None` where they had more, or where that
+/// cannot be told.
+pub(crate) fn held_back(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> Option<HeldBack> {
+    let asked = Asked::of(load, trial, volume);
+    let (share, outstanding) = in_flight_of(&asked).filter(|(share, _)| *share < IN_FLIGHT_SHARE_MIN)?;
+    let devices = asked.seen?.names;
+    Some(HeldBack { outstanding, at_devices: number_small(share * outstanding), devices })
 }
 
 /// The queue limits of the devices, in words.

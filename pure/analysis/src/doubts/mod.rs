@@ -6,7 +6,7 @@
 mod devices;
 mod storage;
 
-pub(crate) use devices::depth_reached;
+pub(crate) use devices::held_back;
 
 use crate::statistics::{shift, trend};
 use crate::words::{counted, listed, number, percent, seconds};

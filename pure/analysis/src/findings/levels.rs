@@ -2,11 +2,13 @@
 
 use super::{View, at_depth, codes};
 use crate::curves::{Curve, Plateau, outstanding};
-use crate::summary::{CellSummary, Finding};
-use crate::words::{counted, load_name, number, span, throughput};
+use crate::summary::{CellSummary, Finding, Limit};
+use crate::words::{counted, listed, load_name, number, span, throughput};
 
 /// Plateaus told one by one; a matrix of hundreds of cells gives the rest in one sentence.
 const TOLD_ONE_BY_ONE: usize = 6;
+/// Levels of reads and writes that differ by no more than this share a sentence, which gives both.
+const ALIKE: f64 = 0.05;
 /// Requests of this size and more are spoken of in bytes per second.
 const LARGE_BLOCK: u64 = 128 * 1024;
 
@@ -14,14 +16,49 @@ pub(super) fn plateaus(view: &View<'_>, curves: &[&Curve]) -> Vec<Finding> {
     let mut seen: Vec<(&Curve, &Plateau)> = curves.iter().filter_map(|c| Some((*c, c.plateau.as_ref()?))).collect();
     // Small random loads first: those are what databases ask for.
     seen.sort_by_key(|(_, plateau)| importance(&view.cells[plateau.cells[0]]));
-    let (told, rest) = seen.split_at(seen.len().min(TOLD_ONE_BY_ONE));
-    let mut found: Vec<Finding> = told.iter().map(|(curve, plateau)| told_one(view, curve, plateau)).collect();
+    // Reads and writes that stop alike are one thing to know.
+    let mut groups: Vec<Vec<(&Curve, &Plateau)>> = Vec::new();
+    for level in seen {
+        match groups.iter_mut().find(|group| group.len() == 1 && stop_alike(view, group[0], level)) {
+            Some(group) => group.push(level),
+            None => groups.push(vec![level]),
+        }
+    }
+    let (told, rest) = groups.split_at(groups.len().min(TOLD_ONE_BY_ONE));
+    let mut found: Vec<Finding> = told.iter().map(|group| told_together(view, group)).collect();
     if !rest.is_empty() {
-        let cells: Vec<usize> = rest.iter().map(|(_, p)| p.cells[0]).collect();
-        let text = format!("{} more level off within the depths measured.", counted(rest.len(), "load"));
+        let cells: Vec<usize> = rest.iter().flatten().map(|(_, p)| p.cells[0]).collect();
+        let text = format!("{} more level off within the depths measured.", counted(cells.len(), "load"));
         found.push(view.finding(codes::PLATEAU, &text, &cells));
     }
     found
+}
+
+/// Whether reads alone and writes alone, otherwise equal, level off from one depth on at about the same rate, by the same limit.
+fn stop_alike(view: &View<'_>, a: (&Curve, &Plateau), b: (&Curve, &Plateau)) -> bool {
+    let (first, second) = (&view.cells[a.1.cells[0]], &view.cells[b.1.cells[0]]);
+    first.reads_only()
+        && second.writes_only()
+        && first.load.pattern == second.load.pattern
+        && first.load.block_bytes == second.load.block_bytes
+        && first.load.buffered == second.load.buffered
+        && first.flush.is_some() == second.flush.is_some()
+        && a.1.from == b.1.from
+        && (a.1.iops / b.1.iops - 1.0).abs() <= ALIKE
+        && limit(view, a.1) == limit(view, b.1)
+        && deepest(view, a).map(|(depth, _)| depth) == deepest(view, b).map(|(depth, _)| depth)
+}
+
+/// What the plateau is a limit of, as its cells were named.
+fn limit(view: &View<'_>, plateau: &Plateau) -> Option<Limit> {
+    let named = plateau.cells.iter().filter_map(|i| view.cells[*i].binding.as_ref());
+    named.map(|b| b.limit).find(|l| matches!(l, Limit::DiskIops | Limit::DiskThroughput))
+}
+
+/// The deepest queue beyond the beginning of the plateau, and the mean latency there.
+fn deepest(view: &View<'_>, (curve, plateau): (&Curve, &Plateau)) -> Option<(u64, f64)> {
+    let cell = curve.closed.last().map(|i| &view.cells[*i]).filter(|c| outstanding(c) > Some(plateau.from))?;
+    Some((outstanding(cell)?, mean_latency(cell)?))
 }
 
 /// Smaller is told earlier: random before sequential, small before large, pure reads and writes before mixes.
@@ -31,23 +68,36 @@ pub(super) fn importance(cell: &CellSummary) -> (bool, bool, u64, u64) {
     (mixed, cell.load.pattern != "random", cell.load.block_bytes, writes)
 }
 
-fn told_one(view: &View<'_>, curve: &Curve, plateau: &Plateau) -> Finding {
+fn told_together(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
+    let (curve, plateau) = group[0];
     let first = &view.cells[plateau.cells[0]];
-    let level = if first.load.block_bytes >= LARGE_BLOCK {
-        throughput(plateau.bytes_per_s)
-    } else {
-        format!("{} IOPS", number(plateau.iops))
+    let mut levels: Vec<String> = group
+        .iter()
+        .map(|(_, p)| if first.load.block_bytes >= LARGE_BLOCK { throughput(p.bytes_per_s) } else { number(p.iops) })
+        .collect();
+    levels.dedup();
+    let unit = if first.load.block_bytes >= LARGE_BLOCK { "" } else { " IOPS" };
+    let limit = match limit(view, plateau) {
+        Some(Limit::DiskIops) => ", a limit on requests (disk-iops)",
+        Some(Limit::DiskThroughput) => ", a limit on bytes (disk-throughput)",
+        _ => "",
     };
-    let deepest = curve.closed.last().map(|i| &view.cells[*i]).filter(|c| outstanding(c) > Some(plateau.from));
-    let then = match deepest.and_then(|c| Some((outstanding(c)?, mean_latency(c)?))) {
+    let latencies: Vec<(u64, f64)> = group.iter().filter_map(|level| deepest(view, *level)).collect();
+    let then = match latencies.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)) {
         Some((depth, mean)) => {
             format!("deeper queues only add latency ({} at {})", span(mean), at_depth(view, curve, depth))
         }
-        None => "offering more only makes requests wait".to_owned(),
+        None => "asking for more only makes requests wait".to_owned(),
     };
-    let from = at_depth(view, curve, plateau.from);
-    let text = format!("{} level off at {level} from {from} on; {then}.", load_name(first));
-    view.finding(codes::PLATEAU, &text, &plateau.cells)
+    let also = if group.len() > 1 { " and writes" } else { "" };
+    let text = format!(
+        "{}{also} level off at {}{unit} from {} on{limit}; {then}.",
+        load_name(first),
+        listed(&levels),
+        at_depth(view, curve, plateau.from)
+    );
+    let cells: Vec<usize> = group.iter().flat_map(|(_, p)| p.cells.iter().copied()).collect();
+    view.finding(codes::PLATEAU, &text, &cells)
 }
 
 /// Mean over reads, writes and trims, each weighted by its rate.

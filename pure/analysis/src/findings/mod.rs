@@ -5,8 +5,9 @@ mod levels;
 mod objective;
 mod trials;
 
+use crate::clusters::Clusters;
 use crate::curves::{Curve, iops, outstanding};
-use crate::summary::{CellSummary, Finding, OperationFigures};
+use crate::summary::{CellSummary, Finding, Limit, OperationFigures};
 use crate::words::{counted, listed, load_name, number, sentence, span, throughput};
 use loadline_record::{DoubtCode, RunRecord, RunStatus};
 
@@ -20,6 +21,10 @@ pub mod codes {
     pub const BEST_THROUGHPUT: &str = "best-throughput";
     /// Where more requests at once stop helping.
     pub const PLATEAU: &str = "plateau";
+    /// What bound the best cell of a volume on which nothing was seen to level off.
+    pub const BOUND_BY: &str = "bound-by";
+    /// Requests are let through in bursts.
+    pub const THROTTLED_IN_CLUSTERS: &str = "throttled-in-clusters";
     /// The load at which the latency objective is lost.
     pub const OBJECTIVE: &str = "objective";
     /// How long a single request takes.
@@ -38,11 +43,13 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 12] = [
+    pub const ALL: [&str; 14] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
         PLATEAU,
+        BOUND_BY,
+        THROTTLED_IN_CLUSTERS,
         OBJECTIVE,
         LATENCY_ALONE,
         FLUSH_LATENCY,
@@ -67,8 +74,14 @@ const NOT_THE_BEST: [DoubtCode; 5] = [
     DoubtCode::CompressedOrSparse,
 ];
 
-/// All findings of a run.
-pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary], curves: &[Curve]) -> Vec<Finding> {
+/// All findings of a run. On each volume the first three tell what it sustains, what stops it and where the latency objective is
+/// lost.
+pub(crate) fn findings(
+    record: &RunRecord,
+    cells: &[CellSummary],
+    curves: &[Curve],
+    clustered: &[Option<Clusters>],
+) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(trials::verify_failed(record));
     for volume in &record.header.volumes {
@@ -76,6 +89,7 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary], curves: &[Curv
         let view = View {
             cells,
             own: &own,
+            clustered,
             prefix: if record.header.volumes.len() > 1 { format!("{}: ", volume.name) } else { String::new() },
         };
         if volume.kind == loadline_record::TargetKind::Null {
@@ -84,10 +98,14 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary], curves: &[Curv
         }
         let curves: Vec<&Curve> =
             curves.iter().filter(|c| c.closed.iter().chain(&c.open).any(|i| own.contains(i))).collect();
-        found.extend(view.best_random_iops());
-        found.extend(view.best_throughput());
-        found.extend(levels::plateaus(&view, &curves));
+        let mut best = view.best_random_iops().into_iter().chain(view.best_throughput());
+        let mut plateaus = levels::plateaus(&view, &curves).into_iter();
+        found.extend(best.next());
+        found.extend(plateaus.next().or_else(|| view.bound_by()));
         found.extend(objective::objectives(&view, record, &curves));
+        found.extend(best);
+        found.extend(plateaus);
+        found.extend(view.throttled_in_clusters(&curves));
         found.extend(view.latency_alone());
         found.extend(view.flush_latency());
         found.extend(trials::trends(&view, record));
@@ -102,6 +120,8 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary], curves: &[Curv
 pub(crate) struct View<'a> {
     cells: &'a [CellSummary],
     own: &'a [usize],
+    /// By cell of the run.
+    clustered: &'a [Option<Clusters>],
     /// Names the volume where there are several.
     prefix: String,
 }
@@ -181,6 +201,49 @@ impl View<'_> {
             .then(|| self.finding(codes::BEST_THROUGHPUT, &format!("highest throughput: {}.", listed(&parts)), &cells))
     }
 
+    /// What bound the best cell, in the words of its evidence.
+    fn bound_by(&self) -> Option<Finding> {
+        let rate = |c: &CellSummary| c.total.as_ref().map(|t| t.throughput_bytes_per_s);
+        let random = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), iops);
+        let (i, _) = *random.first().or(self.best_by_kind(|_| true, rate).first())?;
+        let (cell, binding) = (&self.cells[i], self.cells[i].binding.as_ref()?);
+        let by = match binding.limit {
+            Limit::Unexplained => "what stops them is unexplained".to_owned(),
+            limit => format!("they are bound by {}", limit.name()),
+        };
+        let text = format!("{} at {}: {by}. {}", load_name(cell), how_much(cell), binding.evidence);
+        Some(self.finding(codes::BOUND_BY, &text, &[i]))
+    }
+
+    /// The shallowest cell whose requests are let through in bursts, and how many others are like it.
+    fn throttled_in_clusters(&self, curves: &[&Curve]) -> Option<Finding> {
+        let mut seen: Vec<(usize, &Clusters)> =
+            self.own.iter().filter_map(|i| Some((*i, self.clustered[*i].as_ref()?))).collect();
+        seen.sort_by_key(|(i, _)| (levels::importance(&self.cells[*i]), outstanding(&self.cells[*i])));
+        let (first, clusters) = *seen.first()?;
+        let cells: Vec<usize> = seen.iter().map(|(i, _)| *i).collect();
+        let others = match seen.len() - 1 {
+            0 => String::new(),
+            1 => " 1 other cell shows the same.".to_owned(),
+            n => format!(" {} show the same.", counted(n, "other cell")),
+        };
+        // A throttle holds the rate at one level; a cache that answers most requests has the same two clusters and does not.
+        let at_limit =
+            curves.iter().filter_map(|c| c.plateau.as_ref()).any(|p| p.cells.iter().any(|i| cells.contains(i)));
+        let how = if at_limit {
+            "requests are let through in bursts, as a throttle does"
+        } else {
+            "requests are let through in bursts, as a throttle does, or a cache answers all but a few"
+        };
+        let text = format!(
+            "{how}: of {} at {} {}.{others}",
+            load_name(&self.cells[first]),
+            how_much(&self.cells[first]),
+            clusters.words()
+        );
+        Some(self.finding(codes::THROTTLED_IN_CLUSTERS, &text, &cells))
+    }
+
     /// One request at a time: random if there is any, of the smallest block.
     fn latency_alone(&self) -> Option<Finding> {
         let alone: Vec<usize> = self
@@ -204,13 +267,24 @@ impl View<'_> {
             .iter()
             .map(|(i, f)| {
                 let cell = &self.cells[*i];
-                let figures = format!("{} on average, p99 {}", span(f.latency_ns.mean), span(f.latency_ns.p99 as f64));
+                let latency = &f.latency_ns;
+                let figures = format!("{}, p99 {}", self.mean_of(*i, f), span(latency.p99 as f64));
                 format!("{} take {figures}{}", load_name(cell), warning(cell))
             })
             .collect();
         let cells: Vec<usize> = chosen.iter().map(|(i, _)| *i).collect();
         (!parts.is_empty())
             .then(|| self.finding(codes::LATENCY_ALONE, &format!("one request at a time, {}.", listed(&parts)), &cells))
+    }
+
+    /// A mean, with the median beside it where the latencies lie in two clusters: their mean is the latency of no request.
+    fn mean_of(&self, cell: usize, figures: &OperationFigures) -> String {
+        let latency = &figures.latency_ns;
+        let median = match &self.clustered[cell] {
+            Some(_) => format!(" (half at most {})", span(latency.p50 as f64)),
+            None => String::new(),
+        };
+        format!("{} on average{median}", span(latency.mean))
     }
 
     /// The slowest flushes, against etcd's rule.
@@ -224,8 +298,8 @@ impl View<'_> {
             "beyond the 10 ms that etcd asks of its log disk"
         };
         let text = format!(
-            "making a write durable (fdatasync) takes {} on average, p99 {}: {verdict}{}.",
-            span(latency.mean),
+            "making a write durable (fdatasync) takes {}, p99 {}: {verdict}{}.",
+            self.mean_of(i, flush),
             span(latency.p99 as f64),
             warning(&self.cells[i])
         );

@@ -4,7 +4,7 @@ use super::levels::importance;
 use super::{View, at_depth, codes};
 use crate::curves::{Curve, iops, met, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
-use crate::words::{counted, load_name, number, percent, span};
+use crate::words::{counted, listed, load_name, number, percent, span};
 use loadline_record::RunRecord;
 use loadline_units::Duration;
 
@@ -22,8 +22,17 @@ struct Objective<'a> {
     chosen: bool,
 }
 
+/// What is said of one curve's closed or open loops.
+enum Told {
+    /// The objective is lost somewhere: a sentence of its own.
+    Lost(Finding),
+    /// It is kept everywhere: a part of the sentence about all such loads, and the cell that goes furthest.
+    Kept { objective: String, part: String, cell: usize },
+}
+
+/// Where the objective is lost, load by load; then in one sentence the loads that keep it everywhere.
 pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve]) -> Vec<Finding> {
-    let mut told: Vec<(usize, Finding)> = Vec::new();
+    let mut told: Vec<(usize, Told)> = Vec::new();
     for curve in curves {
         for (cells, open) in [(&curve.closed, false), (&curve.open, true)] {
             let Some(first) = cells.first().copied() else { continue };
@@ -32,20 +41,43 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
                     Objective { figure: DEFAULT.0, limit_ns: DEFAULT.1, chosen: false },
                     |(figure, limit_ns)| Objective { figure, limit_ns: *limit_ns, chosen: true },
                 );
-            let finding = if open { of_open(view, curve, &objective) } else { of_closed(view, curve, &objective) };
-            told.extend(finding.map(|f| (first, f)));
+            let of_curve = if open { of_open(view, curve, &objective) } else { of_closed(view, curve, &objective) };
+            told.extend(of_curve.map(|t| (first, t)));
         }
     }
     told.sort_by_key(|(first, _)| importance(&view.cells[*first]));
-    let rest = told.split_off(told.len().min(TOLD_ONE_BY_ONE));
-    let mut found: Vec<Finding> = told.into_iter().map(|(_, f)| f).collect();
+    let mut lost: Vec<(usize, Finding)> = Vec::new();
+    // By objective.
+    let mut kept: Vec<(String, Vec<(String, usize)>)> = Vec::new();
+    for (first, of_curve) in told {
+        match of_curve {
+            Told::Lost(finding) => lost.push((first, finding)),
+            Told::Kept { objective, part, cell } => match kept.iter_mut().find(|(name, _)| *name == objective) {
+                Some((_, parts)) => parts.push((part, cell)),
+                None => kept.push((objective, vec![(part, cell)])),
+            },
+        }
+    }
+    let rest = lost.split_off(lost.len().min(TOLD_ONE_BY_ONE));
+    let mut found: Vec<Finding> = lost.into_iter().map(|(_, f)| f).collect();
     if !rest.is_empty() {
         let cells: Vec<usize> = rest.iter().map(|(first, _)| *first).collect();
         let text =
             format!("for {} more the table shows where the latency objective is lost.", counted(rest.len(), "load"));
         found.push(view.finding(codes::OBJECTIVE, &text, &cells));
     }
+    found.extend(kept.into_iter().map(|(objective, parts)| kept_everywhere(view, &objective, &parts)));
     found
+}
+
+fn kept_everywhere(view: &View<'_>, objective: &str, parts: &[(String, usize)]) -> Finding {
+    let (named, more) = parts.split_at(parts.len().min(TOLD_ONE_BY_ONE));
+    let mut loads: Vec<String> = named.iter().map(|(part, _)| part.clone()).collect();
+    if !more.is_empty() {
+        loads.push(format!("{} more", counted(more.len(), "load")));
+    }
+    let text = format!("latency stays within {objective} as far as was measured: {}.", listed(&loads));
+    view.finding(codes::OBJECTIVE, &text, &parts.iter().map(|(_, cell)| *cell).collect::<Vec<_>>())
 }
 
 impl Objective<'_> {
@@ -87,7 +119,7 @@ impl Objective<'_> {
     }
 }
 
-fn of_closed(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<Finding> {
+fn of_closed(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
     let (kept, lost) = objective.turn(view, &curve.closed)?;
     let told = |i: usize| {
         let cell = &view.cells[i];
@@ -108,20 +140,30 @@ fn of_closed(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Optio
         }
         // One depth that keeps it is no news.
         (Some(_), None) if curve.closed.len() < 2 => return None,
-        (Some(kept), None) => {
-            let (depth, latency, rate) = told(kept)?;
-            format!(
-                "{name} stay within {objective_name} at every depth measured, up to {depth} ({latency}, {rate} IOPS)."
-            )
+        (Some(cell), None) => {
+            let (depth, latency, _) = told(cell)?;
+            return Some(Told::Kept {
+                objective: objective_name,
+                part: format!("{name} up to {depth} ({latency})"),
+                cell,
+            });
         }
         (None, None) => return None,
     };
-    Some(view.finding(codes::OBJECTIVE, &text, &kept.into_iter().chain(lost).collect::<Vec<_>>()))
+    let cells: Vec<usize> = kept.into_iter().chain(lost).collect();
+    Some(Told::Lost(view.finding(codes::OBJECTIVE, &text, &cells)))
 }
 
-fn of_open(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<Finding> {
+fn of_open(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
     let (kept, lost) = objective.turn(view, &curve.open)?;
-    let most = curve.open.iter().chain(&curve.closed).filter_map(|i| iops(&view.cells[*i])).max_by(f64::total_cmp)?;
+    // What was offered as a share of what can be had: where the rate levels off, or else the most that was seen.
+    let (most, what) = if let Some(plateau) = &curve.plateau {
+        (plateau.iops, "at which they level off")
+    } else {
+        let all = curve.open.iter().chain(&curve.closed);
+        (all.filter_map(|i| iops(&view.cells[*i])).max_by(f64::total_cmp)?, "delivered at most")
+    };
+    let of_most = format!("of the {} {what}", number(most));
     let told = |i: usize| {
         let cell = &view.cells[i];
         let rate = cell.offered_iops?;
@@ -129,35 +171,33 @@ fn of_open(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<
     };
     let name = load_name(&view.cells[curve.open[0]]);
     let objective_name = objective.name();
-    let lost_how = |i: usize| {
-        let (rate, share, latency) = told(i)?;
-        let cell = &view.cells[i];
-        Some(if objective.figure_of(cell)? <= objective.limit_ns as f64 {
-            format!("{rate} ({share}) are no longer all answered")
-        } else {
-            format!("at {rate} ({share}) it is {latency}")
-        })
-    };
     let text = match (kept, lost) {
-        (Some(kept), lost) => {
-            let (rate, share, latency) = told(kept)?;
-            let then = match lost {
-                Some(lost) => lost_how(lost)?,
-                None => "no higher rate was offered".to_owned(),
+        (Some(kept), Some(lost)) => {
+            let ((low, low_share, latency), (high, high_share, too_long)) = (told(kept)?, told(lost)?);
+            let beyond = if objective.figure_of(&view.cells[lost])? <= objective.limit_ns as f64 {
+                "at the other not all are answered".to_owned()
+            } else {
+                format!("{too_long} at the other")
             };
             format!(
-                "with {rate} {name} arriving a second ({share} of the most delivered) latency stays within \
-                 {objective_name} ({latency}); {then}."
+                "{name} lose {objective_name} between {low} and {high} arriving a second ({low_share} and {high_share} {of_most}): \
+                 {latency} at the one, {beyond}."
             )
+        }
+        (Some(cell), None) => {
+            let (rate, share, latency) = told(cell)?;
+            let part = format!("{name} up to {rate} arriving a second ({share} {of_most}; {latency})");
+            return Some(Told::Kept { objective: objective_name, part, cell });
         }
         (None, Some(lost)) => {
             let (rate, share, latency) = told(lost)?;
             format!(
-                "{objective_name} is missed at every rate offered: {latency} already with {rate} {name} arriving a second \
-                 ({share} of the most delivered)."
+                "{name} miss {objective_name} at every rate offered: {latency} already with {rate} arriving a second ({share} \
+                 {of_most})."
             )
         }
         (None, None) => return None,
     };
-    Some(view.finding(codes::OBJECTIVE, &text, &kept.into_iter().chain(lost).collect::<Vec<_>>()))
+    let cells: Vec<usize> = kept.into_iter().chain(lost).collect();
+    Some(Told::Lost(view.finding(codes::OBJECTIVE, &text, &cells)))
 }

@@ -160,6 +160,7 @@ fn trial(plan: &CellPlan, number: u32, noise: &mut Noise) -> TrialRecord {
         measured_ns: plan.seconds as u64 * 1_000_000_000,
         operations,
         offered_iops: plan.offered_iops,
+        missed: 0,
         series: Series { interval_s: 1, seconds: seconds.collect(), last_ns: 1_000_000_000 },
         errors: BTreeMap::new(),
         error_samples: Vec::new(),

@@ -1,0 +1,107 @@
+//! One piece of work that every tool is given alike, and what each says of it.
+
+use loadline_block::Operation;
+use loadline_units::{Bytes, Duration, Iops};
+use std::path::{Path, PathBuf};
+
+/// Every request is this large.
+pub(crate) const BLOCK: Bytes = Bytes::kib(4);
+
+/// Random requests of 4 KiB by one thread.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    pub(crate) target: Target,
+    pub(crate) operation: Operation,
+    pub(crate) pace: Pace,
+    /// Load before what counts.
+    pub(crate) warm_up: Duration,
+    pub(crate) length: Length,
+    /// Latency counts from the moment the tool took the request up, submitting included, where it could begin later.
+    pub(crate) with_submission: bool,
+    /// The control group that the tool joins first.
+    pub(crate) group: Option<PathBuf>,
+}
+
+/// What the requests go to.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    /// Nothing at all.
+    Null,
+    /// A block device, past the page cache.
+    Device(PathBuf),
+    /// A file that lies in the page cache, through it.
+    CachedFile(PathBuf),
+}
+
+impl Target {
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Null => None,
+            Self::Device(path) | Self::CachedFile(path) => Some(path),
+        }
+    }
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Device(_) => "loop",
+            Self::CachedFile(_) => "cached file",
+        }
+    }
+}
+
+/// When requests come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Pace {
+    /// So many are kept outstanding.
+    Depth(u32),
+    /// Evenly.
+    Constant(Iops),
+    /// Independently of each other.
+    Poisson(Iops),
+}
+
+/// When it is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Length {
+    Time(Duration),
+    /// After one request: what starting and ending costs.
+    OneRequest,
+}
+
+impl Job {
+    /// `pace` on `target`, counted from the first request on.
+    pub(crate) fn new(target: Target, operation: Operation, pace: Pace, length: Length) -> Self {
+        Self { target, operation, pace, warm_up: Duration::ZERO, length, with_submission: false, group: None }
+    }
+    pub(crate) fn name(&self) -> String {
+        let pace = match self.pace {
+            Pace::Depth(depth) => format!("depth {depth}"),
+            Pace::Constant(rate) => format!("constant {}/s", rate.get()),
+            Pace::Poisson(rate) => format!("Poisson {}/s", rate.get()),
+        };
+        format!("{} {}, {pace}", self.target.name(), self.operation.name())
+    }
+}
+
+/// What a tool says of a job.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Told {
+    pub(crate) requests: u64,
+    pub(crate) requests_per_s: f64,
+    pub(crate) latency: Option<Latency>,
+    /// From submitted to completed, where the tool tells it apart.
+    pub(crate) service_p50: Option<Duration>,
+    /// From due to submitted, where requests have due times.
+    pub(crate) waiting_p50: Option<Duration>,
+    /// Arrivals per second that the load wanted.
+    pub(crate) offered_per_s: Option<f64>,
+}
+
+/// A latency distribution in brief.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Latency {
+    pub(crate) p50: Duration,
+    pub(crate) p90: Duration,
+    pub(crate) p99: Duration,
+    pub(crate) max: Duration,
+}

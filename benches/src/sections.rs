@@ -1,0 +1,61 @@
+//! What is compared, a section each.
+
+mod agree;
+mod null;
+mod open;
+mod rate;
+mod stall;
+mod start;
+mod throttle;
+
+use crate::bench::Bench;
+use crate::stage;
+use anyhow::Result;
+
+/// A section of the benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    Rate,
+    Null,
+    Start,
+    Open,
+    Stall,
+    Agree,
+    Throttle,
+}
+
+impl Section {
+    pub(crate) const ALL: &[Self] =
+        &[Self::Rate, Self::Null, Self::Start, Self::Open, Self::Stall, Self::Agree, Self::Throttle];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Null => "null",
+            Self::Start => "start",
+            Self::Open => "open",
+            Self::Stall => "stall",
+            Self::Agree => "agree",
+            Self::Throttle => "throttle",
+        }
+    }
+    /// Why it cannot run here, if it cannot.
+    pub(crate) fn obstacle(self) -> Option<String> {
+        match self {
+            Self::Null | Self::Open => None,
+            Self::Rate | Self::Start | Self::Stall | Self::Agree => stage::obstacle(),
+            Self::Throttle => stage::obstacle().or_else(stage::Throttle::obstacle),
+        }
+    }
+    pub(crate) fn run(self, bench: &mut Bench) -> Result<()> {
+        match self {
+            Self::Rate => rate::run(bench),
+            Self::Null => null::run(bench),
+            Self::Start => start::run(bench),
+            Self::Open => open::run(bench),
+            Self::Stall => stall::run(bench),
+            Self::Agree => agree::run(bench),
+            Self::Throttle => throttle::run(bench),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Whether fio and loadline say the same of the same device, beside how far fio agrees with itself.
+
+use crate::bench::{Bench, Runs, Sample, Tool, of};
+use crate::job::{Job, Pace, Target};
+use crate::stage::MemoryDisk;
+use crate::statistics::{Spread, against_itself, is_within, ratios};
+use crate::table::{Goal, Table};
+use anyhow::{Context, Result};
+use loadline_block::Operation;
+use loadline_units::Iops;
+
+const TOOLS: [Tool; 3] = [Tool::FioDefault, Tool::FioBest, Tool::Loadline];
+
+pub(crate) fn run(bench: &mut Bench) -> Result<()> {
+    let mut table = Table::new(
+        "agree: loadline over fio, beside each run of fio over the one before it; loop device, 4 KiB random reads",
+        &["", "figure", "loadline / fio", "fio / fio", "within", "loadline / fio tuned", "tuned / tuned", "within"],
+    );
+    let disk = MemoryDisk::new(bench.size, &bench.stop)?;
+    let target = Target::Device(disk.device.node.clone());
+    let mut most: f64 = 0.0;
+    for depth in [1, 32, 128] {
+        let job = job(bench, &target, Pace::Depth(depth));
+        let runs = bench.interleaved(&TOOLS, &job)?;
+        most = of(&runs, Tool::FioDefault).map_or(most, |runs| most.max(runs.rate()));
+        rows(bench, &mut table, &job, &runs)?;
+    }
+    let half = Iops::per_second((most / 2.0) as u64).context("fio did nothing")?;
+    let job = job(bench, &target, Pace::Constant(half));
+    let runs = bench.interleaved(&TOOLS, &job)?;
+    rows(bench, &mut table, &job, &runs)?;
+    table.note("Latency: fio's total latency, submission included; loadline's from submitted to completed.");
+    table.note(
+        "A goal for IOPS and p50 each: within for either fio, for each works its own way (batches, CPU per request).",
+    );
+    table.print();
+    Ok(())
+}
+
+fn job(bench: &Bench, target: &Target, pace: Pace) -> Job {
+    Job { with_submission: true, ..Job::new(target.clone(), Operation::Read, pace, bench.time()) }
+}
+
+fn rows(bench: &mut Bench, table: &mut Table, job: &Job, runs: &[Runs]) -> Result<()> {
+    let p50 = |sample: &Sample| {
+        let whole = sample.told.latency.map(|latency| latency.p50);
+        sample.told.service_p50.or(whole).map_or(0.0, |span| span.as_ns() as f64)
+    };
+    let rate = |sample: &Sample| sample.told.requests_per_s;
+    let ours = of(runs, Tool::Loadline).context("loadline ran")?;
+    for (name, figure) in [("IOPS", &rate as &dyn Fn(&Sample) -> f64), ("p50", &p50)] {
+        let mut row = vec![job.name(), name.to_owned()];
+        let mut within = false;
+        for tool in [Tool::FioDefault, Tool::FioBest] {
+            let theirs = of(runs, tool).context("fio ran")?.figures(figure);
+            let own = against_itself(&theirs);
+            let shown = |spread: Option<Spread>| spread.map_or("-".to_owned(), |spread| spread.to_string());
+            let ratio = Spread::of(&ratios(&ours.figures(figure), &theirs));
+            let agrees = ratio.is_some_and(|ratio| is_within(ratio.median, &own));
+            within |= agrees;
+            row.extend([shown(ratio), shown(Spread::of(&own)), if agrees { "yes" } else { "no" }.to_owned()]);
+        }
+        let what = format!("agreement, {}, {name} (1 for yes)", job.name());
+        bench.verdicts.judge(&what, f64::from(u8::from(within)), Goal::AtLeast(1.0));
+        table.row(row);
+    }
+    Ok(())
+}

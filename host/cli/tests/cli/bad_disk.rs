@@ -1,0 +1,169 @@
+//! A block device that fails or stops answering on command: an NBD server's disk, seen as a file through FUSE, under a loop
+//! device. Taken down again when dropped, also when a test fails.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Why a test that wants such a device is left out.
+pub(crate) const NO_BAD_DISK: &str = "it takes root, loop devices, nbdkit, nbdfuse and FUSE";
+
+/// Ends the test with a word of why, where something that it takes is missing.
+#[macro_export]
+macro_rules! or_skip {
+    ($what:expr, $why:expr) => {
+        match $what {
+            Some(got) => got,
+            None => {
+                println!("skipped: {}", $why);
+                return;
+            }
+        }
+    };
+}
+
+/// Runs a program to its end; its standard output, or `None` where it is missing or fails.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Waits until something comes true; gives up after ten seconds.
+pub(crate) fn wait_until(mut what: impl FnMut() -> bool) -> bool {
+    let started = Instant::now();
+    while !what() {
+        if started.elapsed() > Duration::from_secs(10) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// A loop device over a file.
+pub(crate) struct Loop {
+    /// Its path.
+    pub(crate) node: String,
+}
+
+impl Loop {
+    /// Attaches `file`, past the page cache where that is possible.
+    pub(crate) fn attach(file: &Path) -> Option<Self> {
+        OpenOptions::new().write(true).open("/dev/loop-control").ok()?;
+        let file = file.to_str()?;
+        let node = run("losetup", &["--find", "--show", "--direct-io=on", file])
+            .or_else(|| run("losetup", &["--find", "--show", file]))?;
+        Some(Self { node })
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        run("losetup", &["--detach", &self.node]);
+    }
+}
+
+/// The device and all that it stands on.
+pub(crate) struct BadDisk {
+    device: Option<Loop>,
+    nbdfuse: Child,
+    nbdkit: Child,
+    folder: tempfile::TempDir,
+}
+
+impl BadDisk {
+    /// A disk of so many MiB that works, until it is told otherwise.
+    pub(crate) fn new(mib: u64) -> Option<Self> {
+        OpenOptions::new().write(true).open("/dev/loop-control").ok()?;
+        let folder = tempfile::tempdir().unwrap();
+        let (socket, point) = (folder.path().join("socket"), folder.path().join("point"));
+        fs::create_dir(&point).unwrap();
+        let mut nbdkit = Command::new("nbdkit")
+            .args(["--foreground", "--exit-with-parent", "--unix"])
+            .arg(&socket)
+            .args(["--filter=error", "memory", &format!("{mib}M"), "error=EIO", "error-rate=100%"])
+            .arg(format!("error-file={}", folder.path().join("switch").display()))
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        wait_until(|| socket.exists());
+        let nbdfuse = Command::new("nbdfuse")
+            .arg(point.join("disk"))
+            .arg("--unix")
+            .arg(&socket)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let Ok(nbdfuse) = nbdfuse else {
+            let _ = nbdkit.kill();
+            let _ = nbdkit.wait();
+            return None;
+        };
+        // From here on dropping it takes everything down.
+        let mut disk = Self { device: None, nbdfuse, nbdkit, folder };
+        wait_until(|| disk.file().exists());
+        disk.device = Some(Loop::attach(&disk.file())?);
+        Some(disk)
+    }
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("point/disk")
+    }
+    /// The block device.
+    pub(crate) fn node(&self) -> &str {
+        &self.device.as_ref().expect("it was attached when the disk was made").node
+    }
+    /// Waits until no process has the device for itself: requests of one that has ended may be on their way still.
+    pub(crate) fn wait_until_free(&self) {
+        /// `O_EXCL` of Linux on every architecture but Alpha, HPPA, MIPS and SPARC.
+        const EXCLUSIVE: i32 = 0o200;
+        assert!(wait_until(|| OpenOptions::new().read(true).custom_flags(EXCLUSIVE).open(self.node()).is_ok()));
+    }
+    /// Every request fails until what is returned is dropped.
+    pub(crate) fn fail(&self) -> Failing {
+        let switch = self.folder.path().join("switch");
+        fs::write(&switch, "").unwrap();
+        Failing { switch }
+    }
+    /// Answers nothing until what is returned is dropped.
+    pub(crate) fn pause(&self) -> Paused {
+        let process = self.nbdkit.id().to_string();
+        run("kill", &["-STOP", &process]).expect("it is our child");
+        Paused { process }
+    }
+}
+
+impl Drop for BadDisk {
+    fn drop(&mut self) {
+        self.device = None;
+        run("umount", &["--lazy", self.folder.path().join("point").to_str().unwrap()]);
+        for child in [&mut self.nbdfuse, &mut self.nbdkit] {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A disk that fails until this is dropped.
+pub(crate) struct Failing {
+    switch: PathBuf,
+}
+
+impl Drop for Failing {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.switch);
+    }
+}
+
+/// A process that is stopped until this is dropped.
+pub(crate) struct Paused {
+    process: String,
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        run("kill", &["-CONT", &self.process]);
+    }
+}

@@ -1,0 +1,201 @@
+//! Stored results in every form: the forms hold the same figures, and programs get what the published schema says.
+
+use crate::Bench;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Reads, a mix, writes with flushes, and an open loop.
+const VARIED: &str = r#"
+schema = 1
+name = "varied"
+[[load]]
+pattern = "random"
+reads = ["100 %", "50 %"]
+block = "4 KiB"
+queue_depth = [1, 4]
+size = "4 MiB"
+warm_up = "0 s"
+duration = "60 ms"
+trials = 2
+[[load]]
+name = "log, \"quoted\""
+pattern = "sequential"
+reads = "0 %"
+block = "8 KiB"
+queue_depth = 1
+flush = { every = 4, how = "fdatasync" }
+size = "4 MiB"
+warm_up = "0 s"
+duration = "60 ms"
+trials = 1
+[[load]]
+pattern = "random"
+reads = "100 %"
+block = "4 KiB"
+arrival = { poisson = ["2000 IOPS"] }
+size = "4 MiB"
+warm_up = "0 s"
+duration = "60 ms"
+trials = 1
+"#;
+const CELLS: usize = 6;
+
+fn measured(bench: &Bench) {
+    let (plan, target) = (bench.file("varied.toml", VARIED), bench.target());
+    bench.done(&["run", &plan, "--on", &target]);
+}
+
+/// Rows of an RFC 4180 text, each by its column's name.
+fn csv_rows(text: &str) -> Vec<BTreeMap<String, String>> {
+    let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '"' if quoted && characters.peek() == Some(&'"') => field.extend(characters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut field)),
+            '\r' if !quoted => {}
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut field));
+                rows.push(std::mem::take(&mut row));
+            }
+            c => field.push(c),
+        }
+    }
+    assert!(!quoted && field.is_empty() && row.is_empty(), "the text ends with a line break");
+    let headings: Vec<String> = rows.remove(0);
+    let named = |row: Vec<String>| {
+        assert_eq!(row.len(), headings.len(), "{row:?}");
+        headings.iter().cloned().zip(row).collect()
+    };
+    rows.into_iter().map(named).collect()
+}
+
+/// The figures of a cell that every form shows: what the CSV calls them, where they are in the JSON, and whether the HTML's
+/// table of results has a column for them.
+const FIGURES: [(&str, &str, bool); 17] = [
+    ("total_iops", "/total/iops", true),
+    ("total_low_iops", "/total/iops_low", false),
+    ("total_high_iops", "/total/iops_high", false),
+    ("total_throughput_bytes_per_s", "/total/throughput_bytes_per_s", true),
+    ("offered_iops", "/offered_iops", true),
+    ("read_iops", "/read/iops", false),
+    ("read_latency_mean_ns", "/read/latency_ns/mean", true),
+    ("read_latency_p50_ns", "/read/latency_ns/p50", false),
+    ("read_latency_p99_ns", "/read/latency_ns/p99", true),
+    ("read_latency_p99_9_ns", "/read/latency_ns/p99_9", true),
+    ("read_latency_max_ns", "/read/latency_ns/max", false),
+    ("write_iops", "/write/iops", false),
+    ("write_latency_mean_ns", "/write/latency_ns/mean", true),
+    ("write_latency_p99_ns", "/write/latency_ns/p99", true),
+    ("flush_iops", "/flush/iops", false),
+    ("flush_latency_p99_ns", "/flush/latency_ns/p99", true),
+    ("errors_count", "/errors", false),
+];
+
+#[test]
+fn json_csv_and_html_hold_the_same_figures() {
+    let bench = Bench::new();
+    measured(&bench);
+    let json = bench.last();
+    let csv = csv_rows(&bench.done(&["export", "last", "--as", "csv"]));
+    bench.done(&["report", "last", "-o", "report.html"]);
+    let html = std::fs::read_to_string(bench.path("report.html")).unwrap();
+    let table = html.split_once("<table class=\"results\">").unwrap().1.split_once("</table>").unwrap().0;
+    let bodies: Vec<&str> = table.split("<tbody>").skip(1).collect();
+    let cells = json["cells"].as_array().unwrap();
+    assert_eq!((cells.len(), csv.len(), bodies.len()), (CELLS, CELLS, CELLS));
+    let mut compared = 0;
+    for ((cell, row), body) in cells.iter().zip(&csv).zip(bodies) {
+        assert_eq!((cell["id"].as_str().unwrap(), cell["label"].as_str().unwrap()), (&*row["cell_id"], &*row["label"]));
+        // Exact values, as the table sorts by them.
+        let shown: Vec<f64> =
+            body.split("data-v=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
+        for (column, pointer, in_table) in FIGURES {
+            let figure = cell.pointer(pointer).and_then(Value::as_f64);
+            assert_eq!(row[column].parse().ok(), figure, "{column} of {}", cell["label"]);
+            if let Some(figure) = figure.filter(|_| in_table) {
+                assert!(shown.contains(&figure), "{pointer} = {figure} of {} is in {shown:?}", cell["label"]);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= CELLS * 4, "{compared}");
+}
+
+#[test]
+fn exported_json_follows_the_published_schema() {
+    let bench = Bench::new();
+    measured(&bench);
+    let schema: Value = serde_json::from_str(include_str!("../../../../docs/formats/run.schema.json")).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let holds = |text: &str| {
+        let value: Value = serde_json::from_str(text).unwrap();
+        let errors: Vec<String> =
+            validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+        value["cells"].as_array().unwrap().len()
+    };
+    assert_eq!(holds(&bench.done(&["export", "last", "--as", "json"])), CELLS);
+    assert_eq!(holds(&bench.done(&["show", "last", "--cell", "1", "--format", "json"])), 1);
+    bench.done(&["export", "last", "--as", "json", "-o", "run.json"]);
+    assert_eq!(holds(&std::fs::read_to_string(bench.path("run.json")).unwrap()), CELLS);
+    bench.done(&["quick", "null", "--duration", "30 ms"]);
+    assert_eq!(holds(&bench.done(&["export", "last", "--as", "json"])), 16);
+}
+
+#[test]
+fn show_takes_cells_by_number_label_and_id_in_every_form() {
+    let bench = Bench::new();
+    measured(&bench);
+    let run = bench.last();
+    let ids = |arguments: &[&str]| -> Vec<String> {
+        let text = bench.done(&[&["show", "last", "--format", "json"], arguments].concat());
+        let value: Value = serde_json::from_str(&text).unwrap();
+        value["cells"].as_array().unwrap().iter().map(|cell| cell["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = ids(&[]);
+    assert_eq!(all.len(), CELLS);
+    assert_eq!(ids(&["--cell", "3"]), [all[2].clone()]);
+    assert_eq!(ids(&["--cell", &all[4][..9]]), [all[4].clone()]);
+    assert_eq!(ids(&["--cell", "DEPTH 4"]), [all[1].clone(), all[3].clone()]);
+    for wrong in ["0", "7", "no such load"] {
+        assert!(bench.refused(2, &["show", "last", "--cell", wrong]).contains("1 to 6"));
+    }
+    let label = run["cells"][4]["label"].as_str().unwrap();
+    for format in ["table", "markdown"] {
+        let whole = bench.done(&["show", "last", "--cell", "5", "--format", format]);
+        assert!(whole.contains("8 KiB") && !whole.contains("Poisson"), "{whole}");
+    }
+    assert_eq!(csv_rows(&bench.done(&["show", "last", "--cell", "5", "--format", "csv"]))[0]["label"], label);
+}
+
+#[test]
+fn the_series_has_the_same_rows_in_every_form() {
+    let bench = Bench::new();
+    measured(&bench);
+    let print = |format: &str| bench.done(&["show", "last", "--series", "--cell", "3", "--format", format]);
+    let rows: Vec<BTreeMap<String, Value>> = serde_json::from_str(&print("json")).unwrap();
+    // Two trials of a mix, shorter than a second: a row for each operation.
+    assert_eq!(rows.len(), 4);
+    let csv = csv_rows(&print("csv"));
+    for (row, csv) in rows.iter().zip(&csv) {
+        assert_eq!(row.keys().collect::<Vec<_>>(), csv.keys().collect::<Vec<_>>());
+        for (key, value) in row {
+            assert_eq!(csv[key], value.as_str().map_or_else(|| value.to_string(), str::to_owned), "{key}");
+        }
+    }
+    for format in ["table", "markdown"] {
+        assert_eq!(print(format).lines().filter(|line| line.contains("50 % read")).count(), rows.len());
+    }
+    // The rows are what the figures were made of.
+    let requests = |operation: &str| -> u64 {
+        rows.iter().filter(|r| r["operation"] == operation).map(|r| r["requests"].as_u64().unwrap()).sum()
+    };
+    let run = bench.last();
+    for operation in ["read", "write"] {
+        let mean = requests(operation) as f64 / 2.0 / 0.06;
+        let shown = run["cells"][2][operation]["iops"].as_f64().unwrap();
+        assert!((mean - shown).abs() <= shown * 1e-6, "{operation}: {mean} {shown}");
+    }
+}

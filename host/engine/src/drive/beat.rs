@@ -1,0 +1,92 @@
+//! A load thread's sign of life, and what it waits for: how the conductor tells a thread that the kernel holds.
+
+use loadline_block::{Operation, Request};
+use loadline_units::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// Written by one thread, read by the conductor.
+#[derive(Debug, Default)]
+pub(super) struct Beat {
+    /// When the thread went into the kernel, in ns; 0 while nothing can hold it.
+    at: AtomicU64,
+    /// What it waits for, where that is one request: its operation's index plus one, else 0.
+    operation: AtomicU32,
+    length: AtomicU32,
+    offset: AtomicU64,
+    /// Requests of the thread were left in flight.
+    left: AtomicBool,
+}
+
+/// A thread that has been in the kernel for some time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    /// Since when.
+    pub(super) since: Instant,
+    /// What it waits for, if it does one request at a time.
+    pub(super) request: Option<Request>,
+}
+
+impl Beat {
+    /// The thread comes by; it may be held from now on.
+    #[inline]
+    pub(super) fn came_by(&self, now: Instant) {
+        self.at.store(now.as_ns(), Ordering::Relaxed);
+    }
+    /// The thread goes into the kernel for `request` alone.
+    #[inline]
+    pub(super) fn waits_for(&self, request: &Request, now: Instant) {
+        self.operation.store(request.operation.index() as u32 + 1, Ordering::Relaxed);
+        self.length.store(request.length, Ordering::Relaxed);
+        self.offset.store(request.offset, Ordering::Relaxed);
+        self.at.store(now.as_ns(), Ordering::Release);
+    }
+    /// Nothing can hold the thread.
+    #[inline]
+    pub(super) fn rests(&self) {
+        self.at.store(0, Ordering::Relaxed);
+    }
+    /// The thread ends and leaves requests in flight: its end may take as long as they do (`io_uring` waits for them).
+    pub(super) fn leaves(&self) {
+        self.left.store(true, Ordering::Relaxed);
+    }
+    /// Whether the thread left requests in flight.
+    pub(super) fn left(&self) -> bool {
+        self.left.load(Ordering::Relaxed)
+    }
+    /// Since when the thread has been in the kernel; `None` while it is not.
+    pub(super) fn since(&self) -> Option<Instant> {
+        Some(self.at.load(Ordering::Acquire)).filter(|at| *at > 0).map(Instant::from_ns)
+    }
+    /// What has held the thread since before `limit`, if anything.
+    pub(super) fn held(&self, now: Instant, limit: Duration) -> Option<Held> {
+        let since = self.since().filter(|since| now.since(*since) > limit)?;
+        let operation = (self.operation.load(Ordering::Relaxed) as usize)
+            .checked_sub(1)
+            .and_then(|index| Operation::ALL.get(index).copied());
+        let request = operation.map(|operation| Request {
+            operation,
+            durable: false,
+            length: self.length.load(Ordering::Relaxed),
+            offset: self.offset.load(Ordering::Relaxed),
+            due_at: since,
+        });
+        Some(Held { since, request })
+    }
+}
+
+impl Held {
+    /// In words.
+    pub(super) fn describe(&self, now: Instant) -> String {
+        let span = now.since(self.since);
+        match &self.request {
+            Some(request) => unanswered(request, span),
+            None => format!("handing over requests: the thread has been held in the kernel for {}", span.human()),
+        }
+    }
+}
+
+/// Says of which request there was no answer.
+pub(super) fn unanswered(request: &Request, span: Duration) -> String {
+    let Request { operation, offset, length, .. } = request;
+    format!("{} of {length} B at offset {offset} was not answered for {}", operation.name(), span.human())
+}

@@ -1,0 +1,131 @@
+//! Latencies in two clusters with next to nothing between: the mark of requests that are let through in bursts.
+
+use crate::summarize::trials_used;
+use crate::words::{percent, span};
+use loadline_record::{CellRecord, Histogram};
+
+/// The gap between the clusters: a decade. Queues, seeks and caches fill it; a wait for the next turn of a throttle does not.
+const GAP: f64 = 10.0;
+/// In the gap lie no more than this share of the slow requests.
+const IN_GAP_MAX: f64 = 0.05;
+/// The slow cluster is one: nine tenths of it lie within this factor. Waits of any other length are no turns.
+const SLOW_SPREAD_MAX: f64 = 3.0;
+/// Fewer slow requests are accidents.
+const SLOW_MIN: u64 = 10;
+
+/// A closed loop's latencies in two clusters. The median lies in the quick one, most of the time goes into the slow one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Clusters {
+    /// The median of all.
+    pub(crate) median_ns: f64,
+    /// The share of requests in the slow cluster.
+    pub(crate) slow_share: f64,
+    /// The median of the slow cluster.
+    pub(crate) slow_ns: f64,
+}
+
+impl Clusters {
+    /// "half take at most 12.0 us, 0.2 % about 98.0 ms, and hardly any a time between".
+    pub(crate) fn words(&self) -> String {
+        format!(
+            "half take at most {}, {} about {}, and hardly any a time between",
+            span(self.median_ns),
+            percent(self.slow_share),
+            span(self.slow_ns)
+        )
+    }
+}
+
+/// The clusters of a cell's latencies over all trials and operations, flushes too. `None` for an open or paced loop, whose latencies
+/// hold the waiting of its own arrivals.
+pub(crate) fn clusters(cell: &CellRecord) -> Option<Clusters> {
+    cell.load.queue_depth.filter(|_| cell.load.rate_iops.is_none())?;
+    let mut all = Histogram::new();
+    for trial in trials_used(cell) {
+        for record in trial.operations.values() {
+            if record.waiting.is_some() {
+                return None;
+            }
+            all.merge(&record.latency);
+        }
+    }
+    in_two(&all)
+}
+
+fn in_two(all: &Histogram) -> Option<Clusters> {
+    let buckets: Vec<(f64, u64)> =
+        all.buckets().map(|(start, width, n)| (start as f64 + width as f64 / 2.0, n)).collect();
+    // Requests up to each bucket, so that any range is a difference of two.
+    let mut up_to = vec![0];
+    for (_, count) in &buckets {
+        up_to.push(up_to.last().copied().unwrap_or(0) + count);
+    }
+    let total = all.count();
+    let (mut quick_end, mut best): (usize, Option<(f64, usize)>) = (0, None);
+    for slow_begin in 1..buckets.len() {
+        while buckets[quick_end].0 < buckets[slow_begin].0 / GAP {
+            quick_end += 1;
+        }
+        let (quick, slow) = (up_to[quick_end], total - up_to[slow_begin]);
+        let in_gap = (up_to[slow_begin] - quick) as f64 / slow as f64;
+        let candidate = quick * 2 >= total && slow >= SLOW_MIN && in_gap <= IN_GAP_MAX;
+        if candidate && best.is_none_or(|(least, _)| in_gap < least) {
+            best = Some((in_gap, slow_begin));
+        }
+    }
+    let slow = best.map(|(_, begin)| &buckets[begin..])?;
+    let count: u64 = slow.iter().map(|b| b.1).sum();
+    let time_ns: f64 = slow.iter().map(|(middle, n)| middle * *n as f64).sum();
+    let at = |share: f64| {
+        let mut seen = 0;
+        slow.iter().find_map(|(middle, n)| {
+            seen += n;
+            (seen as f64 >= share * count as f64).then_some(*middle)
+        })
+    };
+    let narrow = at(0.95)? / at(0.05)? <= SLOW_SPREAD_MAX;
+    (narrow && time_ns * 2.0 >= all.sum_ns() as f64).then_some(Clusters {
+        median_ns: all.quantile(0.5)?.as_ns() as f64,
+        slow_share: count as f64 / total as f64,
+        slow_ns: at(0.5)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::latencies;
+
+    fn together(parts: &[(u64, f64)]) -> Histogram {
+        let mut all = Histogram::new();
+        for (count, mean_ns) in parts {
+            all.merge(&latencies(*count, *mean_ns));
+        }
+        all
+    }
+
+    #[test]
+    fn a_throttle_that_opens_ten_times_a_second_leaves_two_clusters() {
+        let clusters = in_two(&together(&[(14_970, 20e3), (30, 98e6)])).unwrap();
+        assert!((clusters.median_ns / 20e3 - 1.0).abs() < 0.02 && (clusters.slow_ns / 98e6 - 1.0).abs() < 0.02);
+        assert!((clusters.slow_share - 0.002).abs() < 1e-9);
+        assert_eq!(clusters.words(), "half take at most 20.1 us, 0.2 % about 97.0 ms, and hardly any a time between");
+    }
+
+    #[test]
+    fn a_stray_request_in_the_gap_does_not_fill_it() {
+        assert!(in_two(&together(&[(14_000, 20e3), (10, 3e6), (900, 98e6)])).is_some());
+        assert_eq!(in_two(&together(&[(14_000, 20e3), (500, 10e6), (900, 98e6)])), None);
+    }
+
+    #[test]
+    fn other_shapes_are_no_clusters() {
+        assert_eq!(in_two(&Histogram::new()), None);
+        assert_eq!(in_two(&latencies(10_000, 1e6)), None, "one cluster");
+        assert_eq!(in_two(&together(&[(14_991, 20e3), (9, 98e6)])), None, "accidents");
+        assert_eq!(in_two(&together(&[(14_985, 20e3), (15, 2e6)])), None, "little of the time");
+        assert_eq!(in_two(&together(&[(4_000, 20e3), (6_000, 98e6)])), None, "most are slow");
+        let tail: Vec<(u64, f64)> = (0..20).map(|i| (5, 20e6 * f64::from(i + 1))).collect();
+        assert_eq!(in_two(&together(&[&[(14_900, 20e3)], &tail[..]].concat())), None, "a tail");
+    }
+}

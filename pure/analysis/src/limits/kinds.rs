@@ -1,0 +1,195 @@
+//! Requests or bytes: what a plateau is a limit of, as other loads of the same run show it.
+
+use crate::clusters::Clusters;
+use crate::curves::{Curve, Growth, Plateau, doubted, iops, outstanding, sound};
+use crate::summary::{CellSummary, Limit};
+use crate::words::{block, load_name, throughput};
+use loadline_record::DoubtCode;
+
+/// Two plateaus are at one level if they differ by no more than this.
+const SAME_LEVEL: f64 = 0.05;
+/// A rate that was not seen to level off itself, or another kind of load, must be closer than that to pass for the same limit.
+pub(super) const SAME_RATE: f64 = 0.02;
+/// Block sizes must differ by this factor to tell a limit on requests from one on bytes.
+const BLOCKS_APART: f64 = 2.0;
+/// A limit on bytes is ruled out where larger requests move this many times as many.
+const MORE_BYTES: f64 = 2.0;
+
+/// What a plateau is a limit of, with what shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Kind {
+    /// [`Limit::DiskIops`] or [`Limit::DiskThroughput`].
+    pub(super) limit: Limit,
+    /// Follows the level: "16 KiB requests reach as many requests a second".
+    pub(super) evidence: String,
+}
+
+pub(super) fn same(a: f64, b: f64, tolerance: f64) -> bool {
+    a > 0.0 && b > 0.0 && (a / b - 1.0).abs() <= tolerance
+}
+
+/// The first cell of a curve stands for what all share.
+pub(super) fn sample<'a>(curve: &Curve, cells: &'a [CellSummary]) -> &'a CellSummary {
+    let first = curve.closed.first().or(curve.open.first()).expect("a curve has a cell");
+    &cells[*first]
+}
+
+/// Whether the block sizes differ by enough to tell requests from bytes.
+pub(super) fn apart(a: &CellSummary, b: &CellSummary) -> bool {
+    let (a, b) = (a.load.block_bytes as f64, b.load.block_bytes as f64);
+    a / b >= BLOCKS_APART || b / a >= BLOCKS_APART
+}
+
+/// Reads with reads, writes with writes, on one volume.
+pub(super) fn alike(a: &CellSummary, b: &CellSummary) -> bool {
+    comparable(a, b) && a.load.read_ratio.to_bits() == b.load.read_ratio.to_bits()
+}
+
+/// On one volume, by the same way.
+pub(super) fn comparable(a: &CellSummary, b: &CellSummary) -> bool {
+    a.volume == b.volume && a.load.buffered == b.load.buffered && a.flush.is_some() == b.flush.is_some()
+}
+
+pub(super) fn moved(cell: &CellSummary) -> f64 {
+    cell.total.as_ref().map_or(0.0, |t| t.throughput_bytes_per_s)
+}
+
+/// "16 KiB requests", with the pattern where it is another.
+pub(super) fn requests_of(other: &CellSummary, own: &CellSummary) -> String {
+    let pattern =
+        if other.load.pattern == own.load.pattern { String::new() } else { format!("{} ", other.load.pattern) };
+    format!("{pattern}{} requests", block(other.load.block_bytes))
+}
+
+/// The deepest cell of a curve without a plateau, if its rate may be at a limit: several requests at once, or one at a time let
+/// through in bursts, and no growth in proportion to the depth.
+pub(super) fn highest(curve: &Curve, cells: &[CellSummary], clustered: &[Option<Clusters>]) -> Option<usize> {
+    let deepest = *curve.closed.last().filter(|_| curve.plateau.is_none())?;
+    let grows = curve.growth(cells, deepest).is_some_and(Growth::proportional);
+    let pressed = outstanding(&cells[deepest])? > 1 || clustered[deepest].is_some();
+    (pressed && !grows && sound(&cells[deepest]) && !doubted(&cells[deepest], DoubtCode::Buffered)).then_some(deepest)
+}
+
+/// What each curve's plateau is a limit of. Where the page cache took part, a level shows nothing of the disk.
+pub(super) fn kinds(curves: &[Curve], cells: &[CellSummary], clustered: &[Option<Clusters>]) -> Vec<Option<Kind>> {
+    let case = |own| Some(Levels { curves, cells, clustered, own }).filter(|c| c.plateau().is_some());
+    let direct: Vec<Option<Kind>> = (0..curves.len()).map(|own| case(own)?.by_block_size()).collect();
+    (0..curves.len())
+        .map(|own| {
+            direct[own].clone().or_else(|| case(own)?.as_another_load(&direct)).or_else(|| case(own)?.by_agreement())
+        })
+        .collect()
+}
+
+/// One curve among all.
+struct Levels<'a> {
+    curves: &'a [Curve],
+    cells: &'a [CellSummary],
+    clustered: &'a [Option<Clusters>],
+    own: usize,
+}
+
+impl Levels<'_> {
+    fn plateau(&self) -> Option<&Plateau> {
+        self.curves[self.own].plateau.as_ref().filter(|_| !doubted(self.first(), DoubtCode::Buffered))
+    }
+    fn first(&self) -> &CellSummary {
+        sample(&self.curves[self.own], self.cells)
+    }
+    fn others(&self) -> impl Iterator<Item = (usize, &Curve, &CellSummary)> {
+        let with_sample = self.curves.iter().enumerate().map(|(i, curve)| (i, curve, sample(curve, self.cells)));
+        with_sample.filter(|(i, _, _)| *i != self.own)
+    }
+    /// Whether a figure of another curve is at `level`: that of its plateau, or else of its deepest cell.
+    fn at(&self, other: &Curve, level: f64, of: Figures, plateau_tolerance: f64) -> bool {
+        match &other.plateau {
+            Some(plateau) => same((of.plateau)(plateau), level, plateau_tolerance),
+            None => highest(other, self.cells, self.clustered)
+                .is_some_and(|i| same((of.cell)(&self.cells[i]), level, SAME_RATE)),
+        }
+    }
+
+    /// Equal requests per second at two block sizes show a limit on requests; equal bytes per second one on bytes. What
+    /// levels off itself, in the same pattern, shows it best.
+    fn by_block_size(&self) -> Option<Kind> {
+        let (plateau, first) = (self.plateau()?, self.first());
+        let witness = |of: Figures, level: f64| {
+            self.others()
+                .filter(|(_, _, cell)| alike(first, cell) && apart(first, cell))
+                .filter(|(_, other, _)| self.at(other, level, of, SAME_LEVEL))
+                .map(|(_, other, cell)| ((other.plateau.is_none(), cell.load.pattern != first.load.pattern), cell))
+                .min_by_key(|(strength, _)| *strength)
+        };
+        let kind =
+            |limit, how: &str, cell| Kind { limit, evidence: format!("{} {how} a second", requests_of(cell, first)) };
+        let (requests, bytes) = (witness(REQUESTS, plateau.iops), witness(BYTES, plateau.bytes_per_s));
+        match (requests, bytes) {
+            (Some((weaker, _)), Some((stronger, cell))) if stronger < weaker => {
+                Some(kind(Limit::DiskThroughput, "move as many bytes", cell))
+            }
+            (Some((_, cell)), _) => Some(kind(Limit::DiskIops, "reach as many requests", cell)),
+            (None, Some((_, cell))) => Some(kind(Limit::DiskThroughput, "move as many bytes", cell)),
+            (None, None) => None,
+        }
+    }
+
+    /// Another load of the same block size at the same level, whose limit is known.
+    fn as_another_load(&self, direct: &[Option<Kind>]) -> Option<Kind> {
+        let (level, first) = (self.plateau()?.iops, self.first());
+        self.same_block()
+            .find_map(|(i, other, cell)| {
+                let known = direct[i].as_ref()?;
+                same(other.plateau.as_ref()?.iops, level, SAME_RATE).then(|| Kind {
+                    limit: known.limit,
+                    evidence: format!("{} level off there too, and {}", load_name(cell), known.evidence),
+                })
+            })
+            .filter(|kind| kind.limit != Limit::DiskThroughput || larger_moves_more(self.cells, first, level).is_none())
+    }
+
+    /// Reads and writes, or both patterns, stop at one rate: that is counted, not the device's own speed, which is hardly ever the
+    /// same for both. Where larger requests move more bytes, bytes are not what is counted.
+    fn by_agreement(&self) -> Option<Kind> {
+        let level = self.plateau()?.iops;
+        let more = larger_moves_more(self.cells, self.first(), level)?;
+        let (_, _, cell) = self.same_block().find(|(_, other, _)| self.at(other, level, REQUESTS, SAME_RATE))?;
+        Some(Kind {
+            limit: Limit::DiskIops,
+            evidence: format!(
+                "{} stop at the same rate, so requests or bytes are counted; bytes are not, since {} move {}",
+                load_name(cell),
+                load_name(more),
+                throughput(moved(more))
+            ),
+        })
+    }
+
+    fn same_block(&self) -> impl Iterator<Item = (usize, &Curve, &CellSummary)> {
+        let first = self.first();
+        self.others().filter(move |(_, _, c)| comparable(first, c) && c.load.block_bytes == first.load.block_bytes)
+    }
+}
+
+/// A figure of a plateau and the same one of a cell.
+#[derive(Clone, Copy)]
+struct Figures {
+    plateau: fn(&Plateau) -> f64,
+    cell: fn(&CellSummary) -> f64,
+}
+const REQUESTS: Figures = Figures { plateau: |p| p.iops, cell: |c| iops(c).unwrap_or(0.0) };
+const BYTES: Figures = Figures { plateau: |p| p.bytes_per_s, cell: moved };
+
+/// A cell of larger requests of the same operation that moves so many more bytes than `level` requests of `own` that bytes
+/// cannot be what limits those.
+pub(super) fn larger_moves_more<'a>(
+    cells: &'a [CellSummary],
+    own: &CellSummary,
+    level: f64,
+) -> Option<&'a CellSummary> {
+    let bytes = level * own.load.block_bytes as f64;
+    cells
+        .iter()
+        .filter(|c| alike(own, c) && sound(c) && !doubted(c, DoubtCode::Buffered))
+        .filter(|c| c.load.block_bytes > own.load.block_bytes && apart(own, c) && moved(c) >= bytes * MORE_BYTES)
+        .max_by(|a, b| moved(a).total_cmp(&moved(b)))
+}

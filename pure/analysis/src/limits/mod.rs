@@ -1,0 +1,368 @@
+//! What bound each cell, as far as the run's own figures show it (`docs/how-limits-are-named.md`).
+
+mod kinds;
+
+use crate::clusters::Clusters;
+use crate::curves::{Curve, Growth, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound};
+use crate::doubts::held_back;
+use crate::summary::{Binding, Ceiling, CellSummary, Limit};
+use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
+use kinds::{
+    Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
+};
+use loadline_record::{CellRecord, DoubtCode, RunRecord, TargetKind, VolumeFacts};
+
+/// An open loop, or a rate ceiling, is met within this.
+const MET_TOLERANCE: f64 = 0.01;
+/// A machine busier than this has no CPU to spare.
+const CPU_BUSY_MAX: f64 = 0.95;
+
+/// Names what bound each cell and gives the ceilings that follow from plateaus and from the latency of a single request.
+/// Returns the curves that it found.
+pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], clustered: &[Option<Clusters>]) -> Vec<Curve> {
+    let curves = curves(&record.cells, cells);
+    let kinds = kinds(&curves, cells, clustered);
+    let named: Vec<_> = (0..cells.len())
+        .map(|index| {
+            let volume = record.header.volumes.iter().find(|v| v.name == cells[index].volume);
+            let own = curves.iter().position(|c| c.closed.contains(&index) || c.open.contains(&index));
+            let records = &record.cells;
+            let case = Case { cells, index, volume, records, curves: &curves, kinds: &kinds, own, clustered };
+            let binding = case.binding();
+            let ceilings = case.ceilings(binding.as_ref());
+            (binding, ceilings)
+        })
+        .collect();
+    for (cell, (binding, ceilings)) in cells.iter_mut().zip(named) {
+        cell.binding = binding;
+        cell.ceilings = ceilings;
+    }
+    curves
+}
+
+/// One cell with all that may say something about it.
+struct Case<'a> {
+    cells: &'a [CellSummary],
+    index: usize,
+    volume: Option<&'a VolumeFacts>,
+    records: &'a [CellRecord],
+    curves: &'a [Curve],
+    kinds: &'a [Option<Kind>],
+    own: Option<usize>,
+    clustered: &'a [Option<Clusters>],
+}
+
+impl Case<'_> {
+    fn cell(&self) -> &CellSummary {
+        &self.cells[self.index]
+    }
+    fn record(&self) -> &CellRecord {
+        &self.records[self.index]
+    }
+    fn plateau(&self) -> Option<&Plateau> {
+        self.curves[self.own?].plateau.as_ref()
+    }
+
+    fn binding(&self) -> Option<Binding> {
+        let rate = iops(self.cell())?;
+        Some(
+            self.by_generator()
+                .or_else(|| self.by_arrival(rate))
+                .or_else(|| self.by_cache())
+                .or_else(|| self.by_cpu())
+                .or_else(|| self.by_plateau(rate))
+                .or_else(|| self.by_level_of_another_load(rate))
+                .or_else(|| self.by_latency(rate))
+                .unwrap_or_else(|| self.unexplained()),
+        )
+    }
+
+    fn by_generator(&self) -> Option<Binding> {
+        let evidence = if self.volume.is_some_and(|v| v.kind == TargetKind::Null) {
+            "The target is nothing at all: the tool measured itself.".to_owned()
+        } else {
+            self.cell().doubts.iter().find(|d| d.code == DoubtCode::GeneratorBound)?.detail.clone()
+        };
+        Some(inferred(Limit::Generator, None, None, evidence))
+    }
+
+    fn by_arrival(&self, rate: f64) -> Option<Binding> {
+        let cell = self.cell();
+        let (asked, what) = match cell.load.queue_depth {
+            None => (cell.offered_iops?, "offered"),
+            Some(_) => (cell.load.rate_iops?, "allowed by the load's own ceiling"),
+        };
+        let share = rate / asked;
+        ((share - 1.0).abs() <= MET_TOLERANCE).then(|| {
+            let evidence = format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate));
+            inferred(Limit::Arrival, Some(asked), Some(share), evidence)
+        })
+    }
+
+    fn by_cache(&self) -> Option<Binding> {
+        let doubt = self.cell().doubts.iter().find(|d| d.code == DoubtCode::CachedReads)?;
+        Some(inferred(Limit::Cache, None, None, doubt.detail.clone()))
+    }
+
+    /// The machine has no CPU left although the load threads themselves had time to spare (otherwise it was the generator), and
+    /// the same level was reached neither with CPU to spare nor in bursts, which want of CPU does not make.
+    fn by_cpu(&self) -> Option<Binding> {
+        let busy = machine_busy(self.record()).filter(|busy| *busy > CPU_BUSY_MAX)?;
+        let at_level = self.plateau().map_or(&[][..], |p| &p.cells);
+        let spare = |i: &usize| machine_busy(&self.records[*i]).is_some_and(|busy| busy <= CPU_BUSY_MAX);
+        if at_level.contains(&self.index) && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some()) {
+            return None;
+        }
+        let (tool, all) = self
+            .record()
+            .trials
+            .iter()
+            .filter_map(|t| Some((&t.surroundings, t.surroundings.machine?)))
+            .fold((0.0, 0.0), |(tool, all), (s, machine)| {
+                (tool + (s.tool_user_ns + s.tool_system_ns) as f64, all + s.elapsed_ns as f64 * f64::from(machine.cpus))
+            });
+        let evidence = format!(
+            "The machine's CPUs were {} busy, {} of it with the tool itself; no load thread was at its limit.",
+            percent(busy),
+            if all > 0.0 { percent((tool / all / busy).min(1.0)) } else { "an unknown part".to_owned() }
+        );
+        Some(inferred(Limit::Cpu, None, None, evidence))
+    }
+
+    fn by_plateau(&self, rate: f64) -> Option<Binding> {
+        let (own, plateau) = (self.own?, self.plateau()?);
+        let offered = self.cell().offered_iops.filter(|_| pressed(self.record(), self.cell(), plateau.iops));
+        if !plateau.cells.contains(&self.index) && offered.is_none() {
+            return None;
+        }
+        let level = format!(
+            "the rate levels off at {} IOPS ({}) from {} outstanding on",
+            number(plateau.iops),
+            throughput(plateau.bytes_per_s),
+            number(plateau.from as f64)
+        );
+        let level = match offered {
+            Some(offered) => {
+                format!("Of {} requests a second offered, {} were completed; {level}", number(offered), number(rate))
+            }
+            None => sentence(&level),
+        };
+        let (limit, evidence) = match &self.kinds[own] {
+            _ if doubted(self.cell(), DoubtCode::Buffered) => {
+                (Limit::Unexplained, format!("{level}, with the page cache taking part: that need not be the disk's."))
+            }
+            Some(Kind { limit, evidence }) => (*limit, format!("{level}; {evidence}.")),
+            None => (Limit::Unexplained, format!("{level}. {}", self.why_no_kind(plateau.iops))),
+        };
+        let evidence = format!("{evidence}{}", self.how_it_waits());
+        Some(inferred(limit, Some(plateau.iops), Some(rate / plateau.iops), evidence))
+    }
+
+    /// What is missing to tell requests from bytes.
+    fn why_no_kind(&self, level: f64) -> String {
+        match larger_moves_more(self.cells, self.cell(), level) {
+            Some(more) => format!(
+                "Bytes are not what is limited: {} move {}. Whether requests are counted, or each takes its time, cannot be told: no \
+                 other load levels off at as many.",
+                load_name(more),
+                throughput(moved(more))
+            ),
+            None => {
+                "Whether requests or bytes are limited cannot be told: no other block size levels off at the same rate."
+                    .to_owned()
+            }
+        }
+    }
+
+    /// Where requests wait and in what manner, where that was seen: sentences, each with a blank before it.
+    fn how_it_waits(&self) -> String {
+        let held =
+            self.volume.and_then(|v| self.record().trials.iter().find_map(|t| held_back(&self.record().load, t, v)));
+        let held = held.map(|held| {
+            format!(
+                " Requests are kept above the device, by a throttle of the kernel (cgroup), a queue limit or the file \
+                 system: of {} outstanding {} had {} on average.",
+                number(held.outstanding),
+                listed(&held.devices),
+                held.at_devices
+            )
+        });
+        let clusters = self.clustered[self.index].as_ref().map(|clusters| {
+            format!(" Of its requests {}: they are let through in bursts, as a throttle does.", clusters.words())
+        });
+        held.into_iter().chain(clusters).collect()
+    }
+
+    /// The deepest cell of a load that runs into the level of another: as many requests, or bytes, per second.
+    fn by_level_of_another_load(&self, rate: f64) -> Option<Binding> {
+        let own = &self.curves[self.own?];
+        let cell = self.cell();
+        highest(own, self.cells, self.clustered).filter(|i| *i == self.index)?;
+        let (limit, ceiling, evidence) = self.curves.iter().zip(self.kinds).find_map(|(curve, kind)| {
+            let plateau = curve.plateau.as_ref()?;
+            let other = sample(curve, self.cells);
+            let known = kind.as_ref().map(|k| k.limit);
+            let (requests, bytes) =
+                (same(plateau.iops, rate, SAME_RATE), same(plateau.bytes_per_s, moved(cell), SAME_RATE));
+            let witness = requests_of(other, cell);
+            if doubted(other, DoubtCode::Buffered) {
+                None
+            } else if alike(cell, other) && apart(cell, other) && bytes && known != Some(Limit::DiskIops) {
+                let evidence = format!(
+                    "It moves {}, the rate at which {witness} level off ({}).",
+                    throughput(moved(cell)),
+                    throughput(plateau.bytes_per_s)
+                );
+                Some((Limit::DiskThroughput, rate * plateau.bytes_per_s / moved(cell), evidence))
+            } else if alike(cell, other) && apart(cell, other) && requests && known != Some(Limit::DiskThroughput) {
+                let evidence = format!(
+                    "It completes {} requests a second, the rate at which {witness} level off ({}).",
+                    number(rate),
+                    number(plateau.iops)
+                );
+                Some((Limit::DiskIops, plateau.iops, evidence))
+            } else if comparable(cell, other) && cell.load.block_bytes == other.load.block_bytes && requests {
+                let evidence = format!(
+                    "It completes {} requests a second, the rate at which {} level off ({}); {}.",
+                    number(rate),
+                    load_name(other),
+                    number(plateau.iops),
+                    kind.as_ref()?.evidence
+                );
+                Some((known?, plateau.iops, evidence))
+            } else {
+                None
+            }
+        })?;
+        let evidence = format!("{evidence}{}", self.how_it_waits());
+        Some(inferred(limit, Some(ceiling), Some(rate / ceiling), evidence))
+    }
+
+    fn by_latency(&self, rate: f64) -> Option<Binding> {
+        let cell = self.cell();
+        let depth = outstanding(cell).filter(|_| !paced(cell))?;
+        let ceiling = self.latency_ceiling();
+        let growth = self.curves[self.own?].growth(self.cells, self.index);
+        let each = format!("{} outstanding at {} each", number(depth as f64), span(depth as f64 / rate * 1e9));
+        // Where more requests at once are not answered faster, or single ones wait for a throttle's turn, it is not their latency.
+        let own_latency = growth.map_or(self.clustered[self.index].is_none(), |g| !g.flat());
+        if depth == 1 && own_latency {
+            let then = match growth {
+                Some(growth) => {
+                    let more = &self.cells[growth.to];
+                    format!("; {} outstanding make {}", number(outstanding(more)? as f64), number(iops(more)?))
+                }
+                None => "; nothing else was waiting".to_owned(),
+            };
+            let evidence = format!("{each} make {} IOPS{then}.", number(rate));
+            return Some(inferred(Limit::Latency, ceiling, ceiling.map(|c| rate / c), evidence));
+        }
+        let growth = growth.filter(|g| g.proportional())?;
+        let (from, to) = (&self.cells[growth.from], &self.cells[growth.to]);
+        let evidence = format!(
+            "{each}: the rate still grows with the depth, from {} IOPS at {} to {} at {}.",
+            number(iops(from)?),
+            number(outstanding(from)? as f64),
+            number(iops(to)?),
+            number(outstanding(to)? as f64)
+        );
+        Some(inferred(Limit::Latency, ceiling, ceiling.map(|c| rate / c), evidence))
+    }
+
+    fn unexplained(&self) -> Binding {
+        let cell = self.cell();
+        let below = |p: &&Plateau| outstanding(cell) < Some(p.from) && cell.load.queue_depth.is_some();
+        let evidence = if let Some(share) = met(cell) {
+            format!("Only {} of the offered load was completed, and no other cell shows why.", percent(share))
+        } else if paced(cell) {
+            "The load waits by its own will, and stays below its ceiling.".to_owned()
+        } else if let Some((plateau, rate)) = self.plateau().filter(below).zip(iops(cell)) {
+            format!(
+                "It comes to {} of the level reached from {} outstanding on ({} IOPS): latency and that limit both take part.",
+                percent(rate / plateau.iops),
+                number(plateau.from as f64),
+                number(plateau.iops)
+            )
+        } else if self.own.is_some_and(|own| self.curves[own].closed.len() > 1) {
+            "The rate grows less than the depth does, and has not levelled off within the depths measured.".to_owned()
+        } else {
+            "It was measured at one depth alone: twice and half the depth would tell.".to_owned()
+        };
+        inferred(Limit::Unexplained, None, None, format!("{evidence}{}", self.how_it_waits()))
+    }
+
+    /// Requests outstanding over the latency of a single one (Little's law), where that was measured and is not the wait for
+    /// a limit.
+    fn latency_ceiling(&self) -> Option<f64> {
+        let own = &self.curves[self.own?];
+        let waits = |i: usize| {
+            self.plateau().is_some_and(|p| p.cells.contains(&i))
+                || own.growth(self.cells, i).map_or(self.clustered[i].is_some(), Growth::flat)
+        };
+        let alone = own.alone(self.cells).filter(|i| !waits(*i))?;
+        let depth = outstanding(self.cell())?;
+        Some(depth as f64 * iops(&self.cells[alone])?)
+    }
+
+    fn ceilings(&self, binding: Option<&Binding>) -> Vec<Ceiling> {
+        let cell = self.cell();
+        let Some(total) = &cell.total else { return Vec::new() };
+        let mut ceilings: Vec<Ceiling> = Vec::new();
+        let mut lowest = |limit, iops: f64, source| match ceilings.iter_mut().find(|c: &&mut Ceiling| c.limit == limit)
+        {
+            Some(known) if known.iops <= iops => {}
+            Some(known) => *known = Ceiling { limit, iops, source },
+            None => ceilings.push(Ceiling { limit, iops, source }),
+        };
+        if let Some(iops) = self.latency_ceiling().filter(|_| sound(cell)) {
+            lowest(Limit::Latency, iops, "inferred: requests outstanding over the latency of a single one".to_owned());
+        }
+        for (curve, kind) in self.curves.iter().zip(self.kinds) {
+            let (Some(plateau), Some(kind)) = (&curve.plateau, kind) else { continue };
+            let other = sample(curve, self.cells);
+            if !alike(cell, other) || total.iops <= 0.0 {
+                continue;
+            }
+            let source = format!(
+                "inferred: {} {} requests level off from {} outstanding on",
+                other.load.pattern,
+                block(other.load.block_bytes),
+                number(plateau.from as f64)
+            );
+            match kind.limit {
+                Limit::DiskThroughput => {
+                    let bytes_per_request = total.throughput_bytes_per_s / total.iops;
+                    if bytes_per_request > 0.0 {
+                        lowest(Limit::DiskThroughput, plateau.bytes_per_s / bytes_per_request, source);
+                    }
+                }
+                // Larger requests may count as several: what was seen holds up to the size at which it was seen.
+                _ if cell.load.block_bytes <= other.load.block_bytes && cell.load.pattern == other.load.pattern => {
+                    lowest(kind.limit, plateau.iops, source);
+                }
+                _ => {}
+            }
+        }
+        // Larger requests than those that show a limit may run into it all the same.
+        let own = binding.filter(|b| matches!(b.limit, Limit::DiskIops | Limit::DiskThroughput));
+        let own = own.and_then(|b| Some((b.limit, b.ceiling_iops?)));
+        if let Some((limit, iops)) = own.filter(|(limit, _)| ceilings.iter().all(|c| c.limit != *limit)) {
+            ceilings.push(Ceiling { limit, iops, source: "inferred: this cell reaches it".to_owned() });
+        }
+        ceilings.sort_by(|a, b| a.iops.total_cmp(&b.iops));
+        ceilings
+    }
+}
+
+/// The share of the machine's CPU time in use, mean over trials.
+fn machine_busy(record: &CellRecord) -> Option<f64> {
+    let busy: Vec<f64> = record.trials.iter().filter_map(|t| Some(t.surroundings.machine?.busy)).collect();
+    crate::statistics::mean(&busy)
+}
+
+fn inferred(limit: Limit, ceiling_iops: Option<f64>, utilization: Option<f64>, evidence: String) -> Binding {
+    Binding { limit, ceiling_iops, utilization, evidence, inferred: true }
+}
+
+#[cfg(test)]
+mod tests;

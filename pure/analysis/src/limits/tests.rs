@@ -1,0 +1,311 @@
+//! What bound made-up cells.
+
+use crate::example::{ExampleDisk, cell, closed, golden, open, run, throttled};
+use crate::summarize;
+use crate::summary::{Binding, CellSummary, Limit, RunSummary};
+use loadline_block::Operation;
+use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord, TargetKind};
+
+const KIB: u64 = 1 << 10;
+
+fn sweep(reads: f64, block: u64, depths: &[u32]) -> Vec<CellRecord> {
+    depths.iter().map(|d| cell(closed("random", reads, block, *d), &ExampleDisk::default(), &[1.0])).collect()
+}
+fn bindings(record: &RunRecord) -> Vec<Binding> {
+    summarize(record).cells.into_iter().map(|c| c.binding.expect("measured")).collect()
+}
+fn limits(record: &RunRecord) -> Vec<Limit> {
+    bindings(record).iter().map(|b| b.limit).collect()
+}
+fn doubt(record: &mut RunRecord, index: usize, code: DoubtCode) {
+    record.cells[index].trials[0].doubts = vec![Doubt { code, detail: "As seen.".to_owned() }];
+}
+
+#[test]
+fn two_block_sizes_tell_requests_from_bytes() {
+    use Limit::{DiskIops, DiskThroughput, Latency};
+    let mut cells = sweep(1.0, 4 * KIB, &[1, 4, 8, 32]);
+    cells.extend(sweep(1.0, 16 * KIB, &[8, 32]));
+    cells.extend(sweep(1.0, 256 * KIB, &[8, 32]));
+    cells.extend(sweep(1.0, 1024 * KIB, &[8, 32]));
+    let record = run(cells);
+    assert_eq!(
+        limits(&record),
+        [
+            Latency,
+            Latency,
+            DiskIops,
+            DiskIops,
+            DiskIops,
+            DiskIops,
+            DiskThroughput,
+            DiskThroughput,
+            DiskThroughput,
+            DiskThroughput
+        ]
+    );
+    let bindings = bindings(&record);
+    let at_32 = &bindings[3];
+    assert!((at_32.ceiling_iops.unwrap() - 5_000.0).abs() < 10.0 && at_32.inferred);
+    assert!((at_32.utilization.unwrap() - 1.0).abs() < 0.01);
+    assert!(
+        at_32.evidence.contains("from 8 outstanding on") && at_32.evidence.contains("16 KiB"),
+        "{}",
+        at_32.evidence
+    );
+}
+
+#[test]
+fn one_block_size_names_the_level_and_no_limit() {
+    let bindings = bindings(&run(sweep(1.0, 8 * KIB, &[1, 8, 16, 32])));
+    assert_eq!(bindings[3].limit, Limit::Unexplained);
+    assert!((bindings[3].ceiling_iops.unwrap() - 5_000.0).abs() < 10.0);
+    assert!(bindings[3].evidence.contains("cannot be told"), "{}", bindings[3].evidence);
+}
+
+#[test]
+fn growth_in_proportion_to_depth_is_latency() {
+    let bindings = bindings(&run(sweep(0.0, 4 * KIB, &[2, 4])));
+    for (binding, depth) in bindings.iter().zip([2, 4]) {
+        assert_eq!(binding.limit, Limit::Latency);
+        assert!(binding.evidence.starts_with(&format!("{depth} outstanding at 1.00 ms")), "{}", binding.evidence);
+    }
+    let record = run(sweep(0.0, 4 * KIB, &[4]));
+    assert_eq!(limits(&record), [Limit::Unexplained]);
+}
+
+#[test]
+fn an_open_loop_that_is_met_is_bound_by_nothing_and_an_overloaded_one_shows_the_plateau() {
+    let disk = ExampleDisk::default();
+    let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+    cells.extend([2_500.0, 5_500.0].map(|r| cell(open("random", 1.0, 4 * KIB, r), &disk, &[1.0])));
+    let bindings = bindings(&run(cells));
+    assert_eq!(
+        bindings.iter().map(|b| b.limit).collect::<Vec<_>>(),
+        [Limit::Latency, Limit::Unexplained, Limit::Arrival, Limit::Unexplained]
+    );
+    for on_plateau in [&bindings[1], &bindings[3]] {
+        assert!(on_plateau.evidence.contains("levels off at 5,00"), "{}", on_plateau.evidence);
+    }
+    let alone = run(vec![cell(open("random", 1.0, 4 * KIB, 10_000.0), &disk, &[1.0])]);
+    assert!(self::bindings(&alone)[0].evidence.contains("50 % of the offered load"));
+}
+
+#[test]
+fn a_rate_ceiling_that_is_met_is_the_loads_own() {
+    let mut record = run(sweep(1.0, 4 * KIB, &[1]));
+    record.cells[0].load.rate_iops = Some(1_000.0);
+    assert_eq!(limits(&record), [Limit::Arrival]);
+    record.cells[0].load.rate_iops = Some(2_000.0);
+    assert_eq!(limits(&record), [Limit::Unexplained]);
+}
+
+#[test]
+fn the_tool_and_the_cache_come_before_the_disk() {
+    let mut record = run([sweep(1.0, 4 * KIB, &[8, 32]), sweep(1.0, 8 * KIB, &[8, 32])].concat());
+    assert_eq!(limits(&record), [Limit::DiskIops; 4]);
+    doubt(&mut record, 0, DoubtCode::CachedReads);
+    doubt(&mut record, 1, DoubtCode::GeneratorBound);
+    assert_eq!(limits(&record)[..2], [Limit::Cache, Limit::Generator]);
+    // Without them nothing shows that the other block size has the same level.
+    assert_eq!(limits(&record)[2..], [Limit::Unexplained; 2]);
+    record.header.volumes[0].kind = TargetKind::Null;
+    assert_eq!(limits(&record), [Limit::Generator; 4]);
+}
+
+#[test]
+fn a_machine_without_cpu_to_spare_is_named() {
+    let mut record = run(sweep(1.0, 4 * KIB, &[4]));
+    let surroundings = &mut record.cells[0].trials[0].surroundings;
+    surroundings.machine.as_mut().unwrap().busy = 0.98;
+    let bindings = bindings(&record);
+    assert_eq!(bindings[0].limit, Limit::Cpu);
+    // 4.5 s of 60 s x 4 CPUs x 98 %.
+    assert!(bindings[0].evidence.contains("98 % busy, 1.9 % of it"), "{}", bindings[0].evidence);
+}
+
+#[test]
+fn a_cpu_without_time_to_spare_does_not_hide_a_level_reached_with_it() {
+    let mut record = run([sweep(1.0, 4 * KIB, &[8, 32]), sweep(1.0, 8 * KIB, &[8, 32])].concat());
+    let busy = |record: &mut RunRecord, index: usize| {
+        record.cells[index].trials[0].surroundings.machine.as_mut().unwrap().busy = 0.98;
+    };
+    busy(&mut record, 0);
+    assert_eq!(limits(&record)[..2], [Limit::DiskIops; 2]);
+    busy(&mut record, 1);
+    assert_eq!(limits(&record)[..2], [Limit::Cpu; 2]);
+    let mut bursts = run([8, 32].map(|depth| throttled(closed("random", 1.0, 4 * KIB, depth), 5_000.0)).to_vec());
+    (0..2).for_each(|i| busy(&mut bursts, i));
+    assert!(bindings(&bursts).iter().all(|b| b.limit != Limit::Cpu), "want of CPU makes no bursts");
+}
+
+#[test]
+fn requests_held_above_the_device_are_told_and_the_limit_is_named_all_the_same() {
+    let mut record = run([sweep(0.0, 4 * KIB, &[8, 32]), sweep(0.0, 8 * KIB, &[8, 32])].concat());
+    for cell in &mut record.cells {
+        cell.trials[0].surroundings.devices[0].queue_ms = 6_000;
+    }
+    let bindings = bindings(&record);
+    assert!(bindings.iter().all(|b| b.limit == Limit::DiskIops));
+    let told = "kept above the device, by a throttle of the kernel (cgroup), a queue limit or the file system: of 32 \
+                outstanding vda had 0.10 on average";
+    assert!(bindings[1].evidence.contains(told), "{}", bindings[1].evidence);
+}
+
+#[test]
+fn a_level_in_the_page_cache_is_not_the_disks() {
+    let mut buffered = run([sweep(0.0, 4 * KIB, &[8, 32]), sweep(0.0, 8 * KIB, &[8, 32])].concat());
+    (0..4).for_each(|i| doubt(&mut buffered, i, DoubtCode::Buffered));
+    assert_eq!(limits(&buffered), [Limit::Unexplained; 4]);
+}
+
+/// An open loop of 2.5 s that delivered `iops` of what it offered within its time.
+fn delivering(offered: f64, iops: f64) -> CellRecord {
+    let mut cell = cell(open("random", 1.0, 4 * KIB, offered), &ExampleDisk::default(), &[1.0]);
+    let trial = &mut cell.trials[0];
+    trial.measured_ns = 2_500_000_000;
+    trial.operations.get_mut(&Operation::Read).unwrap().count = (iops * 2.5) as u64;
+    cell
+}
+
+#[test]
+fn a_plateau_from_depth_1_on_stands_beside_open_loops_and_is_not_latency() {
+    let both = || [1, 32].map(|depth| throttled(closed("random", 1.0, 4 * KIB, depth), 5_000.0));
+    let of = |open: &[(f64, f64)]| {
+        let open = open.iter().map(|(offered, iops)| delivering(*offered, *iops));
+        bindings(&run(both().into_iter().chain(open).collect()))
+    };
+    let bindings = of(&[(500.0, 500.0), (5_075.0, 5_027.0), (5_500.0, 4_084.0)]);
+    assert_eq!(bindings[2].limit, Limit::Arrival);
+    for i in [0, 1, 4] {
+        assert!((bindings[i].ceiling_iops.unwrap() - 5_000.0).abs() < 10.0, "{:?}", bindings[i]);
+        assert!(bindings[i].evidence.contains("evels off at 5,00"), "{}", bindings[i].evidence);
+        assert!(bindings[i].evidence.contains("from 1 outstanding on"), "{}", bindings[i].evidence);
+        assert_eq!(bindings[i].limit, Limit::Unexplained, "one block size");
+    }
+    assert!(bindings[0].evidence.contains("half take at most 20.1 us, 0.2 % about 98"), "{}", bindings[0].evidence);
+    assert!(bindings[4].evidence.starts_with("Of 5,500 requests a second offered, 4,084 were completed"));
+    // Much more than the level was delivered: it is no level, and what the depths have in common is unexplained.
+    let exceeded = of(&[(6_000.0, 6_000.0)]);
+    assert_eq!([exceeded[0].limit, exceeded[1].limit], [Limit::Unexplained; 2]);
+    assert!(exceeded.iter().all(|b| !b.evidence.contains("levels off")));
+    // Half of what closed loops get is more than a throttle's delay.
+    let collapsed = of(&[(5_500.0, 2_000.0)]);
+    assert_eq!(collapsed[0].ceiling_iops, of(&[])[0].ceiling_iops);
+    assert_eq!(collapsed[2].ceiling_iops, None);
+}
+
+#[test]
+fn an_overloaded_open_loop_shows_the_level_of_a_single_depth() {
+    let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+    cells.push(delivering(5_500.0, 4_084.0));
+    let bindings = bindings(&run(cells));
+    assert_eq!(bindings[0].limit, Limit::Latency);
+    assert!((bindings[1].ceiling_iops.unwrap() - 5_000.0).abs() < 10.0, "the level is that of the closed loop");
+}
+
+#[test]
+fn one_request_at_a_time_in_bursts_is_not_latency() {
+    let alone = bindings(&run(vec![throttled(closed("random", 1.0, 4 * KIB, 1), 5_000.0)]));
+    assert_eq!(alone[0].limit, Limit::Unexplained);
+    assert!(alone[0].evidence.contains("let through in bursts"), "{}", alone[0].evidence);
+    let summary = summarize(&run([1, 32].map(|d| throttled(closed("random", 1.0, 4 * KIB, d), 5_000.0)).to_vec()));
+    let latency = |c: &CellSummary| c.ceilings.iter().any(|ceiling| ceiling.limit == Limit::Latency);
+    assert!(!summary.cells.iter().any(latency), "the wait for a throttle's turn is no latency to divide by");
+}
+
+/// The rows of `quick` under a throttle on requests: large ones run into it at a depth of their own.
+#[test]
+fn large_sequential_requests_at_the_level_of_small_ones_show_a_limit_on_requests() {
+    use Limit::{DiskIops, Latency};
+    let fast = ExampleDisk { latency_ns: 600e3, iops: 4_975.0, bytes_per_s: 1e11 };
+    let mut cells = vec![];
+    for reads in [1.0, 0.0] {
+        cells.extend([1, 32].map(|depth| throttled(closed("random", reads, 4 * KIB, depth), 5_000.0)));
+    }
+    cells.extend([1, 8].map(|depth| cell(closed("sequential", 1.0, 1024 * KIB, depth), &fast, &[1.0])));
+    let summary = summarize(&run(cells));
+    let bindings: Vec<&Binding> = summary.cells.iter().map(|c| c.binding.as_ref().unwrap()).collect();
+    let limits: Vec<Limit> = bindings.iter().map(|b| b.limit).collect();
+    assert_eq!(limits, [DiskIops, DiskIops, DiskIops, DiskIops, Latency, DiskIops]);
+    assert!(bindings[0].evidence.contains("sequential 1 MiB requests reach as many requests a second"));
+    assert!(bindings[2].evidence.contains("random 4 KiB reads level off there too, and sequential 1 MiB"));
+    assert!(bindings[5].evidence.contains("the rate at which random 4 KiB requests level off"));
+    assert!(summary.cells[5].ceilings.iter().any(|c| c.limit == DiskIops && c.iops > 4_900.0));
+}
+
+/// A disk of a provider: 1 ms, 5,000 IOPS, 200 MB/s, reads and writes alike.
+#[test]
+fn reads_and_writes_that_stop_alike_are_counted_and_larger_requests_rule_bytes_out() {
+    use Limit::{DiskIops, Latency, Unexplained};
+    let disk = ExampleDisk::default();
+    let small = || {
+        let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+        cells.extend(sweep(0.0, 4 * KIB, &[1, 32]));
+        cells.push(delivering(5_500.0, 4_900.0));
+        cells
+    };
+    assert_eq!(limits(&run(small())), [Latency, Unexplained, Latency, Unexplained, Unexplained]);
+    let mut with_large = small();
+    with_large.push(cell(closed("sequential", 1.0, 1024 * KIB, 8), &disk, &[1.0]));
+    let record = run(with_large);
+    assert_eq!(limits(&record)[..5], [Latency, DiskIops, Latency, DiskIops, DiskIops]);
+    let evidence = &bindings(&record)[1].evidence;
+    assert!(evidence.contains("random 4 KiB writes stop at the same rate") && evidence.contains("move 200 MB/s"));
+    // Writes that stop elsewhere leave open whether anything is counted.
+    let mut apart = record.clone();
+    let slower = ExampleDisk { iops: 4_000.0, ..disk };
+    apart.cells[3] = cell(closed("random", 0.0, 4 * KIB, 32), &slower, &[1.0]);
+    assert_eq!(limits(&apart)[1], Unexplained);
+    assert!(bindings(&apart)[1].evidence.contains("Bytes are not what is limited"), "{}", bindings(&apart)[1].evidence);
+}
+
+#[test]
+fn between_latency_and_level_neither_is_named() {
+    let disk = |iops| ExampleDisk { iops, ..ExampleDisk::default() };
+    let at = |depth, iops| cell(closed("random", 1.0, 4 * KIB, depth), &disk(iops), &[1.0]);
+    let bindings = bindings(&run(vec![at(1, 900.0), at(4, 1_000.0), at(16, 1_000.0)]));
+    assert_eq!(bindings[0].limit, Limit::Unexplained);
+    assert!(bindings[0].evidence.starts_with("It comes to 90 % of the level"), "{}", bindings[0].evidence);
+}
+
+#[test]
+fn crystaldiskmark_rows_show_a_limit_on_bytes() {
+    // 128 KiB x 32 moves what 1 MiB x 1 and x 8 level off at.
+    let disk = ExampleDisk { latency_ns: 4e6, ..ExampleDisk::default() };
+    let row = |block, depth| cell(closed("sequential", 1.0, block, depth), &disk, &[1.0]);
+    let record = run(vec![row(1024 * KIB, 1), row(1024 * KIB, 8), row(128 * KIB, 32)]);
+    assert_eq!(limits(&record), [Limit::DiskThroughput; 3]);
+    let other = ExampleDisk { bytes_per_s: 150e6, ..disk };
+    let mut apart = record.clone();
+    apart.cells[2] = cell(closed("sequential", 1.0, 128 * KIB, 32), &other, &[1.0]);
+    assert_eq!(limits(&apart), [Limit::Unexplained; 3]);
+}
+
+#[test]
+fn cells_that_differ_in_more_than_depth_are_no_curve() {
+    let mut record = run(sweep(1.0, 4 * KIB, &[16, 32]));
+    let spec =
+        |theta: u32| serde_json::json!({"pattern": {"random": {"zipf": theta}}, "arrival": theta, "trials": theta});
+    for (cell, theta) in record.cells.iter_mut().zip([500, 500]) {
+        cell.spec = spec(theta);
+    }
+    assert!(bindings(&record)[1].evidence.contains("levels off"));
+    record.cells[1].spec = spec(1_200);
+    assert!(bindings(&record)[1].evidence.contains("one depth alone"));
+}
+
+#[test]
+fn every_ceiling_is_put_beside_the_cell_lowest_first() {
+    let summary: RunSummary = summarize(&golden());
+    let of = |label: &str| summary.cells.iter().find(|c| c.label == label).unwrap();
+    let shallow = &of("random read 4 KiB, depth 2").ceilings;
+    let limits: Vec<Limit> = shallow.iter().map(|c| c.limit).collect();
+    assert_eq!(limits, [Limit::Latency, Limit::DiskIops]);
+    assert!((shallow[0].iops - 2_000.0).abs() < 10.0 && (shallow[1].iops - 5_000.0).abs() < 10.0);
+    // Measured at 16 KiB at most: nothing is said of 1 MiB.
+    assert!(of("random read 1024 KiB, depth 8").ceilings.iter().all(|c| c.limit != Limit::DiskIops));
+    for cell in &summary.cells {
+        assert!(cell.ceilings.is_sorted_by(|a, b| a.iops <= b.iops));
+    }
+}
