@@ -1,7 +1,22 @@
 //! The disk model: mechanisms by which storage answers requests, as data and, under the given clock, as behaviour.
+//!
+//! [`EnvironmentSpec`] says what there is; [`Machine`] answers requests as it would. A request passes the guest's layout, the
+//! host's cache, the virtual machine's budgets, the disk's limits, and service, in this order.
 
+mod cache;
+mod check;
+mod gate;
+mod latency;
+mod layout;
+mod limit;
+mod machine;
+mod queue;
+mod service;
 mod spec;
 
+pub use check::{DISKS_MAX, EnvironmentError, SPAN_MAX};
+pub use limit::Waited;
+pub use machine::{Machine, OUTSTANDING_MAX, RequestId, Target, Waits};
 pub use spec::{
     Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, HostCache, HostCacheSpec, InitialState, IopsBudget,
     IopsBurst, Latency, LatencySpec, Layout, Limit, Merge, Parallelism, Place, PoolSpec, Spinning, ThroughputBudget,

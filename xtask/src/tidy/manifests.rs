@@ -11,7 +11,7 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/workload", &["pure/units", "pure/block", "pure/document"]),
     ("pure/disk", &["pure/units", "pure/block"]),
     ("pure/catalog", &["pure/units", "pure/document", "pure/disk"]),
-    ("pure/simulator", &["pure/units", "pure/block", "pure/workload", "pure/disk"]),
+    ("pure/simulator", &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/record"]),
     ("pure/record", &["pure/units", "pure/block"]),
     ("pure/analysis", &["pure/units", "pure/block", "pure/record"]),
     ("pure/report", &["pure/units", "pure/block", "pure/record", "pure/analysis"]),

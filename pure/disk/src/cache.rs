@@ -1,0 +1,291 @@
+//! The host's cache: which blocks it holds, which of them the disk does not have yet, and what gives way.
+//!
+//! A block is present as soon as a request for it was let through: of two requests for the same block at once, the second
+//! is a hit. Blocks give way by the clock algorithm (second chance); those not yet on the disk never do.
+
+use crate::Warmth;
+
+/// Size of a block.
+pub(crate) const BLOCK: u64 = 4096;
+/// Words of 64 blocks in a chunk: 128 MiB of a disk.
+const WORDS: usize = 512;
+const CHUNK_BLOCKS: u64 = WORDS as u64 * 64;
+/// Chunks of a disk at most: what lies past 128 TiB is never cached.
+const CHUNKS_MAX: u64 = 1 << 20;
+
+/// A run of blocks: the first and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+}
+
+impl Run {
+    /// The blocks that a range of bytes touches.
+    #[inline]
+    pub(crate) const fn of(offset: u64, length: u64) -> Self {
+        let first = offset / BLOCK;
+        let end = (offset + length).div_ceil(BLOCK);
+        Self { first, count: end - first }
+    }
+
+    /// Chunk, word in it, and mask, for each word that the run touches.
+    fn words(self) -> impl Iterator<Item = (usize, usize, u64)> {
+        let (mut at, end) = (self.first, self.first + self.count);
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let (bit, in_word) = (at % 64, (64 - at % 64).min(end - at));
+            let mask = if in_word == 64 { u64::MAX } else { ((1 << in_word) - 1) << bit };
+            let place = ((at / CHUNK_BLOCKS) as usize, (at % CHUNK_BLOCKS / 64) as usize, mask);
+            at += in_word;
+            Some(place)
+        })
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Chunk {
+    present: [u64; WORDS],
+    /// Asked for since the hand last came by.
+    touched: [u64; WORDS],
+    dirty: [u64; WORDS],
+}
+
+/// The blocks of one disk.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BlockMap {
+    chunks: Vec<Option<Box<Chunk>>>,
+    /// Chunks that were never touched are present in full.
+    warm: bool,
+    dirty: u64,
+    /// Where the next search for blocks to write back begins, and how often it came round.
+    hand: u64,
+    rounds: u64,
+}
+
+impl BlockMap {
+    fn chunk(&mut self, index: usize) -> &mut Chunk {
+        if self.chunks.len() <= index {
+            self.chunks.resize(index + 1, None);
+        }
+        let present = if self.warm { [u64::MAX; WORDS] } else { [0; WORDS] };
+        self.chunks[index].get_or_insert_with(|| Box::new(Chunk { present, touched: [0; WORDS], dirty: [0; WORDS] }))
+    }
+
+    /// Whether a cache keeps track of these blocks at all.
+    pub(crate) const fn is_within(run: Run) -> bool {
+        run.first + run.count <= CHUNKS_MAX * CHUNK_BLOCKS
+    }
+
+    /// Whether every block is present; if so they count as asked for.
+    pub(crate) fn hit(&mut self, run: Run) -> bool {
+        if !Self::is_within(run) {
+            return false;
+        }
+        let present = |map: &Self, chunk: usize, word: usize, mask: u64| match map.chunks.get(chunk) {
+            Some(Some(chunk)) => chunk.present[word] & mask == mask,
+            _ => map.warm,
+        };
+        if !run.words().all(|(chunk, word, mask)| present(self, chunk, word, mask)) {
+            return false;
+        }
+        for (chunk, word, mask) in run.words() {
+            self.chunk(chunk).touched[word] |= mask;
+        }
+        true
+    }
+
+    /// Makes every block present; says how many were not.
+    fn insert(&mut self, run: Run) -> u64 {
+        if !Self::is_within(run) {
+            return 0;
+        }
+        let mut new = 0;
+        for (chunk, word, mask) in run.words() {
+            let present = &mut self.chunk(chunk).present[word];
+            new += u64::from((mask & !*present).count_ones());
+            *present |= mask;
+        }
+        new
+    }
+
+    /// Marks every block as not yet on the disk; says how many were not marked before.
+    fn mark_dirty(&mut self, run: Run) -> u64 {
+        let mut new = 0;
+        for (chunk, word, mask) in run.words() {
+            let dirty = &mut self.chunk(chunk).dirty[word];
+            new += u64::from((mask & !*dirty).count_ones());
+            *dirty |= mask;
+        }
+        self.dirty += new;
+        new
+    }
+
+    /// Blocks not yet on the disk nor on their way.
+    pub(crate) const fn dirty(&self) -> u64 {
+        self.dirty
+    }
+
+    /// How far the search for blocks to write back has come: rounds, then the place in a round.
+    pub(crate) const fn swept(&self) -> (u64, u64) {
+        (self.rounds, self.hand)
+    }
+
+    /// Takes the next blocks to write back, at most `count_max` in a run: the search goes on upwards and round again.
+    pub(crate) fn take_dirty(&mut self, count_max: u64) -> Option<Run> {
+        if self.dirty == 0 {
+            return None;
+        }
+        let end = self.chunks.len() as u64 * CHUNK_BLOCKS;
+        let first = loop {
+            if self.hand >= end {
+                (self.hand, self.rounds) = (0, self.rounds + 1);
+            }
+            let Some(chunk) = &self.chunks[(self.hand / CHUNK_BLOCKS) as usize] else {
+                self.hand = (self.hand / CHUNK_BLOCKS + 1) * CHUNK_BLOCKS;
+                continue;
+            };
+            let word = chunk.dirty[(self.hand % CHUNK_BLOCKS / 64) as usize] >> (self.hand % 64);
+            if word != 0 {
+                break self.hand + u64::from(word.trailing_zeros());
+            }
+            self.hand = (self.hand / 64 + 1) * 64;
+        };
+        let mut count = 0;
+        while count < count_max && first + count < end {
+            let block = first + count;
+            let Some(chunk) = &mut self.chunks[(block / CHUNK_BLOCKS) as usize] else { break };
+            let word = &mut chunk.dirty[(block % CHUNK_BLOCKS / 64) as usize];
+            let mask = 1 << (block % 64);
+            if *word & mask == 0 {
+                break;
+            }
+            *word &= !mask;
+            count += 1;
+        }
+        self.dirty -= count;
+        self.hand = first + count;
+        Some(Run { first, count })
+    }
+}
+
+/// A cache, and the disks that share it: its members, by number.
+#[derive(Debug, Clone)]
+pub(crate) struct Cache {
+    maps: Vec<BlockMap>,
+    /// In blocks; `None`: without bound.
+    capacity: Option<u64>,
+    used: u64,
+    /// Blocks not yet on the disk, those on their way included, and the most that there may be.
+    dirty: u64,
+    dirty_max: u64,
+    /// Where the hand of the clock is: member, chunk, word.
+    hand: (usize, usize, usize),
+}
+
+/// A member of a cache: how much of the disk there is to cache.
+pub(crate) struct Member {
+    pub(crate) blocks: Option<u64>,
+}
+
+impl Cache {
+    /// `dirty_max` is not above `capacity`.
+    pub(crate) fn new(capacity: Option<u64>, dirty_max: u64, members: &[Member], warmth: Warmth) -> Self {
+        let mut cache = Self {
+            maps: vec![BlockMap::default(); members.len()],
+            capacity,
+            used: 0,
+            dirty: 0,
+            dirty_max,
+            hand: (0, 0, 0),
+        };
+        if warmth == Warmth::Warm {
+            let each = capacity.map(|blocks| blocks / members.len().max(1) as u64);
+            for (map, member) in cache.maps.iter_mut().zip(members) {
+                match each {
+                    None => map.warm = true,
+                    Some(each) => {
+                        let count = each.min(member.blocks.unwrap_or(u64::MAX)).min(CHUNKS_MAX * CHUNK_BLOCKS);
+                        cache.used += map.insert(Run { first: 0, count });
+                    }
+                }
+            }
+        }
+        cache
+    }
+
+    pub(crate) fn member(&self, member: usize) -> &BlockMap {
+        &self.maps[member]
+    }
+
+    /// Whether every block of a member's run is present; if so they count as asked for.
+    pub(crate) fn hit(&mut self, member: usize, run: Run) -> bool {
+        self.maps[member].hit(run)
+    }
+
+    /// Makes blocks of a member present; others give way where the cache is full.
+    pub(crate) fn insert(&mut self, member: usize, run: Run) {
+        self.used += self.maps[member].insert(run);
+        if let Some(capacity) = self.capacity {
+            while self.used > capacity {
+                self.evict(self.used - capacity);
+            }
+        }
+    }
+
+    /// Whether a write of so many blocks may be taken. One larger than all that may be dirty is taken alone.
+    pub(crate) const fn has_room(&self, blocks: u64) -> bool {
+        self.dirty == 0 || self.dirty + blocks <= self.dirty_max
+    }
+
+    /// Takes a write.
+    pub(crate) fn write(&mut self, member: usize, run: Run) {
+        // Dirty first: what is not yet on the disk does not give way.
+        self.dirty += self.maps[member].mark_dirty(run);
+        self.insert(member, run);
+    }
+
+    /// Takes the next run of a member to write back.
+    pub(crate) fn take_dirty(&mut self, member: usize, count_max: u64) -> Option<Run> {
+        self.maps[member].take_dirty(count_max)
+    }
+
+    /// So many blocks have reached their disk.
+    pub(crate) const fn wrote_back(&mut self, blocks: u64) {
+        self.dirty -= blocks;
+    }
+
+    /// Blocks not yet on their disk.
+    pub(crate) const fn dirty(&self) -> u64 {
+        self.dirty
+    }
+
+    /// Moves the hand of the clock over one word: of its blocks, at most `count_max` that were not asked for since the hand
+    /// last came by give way. Two rounds find every clean block, and clean blocks there are: no more are dirty than the cache holds.
+    fn evict(&mut self, count_max: u64) {
+        let (member, chunk, word) = self.hand;
+        self.hand = if word + 1 < WORDS {
+            (member, chunk, word + 1)
+        } else if chunk + 1 < self.maps[member].chunks.len() {
+            (member, chunk + 1, 0)
+        } else {
+            ((member + 1) % self.maps.len(), 0, 0)
+        };
+        let Some(Some(chunk)) = self.maps[member].chunks.get_mut(chunk) else {
+            // Nothing was ever here: on to the next chunk.
+            self.hand.2 = if self.hand.2 == 0 { 0 } else { WORDS - 1 };
+            return;
+        };
+        let mut victims = chunk.present[word] & !chunk.touched[word] & !chunk.dirty[word];
+        chunk.touched[word] = 0;
+        let mut count = 0;
+        while victims != 0 && count < count_max {
+            chunk.present[word] &= !(victims & victims.wrapping_neg());
+            victims &= victims - 1;
+            count += 1;
+        }
+        self.used -= count;
+    }
+}

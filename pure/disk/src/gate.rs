@@ -1,0 +1,451 @@
+//! Gates: how long a request waits until a rate lets it pass, in closed form and exactly.
+//!
+//! A gate serves in the order in which it is asked. It is told the time at which a request reaches it and answers with the
+//! time at which the request has passed; nothing happens in between, so a gate costs the same however long it was idle.
+
+use crate::Enforcement;
+use loadline_units::NS_PER_S;
+
+/// A token bucket in virtual time (the generic cell rate algorithm, ITU-T I.371): it keeps when the bucket would be full
+/// again. With no depth it is a smooth rate.
+///
+/// Invariant: `rest < rate`; the moment is `full_at + rest / rate` ns, exactly.
+#[derive(Debug, Clone)]
+struct TokenBucket {
+    /// Tokens per second.
+    rate: u64,
+    /// Depth as time at the rate, ns.
+    depth: u64,
+    full_at: u64,
+    rest: u64,
+    memo: Price,
+}
+
+/// The time that some tokens take, `whole + rest / rate` ns.
+#[derive(Debug, Clone, Copy, Default)]
+struct Price {
+    tokens: u64,
+    whole: u64,
+    rest: u64,
+}
+
+impl TokenBucket {
+    fn new(rate: u64, depth: u64) -> Self {
+        Self { rate, depth, full_at: 0, rest: 0, memo: Price::default() }
+    }
+
+    /// When `tokens`, asked for at `now`, have passed. More tokens than the bucket holds pass when it is full and leave a debt.
+    #[inline]
+    fn pass(&mut self, now: u64, tokens: u64) -> u64 {
+        let price = self.price(tokens);
+        if self.full_at < now {
+            (self.full_at, self.rest) = (now, 0);
+        }
+        let spare = self.depth.saturating_sub(price.whole);
+        let passed_at = if spare > 0 {
+            // The bucket holds these tokens: they pass once it holds no less.
+            let rest = self.rest + price.rest;
+            let carry = u64::from(rest > 0) + u64::from(rest > self.rate);
+            now.max((self.full_at + carry).saturating_sub(spare))
+        } else {
+            self.full_at + u64::from(self.rest > 0)
+        };
+        self.full_at += price.whole;
+        self.rest += price.rest;
+        if self.rest >= self.rate {
+            self.rest -= self.rate;
+            self.full_at += 1;
+        }
+        passed_at
+    }
+
+    #[inline]
+    fn price(&mut self, tokens: u64) -> Price {
+        if self.memo.tokens != tokens {
+            let ns = u128::from(tokens) * u128::from(NS_PER_S);
+            let rate = u128::from(self.rate);
+            self.memo = Price {
+                tokens,
+                whole: u64::try_from(ns / rate).unwrap_or(u64::MAX / 4),
+                rest: u64::try_from(ns % rate).expect("a remainder is smaller than its divisor"),
+            };
+        }
+        self.memo
+    }
+
+    /// Takes out all that is saved.
+    fn empty(&mut self) {
+        self.full_at = self.depth;
+    }
+}
+
+/// A quota in each window of time, in nano-tokens, with what bursts may take from the bank.
+#[derive(Debug, Clone)]
+struct Windows {
+    length: u64,
+    jitter: u64,
+    seed: u64,
+    /// What the rate gives to each window.
+    base: u128,
+    /// The most that a window may give while the bank lasts; `base` without burst.
+    most: u128,
+    bank: u128,
+    bank_max: u128,
+    /// Number of the current window, its end, and what it still gives and has given.
+    number: u64,
+    end: u64,
+    allowed: u128,
+    used: u128,
+    last: u64,
+}
+
+/// SplitMix64's finisher: a hash for window edges, which must not depend on when they are asked for.
+const fn scramble(value: u64) -> u64 {
+    let mut z = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Windows {
+    fn new(rate: u64, burst: Option<(u64, u64)>, length: u64, jitter: u64, seed: u64) -> Self {
+        let quota = |rate: u64| u128::from(rate) * u128::from(length);
+        let base = quota(rate);
+        let (most, bank) = burst
+            .map_or((base, 0), |(rate, credits)| (quota(rate).max(base), u128::from(credits) * u128::from(NS_PER_S)));
+        let mut windows = Self {
+            length,
+            jitter,
+            seed,
+            base,
+            most,
+            bank,
+            bank_max: bank,
+            number: 0,
+            end: 0,
+            allowed: 0,
+            used: 0,
+            last: 0,
+        };
+        windows.number = windows.number_at(0);
+        windows.end = windows.edge(windows.number + 1);
+        windows.allowed = windows.most.min(base + bank);
+        windows
+    }
+
+    /// Where window `number` begins. Windows lie at a phase of their own, so that gates do not open all at once.
+    fn edge(&self, number: u64) -> u64 {
+        let phase = scramble(self.seed) % self.length;
+        let early = if self.jitter == 0 {
+            0
+        } else {
+            scramble(self.seed ^ number.wrapping_mul(0xd134_2543_de82_ef95)) % (2 * self.jitter + 1)
+        };
+        // Two lengths later than its number says, so that time 0 lies in no negative window.
+        (number * self.length + phase + 2 * self.jitter - early).saturating_sub(2 * self.length)
+    }
+
+    fn number_at(&self, now: u64) -> u64 {
+        let mut number = (now / self.length).saturating_sub(1);
+        while self.edge(number + 1) <= now {
+            number += 1;
+        }
+        number
+    }
+
+    #[inline]
+    fn pass(&mut self, now: u64, tokens: u64) -> Passed {
+        let mut at = now.max(self.last);
+        let mut saved = true;
+        loop {
+            if at >= self.end {
+                self.roll(at);
+            }
+            if self.used < self.allowed {
+                break;
+            }
+            saved = self.allowed >= self.most;
+            at = self.end;
+        }
+        self.used += u128::from(tokens) * u128::from(NS_PER_S);
+        self.last = at;
+        Passed { at, unsaved: if saved { 0 } else { at - now } }
+    }
+
+    /// Moves on to the window in which `at` lies. What one request took beyond its window is owed by the next.
+    #[cold]
+    fn roll(&mut self, at: u64) {
+        let number = self.number_at(at);
+        let mut left = number - self.number;
+        while left > 0 && self.used > 0 {
+            let over = self.used.saturating_sub(self.allowed);
+            self.bank = (self.base + self.bank - (self.used - over)).min(self.bank_max);
+            self.used = over;
+            self.allowed = self.most.min(self.base + self.bank);
+            left -= 1;
+        }
+        self.bank = (self.bank + self.base.saturating_mul(u128::from(left))).min(self.bank_max);
+        self.allowed = self.most.min(self.base + self.bank);
+        self.number = number;
+        self.end = self.edge(number + 1);
+    }
+}
+
+/// When a request has passed a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// The moment, ns.
+    pub(crate) at: u64,
+    /// How long it waited because saved-up credits were spent, ns.
+    pub(crate) unsaved: u64,
+}
+
+/// A rate under its enforcement, with saved-up credits where it may burst.
+#[derive(Debug, Clone)]
+pub(crate) struct Gate {
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Steady(TokenBucket),
+    /// The rate of the burst, and the credits that the base rate fills.
+    Bursting(TokenBucket, TokenBucket),
+    Windows(Box<Windows>),
+}
+
+/// What a gate lets pass: tokens per second, and tokens that may be saved up for a faster rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rate {
+    pub(crate) base: u64,
+    pub(crate) burst: Option<Burst>,
+}
+
+/// A faster rate while credits last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Burst {
+    pub(crate) rate: u64,
+    pub(crate) credits: u64,
+}
+
+impl Gate {
+    pub(crate) fn new(rate: Rate, enforcement: Enforcement, seed: u64) -> Self {
+        let kind = match enforcement {
+            Enforcement::Window { length, jitter } => {
+                let burst = rate.burst.map(|burst| (burst.rate, burst.credits));
+                Kind::Windows(Box::new(Windows::new(rate.base, burst, length.as_ns(), jitter.as_ns(), seed)))
+            }
+            Enforcement::Smooth | Enforcement::Bucket { .. } => {
+                let depth = if let Enforcement::Bucket { depth } = enforcement { depth.as_ns() } else { 0 };
+                match rate.burst {
+                    None => Kind::Steady(TokenBucket::new(rate.base, depth)),
+                    Some(burst) => {
+                        let saved = u128::from(burst.credits) * u128::from(NS_PER_S) / u128::from(rate.base);
+                        let saved = u64::try_from(saved).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
+                        Kind::Bursting(
+                            TokenBucket::new(burst.rate.max(rate.base), depth),
+                            TokenBucket::new(rate.base, saved.max(depth)),
+                        )
+                    }
+                }
+            }
+        };
+        Self { kind }
+    }
+
+    /// Spends all credits of bursts.
+    pub(crate) fn spend_credits(&mut self) {
+        match &mut self.kind {
+            Kind::Steady(_) => {}
+            Kind::Bursting(_, credits) => credits.empty(),
+            Kind::Windows(windows) => {
+                windows.bank = 0;
+                windows.allowed = windows.most.min(windows.base);
+            }
+        }
+    }
+
+    /// When `tokens` that reach the gate at `now` have passed.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> Passed {
+        match &mut self.kind {
+            Kind::Steady(bucket) => Passed { at: bucket.pass(now, tokens), unsaved: 0 },
+            Kind::Bursting(burst, credits) => {
+                let at = burst.pass(now, tokens);
+                let saved_at = credits.pass(at, tokens);
+                Passed { at: saved_at, unsaved: saved_at - at }
+            }
+            Kind::Windows(windows) => windows.pass(now, tokens),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_units::Duration;
+    use proptest::prelude::*;
+
+    const S: u64 = NS_PER_S;
+
+    fn steady(base: u64) -> Rate {
+        Rate { base, burst: None }
+    }
+
+    /// How many single tokens, all asked for at once, pass until `end`.
+    fn passed_until(gate: &mut Gate, end: u64) -> u64 {
+        (0..u64::MAX).take_while(|_| gate.pass(0, 1).at < end).count() as u64
+    }
+
+    #[test]
+    fn a_smooth_rate_passes_exactly_its_rate() {
+        for rate in [1, 3, 7, 500, 5_000, 12_800, 999_983] {
+            assert_eq!(passed_until(&mut Gate::new(steady(rate), Enforcement::Smooth, 0), 3 * S), 3 * rate);
+        }
+    }
+
+    #[test]
+    fn a_bucket_gives_its_depth_at_once_and_then_its_rate() {
+        let enforcement = Enforcement::Bucket { depth: Duration::from_s(1) };
+        let mut gate = Gate::new(steady(1_000), enforcement, 0);
+        // The depth, the rate over 10 s, and the first token after them.
+        assert_eq!(passed_until(&mut gate, 10 * S + 1), 1_000 + 10_000);
+    }
+
+    #[test]
+    fn a_window_gives_its_quota_when_it_begins() {
+        let enforcement = Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::ZERO };
+        let mut gate = Gate::new(steady(5_000), enforcement, 7);
+        let times: Vec<u64> = (0..1_500).map(|_| gate.pass(0, 1).at).collect();
+        let edge = times[250];
+        for (number, cluster) in times[250..].chunks(250).enumerate() {
+            assert!(cluster.iter().all(|at| *at == edge + number as u64 * 50_000_000), "window {number}");
+        }
+    }
+
+    #[test]
+    fn a_request_larger_than_its_window_is_paid_for_by_the_next_ones() {
+        let enforcement = Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::ZERO };
+        let mut gate = Gate::new(steady(10_000_000), enforcement, 3);
+        let last = (0..1_000).map(|_| gate.pass(0, 1 << 20).at).last().unwrap();
+        let exact = (1u64 << 20) * 1_000 * 100;
+        assert!(last.abs_diff(exact) < 200_000_000, "{last} for {exact}");
+    }
+
+    #[test]
+    fn credits_last_as_long_as_they_were_sized_for_and_come_back_when_unused() {
+        let rate = Rate { base: 500, burst: Some(Burst { rate: 3_500, credits: 3_000 * 1_800 }) };
+        let window = Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::from_ms(3) };
+        for enforcement in [Enforcement::Smooth, Enforcement::Bucket { depth: Duration::from_s(1) }, window] {
+            let mut gate = Gate::new(rate, enforcement, 11);
+            let mut last = 0;
+            for _ in 0..3_500 * 1_799 {
+                last = gate.pass(0, 1).at;
+            }
+            assert!(last.abs_diff(1_799 * S) <= S, "{enforcement:?}: at full rate {last}");
+            for _ in 0..3_500 + 500 * 100 {
+                last = gate.pass(0, 1).at;
+            }
+            assert!(last.abs_diff(1_900 * S) <= 2 * S, "{enforcement:?}: after the burst {last}");
+            // An hour unused fills 1.8 million credits: 600 s of burst.
+            let begin = last + 3_600 * S;
+            for _ in 0..3_500 * 590 {
+                last = gate.pass(begin, 1).at;
+            }
+            assert!(last.abs_diff(begin + 590 * S) <= 2 * S, "{enforcement:?}: after a rest {last}");
+        }
+    }
+
+    #[test]
+    fn without_credits_a_burst_never_begins() {
+        let rate = Rate { base: 100, burst: Some(Burst { rate: 3_000, credits: 5_400_000 }) };
+        for enforcement in
+            [Enforcement::Smooth, Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::ZERO }]
+        {
+            let mut gate = Gate::new(rate, enforcement, 0);
+            gate.spend_credits();
+            let passed = passed_until(&mut gate, 100 * S);
+            assert!(passed.abs_diff(10_000) <= 10, "{passed}");
+        }
+    }
+
+    fn enforcements() -> impl Strategy<Value = Enforcement> {
+        prop_oneof![
+            Just(Enforcement::Smooth),
+            (0u64..2_000).prop_map(|ms| Enforcement::Bucket { depth: Duration::from_ms(ms) }),
+            (2u64..200, 0u64..50).prop_map(|(ms, share)| Enforcement::Window {
+                length: Duration::from_ms(ms),
+                jitter: Duration::from_us(ms * 1_000 * share / 101),
+            }),
+        ]
+    }
+
+    proptest! {
+        /// Over any stretch, no more passes than the rate, the depth and one request allow.
+        #[test]
+        fn no_budget_is_exceeded_beyond_its_depth(
+            rate in 1u64..100_000, enforcement in enforcements(), seed in any::<u64>(),
+            asks in prop::collection::vec((0u64..20_000_000, 1u64..2_000), 1..300),
+        ) {
+            let mut gate = Gate::new(steady(rate), enforcement, seed);
+            let (mut now, mut passed) = (0, Vec::new());
+            for (gap, tokens) in asks {
+                now += gap;
+                let at = gate.pass(now, tokens).at;
+                prop_assert!(at >= now);
+                passed.push((at, tokens));
+            }
+            prop_assert!(passed.is_sorted_by_key(|(at, _)| *at), "requests pass in their order");
+            for begin in 0..passed.len() {
+                let mut sum = 0u128;
+                for (at, tokens) in &passed[begin..] {
+                    // What one request takes beyond is owed: the last one of a stretch is not counted against it.
+                    let span = u128::from(at - passed[begin].0);
+                    let allowed = match enforcement {
+                        Enforcement::Smooth => span * u128::from(rate),
+                        Enforcement::Bucket { depth } => (span + u128::from(depth.as_ns())) * u128::from(rate),
+                        Enforcement::Window { length, jitter } => {
+                            let (length, jitter) = (u128::from(length.as_ns()), u128::from(jitter.as_ns()));
+                            ((span + 2 * jitter) / length + 2) * length * u128::from(rate)
+                        }
+                    };
+                    let first = u128::from(passed[begin].1) * u128::from(S);
+                    prop_assert!(sum <= allowed + first + u128::from(rate), "{sum} of {allowed} at {at}");
+                    sum += u128::from(*tokens) * u128::from(S);
+                }
+            }
+        }
+
+        /// A gate that always has something waiting passes its whole rate.
+        #[test]
+        fn a_busy_gate_passes_its_whole_rate(
+            rate in 100u64..100_000, enforcement in enforcements(), seed in any::<u64>(), tokens in 1u64..100,
+        ) {
+            let mut gate = Gate::new(steady(rate), enforcement, seed);
+            let count = 4 * rate / tokens;
+            let last = (0..count).map(|_| gate.pass(0, tokens).at).last().unwrap_or(0);
+            let exact = u128::from(count * tokens) * u128::from(S) / u128::from(rate);
+            let slack = match enforcement {
+                Enforcement::Smooth => 0,
+                Enforcement::Bucket { depth } => u128::from(depth.as_ns()),
+                Enforcement::Window { length, jitter } => 2 * u128::from(length.as_ns() + jitter.as_ns()),
+            } + 2 * u128::from(tokens) * u128::from(S) / u128::from(rate) + 2;
+            prop_assert!(u128::from(last).abs_diff(exact) <= slack, "{last} for {exact}");
+        }
+
+        #[test]
+        fn edges_do_not_depend_on_how_often_we_look(seed in any::<u64>(), looks in prop::collection::vec(0u64..500_000_000, 1..50)) {
+            let enforcement = Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::from_ms(5) };
+            let (mut often, mut once) = (Gate::new(steady(20), enforcement, seed), Gate::new(steady(20), enforcement, seed));
+            let mut now = 0;
+            for look in looks {
+                now += look;
+                often.pass(now, 0);
+            }
+            let far = now + 10 * S;
+            for _ in 0..50 {
+                prop_assert_eq!(often.pass(far, 1).at, once.pass(far, 1).at);
+            }
+        }
+    }
+}

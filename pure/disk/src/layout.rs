@@ -1,0 +1,159 @@
+//! The guest's layout: which parts of which disks a request becomes.
+
+use crate::Layout;
+use loadline_block::Operation;
+
+/// A layout over `disks` disks.
+#[derive(Debug, Clone)]
+pub(crate) struct Placement {
+    columns: u64,
+    copies: u64,
+    interleave: u64,
+    /// The copy of each column that is read next.
+    turn: Vec<u64>,
+}
+
+/// A part of a request: bytes of one disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Which disk of the volume.
+    pub(crate) disk: usize,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+}
+
+impl Placement {
+    pub(crate) fn new(layout: Layout) -> Self {
+        let (columns, copies, interleave) = match layout {
+            Layout::Single => (1, 1, 1),
+            Layout::Stripe { columns, interleave } => (columns, 1, interleave.get()),
+            Layout::Mirror { copies } => (1, copies, 1),
+            Layout::StripeOfMirrors { columns, copies, interleave } => (columns, copies, interleave.get()),
+        };
+        Self { columns: u64::from(columns), copies: u64::from(copies), interleave, turn: vec![0; columns as usize] }
+    }
+
+    /// The next part: one for each interleave that the range touches, on every copy for what changes data, on one of them
+    /// in turn for a read; a flush goes to all disks.
+    #[inline]
+    pub(crate) fn next(&mut self, split: &mut Split) -> Option<Piece> {
+        if split.operation == Operation::Flush {
+            let disk = split.copy;
+            split.copy += 1;
+            return (disk < self.columns * self.copies).then_some(Piece { disk: disk as usize, offset: 0, length: 0 });
+        }
+        if split.over {
+            return None;
+        }
+        let left = split.end - split.at;
+        let (column, offset, length) = if self.columns == 1 {
+            (0, split.at, left)
+        } else {
+            let (number, within) = (split.at / self.interleave, split.at % self.interleave);
+            let (row, column) = (number / self.columns, number % self.columns);
+            (column, row * self.interleave + within, left.min(self.interleave - within))
+        };
+        let mut copy = split.copy;
+        let mut last = true;
+        if self.copies > 1 {
+            if split.operation == Operation::Read {
+                let turn = &mut self.turn[column as usize];
+                (copy, *turn) = (*turn, (*turn + 1) % self.copies);
+            } else {
+                split.copy = (copy + 1) % self.copies;
+                last = split.copy == 0;
+            }
+        }
+        if last {
+            split.at += length;
+            split.over = split.at >= split.end;
+        }
+        Some(Piece { disk: (column * self.copies + copy) as usize, offset, length })
+    }
+}
+
+/// How far a request has been split.
+#[derive(Debug, Clone)]
+pub(crate) struct Split {
+    operation: Operation,
+    at: u64,
+    end: u64,
+    /// The copy that comes next; of a flush, the disk.
+    copy: u64,
+    over: bool,
+}
+
+impl Split {
+    #[inline]
+    pub(crate) const fn new(operation: Operation, offset: u64, length: u64) -> Self {
+        Self { operation, at: offset, end: offset + length, copy: 0, over: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_units::Bytes;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn pieces(layout: Layout, operation: Operation, offset: u64, length: u64) -> Vec<Piece> {
+        all(&mut Placement::new(layout), operation, offset, length)
+    }
+
+    fn all(placement: &mut Placement, operation: Operation, offset: u64, length: u64) -> Vec<Piece> {
+        let mut split = Split::new(operation, offset, length);
+        std::iter::from_fn(|| placement.next(&mut split)).collect()
+    }
+
+    #[test]
+    fn a_mebibyte_on_an_interleave_of_64_kib_is_16_parts() {
+        let layout = Layout::Stripe { columns: 4, interleave: Bytes::kib(64) };
+        let pieces = pieces(layout, Operation::Read, 0, 1 << 20);
+        assert_eq!(pieces.len(), 16);
+        for disk in 0..4 {
+            let own: Vec<u64> = pieces.iter().filter(|piece| piece.disk == disk).map(|piece| piece.offset).collect();
+            assert_eq!(own, [0, 65_536, 131_072, 196_608]);
+        }
+    }
+
+    #[test]
+    fn a_mirror_writes_everything_twice_and_reads_by_turns() {
+        let layout = Layout::Mirror { copies: 2 };
+        assert_eq!(pieces(layout, Operation::Write, 8192, 4096).len(), 2);
+        let mut placement = Placement::new(layout);
+        let disks: Vec<usize> =
+            (0..4).flat_map(|_| all(&mut placement, Operation::Read, 0, 4096)).map(|piece| piece.disk).collect();
+        assert_eq!(disks, [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_flush_goes_to_every_disk() {
+        let layout = Layout::StripeOfMirrors { columns: 3, copies: 2, interleave: Bytes::kib(64) };
+        let disks: Vec<usize> = pieces(layout, Operation::Flush, 0, 0).iter().map(|piece| piece.disk).collect();
+        assert_eq!(disks, [0, 1, 2, 3, 4, 5]);
+    }
+
+    proptest! {
+        #[test]
+        fn parts_have_the_bytes_of_the_whole_and_no_two_places_are_one(
+            columns in 1u32..9, copies in 1u32..4, interleave in 1u64..64, offset in 0u64..100_000, length in 1u64..50_000,
+        ) {
+            let interleave = Bytes::new(interleave * 512);
+            let layout = Layout::StripeOfMirrors { columns, copies, interleave };
+            let written = pieces(layout, Operation::Write, offset, length);
+            let read = pieces(layout, Operation::Read, offset, length);
+            prop_assert_eq!(read.iter().map(|piece| piece.length).sum::<u64>(), length);
+            prop_assert_eq!(written.iter().map(|piece| piece.length).sum::<u64>(), length * u64::from(copies));
+            let mut ends: BTreeMap<(usize, u64), u64> = BTreeMap::new();
+            for piece in written {
+                prop_assert!(piece.length <= interleave.get() || columns == 1);
+                let before = ends.range(..(piece.disk, piece.offset + piece.length)).next_back();
+                if let Some((&(disk, _), &end)) = before {
+                    prop_assert!(disk < piece.disk || end <= piece.offset);
+                }
+                ends.insert((piece.disk, piece.offset), piece.offset + piece.length);
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! A limit at work: what a request counts for, and when it has passed the rates of its direction.
+
+use crate::gate::{Burst, Gate, Rate};
+use crate::{Directions, Fullness, IopsBudget, Limit, ThroughputBudget};
+use loadline_block::Operation;
+use loadline_units::Duration;
+
+/// Sequential streams that are recognised at once on a disk.
+const STREAMS_MAX: usize = 16;
+
+/// How long requests waited at a limit, in all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// For requests per second.
+    pub iops: Duration,
+    /// For bytes per second.
+    pub throughput: Duration,
+    /// Of these, because credits for bursts were spent.
+    pub credits: Duration,
+}
+
+impl Waited {
+    /// What has been waited since `earlier`, an account of the same limit.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self {
+            iops: self.iops.saturating_sub(earlier.iops),
+            throughput: self.throughput.saturating_sub(earlier.throughput),
+            credits: self.credits.saturating_sub(earlier.credits),
+        }
+    }
+}
+
+impl std::ops::Add for Waited {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            iops: self.iops + other.iops,
+            throughput: self.throughput + other.throughput,
+            credits: self.credits + other.credits,
+        }
+    }
+}
+
+/// The gates of one resource, by direction.
+#[derive(Debug, Clone)]
+struct Gates {
+    /// One for both directions, or reads first, then writes.
+    held: [Option<Gate>; 2],
+    /// Which gate a direction passes: reads, writes.
+    of: [usize; 2],
+    /// Tokens that a unit costs in each direction.
+    price: [u64; 2],
+    waited: u64,
+    unsaved: u64,
+}
+
+impl Gates {
+    fn new(budget: Option<Directions<Rate>>, gate: impl Fn(Rate) -> Gate) -> Self {
+        let (held, of, price) = match budget {
+            None => ([None, None], [0, 0], [1, 1]),
+            Some(Directions::Together(both)) => ([Some(gate(both)), None], [0, 0], [1, 1]),
+            Some(Directions::Apart { read, write }) => ([read.map(&gate), write.map(&gate)], [0, 1], [1, 1]),
+            Some(Directions::Traded { read, write }) => {
+                // Tokens of which `read x write` come in a second, less the common factor: exact for both directions.
+                let factor = common_factor(read.base, write.base);
+                let rate = Rate { base: read.base / factor * write.base, burst: None };
+                ([Some(gate(rate)), None], [0, 0], [write.base / factor, read.base / factor])
+            }
+        };
+        Self { held, of, price, waited: 0, unsaved: 0 }
+    }
+
+    #[inline]
+    fn pass(&mut self, now: u64, direction: usize, units: u64) -> u64 {
+        let Some(gate) = &mut self.held[self.of[direction]] else { return now };
+        let passed = gate.pass(now, units * self.price[direction]);
+        self.waited += passed.at - now;
+        self.unsaved += passed.unsaved;
+        passed.at
+    }
+
+    fn spend_credits(&mut self) {
+        self.held.iter_mut().flatten().for_each(Gate::spend_credits);
+    }
+}
+
+/// Euclid's algorithm.
+pub(crate) const fn common_factor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+impl From<IopsBudget> for Rate {
+    fn from(budget: IopsBudget) -> Self {
+        let burst = budget.burst.map(|burst| Burst { rate: burst.rate.get(), credits: burst.credits });
+        Self { base: budget.rate.get(), burst }
+    }
+}
+
+impl From<ThroughputBudget> for Rate {
+    fn from(budget: ThroughputBudget) -> Self {
+        let burst = budget.burst.map(|burst| Burst { rate: burst.rate.get(), credits: burst.credits.get() });
+        Self { base: budget.rate.get(), burst }
+    }
+}
+
+/// The budgets of both kinds as plain rates.
+pub(crate) fn rates<T: Copy + Into<Rate>>(budget: Option<Directions<T>>) -> Option<Directions<Rate>> {
+    budget.map(|budget| match budget {
+        Directions::Together(both) => Directions::Together(both.into()),
+        Directions::Apart { read, write } => {
+            Directions::Apart { read: read.map(Into::into), write: write.map(Into::into) }
+        }
+        Directions::Traded { read, write } => Directions::Traded { read: read.into(), write: write.into() },
+    })
+}
+
+/// A run of requests each of which begins where the one before ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct Stream {
+    direction: usize,
+    end: u64,
+    /// Bytes of the counted piece that is not full yet.
+    piece: u64,
+}
+
+/// The requests of a disk that are merged.
+#[derive(Debug, Clone)]
+struct Merging {
+    larger_than: u64,
+    streams: [Stream; STREAMS_MAX],
+    /// The stream that gives way to the next new one.
+    oldest: usize,
+}
+
+/// What a request counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Charge {
+    requests: u64,
+    bytes: u64,
+}
+
+/// A [`Limit`] at work.
+#[derive(Debug, Clone)]
+pub(crate) struct Limiter {
+    iops: Gates,
+    throughput: Gates,
+    counted_size: Option<u64>,
+    least_charge: u64,
+    merging: Option<Box<Merging>>,
+}
+
+impl Limiter {
+    /// `seed` places the edges of windows.
+    pub(crate) fn new(limit: &Limit, bursts: Fullness, seed: u64) -> Self {
+        let gate = |rate| Gate::new(rate, limit.enforcement, seed);
+        let mut limiter = Self {
+            iops: Gates::new(rates(limit.iops), gate),
+            throughput: Gates::new(rates(limit.throughput), gate),
+            counted_size: limit.counted_size.map(loadline_units::Bytes::get),
+            least_charge: limit.least_charge.map_or(0, loadline_units::Bytes::get),
+            merging: limit.merge.map(|merge| {
+                let larger_than = merge.larger_than.get();
+                Box::new(Merging { larger_than, streams: [Stream::default(); STREAMS_MAX], oldest: 0 })
+            }),
+        };
+        if bursts == Fullness::Empty {
+            limiter.iops.spend_credits();
+            limiter.throughput.spend_credits();
+        }
+        limiter
+    }
+
+    /// When a request that reaches the limit at `now` has passed it.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
+        let direction = usize::from(operation != Operation::Read);
+        let charge = match operation {
+            Operation::Flush => return now,
+            Operation::Trim => Charge { requests: 1, bytes: 0 },
+            Operation::Read | Operation::Write => self.charge(direction, offset, length),
+        };
+        let mut at = now;
+        if charge.requests > 0 {
+            at = self.iops.pass(at, direction, charge.requests);
+        }
+        if charge.bytes > 0 {
+            at = self.throughput.pass(at, direction, charge.bytes);
+        }
+        at
+    }
+
+    #[inline]
+    fn charge(&mut self, direction: usize, offset: u64, length: u64) -> Charge {
+        let Some(merging) = &mut self.merging else {
+            let requests = match self.counted_size {
+                Some(size) if length > size => length.div_ceil(size),
+                _ => 1,
+            };
+            return Charge { requests, bytes: length.max(self.least_charge) };
+        };
+        let size = self.counted_size.unwrap_or(length).max(1);
+        let alone = Charge { requests: length.div_ceil(size).max(1), bytes: length.max(self.least_charge) };
+        if length <= merging.larger_than {
+            return alone;
+        }
+        let known = merging.streams.iter_mut().find(|s| s.end == offset && s.direction == direction && s.end > 0);
+        if let Some(stream) = known {
+            let piece = stream.piece + length;
+            let requests = piece.div_ceil(size) - stream.piece.div_ceil(size);
+            (stream.end, stream.piece) = (offset + length, piece % size);
+            return Charge { requests, bytes: length };
+        }
+        merging.streams[merging.oldest] = Stream { direction, end: offset + length, piece: length % size };
+        merging.oldest = (merging.oldest + 1) % STREAMS_MAX;
+        alone
+    }
+
+    /// How long requests have waited here so far.
+    pub(crate) fn waited(&self) -> Waited {
+        Waited {
+            iops: Duration::from_ns(self.iops.waited),
+            throughput: Duration::from_ns(self.throughput.waited),
+            credits: Duration::from_ns(self.iops.unsaved + self.throughput.unsaved),
+        }
+    }
+}

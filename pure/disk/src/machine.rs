@@ -1,0 +1,639 @@
+//! A whole environment as one state machine that is told the time.
+
+mod write_back;
+
+use crate::cache::{BLOCK, BlockMap, Cache, Member, Run};
+use crate::latency::Sampler;
+use crate::layout::{Piece, Placement, Split};
+use crate::limit::{Limiter, Waited};
+use crate::queue::{Entry, Queue};
+use crate::service::{Errand, Lanes, Spindle};
+use crate::{
+    DiskSpec, EnvironmentError, EnvironmentSpec, HostCache, HostCacheSpec, InitialState, LatencySpec, Layout, Limit,
+    Place,
+};
+use loadline_block::{Completion, ErrorKind, Operation, Request};
+use loadline_units::{Bytes, Duration, Instant};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use write_back::WriteBack;
+
+/// Requests outstanding in a machine at most.
+pub const OUTSTANDING_MAX: usize = 1 << 24;
+/// Bits of an entry of a queue that say whose it is; above them stands the order in which entries were made.
+const NUMBER_BITS: u32 = 24;
+
+/// A volume of a machine, or one disk of a volume, as a place for requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Target(usize);
+
+/// An outstanding request. Numbers are small and used again once a request was answered: they serve as indices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(u32);
+
+impl RequestId {
+    /// The number as an index.
+    #[must_use]
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How long requests to a target have waited so far, by what held them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// At the virtual machine's budget for what goes through the host's cache; of all volumes together.
+    pub vm_cached: Waited,
+    /// At the virtual machine's budget for what goes to network disks; of all volumes together.
+    pub vm_uncached: Waited,
+    /// At budgets shared by several disks, of all disks that share them.
+    pub pools: Waited,
+    /// At the limits of the target's disks.
+    pub disks: Waited,
+    /// Writes that the host's cache could not take, of all disks that share it.
+    pub cache: Duration,
+}
+
+impl Waits {
+    /// What has been waited since `earlier`, an account of the same machine.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            vm_cached: self.vm_cached.since(earlier.vm_cached),
+            vm_uncached: self.vm_uncached.since(earlier.vm_uncached),
+            pools: self.pools.since(earlier.pools),
+            disks: self.disks.since(earlier.disks),
+            cache: self.cache.saturating_sub(earlier.cache),
+        }
+    }
+}
+
+/// Storage under a clock that the caller keeps: requests go in at their time and come out at theirs.
+///
+/// Times never go back: neither may `now` be earlier than at the call before, nor does an answer come at a time earlier than
+/// the one before it. A completion's time follows from the environment, the seed, the initial state, and the requests with
+/// their times alone; how often the machine is asked changes nothing.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    targets: Vec<TargetState>,
+    disks: Vec<DiskState>,
+    vm_cached: Option<Limiter>,
+    vm_uncached: Option<Limiter>,
+    pools: Vec<Limiter>,
+    caches: Vec<CacheState>,
+    samplers: Vec<Sampler>,
+    random: Xoshiro256PlusPlus,
+    /// Answers that are certain, and what is to happen inside before others are.
+    answers: Queue,
+    events: Queue,
+    outstanding: Vec<Outstanding>,
+    free: Vec<u32>,
+    parts: Vec<Part>,
+    free_parts: Vec<u32>,
+    sequence: u64,
+    now: u64,
+}
+
+#[derive(Debug, Clone)]
+struct TargetState {
+    name: String,
+    placement: Placement,
+    disks: Vec<usize>,
+    size: u64,
+}
+
+/// Which budgets of the virtual machine a disk's requests pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Path {
+    Network,
+    Local,
+    Cached { cache: usize, member: usize, mode: HostCache, hit: usize },
+}
+
+#[derive(Debug, Clone)]
+struct DiskState {
+    path: Path,
+    pool: Option<usize>,
+    limiter: Limiter,
+    lanes: Lanes,
+    spindle: Option<Box<Spindle>>,
+    /// Samplers of reads, writes and flushes.
+    latency: [usize; 3],
+    write_back: WriteBack,
+}
+
+#[derive(Debug, Clone)]
+struct CacheState {
+    cache: Cache,
+    resume_at: u64,
+    stalled: std::collections::VecDeque<u32>,
+    stalling: bool,
+    waited: u64,
+}
+
+/// A request that was not answered yet.
+#[derive(Debug, Clone, Copy)]
+struct Outstanding {
+    request: Request,
+    /// Parts whose end is not known yet.
+    parts: u32,
+    submitted: u64,
+    admitted: u64,
+    completed: u64,
+    refused: bool,
+}
+
+/// A part of a request whose end is not known yet, or a run of blocks on its way from a cache to its disk.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    owner: Owner,
+    disk: usize,
+    operation: Operation,
+    offset: u64,
+    length: u64,
+    since: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Request(u32),
+    /// The so-manieth of its disk.
+    WriteBack(u64),
+}
+
+/// What happens inside, by the bits above the number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    /// A part reaches the head of a spinning disk.
+    Arrives(u32),
+    /// A disk's head is done with a part.
+    Turned(u32),
+    /// Blocks have reached their disk.
+    WroteBack(u32),
+}
+
+impl Event {
+    const fn encode(self, sequence: u64) -> u64 {
+        let (kind, number) = match self {
+            Self::Arrives(part) => (0, part),
+            Self::Turned(disk) => (1, disk),
+            Self::WroteBack(part) => (2, part),
+        };
+        (sequence << (NUMBER_BITS + 2)) | (kind << NUMBER_BITS) | number as u64
+    }
+    const fn decode(what: u64) -> Self {
+        let number = (what & ((1 << NUMBER_BITS) - 1)) as u32;
+        match (what >> NUMBER_BITS) & 3 {
+            0 => Self::Arrives(number),
+            1 => Self::Turned(number),
+            _ => Self::WroteBack(number),
+        }
+    }
+}
+
+/// Disks that share a cache: their numbers, and how each is cached.
+struct CacheGroup<'a> {
+    capacity: Option<Bytes>,
+    members: Vec<(usize, &'a DiskSpec, HostCacheSpec)>,
+}
+
+/// Many seeds out of one.
+struct Seeds(Xoshiro256PlusPlus);
+
+impl Seeds {
+    fn next(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}
+
+/// Where a latency is among the samplers; equal ones share theirs.
+fn sampler(samplers: &mut Vec<Sampler>, spec: LatencySpec) -> usize {
+    samplers.iter().position(|sampler| sampler.spec() == spec).unwrap_or_else(|| {
+        samplers.push(Sampler::new(spec));
+        samplers.len() - 1
+    })
+}
+
+impl Machine {
+    /// Storage as specified. `seed` decides service times and where windows begin.
+    ///
+    /// # Errors
+    /// When the environment contradicts itself: see [`EnvironmentSpec::check`].
+    pub fn new(environment: &EnvironmentSpec, seed: u64, initial: InitialState) -> Result<Self, EnvironmentError> {
+        environment.check()?;
+        let mut seeds = Seeds(Xoshiro256PlusPlus::seed_from_u64(seed));
+        let mut limiter = |limit: &Limit| Limiter::new(limit, initial.bursts, seeds.next());
+        let vm = environment.vm.as_ref();
+        let vm_cached = vm.and_then(|vm| vm.cached.as_ref()).map(&mut limiter);
+        let vm_uncached = vm.and_then(|vm| vm.uncached.as_ref()).map(&mut limiter);
+        let pools = environment.pools.iter().map(|pool| limiter(&pool.limit)).collect();
+        let mut samplers = Vec::new();
+        let (mut disks, mut targets, mut single) = (Vec::new(), Vec::new(), Vec::new());
+        for volume in &environment.volumes {
+            let first = disks.len();
+            for (number, disk) in volume.disks.iter().enumerate() {
+                let pool = disk.pool.as_ref().and_then(|name| environment.pools.iter().position(|p| p.name == *name));
+                single.push(TargetState {
+                    name: format!("{}/{number}", volume.name),
+                    placement: Placement::new(Layout::Single),
+                    disks: vec![disks.len()],
+                    size: disk.size.map_or(u64::MAX, Bytes::get),
+                });
+                let path = if disk.place == Place::Local { Path::Local } else { Path::Network };
+                disks.push(DiskState {
+                    path,
+                    pool,
+                    limiter: limiter(&disk.limit),
+                    lanes: Lanes::new(disk.parallelism),
+                    spindle: spindle(disk),
+                    latency: [
+                        sampler(&mut samplers, disk.latency.read),
+                        sampler(&mut samplers, disk.latency.write),
+                        sampler(&mut samplers, disk.latency.flush.unwrap_or(disk.latency.write)),
+                    ],
+                    write_back: WriteBack::default(),
+                });
+            }
+            targets.push(TargetState {
+                name: volume.name.clone(),
+                placement: Placement::new(volume.layout),
+                disks: (first..disks.len()).collect(),
+                size: volume.size().map_or(u64::MAX, Bytes::get),
+            });
+        }
+        targets.append(&mut single);
+        let mut machine = Self {
+            targets,
+            disks,
+            vm_cached,
+            vm_uncached,
+            pools,
+            caches: Vec::new(),
+            samplers,
+            random: Xoshiro256PlusPlus::seed_from_u64(seeds.next()),
+            answers: Queue::default(),
+            events: Queue::default(),
+            outstanding: Vec::new(),
+            free: Vec::new(),
+            parts: Vec::new(),
+            free_parts: Vec::new(),
+            sequence: 0,
+            now: 0,
+        };
+        machine.add_caches(environment, initial);
+        Ok(machine)
+    }
+
+    /// Puts caches before the disks that have one: one for each disk with a capacity of its own, one for all others.
+    fn add_caches(&mut self, environment: &EnvironmentSpec, initial: InitialState) {
+        let vm_size = environment.vm.as_ref().and_then(|vm| vm.cache_size);
+        let mut groups: Vec<CacheGroup<'_>> = Vec::new();
+        let mut shared: Option<usize> = None;
+        let mut number = 0;
+        for volume in &environment.volumes {
+            for disk in &volume.disks {
+                let member = (number, disk, volume.host_cache);
+                number += 1;
+                if volume.host_cache.mode == HostCache::None || disk.place == Place::Local {
+                    continue;
+                }
+                match (volume.host_cache.capacity, shared) {
+                    (None, Some(index)) => groups[index].members.push(member),
+                    (capacity, _) => {
+                        if capacity.is_none() {
+                            shared = Some(groups.len());
+                        }
+                        groups.push(CacheGroup { capacity: capacity.or(vm_size), members: vec![member] });
+                    }
+                }
+            }
+        }
+        for CacheGroup { capacity, members } in groups {
+            let blocks = capacity.map(|size| size.get() / BLOCK);
+            // The share that may be dirty is that of the first member that takes writes.
+            let spec = members.iter().map(|(_, _, spec)| *spec).find(|s| s.mode == HostCache::ReadWrite);
+            let spec = spec.unwrap_or(members[0].2);
+            let dirty_max = spec.dirty_max.of(blocks.unwrap_or(u64::MAX / 2));
+            let sizes: Vec<Member> = members
+                .iter()
+                .map(|(_, disk, _)| Member { blocks: disk.size.map(|size| size.get() / BLOCK) })
+                .collect();
+            for (member, (disk, _, spec)) in members.iter().enumerate() {
+                let hit = sampler(&mut self.samplers, spec.latency);
+                self.disks[*disk].path = Path::Cached { cache: self.caches.len(), member, mode: spec.mode, hit };
+            }
+            self.caches.push(CacheState {
+                cache: Cache::new(blocks, dirty_max, &sizes, initial.caches),
+                resume_at: spec.resume_at.of(dirty_max),
+                stalled: std::collections::VecDeque::new(),
+                stalling: false,
+                waited: 0,
+            });
+        }
+    }
+
+    /// The volume of this name, or with `name/0` its first disk, past the layout.
+    #[must_use]
+    pub fn target(&self, name: &str) -> Option<Target> {
+        self.targets.iter().position(|target| target.name == name).map(Target)
+    }
+
+    /// Where a target ends; `None`: nowhere.
+    #[must_use]
+    pub fn size(&self, target: Target) -> Option<Bytes> {
+        let size = self.targets[target.0].size;
+        (size != u64::MAX).then(|| Bytes::new(size))
+    }
+
+    /// How long requests to `target` have waited at each limit so far.
+    #[must_use]
+    pub fn waits(&self, target: Target) -> Waits {
+        let of = |limiter: &Option<Limiter>| limiter.as_ref().map(Limiter::waited).unwrap_or_default();
+        let mut waits =
+            Waits { vm_cached: of(&self.vm_cached), vm_uncached: of(&self.vm_uncached), ..Waits::default() };
+        let (mut pools, mut caches) = (Vec::new(), Vec::new());
+        for disk in self.targets[target.0].disks.iter().map(|disk| &self.disks[*disk]) {
+            waits.disks = waits.disks + disk.limiter.waited();
+            pools.extend(disk.pool);
+            if let Path::Cached { cache, .. } = disk.path {
+                caches.push(cache);
+            }
+        }
+        pools.sort_unstable();
+        pools.dedup();
+        for pool in pools {
+            waits.pools = waits.pools + self.pools[pool].waited();
+        }
+        caches.dedup();
+        waits.cache = caches.into_iter().map(|cache| Duration::from_ns(self.caches[cache].waited)).sum();
+        waits
+    }
+
+    /// The time it was last told.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        Instant::from_ns(self.now)
+    }
+
+    /// Requests not answered yet.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        self.outstanding.len() - self.free.len()
+    }
+
+    /// Takes a request at `now`. One that does not lie within the target is refused at once.
+    ///
+    /// # Panics
+    /// When `now` is before an earlier call's, or [`OUTSTANDING_MAX`] requests are outstanding.
+    #[inline]
+    pub fn submit(&mut self, now: Instant, target: Target, request: Request) -> RequestId {
+        let now = now.as_ns();
+        self.advance(now);
+        let state = Outstanding { request, parts: 1, submitted: now, admitted: now, completed: now, refused: false };
+        let id = if let Some(id) = self.free.pop() {
+            self.outstanding[id as usize] = state;
+            id
+        } else {
+            assert!(self.outstanding.len() < OUTSTANDING_MAX, "{OUTSTANDING_MAX} requests are outstanding");
+            self.outstanding.push(state);
+            (self.outstanding.len() - 1) as u32
+        };
+        let length = u64::from(request.length);
+        let within = request.offset.checked_add(length).is_some_and(|end| end <= self.targets[target.0].size);
+        if !within {
+            self.outstanding[id as usize].refused = true;
+        } else if let [disk] = *self.targets[target.0].disks {
+            self.start(now, id, disk, &request, request.offset, length);
+        } else {
+            self.start_parts(now, id, target, &request);
+        }
+        self.part_ends(id, now, now);
+        RequestId(id)
+    }
+
+    /// The parts of a request begin their way.
+    #[inline]
+    fn start_parts(&mut self, now: u64, id: u32, target: Target, request: &Request) {
+        let mut split = Split::new(request.operation, request.offset, u64::from(request.length));
+        while let Some(Piece { disk, offset, length }) = self.targets[target.0].placement.next(&mut split) {
+            let disk = self.targets[target.0].disks[disk];
+            self.start(now, id, disk, request, offset, length);
+        }
+    }
+
+    /// When something happens next: an answer, or something inside that comes before one. `None`: nothing is outstanding.
+    #[inline]
+    pub fn next_event_at(&mut self) -> Option<Instant> {
+        let answer = self.answers.first().map(|entry| entry.at);
+        let event = self.events.first().map(|entry| entry.at);
+        let first = match (answer, event) {
+            (Some(answer), Some(event)) => answer.min(event),
+            (one, other) => one.or(other)?,
+        };
+        Some(Instant::from_ns(first))
+    }
+
+    /// Takes the next answer that came until `now`.
+    #[inline]
+    pub fn pop_completed(&mut self, now: Instant) -> Option<(RequestId, Completion)> {
+        let now = now.as_ns();
+        self.advance(now);
+        let first = self.answers.first()?;
+        if first.at > now {
+            return None;
+        }
+        self.answers.pop_first();
+        let id = (first.what & ((1 << NUMBER_BITS) - 1)) as u32;
+        let state = &self.outstanding[id as usize];
+        let completion = Completion {
+            request: state.request,
+            submitted_at: Instant::from_ns(state.submitted),
+            admitted_at: Instant::from_ns(state.admitted),
+            completed_at: Instant::from_ns(state.completed),
+            outcome: if state.refused { Err(ErrorKind::Refused) } else { Ok(()) },
+        };
+        self.free.push(id);
+        Some((RequestId(id), completion))
+    }
+
+    /// Lets happen what happens inside until `now`.
+    #[inline]
+    fn advance(&mut self, now: u64) {
+        assert!(now >= self.now, "time went back from {} to {now} ns", self.now);
+        self.now = now;
+        while let Some(event) = self.events.first() {
+            if event.at > now {
+                break;
+            }
+            self.events.pop_first();
+            self.happen(event.at, Event::decode(event.what));
+        }
+    }
+
+    /// A part of a request begins its way.
+    #[inline]
+    fn start(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) {
+        let operation = request.operation;
+        match self.disks[disk].path {
+            Path::Network => {
+                let at = pass(&mut self.vm_uncached, now, operation, offset, length);
+                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length);
+            }
+            Path::Local => {
+                let at = pass(&mut self.vm_cached, now, operation, offset, length);
+                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length);
+            }
+            Path::Cached { cache, member, mode, hit } => {
+                let run = Run::of(offset, length);
+                let taken = mode == HostCache::ReadWrite && BlockMap::is_within(run);
+                match operation {
+                    Operation::Read if self.caches[cache].cache.hit(member, run) => {
+                        let at = pass(&mut self.vm_cached, now, operation, offset, length);
+                        let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
+                        self.part_known(id, at, done);
+                        return;
+                    }
+                    Operation::Write if taken && !request.durable => {
+                        self.write_to_cache(now, id, disk, offset, length);
+                        return;
+                    }
+                    Operation::Flush if taken => {
+                        self.flush_cache(now, id, disk);
+                        return;
+                    }
+                    Operation::Read | Operation::Write => self.caches[cache].cache.insert(member, run),
+                    Operation::Trim | Operation::Flush => {}
+                }
+                let at = pass(&mut self.vm_cached, now, operation, offset, length);
+                let at = pass(&mut self.vm_uncached, at, operation, offset, length);
+                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length);
+            }
+        }
+    }
+
+    /// A part has passed the virtual machine's budgets: on to the disk.
+    #[inline]
+    fn reach_disk(&mut self, now: u64, owner: Owner, number: usize, operation: Operation, offset: u64, length: u64) {
+        let disk = &mut self.disks[number];
+        let mut at = now;
+        if let Some(pool) = disk.pool {
+            at = self.pools[pool].pass(at, operation, offset, length);
+        }
+        at = disk.limiter.pass(at, operation, offset, length);
+        if let Owner::Request(id) = owner {
+            let state = &mut self.outstanding[id as usize];
+            state.admitted = state.admitted.max(at);
+        }
+        if disk.spindle.is_some() && operation != Operation::Flush {
+            if let Owner::Request(id) = owner {
+                self.outstanding[id as usize].parts += 1;
+            }
+            let part = self.new_part(Part { owner, disk: number, operation, offset, length, since: now });
+            self.plan(at, Event::Arrives(part));
+            return;
+        }
+        let service = self.service(number, operation, length);
+        let done = match operation {
+            Operation::Flush => at + service,
+            Operation::Trim => self.disks[number].lanes.serve(at, service, 0),
+            Operation::Read | Operation::Write => self.disks[number].lanes.serve(at, service, length),
+        };
+        match owner {
+            Owner::Request(id) => self.part_known(id, at, done),
+            Owner::WriteBack(_) => {
+                let part = self.new_part(Part { owner, disk: number, operation, offset, length, since: now });
+                self.plan(done, Event::WroteBack(part));
+            }
+        }
+    }
+
+    /// Draws a service time.
+    #[inline]
+    fn service(&mut self, disk: usize, operation: Operation, length: u64) -> u64 {
+        let (sampler, length) = match operation {
+            Operation::Read => (0, length),
+            Operation::Write => (1, length),
+            Operation::Trim => (1, 0),
+            Operation::Flush => (2, 0),
+        };
+        self.samplers[self.disks[disk].latency[sampler]].draw(self.random.next_u64(), length)
+    }
+
+    fn happen(&mut self, now: u64, event: Event) {
+        match event {
+            Event::Arrives(number) => {
+                let Part { disk, operation, offset, length, .. } = self.parts[number as usize];
+                let length = if operation == Operation::Trim { 0 } else { length };
+                let spindle = self.disks[disk].spindle.as_mut().expect("only spinning disks have a head");
+                if let Some(done) = spindle.arrive(now, Errand::new(number, operation, offset, length)) {
+                    self.plan(done, Event::Turned(disk as u32));
+                }
+            }
+            Event::Turned(disk) => {
+                let spindle = self.disks[disk as usize].spindle.as_mut().expect("only spinning disks have a head");
+                let (errand, next) = spindle.done(now);
+                if let Some(done) = next {
+                    self.plan(done, Event::Turned(disk));
+                }
+                let part = self.parts[errand.part as usize];
+                let done = now + self.service(disk as usize, part.operation, part.length);
+                match part.owner {
+                    Owner::Request(id) => {
+                        self.free_parts.push(errand.part);
+                        self.part_ends(id, now, done);
+                    }
+                    Owner::WriteBack(_) => self.plan(done, Event::WroteBack(errand.part)),
+                }
+            }
+            Event::WroteBack(number) => self.wrote_back(now, number),
+        }
+    }
+
+    /// A part's times are known at once.
+    #[inline]
+    fn part_known(&mut self, id: u32, admitted: u64, completed: u64) {
+        let state = &mut self.outstanding[id as usize];
+        state.admitted = state.admitted.max(admitted);
+        state.completed = state.completed.max(completed);
+    }
+
+    /// A part that was waited for has its end: with the last one the answer is certain.
+    #[inline]
+    fn part_ends(&mut self, id: u32, now: u64, completed: u64) {
+        let state = &mut self.outstanding[id as usize];
+        state.completed = state.completed.max(completed);
+        state.parts -= 1;
+        if state.parts == 0 {
+            debug_assert!(state.completed >= now, "an answer in the past");
+            let entry = Entry { at: state.completed, what: (self.sequence << NUMBER_BITS) | u64::from(id) };
+            self.sequence += 1;
+            self.answers.push(entry);
+        }
+    }
+
+    fn plan(&mut self, at: u64, event: Event) {
+        let what = event.encode(self.sequence);
+        self.sequence += 1;
+        self.events.push(Entry { at, what });
+    }
+
+    fn new_part(&mut self, part: Part) -> u32 {
+        if let Some(number) = self.free_parts.pop() {
+            self.parts[number as usize] = part;
+            return number;
+        }
+        assert!(self.parts.len() < OUTSTANDING_MAX, "{OUTSTANDING_MAX} parts are outstanding");
+        self.parts.push(part);
+        (self.parts.len() - 1) as u32
+    }
+}
+
+#[inline]
+fn pass(limiter: &mut Option<Limiter>, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
+    limiter.as_mut().map_or(now, |limiter| limiter.pass(now, operation, offset, length))
+}
+
+fn spindle(disk: &DiskSpec) -> Option<Box<Spindle>> {
+    disk.spinning.map(|spinning| Box::new(Spindle::new(spinning, disk.size.expect("checked: it has a size"))))
+}

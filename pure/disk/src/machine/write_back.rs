@@ -1,0 +1,146 @@
+//! Writes that the host's cache takes and carries to the disk later.
+
+use super::{CacheState, Machine, Owner, Part, Path, pass};
+use crate::cache::{BLOCK, Run};
+use loadline_block::Operation;
+use rand_core::Rng;
+
+/// Runs of blocks of a disk on their way from the cache at once.
+const IN_FLIGHT_MAX: usize = 32;
+/// Blocks of a run at most: 256 KiB, what providers count as one request.
+const RUN_MAX: u64 = 64;
+
+/// What is on its way from the cache to a disk, and which flushes wait for it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WriteBack {
+    /// Numbers of the runs on their way.
+    in_flight: Vec<u64>,
+    issued: u64,
+    flushes: Vec<Flush>,
+}
+
+/// A flush that waits until what was dirty when it came is on the disk.
+#[derive(Debug, Clone, Copy)]
+struct Flush {
+    id: u32,
+    /// The search for dirty blocks must have come round to this place: rounds, block.
+    place: (u64, u64),
+    /// Then all runs issued before this one must have arrived.
+    until: Option<u64>,
+}
+
+impl Machine {
+    /// A part of a write comes to a cache that takes writes.
+    pub(super) fn write_to_cache(&mut self, now: u64, id: u32, disk: usize, offset: u64, length: u64) {
+        let Path::Cached { cache, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
+        let state = &mut self.caches[cache];
+        if state.stalling || !state.cache.has_room(Run::of(offset, length).count) {
+            state.stalling = true;
+            let part =
+                Part { owner: Owner::Request(id), disk, operation: Operation::Write, offset, length, since: now };
+            self.outstanding[id as usize].parts += 1;
+            let part = self.new_part(part);
+            self.caches[cache].stalled.push_back(part);
+            return;
+        }
+        let (admitted, done) = self.take_write(now, disk, offset, length);
+        self.part_known(id, admitted, done);
+    }
+
+    /// The cache takes a write: when it has passed the budget, and when it is answered.
+    fn take_write(&mut self, now: u64, disk: usize, offset: u64, length: u64) -> (u64, u64) {
+        let Path::Cached { cache, member, hit, .. } = self.disks[disk].path else {
+            unreachable!("the disk has a cache")
+        };
+        self.caches[cache].cache.write(member, Run::of(offset, length));
+        let at = pass(&mut self.vm_cached, now, Operation::Write, offset, length);
+        let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
+        self.write_back(now, disk);
+        (at, done)
+    }
+
+    /// A flush comes to a cache that takes writes.
+    pub(super) fn flush_cache(&mut self, now: u64, id: u32, disk: usize) {
+        let Path::Cached { cache, member, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
+        let (rounds, hand) = self.caches[cache].cache.member(member).swept();
+        self.outstanding[id as usize].parts += 1;
+        self.disks[disk].write_back.flushes.push(Flush { id, place: (rounds + 1, hand), until: None });
+        self.end_flushes(now, disk);
+    }
+
+    /// Sends dirty blocks of a disk on their way, as many runs as may be.
+    fn write_back(&mut self, now: u64, disk: usize) {
+        let Path::Cached { cache, member, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
+        while self.disks[disk].write_back.in_flight.len() < IN_FLIGHT_MAX {
+            let Some(run) = self.caches[cache].cache.take_dirty(member, RUN_MAX) else { return };
+            let number = self.disks[disk].write_back.issued;
+            self.disks[disk].write_back.issued += 1;
+            self.disks[disk].write_back.in_flight.push(number);
+            let (offset, length) = (run.first * BLOCK, run.count * BLOCK);
+            let at = pass(&mut self.vm_uncached, now, Operation::Write, offset, length);
+            self.reach_disk(at, Owner::WriteBack(number), disk, Operation::Write, offset, length);
+        }
+    }
+
+    /// Blocks have reached their disk: there is room again.
+    pub(super) fn wrote_back(&mut self, now: u64, part: u32) {
+        let Part { owner, disk, length, .. } = self.parts[part as usize];
+        self.free_parts.push(part);
+        let Owner::WriteBack(number) = owner else { unreachable!("only caches write back") };
+        let Path::Cached { cache, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
+        self.disks[disk].write_back.in_flight.retain(|other| *other != number);
+        self.caches[cache].cache.wrote_back(length / BLOCK);
+        self.resume(now, cache);
+        self.write_back(now, disk);
+        self.end_flushes(now, disk);
+    }
+
+    /// Lets stalled writes go on, in their order, as far as there is room.
+    fn resume(&mut self, now: u64, cache: usize) {
+        let CacheState { stalling, resume_at, cache: blocks, .. } = &self.caches[cache];
+        if !*stalling || blocks.dirty() > *resume_at {
+            return;
+        }
+        while let Some(&number) = self.caches[cache].stalled.front() {
+            let Part { owner, disk, offset, length, since, .. } = self.parts[number as usize];
+            if !self.caches[cache].cache.has_room(Run::of(offset, length).count) {
+                return;
+            }
+            self.caches[cache].stalled.pop_front();
+            self.caches[cache].waited += now - since;
+            self.free_parts.push(number);
+            let (admitted, done) = self.take_write(now, disk, offset, length);
+            let Owner::Request(id) = owner else { unreachable!("caches do not write to themselves") };
+            self.part_known(id, admitted, done);
+            self.part_ends(id, now, done);
+        }
+        self.caches[cache].stalling = false;
+    }
+
+    /// Ends the flushes whose blocks are on the disk.
+    fn end_flushes(&mut self, now: u64, disk: usize) {
+        if self.disks[disk].write_back.flushes.is_empty() {
+            return;
+        }
+        let Path::Cached { cache, member, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
+        let map = self.caches[cache].cache.member(member);
+        let (swept, clean) = (map.swept(), map.dirty() == 0);
+        let WriteBack { in_flight, issued, flushes } = &mut self.disks[disk].write_back;
+        let mut ended = Vec::new();
+        flushes.retain_mut(|flush| {
+            if flush.until.is_none() && (clean || swept >= flush.place) {
+                flush.until = Some(*issued);
+            }
+            let over = flush.until.is_some_and(|until| in_flight.iter().all(|number| *number >= until));
+            if over {
+                ended.push(*flush);
+            }
+            !over
+        });
+        for flush in ended {
+            let done = now + self.service(disk, Operation::Flush, 0);
+            self.part_known(flush.id, now, done);
+            self.part_ends(flush.id, now, done);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The machine from the outside: published examples, budgets that are shared, caches, spinning disks, exact replay.
+
+mod caches;
+mod drive;
+mod replay;
+mod service;
+mod worked_examples;

@@ -1,0 +1,147 @@
+//! Service: latencies, what is served at once, spinning disks, and requests that are refused.
+
+use crate::drive::{Load, constant, disk, environment, limit, rates, reads, run, volume};
+use loadline_block::{ErrorKind, Operation, Request};
+use loadline_disk::{
+    DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, Limit, Machine, Parallelism, Spinning,
+    VolumeSpec,
+};
+use loadline_units::{ByteRate, Bytes, Duration, Instant};
+
+const NEW: InitialState = InitialState { bursts: loadline_disk::Fullness::Full, caches: loadline_disk::Warmth::Cold };
+
+fn single(disk: DiskSpec) -> EnvironmentSpec {
+    environment(vec![VolumeSpec { name: "data".to_owned(), disks: vec![disk], ..VolumeSpec::default() }])
+}
+
+#[test]
+fn a_single_stream_is_bound_by_its_own_service_time() {
+    let latency =
+        LatencySpec { median: Duration::from_us(2_500), p99: Duration::from_us(2_500), per_kib: Duration::from_us(20) };
+    let one = DiskSpec { latency: Latency { read: latency, write: latency, flush: None }, ..disk(Limit::default()) };
+    // 2.5 ms and 20 us for each of 256 KiB: 7.62 ms.
+    assert_eq!(rates(&single(one.clone()), NEW, &[reads("data", 256 << 10, 1)]), [131]);
+    assert_eq!(rates(&single(one), NEW, &[reads("data", 256 << 10, 10)]), [1_312]);
+}
+
+#[test]
+fn places_and_the_pipe_bound_what_is_served_at_once() {
+    let places = Parallelism { requests: Some(4), throughput: None };
+    let one = DiskSpec { parallelism: places, ..disk(Limit::default()) };
+    assert_eq!(rates(&single(one), NEW, &[reads("data", 4096, 64)]), [4_000]);
+    let pipe = Parallelism { requests: None, throughput: ByteRate::per_second(100 << 20) };
+    let one = DiskSpec { parallelism: pipe, ..disk(Limit::default()) };
+    assert_eq!(rates(&single(one.clone()), NEW, &[reads("data", 64 << 10, 64)]), [1_600]);
+    assert_eq!(rates(&single(one), NEW, &[reads("data", 4 << 10, 1)]), [1_000]);
+}
+
+fn spinning(queue_depth: u32) -> DiskSpec {
+    let spinning = Spinning {
+        revolutions_per_minute: 7_200,
+        seek_min: Duration::from_us(800),
+        seek_max: Duration::from_ms(16),
+        transfer: ByteRate::per_second(150_000_000).unwrap(),
+        queue_depth,
+    };
+    DiskSpec {
+        size: Some(Bytes::gib(1024)),
+        latency: constant(Duration::from_us(100)),
+        spinning: Some(spinning),
+        ..DiskSpec::default()
+    }
+}
+
+#[test]
+fn a_spinning_disk_streams_at_its_transfer_rate_and_seeks_at_random() {
+    let in_sequence = Load { sequential: true, span: 1 << 40, ..reads("data", 1 << 20, 4) };
+    assert_eq!(rates(&single(spinning(32)), NEW, &[in_sequence]), [143]);
+    let at_random = |depth| Load { span: 1 << 40, ..reads("data", 4096, depth) };
+    let shallow = rates(&single(spinning(32)), NEW, &[at_random(1)])[0];
+    // Mean seek 0.8 + 15.2 x 8/15 = 8.9 ms, half a revolution 4.2 ms, 0.1 ms on the way.
+    assert!((73..=78).contains(&shallow), "{shallow}");
+    let deep = rates(&single(spinning(32)), NEW, &[at_random(32)])[0];
+    let unsorted = rates(&single(spinning(1)), NEW, &[at_random(32)])[0];
+    assert!(deep > 2 * shallow, "{deep} for {shallow}");
+    assert!(unsorted.abs_diff(shallow) <= 3, "{unsorted} for {shallow}");
+}
+
+#[test]
+fn no_request_to_a_spinning_disk_is_passed_over_for_ever() {
+    let mut machine = Machine::new(&single(spinning(32)), 1, NEW).unwrap();
+    let near = Load { span: 1 << 20, ..reads("data", 4096, 31) };
+    let target = machine.target("data").unwrap();
+    let far = Request {
+        operation: Operation::Read,
+        durable: false,
+        length: 4096,
+        offset: (1 << 40) - 4096,
+        due_at: Instant::ZERO,
+    };
+    let achieved = run(
+        &mut machine,
+        &[near, Load { span: 1 << 40, ..reads("data", 4096, 1) }],
+        Duration::ZERO,
+        Duration::from_s(10),
+    );
+    assert!(achieved[1].count > 1, "{}", achieved[1].count);
+    machine.submit(machine.now(), target, far);
+    while machine.outstanding() > 0 {
+        let at = machine.next_event_at().unwrap();
+        machine.pop_completed(at);
+    }
+}
+
+#[test]
+fn nothing_completes_before_its_service_time() {
+    for environment in
+        [single(disk(limit(500, 1 << 20))), environment(vec![volume("data", &disk(limit(500, 1 << 30)), 4)])]
+    {
+        let mut machine = Machine::new(&environment, 3, NEW).unwrap();
+        let load = Load { operation: Operation::Write, ..reads("data", 96 << 10, 16) };
+        let achieved = run(&mut machine, &[load], Duration::ZERO, Duration::from_s(5));
+        assert!(achieved[0].count > 0);
+        assert!(achieved[0].latencies.iter().all(|latency| *latency >= 1_000_000));
+    }
+}
+
+#[test]
+fn a_request_past_the_end_is_refused_at_once() {
+    let environment = environment(vec![volume("data", &disk(Limit::default()), 4)]);
+    let mut machine = Machine::new(&environment, 1, NEW).unwrap();
+    let target = machine.target("data").unwrap();
+    assert_eq!(machine.size(target), Some(Bytes::gib(4 * 1024)));
+    let end = Bytes::gib(4 * 1024).get();
+    let request =
+        |offset| Request { operation: Operation::Read, durable: false, length: 4096, offset, due_at: Instant::ZERO };
+    for (offset, outcome) in
+        [(end - 4096, Ok(())), (end - 4095, Err(ErrorKind::Refused)), (u64::MAX, Err(ErrorKind::Refused))]
+    {
+        let now = machine.now();
+        machine.submit(now, target, request(offset));
+        let at = machine.next_event_at().unwrap();
+        let (_, completion) = machine.pop_completed(at).unwrap();
+        assert_eq!(completion.outcome, outcome, "{offset}");
+        assert_eq!(at == now, outcome.is_err());
+    }
+}
+
+#[test]
+fn a_disk_of_a_volume_can_be_asked_by_itself() {
+    let environment = environment(vec![volume("data", &disk(limit(500, 1 << 30)), 4)]);
+    assert_eq!(rates(&environment, NEW, &[reads("data/2", 4096, 32)]), [500]);
+    assert!(Machine::new(&environment, 1, NEW).unwrap().target("data/4").is_none());
+}
+
+#[test]
+fn an_environment_that_contradicts_itself_is_refused_with_its_place() {
+    let mut stripe = volume("data", &disk(Limit::default()), 4);
+    stripe.disks.pop();
+    let error = Machine::new(&environment(vec![stripe.clone()]), 1, NEW).unwrap_err();
+    assert_eq!((error.place.as_str(), error.reason.as_str()), ("volume data", "its layout needs 4 disks, it has 3"));
+    stripe.layout = Layout::Single;
+    stripe.disks.truncate(1);
+    stripe.disks[0].latency.read =
+        LatencySpec { median: Duration::from_ms(2), p99: Duration::from_ms(1), ..LatencySpec::default() };
+    let error = Machine::new(&environment(vec![stripe]), 1, NEW).unwrap_err();
+    assert_eq!(error.place, "volume data, disk 0, read latency");
+}

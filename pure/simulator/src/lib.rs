@@ -1,0 +1,11 @@
+//! A load on the disk model in virtual time: what a trial on storage that one does not have would yield.
+//!
+//! The same [`LoadGenerator`](loadline_workload::LoadGenerator) that drives real devices asks, the same
+//! [`Machine`](loadline_disk::Machine) that an emulated disk consists of answers, and the same record comes out.
+
+mod log;
+mod simulation;
+
+pub use simulation::{
+    OPEN_OUTSTANDING_MAX, Simulated, Simulation, SimulationError, TrialSetup, UNBOUNDED_SIZE, simulate,
+};

@@ -1,0 +1,333 @@
+//! Keeps what a simulated trial yields: histograms by operation and a series of seconds, in memory that does not grow with
+//! the number of requests.
+
+use loadline_block::{Completion, Operation, Request};
+use loadline_record::{Histogram, OperationRecord, Second, SecondOperation, Series, SteadyState};
+use loadline_units::{Duration, Instant, NS_PER_S};
+use loadline_workload::{LoadSpec, SteadyStateRule};
+use std::collections::BTreeMap;
+
+const SECOND: Duration = Duration::from_ns(NS_PER_S);
+
+/// One operation in a stretch of time.
+#[derive(Debug, Clone, Default)]
+struct Tally {
+    count: u64,
+    bytes: u64,
+    latency: Histogram,
+    waiting: Histogram,
+    service: Histogram,
+}
+
+impl Tally {
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.latency.merge(&other.latency);
+        self.waiting.merge(&other.waiting);
+        self.service.merge(&other.service);
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.bytes) = (0, 0);
+        self.latency.clear();
+        self.waiting.clear();
+        self.service.clear();
+    }
+
+    #[inline]
+    fn keep(&mut self, completion: &Completion, due_times: bool) {
+        self.latency.record(completion.latency());
+        if due_times {
+            self.waiting.record(completion.waiting());
+            self.service.record(completion.completed_at.since(completion.submitted_at));
+        }
+    }
+
+    fn in_second(&self) -> SecondOperation {
+        let at = |share| self.latency.quantile(share).map_or(0, Duration::as_ns);
+        SecondOperation {
+            count: self.count,
+            bytes: self.bytes,
+            p50_ns: at(0.50),
+            p99_ns: at(0.99),
+            max_ns: self.latency.max().map_or(0, Duration::as_ns),
+        }
+    }
+}
+
+/// Where a trial is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    WarmUp,
+    /// Rounds of the steady-state rule.
+    Settling,
+    Measuring,
+    After,
+}
+
+/// What comes out of a log besides the record's operations and series.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    pub(crate) operations: BTreeMap<Operation, OperationRecord>,
+    pub(crate) series: Series,
+    pub(crate) warm_up: Duration,
+    pub(crate) measured: Duration,
+    pub(crate) offered: u64,
+    pub(crate) missed: u64,
+    pub(crate) asked: BTreeMap<Operation, (u64, u64)>,
+    pub(crate) steady_state: Option<SteadyState>,
+}
+
+/// The notes of one trial. It is told the time before each event, and then the event.
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    /// Requests are kept by when they were due, so that none escapes at the end of the measurement.
+    open_loop: bool,
+    due_times: bool,
+    duration: Duration,
+    rule: Option<SteadyStateRule>,
+    stage: Stage,
+    started_at: Instant,
+    from: Instant,
+    to: Instant,
+    /// When the current second, round or stage ends.
+    boundary: Instant,
+    previous: Instant,
+    /// The current second; the whole measurement; answers after it to requests due within it.
+    second: Box<[Tally; 4]>,
+    totals: Box<[Tally; 4]>,
+    late: Box<[Tally; 4]>,
+    series: Series,
+    seconds: u64,
+    outstanding_ns: u128,
+    round_count: u64,
+    rounds: Vec<f64>,
+    reached: bool,
+    asked: [(u64, u64); 4],
+    offered: u64,
+    missed: u64,
+}
+
+impl Log {
+    pub(crate) fn new(spec: &LoadSpec, now: Instant) -> Self {
+        let mut log = Self {
+            open_loop: spec.offered().is_some(),
+            due_times: spec.has_due_times(),
+            duration: spec.duration,
+            rule: spec.steady_state,
+            stage: Stage::WarmUp,
+            started_at: now,
+            from: Instant::MAX,
+            to: Instant::MAX,
+            boundary: now + spec.warm_up,
+            previous: now,
+            second: Box::default(),
+            totals: Box::default(),
+            late: Box::default(),
+            series: Series::default(),
+            seconds: 0,
+            outstanding_ns: 0,
+            round_count: 0,
+            rounds: Vec::new(),
+            reached: false,
+            asked: [(0, 0); 4],
+            offered: 0,
+            missed: 0,
+        };
+        if spec.warm_up == Duration::ZERO {
+            log.end_of_stretch(0);
+        }
+        log
+    }
+
+    /// When the current second, round or stage ends.
+    pub(crate) const fn boundary(&self) -> Instant {
+        self.boundary
+    }
+
+    pub(crate) const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// When the measurement ends, as far as that is known.
+    pub(crate) const fn to(&self) -> Instant {
+        self.to
+    }
+
+    /// Tells the time; so many requests were outstanding since it was told before.
+    #[inline]
+    pub(crate) fn tell(&mut self, now: Instant, outstanding: u64) {
+        while now >= self.boundary {
+            self.end_of_stretch(outstanding);
+        }
+        self.outstanding_ns += u128::from(now.since(self.previous).as_ns() * outstanding);
+        self.previous = now;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_of_stretch(&mut self, outstanding: u64) {
+        let at = self.boundary;
+        self.outstanding_ns += u128::from(at.since(self.previous).as_ns()) * u128::from(outstanding);
+        self.previous = at;
+        match (self.stage, self.rule) {
+            (Stage::WarmUp, Some(rule)) => {
+                self.stage = Stage::Settling;
+                self.boundary = at + rule.round;
+            }
+            (Stage::WarmUp, None) => self.begin(at),
+            (Stage::Settling, rule) => {
+                let rule = rule.expect("only a rule has rounds");
+                self.rounds.push(self.round_count as f64 / rule.round.as_s_f64());
+                self.round_count = 0;
+                self.reached = rule.met(&self.rounds);
+                if self.reached || self.rounds.len() >= rule.rounds_max as usize {
+                    self.begin(at);
+                } else {
+                    self.boundary = at + rule.round;
+                }
+            }
+            (Stage::Measuring, _) => {
+                self.end_of_second(SECOND);
+                if at >= self.to {
+                    self.stage = Stage::After;
+                    self.boundary = Instant::MAX;
+                } else {
+                    self.boundary = (at + SECOND).min(self.to);
+                }
+            }
+            (Stage::After, _) => self.boundary = Instant::MAX,
+        }
+    }
+
+    fn begin(&mut self, at: Instant) {
+        self.stage = Stage::Measuring;
+        (self.from, self.to) = (at, at + self.duration);
+        self.boundary = (at + SECOND).min(self.to);
+        self.outstanding_ns = 0;
+    }
+
+    /// Closes the current second; `length` is how much of it there was.
+    fn end_of_second(&mut self, length: Duration) {
+        let second = Second {
+            operations: std::array::from_fn(|index| self.second[index].in_second()),
+            outstanding: self.outstanding_ns as f64 / length.as_ns().max(1) as f64,
+            errors: 0,
+        };
+        for (total, tally) in self.totals.iter_mut().zip(self.second.iter_mut()) {
+            total.merge(tally);
+            tally.clear();
+        }
+        self.outstanding_ns = 0;
+        let interval = u64::from(self.series.interval_s);
+        if self.seconds.is_multiple_of(interval) {
+            self.series.push(second);
+        } else if let Some(last) = self.series.seconds.last_mut() {
+            // After a day, several seconds make one interval.
+            *last = last.joined(&second);
+        }
+        self.seconds += 1;
+    }
+
+    fn within(&self, at: Instant) -> bool {
+        at >= self.from && at < self.to
+    }
+
+    /// A request is handed over.
+    #[inline]
+    pub(crate) fn issued(&mut self, request: &Request) {
+        let asked = &mut self.asked[request.operation.index()];
+        asked.0 += 1;
+        asked.1 += u64::from(request.length);
+        if self.open_loop && self.within(request.due_at) {
+            self.offered += 1;
+        }
+    }
+
+    /// A request was due but never handed over.
+    pub(crate) fn missed(&mut self, due_at: Instant) {
+        if self.within(due_at) {
+            self.offered += 1;
+            self.missed += 1;
+        }
+    }
+
+    /// A request was answered at the time last told.
+    #[inline]
+    pub(crate) fn completed(&mut self, completion: &Completion) {
+        let index = completion.request.operation.index();
+        match self.stage {
+            Stage::Measuring => {
+                let tally = &mut self.second[index];
+                tally.count += 1;
+                tally.bytes += u64::from(completion.request.length);
+                if !self.open_loop || completion.request.due_at >= self.from {
+                    tally.keep(completion, self.due_times);
+                }
+            }
+            Stage::After if self.open_loop && self.within(completion.request.due_at) => {
+                self.late[index].keep(completion, self.due_times);
+            }
+            Stage::Settling if completion.request.operation != Operation::Flush => self.round_count += 1,
+            Stage::WarmUp | Stage::Settling | Stage::After => {}
+        }
+    }
+
+    /// The trial is over at `now`, or was cut short then.
+    pub(crate) fn finish(mut self, now: Instant) -> Kept {
+        let mut last_ns = (NS_PER_S * u64::from(self.series.interval_s)).min(self.duration.as_ns());
+        if self.stage == Stage::Measuring {
+            self.to = now;
+            let begun = self.from + SECOND * self.seconds;
+            last_ns = now.since(begun).as_ns();
+            if last_ns > 0 {
+                self.end_of_second(Duration::from_ns(last_ns));
+            }
+        } else if !self.duration.as_ns().is_multiple_of(NS_PER_S) {
+            last_ns = self.duration.as_ns() % NS_PER_S;
+            if let Some(second) = self.series.seconds.last_mut() {
+                second.outstanding *= NS_PER_S as f64 / last_ns as f64;
+            }
+        }
+        if self.series.interval_s > 1 {
+            let interval = u64::from(self.series.interval_s);
+            let before = self.seconds.saturating_sub(1) % interval;
+            last_ns = before * NS_PER_S + last_ns.min(NS_PER_S);
+        }
+        self.series.last_ns = if self.series.seconds.is_empty() { 0 } else { last_ns };
+        let mut operations = BTreeMap::new();
+        for (operation, (mut total, late)) in
+            Operation::ALL.into_iter().zip(self.totals.into_iter().zip(self.late.iter()))
+        {
+            total.merge(late);
+            if total.count + total.latency.count() > 0 {
+                let record = OperationRecord {
+                    count: total.count,
+                    bytes: total.bytes,
+                    errors: 0,
+                    latency: total.latency,
+                    waiting: self.due_times.then_some(total.waiting),
+                    service: self.due_times.then_some(total.service),
+                };
+                operations.insert(operation, record);
+            }
+        }
+        let asked = Operation::ALL.into_iter().zip(self.asked).filter(|(_, (count, _))| *count > 0).collect();
+        let from = self.from.min(now);
+        Kept {
+            operations,
+            series: self.series,
+            warm_up: from.since(self.started_at),
+            measured: self.to.min(now.max(from)).since(from),
+            offered: self.offered,
+            missed: self.missed,
+            asked,
+            steady_state: self.rule.map(|rule| SteadyState {
+                reached: self.reached,
+                rounds: self.rounds,
+                round_ns: rule.round.as_ns(),
+            }),
+        }
+    }
+}

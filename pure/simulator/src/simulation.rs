@@ -1,0 +1,347 @@
+//! The loop: asks the load what comes next, tells the machine, and goes from event to event.
+
+use crate::log::{Log, Stage};
+use loadline_block::{Completion, ErrorKind};
+use loadline_disk::{Machine, Target, Waits};
+use loadline_record::{Ending, EngineUsed, Surroundings, TrialRecord};
+use loadline_units::{Bytes, Duration, Instant};
+use loadline_workload::{LoadGenerator, LoadSpec, Next, Region, RegionTooSmall, SpecError};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Requests of a thread outstanding at once in an open loop at most; what comes beyond waits to be issued.
+pub const OPEN_OUTSTANDING_MAX: u32 = 4_096;
+/// What a load spreads over when neither it nor the storage says how large that is.
+pub const UNBOUNDED_SIZE: Bytes = Bytes::gib(1024);
+
+/// What tells one trial from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrialSetup {
+    /// Which trial of its cell, from 0.
+    pub trial: u32,
+    /// Decides every choice of the load, together with the trial's number.
+    pub seed: u64,
+    /// What the record says about when it was made, seconds since 1970.
+    pub started_unix_s: u64,
+}
+
+/// A load that cannot be simulated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SimulationError {
+    /// The load contradicts itself.
+    #[error("the load contradicts itself: {0}")]
+    Load(#[from] SpecError),
+    /// It does not fit.
+    #[error("the load does not fit on the modelled storage: {0}")]
+    Region(#[from] RegionTooSmall),
+    /// It goes through the page cache.
+    #[error("{load}: the operating system's page cache is not modelled; leave out `buffered` to predict the storage")]
+    Buffered {
+        /// The load in words.
+        load: String,
+    },
+}
+
+/// What a simulated trial yields.
+#[derive(Debug, Clone)]
+pub struct Simulated {
+    /// As from a real device.
+    pub record: TrialRecord,
+    /// How long requests waited at each limit, from the beginning of the measurement on.
+    pub waits: Waits,
+    /// The storage as it is afterwards: its caches warm, its credits spent. Nothing is outstanding.
+    pub machine: Machine,
+}
+
+/// A load on a machine, on its way through virtual time.
+///
+/// It begins at the machine's own time, after the pause that the load asks for.
+#[derive(Debug, Clone)]
+pub struct Simulation {
+    machine: Machine,
+    target: Target,
+    setup: TrialSetup,
+    generators: Vec<LoadGenerator>,
+    /// Requests that a thread may still have outstanding, beside what its own loop allows.
+    places: Vec<u32>,
+    /// Which thread a request belongs to, by its number.
+    threads: Vec<u32>,
+    /// When a thread wants to be asked again.
+    timers: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// Which of a thread's timers holds.
+    armed: Vec<Instant>,
+    log: Log,
+    open_loop: bool,
+    hang_limit: Duration,
+    cool_down: Duration,
+    /// Bytes that may still be issued.
+    volume: Option<u64>,
+    exhausted: bool,
+    now: Instant,
+    started_at: Instant,
+    answered_at: Instant,
+    outstanding: u64,
+    waits_before: Option<Waits>,
+    ending: Option<Ending>,
+    errors: BTreeMap<ErrorKind, u64>,
+}
+
+/// Puts `load` on a volume of `machine` once, in one go.
+///
+/// # Errors
+/// When the load cannot be simulated there.
+pub fn simulate(
+    load: &LoadSpec,
+    machine: Machine,
+    target: Target,
+    setup: TrialSetup,
+) -> Result<Simulated, SimulationError> {
+    let mut simulation = Simulation::new(load, machine, target, setup)?;
+    simulation.run_until(Instant::MAX);
+    Ok(simulation.finish())
+}
+
+/// Where `load` puts its requests.
+fn region(load: &LoadSpec, size: Option<Bytes>) -> Region {
+    let files = u64::from(load.files);
+    let wanted = load.size.map(|size| load.start + Bytes::new(size.get() / files));
+    let file_size = match size {
+        Some(size) => Bytes::new(size.get() / files).round_down(Bytes::new(512)),
+        None => wanted.unwrap_or(UNBOUNDED_SIZE),
+    };
+    let room = file_size.saturating_sub(load.start);
+    let size = load.size.map_or(room, |size| Bytes::new(size.get() / files)).min(room);
+    Region { files: load.files, file_size, start: load.start, size }
+}
+
+/// The seed of one trial.
+const fn trial_seed(seed: u64, trial: u32) -> u64 {
+    seed ^ (trial as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95)
+}
+
+impl Simulation {
+    /// `load` on a volume of `machine`; nothing has happened yet.
+    ///
+    /// # Errors
+    /// When the load cannot be simulated there.
+    pub fn new(load: &LoadSpec, machine: Machine, target: Target, setup: TrialSetup) -> Result<Self, SimulationError> {
+        load.check()?;
+        if load.buffered {
+            return Err(SimulationError::Buffered { load: load.to_string() });
+        }
+        let region = region(load, machine.size(target));
+        let now = machine.now() + load.pause;
+        let seed = trial_seed(setup.seed, setup.trial);
+        let generators: Vec<LoadGenerator> = (0..load.threads)
+            .map(|thread| LoadGenerator::new(load, &region, thread, seed, now))
+            .collect::<Result<_, _>>()?;
+        let open_loop = load.offered().is_some();
+        let places = if open_loop { OPEN_OUTSTANDING_MAX } else { u32::MAX };
+        let count = generators.len();
+        Ok(Self {
+            machine,
+            target,
+            setup,
+            generators,
+            places: vec![places; count],
+            threads: Vec::new(),
+            timers: (0..load.threads).map(|thread| Reverse((now, thread))).collect(),
+            armed: vec![now; count],
+            log: Log::new(load, now),
+            open_loop,
+            hang_limit: load.hang_limit,
+            cool_down: load.cool_down,
+            volume: load.volume.map(Bytes::get),
+            exhausted: false,
+            now,
+            started_at: now,
+            answered_at: now,
+            outstanding: 0,
+            waits_before: None,
+            ending: None,
+            errors: BTreeMap::new(),
+        })
+    }
+
+    /// Goes on until the trial is over or nothing more happens until `until`; says whether it is over.
+    pub fn run_until(&mut self, until: Instant) -> bool {
+        while self.ending.is_none() {
+            let answer = self.machine.next_event_at();
+            let timer = self.timers.peek().map(|Reverse((at, _))| *at);
+            let next = match (answer.filter(|_| self.outstanding > 0), timer) {
+                (Some(answer), Some(timer)) => answer.min(timer),
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => {
+                    self.ending = Some(Ending::Complete);
+                    break;
+                }
+            };
+            if next > until {
+                return false;
+            }
+            self.step(next);
+        }
+        true
+    }
+
+    /// Whether the trial is over.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.ending.is_some()
+    }
+
+    /// What happens at `now`, the time of the next event.
+    #[inline]
+    fn step(&mut self, now: Instant) {
+        if now >= self.log.boundary() {
+            self.pass_boundary(now);
+        }
+        self.log.tell(now, self.outstanding);
+        self.now = now;
+        if let Some((id, completion)) = self.machine.pop_completed(now) {
+            let thread = self.threads[id.index()];
+            self.outstanding -= 1;
+            self.places[thread as usize] += 1;
+            self.answered(&completion);
+            self.generators[thread as usize].complete(now);
+            self.issue(thread);
+            return;
+        }
+        if let Some(Reverse((at, thread))) = self.timers.peek().copied()
+            && at <= now
+        {
+            self.timers.pop();
+            if self.armed[thread as usize] == at {
+                self.armed[thread as usize] = Instant::MAX;
+                self.issue(thread);
+            }
+        }
+    }
+
+    /// Keeps what requests had waited when the measurement began. The time may pass several boundaries at once.
+    #[cold]
+    fn pass_boundary(&mut self, now: Instant) {
+        self.log.tell(now, self.outstanding);
+        if self.waits_before.is_none() && matches!(self.log.stage(), Stage::Measuring | Stage::After) {
+            self.waits_before = Some(self.machine.waits(self.target));
+        }
+    }
+
+    #[inline]
+    fn answered(&mut self, completion: &Completion) {
+        let silent = self.now.since(self.answered_at);
+        self.answered_at = self.now;
+        match completion.outcome {
+            Ok(()) => self.log.completed(completion),
+            Err(kind) => *self.errors.entry(kind).or_default() += 1,
+        }
+        if silent > self.hang_limit && completion.completed_at.since(completion.submitted_at) > self.hang_limit {
+            let request = completion.request;
+            *self.errors.entry(ErrorKind::TimedOut).or_default() += 1;
+            self.ending = Some(Ending::Hung(format!(
+                "{} of {} B at offset {} was not answered for {}",
+                request.operation.name(),
+                request.length,
+                request.offset,
+                completion.completed_at.since(completion.submitted_at).human()
+            )));
+        }
+    }
+
+    /// Whether requests are still to be issued.
+    #[inline]
+    fn is_issuing(&self) -> bool {
+        let to = self.log.to();
+        !self.exhausted && (to == Instant::MAX || self.now < to + self.cool_down)
+    }
+
+    /// Issues what is due of a thread.
+    #[inline]
+    fn issue(&mut self, thread: u32) {
+        let index = thread as usize;
+        while self.places[index] > 0 && self.is_issuing() {
+            match self.generators[index].next(self.now) {
+                Next::Request(request) => {
+                    if let Some(left) = self.volume {
+                        let Some(left) = left.checked_sub(u64::from(request.length)) else {
+                            self.exhausted = true;
+                            return;
+                        };
+                        self.volume = Some(left);
+                    }
+                    let id = self.machine.submit(self.now, self.target, request).index();
+                    if self.threads.len() <= id {
+                        self.threads.resize(id + 1, 0);
+                    }
+                    self.threads[id] = thread;
+                    self.places[index] -= 1;
+                    // It is outstanding from now on: the time was told for those before.
+                    self.outstanding += 1;
+                    self.log.issued(&request);
+                }
+                Next::At(at) => {
+                    let to = self.log.to();
+                    let last = if to == Instant::MAX { to } else { to + self.cool_down };
+                    if at < last && self.armed[index] != at {
+                        self.armed[index] = at;
+                        self.timers.push(Reverse((at, thread)));
+                    }
+                    return;
+                }
+                Next::Blocked => return,
+            }
+        }
+    }
+
+    /// What the trial yields. One that is not over yet counts as interrupted.
+    #[must_use]
+    pub fn finish(mut self) -> Simulated {
+        let ending = self.ending.take().unwrap_or(Ending::Interrupted);
+        // A measurement in which nothing happened any more lasts its time all the same.
+        let mut ended_at = self.now;
+        if ending == Ending::Complete && !self.exhausted {
+            ended_at = self.log.to().max(self.now);
+            self.log.tell(ended_at, self.outstanding);
+        }
+        if self.open_loop && ending == Ending::Complete && self.log.stage() == Stage::After {
+            let last = Instant::from_ns(self.log.to().as_ns().saturating_sub(1));
+            for generator in &mut self.generators {
+                while let Next::Request(request) = generator.next(last) {
+                    self.log.missed(request.due_at);
+                }
+            }
+        }
+        let waits = self.machine.waits(self.target).since(&self.waits_before.unwrap_or_default());
+        while self.machine.outstanding() > 0
+            && let Some(at) = self.machine.next_event_at()
+        {
+            self.machine.pop_completed(at);
+        }
+        let kept = self.log.finish(ended_at);
+        let elapsed = ended_at.since(self.started_at);
+        let record = TrialRecord {
+            trial: self.setup.trial,
+            started_unix_s: self.setup.started_unix_s,
+            engine: EngineUsed {
+                name: "simulator".to_owned(),
+                reason: "the storage is a model in virtual time".to_owned(),
+                options: Vec::new(),
+            },
+            warm_up_ns: kept.warm_up.as_ns(),
+            measured_ns: kept.measured.as_ns(),
+            operations: kept.operations,
+            offered_iops: (self.open_loop && kept.measured > Duration::ZERO)
+                .then(|| kept.offered as f64 / kept.measured.as_s_f64()),
+            missed: kept.missed,
+            series: kept.series,
+            errors: self.errors,
+            error_samples: Vec::new(),
+            surroundings: Surroundings { elapsed_ns: elapsed.as_ns(), asked: kept.asked, ..Surroundings::default() },
+            steady_state: kept.steady_state,
+            verify: None,
+            ending,
+            doubts: Vec::new(),
+        };
+        Simulated { record, waits, machine: self.machine }
+    }
+}
