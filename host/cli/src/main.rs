@@ -1,6 +1,7 @@
 //! The `loadline` command.
 
 mod arguments;
+mod catalog;
 mod doctor;
 mod dry_run;
 mod execution;
@@ -52,6 +53,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Report(arguments) => stored::report(arguments, &store()?),
         Verb::Export(arguments) => stored::export(arguments, &store()?),
         Verb::Plans(arguments) => plans::plans(arguments),
+        Verb::Catalog(arguments) => catalog::catalog(arguments),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),
         Verb::Man(arguments) => generated::man(arguments),

@@ -226,11 +226,22 @@ impl Catalog {
         self.vm_figures(name).map(|figures| figures.spec(&Draw::MIDDLE, false))
     }
 
-    pub(crate) fn unknown_vm(&self, name: &str) -> EntryError {
-        let machines = self.caps.iter().map(|cap| format!("{}/{}", self.cap_family(cap).provider, cap.machines));
-        let names: Vec<String> = self.vms.iter().map(|vm| vm.name.clone()).chain(machines).collect();
+    fn unknown_vm(&self, name: &str) -> EntryError {
+        let names = self.vm_names();
         let near = nearest_name(name, names.iter().map(String::as_str));
         EntryError::Unknown { name: name.to_owned(), kind: "VM size", near }
+    }
+
+    /// Neither a disk nor a virtual machine is called so.
+    pub(crate) fn unknown(&self, name: &str) -> EntryError {
+        let names: Vec<String> = self.disks.iter().map(|disk| disk.name.clone()).chain(self.vm_names()).collect();
+        let near = nearest_name(name, names.iter().map(String::as_str));
+        EntryError::Unknown { name: name.to_owned(), kind: "disk or VM size", near }
+    }
+
+    fn vm_names(&self) -> Vec<String> {
+        let machines = self.caps.iter().map(|cap| format!("{}/{}", self.cap_family(cap).provider, cap.machines));
+        self.vms.iter().map(|vm| vm.name.clone()).chain(machines).collect()
     }
 
     /// What `filter` leaves, disks before machines, in the order of the files.
@@ -317,8 +328,17 @@ fn highest_of<T, U: Ord>(found: &Directions<T>, of: impl Fn(&T) -> U) -> Option<
     }
 }
 
-/// Names are compared without the provider where the word has none.
+/// A name that only lacks its beginning is completed, by the shortest that ends so; other names are compared without the
+/// provider where the word has none.
 fn nearest_name<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<String> {
+    let (provider, word) = name.split_once('/').map_or(("", name), |(provider, word)| (provider, word));
+    let ends = |full: &&str| {
+        full.starts_with(provider)
+            && full.strip_suffix(word).is_some_and(|beginning| !word.is_empty() && beginning.ends_with(['-', '/']))
+    };
+    if let Some(full) = names.clone().filter(ends).min_by_key(|full| full.len()) {
+        return Some(full.to_owned());
+    }
     if name.contains('/') {
         return nearest(name, names).map(str::to_owned);
     }

@@ -7,6 +7,7 @@
 mod builtin;
 mod catalog;
 mod check;
+mod describe;
 mod entry;
 mod environment;
 mod figure;
@@ -16,6 +17,7 @@ mod resolve;
 
 pub use catalog::{Catalog, Filter, Kind, Listing};
 pub use check::{CatalogProblem, ProblemKind};
+pub use describe::{Fact, rate_text};
 pub use entry::{
     BurstRule, Cap, Choice, Credits, Delivered, DiskEntry, DiskOption, EnforcementInterval, Family, Figure,
     LatencyInterval, LatencyIntervals, Mechanism, Price, Provision, Published, ReadsAndWrites, SizeRule, VmEntry,

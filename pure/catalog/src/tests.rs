@@ -94,6 +94,8 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     assert_eq!(error.part(), Part::Sku);
     let error = catalog.disk("premium-p30", &Provisioned::default()).unwrap_err();
     assert!(error.to_string().ends_with("did you mean azure/premium-p30?"), "{error}");
+    let error = catalog.describe("azure/p30").unwrap_err();
+    assert!(error.to_string().ends_with("did you mean azure/premium-p30?"), "{error}");
     assert!(catalog.vm("azure/standard-ds3").unwrap_err().to_string().contains("no VM size"));
 }
 

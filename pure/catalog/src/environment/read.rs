@@ -5,7 +5,7 @@ use crate::catalog::Catalog;
 use crate::entry::{DiskEntry, Family, Mechanism, ReadsAndWrites, SizeRule};
 use crate::file::directions;
 use crate::parts::{self, Readable};
-use crate::resolve::{DiskFigures, LimitFigures, Part, Provisioned, VmFigures};
+use crate::resolve::{DiskFigures, Draw, LimitFigures, Part, Provisioned, VmFigures};
 use loadline_disk::{Directions, HostCache, IopsBudget, Layout, Limit, Parallelism, Place, ThroughputBudget};
 use loadline_document::{DocumentError, Item, Key, Reader, Synonym, entries, kind, nested};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
@@ -61,7 +61,14 @@ pub(super) fn environment(text: &str, source: &str, catalog: &Catalog) -> Result
         let volumes = read_volumes(reader, top, catalog);
         tell_too_many(reader, top, vm.as_ref(), &volumes);
         let pools = pools(catalog, vm.as_ref(), &volumes);
-        Some(Environment { name: name?, description, text: text.to_owned(), vm, volumes, pools })
+        let environment = Environment { name: name?, description, text: text.to_owned(), vm, volumes, pools };
+        // The model has rules of its own, which hold for every draw if they hold for one.
+        if reader.problem_count() == 0
+            && let Err(error) = environment.spec(&Draw::PUBLISHED).check()
+        {
+            reader.problem(0..0, "volume", error.to_string());
+        }
+        Some(environment)
     })
 }
 

@@ -261,7 +261,7 @@ proptest! {
         match parse(&text) {
             Ok(environment) => {
                 let spec = environment.spec(&Draw::MIDDLE);
-                prop_assert!(spec.volumes.iter().all(|volume| !volume.disks.is_empty()));
+                prop_assert_eq!(spec.check(), Ok(()));
             }
             Err(error) => prop_assert!(!error.problems.is_empty()),
         }
