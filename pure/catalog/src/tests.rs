@@ -277,3 +277,22 @@ fn what_a_file_may_not_say_is_told_at_its_place() {
     refuses("\"9000 IOPS\" }", "\"9000 IOPS\", burst = { iops = \"9 IOPS\" } }", "neither credits nor burst_span");
     refuses("kind = \"disk\"", "kind = \"vm\"", "does not belong to a family of this kind");
 }
+
+/// The TOML blocks of a document that are whole files.
+fn examples(document: &str) -> Vec<&str> {
+    let blocks = document.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    blocks.filter(|block| block.starts_with("schema = 1")).collect()
+}
+
+#[test]
+fn the_examples_of_the_documents_are_read_and_nothing_is_wrong_with_them() {
+    let files = examples(include_str!("../../../docs/formats/catalog.md"));
+    assert_eq!(files.len(), 1);
+    let catalog = Catalog::builtin().with(&[("catalog.md", files[0])]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(catalog.check(), []);
+    let environments = examples(include_str!("../../../docs/formats/environment.md"));
+    assert_eq!(environments.len(), 2);
+    for text in environments {
+        Environment::parse(text, "environment.md", &catalog).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
