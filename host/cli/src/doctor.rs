@@ -23,14 +23,14 @@ const STEAL_SHARE: f64 = 0.01;
 const OTHER_BYTES: u64 = 1 << 20;
 
 /// How a thing looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
-    /// As it should be.
-    Good,
-    /// To be known when figures are read.
-    Note,
     /// Would spoil a measurement, or keep it from being made.
     Trouble,
+    /// To be known when figures are read.
+    Note,
+    /// As it should be.
+    Good,
 }
 
 impl Verdict {
@@ -69,15 +69,18 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
     let mut checks = machine(&host);
     checks.extend(engines());
     checks.extend(target(&arguments.path));
+    // What matters comes first; within that, from the machine down to the target.
+    checks.sort_by_key(|check| check.verdict);
     let mut table =
         Table::new(&[Column::words("", "verdict"), Column::words("what", "what"), Column::words("seen", "detail")]);
     for check in &checks {
         table.push(vec![Field::text(check.verdict.name()), Field::text(&check.what), Field::text(&check.detail)]);
     }
     let format = arguments.printing.format;
-    output::print(&table.render(format, output::colour_wanted()))?;
-    if format == Format::Table {
-        output::print(&format!("\n{}\n", conclusion(&checks)))?;
+    let table = table.render(format, output::colour_wanted());
+    match format {
+        Format::Table => output::print(&format!("{}\n\n{table}", conclusion(&checks)))?,
+        Format::Json | Format::Csv | Format::Markdown => output::print(&table)?,
     }
     Ok(Outcome::Done)
 }
@@ -137,7 +140,9 @@ fn clock(source: Option<&str>) -> Check {
             Check::new("clock", Verdict::Good, source)
         }
         Some(source) => {
-            let detail = format!("{source}: slow to read, so latencies of a few microseconds come out too long");
+            let detail = format!(
+                "{source}: slow to read, so latencies of a few microseconds come out too long; use tsc where the machine has it"
+            );
             Check::new("clock", Verdict::Note, detail)
         }
         None => Check::new("clock", Verdict::Note, "the kernel does not name its clock source"),
@@ -149,7 +154,9 @@ fn governor() -> Option<Check> {
     Some(if governor == "performance" {
         Check::new("CPU frequency", Verdict::Good, "governor performance")
     } else {
-        let detail = format!("governor {governor}: latency at low load depends on how fast the CPU wakes up");
+        let detail = format!(
+            "governor {governor}: latency at low load depends on how fast the CPU wakes up; for the measurement: cpupower frequency-set -g performance"
+        );
         Check::new("CPU frequency", Verdict::Note, detail)
     })
 }
@@ -165,11 +172,17 @@ fn quotas() -> Vec<Check> {
     for directory in own.ancestors().take_while(|directory| directory.starts_with(root)) {
         let limit = |file: &str| read_line(directory.join(file));
         if let Some(cpu) = limit("cpu.max").filter(|text| !text.starts_with("max")) {
-            let detail = format!("{} grants {cpu} (microseconds of CPU in each period)", directory.display());
+            let detail = format!(
+                "{} grants {cpu} (microseconds of CPU in each period): measure outside of this group, or lift its limit",
+                directory.display()
+            );
             checks.push(Check::new("CPU quota", Verdict::Trouble, detail));
         }
         if let Some(io) = limit("io.max").filter(|text| !text.is_empty()) {
-            let detail = format!("{} limits I/O: {io}", directory.display());
+            let detail = format!(
+                "{} limits I/O: {io}: what is measured is this limit; lift it, or measure outside of this group",
+                directory.display()
+            );
             checks.push(Check::new("I/O limit", Verdict::Trouble, detail));
         }
     }
@@ -224,7 +237,9 @@ fn of_volume(facts: &VolumeFacts) -> Vec<Check> {
     let mut checks = Vec::new();
     let direct = match &facts.direct_reason {
         _ if facts.direct => Ok("taken: the page cache stays out of the way".to_owned()),
-        Some(reason) => Err(format!("refused: {reason}; the page cache takes part in every figure")),
+        Some(reason) => Err(format!(
+            "refused: {reason}; the page cache takes part in every figure. Name a directory on a disk of its own file system"
+        )),
         None => Err("refused; the page cache takes part in every figure".to_owned()),
     };
     checks.push(Check::good_or("direct I/O", direct, Verdict::Trouble));
@@ -254,7 +269,7 @@ fn of_file_system(facts: &FileSystemFacts) -> Vec<Check> {
     let place = format!("{} on {} at {}", facts.kind, facts.source, facts.mount_point);
     let (verdict, remark) = match facts.kind.as_str() {
         "overlay" => (Verdict::Trouble, ": a container's own layer; measure a volume that is mounted into it"),
-        "tmpfs" | "ramfs" => (Verdict::Trouble, ": this is memory, no storage"),
+        "tmpfs" | "ramfs" => (Verdict::Trouble, ": this is memory, no storage; name a directory on a disk"),
         "nfs" | "nfs4" | "cifs" | "smb3" | "9p" | "virtiofs" | "fuse" => {
             (Verdict::Note, ": another machine or process stands between here and the storage")
         }
@@ -266,8 +281,12 @@ fn of_file_system(facts: &FileSystemFacts) -> Vec<Check> {
         checks.push(Check::new("compression", Verdict::Note, detail));
     }
     if let Some(free) = facts.free_bytes {
-        let verdict = if free < Bytes::gib(2).get() { Verdict::Note } else { Verdict::Good };
-        checks.push(Check::new("free space", verdict, Bytes::new(free).human()));
+        let (verdict, advice) = if free < Bytes::gib(2).get() {
+            (Verdict::Note, ": too little for a test file that caches cannot hold; free some")
+        } else {
+            (Verdict::Good, "")
+        };
+        checks.push(Check::new("free space", verdict, Bytes::new(free).human() + advice));
     }
     checks
 }
@@ -276,29 +295,44 @@ fn of_file_system(facts: &FileSystemFacts) -> Vec<Check> {
 fn at_rest(seen: &Surroundings) -> Vec<Check> {
     let mut checks = Vec::new();
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let mut judge = |what: String, spoiled: bool, detail: String, advice: &str| {
+        checks.push(if spoiled {
+            Check::new(what, Verdict::Trouble, format!("{detail}; {advice}"))
+        } else {
+            Check::new(what, Verdict::Good, detail)
+        });
+    };
     if let Some(cpu) = seen.machine {
-        let verdict = if cpu.busy > BUSY_SHARE { Verdict::Trouble } else { Verdict::Good };
-        checks.push(Check::new("CPUs at rest", verdict, format!("{} busy over the last second", percent(cpu.busy))));
-        let verdict = if cpu.steal > STEAL_SHARE { Verdict::Trouble } else { Verdict::Good };
-        checks.push(Check::new("steal", verdict, format!("{} taken by the hypervisor", percent(cpu.steal))));
+        let detail = format!("{} busy over the last second", percent(cpu.busy));
+        judge("CPUs at rest".into(), cpu.busy > BUSY_SHARE, detail, "end what keeps them busy (see top), then measure");
+        let detail = format!("{} taken by the hypervisor", percent(cpu.steal));
+        judge(
+            "steal".into(),
+            cpu.steal > STEAL_SHARE,
+            detail,
+            "measure on a machine with CPUs of its own, or at another hour",
+        );
     }
     if let Some(pressure) = seen.pressure {
         let share = |us: u64| us as f64 * 1e3 / seen.elapsed_ns.max(1) as f64;
         let (cpu, io) = (share(pressure.cpu_some_us), share(pressure.io_some_us));
-        let verdict = if cpu.max(io) > BUSY_SHARE { Verdict::Trouble } else { Verdict::Good };
         let detail = format!("tasks waited for a CPU {} of the time, for I/O {}", percent(cpu), percent(io));
-        checks.push(Check::new("pressure", verdict, detail));
+        judge("pressure".into(), cpu.max(io) > BUSY_SHARE, detail, "wait until the machine is idle");
     }
     for device in &seen.devices {
         let requests = device.reads + device.writes + device.discards;
-        let verdict =
-            if device.read_bytes + device.write_bytes > OTHER_BYTES { Verdict::Trouble } else { Verdict::Good };
         let detail = format!(
             "{requests} requests from others in the last second ({} read, {} written)",
             Bytes::new(device.read_bytes).human(),
             Bytes::new(device.write_bytes).human()
         );
-        checks.push(Check::new(format!("load on {}", device.name), verdict, detail));
+        let spoiled = device.read_bytes + device.write_bytes > OTHER_BYTES;
+        judge(
+            format!("load on {}", device.name),
+            spoiled,
+            detail,
+            "stop it: notes on other load below name who it may be",
+        );
     }
     for other in seen.others.iter().filter(|other| other.read_bytes + other.write_bytes > OTHER_BYTES) {
         let detail = format!(
@@ -333,6 +367,18 @@ mod tests {
             let facts = FileSystemFacts { kind: kind.into(), ..FileSystemFacts::default() };
             assert_eq!(of_file_system(&facts)[0].verdict, Verdict::Trouble);
         }
+    }
+
+    #[test]
+    fn what_spoils_a_measurement_comes_with_what_to_do() {
+        let cpu = loadline_record::MachineCpu { busy: 0.9, iowait: 0.0, steal: 0.0, cpus: 2 };
+        let checks = at_rest(&Surroundings { machine: Some(cpu), ..Surroundings::default() });
+        assert_eq!((checks[0].verdict, checks[1].verdict), (Verdict::Trouble, Verdict::Good));
+        assert!(checks[0].detail.contains("90 % busy") && checks[0].detail.contains("end what"), "{checks:?}");
+        assert!(
+            Verdict::Trouble < Verdict::Note && Verdict::Note < Verdict::Good,
+            "the order in which they are printed"
+        );
     }
 
     #[test]

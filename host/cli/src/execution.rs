@@ -1,5 +1,6 @@
 //! Runs trials on open volumes and stores each as soon as it is finished.
 
+use crate::books::Books;
 use crate::figures;
 use crate::interruption::Interruption;
 use crate::live::{Live, Step as Shown};
@@ -13,7 +14,6 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_engine::facts::CacheScope;
 use loadline_engine::{EngineError, Volume};
 use loadline_record::{Ending, TargetKind, TrialRecord};
-use loadline_store::Store;
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, Step};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 /// What a run needs while it goes on.
 pub(crate) struct Execution<'a> {
     /// Where finished trials go.
-    pub(crate) store: &'a Store,
+    pub(crate) books: &'a mut Books,
     /// The run's id.
     pub(crate) run: &'a str,
     /// The run's seed.
@@ -74,7 +74,9 @@ impl Execution<'_> {
             if self.interruption.asked() {
                 return Ok(Ended::Interrupted);
             }
-            let (why, left) = match self.ready(cell)? {
+            let ready = self.ready(cell)?;
+            self.books.look()?;
+            let (why, left) = match ready {
                 Ready::Yes => {
                     let place = format!("{} of {all}", before + index + 1);
                     let label = self.named(cell, step.trial);
@@ -157,7 +159,7 @@ impl Execution<'_> {
             return Ok(None);
         }
         record.doubts = doubts(&load_summary(&cell.spec), &record, &set.volume.facts);
-        self.store.finish_trial(self.run, &cell.id, &record)?;
+        self.books.store()?.finish_trial(self.run, &cell.id, &record)?;
         Ok(Some(record))
     }
 
@@ -185,11 +187,13 @@ impl Execution<'_> {
         if set.filled {
             // What was found when it was opened is no longer so, and doubts rest on it.
             set.volume.facts.extents = set.volume.extents();
+            let rate = report.bytes.get() as f64 / report.elapsed.as_s_f64().max(1e-9);
             self.live.say(&format!(
-                "volume {}: filled {} in {}",
+                "volume {}: filled {} in {}, {}",
                 cell.volume,
                 report.bytes.human(),
-                report.elapsed.clock()
+                report.elapsed.human(),
+                figures::megabytes_per_s(rate)
             ));
         }
         Ok(if set.filled { Ready::Yes } else { Ready::Interrupted })

@@ -73,8 +73,8 @@ impl Live {
         }
         let Some((step, began)) = &self.step else { return };
         let elapsed = Duration::from_ns(began.elapsed().as_nanos() as u64);
-        let left = self.ahead + step.planned.saturating_sub(elapsed);
-        let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(w, _)| usize::from(w.0));
+        let left = self.ahead + left_of(step, elapsed, progress.done);
+        let width = terminal_width();
         let [first, second] = status_lines(step, progress, Overall { planned: self.planned, left }, width);
         let over = if self.drawn { "\r\x1b[1A\x1b[J" } else { "" };
         let mut out = std::io::stderr().lock();
@@ -84,9 +84,12 @@ impl Live {
     /// A line that stays.
     pub(crate) fn say(&mut self, line: &str) {
         self.clear();
-        if self.mode != Mode::Quiet {
-            let _ = writeln!(std::io::stderr().lock(), "{line}");
-        }
+        let text = match self.mode {
+            Mode::Quiet => return,
+            Mode::Lines => line.to_owned(),
+            Mode::Terminal => wrapped(line, terminal_width()),
+        };
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
     }
     /// Takes the status lines away.
     pub(crate) fn clear(&mut self) {
@@ -103,11 +106,51 @@ impl Drop for Live {
     }
 }
 
+/// Columns of the terminal on standard error.
+fn terminal_width() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0))
+}
+
+/// The line broken between words; what goes on in a further line is set in. A word that is too long stays whole.
+fn wrapped(line: &str, width: usize) -> String {
+    const INDENT: &str = "    ";
+    let (mut text, mut column) = (String::new(), 0);
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            text.push('\n');
+            text.push_str(INDENT);
+            column = INDENT.len();
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
+}
+
 /// The whole work in time.
 #[derive(Debug, Clone, Copy)]
 struct Overall {
     planned: Duration,
     left: Duration,
+}
+
+/// How long the step still takes: by its plan; where its share done is known, at the pace so far, if that is sooner.
+fn left_of(step: &Step, elapsed: Duration, done: Option<f64>) -> Duration {
+    /// Below this share the pace so far says little.
+    const SHARE_LEAST: f64 = 0.01;
+    let planned = step.planned.saturating_sub(elapsed);
+    let paced = done
+        .filter(|share| *share >= SHARE_LEAST)
+        .map(|share| Duration::from_ns((elapsed.as_ns() as f64 * (1.0 / share.min(1.0) - 1.0)) as u64));
+    match paced {
+        Some(paced) if step.planned > Duration::ZERO => paced.min(planned),
+        Some(paced) => paced,
+        None => planned,
+    }
 }
 
 /// The two status lines, each at most `width` columns wide.
@@ -187,6 +230,27 @@ mod tests {
         let [first, second] = status_lines(&step(), &progress, overall, 200);
         assert_eq!(first, "[##########----------] 3 of 12: random read 4 KiB, depth 32");
         assert_eq!(second, "  measuring 12 of 30 s  45,321 IOPS  186 MB/s  p50 120 us  p99 1.25 ms  3 min 20 s left");
+    }
+
+    #[test]
+    fn filling_takes_as_long_as_its_pace_says_but_no_longer_than_planned() {
+        let at = |planned, elapsed, done| {
+            let step = Step { planned: Duration::from_s(planned), ..step() };
+            left_of(&step, Duration::from_s(elapsed), done)
+        };
+        assert_eq!(at(0, 10, Some(0.25)), Duration::from_s(30));
+        assert_eq!(at(12, 10, Some(0.25)), Duration::from_s(2));
+        assert_eq!(at(12, 2, Some(0.5)), Duration::from_s(2));
+        assert_eq!(at(30, 12, None), Duration::from_s(18));
+        assert_eq!(at(30, 40, Some(1.0)), Duration::ZERO);
+    }
+
+    #[test]
+    fn lines_that_stay_are_broken_between_words() {
+        assert_eq!(wrapped("a bb ccc dddd", 8), "a bb ccc\n    dddd");
+        assert_eq!(wrapped("a bb ccc dddd", 80), "a bb ccc dddd");
+        assert_eq!(wrapped("/a/path/that/is/long x", 8), "/a/path/that/is/long\n    x");
+        assert_eq!(wrapped("", 8), "");
     }
 
     #[test]

@@ -5,21 +5,28 @@ use loadline_store::Store;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Opens the store that the user named, or the default one; makes it where it is missing.
+/// Where the store is that the user named, or the default one.
 ///
 /// # Errors
-/// There is no home directory to put it in, its directory cannot be made, or the store itself refuses.
-pub(crate) fn open_store(named: Option<&Path>) -> anyhow::Result<Store> {
-    let path = match named {
-        Some(path) => path.to_owned(),
-        None => default_path(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))?,
-    };
+/// There is no home directory to put it in.
+pub(crate) fn store_path(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match named {
+        Some(path) => Ok(path.to_owned()),
+        None => default_path(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME")),
+    }
+}
+
+/// Opens the store at `path`; makes it where it is missing.
+///
+/// # Errors
+/// Its directory cannot be made, or the store itself refuses.
+pub(crate) fn open_store(path: &Path) -> anyhow::Result<Store> {
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
         std::fs::create_dir_all(directory).with_context(|| {
             format!("cannot make {} for the store; name another place with --store FILE", directory.display())
         })?;
     }
-    Ok(Store::open(&path)?)
+    Ok(Store::open(path)?)
 }
 
 /// By the XDG base directory specification 0.8: relative values are to be ignored.

@@ -1,6 +1,7 @@
 //! The `loadline` command.
 
 mod arguments;
+mod books;
 mod catalog;
 mod doctor;
 mod dry_run;
@@ -39,13 +40,14 @@ fn main() -> ExitCode {
 
 fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
     let quiet = line.common.quiet;
-    let store = || location::open_store(line.common.store.as_deref());
+    let path = || location::store_path(line.common.store.as_deref());
+    let store = || location::open_store(&path()?);
     match &line.verb {
-        Verb::Quick(arguments) => quick::quick(arguments, quiet, &store()?),
+        Verb::Quick(arguments) => quick::quick(arguments, quiet, path()?),
         Verb::Run(arguments) => match (&arguments.resume, &arguments.verify_only) {
-            (Some(run), _) => run::resume(run, arguments.printing.format, quiet, &store()?),
+            (Some(run), _) => run::resume(run, arguments.printing.format, quiet, store()?),
             (None, Some(run)) => verification::verify(run, arguments, quiet, &store()?),
-            (None, None) => run::run(arguments, quiet, store),
+            (None, None) => run::run(arguments, quiet, path),
         },
         Verb::List(arguments) => stored::list(arguments, &store()?),
         Verb::Show(arguments) => stored::show(arguments, &store()?),

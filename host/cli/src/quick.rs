@@ -1,7 +1,9 @@
 //! `quick`: about a minute on one target, from nothing to a report.
 
 use crate::arguments::QuickArguments;
+use crate::books::Opening;
 use crate::failure::{Outcome, Usage};
+use crate::figures;
 use crate::interruption::Interruption;
 use crate::live::{Live, Step};
 use crate::measure::Watch;
@@ -14,11 +16,12 @@ use crate::run::{self, Beginning, Manner};
 use crate::settings::{self, Settings};
 use crate::volumes::{self, OpenVolume, OpenVolumes};
 use anyhow::{Context, bail};
+use loadline_engine::facts::MEMORY_FILE_SYSTEMS;
 use loadline_engine::{Need, Volume};
-use loadline_record::{Ending, TargetKind};
-use loadline_store::Store;
+use loadline_record::{Ending, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Arrival, Fill, LoadSpec, Order, Plan, RunCell};
+use std::path::PathBuf;
 
 /// Filling takes no longer than this unless a size was asked for.
 const FILL_TIME: Duration = Duration::from_s(12);
@@ -33,7 +36,7 @@ const FILE_UNIT: Bytes = Bytes::mib(1);
 const OBJECTIVE_DEFAULT: &str = "20 ms";
 
 /// Measures, prints, and leaves a report.
-pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
+pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> anyhow::Result<Outcome> {
     let objective = quick_plan::objective(arguments.objective.as_deref().unwrap_or(OBJECTIVE_DEFAULT))
         .map_err(|reason| Usage(format!("--objective: {reason}")))?;
     let report = ReportFile::claimed(&arguments.report)?;
@@ -41,9 +44,14 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: &Store) -> a
     let name = settings.targets[0].volume.clone();
     let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
     let interruption = Interruption::watch()?;
+    let store = Opening::start(store, |_| ());
     let need = Need { size: arguments.size, files: 1, writes: !settings.read_only, ..Need::default() };
     let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access())?;
     let mut live = Live::new(quiet);
+    live.say(&foretold(arguments, &volume));
+    if let Some(warning) = not_storage(&volume.facts) {
+        output::tell(&warning);
+    }
     let mut first = First { settings: &settings, seed, live: &mut live, interruption: &interruption };
     let limit = arguments.size.is_none().then_some(FILL_TIME);
     if !first.fill(&mut volume, limit)? {
@@ -74,6 +82,44 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: &Store) -> a
         // The usual objective is for orientation; only the user's own is a question that can come out against.
         Outcome::Against | Outcome::Inconclusive if arguments.objective.is_none() => Outcome::Done,
         other => other,
+    })
+}
+
+/// What will be done and how long it takes, in a line.
+fn foretold(arguments: &QuickArguments, volume: &Volume) -> String {
+    let row = arguments.duration.unwrap_or(ROW_TIME);
+    let measuring = REACH_WARM_UP + REACH_TIME + quick_plan::time(row, volume.writable);
+    let (loads, size) = (quick_plan::loads(volume.writable), Bytes::new(volume.facts.size_bytes).human());
+    let null = volume.facts.kind == TargetKind::Null;
+    let fills = volume.writable && !null;
+    let (what, time) = match (fills, arguments.size) {
+        (false, _) if null => ("measures the tool itself".to_owned(), format!("{} in all", measuring.clock())),
+        (false, _) => (format!("reads only, over {size}"), format!("{} in all", measuring.clock())),
+        (true, Some(_)) => (format!("fills {size} first"), format!("{} after the filling", measuring.clock())),
+        (true, None) => (
+            format!("fills up to {size} first, for at most {}", FILL_TIME.clock()),
+            format!("{} in all", (FILL_TIME + measuring).clock()),
+        ),
+    };
+    let after = if volume.facts.kind == TargetKind::TestFile { "; the test file is removed at the end" } else { "" };
+    let target = &arguments.path;
+    format!("quick on {target}: {what}, then {loads} loads of {} each, about {time}{after}", row.human())
+}
+
+/// What everyone who reads the figures must know first, where the target is no storage or cannot be measured as such.
+fn not_storage(facts: &VolumeFacts) -> Option<String> {
+    if facts.kind == TargetKind::Null || facts.direct {
+        return None;
+    }
+    Some(match &facts.file_system {
+        Some(at) if MEMORY_FILE_SYSTEMS.contains(&at.kind.as_str()) => format!(
+            "{} is a {}: this is memory, not storage; the figures say how fast memory is, and nothing about any disk",
+            at.mount_point, at.kind
+        ),
+        _ => format!(
+            "direct I/O is not possible here ({}): the page cache takes part in every figure",
+            facts.direct_reason.as_deref().unwrap_or("the reason is unknown")
+        ),
     })
 }
 
@@ -109,7 +155,7 @@ impl First<'_> {
         if self.interruption.asked() {
             return Ok(false);
         }
-        let (bytes, time) = (filled.bytes.round_down(FILE_UNIT), filled.elapsed.clock());
+        let (bytes, time) = (filled.bytes.round_down(FILE_UNIT), filled.elapsed.human());
         if !filled.complete {
             if bytes == Bytes::ZERO {
                 bail!(
@@ -122,7 +168,9 @@ impl First<'_> {
         }
         // What was found when it was opened is no longer so, and doubts rest on it.
         volume.facts.extents = volume.extents();
-        self.live.say(&format!("filled {} in {time} ({})", filled.bytes.human(), volume.facts.size_reason));
+        let rate = filled.bytes.get() as f64 / filled.elapsed.as_s_f64().max(1e-9);
+        let (bytes, rate) = (filled.bytes.human(), figures::megabytes_per_s(rate));
+        self.live.say(&format!("filled {bytes} in {time}, {rate} ({})", volume.facts.size_reason));
         Ok(true)
     }
 

@@ -28,6 +28,17 @@ const ROWS: [(&str, &str, &str, u32); 4] = [
     ("RND4K Q1T1", "random", "4 KiB", 1),
 ];
 
+/// Loads of the plan at most: fewer where rates of the curve coincide.
+pub(crate) fn loads(writable: bool) -> usize {
+    ROWS.len() + CURVE_PERCENT.len() + if writable { ROWS.len() + 1 } else { 0 }
+}
+
+/// How long they take, each row measured for `duration`.
+pub(crate) fn time(duration: Duration, writable: bool) -> Duration {
+    let rows = loads(writable) - CURVE_PERCENT.len();
+    (duration + warm_up(duration)) * rows as u64 + curve_duration(duration) * CURVE_PERCENT.len() as u64
+}
+
 /// The whole plan. What reads comes before what writes: a device that still digests writes would spoil the curve.
 pub(crate) fn text(of: &Ingredients) -> String {
     let mut text = format!(
@@ -62,23 +73,33 @@ fn row_text(of: &Ingredients, (name, pattern, block, depth): (&str, &str, &str, 
     )
 }
 
-/// Open loop: what a request waits when requests come as they come, not when the last one was answered.
+/// Open loop: what a request waits when requests come as they come, not when the last one was answered. A load for each
+/// rate, so that each has its share of what was reached for a name.
 fn curve_text(of: &Ingredients) -> String {
     let Objective { of: figure, limit } = of.objective;
-    let mut rates: Vec<u64> = CURVE_PERCENT
+    let mut points: Vec<(u32, u64)> = CURVE_PERCENT
         .iter()
-        .map(|percent| (of.reached_iops * f64::from(*percent) / 100.0).round().max(1.0) as u64)
+        .map(|percent| (*percent, three_digits(of.reached_iops * f64::from(*percent) / 100.0)))
         .collect();
-    rates.dedup();
-    let rates: Vec<String> = rates.iter().map(|rate| format!("\"{rate} IOPS\"")).collect();
-    let duration = Duration::from_ns(of.duration.as_ns() / 6 * 5);
-    format!(
-        "\n[[load]]\nname = \"curve\"\npattern = \"random\"\nreads = \"100 %\"\nblock = \"4 KiB\"\n\
-         arrival = {{ poisson = [{}] }}\nobjective = {{ {} = \"{limit}\" }}\n{}",
-        rates.join(", "),
-        figure.name(),
-        common_text(of, duration, Duration::ZERO)
-    )
+    points.dedup_by_key(|(_, rate)| *rate);
+    let duration = curve_duration(of.duration);
+    let point = |(percent, rate): (u32, u64)| {
+        format!(
+            "\n[[load]]\nname = \"curve {percent} %\"\npattern = \"random\"\nreads = \"100 %\"\nblock = \"4 KiB\"\n\
+             arrival = {{ poisson = \"{rate} IOPS\" }}\nobjective = {{ {} = \"{limit}\" }}\n{}",
+            figure.name(),
+            common_text(of, duration, Duration::ZERO)
+        )
+    };
+    points.into_iter().map(point).collect()
+}
+
+/// The rate with three significant digits, at least 1: more would claim to know what was reached better than a short trial
+/// can tell.
+fn three_digits(rate: f64) -> u64 {
+    let whole = rate.round().max(1.0) as u64;
+    let unit = 10_u64.pow(whole.ilog10().saturating_sub(2));
+    (rate / unit as f64).round().max(1.0) as u64 * unit
 }
 
 fn common_text(of: &Ingredients, duration: Duration, warm_up: Duration) -> String {
@@ -86,6 +107,11 @@ fn common_text(of: &Ingredients, duration: Duration, warm_up: Duration) -> Strin
         "size = \"{}\"\nwarm_up = \"{warm_up}\"\nduration = \"{duration}\"\ntrials = 1\norder = \"as-listed\"\n",
         of.size
     )
+}
+
+/// A little shorter than a row.
+fn curve_duration(row: Duration) -> Duration {
+    Duration::from_ns(row.as_ns() / 6 * 5)
 }
 
 /// Half a second, or less where the rows are shorter than usual.
@@ -135,16 +161,30 @@ mod tests {
     #[test]
     fn the_text_is_a_plan_of_about_a_minute() {
         let plan = Plan::parse(&text(&ingredients()), "quick").unwrap();
-        assert_eq!(plan.cells().count(), 4 + 7 + 4 + 1);
-        let time: Duration = plan.cells().map(|(spec, _)| spec.trial_time()).sum();
-        assert!(time < Duration::from_s(55), "{}", time.clock());
+        assert_eq!(plan.cells().count(), loads(true));
+        let planned: Duration = plan.cells().map(|(spec, _)| spec.trial_time()).sum();
+        assert!(planned < Duration::from_s(55), "{}", planned.clock());
+        assert_eq!(planned, time(Duration::from_s(3), true));
     }
 
     #[test]
     fn nothing_writes_where_nothing_may_be_written() {
         let plan = Plan::parse(&text(&Ingredients { writable: false, ..ingredients() }), "quick").unwrap();
-        assert_eq!(plan.cells().count(), 11);
+        assert_eq!(plan.cells().count(), loads(false));
         assert!(plan.cells().all(|(spec, _)| !spec.writes_any()));
+    }
+
+    #[test]
+    fn the_curve_is_named_by_shares_at_rates_of_three_digits() {
+        let plan = Plan::parse(&text(&Ingredients { reached_iops: 45_678.0, ..ingredients() }), "quick").unwrap();
+        let curve: Vec<String> = plan.cells().map(|(spec, _)| label_of(spec)).filter(|l| l.contains("curve")).collect();
+        assert_eq!(curve[0], "curve 10 %: random read 4 KiB, 4570 IOPS Poisson");
+        assert_eq!(curve[6], "curve 110 %: random read 4 KiB, 50200 IOPS Poisson");
+        assert_eq!([0.2, 7.4, 999.6, 1_234.0, 99_960.0].map(three_digits), [1, 7, 1_000, 1_230, 100_000]);
+    }
+
+    fn label_of(spec: &loadline_workload::LoadSpec) -> String {
+        crate::preparation::label(spec)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `run`: measures plans on volumes, or carries on with a run that was stopped.
 
 use crate::arguments::{Format, RunArguments};
+use crate::books::{Books, Opening};
 use crate::execution::{Ended, Execution};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
@@ -17,6 +18,7 @@ use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus};
 use loadline_store::Store;
 use loadline_workload::Plan;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// How a verb reports while it works.
 pub(crate) struct Manner {
@@ -46,7 +48,7 @@ pub(crate) struct Beginning {
 pub(crate) fn run(
     arguments: &RunArguments,
     quiet: bool,
-    store: impl FnOnce() -> anyhow::Result<Store>,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
     let mut settings = Settings::of_run(arguments)?;
     let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
@@ -67,29 +69,34 @@ pub(crate) fn run(
         output::tell(&format!("left out, because --read-only forbids writing: {load}"));
     }
     let interruption = Interruption::watch()?;
-    let store = store()?;
-    for leftover in leftovers::of_no_run(&settings, &store) {
+    let directories = settings.clone();
+    let store = Opening::start(store()?, move |store| tell_of_strangers(&directories, store));
+    let id = moment::run_id(Moment::now());
+    let opened = volumes::open(&work, &settings, &id, &[])?;
+    let beginning = Beginning { id, name, verb: "run", seed, settings, work };
+    let manner = Manner { quiet, format: arguments.printing.format };
+    begin(beginning, opened, store, &interruption, &manner).map(|(outcome, _)| outcome)
+}
+
+/// Names test files that belong to no run.
+fn tell_of_strangers(settings: &Settings, store: &Store) {
+    for leftover in leftovers::of_no_run(settings, store) {
         output::tell(&format!(
             "{} ({}) looks like a test file of a run that was killed as it began; if no loadline is at work there, remove it",
             leftover.path.display(),
             leftover.size.human()
         ));
     }
-    let id = moment::run_id(Moment::now());
-    let opened = volumes::open(&work, &settings, &id, &[])?;
-    let beginning = Beginning { id, name, verb: "run", seed, settings, work };
-    let manner = Manner { quiet, format: arguments.printing.format };
-    begin(beginning, opened, &store, &interruption, &manner).map(|(outcome, _)| outcome)
 }
 
 /// `run --resume RUN`.
-pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
+pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> anyhow::Result<Outcome> {
     let id = store.resolve(typed)?;
-    let _claim = store.claim(&id)?;
+    let claim = store.claim(&id)?;
     let stored = store.load(&id)?;
     if stored.status == RunStatus::Finished {
         output::tell(&format!("run {id} is finished: nothing is left to do"));
-        return conclude(store, &id, Ended::Complete, format).map(|(outcome, _)| outcome);
+        return conclude(&store, &id, Ended::Complete, format).map(|(outcome, _)| outcome);
     }
     let settings = settings_of(&stored)?;
     let work = work_of(&stored, &settings)?;
@@ -104,13 +111,11 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: &Store) ->
     let mut opened = volumes::open(&work, &settings, &id, &stored.header.volumes)?;
     let finished = store.finished_trials(&id)?;
     let seed = stored.header.seed;
-    let ended = execute(
-        Going { store, run: &id, seed, settings: &settings, work: &work, quiet, interruption: &interruption },
-        &mut opened,
-        &finished,
-    );
+    let mut books = Books::ready(store, claim);
+    let going = Going { run: &id, seed, settings: &settings, work: &work, quiet, interruption: &interruption };
+    let ended = execute(going, &mut books, &mut opened, &finished);
     volumes::close(opened);
-    conclude(store, &id, ended?, format).map(|(outcome, _)| outcome)
+    conclude(books.store()?, &id, ended?, format).map(|(outcome, _)| outcome)
 }
 
 /// What a stored run was told beside its plans.
@@ -137,7 +142,7 @@ pub(crate) fn work_of(stored: &RunRecord, settings: &Settings) -> anyhow::Result
 pub(crate) fn begin(
     beginning: Beginning,
     mut opened: OpenVolumes,
-    store: &Store,
+    store: Opening,
     interruption: &Interruption,
     manner: &Manner,
 ) -> anyhow::Result<(Outcome, RunRecord)> {
@@ -156,20 +161,18 @@ pub(crate) fn begin(
         volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),
         settings: serde_json::to_value(&settings).context("settings are plain data")?,
     };
-    let _claim = store.claim(&header.id)?;
-    store.begin_run(&header, &work.records())?;
-    let going =
-        Going { store, run: &header.id, seed, settings: &settings, work: &work, quiet: manner.quiet, interruption };
-    let ended = execute(going, &mut opened, &BTreeSet::new());
+    let run = header.id.clone();
+    let mut books = store.begin(header, work.records())?;
+    let going = Going { run: &run, seed, settings: &settings, work: &work, quiet: manner.quiet, interruption };
+    let ended = execute(going, &mut books, &mut opened, &BTreeSet::new());
     // Test files go before anything is printed: what follows may end with a closed output.
     volumes::close(opened);
-    conclude(store, &header.id, ended?, manner.format)
+    conclude(books.store()?, &run, ended?, manner.format)
 }
 
 /// A run under way.
 #[derive(Clone, Copy)]
 struct Going<'a> {
-    store: &'a Store,
     run: &'a str,
     seed: u64,
     settings: &'a Settings,
@@ -179,11 +182,16 @@ struct Going<'a> {
 }
 
 /// Runs what is left and stores how it ended, also when it ends with an error.
-fn execute(going: Going<'_>, opened: &mut OpenVolumes, finished: &BTreeSet<(String, u32)>) -> anyhow::Result<Ended> {
-    let Going { store, run, seed, settings, work, quiet, interruption } = going;
+fn execute(
+    going: Going<'_>,
+    books: &mut Books,
+    opened: &mut OpenVolumes,
+    finished: &BTreeSet<(String, u32)>,
+) -> anyhow::Result<Ended> {
+    let Going { run, seed, settings, work, quiet, interruption } = going;
     let mut live = Live::new(quiet);
     live.say(&format!("run {run}, seed {seed}: {} at most, apart from filling", work.time().clock()));
-    let mut execution = Execution { store, run, seed, settings, volumes: opened, live: &mut live, interruption };
+    let mut execution = Execution { books, run, seed, settings, volumes: opened, live: &mut live, interruption };
     let result = execution.run(work, finished);
     live.clear();
     let status = match &result {
@@ -191,9 +199,9 @@ fn execute(going: Going<'_>, opened: &mut OpenVolumes, finished: &BTreeSet<(Stri
         Ok(Ended::Interrupted) => RunStatus::Interrupted,
         Ok(Ended::Broken(_)) | Err(_) => RunStatus::Failed,
     };
-    let stored = store.set_status(run, status);
+    let stored = books.store().and_then(|store| Ok(store.set_status(run, status)?));
     match result {
-        Ok(ended) => stored.map(|()| ended).map_err(anyhow::Error::from),
+        Ok(ended) => stored.map(|()| ended),
         Err(error) => Err(error.context(format!("run {run} ended early; what was finished is kept"))),
     }
 }

@@ -127,7 +127,7 @@ fn a_rate_that_the_kernel_sets_is_reported_within_one_percent() {
         let mut started = Vec::new();
         for (number, case) in cases.into_iter().enumerate() {
             let (load, limit, rate, figure) = case;
-            let image = Image::new(64);
+            let image = Image::in_memory(64);
             let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
             let group = or_skip!(Group::new(&format!("{attempt}-{number}"), &device, limit, rate), "no blkio.throttle");
             let path = group.path.to_str().unwrap().to_owned();
@@ -247,7 +247,7 @@ fn a_load_killed_at_any_moment_leaves_nothing_that_verification_calls_a_fault() 
 
 #[test]
 fn the_devices_counters_match_what_was_asked_directly() {
-    let image = Image::new(64);
+    let image = Image::in_memory(64);
     let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
     let mut volume = take_over(&device.node);
     let bound = Some(Bytes::mib(16));
@@ -291,7 +291,7 @@ fn a_buffered_load_shows_in_the_page_cache_and_not_on_the_device() {
 
 #[test]
 fn another_reader_of_the_device_is_seen_and_named() {
-    let image = Image::new(64);
+    let image = Image::in_memory(64);
     let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
     let mut volume = take_over(&device.node);
     let spec = LoadSpec { duration: Duration::from_ms(1_200), arrival: closed(2), ..short() };
@@ -322,7 +322,7 @@ fn reader(device: &str) {
 #[test]
 fn a_device_is_free_as_soon_as_its_volume_is_closed() {
     use std::os::unix::fs::OpenOptionsExt;
-    let image = Image::new(16);
+    let image = Image::in_memory(16);
     let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
     for engine in engines() {
         for attempt in 0..5 {

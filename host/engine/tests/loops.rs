@@ -4,7 +4,9 @@
 mod trials;
 
 use loadline_block::Operation;
-use loadline_engine::{Access, Control, EngineChoice, EngineOptions, Need, Volume, fill, run_trial, verify_only};
+use loadline_engine::{
+    Access, Control, EngineChoice, EngineOptions, Need, Phase, Volume, fill, run_trial, verify_only,
+};
 use loadline_record::{Ending, TrialRecord};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, FlushCadence, FlushMethod, LoadSpec, Pattern, SteadyStateRule};
@@ -142,7 +144,7 @@ fn what_was_due_and_never_issued_is_missed_also_where_requests_wait_for_each_oth
         let control = Control::new();
         let spec = LoadSpec { duration: Duration::from_s(60), ..spec };
         let options = EngineOptions { engine, ..EngineOptions::default() };
-        let record = stopped_after(Duration::from_ms(600), &control, || {
+        let record = stopped_in(Phase::Measuring, Duration::from_ms(400), &control, || {
             run_trial(&mut volume, &spec, 0, 1, options, &control).unwrap()
         });
         assert_eq!(record.ending, Ending::Interrupted, "{engine:?}");
@@ -151,10 +153,13 @@ fn what_was_due_and_never_issued_is_missed_also_where_requests_wait_for_each_oth
     }
 }
 
-/// Stops what `body` does after a while.
-fn stopped_after<T>(span: Duration, control: &Control, body: impl FnOnce() -> T) -> T {
+/// Stops what `body` does some time after it has come to a phase.
+fn stopped_in<T>(phase: Phase, span: Duration, control: &Control, body: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            while control.progress().phase != phase {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
             std::thread::sleep(span.into());
             control.stop();
         });
@@ -208,7 +213,7 @@ fn a_trial_stopped_while_it_warms_up_measured_nothing_and_says_how_far_it_came()
     for steady_state in [None, Some(SteadyStateRule::default())] {
         let control = Control::new();
         let spec = LoadSpec { warm_up: Duration::from_s(60), steady_state, ..short() };
-        let record = stopped_after(Duration::from_ms(200), &control, || {
+        let record = stopped_in(Phase::WarmUp, Duration::from_ms(200), &control, || {
             run_trial(&mut null(), &spec, 0, 1, EngineOptions::default(), &control).unwrap()
         });
         assert_eq!((record.ending, record.measured_ns), (Ending::Interrupted, 0));

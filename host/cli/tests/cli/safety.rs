@@ -21,6 +21,21 @@ fn an_existing_file_is_written_only_when_it_is_named_again() {
 }
 
 #[test]
+fn a_store_that_is_refused_stops_the_run_before_the_target_is_touched() {
+    let bench = Bench::new();
+    let plan = bench.file("small.toml", SMALL);
+    let mine = vec![b'x'; 4 * MIB];
+    let file = bench.file("mine", &mine);
+    let run = |store: &str| bench.refused(1, &["run", &plan, "--on", &file, "--overwrite", &file, "--store", store]);
+    let foreign = bench.file("foreign.db", "somebody else's");
+    assert!(run(&foreign).contains("foreign.db"));
+    assert_eq!(std::fs::read(&file).unwrap(), mine);
+    assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "somebody else's");
+    // One that cannot be made is told too.
+    assert!(run("/proc/no-such-place/runs.db").contains("no-such-place"));
+}
+
+#[test]
 fn quick_read_only_changes_nothing() {
     let bench = Bench::new();
     let mine = vec![b'x'; 4 * MIB];

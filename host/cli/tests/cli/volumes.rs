@@ -1,6 +1,7 @@
 //! Several volumes in a run, and loads that want different things of one volume.
 
-use crate::{Bench, entries, text};
+use crate::bad_disk::{Loop, run};
+use crate::{Bench, entries, or_skip, text};
 
 const HEAD: &str = "schema = 1\nname = \"p\"\n";
 
@@ -105,4 +106,62 @@ fn volumes_take_turns_and_are_shown_apart() {
     let names: Vec<&str> =
         run["run"]["volumes"].as_array().unwrap().iter().map(|v| v["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["fast", "slow"]);
+}
+
+/// Unmounts when dropped.
+struct Mount(std::path::PathBuf);
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        run("umount", &[self.0.to_str().unwrap()]);
+    }
+}
+
+#[test]
+fn a_mounted_device_is_measured_by_reading_and_never_written() {
+    let bench = Bench::new();
+    let image = bench.path("image");
+    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    or_skip!(run("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]), "no mkfs.ext4");
+    let device = or_skip!(Loop::attach(&image), "it takes root and a loop device");
+    let point = bench.path("point");
+    std::fs::create_dir(&point).unwrap();
+    or_skip!(run("mount", &[&device.node, point.to_str().unwrap()]), "cannot mount");
+    let mount = Mount(point);
+    let file = mount.0.join("file");
+    std::fs::write(&file, vec![b'x'; 4 << 20]).unwrap();
+    run("sync", &["-f", file.to_str().unwrap()]);
+    let quick = |target: &str, more: &[&str]| {
+        bench.run(&[&["quick", target, "--duration", "30 ms", "--report", "r.html"], more].concat())
+    };
+    for target in [device.node.as_str(), file.to_str().unwrap()] {
+        let refused = quick(target, &[]);
+        assert_eq!(refused.status.code(), Some(1));
+        let done = quick(target, &["--read-only"]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        assert!(text(&done.stderr).contains("reads only"));
+        assert_eq!(bench.last()["cells"].as_array().unwrap().len(), 11);
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), vec![b'x'; 4 << 20]);
+    // What is full says so, and by how much.
+    let told = text(&quick(mount.0.to_str().unwrap(), &["--size", "1 GiB"]).stderr);
+    assert!(told.contains("no room") && told.contains("ask for at most"), "{told}");
+}
+
+#[test]
+fn quick_foretells_what_it_does_and_calls_memory_memory() {
+    let bench = Bench::new();
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+        println!("skipped: no /dev/shm");
+        return;
+    };
+    let target = folder.path().to_str().unwrap();
+    let output = bench.run(&["quick", target, "--duration", "30 ms", "--size", "4 MiB"]);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let first = told.lines().next().unwrap();
+    assert!(first.contains("fills 4.00 MiB first, then 16 loads") && first.contains("after the filling"), "{told}");
+    assert!(told.contains("this is memory, not storage"), "{told}");
+    assert!(told.contains("curve 10 %: random read 4 KiB"), "{told}");
+    assert!(entries(folder.path()).is_empty());
 }

@@ -261,7 +261,7 @@ impl Lane {
         if self.open_loop {
             self.count_missed(held, now);
         }
-        self.log.finish(now, exhausted);
+        self.log.finish(now);
         LaneEnd { in_flight, buffers: self.buffers, checker: self.checker }
     }
 

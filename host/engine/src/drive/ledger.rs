@@ -156,7 +156,7 @@ pub(super) struct Book {
     pub(super) load_user: Duration,
     pub(super) load_system: Duration,
     pub(super) gave_up: Vec<GaveUp>,
-    /// When the last request of a load bounded by volume was answered.
+    /// When the last thread that ended by itself had its last answer, or gave up waiting for it.
     pub(super) finished_at: Option<Instant>,
     pub(super) in_force: Vec<String>,
 }
@@ -457,8 +457,8 @@ impl Log {
         self.ledger.book().gave_up.push(why);
     }
 
-    /// The thread ends: tells what is left. `bounded` marks the end of a load with a bound in volume.
-    pub(super) fn finish(mut self, now: Instant, bounded: bool) {
+    /// The thread ends: tells what is left.
+    pub(super) fn finish(mut self, now: Instant) {
         if self.stage == Stage::WarmUp && now >= self.times.from() {
             self.roll(now);
         }
@@ -482,9 +482,7 @@ impl Log {
         }
         book.offered += self.offered;
         book.missed += self.missed;
-        if bounded {
-            book.finished_at = book.finished_at.max(Some(now));
-        }
+        book.finished_at = book.finished_at.max(Some(now));
     }
 
     /// The current second, or a stage, is over.

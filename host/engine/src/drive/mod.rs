@@ -332,7 +332,8 @@ fn conduct(
     }
     let gave_up = book.gave_up.first().cloned();
     let early = control.stopped() || gave_up.is_some() || bound.is_some();
-    let to = if early { times.to().min(book.finished_at.unwrap_or(ended_at)) } else { times.to() };
+    let last_at = book.finished_at.filter(|_| held.is_empty()).unwrap_or(ended_at);
+    let to = if early { times.to().min(last_at) } else { times.to() };
     drop(book);
     let ending = match gave_up {
         Some(GaveUp::Hung(detail)) => Ending::Hung(detail),

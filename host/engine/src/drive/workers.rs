@@ -126,20 +126,17 @@ impl Worker {
                 refuse(&mut self.log, &self.times, &request, result);
             }
         }
-        let exhausted = {
+        if self.open_loop {
             let mut stream = lock(&self.stream);
-            if self.open_loop {
-                if let Some(request) = stream.held.take() {
-                    self.log.missed(request.due_at);
-                }
-                let last = self.times.last_due(now);
-                while let Next::Request(request) = stream.generator.next(last) {
-                    self.log.missed(request.due_at);
-                }
+            if let Some(request) = stream.held.take() {
+                self.log.missed(request.due_at);
             }
-            stream.exhausted
-        };
-        self.log.finish(now, exhausted);
+            let last = self.times.last_due(now);
+            while let Next::Request(request) = stream.generator.next(last) {
+                self.log.missed(request.due_at);
+            }
+        }
+        self.log.finish(now);
     }
 
     /// Takes the next request off the stream, waiting for it to be due while holding the stream: the other workers queue

@@ -8,7 +8,8 @@ pub(crate) mod mounts;
 mod page_cache;
 
 pub use extents::extents;
-pub(crate) use file_system::{MEMORY_FILE_SYSTEMS, PSEUDO_FILE_SYSTEMS, Storage, btrfs_groups};
+pub use file_system::MEMORY_FILE_SYSTEMS;
+pub(crate) use file_system::{PSEUDO_FILE_SYSTEMS, Storage, btrfs_groups};
 pub use host::host;
 pub(crate) use host::{clock_source, memory_available};
 pub use page_cache::{CacheScope, cached_share, drop_caches};

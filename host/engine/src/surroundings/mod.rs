@@ -11,12 +11,15 @@ use counters::{CpuTicks, cpu_shares, cpu_ticks, disk_change, disk_counters, pres
 use loadline_record::{ClockCheck, DeviceCounters, Pressure, Residency, Surroundings};
 use processes::ProcessBytes;
 use std::fs;
+use std::thread::JoinHandle;
 
 /// What the machine showed when it was begun, just before a trial; [`Observation::end`] compares.
 #[derive(Debug)]
 pub struct Observation {
     view: KernelView,
     before: Snapshot,
+    /// Looking through all processes takes milliseconds: it goes on while the load begins.
+    processes: JoinHandle<ProcessBytes>,
 }
 
 /// Everything that is compared.
@@ -29,7 +32,6 @@ struct Snapshot {
     pressure: Option<Pressure>,
     devices: Vec<DeviceCounters>,
     cached_share: Option<f64>,
-    processes: ProcessBytes,
 }
 
 impl Observation {
@@ -38,27 +40,23 @@ impl Observation {
     pub fn begin(volume: &Volume) -> Self {
         let view = KernelView::live();
         // What takes long comes first, what is compared to the nanosecond last; `end` goes the other way.
-        let processes = ProcessBytes::read(&view.proc);
+        let processes = std::thread::spawn({
+            let proc = view.proc.clone();
+            move || ProcessBytes::read(&proc)
+        });
         let cached_share = volume.cached_share();
         let (cpu, pressure) = (read_cpu(&view), read_pressure(&view));
         let devices = read_devices(&view, volume);
-        let before = Snapshot {
-            tool_cpu: process_cpu_ns(),
-            clocks: Clocks::read(),
-            cpu,
-            pressure,
-            devices,
-            cached_share,
-            processes,
-        };
-        Self { view, before }
+        let before =
+            Snapshot { tool_cpu: process_cpu_ns(), clocks: Clocks::read(), cpu, pressure, devices, cached_share };
+        Self { view, before, processes }
     }
 
     /// Looks again and gives the changes. What only the load's driver knows (`threads`, `load_user_ns`, `load_system_ns`,
     /// `asked`) is left empty.
     #[must_use]
     pub fn end(self, volume: &Volume) -> Surroundings {
-        let Self { view, before } = self;
+        let Self { view, before, processes: processes_before } = self;
         let clocks = Clocks::read();
         let tool_cpu = process_cpu_ns();
         let devices = read_devices(&view, volume);
@@ -66,6 +64,7 @@ impl Observation {
         let residency =
             before.cached_share.zip(volume.cached_share()).map(|(before, after)| Residency { before, after });
         let processes = ProcessBytes::read(&view.proc);
+        let processes_before = processes_before.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Surroundings {
             elapsed_ns: (clocks.monotonic - before.clocks.monotonic).max(0) as u64,
             tool_user_ns: tool_cpu.0.saturating_sub(before.tool_cpu.0),
@@ -78,7 +77,7 @@ impl Observation {
                 .map(|(before, after)| disk_change(before, after))
                 .collect(),
             residency,
-            others: processes.busiest_since(&before.processes, &view.proc),
+            others: processes.busiest_since(&processes_before, &view.proc),
             clock: before.clocks.check(&clocks),
             ..Surroundings::default()
         }

@@ -206,9 +206,8 @@ pub enum TargetError {
     },
     /// Not enough free space.
     #[error(
-        "no room for a test file of {asked} in {}: {available} are free, of which {reserve} stay free as a reserve; ask \
-         for at most {}, or name another directory",
-        path.display(), available.saturating_sub(*reserve).human()
+        "no room for a test file of {asked} in {}: {} are free, and {} stay free as a reserve; {} or name another directory",
+        path.display(), available.human(), reserve.human(), room_advice(*available, *reserve)
     )]
     NoSpace {
         /// The directory.
@@ -271,5 +270,13 @@ fn open_advice(cause: &io::Error) -> &'static str {
         Some(libc::ENXIO | libc::ENODEV | libc::ENOMEDIUM) => "; the device is not there: attach it first",
         Some(libc::ETXTBSY) => "; it is in use as a program or as swap",
         _ => "; check that it exists and answers",
+    }
+}
+
+/// What to do about too little room.
+fn room_advice(available: Bytes, reserve: Bytes) -> String {
+    match available.saturating_sub(reserve) {
+        Bytes::ZERO => "free some space".to_owned(),
+        left => format!("ask for at most {}", left.human()),
     }
 }

@@ -221,7 +221,7 @@ mod tests {
         let room = room(Bytes::gib(100), Bytes::gib(25));
         assert_eq!(choose(Some(Bytes::gib(20)), &room).unwrap().0, Bytes::gib(20));
         let refused = choose(Some(Bytes::gib(21)), &room).unwrap_err().to_string();
-        for figure in ["21 GiB", "25 GiB", "5 GiB", "20"] {
+        for figure in ["21 GiB", "25.0 GiB", "5.00 GiB", "20.0 GiB"] {
             assert!(refused.contains(figure), "{refused}");
         }
     }

@@ -148,7 +148,7 @@ impl Drop for Frozen {
     }
 }
 
-/// A fresh file system of this size over a loop device; what it consists of is dropped in order.
+/// A fresh file system of this size over a loop device in memory, so that no other load holds it up; what it consists of is dropped in order.
 pub(crate) struct FileSystem {
     mount: Mount,
     _device: Loop,
@@ -157,7 +157,7 @@ pub(crate) struct FileSystem {
 
 impl FileSystem {
     pub(crate) fn ext4(mib: u64) -> Option<Self> {
-        let image = Image::new(mib);
+        let image = Image::in_memory(mib);
         image.format("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"])?;
         let device = Loop::attach(&image.path())?;
         let mount = Mount::new(&device.node, "rw")?;

@@ -47,7 +47,15 @@ pub(crate) struct Image {
 
 impl Image {
     pub(crate) fn new(mib: u64) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        Self::under(&std::env::temp_dir(), mib)
+    }
+    /// In memory, where no disk holds it up; where there is no such place, with other temporary files.
+    pub(crate) fn in_memory(mib: u64) -> Self {
+        let memory = Path::new("/dev/shm");
+        Self::under(if memory.is_dir() { memory } else { Path::new("/tmp") }, mib)
+    }
+    fn under(folder: &Path, mib: u64) -> Self {
+        let directory = tempfile::tempdir_in(folder).unwrap();
         File::create_new(directory.path().join("image")).unwrap().set_len(mib << 20).unwrap();
         Self { directory }
     }

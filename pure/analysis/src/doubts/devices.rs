@@ -212,6 +212,10 @@ pub(super) fn depth_not_reached(asked: &Asked<'_>) -> Option<String> {
     for (word, wanted, got) in [("reads", asked.reads, seen.reads), ("writes", asked.writes, seen.writes)] {
         // A flushed or copied write drags journal and metadata blocks along, which say nothing about the load's own.
         let mixed = word == "writes" && asked.on_file_system() && (asked.flushes > 0 || copies_on_write(asked));
+        // Some drivers count a flush as a write of nothing.
+        let flushes =
+            if word == "writes" { asked.flushes.min(got.requests.saturating_sub(wanted.requests)) } else { 0 };
+        let got = Amount { requests: got.requests - flushes, ..got };
         if let Some(text) = (!mixed).then(|| recut(word, wanted, got)).flatten() {
             found.push(text);
         }

@@ -354,6 +354,20 @@ fn merged_and_split_requests_are_told() {
 }
 
 #[test]
+fn flushes_that_a_device_counts_as_writes_are_no_split_writes() {
+    let flushed = |flushes_counted: u64| {
+        Scene::writes().changed(|s| {
+            (s.volume.file_system, s.volume.kind) = (None, TargetKind::BlockDevice);
+            let (writes, _) = s.asked(Operation::Write);
+            s.trial.surroundings.asked.insert(Operation::Flush, (writes, 0));
+            s.counters().writes += writes * flushes_counted;
+        })
+    };
+    flushed(1).lacks(DoubtCode::DepthNotReached);
+    flushed(3).earns(DoubtCode::DepthNotReached, &["split"]);
+}
+
+#[test]
 fn a_strangers_requests_are_neither_merged_nor_split_ones() {
     let beside = |block: u64, requests: u64, bytes_each: u64| {
         Scene::of(closed("random", 1.0, block, 1)).changed(|s| {

@@ -277,8 +277,13 @@ impl Case<'_> {
         } else if paced(cell) {
             "The load waits by its own will, and stays below its ceiling.".to_owned()
         } else if let Some((plateau, rate)) = self.plateau().filter(below).zip(iops(cell)) {
+            let both = if rate < plateau.iops {
+                "latency and that limit both take part"
+            } else {
+                "the rates scatter too much to tell where the level begins"
+            };
             format!(
-                "It comes to {} of the level reached from {} outstanding on ({} IOPS): latency and that limit both take part.",
+                "It comes to {} of the level reached from {} outstanding on ({} IOPS): {both}.",
                 percent(rate / plateau.iops),
                 number(plateau.from as f64),
                 number(plateau.iops)

@@ -267,6 +267,9 @@ fn between_latency_and_level_neither_is_named() {
     let bindings = bindings(&run(vec![at(1, 900.0), at(4, 1_000.0), at(16, 1_000.0)]));
     assert_eq!(bindings[0].limit, Limit::Unexplained);
     assert!(bindings[0].evidence.starts_with("It comes to 90 % of the level"), "{}", bindings[0].evidence);
+    assert!(bindings[0].evidence.contains("both take part"));
+    let scattered = self::bindings(&run(vec![at(4, 1_100.0), at(16, 1_050.0), at(64, 960.0)]));
+    assert!(scattered[0].evidence.contains("scatter too much"), "{}", scattered[0].evidence);
 }
 
 #[test]
