@@ -1,5 +1,6 @@
 //! What can be typed: every verb and option, once, for parsing, help, man pages and completions.
 
+use crate::catalog::CatalogArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadline_units::{Bytes, Duration};
 use std::path::PathBuf;
@@ -85,6 +86,8 @@ pub(crate) enum Verb {
     Export(ExportArguments),
     /// Lists the plans that come with loadline
     Plans(PlansArguments),
+    /// Disks and VM sizes as sold: their limits, how these are held, and where that is from
+    Catalog(CatalogArguments),
     /// Says what this machine can do and what would spoil a measurement here
     Doctor(DoctorArguments),
     /// Prints shell completions

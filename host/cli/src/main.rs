@@ -2,6 +2,7 @@
 
 mod arguments;
 mod books;
+mod catalog;
 mod doctor;
 mod dry_run;
 mod execution;
@@ -54,6 +55,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Report(arguments) => stored::report(arguments, &store()?),
         Verb::Export(arguments) => stored::export(arguments, &store()?),
         Verb::Plans(arguments) => plans::plans(arguments),
+        Verb::Catalog(arguments) => catalog::catalog(arguments),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),
         Verb::Man(arguments) => generated::man(arguments),

@@ -20,12 +20,12 @@ const UNITS: &[Unit] = &[
 ];
 const EXACT: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
-    ("GiB", 1 << 30),
-    ("MiB", 1 << 20),
-    ("KiB", 1 << 10),
     ("TB", 1_000_000_000_000),
+    ("GiB", 1 << 30),
     ("GB", 1_000_000_000),
+    ("MiB", 1 << 20),
     ("MB", 1_000_000),
+    ("KiB", 1 << 10),
     ("kB", 1_000),
     ("B", 1),
 ];
@@ -130,6 +130,13 @@ mod tests {
         assert_eq!("1 MB".parse::<Bytes>().unwrap().get(), 1_000_000);
         assert_eq!("1 MiB".parse::<Bytes>().unwrap().get(), 1_048_576);
         assert_eq!("1.5KiB".parse::<Bytes>().unwrap().get(), 1536);
+    }
+
+    #[test]
+    fn a_size_is_printed_in_the_largest_unit_that_holds_it() {
+        for text in ["30 GB", "30 GiB", "800 GB", "64 KiB", "500 MB"] {
+            assert_eq!(text.parse::<Bytes>().unwrap().to_string(), text);
+        }
     }
 
     #[test]

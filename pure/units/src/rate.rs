@@ -22,12 +22,13 @@ const BYTE_RATE_UNITS: &[Unit] = &[
     (&["MiB/s"], 1 << 20),
     (&["GiB/s"], 1 << 30),
 ];
+/// From the largest: 128 MB/s is also 125,000 KiB/s, and nobody writes that.
 const BYTE_RATE_EXACT: &[(&str, u64)] = &[
     ("GiB/s", 1 << 30),
-    ("MiB/s", 1 << 20),
-    ("KiB/s", 1 << 10),
     ("GB/s", 1_000_000_000),
+    ("MiB/s", 1 << 20),
     ("MB/s", 1_000_000),
+    ("KiB/s", 1 << 10),
     ("kB/s", 1_000),
     ("B/s", 1),
 ];
@@ -119,6 +120,13 @@ serde_as_text!(Iops);
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_rate_is_printed_in_the_largest_unit_that_holds_it() {
+        for text in ["128 MB/s", "128 MiB/s", "10 GB/s", "1 GiB/s", "750 kB/s"] {
+            assert_eq!(text.parse::<ByteRate>().unwrap().to_string(), text);
+        }
+    }
 
     #[test]
     fn zero_is_no_rate() {

@@ -1,6 +1,5 @@
 //! Loads as data, and the generator that turns one into requests: which request, when.
 
-mod fingerprint;
 mod generator;
 mod plan;
 mod presets;
@@ -8,10 +7,8 @@ mod schedule;
 mod spec;
 
 pub use generator::{LoadGenerator, Next, Region, RegionTooSmall};
-pub use plan::{
-    CELLS_MAX, NAME_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, PROBLEMS_MAX, Plan, PlanError, PlanLoad, Problem,
-    text_hash,
-};
+pub use loadline_document::{NAME_MAX, PROBLEMS_MAX, Problem, text_hash};
+pub use plan::{CELLS_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
 pub use presets::{Preset, nearest_preset, preset, presets, short_form};
 pub use schedule::{RunCell, Step, cell_id, run_cells, schedule};
 pub use spec::{

@@ -1,15 +1,11 @@
 //! Plans: loads as data, read from TOML onto [`LoadSpec`]s, with every error at its place in the text.
 
 mod load;
-mod reader;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use reader::nearest;
-
 use crate::LoadSpec;
-use crate::fingerprint::Fingerprint;
-use reader::Reader;
+use loadline_document::{DocumentError, Reader, Synonym, entries, text_hash};
 use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
@@ -19,12 +15,35 @@ pub const PLAN_SCHEMA: u64 = 1;
 pub const CELLS_MAX: usize = 100_000;
 /// Trials over all cells of a plan at most.
 pub const PLAN_TRIALS_MAX: u64 = 1_000_000;
-/// Characters in the name of a plan or load at most.
-pub const NAME_MAX: usize = 100;
 /// Values in one list at most.
 const LIST_MAX: usize = 1_000;
-/// Problems told of one text at most.
-pub const PROBLEMS_MAX: usize = 20;
+
+/// Words of other tools for a key, too far from it in spelling to be found by that.
+const SYNONYMS: &[Synonym] = &[
+    ("bs", "block"),
+    ("depth", "queue_depth"),
+    ("direct", "buffered"),
+    ("fdatasync", "flush"),
+    ("fsync", "flush"),
+    ("io_size", "volume"),
+    ("iodepth", "queue_depth"),
+    ("jobs", "threads"),
+    ("loops", "trials"),
+    ("nrfiles", "files"),
+    ("numjobs", "threads"),
+    ("offset", "start"),
+    ("outstanding", "queue_depth"),
+    ("ramp_time", "warm_up"),
+    ("random_distribution", "distribution"),
+    ("rate_iops", "rate_max"),
+    ("repeat", "trials"),
+    ("runtime", "duration"),
+    ("rw", "pattern"),
+    ("rwmixread", "reads"),
+    ("seconds", "duration"),
+    ("time", "duration"),
+    ("workers", "threads"),
+];
 
 /// What is to be measured: a matrix of cells for each load.
 ///
@@ -61,51 +80,8 @@ pub enum Order {
     AsListed,
 }
 
-/// One thing wrong with a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The line, from 1.
-    pub line: usize,
-    /// The character in the line, from 1.
-    pub column: usize,
-    /// The key that is wrong, with the table it stands in if it is nested; `None` where the text is not TOML.
-    pub key: Option<String>,
-    /// What is wrong and what to write.
-    pub message: String,
-}
-
 /// A text that is not a plan.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", lines(.source_name, .problems, *.more))]
-pub struct PlanError {
-    /// Where the text is from: a file's path or a plan's name.
-    pub source_name: String,
-    /// At least one, in the order of the text, at most [`PROBLEMS_MAX`].
-    pub problems: Vec<Problem>,
-    /// Problems found beyond those.
-    pub more: usize,
-}
-
-/// One line for each problem: `source:line:column: key: message`.
-fn lines(source_name: &str, problems: &[Problem], more: usize) -> String {
-    let mut lines: Vec<String> = problems
-        .iter()
-        .map(|p| {
-            let key = p.key.as_ref().map_or(String::new(), |key| format!("{key}: "));
-            format!("{source_name}:{}:{}: {key}{}", p.line, p.column, p.message)
-        })
-        .collect();
-    if more > 0 {
-        lines.push(format!("{source_name}: and {more} more"));
-    }
-    lines.join("\n")
-}
-
-/// The fingerprint of a plan's or an environment's text: FNV-1a (64 bit), 16 hexadecimal digits.
-#[must_use]
-pub fn text_hash(text: &str) -> String {
-    Fingerprint::of(text.as_bytes()).to_string()
-}
+pub type PlanError = DocumentError;
 
 const TOP_KEYS: &[&str] = &["schema", "name", "description", "load"];
 const LOAD_WANTED: &str = "write [[load]] and, below it, the load's keys";
@@ -118,16 +94,7 @@ impl Plan {
     /// known one), values of a wrong kind, keys that contradict each other, cells that [`LoadSpec::check`] refuses, or
     /// more cells or trials than a plan may have.
     pub fn parse(text: &str, source: &str) -> Result<Self, PlanError> {
-        let mut reader = Reader::new(text);
-        let plan = read_plan(&mut reader, text);
-        let (problems, more) = reader.into_problems();
-        match plan {
-            Some(plan) if problems.is_empty() => Ok(plan),
-            _ => {
-                assert!(!problems.is_empty(), "a plan that could not be read has a problem");
-                Err(PlanError { source_name: source.to_owned(), problems, more })
-            }
-        }
+        Reader::read(text, source, SYNONYMS, |reader, top| read_plan(reader, top, text))
     }
 
     /// Every cell with the order of its load, in the plan's order.
@@ -143,17 +110,9 @@ impl Plan {
 }
 
 /// `None` leaves at least one problem in `reader`.
-fn read_plan(reader: &mut Reader<'_>, text: &str) -> Option<Plan> {
-    let document = match DeTable::parse(text) {
-        Ok(document) => document,
-        Err(error) => {
-            reader.not_toml(error.span().unwrap_or(0..0), error.message());
-            return None;
-        }
-    };
-    let top = document.get_ref();
-    read_schema(reader, top)?;
-    for (key, _) in reader::entries(top) {
+fn read_plan(reader: &mut Reader<'_>, top: &DeTable<'_>, text: &str) -> Option<Plan> {
+    reader.schema(top, PLAN_SCHEMA, "plan")?;
+    for (key, _) in entries(top) {
         let word: &str = key.get_ref();
         if load::keys().contains(&word) && !TOP_KEYS.contains(&word) {
             reader.problem(key.span(), word, format!("belongs to a load: {LOAD_WANTED}"));
@@ -171,23 +130,6 @@ fn read_plan(reader: &mut Reader<'_>, text: &str) -> Option<Plan> {
     let description = top.get("description").and_then(|item| reader.text("description", item));
     let loads = read_loads(reader, top);
     Some(Plan { name: name?, description, text: text.to_owned(), loads })
-}
-
-/// `None` where the plan is not of this version, so that nothing else about it can be told.
-fn read_schema(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Option<()> {
-    let Some(item) = top.get("schema") else {
-        reader.problem(0..0, "schema", format!("is missing: write schema = {PLAN_SCHEMA} at the top"));
-        return Some(());
-    };
-    let schema = reader.count("schema", item, u64::MAX)?;
-    if schema != PLAN_SCHEMA {
-        let message = format!(
-            "{schema} is a version of the plan format that is not known here: write {PLAN_SCHEMA}, or use a newer loadline"
-        );
-        reader.problem(item.span(), "schema", message);
-        return None;
-    }
-    Some(())
 }
 
 fn read_loads(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Vec<PlanLoad> {

@@ -1,6 +1,6 @@
 //! The plans that come with loadline, embedded as text.
 
-use crate::plan::nearest;
+use loadline_document::nearest;
 
 /// A plan that comes with loadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What is run when: the cells of a run with their stable ids, and the order of their trials.
 
-use crate::fingerprint::Fingerprint;
 use crate::{LoadSpec, Order, Plan};
+use loadline_document::text_hash;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
@@ -41,7 +41,7 @@ pub fn cell_id(volume: &str, spec: &LoadSpec, occurrence: u32) -> String {
     }
     let mut text = String::new();
     write_canonical(&value, &mut text);
-    Fingerprint::of(format!("{volume}\0{text}\0{occurrence}").as_bytes()).to_string()
+    text_hash(&format!("{volume}\0{text}\0{occurrence}"))
 }
 
 /// JSON with sorted keys and without nulls, so that neither the order of fields nor one that is added later and left

@@ -7,8 +7,10 @@ use toml::{Table, Value};
 const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/units", &[]),
     ("pure/block", &["pure/units"]),
-    ("pure/workload", &["pure/units", "pure/block"]),
+    ("pure/document", &["pure/units"]),
+    ("pure/workload", &["pure/units", "pure/block", "pure/document"]),
     ("pure/disk", &["pure/units", "pure/block"]),
+    ("pure/catalog", &["pure/units", "pure/document", "pure/disk"]),
     ("pure/simulator", &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/record"]),
     ("pure/record", &["pure/units", "pure/block"]),
     ("pure/analysis", &["pure/units", "pure/block", "pure/record"]),

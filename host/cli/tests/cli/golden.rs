@@ -4,7 +4,7 @@
 use crate::Bench;
 use std::path::Path;
 
-fn compare(name: &str, printed: &str) {
+pub(crate) fn compare(name: &str, printed: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/golden").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, printed).unwrap();
@@ -17,7 +17,9 @@ fn compare(name: &str, printed: &str) {
 fn help_of_every_verb() {
     let bench = Bench::new();
     compare("help.txt", &bench.done(&["--help"]));
-    for verb in ["quick", "run", "list", "show", "rm", "report", "export", "plans", "doctor", "completions", "man"] {
+    for verb in
+        ["quick", "run", "list", "show", "rm", "report", "export", "plans", "catalog", "doctor", "completions", "man"]
+    {
         compare(&format!("help-{verb}.txt"), &bench.done(&[verb, "--help"]));
     }
 }

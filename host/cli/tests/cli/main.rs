@@ -1,6 +1,7 @@
 //! The `loadline` command from the outside: what it prints, how it exits, what it leaves behind.
 
 mod bad_disk;
+mod catalog;
 mod crash;
 mod end_to_end;
 mod faults;

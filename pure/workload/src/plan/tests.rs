@@ -6,6 +6,7 @@ use crate::spec::{
     SteadyStateRule,
 };
 use crate::{Preset, presets};
+use loadline_document::PROBLEMS_MAX;
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use proptest::prelude::*;
 
@@ -288,7 +289,7 @@ fn values_of_a_wrong_kind_say_what_to_write() {
         "pattern = \"randread\"",
         "p.toml:4:11: pattern: \"randread\" is not known here: write \"random\" or \"sequential\"",
     );
-    refuses("block = []", "p.toml:4:9: block: an empty list leaves nothing to measure: write at least one value");
+    refuses("block = []", "p.toml:4:9: block: an empty list says nothing: write at least one value");
     refuses("block = [[\"4 KiB\"]]", "p.toml:4:10: block: is a list within a list: write one list");
     refuses("trials = [1, 2]", "p.toml:4:10: trials: has one value for the whole load: write it without a list");
     refuses(

@@ -1,43 +1,22 @@
 //! Reads typed values out of a TOML tree and collects what is wrong with them, each at its place in the text.
 
-use super::{NAME_MAX, PROBLEMS_MAX, Problem};
-use loadline_units::{Bytes, Duration, Iops, Ratio, UnitError};
+use crate::{DocumentError, PROBLEMS_MAX, Problem};
+use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio, UnitError};
 use std::ops::Range;
 use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 /// A value with its place.
-pub(super) type Item<'d> = Spanned<DeValue<'d>>;
+pub type Item<'d> = Spanned<DeValue<'d>>;
 /// A key with its place.
-pub(super) type Key<'d> = Spanned<DeString<'d>>;
+pub type Key<'d> = Spanned<DeString<'d>>;
 
-/// Words of other tools for a key, too far from it in spelling to be found by that.
-const SYNONYMS: &[(&str, &str)] = &[
-    ("bs", "block"),
-    ("depth", "queue_depth"),
-    ("direct", "buffered"),
-    ("fdatasync", "flush"),
-    ("fsync", "flush"),
-    ("io_size", "volume"),
-    ("iodepth", "queue_depth"),
-    ("jobs", "threads"),
-    ("loops", "trials"),
-    ("nrfiles", "files"),
-    ("numjobs", "threads"),
-    ("offset", "start"),
-    ("outstanding", "queue_depth"),
-    ("ramp_time", "warm_up"),
-    ("random_distribution", "distribution"),
-    ("rate_iops", "rate_max"),
-    ("repeat", "trials"),
-    ("runtime", "duration"),
-    ("rw", "pattern"),
-    ("rwmixread", "reads"),
-    ("seconds", "duration"),
-    ("time", "duration"),
-    ("workers", "threads"),
-];
+/// A word of another tool for a key, too far from it in spelling to be found by that; and the key.
+pub type Synonym = (&'static str, &'static str);
+
+/// Characters in a name at most.
+pub const NAME_MAX: usize = 100;
 /// Jaro-Winkler similarity from which a word is worth suggesting.
 const SIMILARITY_MIN: f64 = 0.7;
 /// Problems kept of one text at most; of these the first are told.
@@ -47,11 +26,19 @@ const FEW: usize = 8;
 /// Characters of a value that a message repeats.
 const SHOWN_MAX: usize = 60;
 
-/// The known word that `word` is most probably meant to be, if any is near; the first of several as near.
-pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+/// The known word that `word` is most probably meant to be, if any is near.
+pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    nearest_with(word, known, &[])
+}
+
+fn nearest_with<'k>(
+    word: &str,
+    known: impl IntoIterator<Item = &'k str>,
+    synonyms: &'static [Synonym],
+) -> Option<&'k str> {
     let plain = |word: &str| word.chars().take(NAME_MAX).collect::<String>().to_lowercase().replace(['-', ' '], "_");
     let word = plain(word);
-    let meant = SYNONYMS.iter().find(|(other, _)| *other == word).map_or(word.as_str(), |(_, key)| *key);
+    let meant = synonyms.iter().find(|(other, _)| *other == word).map_or(word.as_str(), |(_, key)| *key);
     known
         .into_iter()
         .map(|known| (strsim::jaro_winkler(meant, &plain(known)), known))
@@ -61,14 +48,15 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
 }
 
 /// The entries of a table in the order of the text.
-pub(super) fn entries<'t, 'd>(table: &'t DeTable<'d>) -> Vec<(&'t Key<'d>, &'t Item<'d>)> {
+#[must_use]
+pub fn entries<'t, 'd>(table: &'t DeTable<'d>) -> Vec<(&'t Key<'d>, &'t Item<'d>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
 
 /// A quantity that is written as text with its unit.
-pub(super) trait Quantity: FromStr<Err = UnitError> {
+pub trait Quantity: FromStr<Err = UnitError> {
     /// The unit to suggest for a number that has none.
     const UNIT: &'static str;
     /// An example.
@@ -86,14 +74,20 @@ impl Quantity for Iops {
     const UNIT: &'static str = "IOPS";
     const EXAMPLE: &'static str = "a request rate such as \"5000 IOPS\"";
 }
+impl Quantity for ByteRate {
+    const UNIT: &'static str = "B/s";
+    const EXAMPLE: &'static str = "a throughput such as \"200 MB/s\"";
+}
 impl Quantity for Ratio {
     const UNIT: &'static str = "%";
     const EXAMPLE: &'static str = "a share such as \"70 %\"";
 }
 
 /// Collects the problems of one text. Its methods give `None` where they have told a problem.
-pub(super) struct Reader<'t> {
+#[derive(Debug)]
+pub struct Reader<'t> {
     text: &'t str,
+    synonyms: &'static [Synonym],
     /// Each with its offset in the text.
     problems: Vec<(usize, Problem)>,
     /// Problems beyond [`KEPT_MAX`].
@@ -101,30 +95,77 @@ pub(super) struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
-        Self { text, problems: Vec::new(), beyond: 0 }
+    /// Parses `text` and has `read` make what it stands for; `source_name` names the text in errors. `read` is given the
+    /// document's top table and gives `None` only after telling a problem.
+    ///
+    /// # Errors
+    /// The problems, in the order of the text.
+    pub fn read<T>(
+        text: &'t str,
+        source_name: &str,
+        synonyms: &'static [Synonym],
+        read: impl FnOnce(&mut Self, &DeTable<'_>) -> Option<T>,
+    ) -> Result<T, DocumentError> {
+        let mut reader = Self { text, synonyms, problems: Vec::new(), beyond: 0 };
+        let value = match DeTable::parse(text) {
+            Ok(document) => read(&mut reader, document.get_ref()),
+            Err(error) => {
+                let at = error.span().map_or(0, |span| span.start);
+                reader.tell(at, None, format!("not TOML: {}", error.message()));
+                None
+            }
+        };
+        let (problems, more) = reader.into_problems();
+        match value {
+            Some(value) if problems.is_empty() => Ok(value),
+            _ => {
+                assert!(!problems.is_empty(), "a text that could not be read has a problem");
+                Err(DocumentError { source_name: source_name.to_owned(), problems, more })
+            }
+        }
     }
 
     /// The problems in the order of the text, and how many were left out.
-    pub(super) fn into_problems(mut self) -> (Vec<Problem>, usize) {
+    fn into_problems(mut self) -> (Vec<Problem>, usize) {
         self.problems.sort_by_key(|(offset, _)| *offset);
         let more = self.problems.len().saturating_sub(PROBLEMS_MAX) + self.beyond;
         (self.problems.into_iter().take(PROBLEMS_MAX).map(|(_, problem)| problem).collect(), more)
     }
 
+    /// Checks that the document is of the one version known; `format` names it, as in "plan". `None` where it is of
+    /// another, so that nothing else about it can be told.
+    pub fn schema(&mut self, top: &DeTable<'_>, known: u64, format: &str) -> Option<()> {
+        let Some(item) = top.get("schema") else {
+            self.problem(0..0, "schema", format!("is missing: write schema = {known} at the top"));
+            return Some(());
+        };
+        let schema = self.count("schema", item, u64::MAX)?;
+        if schema != known {
+            let message = format!(
+                "{schema} is a version of the {format} format that is not known here: write {known}, \
+                 or use a newer loadline"
+            );
+            self.problem(item.span(), "schema", message);
+            return None;
+        }
+        Some(())
+    }
+
     /// Problems found so far.
-    pub(super) fn problem_count(&self) -> usize {
+    #[must_use]
+    pub fn problem_count(&self) -> usize {
         self.problems.len() + self.beyond
     }
 
-    /// Tells that something is wrong at `span`, which belongs to `key`.
-    pub(super) fn problem(&mut self, span: Range<usize>, key: &str, message: String) {
-        self.tell(span.start, Some(shown(key)), message);
+    /// The line in which an item begins, from 1.
+    #[must_use]
+    pub fn line_of(&self, item: &Item<'_>) -> usize {
+        position(self.text, item.span().start).0
     }
 
-    /// Tells that the text is not TOML.
-    pub(super) fn not_toml(&mut self, span: Range<usize>, message: &str) {
-        self.tell(span.start, None, format!("not TOML: {message}"));
+    /// Tells that something is wrong at `span`, which belongs to `key`.
+    pub fn problem(&mut self, span: Range<usize>, key: &str, message: String) {
+        self.tell(span.start, Some(shown(key)), message);
     }
 
     fn tell(&mut self, offset: usize, key: Option<String>, message: String) {
@@ -140,9 +181,9 @@ impl<'t> Reader<'t> {
     }
 
     /// Tells that a key is not known in `table`, which `owner` names for people.
-    pub(super) fn unknown_key(&mut self, table: &str, key: &Key<'_>, known: &[&str], owner: &str) {
+    pub fn unknown_key(&mut self, table: &str, key: &Key<'_>, known: &[&str], owner: &str) {
         let word: &str = key.get_ref();
-        let message = match nearest(word, known.iter().copied()) {
+        let message = match nearest_with(word, known.iter().copied(), self.synonyms) {
             Some(near) if known.len() > FEW => format!("is not a key of {owner}: did you mean {near}?"),
             Some(near) => format!("is not a key of {owner}: did you mean {near}? It has {}", list(known)),
             None => format!("is not a key of {owner}: it has {}", list(known)),
@@ -151,7 +192,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A quantity with its unit.
-    pub(super) fn quantity<T: Quantity>(&mut self, key: &str, item: &Item<'_>) -> Option<T> {
+    pub fn quantity<T: Quantity>(&mut self, key: &str, item: &Item<'_>) -> Option<T> {
         let message = match item.get_ref() {
             DeValue::String(text) => match text.parse::<T>() {
                 Ok(value) => return Some(value),
@@ -166,7 +207,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A whole number from 1 to `max`.
-    pub(super) fn count(&mut self, key: &str, item: &Item<'_>, max: u64) -> Option<u64> {
+    pub fn count(&mut self, key: &str, item: &Item<'_>, max: u64) -> Option<u64> {
         let wanted = format!("write a whole number from 1 to {max}");
         let message = match item.get_ref() {
             DeValue::Integer(number) => match u64::from_str_radix(number.as_str(), number.radix()) {
@@ -184,12 +225,12 @@ impl<'t> Reader<'t> {
     }
 
     /// A whole number from 1 to `max`.
-    pub(super) fn count_u32(&mut self, key: &str, item: &Item<'_>, max: u32) -> Option<u32> {
+    pub fn count_u32(&mut self, key: &str, item: &Item<'_>, max: u32) -> Option<u32> {
         self.count(key, item, u64::from(max)).map(|value| u32::try_from(value).expect("a count up to a u32 is a u32"))
     }
 
     /// `true` or `false`.
-    pub(super) fn switch(&mut self, key: &str, item: &Item<'_>) -> Option<bool> {
+    pub fn switch(&mut self, key: &str, item: &Item<'_>) -> Option<bool> {
         let message = match item.get_ref() {
             DeValue::Boolean(value) => return Some(*value),
             DeValue::String(text) if matches!(&**text, "true" | "false") => {
@@ -202,7 +243,7 @@ impl<'t> Reader<'t> {
     }
 
     /// One of a few words, each with what it stands for; `or` adds what else may be written.
-    pub(super) fn word<T: Copy>(&mut self, key: &str, item: &Item<'_>, words: &[(&str, T)], or: &str) -> Option<T> {
+    pub fn word<T: Copy>(&mut self, key: &str, item: &Item<'_>, words: &[(&str, T)], or: &str) -> Option<T> {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let wanted = format!("write {}{or}", known.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or "));
         let message = match item.get_ref() {
@@ -217,7 +258,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Text in quotes.
-    pub(super) fn text(&mut self, key: &str, item: &Item<'_>) -> Option<String> {
+    pub fn text(&mut self, key: &str, item: &Item<'_>) -> Option<String> {
         if let DeValue::String(text) = item.get_ref() {
             return Some(text.clone().into_owned());
         }
@@ -226,7 +267,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A name: one line of up to [`NAME_MAX`] characters.
-    pub(super) fn name(&mut self, key: &str, item: &Item<'_>) -> Option<String> {
+    pub fn name(&mut self, key: &str, item: &Item<'_>) -> Option<String> {
         let name = self.text(key, item)?;
         let length = name.chars().count();
         if name.trim().is_empty() || length > NAME_MAX || name.chars().any(char::is_control) {
@@ -239,7 +280,7 @@ impl<'t> Reader<'t> {
 
     /// The known entries of a table in the order of the text, after telling of unknown keys; `wanted` says what to
     /// write where it is no table.
-    pub(super) fn table<'i, 'd>(
+    pub fn table<'i, 'd>(
         &mut self,
         key: &str,
         item: &'i Item<'d>,
@@ -263,27 +304,30 @@ impl<'t> Reader<'t> {
     }
 
     /// The values of a list, or the one value that is no list.
-    pub(super) fn values<'i, 'd>(&mut self, key: &str, item: &'i Item<'d>) -> Vec<&'i Item<'d>> {
+    pub fn values<'i, 'd>(&mut self, key: &str, item: &'i Item<'d>) -> Vec<&'i Item<'d>> {
         let DeValue::Array(array) = item.get_ref() else { return vec![item] };
         if array.is_empty() {
-            self.problem(item.span(), key, "an empty list leaves nothing to measure: write at least one value".into());
+            self.problem(item.span(), key, "an empty list says nothing: write at least one value".into());
         }
         array.iter().collect()
     }
 }
 
 /// A key within a table, as messages name it.
-pub(super) fn nested(table: &str, key: &str) -> String {
+#[must_use]
+pub fn nested(table: &str, key: &str) -> String {
     if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") }
 }
 
 /// Words with commas.
-pub(super) fn list(words: &[&str]) -> String {
+#[must_use]
+pub fn list(words: &[&str]) -> String {
     words.join(", ")
 }
 
 /// What a value is, for people.
-pub(super) fn kind(value: &DeValue<'_>) -> String {
+#[must_use]
+pub fn kind(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text {:?}", shown(text)),
         DeValue::Integer(number) => format!("the number {}", shown(&number.to_string())),

@@ -1,0 +1,225 @@
+//! `catalog`: disks and virtual machines as sold.
+
+use crate::arguments::{Format, Printing};
+use crate::failure::{Outcome, Usage};
+use crate::output::{self, Column, Field, Table};
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use loadline_catalog::{Catalog, Filter, rate_text};
+use loadline_units::{ByteRate, Bytes, Iops};
+use serde_json::{Map, Value as Json};
+use std::path::{Path, PathBuf};
+
+/// `catalog`.
+#[derive(Debug, Args)]
+pub(crate) struct CatalogArguments {
+    #[command(subcommand)]
+    verb: CatalogVerb,
+}
+
+/// What to do with the catalog.
+#[derive(Debug, Subcommand)]
+enum CatalogVerb {
+    /// Lists disks and VM sizes, with the most that they do for good
+    List(ListArguments),
+    /// Shows one: limits, mechanism, latency with what is uncertain, price and source
+    Show(ShowArguments),
+    /// Says what is wrong with the catalog: contradictions, duplicates, figures that fall with size
+    Check(CheckArguments),
+}
+
+/// Where entries come from beside those that come along.
+#[derive(Debug, Args)]
+struct Own {
+    /// A folder of catalog files of your own; an entry in it counts before one of the same name that comes along
+    #[arg(long, value_name = "DIR")]
+    catalog: Option<PathBuf>,
+}
+
+/// `catalog list`.
+#[derive(Debug, Args)]
+struct ListArguments {
+    /// Only this provider's
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// Only this family
+    #[arg(long, value_name = "NAME")]
+    family: Option<String>,
+    /// Only what does at least this, as in "5000 IOPS"
+    #[arg(long, value_name = "RATE")]
+    iops_min: Option<Iops>,
+    /// Only what does at least this, as in "200 MB/s"
+    #[arg(long, value_name = "RATE")]
+    throughput_min: Option<ByteRate>,
+    /// Only disks that can be at least this large, as in "1 TiB"
+    #[arg(long, value_name = "SIZE")]
+    size_min: Option<Bytes>,
+    #[command(flatten)]
+    own: Own,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+/// `catalog show`.
+#[derive(Debug, Args)]
+struct ShowArguments {
+    /// A disk or a VM size, as `catalog list` names it
+    name: String,
+    #[command(flatten)]
+    own: Own,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+/// `catalog check`.
+#[derive(Debug, Args)]
+struct CheckArguments {
+    #[command(flatten)]
+    own: Own,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+/// Does what was asked of the catalog.
+pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {
+    match &arguments.verb {
+        CatalogVerb::List(arguments) => list(arguments),
+        CatalogVerb::Show(arguments) => show(arguments),
+        CatalogVerb::Check(arguments) => check(arguments),
+    }
+}
+
+/// The catalog that comes along, and the folder's.
+fn load(own: &Own) -> anyhow::Result<Catalog> {
+    let builtin = Catalog::builtin();
+    let Some(folder) = &own.catalog else { return Ok(builtin) };
+    let mut files = Vec::new();
+    for path in toml_files(folder)? {
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        files.push((path.display().to_string(), text));
+    }
+    if files.is_empty() {
+        return Err(Usage(format!("{} holds no catalog file (*.toml)", folder.display())).into());
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    Ok(builtin.with(&files)?)
+}
+
+/// The files of a folder and of the folders in it, by name.
+fn toml_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![(folder.to_path_buf(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
+        for entry in entries {
+            let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.path();
+            if path.is_dir() && depth == 0 {
+                folders.push((path, depth + 1));
+            } else if path.extension().is_some_and(|extension| extension == "toml") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
+    let catalog = load(&arguments.own)?;
+    let filter = Filter {
+        provider: arguments.provider.clone(),
+        family: arguments.family.clone(),
+        iops_min: arguments.iops_min,
+        throughput_min: arguments.throughput_min,
+        size_min: arguments.size_min,
+    };
+    let mut table = Table::new(&[
+        Column::words("name", "name"),
+        Column::words("kind", "kind"),
+        Column::words("family", "family"),
+        Column::numbers("size", "size_bytes"),
+        Column::numbers("IOPS", "iops"),
+        Column::numbers("throughput", "throughput_bytes_per_s"),
+        Column::words("", "detail"),
+    ]);
+    for row in catalog.list(&filter) {
+        let missing = || Field::both("-", Json::Null);
+        table.push(vec![
+            Field::text(row.name),
+            Field::text(row.kind.name()),
+            Field::text(row.family),
+            row.size.map_or_else(missing, |size| Field::both(size.to_string(), size.get())),
+            row.iops.map_or_else(missing, |iops| Field::count(iops.get())),
+            row.throughput.map_or_else(missing, |rate| Field::both(rate_text(rate), rate.get())),
+            Field::text(row.detail),
+        ]);
+    }
+    if table.is_empty() {
+        output::tell("Nothing in the catalog is like that.");
+    }
+    output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+    Ok(Outcome::Done)
+}
+
+fn show(arguments: &ShowArguments) -> anyhow::Result<Outcome> {
+    let catalog = load(&arguments.own)?;
+    let facts = catalog
+        .describe(&arguments.name)
+        .map_err(|error| Usage(format!("{error}; `loadline catalog list` lists what is there")))?;
+    let text = match arguments.printing.format {
+        Format::Json => {
+            let object: Map<String, Json> = facts.into_iter().map(|fact| (fact.key, Json::String(fact.text))).collect();
+            output::pretty(&object)
+        }
+        format => {
+            let mut table = Table::new(&[Column::words("", "what"), Column::words("", "value")]);
+            for fact in facts {
+                table.push(vec![Field::both(fact.label, fact.key), Field::text(fact.text)]);
+            }
+            let text = table.render(format, output::colour_wanted());
+            // A table for people has no headings here.
+            if format == Format::Table {
+                text.split_once('\n').map_or(text.clone(), |(_, rest)| rest.to_owned())
+            } else {
+                text
+            }
+        }
+    };
+    output::print(&text)?;
+    Ok(Outcome::Done)
+}
+
+fn check(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
+    let catalog = load(&arguments.own)?;
+    let problems = catalog.check();
+    let mut table = Table::new(&[
+        Column::words("where", "place"),
+        Column::words("name", "name"),
+        Column::words("problem", "kind"),
+        Column::words("", "text"),
+    ]);
+    for problem in &problems {
+        table.push(vec![
+            Field::text(&problem.place),
+            Field::text(&problem.name),
+            Field::text(problem.kind.name()),
+            Field::text(&problem.text),
+        ]);
+    }
+    if arguments.printing.format != Format::Table || !table.is_empty() {
+        output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+    }
+    let counts = (catalog.disks().len(), catalog.vms().len(), catalog.caps().len());
+    output::tell(&format!(
+        "{} disks, {} VM sizes and {} limits of machines by disk type: {}.",
+        counts.0,
+        counts.1,
+        counts.2,
+        match problems.len() {
+            0 => "nothing is wrong".to_owned(),
+            1 => "1 problem".to_owned(),
+            count => format!("{count} problems"),
+        }
+    ));
+    Ok(if problems.is_empty() { Outcome::Done } else { Outcome::Failed })
+}

@@ -1,0 +1,64 @@
+//! `catalog` from the outside.
+
+use crate::Bench;
+use crate::golden::compare;
+
+#[test]
+fn help_of_its_verbs() {
+    let bench = Bench::new();
+    for verb in ["list", "show", "check"] {
+        compare(&format!("help-catalog-{verb}.txt"), &bench.done(&["catalog", verb, "--help"]));
+    }
+}
+
+#[test]
+fn a_list_is_filtered() {
+    let bench = Bench::new();
+    let premium = ["catalog", "list", "--provider", "azure", "--family", "premium"];
+    compare("catalog-list.txt", &bench.done(&premium));
+    let fast = [&premium[..], &["--iops-min", "16000 IOPS", "--size-min", "16 TiB", "--format", "json"]].concat();
+    let rows: serde_json::Value = serde_json::from_str(&bench.done(&fast)).unwrap();
+    let names: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["azure/premium-p70", "azure/premium-p80"]);
+    assert_eq!(rows[0]["throughput_bytes_per_s"], 750_000_000);
+    assert!(bench.refused(2, &["catalog", "list", "--iops-min", "5000"]).contains("no unit"));
+}
+
+#[test]
+fn an_entry_is_shown_with_its_mechanism_and_its_source() {
+    let bench = Bench::new();
+    let names = [
+        "azure/premium-p30",
+        "azure/premium-p10",
+        "aws/gp2",
+        "aws/st1",
+        "azure/ds3",
+        "aws/m5.large",
+        "gcp/n2-standard-64",
+    ];
+    let shown: Vec<String> = names.iter().map(|name| bench.done(&["catalog", "show", name])).collect();
+    compare("catalog-show.txt", &shown.join("\n"));
+    let json = bench.done(&["catalog", "show", "azure/premium-p30", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&value["iops"], &value["date"]), (&"5000 IOPS".into(), &"2023".into()));
+    assert!(bench.refused(2, &["catalog", "show", "azure/p30"]).contains("did you mean azure/premium-p30?"));
+}
+
+#[test]
+fn a_folder_of_ones_own_is_checked_beside_what_comes_along() {
+    let bench = Bench::new();
+    assert_eq!(bench.done(&["catalog", "check"]), "", "nothing is wrong with what comes along");
+    let folder = bench.target();
+    let entry = "schema = 1\nkind = \"disk\"\nprovider = \"own\"\nfamily = \"array\"\ntitle = \"An array\"\n\
+                 source = \"its data sheet\"\n[latency.read]\nmedian = \"1 ms\"\n[disk]\n\
+                 small = { size = \"1 TiB\", iops = \"9000 IOPS\" }\nlarge = { size = \"2 TiB\", iops = \"8000 IOPS\" }\n";
+    std::fs::write(bench.path("target").join("own.toml"), entry).unwrap();
+    let output = bench.run(&["catalog", "check", "--catalog", &folder]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("own/large  falls    has fewer IOPS (8000 IOPS against 9000 IOPS)"), "{text}");
+    assert!(bench.done(&["catalog", "show", "own/small", "--catalog", &folder]).contains("9000 IOPS"));
+    std::fs::write(bench.path("target").join("own.toml"), entry.replace("9000 IOPS", "9000")).unwrap();
+    let refusal = bench.refused(1, &["catalog", "check", "--catalog", &folder]);
+    assert!(refusal.contains("own.toml:10:34: disk.small.iops: \"9000\" has no unit"), "{refusal}");
+}

@@ -1,0 +1,360 @@
+//! All catalog files together: what is there by which name, and what it comes to.
+
+use crate::builtin::BUILTIN;
+use crate::entry::{Cap, DiskEntry, Family, SizeRule, VmEntry};
+use crate::file;
+use crate::resolve::{DiskFigures, Draw, EntryError, LimitFigures, Provisioned, VmFigures};
+use loadline_disk::{Directions, DiskSpec, Limit, VmSpec};
+use loadline_document::{DocumentError, nearest};
+use loadline_units::{ByteRate, Bytes, Iops};
+
+/// Disks and virtual machines as sold.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    pub(crate) families: Vec<Family>,
+    pub(crate) disks: Vec<DiskEntry>,
+    pub(crate) vms: Vec<VmEntry>,
+    pub(crate) caps: Vec<Cap>,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A disk.
+    Disk,
+    /// A virtual machine.
+    Vm,
+}
+
+impl Kind {
+    /// "disk" or "vm".
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Disk => "disk",
+            Self::Vm => "vm",
+        }
+    }
+}
+
+/// What to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Of this provider.
+    pub provider: Option<String>,
+    /// Of this family.
+    pub family: Option<String>,
+    /// That can do at least this, reads or writes, without bursts.
+    pub iops_min: Option<Iops>,
+    /// That can do at least this, reads or writes, without bursts.
+    pub throughput_min: Option<ByteRate>,
+    /// Disks that can be at least this large.
+    pub size_min: Option<Bytes>,
+}
+
+/// A line of the list: an entry with the most that it can do for good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// As it is asked for; for machines known by a pattern, the pattern.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Its family.
+    pub family: String,
+    /// The largest that it can be; `None` for machines, and where not recorded.
+    pub size: Option<Bytes>,
+    /// `None`: without a known limit.
+    pub iops: Option<Iops>,
+    /// `None`: without a known limit.
+    pub throughput: Option<ByteRate>,
+    /// What the limit is on, for machines with more than one row.
+    pub detail: String,
+}
+
+impl Catalog {
+    /// The catalog that comes with loadline.
+    ///
+    /// # Panics
+    /// Never: a test reads it.
+    #[must_use]
+    pub fn builtin() -> Self {
+        Self::default().with(BUILTIN).unwrap_or_else(|error| panic!("the catalog that comes along: {error}"))
+    }
+
+    /// This catalog and the files of a folder, each with its name and text. An entry of theirs replaces one of the same
+    /// name.
+    ///
+    /// # Errors
+    /// The problems of the first file that has any.
+    pub fn with(mut self, files: &[(&str, &str)]) -> Result<Self, DocumentError> {
+        for (name, text) in files {
+            let found = file::read(text, name, self.families.len())?;
+            self.families.push(found.family);
+            self.disks.extend(found.disks);
+            self.vms.extend(found.vms);
+            self.caps.extend(found.caps);
+        }
+        Ok(self)
+    }
+
+    /// Every disk, in the order of the files.
+    #[must_use]
+    pub fn disks(&self) -> &[DiskEntry] {
+        &self.disks
+    }
+    /// Every virtual machine that has an entry of its own, in the order of the files.
+    #[must_use]
+    pub fn vms(&self) -> &[VmEntry] {
+        &self.vms
+    }
+    /// What machines allow all disks of a type together, in the order of the files.
+    #[must_use]
+    pub fn caps(&self) -> &[Cap] {
+        &self.caps
+    }
+    /// The disk's family.
+    #[must_use]
+    pub fn disk_family(&self, disk: &DiskEntry) -> &Family {
+        &self.families[disk.family]
+    }
+    /// The machine's family.
+    #[must_use]
+    pub fn vm_family(&self, vm: &VmEntry) -> &Family {
+        &self.families[vm.family]
+    }
+    /// The family of a cap's machines.
+    #[must_use]
+    pub fn cap_family(&self, cap: &Cap) -> &Family {
+        &self.families[cap.family]
+    }
+
+    /// The disk of this name; of several, the one that was added last.
+    ///
+    /// # Errors
+    /// [`EntryError::Unknown`], with the nearest name.
+    pub fn disk_entry(&self, name: &str) -> Result<&DiskEntry, EntryError> {
+        self.disks.iter().rev().find(|disk| disk.name == name).ok_or_else(|| {
+            let near = nearest_name(name, self.disks.iter().map(|disk| disk.name.as_str()));
+            EntryError::Unknown { name: name.to_owned(), kind: "disk", near }
+        })
+    }
+
+    /// A disk's figures with what was provisioned.
+    ///
+    /// # Errors
+    /// No disk is called so, or it cannot be provisioned like that.
+    pub fn disk_figures(&self, name: &str, provisioned: &Provisioned) -> Result<DiskFigures, EntryError> {
+        let entry = self.disk_entry(name)?;
+        entry.resolve(self.disk_family(entry), provisioned)
+    }
+
+    /// A disk as the model takes it, at the middle of what is uncertain.
+    ///
+    /// # Errors
+    /// As [`Catalog::disk_figures`].
+    pub fn disk(&self, name: &str, provisioned: &Provisioned) -> Result<DiskSpec, EntryError> {
+        self.disk_figures(name, provisioned).map(|figures| figures.spec(&Draw::MIDDLE))
+    }
+
+    /// The virtual machine of this name; of several, the one that was added last.
+    #[must_use]
+    pub fn vm_entry(&self, name: &str) -> Option<&VmEntry> {
+        self.vms.iter().rev().find(|vm| vm.name == name)
+    }
+
+    /// The rows that say what the machine of this name allows all disks of a type together, with its processors where
+    /// its name tells them: one for each type.
+    #[must_use]
+    pub fn caps_of(&self, name: &str) -> Vec<(&Cap, Option<u32>)> {
+        let mut found: Vec<(&Cap, Option<u32>)> = Vec::new();
+        for cap in &self.caps {
+            let provider = &self.cap_family(cap).provider;
+            let machine = name.strip_prefix(provider.as_str()).and_then(|rest| rest.strip_prefix('/'));
+            let Some(fit) = machine.and_then(|machine| cap.fits(machine)) else { continue };
+            match found.iter_mut().find(|(other, _)| other.disk == cap.disk) {
+                Some(other) if cap.is_exact() || !other.0.is_exact() => *other = (cap, fit.vcpus),
+                Some(_) => {}
+                None => found.push((cap, fit.vcpus)),
+            }
+        }
+        found
+    }
+
+    /// A virtual machine's figures.
+    ///
+    /// # Errors
+    /// [`EntryError::Unknown`], with the nearest name.
+    pub fn vm_figures(&self, name: &str) -> Result<VmFigures, EntryError> {
+        let caps = self.caps_of(name);
+        let entry = self.vm_entry(name);
+        if entry.is_none() && caps.is_empty() {
+            return Err(self.unknown_vm(name));
+        }
+        let vcpus = caps.iter().find_map(|(_, vcpus)| *vcpus);
+        let caps = caps
+            .into_iter()
+            .map(|(cap, _)| {
+                let family = self.cap_family(cap);
+                let figures = LimitFigures { limit: cap.limit.clone(), mechanism: family.mechanism.clone() };
+                (format!("{}/{}", family.provider, cap.disk), figures)
+            })
+            .collect();
+        let figures = |limit: &Limit| {
+            let mechanism = entry.map(|entry| self.vm_family(entry).mechanism.clone()).unwrap_or_default();
+            LimitFigures { limit: limit.clone(), mechanism }
+        };
+        let field = |of: fn(&VmEntry) -> Option<&Limit>| entry.and_then(of).map(&figures);
+        Ok(VmFigures {
+            name: name.to_owned(),
+            uncached: field(|entry| entry.uncached.as_ref()),
+            uncached_for: entry.and_then(|entry| {
+                entry.uncached_for.as_ref().map(|(families, limit)| (families.clone(), figures(limit)))
+            }),
+            cached: field(|entry| entry.cached.as_ref()),
+            caps,
+            disks_max: entry.and_then(|entry| entry.data_disks),
+            cache_size: entry.and_then(|entry| entry.cache_size),
+            vcpus,
+        })
+    }
+
+    /// A virtual machine as the model takes it, at the middle of what is uncertain.
+    ///
+    /// # Errors
+    /// As [`Catalog::vm_figures`].
+    pub fn vm(&self, name: &str) -> Result<VmSpec, EntryError> {
+        self.vm_figures(name).map(|figures| figures.spec(&Draw::MIDDLE, false))
+    }
+
+    fn unknown_vm(&self, name: &str) -> EntryError {
+        let names = self.vm_names();
+        let near = nearest_name(name, names.iter().map(String::as_str));
+        EntryError::Unknown { name: name.to_owned(), kind: "VM size", near }
+    }
+
+    /// Neither a disk nor a virtual machine is called so.
+    pub(crate) fn unknown(&self, name: &str) -> EntryError {
+        let names: Vec<String> = self.disks.iter().map(|disk| disk.name.clone()).chain(self.vm_names()).collect();
+        let near = nearest_name(name, names.iter().map(String::as_str));
+        EntryError::Unknown { name: name.to_owned(), kind: "disk or VM size", near }
+    }
+
+    fn vm_names(&self) -> Vec<String> {
+        let machines = self.caps.iter().map(|cap| format!("{}/{}", self.cap_family(cap).provider, cap.machines));
+        self.vms.iter().map(|vm| vm.name.clone()).chain(machines).collect()
+    }
+
+    /// What `filter` leaves, disks before machines, in the order of the files.
+    #[must_use]
+    pub fn list(&self, filter: &Filter) -> Vec<Listing> {
+        let disks = self.disks.iter().map(|disk| (self.disk_family(disk), self.disk_listing(disk)));
+        let vms = self.vms.iter().map(|vm| (self.vm_family(vm), self.vm_listing(vm)));
+        let caps = self.caps.iter().map(|cap| (self.cap_family(cap), self.cap_listing(cap)));
+        disks
+            .chain(vms)
+            .chain(caps)
+            .filter(|(family, listing)| filter.leaves(family, listing))
+            .map(|(_, listing)| listing)
+            .collect()
+    }
+
+    fn disk_listing(&self, disk: &DiskEntry) -> Listing {
+        let family = self.disk_family(disk);
+        let size = match disk.size {
+            SizeRule::Fixed(size) | SizeRule::Chosen { most: size, .. } => Some(size),
+            SizeRule::Unknown => None,
+        };
+        let (iops, throughput) = disk.highest(size);
+        let detail = match disk.size {
+            SizeRule::Fixed(_) => String::new(),
+            SizeRule::Chosen { least, most } => format!("{least} to {most}; the most at any size"),
+            SizeRule::Unknown => "size not recorded".to_owned(),
+        };
+        Listing {
+            name: disk.name.clone(),
+            kind: Kind::Disk,
+            family: family.name.clone(),
+            size,
+            iops,
+            throughput,
+            detail,
+        }
+    }
+
+    fn vm_listing(&self, vm: &VmEntry) -> Listing {
+        let limit = vm.uncached.clone().unwrap_or_default();
+        let mut detail: Vec<String> = vm.data_disks.map(|disks| format!("{disks} data disks")).into_iter().collect();
+        if let Some(cached) = &vm.cached {
+            let iops = cached.iops.as_ref().map(|found| highest_of(found, |budget| budget.rate));
+            detail.extend(iops.flatten().map(|iops| format!("cached {iops}")));
+        }
+        Listing {
+            name: vm.name.clone(),
+            kind: Kind::Vm,
+            family: self.vm_family(vm).name.clone(),
+            size: None,
+            iops: limit.iops.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
+            throughput: limit.throughput.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
+            detail: detail.join(", "),
+        }
+    }
+
+    fn cap_listing(&self, cap: &Cap) -> Listing {
+        let family = self.cap_family(cap);
+        let vcpus = match cap.vcpus {
+            Some((least, Some(most))) if least == most => format!(", {least} vCPUs"),
+            Some((least, Some(most))) => format!(", {least} to {most} vCPUs"),
+            Some((least, None)) => format!(", {least} or more vCPUs"),
+            None => String::new(),
+        };
+        Listing {
+            name: format!("{}/{}", family.provider, cap.machines),
+            kind: Kind::Vm,
+            family: family.name.clone(),
+            size: None,
+            iops: cap.limit.iops.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
+            throughput: cap.limit.throughput.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
+            detail: format!("{}{vcpus}", cap.disk),
+        }
+    }
+}
+
+/// The largest of the directions' figures.
+fn highest_of<T, U: Ord>(found: &Directions<T>, of: impl Fn(&T) -> U) -> Option<U> {
+    match found {
+        Directions::Together(both) => Some(of(both)),
+        Directions::Apart { read, write } => read.iter().chain(write).map(of).max(),
+        Directions::Traded { read, write } => Some(of(read).max(of(write))),
+    }
+}
+
+/// A name that only lacks its beginning is completed, by the shortest that ends so; other names are compared without the
+/// provider where the word has none.
+fn nearest_name<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<String> {
+    let (provider, word) = name.split_once('/').map_or(("", name), |(provider, word)| (provider, word));
+    let ends = |full: &&str| {
+        full.starts_with(provider)
+            && full.strip_suffix(word).is_some_and(|beginning| !word.is_empty() && beginning.ends_with(['-', '/']))
+    };
+    if let Some(full) = names.clone().filter(ends).min_by_key(|full| full.len()) {
+        return Some(full.to_owned());
+    }
+    if name.contains('/') {
+        return nearest(name, names).map(str::to_owned);
+    }
+    let bare = |name: &'n str| name.split_once('/').map_or(name, |(_, bare)| bare);
+    let near = nearest(name, names.clone().map(bare))?;
+    names.into_iter().find(|full| bare(full) == near).map(str::to_owned)
+}
+
+impl Filter {
+    fn leaves(&self, family: &Family, listing: &Listing) -> bool {
+        let same = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
+        // What is not known is not known to be enough.
+        same(&self.provider, &family.provider)
+            && same(&self.family, &family.name)
+            && self.iops_min.is_none_or(|least| listing.iops.is_some_and(|iops| iops >= least))
+            && self.throughput_min.is_none_or(|least| listing.throughput.is_some_and(|rate| rate >= least))
+            && self.size_min.is_none_or(|least| listing.size.is_some_and(|size| size >= least))
+    }
+}

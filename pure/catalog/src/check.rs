@@ -1,0 +1,323 @@
+//! What is wrong with a catalog: rules that miss their published rows, figures that fall with size, duplicates, and
+//! contradictions.
+
+use crate::catalog::{Catalog, Kind};
+use crate::entry::{Choice, DiskEntry, Family, Figure, Published, SizeRule, VmEntry};
+use crate::figure::{Rule, Scalar};
+use crate::resolve::{Part, Provisioned};
+use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
+use loadline_units::{ByteRate, Bytes, Iops, Ratio};
+use std::collections::BTreeMap;
+
+/// What kind of thing is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProblemKind {
+    /// Two entries have one name; the later one counts.
+    Duplicate,
+    /// A figure falls where the size, or the number of processors, rises.
+    Falls,
+    /// Two figures cannot both be true.
+    Contradiction,
+}
+
+impl ProblemKind {
+    /// A stable word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Duplicate => "duplicate",
+            Self::Falls => "falls",
+            Self::Contradiction => "contradiction",
+        }
+    }
+}
+
+/// Something wrong with an entry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CatalogProblem {
+    /// The file and line.
+    pub place: String,
+    /// The entry's name.
+    pub name: String,
+    /// What kind of thing.
+    pub kind: ProblemKind,
+    /// In words.
+    pub text: String,
+}
+
+/// How far a published figure may lie from its rule: sources round.
+const ROUNDING: Ratio = Ratio::percent(1);
+
+impl Catalog {
+    /// Everything that is wrong, in the order of the files. Files that cannot be read are not here: [`Catalog::with`]
+    /// refuses them.
+    #[must_use]
+    pub fn check(&self) -> Vec<CatalogProblem> {
+        let mut problems = Vec::new();
+        self.check_duplicates(&mut problems);
+        for disk in &self.disks {
+            self.check_disk(disk, &mut problems);
+        }
+        self.check_rise(&mut problems);
+        for vm in &self.vms {
+            self.check_vm(vm, &mut problems);
+        }
+        self.check_caps(&mut problems);
+        problems.sort();
+        problems
+    }
+
+    fn check_duplicates(&self, problems: &mut Vec<CatalogProblem>) {
+        let mut seen: BTreeMap<(Kind, &str), String> = BTreeMap::new();
+        let disks = self.disks.iter().map(|disk| (Kind::Disk, &disk.name, self.disk_family(disk).at(disk.line)));
+        let vms = self.vms.iter().map(|vm| (Kind::Vm, &vm.name, self.vm_family(vm).at(vm.line)));
+        for (kind, name, place) in disks.chain(vms) {
+            if let Some(first) = seen.insert((kind, name.as_str()), place.clone()) {
+                let text = format!("is also at {first}; this one counts");
+                problems.push(CatalogProblem { place, name: name.clone(), kind: ProblemKind::Duplicate, text });
+            }
+        }
+    }
+
+    fn check_disk(&self, disk: &DiskEntry, problems: &mut Vec<CatalogProblem>) {
+        let family = self.disk_family(disk);
+        let mut tell = |text: String| {
+            problems.push(CatalogProblem {
+                place: family.at(disk.line),
+                name: disk.name.clone(),
+                kind: ProblemKind::Contradiction,
+                text,
+            });
+        };
+        if disk.iops.is_none() && disk.throughput.is_none() {
+            tell("has neither IOPS nor a throughput".to_owned());
+        }
+        for row in &disk.published {
+            let texts =
+                if row.highest { highest_differences(disk, family, row) } else { differences(disk, family, row) };
+            texts.into_iter().for_each(&mut tell);
+        }
+        if let SizeRule::Fixed(size) = disk.size
+            && let Err(error) = disk.resolve(family, &Provisioned { size: Some(size), ..Provisioned::default() })
+        {
+            tell(error.to_string());
+        }
+        let (iops, throughput) = disk.highest(match disk.size {
+            SizeRule::Fixed(size) | SizeRule::Chosen { most: size, .. } => Some(size),
+            SizeRule::Unknown => None,
+        });
+        for option in &disk.options {
+            if iops.is_some_and(|iops| option.iops < iops) {
+                tell(format!("with {} has {}, less than without", option.name, option.iops));
+            }
+            if throughput.is_some_and(|rate| option.throughput < rate) {
+                tell(format!("with {} has {}, less than without", option.name, option.throughput));
+            }
+        }
+        if let Some(burst) = &disk.burst {
+            // A burst that is never above the plain figure is a slip of the pen.
+            if let (Some(Rule::Fixed(burst)), Some(Figure::Together(plain))) = (&burst.iops, &disk.iops)
+                && matches!(plain.rule, Rule::Fixed(rate) if rate >= *burst)
+            {
+                tell(format!("bursts to {burst}, which is not above its plain figure"));
+            }
+        }
+    }
+
+    /// Within a family, a larger disk of fixed size has at least the figures of a smaller one.
+    fn check_rise(&self, problems: &mut Vec<CatalogProblem>) {
+        for (index, family) in self.families.iter().enumerate() {
+            let mut sized: Vec<(Bytes, &DiskEntry)> = (self.disks.iter().filter(|disk| disk.family == index))
+                .filter_map(|disk| match disk.size {
+                    SizeRule::Fixed(size) => Some((size, disk)),
+                    _ => None,
+                })
+                .collect();
+            sized.sort_by_key(|(size, _)| *size);
+            for pair in sized.windows(2) {
+                let [(small_size, small), (large_size, large)] = pair else { continue };
+                if small_size == large_size {
+                    continue;
+                }
+                let (low, high) = (small.highest(Some(*small_size)), large.highest(Some(*large_size)));
+                let mut tell = |what: String| {
+                    problems.push(CatalogProblem {
+                        place: family.at(large.line),
+                        name: large.name.clone(),
+                        kind: ProblemKind::Falls,
+                        text: format!("has {what} than {}, which is smaller", small.name),
+                    });
+                };
+                if let (Some(low), Some(high)) = (low.0, high.0)
+                    && high < low
+                {
+                    tell(format!("fewer IOPS ({high} against {low})"));
+                }
+                if let (Some(low), Some(high)) = (low.1, high.1)
+                    && high < low
+                {
+                    tell(format!("less throughput ({high} against {low})"));
+                }
+            }
+        }
+    }
+
+    fn check_vm(&self, vm: &VmEntry, problems: &mut Vec<CatalogProblem>) {
+        let family = self.vm_family(vm);
+        if vm.uncached.is_none() && vm.cached.is_none() && vm.data_disks.is_none() {
+            problems.push(CatalogProblem {
+                place: family.at(vm.line),
+                name: vm.name.clone(),
+                kind: ProblemKind::Contradiction,
+                text: "says nothing about its storage".to_owned(),
+            });
+        }
+        if let Some((families, _)) = &vm.uncached_for {
+            let known = |name: &String| self.families.iter().any(|f| f.provider == family.provider && f.name == *name);
+            for name in families.iter().filter(|name| !known(name)) {
+                problems.push(CatalogProblem {
+                    place: family.at(vm.line),
+                    name: vm.name.clone(),
+                    kind: ProblemKind::Contradiction,
+                    text: format!("has a limit for the family {name:?}, which is not in the catalog"),
+                });
+            }
+        }
+    }
+
+    /// Rows of one pattern and disk do not overlap in processors and rise with them; the disks are in the catalog.
+    fn check_caps(&self, problems: &mut Vec<CatalogProblem>) {
+        for (index, cap) in self.caps.iter().enumerate() {
+            let family = self.cap_family(cap);
+            let mut tell = |kind, text| {
+                let name = format!("{}/{}", family.provider, cap.machines);
+                problems.push(CatalogProblem { place: family.at(cap.line), name, kind, text });
+            };
+            let disk = format!("{}/{}", family.provider, cap.disk);
+            if self.disk_entry(&disk).is_err() {
+                tell(ProblemKind::Contradiction, format!("has a limit for {disk}, which is not in the catalog"));
+            }
+            let Some((least, _)) = cap.vcpus else { continue };
+            let alike = |other: &&crate::Cap| other.machines == cap.machines && other.disk == cap.disk;
+            for other in self.caps[..index].iter().filter(alike) {
+                let Some((_, most)) = other.vcpus else { continue };
+                if most.is_none_or(|most| most >= least) {
+                    tell(ProblemKind::Duplicate, format!("has two rows for {least} vCPUs and {}", cap.disk));
+                } else if falls(&other.limit, &cap.limit) {
+                    tell(ProblemKind::Falls, format!("has less for {least} vCPUs and {} than for fewer", cap.disk));
+                }
+            }
+        }
+    }
+}
+
+/// Whether any figure of `large` is below that of `small`.
+fn falls(small: &Limit, large: &Limit) -> bool {
+    let iops = |limit: &Limit| limit.iops.map(|found| pair(found, |budget: IopsBudget| budget.rate.get()));
+    let rate = |limit: &Limit| limit.throughput.map(|found| pair(found, |budget: ThroughputBudget| budget.rate.get()));
+    let below = |small: Option<(u64, u64)>, large: Option<(u64, u64)>| match (small, large) {
+        (Some(small), Some(large)) => large.0 < small.0 || large.1 < small.1,
+        _ => false,
+    };
+    below(iops(small), iops(large)) || below(rate(small), rate(large))
+}
+
+/// Reads and writes; a direction without limit has the most.
+fn pair<T: Copy>(found: Directions<T>, of: impl Fn(T) -> u64) -> (u64, u64) {
+    match found {
+        Directions::Together(both) => (of(both), of(both)),
+        Directions::Apart { read, write } => (read.map_or(u64::MAX, &of), write.map_or(u64::MAX, &of)),
+        Directions::Traded { read, write } => (of(read), of(write)),
+    }
+}
+
+impl DiskEntry {
+    /// The most that it does for good at this size, whatever has to be provisioned for it; of reads or writes the
+    /// larger. `None` where no bound is known.
+    #[must_use]
+    pub fn highest(&self, size: Option<Bytes>) -> (Option<Iops>, Option<ByteRate>) {
+        let first = highest(self.iops.as_ref(), size, None);
+        let throughput = highest(self.throughput.as_ref(), size, first.map(Iops::get));
+        let iops = first.or_else(|| highest(self.iops.as_ref(), size, throughput.map(ByteRate::get)));
+        (iops, throughput)
+    }
+}
+
+fn highest<T: Scalar>(figure: Option<&Figure<T>>, size: Option<Bytes>, other: Option<u64>) -> Option<T> {
+    let at = |rule: &Rule<T>| rule.at(size, other).ok().flatten();
+    match figure? {
+        Figure::Together(provision) => at(&provision.rule),
+        Figure::Apart { read, write } => at(read).max(at(write)),
+    }
+}
+
+/// Where what comes unasked at the row's size differs from the row.
+fn differences(disk: &DiskEntry, family: &Family, row: &Published) -> Vec<String> {
+    let figures = match disk.resolve(family, &Provisioned { size: Some(row.size), ..Provisioned::default() }) {
+        Ok(figures) => figures,
+        Err(error) => return vec![error.to_string()],
+    };
+    let limit = figures.limits.limit;
+    let iops = limit.iops.map(|found| pair(found, |budget: IopsBudget| budget.rate.get()).0);
+    let rate = limit.throughput.map(|found| pair(found, |budget: ThroughputBudget| budget.rate.get()).0);
+    let burst = |found: Option<u64>| found.filter(|found| *found > 0);
+    let burst_iops = limit.iops.map(|found| pair(found, |b: IopsBudget| b.burst.map_or(0, |b| b.rate.get())).0);
+    let burst_rate =
+        limit.throughput.map(|found| pair(found, |b: ThroughputBudget| b.burst.map_or(0, |b| b.rate.get())).0);
+    let rows = [
+        ("IOPS", row.iops.map(Iops::get), iops),
+        ("bytes/s", row.throughput.map(ByteRate::get), rate),
+        ("IOPS in a burst", row.burst_iops.map(Iops::get), burst(burst_iops)),
+        ("bytes/s in a burst", row.burst_throughput.map(ByteRate::get), burst(burst_rate)),
+    ];
+    let wrong = |(what, published, ruled): (&str, Option<u64>, Option<u64>)| {
+        let is_burst = what.ends_with("burst");
+        let same = match (published, ruled) {
+            (Some(published), Some(ruled)) => published.abs_diff(ruled) <= ROUNDING.of(published),
+            (None, Some(_)) => !is_burst || published == ruled,
+            (None, None) => true,
+            // A burst that is not above the plain figure is none.
+            (Some(published), None) => is_burst && Some(published) <= iops.max(rate),
+        };
+        let show = |figure: Option<u64>| figure.map_or("none".to_owned(), |figure| figure.to_string());
+        (!same).then(|| {
+            format!("at {} is published with {} {what}, and its rule gives {}", row.size, show(published), show(ruled))
+        })
+    };
+    rows.into_iter().filter_map(wrong).collect()
+}
+
+/// Where the most that can be provisioned at the row's size differs from the row: the row itself must be had, and more
+/// must not.
+fn highest_differences(disk: &DiskEntry, family: &Family, row: &Published) -> Vec<String> {
+    let chosen = |part: Part| match part {
+        Part::Iops => matches!(&disk.iops, Some(Figure::Together(p)) if p.choice != Choice::None),
+        _ => matches!(&disk.throughput, Some(Figure::Together(p)) if p.choice != Choice::None),
+    };
+    let wanted = Provisioned {
+        size: Some(row.size),
+        iops: row.iops.filter(|_| chosen(Part::Iops)),
+        throughput: row.throughput.filter(|_| chosen(Part::Throughput)),
+        option: None,
+    };
+    let figures = match disk.resolve(family, &wanted) {
+        Ok(figures) => figures,
+        Err(error) => return vec![error.to_string()],
+    };
+    let limit = figures.limits.limit;
+    let iops = limit.iops.map(|found| pair(found, |budget: IopsBudget| budget.rate.get()).0);
+    let rate = limit.throughput.map(|found| pair(found, |budget: ThroughputBudget| budget.rate.get()).0);
+    let mut texts = Vec::new();
+    if iops != row.iops.map(Iops::get) || rate != row.throughput.map(ByteRate::get) {
+        texts.push(format!("at {} does not come to what is published as its most", row.size));
+    }
+    let more_iops = Provisioned { iops: wanted.iops.map(|iops| Iops::of(iops.get() + 1)), ..wanted.clone() };
+    let more_rate = Provisioned { throughput: wanted.throughput.map(|rate| ByteRate::of(rate.get() + 1)), ..wanted };
+    if more_iops.iops.is_some() && disk.resolve(family, &more_iops).is_ok() {
+        texts.push(format!("at {} can have more IOPS than what is published as its most", row.size));
+    }
+    if more_rate.throughput.is_some() && disk.resolve(family, &more_rate).is_ok() {
+        texts.push(format!("at {} can have more throughput than what is published as its most", row.size));
+    }
+    texts
+}

@@ -1,0 +1,271 @@
+//! What is known of an entry, in words and with its units.
+
+use crate::catalog::Catalog;
+use crate::entry::{
+    Cap, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval, Mechanism, Provision,
+    ReadsAndWrites, SizeRule, VmEntry,
+};
+use crate::figure::{Factor, Interval, Scalar};
+use crate::resolve::EntryError;
+use loadline_disk::{Directions, IopsBudget, Limit, Place, ThroughputBudget};
+use loadline_units::{ByteRate, Bytes, Duration};
+
+/// One thing that is known of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// For programs; stable.
+    pub key: String,
+    /// For people.
+    pub label: String,
+    /// With its units.
+    pub text: String,
+}
+
+/// Facts in order.
+#[derive(Debug, Default)]
+struct Facts(Vec<Fact>);
+
+impl Facts {
+    fn add(&mut self, key: &str, label: &str, text: impl Into<String>) {
+        self.0.push(Fact { key: key.to_owned(), label: label.to_owned(), text: text.into() });
+    }
+    fn add_some(&mut self, key: &str, label: &str, text: Option<impl Into<String>>) {
+        if let Some(text) = text {
+            self.add(key, label, text);
+        }
+    }
+}
+
+impl Catalog {
+    /// What is known of the disk or virtual machine of this name.
+    ///
+    /// # Errors
+    /// [`EntryError::Unknown`], with the nearest name.
+    pub fn describe(&self, name: &str) -> Result<Vec<Fact>, EntryError> {
+        let mut facts = Facts::default();
+        let disk = self.disk_entry(name);
+        let (vm, caps) = (self.vm_entry(name), self.caps_of(name));
+        if let Ok(disk) = disk {
+            disk_facts(&mut facts, disk, self.disk_family(disk));
+        }
+        if let Some(vm) = vm {
+            vm_facts(&mut facts, vm, self.vm_family(vm));
+        }
+        if let Some((first, _)) = caps.first() {
+            let caps: Vec<&Cap> = caps.iter().map(|(cap, _)| *cap).collect();
+            cap_facts(&mut facts, name, &caps, self.cap_family(first));
+        }
+        match (facts.0.is_empty(), disk) {
+            (true, Err(_)) => Err(self.unknown(name)),
+            _ => Ok(facts.0),
+        }
+    }
+}
+
+fn disk_facts(facts: &mut Facts, disk: &DiskEntry, family: &Family) {
+    facts.add("name", "name", &disk.name);
+    facts.add("kind", "kind", "disk");
+    facts.add("family", "family", format!("{}: {}", family.name, family.title));
+    let size = match disk.size {
+        SizeRule::Fixed(size) => size.to_string(),
+        SizeRule::Chosen { least, most } => format!("{least} to {most}, as provisioned"),
+        SizeRule::Unknown => "not recorded; give it where the disk is used".to_owned(),
+    };
+    facts.add("size", "size", size);
+    facts.add("iops", "IOPS", disk.iops.as_ref().map_or("no limit known".to_owned(), figure));
+    facts.add("throughput", "throughput", disk.throughput.as_ref().map_or("no limit known".to_owned(), figure));
+    if let Some(burst) = &disk.burst {
+        let span = family.mechanism.burst_span.map(|span| format!("{span} at the full burst from a full bucket"));
+        let credits = |given: Option<String>| given.or_else(|| span.clone()).unwrap_or_default();
+        if let Some(rule) = &burst.iops {
+            let given = burst.iops_credits.map(|credits| format!("{credits} I/O credits"));
+            facts.add("burst_iops", "burst IOPS", format!("{rule}; {}", credits(given)));
+        }
+        if let Some(rule) = &burst.throughput {
+            let given = burst.throughput_credits.as_ref().map(|credits| match credits {
+                Credits::Fixed(bytes) => format!("credits of {bytes}"),
+                Credits::PerSize(proportion) => format!("credits of {proportion}"),
+            });
+            facts.add("burst_throughput", "burst throughput", format!("{rule}; {}", credits(given)));
+        }
+    }
+    for option in &disk.options {
+        let text = format!("{}, {} in place of the plain figures", option.iops, rate_text(option.throughput));
+        facts.add(&format!("option_{}", option.name), &format!("option {}", option.name), text);
+    }
+    mechanism_facts(facts, &family.mechanism);
+    if let Some(found) = &family.latency {
+        facts.add("latency_read", "read latency", latency(&found.read));
+        facts.add("latency_write", "write latency", latency(&found.write));
+        facts.add_some("latency_flush", "flush latency", found.flush.as_ref().map(latency));
+    }
+    source_facts(facts, disk.price.as_ref().map(ToString::to_string), disk.note.as_deref(), family, disk.line);
+}
+
+fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family) {
+    facts.add("name", "name", &vm.name);
+    facts.add("kind", "kind", "vm");
+    facts.add("family", "family", format!("{}: {}", family.name, family.title));
+    facts.add("uncached", "to network disks", vm.uncached.as_ref().map_or("no limit known".to_owned(), limit));
+    if let Some((families, found)) = &vm.uncached_for {
+        let label = format!("to {} alone", families.join(", "));
+        facts.add("uncached_for", &label, limit(found));
+    }
+    facts.add_some("cached", "through the host's cache", vm.cached.as_ref().map(limit));
+    facts.add_some("cache_size", "host's cache", vm.cache_size.map(|size| size.to_string()));
+    facts.add_some("data_disks", "data disks", vm.data_disks.map(|disks| format!("{disks} at most")));
+    mechanism_facts(facts, &family.mechanism);
+    source_facts(facts, vm.price.as_ref().map(ToString::to_string), vm.note.as_deref(), family, vm.line);
+}
+
+fn cap_facts(facts: &mut Facts, name: &str, caps: &[&Cap], family: &Family) {
+    facts.add("name", "name", name);
+    facts.add("kind", "kind", "vm");
+    facts.add("family", "family", format!("{}: {}", family.name, family.title));
+    for cap in caps {
+        facts.add(&format!("cap_{}", cap.disk), &format!("all {}", cap.disk), limit(&cap.limit));
+        facts.add_some(&format!("note_{}", cap.disk), &format!("note on {}", cap.disk), cap.note.as_deref());
+    }
+    mechanism_facts(facts, &family.mechanism);
+    source_facts(facts, None, None, family, caps[0].line);
+}
+
+fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
+    let counted = mechanism.counted_size.map(|size| format!("each started {size} of a request counts as one"));
+    facts.add_some("counted_size", "I/O accounting", counted);
+    let merged = mechanism.merge.map(|merge| match merge.larger_than {
+        Bytes::ZERO => "requests in sequence are counted together".to_owned(),
+        size => format!("requests in sequence are counted together where they are larger than {size}"),
+    });
+    facts.add_some("merge", "merging", merged);
+    let charge = mechanism.least_charge.map(|size| format!("a request that is not merged costs {size} of throughput"));
+    facts.add_some("least_charge", "least charge", charge);
+    let held = match mechanism.enforcement {
+        EnforcementInterval::Smooth => "evenly".to_owned(),
+        EnforcementInterval::Bucket(depth) => format!("a token bucket of {} at the rate", interval(depth, span)),
+        EnforcementInterval::Window { length, jitter } => {
+            format!("a quota in each window of {}, edges {} off", interval(length, span), interval(jitter, span))
+        }
+    };
+    facts.add("enforcement", "limits held by", held);
+    let delivered = mechanism.delivered;
+    let share = |found: Interval<Factor>| interval(found, |factor| factor.to_string());
+    if delivered.iops != Interval::exactly(Factor::ONE) || delivered.throughput != Interval::exactly(Factor::ONE) {
+        let text = format!("{} of the IOPS, {} of the throughput", share(delivered.iops), share(delivered.throughput));
+        facts.add("delivered", "delivered", text);
+    }
+    if mechanism.reads_and_writes == ReadsAndWrites::Traded {
+        facts.add("reads_and_writes", "reads and writes", "share one budget, at a price each");
+    }
+    if mechanism.shared_by_type {
+        facts.add("shared_by_type", "shared", "by all disks of the type on a machine, by their total size");
+    }
+    if mechanism.place == Place::Local {
+        facts.add("place", "place", "in the host; counts as cached, and is lost with the machine");
+    }
+    let cached = mechanism.host_cache_below.map(|size| format!("for disks below {size}"));
+    facts.add_some("host_cache_below", "host's cache", cached);
+}
+
+fn source_facts(facts: &mut Facts, price: Option<String>, note: Option<&str>, family: &Family, line: usize) {
+    facts.add("price", "price", price.unwrap_or_else(|| "not recorded".to_owned()));
+    facts.add_some("note", "note", note);
+    facts.add("source", "source", &family.source);
+    facts.add("date", "date of source", family.date.as_deref().unwrap_or("not recorded"));
+    facts.add("file", "file", family.at(line));
+}
+
+impl std::fmt::Display for crate::Price {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let date = self.date.as_deref().unwrap_or("date not recorded");
+        let region = self.region.as_deref().unwrap_or("region not recorded");
+        write!(f, "{} ({date}; {region}; {})", self.amount, self.source)
+    }
+}
+
+fn figure<T: Scalar>(figure: &Figure<T>) -> String {
+    match figure {
+        Figure::Together(provision) => provided(provision),
+        Figure::Apart { read, write } => format!("reads {read}; writes {write}"),
+    }
+}
+
+fn provided<T: Scalar>(provision: &Provision<T>) -> String {
+    match &provision.choice {
+        Choice::None => provision.rule.to_string(),
+        Choice::Provisioned { default: Some(default), .. } => {
+            format!("{default} unless provisioned; the most is {}", provision.rule)
+        }
+        Choice::Provisioned { default: None, .. } => format!("as provisioned; the most is {}", provision.rule),
+    }
+}
+
+fn interval<T: Scalar>(found: Interval<T>, show: impl Fn(T) -> String) -> String {
+    if found.is_exact() {
+        return show(found.mid);
+    }
+    format!("{} ({} to {})", show(found.mid), show(found.low), show(found.high))
+}
+
+/// Milliseconds as they are written, from 1 ms on; microseconds below.
+fn span(time: Duration) -> String {
+    let ns = time.as_ns();
+    let (unit, scale) = match ns {
+        1_000_000_000.. => ("s", 1_000_000_000),
+        1_000_000.. => ("ms", 1_000_000),
+        _ => ("us", 1_000),
+    };
+    let digits = format!("{:09}", ns % scale * (1_000_000_000 / scale));
+    let part = digits.trim_end_matches('0');
+    format!("{}{}{part} {unit}", ns / scale, if part.is_empty() { "" } else { "." })
+}
+
+/// A throughput for people: in MiB/s where it is a whole number of them, else in MB/s with up to two decimals.
+#[must_use]
+pub fn rate_text(rate: ByteRate) -> String {
+    const MIB: u64 = 1 << 20;
+    if rate.get().is_multiple_of(MIB) {
+        return format!("{} MiB/s", rate.get() / MIB);
+    }
+    let text = format!("{:.2}", rate.get() as f64 / 1e6);
+    format!("{} MB/s", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn latency(found: &LatencyInterval) -> String {
+    let mut text = format!("median {}, p99 {}", interval(found.median, span), interval(found.p99, span));
+    if found.per_kib != Interval::exactly(Duration::ZERO) {
+        text = format!("{text}, and {} for each KiB", interval(found.per_kib, span));
+    }
+    text
+}
+
+fn limit(limit: &Limit) -> String {
+    let iops = limit.iops.as_ref().map(|found| {
+        both(found, |budget: &IopsBudget| match budget.burst {
+            Some(burst) => format!("{} (burst {})", budget.rate, burst.rate),
+            None => budget.rate.to_string(),
+        })
+    });
+    let throughput = limit.throughput.as_ref().map(|found| {
+        both(found, |budget: &ThroughputBudget| match budget.burst {
+            Some(burst) => format!("{} (burst {})", rate_text(budget.rate), rate_text(burst.rate)),
+            None => rate_text(budget.rate),
+        })
+    });
+    let none = "no limit on bytes known".to_owned();
+    format!("{}, {}", iops.unwrap_or_else(|| "no limit on IOPS known".to_owned()), throughput.unwrap_or(none))
+}
+
+fn both<T>(found: &Directions<T>, show: impl Fn(&T) -> String) -> String {
+    match found {
+        Directions::Together(both) => show(both),
+        Directions::Apart { read, write } => {
+            let side = |budget: &Option<T>| budget.as_ref().map_or("no limit".to_owned(), &show);
+            format!("reads {} / writes {}", side(read), side(write))
+        }
+        Directions::Traded { read, write } => {
+            let (read, write) = (show(read), show(write));
+            if read == write { read } else { format!("reads {read} / writes {write}") }
+        }
+    }
+}

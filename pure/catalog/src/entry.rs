@@ -1,0 +1,385 @@
+//! What a catalog file says, typed: families with their mechanism, and the disks and virtual machines in them.
+
+use crate::figure::{Factor, Interval, Proportion, Rule};
+use loadline_disk::{Limit, Merge, Parallelism, Place, Spinning};
+use loadline_units::{ByteRate, Bytes, Duration, Iops};
+
+/// One catalog file: what its entries have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Family {
+    /// The file's name, for messages.
+    pub file: String,
+    /// Who sells it.
+    pub provider: String,
+    /// The family's name within the provider.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// Where its figures are from.
+    pub source: String,
+    /// Of the source; `None` where it was not recorded.
+    pub date: Option<String>,
+    /// How its limits are held.
+    pub mechanism: Mechanism,
+    /// How long requests are in service; `None` for virtual machines.
+    pub latency: Option<LatencyIntervals>,
+}
+
+/// What a family's entries share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mechanism {
+    /// A request counts as one unit for each started piece of this size.
+    pub counted_size: Option<Bytes>,
+    /// Requests in sequence are counted together.
+    pub merge: Option<Merge>,
+    /// A request that is not merged costs at least so many bytes.
+    pub least_charge: Option<Bytes>,
+    /// How the rates are held.
+    pub enforcement: EnforcementInterval,
+    /// How long a full bucket of credits lasts at the full burst, where credits are not given otherwise.
+    pub burst_span: Option<Duration>,
+    /// Whether reads and writes that have figures of their own draw on one budget all the same.
+    pub reads_and_writes: ReadsAndWrites,
+    /// Where the disk is.
+    pub place: Place,
+    /// One budget for all disks of the type on a virtual machine, by their total size.
+    pub shared_by_type: bool,
+    /// Only smaller disks are cached by the host.
+    pub host_cache_below: Option<Bytes>,
+    /// What is delivered of the published limits.
+    pub delivered: Delivered,
+}
+
+impl Default for Mechanism {
+    fn default() -> Self {
+        Self {
+            counted_size: None,
+            merge: None,
+            least_charge: None,
+            enforcement: EnforcementInterval::Smooth,
+            burst_span: None,
+            reads_and_writes: ReadsAndWrites::Apart,
+            place: Place::Network,
+            shared_by_type: false,
+            host_cache_below: None,
+            delivered: Delivered::default(),
+        }
+    }
+}
+
+/// How reads and writes with a figure each stand to one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadsAndWrites {
+    /// Each has a budget.
+    Apart,
+    /// One budget, at a price each.
+    Traded,
+}
+
+/// How rates are held, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnforcementInterval {
+    /// Evenly.
+    Smooth,
+    /// A token bucket of this depth.
+    Bucket(Interval<Duration>),
+    /// A quota in each window, whose edges lie off by up to the jitter.
+    Window {
+        /// A window.
+        length: Interval<Duration>,
+        /// Either way.
+        jitter: Interval<Duration>,
+    },
+}
+
+/// Multiples of the published limits that are delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivered {
+    /// Of IOPS.
+    pub iops: Interval<Factor>,
+    /// Of bytes per second.
+    pub throughput: Interval<Factor>,
+}
+
+impl Default for Delivered {
+    /// As published.
+    fn default() -> Self {
+        Self { iops: Interval::exactly(Factor::ONE), throughput: Interval::exactly(Factor::ONE) }
+    }
+}
+
+/// How long requests are in service, with what is uncertain about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LatencyIntervals {
+    /// Reads.
+    pub read: LatencyInterval,
+    /// Writes.
+    pub write: LatencyInterval,
+    /// Flushes; `None`: as writes of no bytes.
+    pub flush: Option<LatencyInterval>,
+}
+
+/// A log-normal time by its median and 99th percentile, and what each KiB adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LatencyInterval {
+    /// Half of all requests are faster.
+    pub median: Interval<Duration>,
+    /// 99 of 100 are faster; at no end of the interval below the median's.
+    pub p99: Interval<Duration>,
+    /// For each KiB.
+    pub per_kib: Interval<Duration>,
+}
+
+/// A disk as sold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiskEntry {
+    /// `provider/name`.
+    pub name: String,
+    /// Its family, by index in the catalog.
+    pub(crate) family: usize,
+    /// Its size, or what may be chosen.
+    pub size: SizeRule,
+    /// Requests per second.
+    pub iops: Option<Figure<Iops>>,
+    /// Bytes per second.
+    pub throughput: Option<Figure<ByteRate>>,
+    /// While credits last.
+    pub burst: Option<BurstRule>,
+    /// What else it can be sold as, by name.
+    pub options: Vec<DiskOption>,
+    /// Figures that the source itself lists, to hold the rules against.
+    pub published: Vec<Published>,
+    /// How much it has in service at once.
+    pub parallelism: Parallelism,
+    /// The mechanics of a spinning disk.
+    pub spinning: Option<Spinning>,
+    /// What it costs.
+    pub price: Option<Price>,
+    /// What else is to be known.
+    pub note: Option<String>,
+    /// The line of its file.
+    pub line: usize,
+}
+
+/// A disk's size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SizeRule {
+    /// As sold.
+    Fixed(Bytes),
+    /// Chosen within bounds.
+    Chosen {
+        /// The smallest.
+        least: Bytes,
+        /// The largest.
+        most: Bytes,
+    },
+    /// Not recorded: whoever uses it says it.
+    Unknown,
+}
+
+/// A figure, alike for reads and writes or one for each.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Figure<T> {
+    /// For both.
+    Together(Provision<T>),
+    /// One for each.
+    Apart {
+        /// For reads.
+        read: Rule<T>,
+        /// For writes.
+        write: Rule<T>,
+    },
+}
+
+/// A rule, and whether what it gives is only the most that may be provisioned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Provision<T> {
+    /// The figure, or the most that may be chosen.
+    pub rule: Rule<T>,
+    /// Whether it is chosen.
+    pub choice: Choice<T>,
+}
+
+/// Whether a figure is chosen when a disk is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice<T> {
+    /// It follows from its rule.
+    None,
+    /// It is provisioned, up to what its rule gives.
+    Provisioned {
+        /// What one gets without choosing; `None`: one has to.
+        default: Option<T>,
+        /// The least that may be chosen.
+        least: Option<T>,
+    },
+}
+
+/// Faster rates while credits last. Credits that are not given follow from [`Mechanism::burst_span`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BurstRule {
+    /// Requests per second.
+    pub iops: Option<Rule<Iops>>,
+    /// Counted requests that can be saved up.
+    pub iops_credits: Option<u64>,
+    /// Bytes per second.
+    pub throughput: Option<Rule<ByteRate>>,
+    /// Bytes that can be saved up.
+    pub throughput_credits: Option<Credits>,
+}
+
+impl BurstRule {
+    /// Why it cannot be: credits that nothing gives, or a figure that is not one for both directions.
+    pub(crate) fn problem(
+        &self,
+        mechanism: &Mechanism,
+        iops: Option<&Figure<Iops>>,
+        throughput: Option<&Figure<ByteRate>>,
+    ) -> Option<&'static str> {
+        let open = (self.iops.is_some() && self.iops_credits.is_none())
+            || (self.throughput.is_some() && self.throughput_credits.is_none());
+        if open && mechanism.burst_span.is_none() {
+            return Some("bursts, and neither credits nor burst_span say for how long");
+        }
+        let together = (self.iops.is_none() || matches!(iops, Some(Figure::Together(_))))
+            && (self.throughput.is_none() || matches!(throughput, Some(Figure::Together(_))));
+        (!together).then_some("bursts above a figure that it does not have for reads and writes together")
+    }
+}
+
+/// A bucket of bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Credits {
+    /// Of this size.
+    Fixed(Bytes),
+    /// For the disk's size.
+    PerSize(Proportion),
+}
+
+/// Other limits that the same disk can be bought with; they replace its own and its burst.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiskOption {
+    /// As in environment files.
+    pub name: String,
+    /// Requests per second.
+    pub iops: Iops,
+    /// Bytes per second.
+    pub throughput: ByteRate,
+}
+
+/// A row of the source: what the rules must give for a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// For this size.
+    pub size: Bytes,
+    /// Requests per second.
+    pub iops: Option<Iops>,
+    /// Bytes per second.
+    pub throughput: Option<ByteRate>,
+    /// While credits last.
+    pub burst_iops: Option<Iops>,
+    /// While credits last.
+    pub burst_throughput: Option<ByteRate>,
+    /// Whether these are the most that may be provisioned rather than what comes unasked.
+    pub highest: bool,
+}
+
+/// What something costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Price {
+    /// "19.71 USD per month".
+    pub amount: String,
+    /// When that was asked, where known.
+    pub date: Option<String>,
+    /// Where, where known.
+    pub region: Option<String>,
+    /// Who says so.
+    pub source: String,
+}
+
+/// A virtual machine's size as sold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VmEntry {
+    /// `provider/name`.
+    pub name: String,
+    /// Its family, by index in the catalog.
+    pub(crate) family: usize,
+    /// To network disks, as published.
+    pub uncached: Option<Limit>,
+    /// To network disks, where all of them are of certain families: these families, and the limit instead.
+    pub uncached_for: Option<(Vec<String>, Limit)>,
+    /// Through the host's cache and to disks in the host, as published.
+    pub cached: Option<Limit>,
+    /// The host's cache.
+    pub cache_size: Option<Bytes>,
+    /// Data disks at most.
+    pub data_disks: Option<u32>,
+    /// What it costs.
+    pub price: Option<Price>,
+    /// What else is to be known.
+    pub note: Option<String>,
+    /// The line of its file.
+    pub line: usize,
+}
+
+/// What machines of a kind allow all disks of one type together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cap {
+    /// The machines' family, by index in the catalog.
+    pub(crate) family: usize,
+    /// The disks' name, without the provider.
+    pub disk: String,
+    /// A machine's name; `*` stands for any word and `#` for its processors.
+    pub machines: String,
+    /// Bounds on the processors.
+    pub vcpus: Option<(u32, Option<u32>)>,
+    /// As published.
+    pub limit: Limit,
+    /// What else is to be known.
+    pub note: Option<String>,
+    /// The line of its file.
+    pub line: usize,
+}
+
+/// A machine that a row is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fit {
+    /// Where its name tells them.
+    pub(crate) vcpus: Option<u32>,
+}
+
+impl Cap {
+    /// Whether this row is about `machine` (without the provider), and how many processors its name tells.
+    pub(crate) fn fits(&self, machine: &str) -> Option<Fit> {
+        let (words, wanted): (Vec<&str>, Vec<&str>) =
+            (machine.split('-').collect(), self.machines.split('-').collect());
+        if words.len() != wanted.len() {
+            return None;
+        }
+        let mut vcpus = None;
+        for (word, wanted) in words.into_iter().zip(wanted) {
+            match wanted {
+                "*" if !word.is_empty() => {}
+                "#" => vcpus = Some(word.parse::<u32>().ok()?),
+                wanted if wanted == word => {}
+                _ => return None,
+            }
+        }
+        if let (Some((least, most)), Some(vcpus)) = (self.vcpus, vcpus)
+            && (vcpus < least || most.is_some_and(|most| vcpus > most))
+        {
+            return None;
+        }
+        Some(Fit { vcpus })
+    }
+    /// Whether the row names one machine.
+    pub(crate) fn is_exact(&self) -> bool {
+        !self.machines.contains(['*', '#'])
+    }
+}
+
+impl Family {
+    /// `file:line`, for messages.
+    pub(crate) fn at(&self, line: usize) -> String {
+        format!("{}:{line}", self.file)
+    }
+}

@@ -1,0 +1,172 @@
+//! Environment files: a virtual machine and its volumes, by their names in the catalog or given in full.
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+use crate::builtin::ENVIRONMENTS;
+use crate::catalog::Catalog;
+use crate::entry::LatencyInterval;
+use crate::resolve::{DiskFigures, Draw, LimitFigures, VmFigures};
+use loadline_disk::{
+    EnvironmentSpec, HostCache, HostCacheSpec, LatencySpec, Layout, Limit, Place, PoolSpec, VolumeSpec,
+};
+use loadline_document::{DocumentError, nearest, text_hash};
+use loadline_units::{Bytes, Ratio};
+
+/// The version of the environment format that is read here.
+pub const ENVIRONMENT_SCHEMA: u64 = 1;
+/// Disks of an environment at most.
+pub const DISKS_MAX: usize = 1_000;
+
+/// A virtual machine and its volumes, with the figures of the catalog as published.
+///
+/// Invariants, kept by [`Environment::parse`]: at least one volume; every volume has the disks that its layout needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Environment {
+    /// Its name.
+    pub name: String,
+    /// What it stands for, in one line.
+    pub description: Option<String>,
+    /// The text that it was read from.
+    pub text: String,
+    /// The virtual machine; `None` where none bounds the disks.
+    pub vm: Option<VmFigures>,
+    /// In the order of the text.
+    pub volumes: Vec<EnvironmentVolume>,
+    /// Budgets that disks of a type share.
+    pools: Vec<Pool>,
+}
+
+/// One volume of an environment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EnvironmentVolume {
+    /// Its name.
+    pub name: String,
+    /// Its disks, in the layout's order.
+    pub disks: Vec<DiskFigures>,
+    /// How data lies on them.
+    pub layout: Layout,
+    /// What the host caches.
+    pub host_cache: HostCacheFigures,
+    /// Where it is on this machine, for `run` and `crawl`.
+    pub path: Option<String>,
+}
+
+/// A host's cache, with what is uncertain about it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HostCacheFigures {
+    /// What is cached.
+    pub mode: HostCache,
+    /// For each disk; `None`: the disks share the machine's.
+    pub capacity: Option<Bytes>,
+    /// Of a hit; `None`: the model's own.
+    pub latency: Option<LatencyInterval>,
+    /// Share that writes may fill; `None`: the model's own.
+    pub dirty_max: Option<Ratio>,
+    /// Share at which stalled writes go on; `None`: the model's own.
+    pub resume_at: Option<Ratio>,
+}
+
+/// A budget of all disks of one name.
+#[derive(Debug, Clone, PartialEq)]
+struct Pool {
+    /// The disks' name.
+    name: String,
+    limits: LimitFigures,
+    /// Whether the disks have no limits of their own beside it.
+    replaces: bool,
+}
+
+impl Environment {
+    /// Reads an environment from TOML; `source` names the text in errors. The format is in
+    /// `docs/formats/environment.md`.
+    ///
+    /// # Errors
+    /// Every problem of the text, with its line, column and key: text that is not TOML, unknown keys (with the nearest
+    /// known one), names that are not in `catalog`, disks that cannot be provisioned like that, layouts that do not fit
+    /// their disks.
+    pub fn parse(text: &str, source: &str, catalog: &Catalog) -> Result<Self, DocumentError> {
+        read::environment(text, source, catalog)
+    }
+
+    /// The environment as the disk model takes it, under `draw`.
+    #[must_use]
+    pub fn spec(&self, draw: &Draw) -> EnvironmentSpec {
+        let pool_of =
+            |disk: &DiskFigures| self.pools.iter().find(|pool| !disk.name.is_empty() && pool.name == disk.name);
+        let volume = |volume: &EnvironmentVolume| VolumeSpec {
+            name: volume.name.clone(),
+            disks: (volume.disks.iter())
+                .map(|figures| {
+                    let mut disk = figures.spec(draw);
+                    if let Some(pool) = pool_of(figures) {
+                        disk.pool = Some(pool.name.clone());
+                        if pool.replaces {
+                            disk.limit = Limit::default();
+                        }
+                    }
+                    disk
+                })
+                .collect(),
+            layout: volume.layout,
+            host_cache: volume.host_cache.spec(draw),
+        };
+        let pool = |pool: &Pool| PoolSpec { name: pool.name.clone(), limit: pool.limits.enforced(draw) };
+        EnvironmentSpec {
+            name: self.name.clone(),
+            vm: self.vm.as_ref().map(|vm| vm.spec(draw, self.is_only_for(vm))),
+            pools: self.pools.iter().map(pool).collect(),
+            volumes: self.volumes.iter().map(volume).collect(),
+        }
+    }
+
+    /// Whether every network disk is of a family for which the machine has a limit of its own.
+    fn is_only_for(&self, vm: &VmFigures) -> bool {
+        let Some((families, _)) = &vm.uncached_for else { return false };
+        let disks = self.volumes.iter().flat_map(|volume| &volume.disks);
+        let mut network = disks.filter(|disk| disk.limits.mechanism.place == Place::Network).peekable();
+        network.peek().is_some() && network.all(|disk| families.contains(&disk.family))
+    }
+
+    /// The fingerprint of its text.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        text_hash(&self.text)
+    }
+}
+
+impl HostCacheFigures {
+    fn spec(&self, draw: &Draw) -> HostCacheSpec {
+        let default = HostCacheSpec::default();
+        HostCacheSpec {
+            mode: self.mode,
+            capacity: self.capacity,
+            latency: self.latency.map_or(default.latency, |found| LatencySpec {
+                median: found.median.at(draw.latency),
+                p99: found.p99.at(draw.latency),
+                per_kib: found.per_kib.at(draw.latency),
+            }),
+            dirty_max: self.dirty_max.unwrap_or(default.dirty_max),
+            resume_at: self.resume_at.unwrap_or(default.resume_at),
+        }
+    }
+}
+
+/// The environments that come with loadline: name and text.
+#[must_use]
+pub const fn environments() -> &'static [(&'static str, &'static str)] {
+    ENVIRONMENTS
+}
+
+/// The text of the environment of this name that comes with loadline.
+#[must_use]
+pub fn environment_text(name: &str) -> Option<&'static str> {
+    ENVIRONMENTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// The name of an environment that was most probably meant, if any is near.
+#[must_use]
+pub fn nearest_environment(name: &str) -> Option<&'static str> {
+    nearest(name, ENVIRONMENTS.iter().map(|(known, _)| *known))
+}

@@ -1,0 +1,534 @@
+//! Reads environment files.
+
+use super::{DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, Pool};
+use crate::catalog::Catalog;
+use crate::entry::{DiskEntry, Family, Mechanism, ReadsAndWrites, SizeRule};
+use crate::file::directions;
+use crate::parts::{self, Readable};
+use crate::resolve::{DiskFigures, Draw, LimitFigures, Part, Provisioned, VmFigures};
+use loadline_disk::{Directions, HostCache, IopsBudget, Layout, Limit, Parallelism, Place, ThroughputBudget};
+use loadline_document::{DocumentError, Item, Key, Reader, Synonym, entries, kind, nested};
+use loadline_units::{ByteRate, Bytes, Iops, Ratio};
+use std::collections::BTreeSet;
+use toml::de::DeTable;
+
+const TOP_KEYS: &[&str] = &["schema", "name", "description", "vm", "volume"];
+const VOLUME_KEYS: &[&str] = &["disks", "layout", "host_cache", "path"];
+const SKU_KEYS: &[&str] = &["sku", "size", "iops", "throughput", "option", "count"];
+const DISK_KEYS: &[&str] = &["size", "limit", "latency", "parallelism", "spinning", "place", "count"];
+const VOLUME_WANTED: &str = "write [volume.data] and, below it, the volume's keys";
+const DISKS_WANTED: &str = "[{ sku = \"...\" }]";
+const LAYOUT_WANTED: &str = "\"single\", { stripe = { columns = 4, interleave = \"256 KiB\" } }, { mirror = 2 } or \
+     { stripe_of_mirrors = { columns = 2, copies = 2, interleave = \"256 KiB\" } }";
+const CACHES: &[(&str, HostCache)] =
+    &[("none", HostCache::None), ("read-only", HostCache::ReadOnly), ("read-write", HostCache::ReadWrite)];
+const SYNONYMS: &[Synonym] = &[
+    ("cache", "host_cache"),
+    ("caching", "host_cache"),
+    ("chunk", "interleave"),
+    ("chunk_size", "interleave"),
+    ("stripe_size", "interleave"),
+    ("disk", "disks"),
+    ("machine", "vm"),
+    ("instance", "vm"),
+    ("type", "sku"),
+    ("mount", "path"),
+    ("target", "path"),
+];
+
+pub(super) fn environment(text: &str, source: &str, catalog: &Catalog) -> Result<Environment, DocumentError> {
+    Reader::read(text, source, SYNONYMS, |reader, top| {
+        reader.schema(top, ENVIRONMENT_SCHEMA, "environment")?;
+        for (key, _) in entries(top) {
+            let word: &str = key.get_ref();
+            if VOLUME_KEYS.contains(&word) {
+                reader.problem(key.span(), word, format!("belongs to a volume: {VOLUME_WANTED}"));
+            } else if !TOP_KEYS.contains(&word) {
+                reader.unknown_key("", key, TOP_KEYS, "an environment");
+            }
+        }
+        let name = if let Some(item) = top.get("name") {
+            reader.name("name", item)
+        } else {
+            reader.problem(0..0, "name", "is missing: write name = \"...\" at the top".into());
+            None
+        };
+        let description = top.get("description").and_then(|item| reader.text("description", item));
+        let vm = match top.get("vm") {
+            Some(item) => Some(read_vm(reader, item, catalog)?),
+            None => None,
+        };
+        let volumes = read_volumes(reader, top, catalog);
+        tell_too_many(reader, top, vm.as_ref(), &volumes);
+        let pools = pools(catalog, vm.as_ref(), &volumes);
+        let environment = Environment { name: name?, description, text: text.to_owned(), vm, volumes, pools };
+        // The model has rules of its own, which hold for every draw if they hold for one.
+        if reader.problem_count() == 0
+            && let Err(error) = environment.spec(&Draw::PUBLISHED).check()
+        {
+            reader.problem(0..0, "volume", error.to_string());
+        }
+        Some(environment)
+    })
+}
+
+fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Option<VmFigures> {
+    if let Some(name) = item.get_ref().as_str() {
+        let found = catalog.vm_figures(name);
+        if let Err(error) = &found {
+            reader.problem(item.span(), "vm", error.to_string());
+        }
+        return found.ok();
+    }
+    let known: Vec<&str> = ["uncached", "cached", "cache_size", "data_disks", "vcpus"]
+        .iter()
+        .chain(parts::LIMIT_MECHANISM_KEYS)
+        .copied()
+        .collect();
+    let found = reader.table("vm", item, &known, "a name in the catalog, or a table such as { uncached = { ... } }")?;
+    let mut mechanism = Mechanism::default();
+    for (name, value) in &found {
+        if parts::LIMIT_MECHANISM_KEYS.contains(name) {
+            parts::mechanism_key(reader, &nested("vm", name), name, value, &mut mechanism);
+        }
+    }
+    let mut vm = VmFigures {
+        name: String::new(),
+        uncached: None,
+        uncached_for: None,
+        cached: None,
+        caps: Vec::new(),
+        disks_max: None,
+        cache_size: None,
+        vcpus: None,
+    };
+    for (name, value) in found {
+        let key = nested("vm", name);
+        match name {
+            "uncached" | "cached" => {
+                let limit = parts::vm_limit(reader, &key, value, &[], mechanism.burst_span)?;
+                let figures = Some(LimitFigures { limit, mechanism: mechanism.clone() });
+                *(if name == "cached" { &mut vm.cached } else { &mut vm.uncached }) = figures;
+            }
+            "cache_size" => vm.cache_size = Bytes::read(reader, &key, value),
+            "data_disks" => vm.disks_max = reader.count_u32(&key, value, u32::MAX),
+            "vcpus" => vm.vcpus = reader.count_u32(&key, value, u32::MAX),
+            _ => {}
+        }
+    }
+    Some(vm)
+}
+
+fn read_volumes(reader: &mut Reader<'_>, top: &DeTable<'_>, catalog: &Catalog) -> Vec<EnvironmentVolume> {
+    let Some(item) = top.get("volume") else {
+        reader.problem(0..0, "volume", format!("an environment without a volume has no storage: {VOLUME_WANTED}"));
+        return Vec::new();
+    };
+    let Some(table) = item.get_ref().as_table() else {
+        reader.problem(item.span(), "volume", format!("is {}: {VOLUME_WANTED}", kind(item.get_ref())));
+        return Vec::new();
+    };
+    if table.is_empty() {
+        reader.problem(item.span(), "volume", format!("is empty: {VOLUME_WANTED}"));
+    }
+    let mut volumes: Vec<EnvironmentVolume> = Vec::new();
+    for (key, item) in entries(table) {
+        if is_volume_name(reader, key) {
+            let left = DISKS_MAX - volumes.iter().map(|volume| volume.disks.len()).sum::<usize>();
+            volumes.extend(read_volume(reader, key.get_ref(), item, catalog, left));
+        }
+    }
+    volumes
+}
+
+/// As the command line takes them: `--on NAME=TARGET`.
+fn is_volume_name(reader: &mut Reader<'_>, key: &Key<'_>) -> bool {
+    let name: &str = key.get_ref();
+    let good = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if !good {
+        let message = "is no name for a volume: write a letter, then letters, digits, - and _".to_owned();
+        reader.problem(key.span(), &nested("volume", name), message);
+    }
+    good
+}
+
+fn read_volume(
+    reader: &mut Reader<'_>,
+    name: &str,
+    item: &Item<'_>,
+    catalog: &Catalog,
+    left: usize,
+) -> Option<EnvironmentVolume> {
+    let key = nested("volume", name);
+    let before = reader.problem_count();
+    let parts = reader.table(&key, item, VOLUME_KEYS, "a table with disks and a layout")?;
+    let find = |wanted: &str| parts.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let mut disks: Vec<(DiskFigures, &Item<'_>)> = Vec::new();
+    if let Some(list) = find("disks") {
+        let key = nested(&key, "disks");
+        for value in reader.values(&key, list) {
+            let Some((disk, count)) = read_disk(reader, &key, value, catalog) else { continue };
+            let count = usize::try_from(count).expect("a u32 is a usize");
+            if disks.len() + count > left {
+                let message = format!("with these the environment has more than {DISKS_MAX} disks: write fewer");
+                reader.problem(value.span(), &key, message);
+                return None;
+            }
+            disks.extend(std::iter::repeat_n((disk, value), count));
+        }
+    } else {
+        reader.problem(item.span(), &key, format!("has no disks: write disks = {DISKS_WANTED}"));
+    }
+    let host_cache = find("host_cache").and_then(|value| read_host_cache(reader, &nested(&key, "host_cache"), value));
+    let path = find("path").and_then(|value| reader.text(&nested(&key, "path"), value));
+    if reader.problem_count() > before {
+        return None;
+    }
+    let layout = match find("layout") {
+        Some(value) => read_layout(reader, &nested(&key, "layout"), value, disks.len())?,
+        None if disks.len() == 1 => Layout::Single,
+        None => {
+            let message = format!("has {} disks and no layout: write layout = {LAYOUT_WANTED}", disks.len());
+            reader.problem(item.span(), &key, message);
+            return None;
+        }
+    };
+    let host_cache = host_cache.unwrap_or_default();
+    for (disk, value) in &disks {
+        tell_uncachable(reader, &nested(&key, "disks"), disk, value, host_cache.mode);
+    }
+    let disks = disks.into_iter().map(|(disk, _)| disk).collect();
+    Some(EnvironmentVolume { name: name.to_owned(), disks, layout, host_cache, path })
+}
+
+fn tell_uncachable(reader: &mut Reader<'_>, key: &str, disk: &DiskFigures, item: &Item<'_>, mode: HostCache) {
+    if mode == HostCache::None {
+        return;
+    }
+    let mechanism = &disk.limits.mechanism;
+    if mechanism.place == Place::Local {
+        let message = "is in the host and never cached: write host_cache = \"none\"";
+        reader.problem(item.span(), key, message.to_owned());
+    } else if let (Some(below), Some(size)) = (mechanism.host_cache_below, disk.size)
+        && size >= below
+    {
+        let message = format!("has {size}, and disks of {below} and more are not cached: write host_cache = \"none\"");
+        reader.problem(item.span(), key, message);
+    }
+}
+
+/// A disk and how many of it there are.
+fn read_disk(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, catalog: &Catalog) -> Option<(DiskFigures, u32)> {
+    let Some(table) = item.get_ref().as_table() else {
+        reader.problem(item.span(), key, format!("is {}: write {DISKS_WANTED}", kind(item.get_ref())));
+        return None;
+    };
+    let is_full = table.get("sku").is_none() && DISK_KEYS.iter().any(|k| *k != "count" && table.get(*k).is_some());
+    let found = reader.table(key, item, if is_full { DISK_KEYS } else { SKU_KEYS }, DISKS_WANTED)?;
+    let find = |wanted: &str| found.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let count = match find("count") {
+        Some(value) => reader.count_u32(&nested(key, "count"), value, u32::try_from(DISKS_MAX).expect("it fits"))?,
+        None => 1,
+    };
+    if is_full {
+        return read_full_disk(reader, key, &found).map(|disk| (disk, count));
+    }
+    let Some(sku) = find("sku") else {
+        reader.problem(item.span(), key, format!("names no sku and gives no limit: write {DISKS_WANTED}"));
+        return None;
+    };
+    let name = reader.text(&nested(key, "sku"), sku)?;
+    let mut wanted = Provisioned::default();
+    for (name, value) in &found {
+        let inner = nested(key, name);
+        match *name {
+            "size" => wanted.size = Some(Bytes::read(reader, &inner, value)?),
+            "iops" => wanted.iops = Some(Iops::read(reader, &inner, value)?),
+            "throughput" => wanted.throughput = Some(ByteRate::read(reader, &inner, value)?),
+            "option" => wanted.option = Some(reader.text(&inner, value)?),
+            _ => {}
+        }
+    }
+    match catalog.disk_figures(&name, &wanted) {
+        Ok(disk) => Some((disk, count)),
+        Err(error) => {
+            let part = error.part();
+            let (span, key) = match find(part.key()) {
+                Some(value) => (value.span(), nested(key, part.key())),
+                None => (sku.span(), nested(key, Part::Sku.key())),
+            };
+            reader.problem(span, &key, error.to_string());
+            None
+        }
+    }
+}
+
+/// A disk that needs no entry: the same parts as in a catalog file, in one place.
+fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)]) -> Option<DiskFigures> {
+    let mut family = Family {
+        file: String::new(),
+        provider: String::new(),
+        name: String::new(),
+        title: String::new(),
+        source: String::new(),
+        date: None,
+        mechanism: Mechanism::default(),
+        latency: None,
+    };
+    let mut disk = DiskEntry {
+        name: String::new(),
+        family: 0,
+        size: SizeRule::Unknown,
+        iops: None,
+        throughput: None,
+        burst: None,
+        options: Vec::new(),
+        published: Vec::new(),
+        parallelism: Parallelism::default(),
+        spinning: None,
+        price: None,
+        note: None,
+        line: 0,
+    };
+    let mut size = None;
+    for (name, value) in found {
+        let inner = nested(key, name);
+        match *name {
+            "size" => size = Some(Bytes::read(reader, &inner, value)?),
+            "limit" => read_full_limit(reader, &inner, value, &mut disk, &mut family.mechanism)?,
+            "latency" => family.latency = Some(parts::latencies(reader, &inner, value)?),
+            "parallelism" => disk.parallelism = parts::parallelism(reader, &inner, value)?,
+            "spinning" => disk.spinning = Some(parts::spinning(reader, &inner, value)?),
+            "place" => family.mechanism.place = reader.word(&inner, value, parts::PLACES, "")?,
+            _ => {}
+        }
+    }
+    let Some(size) = size else {
+        let item = found.first().map_or(0..0, |(_, value)| value.span());
+        reader.problem(item, key, "is a disk given in full and has no size: write size = \"1 TiB\"".into());
+        return None;
+    };
+    match disk.resolve(&family, &Provisioned { size: Some(size), ..Provisioned::default() }) {
+        Ok(figures) => Some(figures),
+        Err(error) => {
+            let place = found.iter().find(|(name, _)| *name == "limit").map_or(0..0, |(_, value)| value.span());
+            reader.problem(place, key, error.to_string());
+            None
+        }
+    }
+}
+
+fn read_full_limit(
+    reader: &mut Reader<'_>,
+    key: &str,
+    item: &Item<'_>,
+    disk: &mut DiskEntry,
+    mechanism: &mut Mechanism,
+) -> Option<()> {
+    let known: Vec<&str> = ["iops", "throughput", "burst"].iter().chain(parts::LIMIT_MECHANISM_KEYS).copied().collect();
+    let before = reader.problem_count();
+    for (name, value) in reader.table(key, item, &known, "{ iops = \"5000 IOPS\", throughput = \"200 MB/s\" }")? {
+        let inner = nested(key, name);
+        match name {
+            "iops" => disk.iops = parts::figure(reader, &inner, value),
+            "throughput" => disk.throughput = parts::figure(reader, &inner, value),
+            "burst" => disk.burst = parts::burst(reader, &inner, value),
+            _ => parts::mechanism_key(reader, &inner, name, value, mechanism),
+        }
+    }
+    if let Some(burst) = &disk.burst {
+        let problem = burst.problem(mechanism, disk.iops.as_ref(), disk.throughput.as_ref());
+        if let Some(problem) = problem {
+            reader.problem(item.span(), key, problem.to_owned());
+        }
+    }
+    (reader.problem_count() == before).then_some(())
+}
+
+fn read_host_cache(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<HostCacheFigures> {
+    if item.get_ref().as_table().is_none() {
+        let mode = reader.word(key, item, CACHES, ", or a table such as { mode = \"read-only\" }")?;
+        return Some(HostCacheFigures { mode, ..HostCacheFigures::default() });
+    }
+    let known = ["mode", "capacity", "latency", "dirty_max", "resume_at"];
+    let mut cache = HostCacheFigures::default();
+    let mut has_mode = false;
+    for (name, value) in reader.table(key, item, &known, "{ mode = \"read-only\" }")? {
+        let inner = nested(key, name);
+        match name {
+            "mode" => {
+                cache.mode = reader.word(&inner, value, CACHES, "")?;
+                has_mode = true;
+            }
+            "capacity" => cache.capacity = Some(Bytes::read(reader, &inner, value)?),
+            "latency" => cache.latency = Some(parts::latency(reader, &inner, value)?),
+            "dirty_max" => cache.dirty_max = Some(reader.quantity::<Ratio>(&inner, value)?),
+            _ => cache.resume_at = Some(reader.quantity::<Ratio>(&inner, value)?),
+        }
+    }
+    if !has_mode {
+        reader.problem(item.span(), key, "does not say what is cached: write { mode = \"read-only\" }".into());
+        return None;
+    }
+    Some(cache)
+}
+
+/// A layout that fits so many disks.
+fn read_layout(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, disks: usize) -> Option<Layout> {
+    let disks = u32::try_from(disks).expect("an environment has few disks");
+    let (layout, needed) = if item.get_ref().as_table().is_none() {
+        reader.word(key, item, &[("single", ())], &format!(" or {LAYOUT_WANTED}"))?;
+        (Layout::Single, 1)
+    } else {
+        let found = reader.table(key, item, &["stripe", "mirror", "stripe_of_mirrors"], LAYOUT_WANTED)?;
+        let [(name, value)] = found[..] else {
+            reader.problem(item.span(), key, format!("is not one layout: write {LAYOUT_WANTED}"));
+            return None;
+        };
+        let inner = nested(key, name);
+        match name {
+            "mirror" => {
+                let copies = reader.count_u32(&inner, value, u32::MAX)?;
+                (Layout::Mirror { copies }, copies)
+            }
+            "stripe" => {
+                let (columns, _, interleave) = read_columns(reader, &inner, value, &["columns", "interleave"])?;
+                let columns = columns.unwrap_or(disks);
+                (Layout::Stripe { columns, interleave }, columns)
+            }
+            _ => {
+                let known = ["columns", "copies", "interleave"];
+                let (columns, copies, interleave) = read_columns(reader, &inner, value, &known)?;
+                let copies = copies.unwrap_or(2);
+                let columns = columns.unwrap_or(disks / copies.max(1));
+                (Layout::StripeOfMirrors { columns, copies, interleave }, columns.saturating_mul(copies))
+            }
+        }
+    };
+    if needed != disks {
+        let message = format!("needs {needed} disk{}, and the volume has {disks}", if needed == 1 { "" } else { "s" });
+        reader.problem(item.span(), key, message);
+        return None;
+    }
+    if let Layout::Mirror { copies: 1 } | Layout::StripeOfMirrors { copies: 1, .. } = layout {
+        reader.problem(item.span(), key, "is a mirror of one disk: write at least 2".into());
+        return None;
+    }
+    Some(layout)
+}
+
+/// Columns, copies and the interleave, which is 256 KiB where it is not written.
+fn read_columns(
+    reader: &mut Reader<'_>,
+    key: &str,
+    item: &Item<'_>,
+    known: &[&str],
+) -> Option<(Option<u32>, Option<u32>, Bytes)> {
+    let (mut columns, mut copies, mut interleave) = (None, None, Bytes::kib(256));
+    for (name, value) in reader.table(key, item, known, "{ columns = 4, interleave = \"256 KiB\" }")? {
+        let inner = nested(key, name);
+        match name {
+            "columns" => columns = Some(reader.count_u32(&inner, value, u32::MAX)?),
+            "copies" => copies = Some(reader.count_u32(&inner, value, u32::MAX)?),
+            _ => {
+                interleave = Bytes::read(reader, &inner, value)?;
+                if interleave == Bytes::ZERO || !interleave.get().is_multiple_of(512) {
+                    reader.problem(value.span(), &inner, "is not a multiple of 512 B above 0".into());
+                    return None;
+                }
+            }
+        }
+    }
+    Some((columns, copies, interleave))
+}
+
+/// A machine takes so many data disks and no more.
+fn tell_too_many(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) {
+    let Some((vm, most)) = vm.and_then(|vm| vm.disks_max.map(|most| (vm, most))) else { return };
+    let disks = volumes.iter().flat_map(|volume| &volume.disks);
+    let count = disks.filter(|disk| disk.limits.mechanism.place == Place::Network).count();
+    if count > usize::try_from(most).expect("a u32 is a usize") {
+        let name = if vm.name.is_empty() { "this machine" } else { &vm.name };
+        let place = top.get("vm").map_or(0..0, Item::span);
+        reader.problem(place, "vm", format!("{name} takes {most} data disks, and the volumes have {count}"));
+    }
+}
+
+/// The budgets that disks of one name share: by their total size, and by what the machine allows them.
+fn pools(catalog: &Catalog, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) -> Vec<Pool> {
+    let disks: Vec<&DiskFigures> = volumes.iter().flat_map(|volume| &volume.disks).collect();
+    let names: BTreeSet<&str> = disks.iter().map(|disk| disk.name.as_str()).filter(|name| !name.is_empty()).collect();
+    let mut pools = Vec::new();
+    for name in names {
+        let cap = vm.and_then(|vm| vm.caps.iter().find(|(of, _)| of == name)).map(|(_, limits)| limits);
+        let Ok(entry) = catalog.disk_entry(name) else { continue };
+        let family = catalog.disk_family(entry);
+        let replaces = family.mechanism.shared_by_type;
+        let own = replaces.then(|| {
+            let sizes = disks.iter().filter(|disk| disk.name == name).filter_map(|disk| disk.size);
+            let total = Bytes::new(sizes.map(Bytes::get).fold(0, u64::saturating_add));
+            entry.total(family, total).map(|figures| figures.limits)
+        });
+        let limits = match (own.and_then(Result::ok), cap) {
+            (Some(own), Some(cap)) => own.tighter(cap),
+            (Some(own), None) => own,
+            (None, Some(cap)) => cap.clone(),
+            (None, None) => continue,
+        };
+        pools.push(Pool { name: name.to_owned(), limits, replaces });
+    }
+    pools
+}
+
+impl LimitFigures {
+    /// In each direction the lower of the two, without bursts, held as this one is.
+    fn tighter(&self, other: &Self) -> Self {
+        let traded = self.mechanism.reads_and_writes == ReadsAndWrites::Traded;
+        let iops = lower(self.limit.iops, other.limit.iops, |budget| IopsBudget::steady(budget.rate), traded);
+        let throughput = lower(
+            self.limit.throughput,
+            other.limit.throughput,
+            |budget| ThroughputBudget::steady(budget.rate),
+            traded,
+        );
+        Self { limit: Limit { iops, throughput, ..self.limit.clone() }, mechanism: self.mechanism.clone() }
+    }
+}
+
+fn lower<T: Rated>(
+    one: Option<Directions<T>>,
+    two: Option<Directions<T>>,
+    steady: impl Fn(T) -> T,
+    traded: bool,
+) -> Option<Directions<T>> {
+    let apart = |found: Option<Directions<T>>| match found {
+        None => (None, None),
+        Some(Directions::Together(both)) => (Some(both), Some(both)),
+        Some(Directions::Apart { read, write }) => (read, write),
+        Some(Directions::Traded { read, write }) => (Some(read), Some(write)),
+    };
+    let (one, two) = (apart(one), apart(two));
+    let least = |a: Option<T>, b: Option<T>| a.into_iter().chain(b).min_by_key(Rated::per_second).map(&steady);
+    match (least(one.0, two.0), least(one.1, two.1)) {
+        (None, None) => None,
+        (Some(read), Some(write)) => Some(directions(read, write, traded)),
+        (read, write) => Some(Directions::Apart { read, write }),
+    }
+}
+
+/// A budget with a rate.
+trait Rated: Copy + PartialEq {
+    /// In the smallest unit.
+    fn per_second(&self) -> u64;
+}
+impl Rated for IopsBudget {
+    fn per_second(&self) -> u64 {
+        self.rate.get()
+    }
+}
+impl Rated for ThroughputBudget {
+    fn per_second(&self) -> u64 {
+        self.rate.get()
+    }
+}

@@ -1,0 +1,273 @@
+//! Environments read well, come to what they should, and every error is told at its place with what to write.
+
+use super::*;
+use loadline_disk::{Directions, Enforcement, IopsBudget, LatencySpec, ThroughputBudget};
+use loadline_units::{Duration, Iops};
+use proptest::prelude::*;
+use std::sync::LazyLock;
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
+
+fn parse(text: &str) -> Result<Environment, DocumentError> {
+    Environment::parse(text, "e.toml", &CATALOG)
+}
+/// An environment with these lines, which begin in line 3.
+fn with(lines: &str) -> String {
+    format!("schema = 1\nname = \"x\"\n{lines}")
+}
+fn read(lines: &str) -> Environment {
+    parse(&with(lines)).unwrap_or_else(|error| panic!("{error}"))
+}
+fn refuses(lines: &str, message: &str) {
+    assert_eq!(parse(&with(lines)).unwrap_err().to_string(), message);
+}
+fn iops(count: u64) -> IopsBudget {
+    IopsBudget::steady(Iops::per_second(count).unwrap())
+}
+
+#[test]
+fn every_environment_of_the_folder_is_embedded_and_has_its_name() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../environments");
+    let mut files: Vec<String> =
+        std::fs::read_dir(root).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    files.sort();
+    let mut embedded: Vec<String> = environments().iter().map(|(name, _)| format!("{name}.toml")).collect();
+    embedded.sort();
+    assert_eq!(embedded, files);
+    for (name, text) in environments() {
+        let environment = parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(environment.name, *name);
+        assert!(environment.description.is_some(), "{name} says what it stands for");
+        assert!(text.starts_with("# "), "{name} says first what it is");
+        assert_eq!(environment.spec(&Draw::MIDDLE).volumes.len(), environment.volumes.len());
+    }
+}
+
+#[test]
+fn the_field_cases_have_their_set_ups() {
+    let shape = |name: &str| {
+        let spec = parse(environment_text(name).unwrap()).unwrap().spec(&Draw::PUBLISHED);
+        let volumes = spec.volumes.iter().map(|v| (v.name.clone(), v.disks.len(), v.layout, v.host_cache.mode));
+        (spec.vm.map(|vm| vm.name), volumes.collect::<Vec<_>>())
+    };
+    let one = |vm: &str, disks, layout, cache| (Some(vm.to_owned()), vec![("data".to_owned(), disks, layout, cache)]);
+    let stripe = |columns, kib| Layout::Stripe { columns, interleave: Bytes::kib(kib) };
+    let (none, read_only) = (HostCache::None, HostCache::ReadOnly);
+    assert_eq!(shape("ds3-p30"), one("azure/ds3", 1, Layout::Single, read_only));
+    assert_eq!(shape("ds3-2-p30"), one("azure/ds3", 2, stripe(2, 64), read_only));
+    assert_eq!(shape("a3-8-standard"), one("azure/a3", 8, stripe(8, 64), none));
+    assert_eq!(shape("pool-1"), one("azure/a2", 1, Layout::Single, none));
+    assert_eq!(shape("pool-4"), one("azure/a2", 4, stripe(4, 256), none));
+    assert_eq!(shape("small-mirrored"), one("azure/a1", 2, Layout::Mirror { copies: 2 }, none));
+    assert_eq!(shape("d14").1.len(), 3);
+    let disks = |name: &str| shape(name).1.iter().map(|(_, disks, _, _)| *disks).collect::<Vec<_>>();
+    assert_eq!((disks("search-farm-dev"), disks("search-farm-prod")), (vec![4, 4, 4, 4, 2], vec![1, 1, 4, 4, 2]));
+}
+
+#[test]
+fn a_disk_given_in_full_needs_no_entry() {
+    let environment = read(
+        r#"[[volume.data.disks]]
+size = "1 TiB"
+[volume.data.disks.limit]
+iops = "5000 IOPS"
+throughput = { read = "200 MB/s", write = "100 MB/s" }
+counted_size = "256 KiB"
+enforcement = { window = "50 ms" }
+[volume.data.disks.latency.read]
+median = "1 ms"
+p99 = "3 ms"
+"#,
+    );
+    let spec = environment.spec(&Draw::MIDDLE);
+    let disk = &spec.volumes[0].disks[0];
+    assert_eq!((disk.name.as_str(), disk.size), ("", Some(Bytes::gib(1024))));
+    assert_eq!(disk.limit.iops, Some(Directions::Together(iops(5_000))));
+    let rate = |text: &str| Some(ThroughputBudget::steady(text.parse().unwrap()));
+    let throughput = Directions::Apart { read: rate("200 MB/s"), write: rate("100 MB/s") };
+    assert_eq!(disk.limit.throughput, Some(throughput));
+    assert_eq!(disk.limit.counted_size, Some(Bytes::kib(256)));
+    let (length, jitter) = (Duration::from_ms(50), Duration::ZERO);
+    assert_eq!(disk.limit.enforcement, Enforcement::Window { length, jitter });
+    let time = LatencySpec { median: Duration::from_ms(1), p99: Duration::from_ms(3), per_kib: Duration::ZERO };
+    assert_eq!((disk.latency.read, disk.latency.write), (time, time));
+}
+
+#[test]
+fn disks_of_a_shared_type_have_one_budget_up_to_the_machines() {
+    let environment = read(
+        "vm = \"gcp/n2-standard-8\"\n\
+         [volume.a]\ndisks = [{ sku = \"gcp/pd-standard\", size = \"1000 GiB\" }]\n\
+         [volume.b]\ndisks = [{ sku = \"gcp/pd-standard\", size = \"3000 GiB\" }]\n\
+         [volume.c]\ndisks = [{ sku = \"gcp/pd-ssd\", size = \"4000 GiB\" }]\n",
+    );
+    let spec = environment.spec(&Draw::PUBLISHED);
+    let pools: Vec<_> = spec.pools.iter().map(|pool| (pool.name.as_str(), pool.limit.iops)).collect();
+    // 0.75 and 1.5 IOPS for each of 4,000 GiB; and an SSD's 126,000 IOPS against the machine's 15,000.
+    let standard = Directions::Traded { read: iops(3_000), write: iops(6_000) };
+    let ssd = Directions::Traded { read: iops(15_000), write: iops(15_000) };
+    assert_eq!(pools, [("gcp/pd-ssd", Some(ssd)), ("gcp/pd-standard", Some(standard))]);
+    for volume in &spec.volumes {
+        assert_eq!(volume.disks[0].limit, Limit::default(), "the pool's limit is the only one");
+        assert_eq!(volume.disks[0].pool.as_deref(), Some(volume.disks[0].name.as_str()));
+    }
+}
+
+#[test]
+fn a_machine_has_a_limit_of_its_own_for_certain_families_alone() {
+    let limit = |disks: &str| {
+        let text = format!(
+            "vm = \"azure/e2bds-v5\"\n[volume.data]\ndisks = [{disks}]\nlayout = {{ stripe = {{ interleave = \"64 KiB\" }} }}"
+        );
+        read(&text).spec(&Draw::PUBLISHED).vm.unwrap().uncached.unwrap().iops.unwrap()
+    };
+    let rate = |found| match found {
+        Directions::Together(IopsBudget { rate, .. }) => rate.get(),
+        other => panic!("{other:?}"),
+    };
+    let v2 = "{ sku = \"azure/premium-v2\", size = \"1 TiB\" }";
+    assert_eq!(rate(limit(&format!("{v2}, {v2}"))), 7_370);
+    assert_eq!(rate(limit(&format!("{v2}, {{ sku = \"azure/premium-p30\" }}"))), 5_500);
+}
+
+#[test]
+fn a_machine_may_be_given_in_full() {
+    let environment = read(
+        "[vm]\nuncached = { iops = \"1000 IOPS\", throughput = \"10 MB/s\", burst = { iops = \"2000 IOPS\" } }\n\
+         burst_span = \"30 min\"\ndata_disks = 1\n[volume.data]\ndisks = [{ sku = \"azure/premium-p30\" }]",
+    );
+    let vm = environment.spec(&Draw::MIDDLE).vm.unwrap();
+    let Some(Directions::Together(budget)) = vm.uncached.unwrap().iops else { panic!() };
+    assert_eq!(budget.burst.unwrap().credits, 1_000 * 1_800);
+}
+
+#[test]
+fn what_is_not_in_the_catalog_is_told_at_its_place() {
+    refuses(
+        "[volume.data]\ndisks = [{ sku = \"azure/premum-p30\" }]",
+        "e.toml:4:18: volume.data.disks.sku: no disk \"azure/premum-p30\" is in the catalog: did you mean azure/premium-p30?",
+    );
+    refuses(
+        "vm = \"azure/ds33\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p30\" }]",
+        "e.toml:3:6: vm: no VM size \"azure/ds33\" is in the catalog: did you mean azure/ds3?",
+    );
+    refuses(
+        "[volume.data]\ndisks = [{ sku = \"aws/gp3\", size = \"16 GiB\", iops = \"9000 IOPS\" }]",
+        "e.toml:4:53: volume.data.disks.iops: aws/gp3 can be provisioned with at most 8000 IOPS at 16 GiB, not with 9000 IOPS",
+    );
+    refuses(
+        "[volume.data]\ndisks = [{ sku = \"azure/premium-p30\", size = \"2 TiB\" }]",
+        "e.toml:4:46: volume.data.disks.size: azure/premium-p30 comes with 1 B to 1 TiB, not with 2 TiB",
+    );
+}
+
+#[test]
+fn an_unknown_key_names_the_nearest_known_one() {
+    refuses(
+        "[volume.data]\ndisk = [{ sku = \"azure/premium-p30\" }]",
+        "e.toml:3:1: volume.data: has no disks: write disks = [{ sku = \"...\" }]\n\
+         e.toml:4:1: volume.data.disk: is not a key of volume.data: did you mean disks? It has disks, layout, host_cache, path",
+    );
+    refuses(
+        "[volume.data]\ndisks = [{ sku = \"azure/premium-p30\", number = 2 }]",
+        "e.toml:4:39: volume.data.disks.number: is not a key of volume.data.disks: it has sku, size, iops, throughput, option, count",
+    );
+    refuses(
+        "disks = []\n[volume.data]\ndisks = [{ sku = \"azure/premium-p30\" }]",
+        "e.toml:3:1: disks: belongs to a volume: write [volume.data] and, below it, the volume's keys",
+    );
+}
+
+#[test]
+fn a_layout_fits_its_disks() {
+    let two = "[volume.data]\ndisks = [{ sku = \"azure/premium-p30\", count = 2 }]\n";
+    let four = read(
+        "[volume.data]\ndisks = [{ sku = \"azure/premium-p30\", count = 4 }]\n\
+         layout = { stripe_of_mirrors = { interleave = \"64 KiB\" } }",
+    );
+    let wanted = Layout::StripeOfMirrors { columns: 2, copies: 2, interleave: Bytes::kib(64) };
+    assert_eq!(four.volumes[0].layout, wanted);
+    refuses(
+        &format!("{two}layout = {{ stripe = {{ columns = 4, interleave = \"64 KiB\" }} }}"),
+        "e.toml:5:10: volume.data.layout: needs 4 disks, and the volume has 2",
+    );
+    refuses(
+        &format!("{two}layout = \"single\""),
+        "e.toml:5:10: volume.data.layout: needs 1 disk, and the volume has 2",
+    );
+    refuses(
+        &format!("{two}layout = {{ stripe = {{ interleave = \"1000 B\" }} }}"),
+        "e.toml:5:36: volume.data.layout.stripe.interleave: is not a multiple of 512 B above 0",
+    );
+    assert!(parse(&with(two)).unwrap_err().to_string().contains("has 2 disks and no layout"));
+}
+
+#[test]
+fn a_machine_takes_so_many_disks_and_caches_only_small_ones() {
+    refuses(
+        "vm = \"azure/a2\"\n[volume.data]\ndisks = [{ sku = \"azure/classic-standard\", count = 5 }]\n\
+         layout = { stripe = { interleave = \"64 KiB\" } }",
+        "e.toml:3:6: vm: azure/a2 takes 4 data disks, and the volumes have 5",
+    );
+    refuses(
+        "[volume.data]\ndisks = [{ sku = \"azure/premium-p50\" }]\nhost_cache = \"read-only\"",
+        "e.toml:4:10: volume.data.disks: has 4 TiB, and disks of 4 TiB and more are not cached: write host_cache = \"none\"",
+    );
+    refuses(
+        "vm = \"azure/d14\"\n[volume.data]\ndisks = [{ sku = \"azure/d14-temp\" }]\nhost_cache = \"read-only\"",
+        "e.toml:5:10: volume.data.disks: is in the host and never cached: write host_cache = \"none\"",
+    );
+}
+
+#[test]
+fn an_environment_says_its_schema_and_has_a_volume() {
+    assert_eq!(
+        parse("name = \"x\"").unwrap_err().to_string(),
+        "e.toml:1:1: schema: is missing: write schema = 1 at the top\n\
+         e.toml:1:1: volume: an environment without a volume has no storage: write [volume.data] and, below it, the volume's keys"
+    );
+    let error = parse("schema = 9").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "e.toml:1:10: schema: 9 is a version of the environment format that is not known here: write 1, or use a newer loadline"
+    );
+}
+
+#[test]
+fn a_misspelt_environment_is_recognised() {
+    assert_eq!(nearest_environment("ds3-p3"), Some("ds3-p30"));
+    assert_eq!(environment_text("zzz"), None);
+}
+
+/// An environment that comes along with a stretch of it replaced.
+fn mutated() -> impl Strategy<Value = String> {
+    let pieces =
+        ["", "[", "]", "{", "}", "\"", "=", "\n", "[volume.data]\n", "-1", "0", "true", "é", "count = 9", "\"0 B\""];
+    let piece =
+        prop_oneof![Just(String::new()), "\\PC{0,6}", prop::sample::select(pieces.to_vec()).prop_map(str::to_owned)];
+    (prop::sample::select(environments()), any::<prop::sample::Index>(), 0usize..40, piece).prop_map(
+        |((_, text), at, length, piece)| {
+            let characters: Vec<char> = text.chars().collect();
+            let start = at.index(characters.len());
+            let (before, after) = (&characters[..start], &characters[(start + length).min(characters.len())..]);
+            before.iter().chain(&piece.chars().collect::<Vec<_>>()).chain(after).collect()
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn no_mutated_environment_makes_the_parser_panic_and_what_it_reads_has_a_spec(text in mutated()) {
+        match parse(&text) {
+            Ok(environment) => {
+                let spec = environment.spec(&Draw::MIDDLE);
+                prop_assert_eq!(spec.check(), Ok(()));
+            }
+            Err(error) => prop_assert!(!error.problems.is_empty()),
+        }
+    }
+    #[test]
+    fn no_text_makes_the_parser_panic(text in "\\PC*") {
+        prop_assert!(parse(&text).is_err());
+    }
+}

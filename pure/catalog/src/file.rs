@@ -1,0 +1,401 @@
+//! Reads one catalog file: a family of disks, or of virtual machines.
+
+use crate::entry::{
+    Cap, DiskEntry, DiskOption, Family, LatencyIntervals, Mechanism, Price, Published, ReadsAndWrites, SizeRule,
+    VmEntry,
+};
+use crate::parts::{self, Readable};
+use loadline_disk::{Directions, IopsBudget, Limit, Parallelism, ThroughputBudget};
+use loadline_document::{DocumentError, Item, Key, Reader, entries, kind, nested};
+use loadline_units::{ByteRate, Bytes, Iops};
+use toml::de::DeTable;
+
+/// The version of the catalog format that is read here.
+pub const CATALOG_SCHEMA: u64 = 1;
+
+const TOP_KEYS: &[&str] =
+    &["schema", "kind", "provider", "family", "title", "source", "date", "mechanism", "latency", "disk", "vm", "caps"];
+const DISK_KEYS: &[&str] =
+    &["size", "iops", "throughput", "burst", "options", "published", "parallelism", "spinning", "price", "note"];
+const VM_KEYS: &[&str] = &["uncached", "uncached_for", "cached", "cache_size", "data_disks", "price", "note"];
+const CAP_KEYS: &[&str] = &["machines", "vcpus", "read", "write", "note"];
+
+/// What one file holds.
+#[derive(Debug)]
+pub(crate) struct CatalogFile {
+    pub(crate) family: Family,
+    pub(crate) disks: Vec<DiskEntry>,
+    pub(crate) vms: Vec<VmEntry>,
+    pub(crate) caps: Vec<Cap>,
+}
+
+/// Reads a file whose family will have the given index.
+pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, DocumentError> {
+    Reader::read(text, file, &[], |reader, top| {
+        reader.schema(top, CATALOG_SCHEMA, "catalog")?;
+        for (key, _) in entries(top) {
+            if !TOP_KEYS.contains(&&**key.get_ref()) {
+                reader.unknown_key("", key, TOP_KEYS, "a catalog file");
+            }
+        }
+        let family = read_family(reader, top, file);
+        let is_vm = top.get("kind").and_then(|item| reader.word("kind", item, &[("disk", false), ("vm", true)], ""));
+        if top.get("kind").is_none() {
+            reader.problem(0..0, "kind", "is missing: write kind = \"disk\" or kind = \"vm\"".into());
+        }
+        let (family, is_vm) = (family?, is_vm?);
+        let for_other: &[&str] = if is_vm { &["disk", "latency"] } else { &["vm", "caps"] };
+        for key in for_other {
+            if let Some(item) = top.get(*key) {
+                reader.problem(item.span(), key, "does not belong to a family of this kind".into());
+            }
+        }
+        let mut found = CatalogFile { family, disks: Vec::new(), vms: Vec::new(), caps: Vec::new() };
+        for (key, name, item) in named(reader, top, "disk") {
+            let entry = read_disk(reader, &key, &name, item, &found.family, index);
+            found.disks.extend(entry);
+        }
+        for (key, name, item) in named(reader, top, "vm") {
+            let entry = read_vm(reader, &key, &name, item, &found.family, index);
+            found.vms.extend(entry);
+        }
+        for (key, name, item) in named(reader, top, "caps") {
+            for row in reader.values(&key, item) {
+                let cap = read_cap(reader, &key, &name, row, &found.family, index);
+                found.caps.extend(cap);
+            }
+        }
+        if found.family.latency.is_none() && !is_vm {
+            reader.problem(0..0, "latency", "is missing: write [latency.read] and [latency.write]".into());
+        }
+        Some(found)
+    })
+}
+
+/// The entries of one of the top tables, with their full keys.
+fn named<'i, 'd>(reader: &mut Reader<'_>, top: &'i DeTable<'d>, table: &str) -> Vec<(String, String, &'i Item<'d>)> {
+    let Some(item) = top.get(table) else { return Vec::new() };
+    let Some(inner) = item.get_ref().as_table() else {
+        reader.problem(item.span(), table, format!("is {}: write [{table}] with names below it", kind(item.get_ref())));
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (key, value) in entries(inner) {
+        if is_name(reader, table, key) {
+            let name: &str = key.get_ref();
+            found.push((nested(table, name), name.to_owned(), value));
+        }
+    }
+    found
+}
+
+/// Names are lower case, with dashes for every other mark but dots, and `@` before a year.
+fn is_name(reader: &mut Reader<'_>, table: &str, key: &Key<'_>) -> bool {
+    let name: &str = key.get_ref();
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.@".contains(c);
+    let good = !name.is_empty() && name.chars().all(fits);
+    if !good {
+        let message = "is no name for a catalog: write lower-case letters, digits, dashes, dots and @".to_owned();
+        reader.problem(key.span(), &nested(table, name), message);
+    }
+    good
+}
+
+fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option<Family> {
+    let mut text = |key: &str| {
+        let Some(item) = top.get(key) else {
+            reader.problem(0..0, key, format!("is missing: write {key} = \"...\" at the top"));
+            return None;
+        };
+        reader.text(key, item)
+    };
+    let (provider, name, title, source) = (text("provider"), text("family"), text("title"), text("source"));
+    let date = top.get("date").and_then(|item| reader.text("date", item));
+    let mut mechanism = Mechanism::default();
+    if let Some(item) = top.get("mechanism") {
+        let parts = reader.table("mechanism", item, parts::MECHANISM_KEYS, "[mechanism]").unwrap_or_default();
+        for (name, value) in parts {
+            parts::mechanism_key(reader, &nested("mechanism", name), name, value, &mut mechanism);
+        }
+    }
+    let latency: Option<LatencyIntervals> =
+        top.get("latency").and_then(|item| parts::latencies(reader, "latency", item));
+    Some(Family {
+        file: file.to_owned(),
+        provider: provider?,
+        name: name?,
+        title: title?,
+        source: source?,
+        date,
+        mechanism,
+        latency,
+    })
+}
+
+fn read_disk(
+    reader: &mut Reader<'_>,
+    key: &str,
+    name: &str,
+    item: &Item<'_>,
+    family: &Family,
+    index: usize,
+) -> Option<DiskEntry> {
+    let mut disk = DiskEntry {
+        name: format!("{}/{name}", family.provider),
+        family: index,
+        size: SizeRule::Unknown,
+        iops: None,
+        throughput: None,
+        burst: None,
+        options: Vec::new(),
+        published: Vec::new(),
+        parallelism: Parallelism::default(),
+        spinning: None,
+        price: None,
+        note: None,
+        line: reader.line_of(item),
+    };
+    for (name, value) in reader.table(key, item, DISK_KEYS, "a table with the disk's figures")? {
+        let inner = nested(key, name);
+        match name {
+            "size" => disk.size = read_size(reader, &inner, value)?,
+            "iops" => disk.iops = Some(parts::figure(reader, &inner, value)?),
+            "throughput" => disk.throughput = Some(parts::figure(reader, &inner, value)?),
+            "burst" => disk.burst = Some(parts::burst(reader, &inner, value)?),
+            "options" => disk.options = read_options(reader, &inner, value)?,
+            "published" => {
+                for row in reader.values(&inner, value) {
+                    disk.published.extend(read_published(reader, &inner, row));
+                }
+            }
+            "parallelism" => disk.parallelism = parts::parallelism(reader, &inner, value)?,
+            "spinning" => disk.spinning = Some(parts::spinning(reader, &inner, value)?),
+            "price" => disk.price = Some(read_price(reader, &inner, value)?),
+            _ => disk.note = reader.text(&inner, value),
+        }
+    }
+    let burst = disk.burst.as_ref();
+    if let Some(problem) =
+        burst.and_then(|burst| burst.problem(&family.mechanism, disk.iops.as_ref(), disk.throughput.as_ref()))
+    {
+        reader.problem(item.span(), key, problem.to_owned());
+        return None;
+    }
+    Some(disk)
+}
+
+fn read_size(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<SizeRule> {
+    if item.get_ref().as_table().is_none() {
+        return Bytes::read(reader, key, item).map(SizeRule::Fixed);
+    }
+    let wanted = "a size, or { least = \"1 GiB\", most = \"16 TiB\" }";
+    let (mut least, mut most) = (None, None);
+    for (name, value) in reader.table(key, item, &["least", "most"], wanted)? {
+        let size = Bytes::read(reader, &nested(key, name), value);
+        *(if name == "least" { &mut least } else { &mut most }) = size;
+    }
+    let (Some(least), Some(most)) = (least, most) else {
+        reader.problem(item.span(), key, format!("is not bounded: write {wanted}"));
+        return None;
+    };
+    if least > most {
+        reader.problem(item.span(), key, "has a least above its most".into());
+        return None;
+    }
+    Some(SizeRule::Chosen { least, most })
+}
+
+fn read_options(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<DiskOption>> {
+    let Some(table) = item.get_ref().as_table() else {
+        reader.problem(item.span(), key, "is no table of options: write { name = { iops = ... } }".into());
+        return None;
+    };
+    let mut options = Vec::new();
+    for (name, value) in entries(table) {
+        let name: &str = name.get_ref();
+        let inner = nested(key, name);
+        let wanted = "{ iops = ..., throughput = ... }";
+        let (mut iops, mut throughput) = (None, None);
+        for (name, value) in reader.table(&inner, value, &["iops", "throughput"], wanted)? {
+            let inner = nested(&inner, name);
+            if name == "iops" {
+                iops = Iops::read(reader, &inner, value);
+            } else {
+                throughput = ByteRate::read(reader, &inner, value);
+            }
+        }
+        let (Some(iops), Some(throughput)) = (iops, throughput) else {
+            reader.problem(value.span(), &inner, format!("is not complete: write {wanted}"));
+            return None;
+        };
+        options.push(DiskOption { name: name.to_owned(), iops, throughput });
+    }
+    Some(options)
+}
+
+fn read_published(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Published> {
+    let known = ["size", "iops", "throughput", "burst_iops", "burst_throughput", "highest"];
+    let mut size = None;
+    let mut row = Published {
+        size: Bytes::ZERO,
+        iops: None,
+        throughput: None,
+        burst_iops: None,
+        burst_throughput: None,
+        highest: false,
+    };
+    for (name, value) in reader.table(key, item, &known, "{ size = ..., iops = ... }")? {
+        let inner = nested(key, name);
+        match name {
+            "size" => size = Bytes::read(reader, &inner, value),
+            "iops" => row.iops = Iops::read(reader, &inner, value),
+            "throughput" => row.throughput = ByteRate::read(reader, &inner, value),
+            "burst_iops" => row.burst_iops = Iops::read(reader, &inner, value),
+            "burst_throughput" => row.burst_throughput = ByteRate::read(reader, &inner, value),
+            _ => row.highest = reader.switch(&inner, value)?,
+        }
+    }
+    let Some(size) = size else {
+        reader.problem(item.span(), key, "has no size: write { size = ..., iops = ... }".into());
+        return None;
+    };
+    Some(Published { size, ..row })
+}
+
+fn read_price(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Price> {
+    let wanted = "{ amount = \"19.71 USD per month\", date = \"2015\", region = ..., source = ... }";
+    let (mut amount, mut date, mut region, mut source) = (None, None, None, None);
+    for (name, value) in reader.table(key, item, &["amount", "date", "region", "source"], wanted)? {
+        let text = reader.text(&nested(key, name), value)?;
+        *(match name {
+            "amount" => &mut amount,
+            "date" => &mut date,
+            "region" => &mut region,
+            _ => &mut source,
+        }) = Some(text);
+    }
+    let is_amount = |text: &String| {
+        let words: Vec<&str> = text.split(' ').collect();
+        matches!(words[..], [number, currency, "per", _] if number.parse::<f64>().is_ok_and(|n| n >= 0.0)
+            && currency.len() == 3 && currency.chars().all(|c| c.is_ascii_uppercase()))
+    };
+    let (Some(amount), Some(source)) = (amount.filter(is_amount), source) else {
+        reader.problem(item.span(), key, format!("is no price with its source: write {wanted}"));
+        return None;
+    };
+    Some(Price { amount, date, region, source })
+}
+
+fn read_vm(
+    reader: &mut Reader<'_>,
+    key: &str,
+    name: &str,
+    item: &Item<'_>,
+    family: &Family,
+    index: usize,
+) -> Option<VmEntry> {
+    let mut vm = VmEntry {
+        name: format!("{}/{name}", family.provider),
+        family: index,
+        uncached: None,
+        uncached_for: None,
+        cached: None,
+        cache_size: None,
+        data_disks: None,
+        price: None,
+        note: None,
+        line: reader.line_of(item),
+    };
+    let span = family.mechanism.burst_span;
+    for (name, value) in reader.table(key, item, VM_KEYS, "a table with the machine's limits")? {
+        let inner = nested(key, name);
+        match name {
+            "uncached" => vm.uncached = Some(parts::vm_limit(reader, &inner, value, &[], span)?),
+            "cached" => vm.cached = Some(parts::vm_limit(reader, &inner, value, &[], span)?),
+            "uncached_for" => {
+                let limit = parts::vm_limit(reader, &inner, value, &["families"], span)?;
+                let mut families = Vec::new();
+                if let Some(item) = value.get_ref().as_table().and_then(|table| table.get("families")) {
+                    for family in reader.values(&inner, item) {
+                        families.push(reader.text(&inner, family)?);
+                    }
+                }
+                vm.uncached_for = Some((families, limit));
+            }
+            "cache_size" => vm.cache_size = Bytes::read(reader, &inner, value),
+            "data_disks" => vm.data_disks = reader.count_u32(&inner, value, u32::MAX),
+            "price" => vm.price = Some(read_price(reader, &inner, value)?),
+            _ => vm.note = reader.text(&inner, value),
+        }
+    }
+    Some(vm)
+}
+
+fn read_cap(
+    reader: &mut Reader<'_>,
+    key: &str,
+    disk: &str,
+    item: &Item<'_>,
+    family: &Family,
+    index: usize,
+) -> Option<Cap> {
+    let (mut machines, mut vcpus, mut read, mut write, mut note) = (None, None, None, None, None);
+    for (name, value) in reader.table(key, item, CAP_KEYS, "{ machines = ..., read = ..., write = ... }")? {
+        let inner = nested(key, name);
+        match name {
+            "machines" => machines = reader.text(&inner, value),
+            "vcpus" => {
+                vcpus = reader.text(&inner, value).and_then(|text| range(&text));
+                if vcpus.is_none() {
+                    let message = "is no range: write \"8\", \"8 to 15\" or \"64 or more\"".into();
+                    reader.problem(value.span(), &inner, message);
+                }
+            }
+            "read" => read = rates(reader, &inner, value),
+            "write" => write = rates(reader, &inner, value),
+            _ => note = reader.text(&inner, value),
+        }
+    }
+    let (Some(machines), Some(read), Some(write)) = (machines, read, write) else {
+        reader.problem(item.span(), key, "is not complete: write machines, read and write".into());
+        return None;
+    };
+    let traded = family.mechanism.reads_and_writes == ReadsAndWrites::Traded;
+    let (read_iops, write_iops) = (IopsBudget::steady(read.0), IopsBudget::steady(write.0));
+    let (read_bytes, write_bytes) = (ThroughputBudget::steady(read.1), ThroughputBudget::steady(write.1));
+    let limit = Limit {
+        iops: Some(directions(read_iops, write_iops, traded)),
+        throughput: Some(directions(read_bytes, write_bytes, traded)),
+        ..Limit::default()
+    };
+    Some(Cap { family: index, disk: disk.to_owned(), machines, vcpus, limit, note, line: reader.line_of(item) })
+}
+
+/// Reads and writes with a budget each, traded against one another or apart.
+pub(crate) fn directions<T: PartialEq>(read: T, write: T, traded: bool) -> Directions<T> {
+    if traded { Directions::Traded { read, write } } else { Directions::Apart { read: Some(read), write: Some(write) } }
+}
+
+/// `{ iops, throughput }`, both there.
+fn rates(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<(Iops, ByteRate)> {
+    let (mut iops, mut throughput) = (None, None);
+    for (name, value) in reader.table(key, item, &["iops", "throughput"], "{ iops = ..., throughput = ... }")? {
+        let inner = nested(key, name);
+        if name == "iops" {
+            iops = Iops::read(reader, &inner, value);
+        } else {
+            throughput = ByteRate::read(reader, &inner, value);
+        }
+    }
+    Some((iops?, throughput?))
+}
+
+/// "8", "8 to 15" or "64 or more".
+fn range(text: &str) -> Option<(u32, Option<u32>)> {
+    if let Some(least) = text.strip_suffix(" or more") {
+        return Some((least.parse().ok()?, None));
+    }
+    let (least, most) = text.split_once(" to ").unwrap_or((text, text));
+    let (least, most) = (least.parse().ok()?, most.parse().ok()?);
+    (least <= most).then_some((least, Some(most)))
+}

@@ -1,0 +1,34 @@
+//! Disks and virtual machines as sold, and environments made of them: catalog files and environment files, read into the
+//! disk model's specs.
+//!
+//! Mechanisms are parameters here and code in `loadline-disk`; products are data in `catalog/`. No product is named in
+//! this crate.
+
+mod builtin;
+mod catalog;
+mod check;
+mod describe;
+mod entry;
+mod environment;
+mod figure;
+mod file;
+mod parts;
+mod resolve;
+
+pub use catalog::{Catalog, Filter, Kind, Listing};
+pub use check::{CatalogProblem, ProblemKind};
+pub use describe::{Fact, rate_text};
+pub use entry::{
+    BurstRule, Cap, Choice, Credits, Delivered, DiskEntry, DiskOption, EnforcementInterval, Family, Figure,
+    LatencyInterval, LatencyIntervals, Mechanism, Price, Provision, Published, ReadsAndWrites, SizeRule, VmEntry,
+};
+pub use environment::{
+    DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, environment_text, environments,
+    nearest_environment,
+};
+pub use figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
+pub use file::CATALOG_SCHEMA;
+pub use resolve::{DiskFigures, Draw, EntryError, LimitFigures, Part, Provisioned, VmFigures};
+
+#[cfg(test)]
+mod tests;

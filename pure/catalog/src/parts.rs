@@ -1,0 +1,479 @@
+//! The parts that catalog files and environment files are written in: intervals, rules, mechanisms, latencies, limits.
+
+use crate::entry::{
+    BurstRule, Choice, Credits, Delivered, EnforcementInterval, Figure, LatencyInterval, LatencyIntervals, Mechanism,
+    Provision, ReadsAndWrites,
+};
+use crate::figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
+use loadline_disk::{Directions, IopsBudget, Limit, Merge, Parallelism, Place, Spinning, ThroughputBudget};
+use loadline_document::{Item, Quantity, Reader, kind, nested};
+use loadline_units::{ByteRate, Bytes, Duration, Iops};
+use std::str::FromStr;
+
+/// A quantity that can be read from an item.
+pub(crate) trait Readable: Scalar {
+    /// Reads it, or tells what to write.
+    fn read(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Self>;
+}
+
+macro_rules! readable {
+    ($($type:ty),*) => {$(
+        impl Readable for $type {
+            fn read(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Self> {
+                reader.quantity(key, item)
+            }
+        }
+    )*};
+}
+readable!(Iops, ByteRate, Bytes, Duration);
+
+impl Readable for Factor {
+    fn read(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Self> {
+        let factor = item.get_ref().as_str().and_then(Self::parse);
+        if factor.is_none() {
+            let message =
+                format!("is {}: write a multiple of what is published such as \"102 %\"", kind(item.get_ref()));
+            reader.problem(item.span(), key, message);
+        }
+        factor
+    }
+}
+
+/// A value, or `{ low, mid, high }`.
+pub(crate) fn interval<T: Readable>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Interval<T>> {
+    if item.get_ref().as_table().is_none() {
+        return T::read(reader, key, item).map(Interval::exactly);
+    }
+    let wanted = "{ low = ..., mid = ..., high = ... }";
+    let parts = reader.table(key, item, &["low", "mid", "high"], wanted)?;
+    let mut ends = Vec::new();
+    for end in ["low", "mid", "high"] {
+        let Some((_, value)) = parts.iter().find(|(name, _)| *name == end) else {
+            reader.problem(item.span(), key, format!("has no {end}: write {wanted}"));
+            return None;
+        };
+        ends.push(T::read(reader, &nested(key, end), value)?);
+    }
+    if !ends.is_sorted() {
+        reader.problem(item.span(), key, "does not rise from low over mid to high".into());
+        return None;
+    }
+    Some(Interval { low: ends[0], mid: ends[1], high: ends[2] })
+}
+
+fn proportion<T: Scalar + FromStr, U: Scalar + FromStr>(
+    reader: &mut Reader<'_>,
+    key: &str,
+    item: &Item<'_>,
+    example: &str,
+) -> Option<Proportion> {
+    let found = item.get_ref().as_str().and_then(Proportion::parse::<T, U>);
+    if found.is_none() {
+        reader.problem(item.span(), key, format!("is {}: write {example}", kind(item.get_ref())));
+    }
+    found
+}
+
+/// What a rule's figure may follow from beside the size.
+pub(crate) trait Follows: Readable + Quantity {
+    /// The key for what belongs to the other figure.
+    const PER_OTHER: &'static str;
+    /// Reads that proportion.
+    fn per_other(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Proportion>;
+}
+impl Follows for Iops {
+    const PER_OTHER: &'static str = "per_throughput";
+    fn per_other(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Proportion> {
+        proportion::<Self, ByteRate>(reader, key, item, "a proportion such as \"4 IOPS per MiB/s\"")
+    }
+}
+impl Follows for ByteRate {
+    const PER_OTHER: &'static str = "per_iops";
+    fn per_other(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Proportion> {
+        proportion::<Self, Iops>(reader, key, item, "a proportion such as \"0.25 MiB/s per IOPS\"")
+    }
+}
+
+const RULE_WANTED: &str = "a rate, or a table such as { per_size = \"3 IOPS per GiB\", least = ..., most = ... }";
+
+/// A rule with the keys that say what may be chosen.
+fn provision<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Provision<T>> {
+    if item.get_ref().as_table().is_none() {
+        let rule = T::read(reader, key, item).map(Rule::Fixed)?;
+        return Some(Provision { rule, choice: Choice::None });
+    }
+    let known = ["provisioned", "default", "base", "per_size", T::PER_OTHER, "least", "most", "steps", "tiers"];
+    let parts = reader.table(key, item, &known, RULE_WANTED)?;
+    let before = reader.problem_count();
+    let (mut chosen, mut default) = (false, None);
+    let mut formula = Formula { base: None, per_size: None, per_other: None, least: None, most: None };
+    let (mut steps, mut tiers) = (None, None);
+    for (name, value) in parts {
+        let inner = nested(key, name);
+        match name {
+            "provisioned" => chosen = reader.switch(&inner, value).unwrap_or(false),
+            "default" => default = T::read(reader, &inner, value),
+            "steps" => steps = read_steps::<T>(reader, &inner, value),
+            "tiers" => tiers = read_tiers::<T>(reader, &inner, value),
+            _ => read_formula_key(reader, &inner, name, value, &mut formula),
+        }
+    }
+    if default.is_some() && !chosen {
+        reader.problem(item.span(), key, "has a default but is not chosen: write provisioned = true".into());
+    }
+    let choice = if chosen { Choice::Provisioned { default, least: formula.least } } else { Choice::None };
+    let rule = match (steps, tiers) {
+        (Some(steps), None) => Rule::Steps(steps),
+        (None, Some(tiers)) => Rule::Formulas(tiers),
+        (None, None) => Rule::Formulas(vec![formula]),
+        (Some(_), Some(_)) => {
+            reader.problem(item.span(), key, "has steps and tiers: write one of them".into());
+            return None;
+        }
+    };
+    (reader.problem_count() == before).then_some(Provision { rule, choice })
+}
+
+fn read_formula_key<T: Follows>(
+    reader: &mut Reader<'_>,
+    key: &str,
+    name: &str,
+    value: &Item<'_>,
+    formula: &mut Formula<T>,
+) {
+    match name {
+        "base" => formula.base = T::read(reader, key, value),
+        "least" => formula.least = T::read(reader, key, value),
+        "most" => formula.most = T::read(reader, key, value),
+        "per_size" => {
+            let example = format!("a proportion such as \"3 {} per GiB\"", T::UNIT);
+            formula.per_size = proportion::<T, Bytes>(reader, key, value, &example);
+        }
+        _ => formula.per_other = T::per_other(reader, key, value),
+    }
+}
+
+fn read_steps<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<(Bytes, T)>> {
+    let mut steps: Vec<(Bytes, T)> = Vec::new();
+    for value in reader.values(key, item) {
+        let parts = reader.table(key, value, &["from", "value"], "{ from = \"1 GiB\", value = ... }")?;
+        let (mut from, mut rate) = (None, None);
+        for (name, part) in parts {
+            let inner = nested(key, name);
+            if name == "from" {
+                from = Bytes::read(reader, &inner, part);
+            } else {
+                rate = T::read(reader, &inner, part);
+            }
+        }
+        let (Some(from), Some(rate)) = (from, rate) else {
+            reader.problem(value.span(), key, "is no step: write { from = \"1 GiB\", value = ... }".into());
+            return None;
+        };
+        if steps.last().is_some_and(|(last, _)| *last >= from) {
+            reader.problem(value.span(), key, "does not begin above the step before it".into());
+        }
+        steps.push((from, rate));
+    }
+    Some(steps)
+}
+
+fn read_tiers<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<Formula<T>>> {
+    let mut tiers = Vec::new();
+    for value in reader.values(key, item) {
+        let mut formula = Formula { base: None, per_size: None, per_other: None, least: None, most: None };
+        for (name, part) in
+            reader.table(key, value, &["base", "per_size", T::PER_OTHER, "least", "most"], RULE_WANTED)?
+        {
+            read_formula_key(reader, &nested(key, name), name, part, &mut formula);
+        }
+        tiers.push(formula);
+    }
+    Some(tiers)
+}
+
+/// A figure: a rule, or `{ read, write }` with one each.
+pub(crate) fn figure<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Figure<T>> {
+    let apart = item.get_ref().as_table().is_some_and(|table| table.get("read").or(table.get("write")).is_some());
+    if !apart {
+        return provision(reader, key, item).map(Figure::Together);
+    }
+    let wanted = "{ read = ..., write = ... }";
+    let (mut read, mut write) = (None, None);
+    for (name, value) in reader.table(key, item, &["read", "write"], wanted)? {
+        let inner = nested(key, name);
+        let found: Provision<T> = provision(reader, &inner, value)?;
+        if found.choice != Choice::None {
+            reader.problem(value.span(), &inner, "is for one direction and cannot be provisioned apart".into());
+            return None;
+        }
+        *(if name == "read" { &mut read } else { &mut write }) = Some(found.rule);
+    }
+    let (Some(read), Some(write)) = (read, write) else {
+        reader.problem(item.span(), key, format!("is for one direction only: write {wanted}"));
+        return None;
+    };
+    Some(Figure::Apart { read, write })
+}
+
+/// The rates and credits of a burst.
+pub(crate) fn burst(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<BurstRule> {
+    let known = ["iops", "iops_credits", "throughput", "throughput_credits"];
+    let mut burst = BurstRule::default();
+    for (name, value) in reader.table(key, item, &known, "{ iops = ..., throughput = ... }")? {
+        let inner = nested(key, name);
+        match name {
+            "iops" => burst.iops = provision::<Iops>(reader, &inner, value).map(|found| found.rule),
+            "throughput" => burst.throughput = provision::<ByteRate>(reader, &inner, value).map(|found| found.rule),
+            "iops_credits" => burst.iops_credits = reader.count(&inner, value, u64::MAX),
+            _ => {
+                let text = value.get_ref().as_str().unwrap_or_default();
+                burst.throughput_credits = match Proportion::parse::<Bytes, Bytes>(text) {
+                    Some(proportion) => Some(Credits::PerSize(proportion)),
+                    None => Bytes::read(reader, &inner, value).map(Credits::Fixed),
+                };
+            }
+        }
+    }
+    Some(burst)
+}
+
+/// Keys of a mechanism.
+pub(crate) const MECHANISM_KEYS: &[&str] = &[
+    "counted_size",
+    "merge",
+    "least_charge",
+    "enforcement",
+    "burst_span",
+    "reads_and_writes",
+    "place",
+    "shared_by_type",
+    "host_cache_below",
+    "delivered",
+];
+/// Those that also belong to a disk's limit in an environment file.
+pub(crate) const LIMIT_MECHANISM_KEYS: &[&str] =
+    &["counted_size", "merge", "least_charge", "enforcement", "burst_span", "reads_and_writes", "delivered"];
+pub(crate) const PLACES: &[(&str, Place)] = &[("network", Place::Network), ("local", Place::Local)];
+const READS_AND_WRITES: &[(&str, ReadsAndWrites)] =
+    &[("apart", ReadsAndWrites::Apart), ("traded", ReadsAndWrites::Traded)];
+
+/// Takes one of [`MECHANISM_KEYS`] into `mechanism`.
+pub(crate) fn mechanism_key(
+    reader: &mut Reader<'_>,
+    key: &str,
+    name: &str,
+    item: &Item<'_>,
+    mechanism: &mut Mechanism,
+) {
+    match name {
+        "counted_size" => {
+            mechanism.counted_size = Bytes::read(reader, key, item).filter(|size| *size > Bytes::ZERO);
+            if mechanism.counted_size.is_none() {
+                reader.problem(item.span(), key, "must be a size above 0 B".into());
+            }
+        }
+        "merge" => mechanism.merge = Bytes::read(reader, key, item).map(|larger_than| Merge { larger_than }),
+        "least_charge" => mechanism.least_charge = Bytes::read(reader, key, item),
+        "enforcement" => {
+            if let Some(found) = enforcement(reader, key, item) {
+                mechanism.enforcement = found;
+            }
+        }
+        "burst_span" => mechanism.burst_span = Duration::read(reader, key, item),
+        "reads_and_writes" => {
+            if let Some(found) = reader.word(key, item, READS_AND_WRITES, "") {
+                mechanism.reads_and_writes = found;
+            }
+        }
+        "place" => {
+            if let Some(found) = reader.word(key, item, PLACES, "") {
+                mechanism.place = found;
+            }
+        }
+        "shared_by_type" => mechanism.shared_by_type = reader.switch(key, item).unwrap_or(false),
+        "host_cache_below" => mechanism.host_cache_below = Bytes::read(reader, key, item),
+        "delivered" => {
+            if let Some(found) = delivered(reader, key, item) {
+                mechanism.delivered = found;
+            }
+        }
+        _ => unreachable!("{name} is one of MECHANISM_KEYS"),
+    }
+}
+
+const ENFORCEMENT_WANTED: &str = "\"smooth\", { window = \"50 ms\" } or { bucket = \"1 s\" }";
+
+fn enforcement(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<EnforcementInterval> {
+    if item.get_ref().as_str() == Some("smooth") {
+        return Some(EnforcementInterval::Smooth);
+    }
+    let parts = reader.table(key, item, &["window", "jitter", "bucket"], ENFORCEMENT_WANTED)?;
+    let (mut window, mut jitter, mut bucket) = (None, None, None);
+    for (name, value) in parts {
+        let slot = match name {
+            "window" => &mut window,
+            "jitter" => &mut jitter,
+            _ => &mut bucket,
+        };
+        *slot = Some(interval::<Duration>(reader, &nested(key, name), value)?);
+    }
+    let above_zero = |time: Interval<Duration>| time.low > Duration::ZERO;
+    match (window, jitter, bucket) {
+        (Some(length), jitter, None) if above_zero(length) => {
+            let jitter = jitter.unwrap_or(Interval::exactly(Duration::ZERO));
+            if jitter.high * 2 >= length.low {
+                reader.problem(item.span(), key, "has a jitter that is not less than half the window".into());
+                return None;
+            }
+            Some(EnforcementInterval::Window { length, jitter })
+        }
+        (None, None, Some(depth)) if above_zero(depth) => Some(EnforcementInterval::Bucket(depth)),
+        _ => {
+            reader.problem(item.span(), key, format!("is no way to hold a limit: write {ENFORCEMENT_WANTED}"));
+            None
+        }
+    }
+}
+
+fn delivered(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Delivered> {
+    let mut found = Delivered::default();
+    for (name, value) in reader.table(key, item, &["iops", "throughput"], "{ iops = \"102 %\" }")? {
+        let share = interval::<Factor>(reader, &nested(key, name), value)?;
+        *(if name == "iops" { &mut found.iops } else { &mut found.throughput }) = share;
+    }
+    Some(found)
+}
+
+/// `latency`: a time for reads and one for writes, and one for flushes if they differ.
+pub(crate) fn latencies(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<LatencyIntervals> {
+    let wanted = "{ read = { median = \"1 ms\", p99 = \"3 ms\" }, write = ... }";
+    let (mut read, mut write, mut flush) = (None, None, None);
+    for (name, value) in reader.table(key, item, &["read", "write", "flush"], wanted)? {
+        let found = latency(reader, &nested(key, name), value)?;
+        *(match name {
+            "read" => &mut read,
+            "write" => &mut write,
+            _ => &mut flush,
+        }) = Some(found);
+    }
+    // One direction stands for both: what is known of a disk may be only that.
+    let (Some(read), Some(write)) = (read.or(write), write.or(read)) else {
+        reader.problem(item.span(), key, format!("says no time: write {wanted}"));
+        return None;
+    };
+    Some(LatencyIntervals { read, write, flush })
+}
+
+/// One time.
+pub(crate) fn latency(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<LatencyInterval> {
+    let wanted = "{ median = \"1 ms\", p99 = \"3 ms\", per_kib = \"20 us\" }";
+    let (mut median, mut p99, mut per_kib) = (None, None, Interval::exactly(Duration::ZERO));
+    for (name, value) in reader.table(key, item, &["median", "p99", "per_kib"], wanted)? {
+        let time = interval(reader, &nested(key, name), value)?;
+        match name {
+            "median" => median = Some(time),
+            "p99" => p99 = Some(time),
+            _ => per_kib = time,
+        }
+    }
+    let Some(median) = median else {
+        reader.problem(item.span(), key, format!("has no median: write {wanted}"));
+        return None;
+    };
+    let p99 = p99.unwrap_or(median);
+    if p99.low < median.low || p99.mid < median.mid || p99.high < median.high {
+        reader.problem(item.span(), key, "has a p99 below its median".into());
+        return None;
+    }
+    Some(LatencyInterval { median, p99, per_kib })
+}
+
+/// `{ iops, throughput, burst }` of a virtual machine, as published. A burst's credits last for `span`.
+pub(crate) fn vm_limit(
+    reader: &mut Reader<'_>,
+    key: &str,
+    item: &Item<'_>,
+    known: &[&str],
+    span: Option<Duration>,
+) -> Option<Limit> {
+    let known: Vec<&str> = ["iops", "throughput", "burst"].iter().chain(known).copied().collect();
+    let (mut iops, mut throughput, mut burst_iops, mut burst_throughput) = (None, None, None, None);
+    for (name, value) in reader.table(key, item, &known, "{ iops = ..., throughput = ... }")? {
+        let inner = nested(key, name);
+        match name {
+            "iops" => iops = Some(Iops::read(reader, &inner, value)?),
+            "throughput" => throughput = Some(ByteRate::read(reader, &inner, value)?),
+            "burst" => {
+                for (name, value) in reader.table(&inner, value, &["iops", "throughput"], "{ iops = ... }")? {
+                    let inner = nested(&inner, name);
+                    match name {
+                        "iops" => burst_iops = Some(Iops::read(reader, &inner, value)?),
+                        _ => burst_throughput = Some(ByteRate::read(reader, &inner, value)?),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if (burst_iops.is_some() || burst_throughput.is_some()) && span.is_none() {
+        reader.problem(item.span(), key, "bursts, and burst_span does not say how long credits last".into());
+        return None;
+    }
+    let span = span.unwrap_or_default();
+    let iops = iops.map(|rate| match burst_iops.filter(|burst| *burst > rate) {
+        Some(burst) => IopsBudget::bursting(rate, burst, span),
+        None => IopsBudget::steady(rate),
+    });
+    let throughput = throughput.map(|rate| match burst_throughput.filter(|burst| *burst > rate) {
+        Some(burst) => ThroughputBudget::bursting(rate, burst, span),
+        None => ThroughputBudget::steady(rate),
+    });
+    Some(Limit {
+        iops: iops.map(Directions::Together),
+        throughput: throughput.map(Directions::Together),
+        ..Limit::default()
+    })
+}
+
+/// How much a disk has in service at once.
+pub(crate) fn parallelism(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Parallelism> {
+    let mut found = Parallelism::default();
+    for (name, value) in reader.table(key, item, &["requests", "throughput"], "{ requests = 32 }")? {
+        let inner = nested(key, name);
+        match name {
+            "requests" => found.requests = Some(reader.count_u32(&inner, value, u32::MAX)?),
+            _ => found.throughput = Some(ByteRate::read(reader, &inner, value)?),
+        }
+    }
+    Some(found)
+}
+
+/// The mechanics of a spinning disk.
+pub(crate) fn spinning(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Spinning> {
+    let known = ["revolutions_per_minute", "seek_min", "seek_max", "transfer", "queue_depth"];
+    let wanted =
+        "{ revolutions_per_minute = 7200, seek_min = \"1 ms\", seek_max = \"16 ms\", transfer = \"150 MB/s\" }";
+    let (mut turns, mut seek_min, mut seek_max, mut transfer, mut queue_depth) = (None, None, None, None, 1);
+    for (name, value) in reader.table(key, item, &known, wanted)? {
+        let inner = nested(key, name);
+        match name {
+            "revolutions_per_minute" => turns = Some(reader.count_u32(&inner, value, 1_000_000)?),
+            "seek_min" => seek_min = Some(Duration::read(reader, &inner, value)?),
+            "seek_max" => seek_max = Some(Duration::read(reader, &inner, value)?),
+            "transfer" => transfer = Some(ByteRate::read(reader, &inner, value)?),
+            _ => queue_depth = reader.count_u32(&inner, value, 65_536)?,
+        }
+    }
+    let (Some(revolutions_per_minute), Some(seek_min), Some(seek_max), Some(transfer)) =
+        (turns, seek_min, seek_max, transfer)
+    else {
+        reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
+        return None;
+    };
+    if seek_min > seek_max {
+        reader.problem(item.span(), key, "has a seek_min above its seek_max".into());
+        return None;
+    }
+    Some(Spinning { revolutions_per_minute, seek_min, seek_max, transfer, queue_depth })
+}

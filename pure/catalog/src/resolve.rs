@@ -1,0 +1,511 @@
+//! From entries to specs: what was provisioned gives published figures, and a draw from what is uncertain gives the
+//! enforced ones that the disk model takes.
+
+use crate::entry::{
+    BurstRule, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval, LatencyIntervals,
+    Mechanism, Provision, ReadsAndWrites, SizeRule,
+};
+use crate::figure::{Lack, Rule, Scalar};
+use crate::file::directions;
+use loadline_disk::{
+    Directions, DiskSpec, Enforcement, IopsBudget, IopsBurst, Latency, LatencySpec, Limit, Parallelism, Spinning,
+    ThroughputBudget, ThroughputBurst, VmSpec,
+};
+use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
+
+/// What is chosen of a disk when it is made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Provisioned {
+    /// Its size; `None`: as sold.
+    pub size: Option<Bytes>,
+    /// Requests per second, where they are chosen.
+    pub iops: Option<Iops>,
+    /// Bytes per second, where they are chosen.
+    pub throughput: Option<ByteRate>,
+    /// One of the disk's options.
+    pub option: Option<String>,
+}
+
+/// Where in their intervals the uncertain parameters are taken: 0 % at the low end, 50 % in the middle, 100 % at the
+/// high end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draw {
+    /// Of latencies.
+    pub latency: Ratio,
+    /// Of the windows and buckets that hold limits.
+    pub enforcement: Ratio,
+    /// Of what is delivered of the published limits; `None`: exactly what is published.
+    pub delivered: Option<Ratio>,
+}
+
+impl Draw {
+    /// The most plausible of everything.
+    pub const MIDDLE: Self =
+        Self { latency: Ratio::percent(50), enforcement: Ratio::percent(50), delivered: Some(Ratio::percent(50)) };
+    /// The most plausible, with limits as they are published.
+    pub const PUBLISHED: Self = Self { delivered: None, ..Self::MIDDLE };
+}
+
+/// What of a disk something is wrong with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Its name.
+    Sku,
+    /// Its size.
+    Size,
+    /// Its requests per second.
+    Iops,
+    /// Its bytes per second.
+    Throughput,
+    /// Its option.
+    Option,
+}
+
+impl Part {
+    /// The key in an environment file.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Sku => "sku",
+            Self::Size => "size",
+            Self::Iops => "iops",
+            Self::Throughput => "throughput",
+            Self::Option => "option",
+        }
+    }
+}
+
+/// Why the catalog does not give what was asked of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    /// Nothing is called so.
+    #[error("no {kind} {name:?} is in the catalog{}", .near.as_ref().map_or(String::new(), |near| format!(": did you mean {near}?")))]
+    Unknown {
+        /// As asked.
+        name: String,
+        /// "disk" or "VM size".
+        kind: &'static str,
+        /// The nearest that is there.
+        near: Option<String>,
+    },
+    /// The size must be said.
+    #[error("{name} has no size of its own: give a size{}", .bounds.map_or(String::new(), |(least, most)| format!(" from {least} to {most}")))]
+    SizeMissing {
+        /// The disk.
+        name: String,
+        /// What may be chosen, where known.
+        bounds: Option<(Bytes, Bytes)>,
+    },
+    /// The size is not to be had.
+    #[error("{name} comes with {least} to {most}, not with {size}")]
+    SizeOutside {
+        /// The disk.
+        name: String,
+        /// As asked.
+        size: Bytes,
+        /// The least there is.
+        least: Bytes,
+        /// The most there is.
+        most: Bytes,
+    },
+    /// The figure follows and cannot be chosen.
+    #[error("the {} of {name} follow from its size and cannot be provisioned: leave it out", .part.key())]
+    NotChosen {
+        /// The disk.
+        name: String,
+        /// Which figure.
+        part: Part,
+    },
+    /// The figure must be said.
+    #[error("{name} has no {} of its own: give {} {}", .part.key(), .part.key(), .most.as_ref().map_or("= ...".to_owned(), |most| format!("up to {most}")))]
+    Unchosen {
+        /// The disk.
+        name: String,
+        /// Which figure.
+        part: Part,
+        /// What may be chosen at this size.
+        most: Option<String>,
+    },
+    /// More than can be provisioned.
+    #[error("{name} can be provisioned with at most {most}{}, not with {wanted}", .size.map_or(String::new(), |size| format!(" at {size}")))]
+    Above {
+        /// The disk.
+        name: String,
+        /// Which figure.
+        part: Part,
+        /// As asked.
+        wanted: String,
+        /// What there is.
+        most: String,
+        /// At this size.
+        size: Option<Bytes>,
+    },
+    /// Less than can be provisioned.
+    #[error("{name} cannot be provisioned with less than {least}: {wanted} is below")]
+    Below {
+        /// The disk.
+        name: String,
+        /// Which figure.
+        part: Part,
+        /// As asked.
+        wanted: String,
+        /// What there is.
+        least: String,
+    },
+    /// The disk has no such option.
+    #[error("{name} has no option {option:?}{}", if .known.is_empty() { String::new() } else { format!(": it has {}", .known.join(", ")) })]
+    NoOption {
+        /// The disk.
+        name: String,
+        /// As asked.
+        option: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+}
+
+impl EntryError {
+    /// What is wrong.
+    #[must_use]
+    pub const fn part(&self) -> Part {
+        match self {
+            Self::Unknown { .. } => Part::Sku,
+            Self::SizeMissing { .. } | Self::SizeOutside { .. } => Part::Size,
+            Self::NotChosen { part, .. }
+            | Self::Unchosen { part, .. }
+            | Self::Above { part, .. }
+            | Self::Below { part, .. } => *part,
+            Self::NoOption { .. } => Part::Option,
+        }
+    }
+}
+
+/// Limits as published, with how they are held.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitFigures {
+    /// As published; its enforcement is not set.
+    pub limit: Limit,
+    /// How it is held.
+    pub mechanism: Mechanism,
+}
+
+/// A disk with what was provisioned: its figures as published, and what is uncertain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiskFigures {
+    /// The SKU's name; empty for a disk given in full.
+    pub name: String,
+    /// Its family's name; empty for a disk given in full.
+    pub family: String,
+    /// Its size.
+    pub size: Option<Bytes>,
+    /// Its limits.
+    pub limits: LimitFigures,
+    /// How long requests are in service; `None` for no time.
+    pub latency: Option<LatencyIntervals>,
+    /// How much it has in service at once.
+    pub parallelism: Parallelism,
+    /// The mechanics of a spinning disk.
+    pub spinning: Option<Spinning>,
+}
+
+/// A virtual machine's figures as published.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VmFigures {
+    /// The size's name; empty for one given in full.
+    pub name: String,
+    /// To network disks.
+    pub uncached: Option<LimitFigures>,
+    /// Instead of `uncached`, where all network disks are of these families.
+    pub uncached_for: Option<(Vec<String>, LimitFigures)>,
+    /// Through the host.
+    pub cached: Option<LimitFigures>,
+    /// For all disks of a type together, by the disk's full name.
+    pub caps: Vec<(String, LimitFigures)>,
+    /// Data disks at most.
+    pub disks_max: Option<u32>,
+    /// The host's cache.
+    pub cache_size: Option<Bytes>,
+    /// Processors, where known.
+    pub vcpus: Option<u32>,
+}
+
+impl LimitFigures {
+    /// What is enforced under `draw`.
+    #[must_use]
+    pub fn enforced(&self, draw: &Draw) -> Limit {
+        let mechanism = &self.mechanism;
+        let mut limit = self.limit.clone();
+        if let Some(place) = draw.delivered {
+            let (iops, throughput) = (mechanism.delivered.iops.at(place), mechanism.delivered.throughput.at(place));
+            limit.iops = limit.iops.map(|found| {
+                each(found, |budget| IopsBudget {
+                    rate: iops.times(budget.rate),
+                    burst: budget.burst.map(|burst| IopsBurst { rate: iops.times(burst.rate), ..burst }),
+                })
+            });
+            limit.throughput = limit.throughput.map(|found| {
+                each(found, |budget| ThroughputBudget {
+                    rate: throughput.times(budget.rate),
+                    burst: budget.burst.map(|burst| ThroughputBurst { rate: throughput.times(burst.rate), ..burst }),
+                })
+            });
+        }
+        limit.counted_size = mechanism.counted_size;
+        limit.merge = mechanism.merge;
+        limit.least_charge = mechanism.least_charge;
+        limit.enforcement = match mechanism.enforcement {
+            EnforcementInterval::Smooth => Enforcement::Smooth,
+            EnforcementInterval::Bucket(depth) => Enforcement::Bucket { depth: depth.at(draw.enforcement) },
+            EnforcementInterval::Window { length, jitter } => {
+                Enforcement::Window { length: length.at(draw.enforcement), jitter: jitter.at(draw.enforcement) }
+            }
+        };
+        limit
+    }
+}
+
+/// Each budget of `found`, changed.
+fn each<T, U>(found: Directions<T>, mut change: impl FnMut(T) -> U) -> Directions<U> {
+    match found {
+        Directions::Together(both) => Directions::Together(change(both)),
+        Directions::Apart { read, write } => {
+            Directions::Apart { read: read.map(&mut change), write: write.map(&mut change) }
+        }
+        Directions::Traded { read, write } => Directions::Traded { read: change(read), write: change(write) },
+    }
+}
+
+impl DiskFigures {
+    /// The disk as the model takes it, under `draw`.
+    #[must_use]
+    pub fn spec(&self, draw: &Draw) -> DiskSpec {
+        let latency = self.latency.map_or_else(Latency::default, |found| {
+            let at = |interval: LatencyInterval| LatencySpec {
+                median: interval.median.at(draw.latency),
+                p99: interval.p99.at(draw.latency),
+                per_kib: interval.per_kib.at(draw.latency),
+            };
+            Latency { read: at(found.read), write: at(found.write), flush: found.flush.map(at) }
+        });
+        DiskSpec {
+            name: self.name.clone(),
+            size: self.size,
+            place: self.limits.mechanism.place,
+            limit: self.limits.enforced(draw),
+            pool: None,
+            latency,
+            parallelism: self.parallelism,
+            spinning: self.spinning,
+        }
+    }
+}
+
+impl VmFigures {
+    /// The machine as the model takes it, under `draw`. Where every network disk is of a family in `uncached_for`, pass
+    /// `true`.
+    #[must_use]
+    pub fn spec(&self, draw: &Draw, only_for: bool) -> VmSpec {
+        let uncached = match &self.uncached_for {
+            Some((_, limits)) if only_for => Some(limits),
+            _ => self.uncached.as_ref(),
+        };
+        VmSpec {
+            name: self.name.clone(),
+            uncached: uncached.map(|limits| limits.enforced(draw)),
+            cached: self.cached.as_ref().map(|limits| limits.enforced(draw)),
+            disks_max: self.disks_max,
+            cache_size: self.cache_size,
+            vcpus: self.vcpus,
+        }
+    }
+}
+
+impl DiskEntry {
+    /// The disk with what was provisioned.
+    pub(crate) fn resolve(&self, family: &Family, wanted: &Provisioned) -> Result<DiskFigures, EntryError> {
+        let size = self.size_of(wanted.size)?;
+        self.figures(family, size, wanted)
+    }
+
+    /// As [`DiskEntry::resolve`], for all disks of a type together, which may be larger than any.
+    pub(crate) fn total(&self, family: &Family, size: Bytes) -> Result<DiskFigures, EntryError> {
+        self.figures(family, Some(size), &Provisioned::default())
+    }
+
+    /// A smaller disk than the size sold is sold as this one.
+    fn size_of(&self, wanted: Option<Bytes>) -> Result<Option<Bytes>, EntryError> {
+        let name = || self.name.clone();
+        let (least, most) = match self.size {
+            SizeRule::Fixed(size) => (Bytes::new(1), size),
+            SizeRule::Chosen { least, most } => (least, most),
+            SizeRule::Unknown => {
+                return wanted.map(Some).ok_or_else(|| EntryError::SizeMissing { name: name(), bounds: None });
+            }
+        };
+        match (wanted, self.size) {
+            (None, SizeRule::Fixed(size)) => Ok(Some(size)),
+            (None, _) => Err(EntryError::SizeMissing { name: name(), bounds: Some((least, most)) }),
+            (Some(size), _) if size < least || size > most => {
+                Err(EntryError::SizeOutside { name: name(), size, least, most })
+            }
+            (Some(size), _) => Ok(Some(size)),
+        }
+    }
+
+    fn figures(&self, family: &Family, size: Option<Bytes>, wanted: &Provisioned) -> Result<DiskFigures, EntryError> {
+        let mechanism = &family.mechanism;
+        let mut limit = Limit::default();
+        if let Some(option) = &wanted.option {
+            let Some(found) = self.options.iter().find(|known| known.name == *option) else {
+                let known = self.options.iter().map(|option| option.name.clone()).collect();
+                return Err(EntryError::NoOption { name: self.name.clone(), option: option.clone(), known });
+            };
+            limit.iops = Some(Directions::Together(IopsBudget::steady(found.iops)));
+            limit.throughput = Some(Directions::Together(ThroughputBudget::steady(found.throughput)));
+        } else {
+            let iops_last = self.iops.as_ref().is_some_and(needs_other);
+            let mut throughput = None;
+            if iops_last {
+                throughput = self.figure(self.throughput.as_ref(), Part::Throughput, size, wanted.throughput, None)?;
+            }
+            let other = throughput.map(|found| single(found).get());
+            let iops = self.figure(self.iops.as_ref(), Part::Iops, size, wanted.iops, other)?;
+            if !iops_last {
+                let other = iops.map(|found| single(found).get());
+                throughput = self.figure(self.throughput.as_ref(), Part::Throughput, size, wanted.throughput, other)?;
+            }
+            let traded = mechanism.reads_and_writes == ReadsAndWrites::Traded;
+            let burst = self.burst.clone().unwrap_or_default();
+            limit.iops =
+                iops.map(|found| priced(each(found, |rate| iops_budget(rate, &burst, size, mechanism)), traded));
+            limit.throughput = throughput
+                .map(|found| priced(each(found, |rate| throughput_budget(rate, &burst, size, mechanism)), traded));
+        }
+        Ok(DiskFigures {
+            name: self.name.clone(),
+            family: family.name.clone(),
+            size,
+            limits: LimitFigures { limit, mechanism: mechanism.clone() },
+            latency: family.latency,
+            parallelism: self.parallelism,
+            spinning: self.spinning,
+        })
+    }
+
+    /// One figure; `None` where it has no bound.
+    fn figure<T: Scalar>(
+        &self,
+        figure: Option<&Figure<T>>,
+        part: Part,
+        size: Option<Bytes>,
+        wanted: Option<T>,
+        other: Option<u64>,
+    ) -> Result<Option<Directions<T>>, EntryError> {
+        let at = |rule: &Rule<T>| {
+            rule.at(size, other).map_err(|lack| match lack {
+                Lack::Size => EntryError::SizeMissing { name: self.name.clone(), bounds: None },
+                Lack::Other => EntryError::Unchosen { name: self.name.clone(), part, most: None },
+            })
+        };
+        match figure {
+            None if wanted.is_some() => Err(EntryError::NotChosen { name: self.name.clone(), part }),
+            None => Ok(None),
+            Some(Figure::Apart { .. }) if wanted.is_some() => {
+                Err(EntryError::NotChosen { name: self.name.clone(), part })
+            }
+            Some(Figure::Apart { read, write }) => {
+                let (read, write) = (at(read)?, at(write)?);
+                Ok(Some(Directions::Apart { read, write }))
+            }
+            Some(Figure::Together(provision)) => {
+                let most = at(&provision.rule)?;
+                Ok(self.chosen(provision, part, size, wanted, most)?.map(Directions::Together))
+            }
+        }
+    }
+
+    fn chosen<T: Scalar>(
+        &self,
+        provision: &Provision<T>,
+        part: Part,
+        size: Option<Bytes>,
+        wanted: Option<T>,
+        most: Option<T>,
+    ) -> Result<Option<T>, EntryError> {
+        let name = || self.name.clone();
+        match (wanted, provision.choice) {
+            (None, Choice::None) => Ok(most),
+            (Some(_), Choice::None) => Err(EntryError::NotChosen { name: name(), part }),
+            (None, Choice::Provisioned { default: Some(default), .. }) => Ok(Some(default)),
+            (None, Choice::Provisioned { default: None, .. }) => {
+                Err(EntryError::Unchosen { name: name(), part, most: most.map(|most| most.to_string()) })
+            }
+            (Some(wanted), Choice::Provisioned { least, .. }) => {
+                if let Some(most) = most.filter(|most| wanted > *most) {
+                    let (wanted, most) = (wanted.to_string(), most.to_string());
+                    return Err(EntryError::Above { name: name(), part, wanted, most, size });
+                }
+                if let Some(least) = least.filter(|least| wanted < *least) {
+                    let (wanted, least) = (wanted.to_string(), least.to_string());
+                    return Err(EntryError::Below { name: name(), part, wanted, least });
+                }
+                Ok(Some(wanted))
+            }
+        }
+    }
+}
+
+fn needs_other<T: Scalar>(figure: &Figure<T>) -> bool {
+    match figure {
+        Figure::Together(provision) => provision.rule.needs_other(),
+        Figure::Apart { read, write } => read.needs_other() || write.needs_other(),
+    }
+}
+
+/// The one figure, or that for reads, that another follows from.
+fn single<T: Scalar>(found: Directions<T>) -> T {
+    match found {
+        Directions::Together(both) => both,
+        Directions::Apart { read, write } => read.or(write).unwrap_or_else(|| T::of(0)),
+        Directions::Traded { read, .. } => read,
+    }
+}
+
+/// Reads and writes apart become one budget at a price each, where they are traded.
+fn priced<T: Copy + PartialEq>(found: Directions<T>, traded: bool) -> Directions<T> {
+    match found {
+        Directions::Apart { read: Some(read), write: Some(write) } => directions(read, write, traded),
+        found => found,
+    }
+}
+
+fn iops_budget(rate: Iops, burst: &BurstRule, size: Option<Bytes>, mechanism: &Mechanism) -> IopsBudget {
+    let most = burst.iops.as_ref().and_then(|rule| rule.at(size, None).ok().flatten());
+    match (most.filter(|most| *most > rate), burst.iops_credits) {
+        (None, _) => IopsBudget::steady(rate),
+        (Some(most), Some(credits)) => IopsBudget { rate, burst: Some(IopsBurst { rate: most, credits }) },
+        (Some(most), None) => IopsBudget::bursting(rate, most, span(mechanism)),
+    }
+}
+
+fn throughput_budget(
+    rate: ByteRate,
+    burst: &BurstRule,
+    size: Option<Bytes>,
+    mechanism: &Mechanism,
+) -> ThroughputBudget {
+    let most = burst.throughput.as_ref().and_then(|rule| rule.at(size, None).ok().flatten());
+    let credits = burst.throughput_credits.as_ref().map(|credits| match credits {
+        Credits::Fixed(credits) => *credits,
+        Credits::PerSize(proportion) => Bytes::new(proportion.times(size.unwrap_or_default().get())),
+    });
+    match (most.filter(|most| *most > rate), credits) {
+        (None, _) => ThroughputBudget::steady(rate),
+        (Some(most), Some(credits)) => ThroughputBudget { rate, burst: Some(ThroughputBurst { rate: most, credits }) },
+        (Some(most), None) => ThroughputBudget::bursting(rate, most, span(mechanism)),
+    }
+}
+
+fn span(mechanism: &Mechanism) -> Duration {
+    mechanism.burst_span.expect("a burst without credits has a span: checked when read")
+}

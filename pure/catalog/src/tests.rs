@@ -1,0 +1,298 @@
+//! The catalog that comes along: what is in it, and what its entries come to.
+
+use super::*;
+use crate::builtin::BUILTIN;
+use loadline_disk::{Directions, Enforcement, IopsBudget, IopsBurst, Limit, Place, ThroughputBudget};
+use loadline_units::{ByteRate, Bytes, Iops, Ratio};
+
+fn iops(count: u64) -> Iops {
+    Iops::per_second(count).unwrap()
+}
+fn rate(text: &str) -> ByteRate {
+    text.parse().unwrap()
+}
+fn sized(size: Bytes) -> Provisioned {
+    Provisioned { size: Some(size), ..Provisioned::default() }
+}
+/// The limit as published.
+fn published(name: &str, wanted: &Provisioned) -> Limit {
+    let catalog = Catalog::builtin();
+    catalog.disk_figures(name, wanted).unwrap_or_else(|error| panic!("{error}")).spec(&Draw::PUBLISHED).limit
+}
+fn steady(limit: &Limit) -> (u64, u64) {
+    let (Some(Directions::Together(iops)), Some(Directions::Together(bytes))) = (limit.iops, limit.throughput) else {
+        panic!("{limit:?}")
+    };
+    (iops.rate.get(), bytes.rate.get())
+}
+
+#[test]
+fn every_file_of_the_folder_is_embedded() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+    let mut names = Vec::new();
+    for provider in std::fs::read_dir(root).unwrap() {
+        let provider = provider.unwrap();
+        for file in std::fs::read_dir(provider.path()).unwrap() {
+            let (folder, file) = (provider.file_name(), file.unwrap().file_name());
+            names.push(format!("{}/{}", folder.to_str().unwrap(), file.to_str().unwrap()));
+        }
+    }
+    names.sort();
+    let embedded: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
+    assert_eq!(embedded, names);
+}
+
+#[test]
+fn nothing_is_wrong_with_the_catalog() {
+    assert_eq!(Catalog::builtin().check(), []);
+}
+
+#[test]
+fn the_catalog_has_the_entries_that_it_should() {
+    let catalog = Catalog::builtin();
+    let of = |provider: &str| {
+        let begins = |name: &str| name.starts_with(&format!("{provider}/"));
+        let disks = catalog.disks().iter().filter(|disk| begins(&disk.name)).count();
+        let rows: usize = catalog.disks().iter().filter(|disk| begins(&disk.name)).map(|d| d.published.len()).sum();
+        let vms = catalog.vms().iter().filter(|vm| begins(&vm.name)).count();
+        let caps = catalog.caps().iter().filter(|cap| catalog.cap_family(cap).provider == provider).count();
+        (disks, rows, vms, caps)
+    };
+    assert_eq!(of("azure"), (68, 12, 102, 0));
+    assert_eq!(of("aws"), (8, 30, 630, 0));
+    assert_eq!(of("gcp"), (10, 3, 0, 273));
+}
+
+#[test]
+fn names_are_those_that_people_write() {
+    let catalog = Catalog::builtin();
+    let disks = [
+        "azure/premium-p30",
+        "azure/standard-ssd-e20",
+        "azure/standard-hdd-s30",
+        "azure/premium-v2",
+        "azure/ultra",
+        "azure/classic-premium-p30",
+        "azure/classic-standard",
+        "aws/gp3",
+        "aws/gp2",
+        "gcp/pd-ssd",
+    ];
+    for name in disks {
+        assert!(catalog.disk_entry(name).is_ok(), "{name}");
+    }
+    for name in ["azure/ds3", "azure/d8s-v3", "aws/m5.8xlarge", "gcp/n2-standard-8"] {
+        assert!(catalog.vm_figures(name).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_nearest() {
+    let catalog = Catalog::builtin();
+    let error = catalog.disk("azure/premium-30", &Provisioned::default()).unwrap_err();
+    assert!(error.to_string().ends_with("did you mean azure/premium-p30?"), "{error}");
+    assert_eq!(error.part(), Part::Sku);
+    let error = catalog.disk("premium-p30", &Provisioned::default()).unwrap_err();
+    assert!(error.to_string().ends_with("did you mean azure/premium-p30?"), "{error}");
+    let error = catalog.describe("azure/p30").unwrap_err();
+    assert!(error.to_string().ends_with("did you mean azure/premium-p30?"), "{error}");
+    assert!(catalog.vm("azure/standard-ds3").unwrap_err().to_string().contains("no VM size"));
+}
+
+#[test]
+fn a_disk_of_fixed_size_has_what_its_row_says_and_its_family_holds_it() {
+    let limit = published("azure/premium-p30", &Provisioned::default());
+    assert_eq!(steady(&limit), (5_000, 200_000_000));
+    assert_eq!(limit.counted_size, Some(Bytes::kib(256)));
+    assert!(matches!(limit.enforcement, Enforcement::Window { length, .. } if length.as_ns() == 50_000_000));
+    let spec = Catalog::builtin().disk("azure/premium-p30", &Provisioned::default()).unwrap();
+    assert_eq!(steady(&spec.limit), (5_100, 204_000_000), "1.02 x the published limit is delivered");
+    assert_eq!((spec.size, spec.place), (Some(Bytes::gib(1024)), Place::Network));
+    assert_eq!(spec.latency.read.median.as_ns(), 2_400_000);
+}
+
+#[test]
+fn a_full_bucket_of_a_small_disk_lasts_half_an_hour() {
+    let limit = published("azure/premium-p10", &Provisioned::default());
+    let burst = IopsBurst { rate: iops(3_500), credits: 3_000 * 1_800 };
+    assert_eq!(limit.iops, Some(Directions::Together(IopsBudget { rate: iops(500), burst: Some(burst) })));
+}
+
+#[test]
+fn an_option_replaces_the_limits() {
+    let with = |option: &str| Provisioned { option: Some(option.to_owned()), ..Provisioned::default() };
+    let limit = published("azure/premium-p30", &with("on-demand-burst"));
+    assert_eq!(steady(&limit), (30_000, 1_000_000_000));
+    let error = Catalog::builtin().disk("azure/premium-p30", &with("burst")).unwrap_err();
+    assert!(error.to_string().contains("it has on-demand-burst, performance-plus"), "{error}");
+}
+
+#[test]
+fn figures_that_follow_from_the_size_cannot_be_chosen() {
+    assert_eq!(steady(&published("aws/gp2", &sized(Bytes::gib(1_000)))), (3_000, 250 << 20));
+    let Some(Directions::Together(budget)) = published("aws/gp2", &sized(Bytes::gib(20))).iops else { panic!() };
+    assert_eq!(
+        budget,
+        IopsBudget { rate: iops(100), burst: Some(IopsBurst { rate: iops(3_000), credits: 5_400_000 }) }
+    );
+    let wanted = Provisioned { iops: Some(iops(500)), ..sized(Bytes::gib(20)) };
+    let error = Catalog::builtin().disk("aws/gp2", &wanted).unwrap_err();
+    assert_eq!(error.part(), Part::Iops);
+    let error = Catalog::builtin().disk("aws/gp2", &Provisioned::default()).unwrap_err();
+    assert!(error.to_string().contains("give a size from 1 GiB to 16 TiB"), "{error}");
+}
+
+#[test]
+fn what_is_provisioned_has_a_default_and_bounds() {
+    let catalog = Catalog::builtin();
+    assert_eq!(steady(&published("aws/gp3", &sized(Bytes::gib(1_000)))), (3_000, 125 << 20));
+    let full =
+        Provisioned { iops: Some(iops(16_000)), throughput: Some(rate("1000 MB/s")), ..sized(Bytes::gib(1_000)) };
+    assert_eq!(steady(&published("aws/gp3", &full)), (16_000, 1_000_000_000));
+    let error =
+        catalog.disk("aws/gp3", &Provisioned { iops: Some(iops(16_000)), ..sized(Bytes::gib(16)) }).unwrap_err();
+    assert_eq!(error.to_string(), "aws/gp3 can be provisioned with at most 8000 IOPS at 16 GiB, not with 16000 IOPS");
+    let error = catalog.disk("azure/ultra", &sized(Bytes::gib(64))).unwrap_err();
+    assert_eq!(error.to_string(), "azure/ultra has no iops of its own: give iops up to 19200 IOPS");
+}
+
+#[test]
+fn a_bucket_of_bytes_grows_with_the_disk() {
+    let limit = published("aws/st1", &sized(Bytes::gib(2_048)));
+    let Some(Directions::Together(ThroughputBudget { rate, burst: Some(burst) })) = limit.throughput else { panic!() };
+    assert_eq!((rate.get(), burst.rate.get(), burst.credits), (80 << 20, 500 << 20, Bytes::gib(2_048)));
+    assert_eq!(limit.least_charge, Some(Bytes::MIB));
+    assert_eq!(limit.merge.unwrap().larger_than, Bytes::kib(32));
+}
+
+#[test]
+fn io1_throughput_rises_twice() {
+    let at = |count| {
+        let wanted = Provisioned { iops: Some(iops(count)), ..sized(Bytes::gib(2_000)) };
+        steady(&published("aws/io1", &wanted)).1 >> 20
+    };
+    assert_eq!([at(1_000), at(2_000), at(32_000), at(64_000)], [250, 500, 500, 1_000]);
+}
+
+#[test]
+fn reads_and_writes_of_one_budget_are_traded() {
+    let limit = published("gcp/pd-standard", &sized(Bytes::gib(1_000)));
+    let (read, write) = (IopsBudget::steady(iops(750)), IopsBudget::steady(iops(1_500)));
+    assert_eq!(limit.iops, Some(Directions::Traded { read, write }));
+}
+
+#[test]
+fn a_machine_has_its_budgets() {
+    let vm = Catalog::builtin().vm_figures("azure/ds3").unwrap().spec(&Draw::PUBLISHED, false);
+    assert_eq!(steady(&vm.cached.unwrap()), (16_000, 128 << 20));
+    assert_eq!(steady(&vm.uncached.unwrap()), (12_800, 128_000_000));
+    assert_eq!(vm.cache_size, Some(Bytes::gib(172)));
+    let vm = Catalog::builtin().vm("azure/a3").unwrap();
+    assert_eq!((vm.disks_max, vm.cached), (Some(8), None));
+}
+
+#[test]
+fn limits_once_in_force_are_kept_by_year() {
+    let catalog = Catalog::builtin();
+    let at = |name: &str| steady(&catalog.vm_figures(name).unwrap().spec(&Draw::PUBLISHED, false).uncached.unwrap()).0;
+    assert_eq!((at("aws/m5.4xlarge"), at("aws/m5.4xlarge@2019")), (18_750, 20_000));
+}
+
+#[test]
+fn a_machine_is_found_by_its_pattern_and_an_exact_row_wins() {
+    let catalog = Catalog::builtin();
+    let vm = catalog.vm_figures("gcp/n2-standard-8").unwrap();
+    assert_eq!(vm.vcpus, Some(8));
+    let names: Vec<&str> = vm.caps.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["gcp/pd-standard", "gcp/pd-balanced", "gcp/pd-ssd"]);
+    let rows = catalog.caps_of("gcp/n2-standard-64");
+    let kinds: Vec<(&str, bool)> = rows.iter().map(|(cap, _)| (cap.disk.as_str(), cap.vcpus.is_none())).collect();
+    assert_eq!(kinds, [("pd-standard", false), ("pd-balanced", false), ("pd-ssd", false), ("pd-extreme", true)]);
+    assert!(catalog.vm_figures("gcp/n2-standard-x").is_err());
+}
+
+#[test]
+fn a_draw_moves_only_what_is_uncertain() {
+    let figures = Catalog::builtin().disk_figures("azure/premium-p30", &Provisioned::default()).unwrap();
+    let at = |percent| {
+        let place = Ratio::percent(percent);
+        figures.spec(&Draw { latency: place, enforcement: place, delivered: Some(place) })
+    };
+    let (low, high) = (at(0), at(100));
+    assert_eq!((steady(&low.limit).0, steady(&high.limit).0), (4_600, 5_200));
+    assert!(low.latency.read.median < high.latency.read.median);
+    assert_eq!((low.size, low.limit.counted_size), (high.size, high.limit.counted_size));
+}
+
+#[test]
+fn filters_leave_what_can_do_enough() {
+    let catalog = Catalog::builtin();
+    let names = |filter: Filter| -> Vec<String> { catalog.list(&filter).into_iter().map(|row| row.name).collect() };
+    let premium = Filter { provider: Some("azure".into()), family: Some("premium".into()), ..Filter::default() };
+    assert_eq!(names(premium.clone()).len(), 14);
+    let wanted = ["azure/premium-p60", "azure/premium-p70", "azure/premium-p80"];
+    assert_eq!(names(Filter { iops_min: Some(iops(16_000)), ..premium.clone() }), wanted);
+    assert_eq!(names(Filter { throughput_min: Some(rate("901 MB/s")), ..premium.clone() }), [""; 0]);
+    assert_eq!(names(Filter { size_min: Some(Bytes::gib(32_767)), ..premium }), ["azure/premium-p80"]);
+}
+
+const OWN: &str = r#"
+schema = 1
+kind = "disk"
+provider = "own"
+family = "array"
+title = "An array"
+source = "its data sheet"
+[latency.read]
+median = "1 ms"
+[disk]
+small = { size = "1 TiB", iops = "9000 IOPS" }
+large = { size = "2 TiB", iops = "8000 IOPS", published = [{ size = "2 TiB", iops = "8500 IOPS" }] }
+"#;
+
+#[test]
+fn a_folder_of_ones_own_is_read_beside_the_one_that_comes_along() {
+    let catalog = Catalog::builtin().with(&[("own.toml", OWN)]).unwrap();
+    assert_eq!(catalog.disk("own/small", &Provisioned::default()).unwrap().name, "own/small");
+    assert!(catalog.disk_entry("azure/premium-p30").is_ok());
+    let problems: Vec<(String, ProblemKind)> = catalog.check().into_iter().map(|p| (p.name, p.kind)).collect();
+    let wanted = [("own/large".to_owned(), ProblemKind::Falls), ("own/large".to_owned(), ProblemKind::Contradiction)];
+    assert_eq!(problems, wanted);
+    let twice = catalog.with(&[("again.toml", OWN)]).unwrap();
+    let duplicates = twice.check().into_iter().filter(|problem| problem.kind == ProblemKind::Duplicate).count();
+    assert_eq!(duplicates, 2);
+}
+
+#[test]
+fn what_a_file_may_not_say_is_told_at_its_place() {
+    let refuses = |from: &str, to: &str, message: &str| {
+        assert!(OWN.contains(from), "{from}");
+        let error = Catalog::default().with(&[("own.toml", &OWN.replace(from, to))]).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    };
+    refuses("source =", "sources =", "own.toml:7:1: sources: is not a key of a catalog file: did you mean source?");
+    refuses("9000 IOPS", "9000", "own.toml:11:34: disk.small.iops: \"9000\" has no unit");
+    refuses("small =", "Small =", "disk.Small: is no name for a catalog");
+    refuses("\"1 ms\"", "{ low = \"2 ms\", mid = \"1 ms\", high = \"3 ms\" }", "latency.read.median: does not rise");
+    refuses("\"9000 IOPS\" }", "\"9000 IOPS\", burst = { iops = \"9 IOPS\" } }", "neither credits nor burst_span");
+    refuses("kind = \"disk\"", "kind = \"vm\"", "does not belong to a family of this kind");
+}
+
+/// The TOML blocks of a document that are whole files.
+fn examples(document: &str) -> Vec<&str> {
+    let blocks = document.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    blocks.filter(|block| block.starts_with("schema = 1")).collect()
+}
+
+#[test]
+fn the_examples_of_the_documents_are_read_and_nothing_is_wrong_with_them() {
+    let files = examples(include_str!("../../../docs/formats/catalog.md"));
+    assert_eq!(files.len(), 1);
+    let catalog = Catalog::builtin().with(&[("catalog.md", files[0])]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(catalog.check(), []);
+    let environments = examples(include_str!("../../../docs/formats/environment.md"));
+    assert_eq!(environments.len(), 2);
+    for text in environments {
+        Environment::parse(text, "environment.md", &catalog).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
