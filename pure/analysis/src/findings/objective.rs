@@ -110,24 +110,55 @@ impl Objective<'_> {
         let usual = if self.chosen { "" } else { " (the usual rule)" };
         format!("{limit} {figure}{usual}")
     }
-    /// The last cell of a row that keeps it with all before it, and the first that does not.
-    fn turn(&self, view: &View<'_>, row: &[usize]) -> Option<(Option<usize>, Option<usize>)> {
+    /// Where it is lost on a row of cells, the lightest load first.
+    fn turn(&self, view: &View<'_>, row: &[usize]) -> Option<Turn> {
         let kept: Vec<bool> = row.iter().map(|i| self.kept(&view.cells[*i])).collect::<Option<_>>()?;
-        let lost = kept.iter().position(|k| !k);
-        let deepest_kept = lost.unwrap_or(row.len()).checked_sub(1);
-        Some((deepest_kept.map(|place| row[place]), lost.map(|place| row[place])))
+        let last_kept = kept.iter().rposition(|k| *k);
+        let beyond = last_kept.map_or(0, |place| place + 1);
+        let strays = (0..beyond).filter(|place| !kept[*place]).map(|place| row[place]).collect();
+        Some(Turn { kept: last_kept.map(|place| row[place]), lost: row.get(beyond).copied(), strays })
+    }
+}
+
+/// Where an objective is lost on a row of cells.
+struct Turn {
+    /// The heaviest load that keeps it.
+    kept: Option<usize>,
+    /// The load after that.
+    lost: Option<usize>,
+    /// Lighter loads that missed it: more load cannot have mended what less load suffered from.
+    strays: Vec<usize>,
+}
+
+impl Turn {
+    /// What to say of the strays: `named` names each, `heavier` the loads that kept it.
+    fn aside(&self, named: impl Fn(usize) -> Option<String>, heavier: &str) -> Option<String> {
+        if self.strays.is_empty() {
+            return Some(String::new());
+        }
+        let missed: Vec<String> = self.strays.iter().map(|i| named(*i)).collect::<Option<_>>()?;
+        let again = if missed.len() == 1 { "that load" } else { "those loads" };
+        Some(format!(
+            " It was missed {}, too, which {heavier} kept: more likely a passing disturbance than a limit; measure {again} again.",
+            listed(&missed)
+        ))
+    }
+    fn cells(&self) -> Vec<usize> {
+        self.kept.into_iter().chain(self.lost).chain(self.strays.iter().copied()).collect()
     }
 }
 
 fn of_closed(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
-    let (kept, lost) = objective.turn(view, &curve.closed)?;
+    let turn = objective.turn(view, &curve.closed)?;
     let told = |i: usize| {
         let cell = &view.cells[i];
         Some((at_depth(view, curve, outstanding(cell)?), span(objective.figure_of(cell)?), number(iops(cell)?)))
     };
+    let at = |i: usize| Some(format!("at {}", at_depth(view, curve, outstanding(&view.cells[i])?)));
+    let aside = turn.aside(at, "deeper queues")?;
     let name = load_name(&view.cells[curve.closed[0]]);
     let objective_name = objective.name();
-    let text = match (kept, lost) {
+    let text = match (turn.kept, turn.lost) {
         (Some(kept), Some(lost)) => {
             let ((depth, latency, rate), (beyond, too_long, _)) = (told(kept)?, told(lost)?);
             format!(
@@ -140,6 +171,10 @@ fn of_closed(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Optio
         }
         // One depth that keeps it is no news.
         (Some(_), None) if curve.closed.len() < 2 => return None,
+        (Some(cell), None) if !turn.strays.is_empty() => {
+            let (depth, latency, rate) = told(cell)?;
+            format!("{name} stay within {objective_name} at {depth}, the deepest measured ({latency}, {rate} IOPS).")
+        }
         (Some(cell), None) => {
             let (depth, latency, _) = told(cell)?;
             return Some(Told::Kept {
@@ -150,12 +185,11 @@ fn of_closed(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Optio
         }
         (None, None) => return None,
     };
-    let cells: Vec<usize> = kept.into_iter().chain(lost).collect();
-    Some(Told::Lost(view.finding(codes::OBJECTIVE, &text, &cells)))
+    Some(Told::Lost(view.finding(codes::OBJECTIVE, &(text + &aside), &turn.cells())))
 }
 
 fn of_open(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
-    let (kept, lost) = objective.turn(view, &curve.open)?;
+    let turn = objective.turn(view, &curve.open)?;
     // What was offered as a share of what can be had: where the rate levels off, or else the most that was seen.
     let (most, what) = if let Some(plateau) = &curve.plateau {
         (plateau.iops, "at which they level off")
@@ -169,9 +203,11 @@ fn of_open(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<
         let rate = cell.offered_iops?;
         Some((number(rate), percent(rate / most), span(objective.figure_of(cell)?)))
     };
+    let with = |i: usize| Some(format!("with {} arriving a second", number(view.cells[i].offered_iops?)));
+    let aside = turn.aside(with, "higher loads")?;
     let name = load_name(&view.cells[curve.open[0]]);
     let objective_name = objective.name();
-    let text = match (kept, lost) {
+    let text = match (turn.kept, turn.lost) {
         (Some(kept), Some(lost)) => {
             let ((low, low_share, latency), (high, high_share, too_long)) = (told(kept)?, told(lost)?);
             let beyond = if objective.figure_of(&view.cells[lost])? <= objective.limit_ns as f64 {
@@ -182,6 +218,13 @@ fn of_open(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<
             format!(
                 "{name} lose {objective_name} between {low} and {high} arriving a second ({low_share} and {high_share} {of_most}): \
                  {latency} at the one, {beyond}."
+            )
+        }
+        (Some(cell), None) if !turn.strays.is_empty() => {
+            let (rate, share, latency) = told(cell)?;
+            format!(
+                "{name} stay within {objective_name} up to {rate} arriving a second, the most offered ({share} {of_most}; \
+                 {latency})."
             )
         }
         (Some(cell), None) => {
@@ -198,6 +241,5 @@ fn of_open(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<
         }
         (None, None) => return None,
     };
-    let cells: Vec<usize> = kept.into_iter().chain(lost).collect();
-    Some(Told::Lost(view.finding(codes::OBJECTIVE, &text, &cells)))
+    Some(Told::Lost(view.finding(codes::OBJECTIVE, &(text + &aside), &turn.cells())))
 }

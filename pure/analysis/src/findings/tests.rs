@@ -79,6 +79,44 @@ fn an_open_loop_tells_the_rate_at_which_the_objective_is_lost() {
     );
 }
 
+/// Open loops at these rates, each with the share of its arrivals that were answered.
+fn rising(loads: &[(f64, f64)]) -> RunRecord {
+    let disk = ExampleDisk::default();
+    let of = |(rate, share): &(f64, f64)| {
+        let mut cell = cell(open("random", 1.0, KIB4, rate * share), &disk, &[1.0]);
+        cell.load.rate_iops = Some(*rate);
+        cell.trials[0].offered_iops = Some(*rate);
+        cell
+    };
+    run(loads.iter().map(of).collect())
+}
+
+#[test]
+fn a_load_that_a_higher_one_keeps_is_not_where_the_objective_is_lost() {
+    let lost = summarize(&rising(&[(500.0, 1.0), (2_500.0, 0.9), (3_500.0, 1.0), (4_500.0, 1.0), (5_500.0, 1.0)]));
+    assert_eq!(
+        one(&lost, codes::OBJECTIVE),
+        "Random 4 KiB reads lose 20 ms on average between 4,500 and 5,500 arriving a second (90 % and 110 % of the 5,001 \
+         delivered at most): 10.0 ms at the one, 2.73 s at the other. It was missed with 2,500 arriving a second, too, which \
+         higher loads kept: more likely a passing disturbance than a limit; measure that load again."
+    );
+    assert_eq!(lost.findings.iter().find(|f| f.code == codes::OBJECTIVE).unwrap().cells.len(), 3);
+    let kept = summarize(&rising(&[(500.0, 1.0), (2_500.0, 0.9), (3_500.0, 1.0)]));
+    let text = one(&kept, codes::OBJECTIVE);
+    assert!(text.contains("up to 3,500 arriving a second") && text.contains("missed with 2,500 arriving"), "{text}");
+    assert!(!text.contains("as far as was measured"), "{text}");
+}
+
+#[test]
+fn a_depth_that_a_deeper_one_keeps_is_not_where_the_objective_is_lost() {
+    let mut record = run(sweep(1.0, &[8, 32, 64, 128]));
+    let slow = cell(closed("random", 1.0, KIB4, 256), &ExampleDisk::default(), &[1.0, 1.0]);
+    record.cells[1].trials = slow.trials;
+    let text = one(&summarize(&record), codes::OBJECTIVE);
+    assert!(text.contains("up to depth 64 (12.8 ms") && text.contains("at depth 128 it is 25.6 ms"), "{text}");
+    assert!(text.contains("It was missed at depth 32, too, which deeper queues kept"), "{text}");
+}
+
 #[test]
 fn an_objective_kept_or_missed_throughout_is_told_so() {
     let kept = one(&summarize(&run(sweep(1.0, &[1, 2, 4]))), codes::OBJECTIVE);
