@@ -2,7 +2,9 @@
 
 use loadline_block::{Operation, Request};
 use loadline_units::{Duration, Instant};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::Thread;
 
 /// Written by one thread, read by the conductor.
 #[derive(Debug, Default)]
@@ -15,6 +17,22 @@ pub(super) struct Beat {
     offset: AtomicU64,
     /// Requests of the thread were left in flight.
     left: AtomicBool,
+    /// The thread has done all it does.
+    ended: AtomicBool,
+}
+
+/// Dropped when a load thread has done its work or has panicked: wakes the conductor.
+pub(super) struct Ends {
+    pub(super) beat: Arc<Beat>,
+    pub(super) conductor: Thread,
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.beat.rests();
+        self.beat.ended.store(true, Ordering::Release);
+        self.conductor.unpark();
+    }
 }
 
 /// A thread that has been in the kernel for some time.
@@ -52,6 +70,10 @@ impl Beat {
     /// Whether the thread left requests in flight.
     pub(super) fn left(&self) -> bool {
         self.left.load(Ordering::Relaxed)
+    }
+    /// Whether the thread has done its work: joining it takes no time.
+    pub(super) fn ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
     }
     /// Since when the thread has been in the kernel; `None` while it is not.
     pub(super) fn since(&self) -> Option<Instant> {

@@ -30,7 +30,7 @@ use std::sync::atomic::AtomicU64;
 pub use readback::verify_only;
 
 /// How often the conductor looks.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
+const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 /// A load thread that was given this long beyond the hang limit and is not back is left behind.
 const HANG_GRACE: Duration = Duration::from_ms(500);
 
@@ -302,7 +302,8 @@ fn conduct(
     threads.go(started_at);
     let (mut hung, mut held) = (None, Vec::new());
     while !threads.finished() {
-        std::thread::sleep(LOOK);
+        // A thread that ends wakes this one.
+        std::thread::park_timeout(LOOK);
         let now = clock::now();
         conductor.look(now);
         held = threads.held(now, spec.hang_limit + HANG_GRACE);

@@ -1,7 +1,7 @@
 //! Makes the load threads, starts them together, and takes them in again, also when the kernel holds one fast.
 
 use super::TrialFiles;
-use super::beat::{Beat, Held};
+use super::beat::{Beat, Ends, Held};
 use super::lane::{Lane, LaneEnd, VolumeBound};
 use super::ledger::{Ledger, Log, Times};
 use super::workers::{OPEN_WORKERS, Stream, WORKERS_MAX, Worker};
@@ -247,11 +247,10 @@ impl Threads {
     ) -> Result<(), EngineError> {
         self.beats.push(Arc::clone(&part.beat));
         let (ready, signal) = (ready.clone(), Arc::clone(&self.signal));
+        let ends = Ends { beat: Arc::clone(&part.beat), conductor: std::thread::current() };
         let spawned = std::thread::Builder::new().name("load".into()).stack_size(1 << 20).spawn(move || {
-            let beat = Arc::clone(&part.beat);
-            let record = body(part, ready, &signal);
-            beat.rests();
-            record
+            let _ends = ends;
+            body(part, ready, &signal)
         });
         match spawned {
             Ok(handle) => {
@@ -271,11 +270,11 @@ impl Threads {
     }
 
     pub(super) fn finished(&self) -> bool {
-        self.handles.iter().all(JoinHandle::is_finished)
+        self.beats.iter().all(|beat| beat.ended())
     }
 
     pub(super) fn unfinished(&self) -> usize {
-        self.handles.iter().filter(|handle| !handle.is_finished()).count()
+        self.beats.iter().filter(|beat| !beat.ended()).count()
     }
 
     /// What has held threads in the kernel for longer than `limit`.
@@ -289,7 +288,7 @@ impl Threads {
         let (mut merged, mut panicked) = (VerifyRecord::default(), false);
         let all = self.finished();
         for (handle, beat) in self.handles.into_iter().zip(&self.beats) {
-            if !handle.is_finished() || beat.left() {
+            if !beat.ended() || beat.left() {
                 continue;
             }
             match handle.join() {
