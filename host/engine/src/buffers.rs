@@ -181,28 +181,35 @@ impl Buffers {
         Buffer { start: self.region.at(slot as usize * self.slot_size, self.slot_size), pooled: None }
     }
 
-    /// Data for a write of `length` bytes: unlike any written before, but for the share of duplicates.
+    /// Where a write's data stands. Before it is written, [`stamp`](Self::stamp) makes it unlike any written before.
     #[inline]
-    pub(crate) fn for_write(&mut self, length: u32) -> Buffer {
+    pub(crate) fn for_write(&mut self) -> Buffer {
         if self.duplicates.threshold > 0 && (self.random.next_u64() >> 32) < self.duplicates.threshold {
             let offset = self.pool_start + self.duplicates.buffer as usize * self.slot_size;
             return Buffer { start: self.region.at(offset, self.slot_size), pooled: None };
         }
         let number = self.pool.pop_front().expect("the pool holds twice the requests that can be in flight");
         let start = self.region.at(self.pool_start + number as usize * self.slot_size, self.slot_size);
-        if self.stamped {
-            for piece in (0..length as usize).step_by(STAMPED) {
-                self.stamp += 1;
-                let mark = self.stamp.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                // SAFETY: `piece` is below the slot's size, a multiple of 4096, so 16 bytes lie inside it; this
-                // buffer is in no other request while it is out of the pool.
-                unsafe {
-                    let stamp = [mark, self.stamp ^ mark.rotate_left(32)];
-                    std::ptr::copy_nonoverlapping((&raw const stamp).cast::<u8>(), start.add(piece), 16);
-                }
+        Buffer { start, pooled: Some(number) }
+    }
+
+    /// Marks the first `length` bytes of a buffer for a write, so that they repeat none written before; duplicates stay as
+    /// they are, and so does what verification marks itself. The buffer may not be in a request yet.
+    #[inline]
+    pub(crate) fn stamp(&mut self, buffer: Buffer, length: u32) {
+        if !self.stamped || buffer.pooled.is_none() {
+            return;
+        }
+        for piece in (0..length as usize).step_by(STAMPED) {
+            self.stamp += 1;
+            let mark = self.stamp.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            // SAFETY: `piece` is below the slot's size, a multiple of 4096, so 16 bytes lie inside it; this buffer is in
+            // no other request while it is out of the pool.
+            unsafe {
+                let stamp = [mark, self.stamp ^ mark.rotate_left(32)];
+                std::ptr::copy_nonoverlapping((&raw const stamp).cast::<u8>(), buffer.start.add(piece), 16);
             }
         }
-        Buffer { start, pooled: Some(number) }
     }
 
     /// Takes a buffer back after its request was answered.
@@ -236,7 +243,8 @@ mod tests {
         let length = spec.block_max().get() as usize;
         (0..count)
             .map(|_| {
-                let buffer = buffers.for_write(length as u32);
+                let buffer = buffers.for_write();
+                buffers.stamp(buffer, length as u32);
                 // SAFETY: nothing is in flight in this test.
                 let bytes = unsafe { buffer.bytes_mut(length) }.to_vec();
                 buffers.release(buffer);
