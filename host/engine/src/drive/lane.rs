@@ -252,6 +252,10 @@ impl Lane {
             });
             outstanding -= answers;
             if wait.is_none() && batch == 0 && answers == 0 {
+                if outstanding > 0 {
+                    // What is to answer may be queued behind this thread: a kernel thread, or a server on this machine.
+                    std::thread::yield_now();
+                }
                 self.log.spun(turned.since(now));
             }
             now = turned;
