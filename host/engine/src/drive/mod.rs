@@ -229,6 +229,14 @@ fn set_direct(file: &File, direct: bool) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Requests that the devices below a volume hold at once.
+fn device_room(volume: &Volume, spec: &LoadSpec) -> Option<u64> {
+    if spec.buffered || !volume.facts.direct || volume.facts.devices.is_empty() {
+        return None;
+    }
+    volume.facts.devices.iter().map(|device| device.queue_requests).sum()
+}
+
 /// Waits, unless the user stops it.
 fn rest(span: Duration, control: &Control) {
     let until = clock::now() + span;
@@ -280,6 +288,7 @@ fn conduct(
         seed,
         options,
         volume_name: &volume.facts.name,
+        device_room: device_room(volume, spec),
         files: Arc::new(TrialFiles { files, file_size: region.file_size }),
         ledger: &ledger,
         times: &times,

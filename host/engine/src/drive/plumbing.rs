@@ -36,6 +36,8 @@ pub(super) struct Setup<'a> {
     pub(super) seed: u64,
     pub(super) options: EngineOptions,
     pub(super) volume_name: &'a str,
+    /// Requests that the devices below the volume hold at once; `None` where they are not known, or not asked directly.
+    pub(super) device_room: Option<u64>,
     pub(super) files: Arc<TrialFiles>,
     pub(super) ledger: &'a Arc<Ledger>,
     pub(super) times: &'a Arc<Times>,
@@ -91,6 +93,20 @@ pub(super) fn slots(spec: &LoadSpec) -> u32 {
             let by_memory = OPEN_BUFFERS_MAX.get() / spec.block_max().get().max(4096) / 3;
             by_memory.clamp(64, OPEN_SLOTS_MAX) as u32
         }
+    }
+}
+
+/// Queue places of one of `threads` load threads where the devices hold `room` requests: `places` in a closed loop, whose
+/// depth is the user's choice, and no more than its share of the room in an open one. What the devices cannot hold, the
+/// kernel hands to worker threads of its own, which take the CPU from those that answer; here it waits for nothing, and its
+/// latency counts on.
+fn slots_within(room: Option<u64>, spec: &LoadSpec, places: u32) -> u32 {
+    match room {
+        Some(room) if spec.offered().is_some() => {
+            let share = u32::try_from(room.div_ceil(u64::from(spec.threads))).unwrap_or(u32::MAX);
+            places.min(share.max(1))
+        }
+        _ => places,
     }
 }
 
@@ -156,7 +172,7 @@ impl Threads {
         }
         let slots = match (setup.engine, spec.offered()) {
             (Engine::Threads, Some(_)) => OPEN_WORKERS,
-            _ => slots(spec),
+            _ => slots_within(setup.device_room, spec, slots(spec)),
         };
         let workers = u64::from(slots) * u64::from(spec.threads);
         let needed = if setup.engine == Engine::Threads {
@@ -396,4 +412,23 @@ fn work(
     }
     .run();
     VerifyRecord::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_units::Iops;
+
+    #[test]
+    fn an_open_loop_hands_over_no_more_than_the_devices_hold() {
+        let rate = Iops::per_second(1_000).unwrap();
+        let open = LoadSpec { arrival: Arrival::Poisson { rate }, threads: 3, ..LoadSpec::default() };
+        assert_eq!(slots_within(Some(128), &open, slots(&open)), 43);
+        assert_eq!(slots_within(Some(1), &open, slots(&open)), 1);
+        assert_eq!(slots_within(Some(1 << 40), &open, slots(&open)), slots(&open));
+        assert_eq!(slots_within(None, &open, slots(&open)), slots(&open));
+        let arrival = Arrival::Closed { queue_depth: 1_024, rate_max: None, think_time: Duration::ZERO };
+        let closed = LoadSpec { arrival, ..LoadSpec::default() };
+        assert_eq!(slots_within(Some(128), &closed, slots(&closed)), 1_024);
+    }
 }
