@@ -149,6 +149,7 @@ pub fn trial(load: &LoadSummary, disk: &ExampleDisk, number: u32, factor: f64) -
         error_samples: Vec::new(),
         steady_state: None,
         verify: None,
+        model: None,
         ending: Ending::Complete,
         doubts: Vec::new(),
     }

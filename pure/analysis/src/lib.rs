@@ -13,9 +13,9 @@ mod summary;
 mod words;
 
 pub use doubts::doubts;
+pub use loadline_record::{Binding, Ceiling, Limit};
 pub use findings::codes as finding_codes;
 pub use summarize::summarize;
 pub use summary::{
-    Binding, Ceiling, CellSummary, CpuFigures, Finding, Limit, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA,
-    TotalFigures,
+    CellSummary, CpuFigures, Finding, LatencyRange, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures,
 };

@@ -51,8 +51,15 @@ pub struct Waits {
     pub pools: Waited,
     /// At the limits of the target's disks.
     pub disks: Waited,
+    /// At the target's disks themselves: for one of the places in service, and for the bytes of others. The queue before the head
+    /// of a spinning disk is not in it.
+    pub service: Waited,
     /// Writes that the host's cache could not take, of all disks that share it.
     pub cache: Duration,
+    /// Parts of reads that the host's cache answered, of all disks that share it.
+    pub cache_hits: u64,
+    /// Parts of reads that it had to fetch from a disk.
+    pub cache_misses: u64,
 }
 
 impl Waits {
@@ -64,7 +71,10 @@ impl Waits {
             vm_uncached: self.vm_uncached.since(earlier.vm_uncached),
             pools: self.pools.since(earlier.pools),
             disks: self.disks.since(earlier.disks),
+            service: self.service.since(earlier.service),
             cache: self.cache.saturating_sub(earlier.cache),
+            cache_hits: self.cache_hits - earlier.cache_hits,
+            cache_misses: self.cache_misses - earlier.cache_misses,
         }
     }
 }
@@ -130,6 +140,8 @@ struct CacheState {
     stalled: std::collections::VecDeque<u32>,
     stalling: bool,
     waited: u64,
+    hits: u64,
+    misses: u64,
 }
 
 /// A request that was not answered yet.
@@ -343,6 +355,8 @@ impl Machine {
                 stalled: std::collections::VecDeque::new(),
                 stalling: false,
                 waited: 0,
+                hits: 0,
+                misses: 0,
             });
         }
     }
@@ -369,6 +383,7 @@ impl Machine {
         let (mut pools, mut caches) = (Vec::new(), Vec::new());
         for disk in self.targets[target.0].disks.iter().map(|disk| &self.disks[*disk]) {
             waits.disks = waits.disks + disk.limiter.waited();
+            waits.service = waits.service + disk.lanes.waited();
             pools.extend(disk.pool);
             if let Path::Cached { cache, .. } = disk.path {
                 caches.push(cache);
@@ -379,8 +394,13 @@ impl Machine {
         for pool in pools {
             waits.pools = waits.pools + self.pools[pool].waited();
         }
+        caches.sort_unstable();
         caches.dedup();
-        waits.cache = caches.into_iter().map(|cache| Duration::from_ns(self.caches[cache].waited)).sum();
+        for cache in caches.into_iter().map(|cache| &self.caches[cache]) {
+            waits.cache = waits.cache + Duration::from_ns(cache.waited);
+            waits.cache_hits += cache.hits;
+            waits.cache_misses += cache.misses;
+        }
         waits
     }
 
@@ -509,6 +529,7 @@ impl Machine {
                 let taken = mode == HostCache::ReadWrite && BlockMap::is_within(run);
                 match operation {
                     Operation::Read if self.caches[cache].cache.hit(member, run) => {
+                        self.caches[cache].hits += 1;
                         let at = pass(&mut self.vm_cached, now, operation, offset, length);
                         let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
                         return Known { admitted: at, completed: done };
@@ -520,7 +541,11 @@ impl Machine {
                         self.flush_cache(now, id, disk);
                         return Known::nothing(now);
                     }
-                    Operation::Read | Operation::Write => self.caches[cache].cache.insert(member, run),
+                    Operation::Read => {
+                        self.caches[cache].misses += 1;
+                        self.caches[cache].cache.insert(member, run);
+                    }
+                    Operation::Write => self.caches[cache].cache.insert(member, run),
                     Operation::Trim | Operation::Flush => {}
                 }
                 let at = pass(&mut self.vm_cached, now, operation, offset, length);

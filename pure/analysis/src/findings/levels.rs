@@ -2,7 +2,8 @@
 
 use super::{View, at_depth, codes};
 use crate::curves::{Curve, Plateau, outstanding};
-use crate::summary::{CellSummary, Finding, Limit};
+use crate::summary::{CellSummary, Finding};
+use loadline_record::Limit;
 use crate::words::{counted, listed, load_name, number, span, throughput};
 
 /// Plateaus told one by one; a matrix of hundreds of cells gives the rest in one sentence.

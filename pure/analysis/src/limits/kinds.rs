@@ -2,7 +2,8 @@
 
 use crate::clusters::Clusters;
 use crate::curves::{Curve, Growth, Plateau, doubted, iops, outstanding, sound};
-use crate::summary::{CellSummary, Limit};
+use crate::summary::CellSummary;
+use loadline_record::Limit;
 use crate::words::{block, load_name, throughput};
 use loadline_record::DoubtCode;
 

@@ -167,6 +167,7 @@ fn trial(plan: &CellPlan, number: u32, noise: &mut Noise) -> TrialRecord {
         surroundings: Surroundings::default(),
         steady_state: None,
         verify: None,
+        model: None,
         ending: Ending::Complete,
         doubts: doubts(plan),
     }
