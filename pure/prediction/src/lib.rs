@@ -18,6 +18,6 @@ mod words;
 pub use ceilings::{Ceilings, ceilings};
 pub use models::{DRAWS_DEFAULT, DRAWS_MAX, Limits, Model, models};
 pub use trial::{
-    Going, INTERVALS_MAX, Predicted, PredictionError, Progress, Putting, SIZE_DEFAULT, fit, is_filled, predict,
+    Going, INTERVALS_MAX, Predicted, PredictionError, Progress, Putting, SIZE_DEFAULT, check, fit, is_filled, predict,
 };
 pub use volumes::{VolumeUnknown, volume_facts, volume_names};

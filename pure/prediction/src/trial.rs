@@ -99,6 +99,18 @@ pub fn is_filled(load: &LoadSpec) -> bool {
     }
 }
 
+/// Whether the load can be put on a volume of the model.
+///
+/// # Errors
+/// [`PredictionError`].
+pub fn check(model: &Model, volume: &str, load: &LoadSpec) -> Result<(), PredictionError> {
+    let load = fit(load, find(&model.spec, volume)?.size());
+    let machine = Machine::new(&model.spec, 0, InitialState::default())?;
+    let target = machine.target(volume).expect("the volume was found in the machine's own specification");
+    Simulation::new(&load, machine, target, TrialSetup { trial: 0, seed: 0, started_unix_s: 0 })?;
+    Ok(())
+}
+
 /// Puts the load on a volume of the model, fresh in its initial state, or on the machine that an earlier trial left behind.
 /// `watch` is told how far it has come, about once for each virtual second; `None` where it said to stop.
 ///
