@@ -17,5 +17,5 @@ pub use loadline_record::{Binding, Ceiling, Limit};
 pub use findings::codes as finding_codes;
 pub use summarize::summarize;
 pub use summary::{
-    CellSummary, CpuFigures, Finding, LatencyRange, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures,
+    CellSummary, CpuFigures, Finding, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA, TotalFigures,
 };

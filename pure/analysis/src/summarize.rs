@@ -5,7 +5,8 @@ use crate::findings::findings;
 use crate::limits::name_limits;
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
 use crate::summary::{
-    CellSummary, CpuFigures, LatencyRange, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures,
+    CellSummary, CpuFigures, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA,
+    TotalFigures,
 };
 use loadline_block::Operation;
 use loadline_record::{
@@ -76,6 +77,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         cpu: cpu_figures(&cell.trials),
         binding: None,
         ceilings: Vec::new(),
+        prediction: prediction_view(&used),
         doubts: cell_doubts(cell, counted.len()),
     }
 }
@@ -115,6 +117,18 @@ fn total_figures(used: &[&TrialRecord], counted: &[&TrialRecord]) -> Option<Tota
 /// Whether a model gave the figures.
 fn is_predicted(used: &[&TrialRecord]) -> bool {
     used.iter().any(|trial| trial.model.is_some())
+}
+
+fn prediction_view(used: &[&TrialRecord]) -> Option<PredictionView> {
+    let model = used.first()?.model.as_ref()?;
+    Some(PredictionView {
+        bursts_full: model.initial.bursts_full,
+        caches_warm: model.initial.caches_warm,
+        carried: used.iter().any(|trial| trial.model.as_ref().is_some_and(|model| model.initial.carried)),
+        cache_hit_share: model.cache.as_ref().and_then(loadline_record::CacheUse::hit_share),
+        waits: model.waits.clone(),
+        bursts_ended: model.bursts_ended.clone(),
+    })
 }
 
 /// The least and the most; `None` for fewer than two values.

@@ -1,6 +1,8 @@
 //! A run's results as programs read them: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
 
-use loadline_record::{Binding, Ceiling, Clock, Doubt, HistogramSnapshot, HostFacts, PlanText, RunStatus, VolumeFacts};
+use loadline_record::{
+    Binding, BurstEnd, Ceiling, Clock, Doubt, HistogramSnapshot, HostFacts, PlanText, RunStatus, StageWait, VolumeFacts,
+};
 use serde::{Deserialize, Serialize};
 
 /// The schema's name and version.
@@ -81,8 +83,28 @@ pub struct CellSummary {
     pub binding: Option<Binding>,
     /// Every ceiling known, lowest first.
     pub ceilings: Vec<Ceiling>,
+    /// What the model tells of the most plausible draw; `null` where it was measured.
+    #[serde(default)]
+    pub prediction: Option<PredictionView>,
     /// Why the figures should not be believed as they stand.
     pub doubts: Vec<Doubt>,
+}
+
+/// What a model knows of a cell and no measurement can.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PredictionView {
+    /// Whether buckets of credits were full when the load began.
+    pub bursts_full: bool,
+    /// Whether the hosts' caches were warm then.
+    pub caches_warm: bool,
+    /// Whether each trial went on where the one before it had left the storage.
+    pub carried: bool,
+    /// Share of the reads that a host's cache answered (0.0 to 1.0); `null` without a cache or a read.
+    pub cache_hit_share: Option<f64>,
+    /// Where requests waited within the measured time, summed over all of them.
+    pub waits: Vec<StageWait>,
+    /// Bursts that ended while the load went on.
+    pub bursts_ended: Vec<BurstEnd>,
 }
 
 /// The load of a cell.

@@ -40,7 +40,7 @@ impl RequestId {
     }
 }
 
-/// How long requests to a target have waited so far, by what held them.
+/// How long requests to a target have waited so far, by what held them. What a cache writes back meanwhile is not in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waits {
     /// At the virtual machine's budget for what goes through the host's cache; of all volumes together.
@@ -75,6 +75,20 @@ impl Waits {
             cache: self.cache.saturating_sub(earlier.cache),
             cache_hits: self.cache_hits - earlier.cache_hits,
             cache_misses: self.cache_misses - earlier.cache_misses,
+        }
+    }
+
+    /// Both accounts together.
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            vm_cached: self.vm_cached + other.vm_cached,
+            vm_uncached: self.vm_uncached + other.vm_uncached,
+            pools: self.pools + other.pools,
+            disks: self.disks + other.disks,
+            service: self.service + other.service,
+            cache: self.cache + other.cache,
+            cache_hits: self.cache_hits + other.cache_hits,
+            cache_misses: self.cache_misses + other.cache_misses,
         }
     }
 }
@@ -391,8 +405,8 @@ impl Machine {
         }
         pools.sort_unstable();
         pools.dedup();
-        for pool in pools {
-            waits.pools = waits.pools + self.pools[pool].waited();
+        for pool in &pools {
+            waits.pools = waits.pools + self.pools[*pool].waited();
         }
         caches.sort_unstable();
         caches.dedup();
@@ -401,7 +415,21 @@ impl Machine {
             waits.cache_hits += cache.hits;
             waits.cache_misses += cache.misses;
         }
-        waits
+        // Nobody waits for what caches write back: of all disks at the machine's budget and in pools, of its own at the disks.
+        let mut behind = Waits::default();
+        for (number, disk) in self.disks.iter().enumerate() {
+            let of_disk = disk.write_back.waited;
+            let (none, own) = (Waited::default(), self.targets[target.0].disks.contains(&number));
+            let shares = disk.pool.is_some_and(|pool| pools.contains(&pool));
+            behind = behind.and(&Waits {
+                vm_uncached: of_disk.vm_uncached,
+                pools: if shares { of_disk.pools } else { none },
+                disks: if own { of_disk.disks } else { none },
+                service: if own { of_disk.service } else { none },
+                ..Waits::default()
+            });
+        }
+        waits.since(&behind)
     }
 
     /// The time it was last told.
