@@ -26,8 +26,9 @@ pub(crate) fn print(work: &Work, clock: Clock, format: Format) -> anyhow::Result
             let count = work.cells.len();
             let all = work.time().clock();
             let table = table.render(format, output::colour_wanted());
-            let note = if clock == Clock::Virtual { " of virtual time".to_owned() } else { filling_note(filling) };
-            format!("{table}\n{count} cells, {} trials: {all} at most{note}\n", work.steps.len())
+            let virtual_time = if clock == Clock::Virtual { " of virtual time" } else { "" };
+            let note = filling_note(filling);
+            format!("{table}\n{count} cells, {} trials: {all}{virtual_time} at most{note}\n", work.steps.len())
         }
     };
     output::print(&text)

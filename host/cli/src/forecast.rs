@@ -75,9 +75,10 @@ impl Forecast<'_> {
         let time: Duration = jobs.iter().map(|job| self.cell(job).spec.trial_time() * job.trials.len() as u64).sum();
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len()).max(1);
         live.say(&format!(
-            "run {}, seed {}: {all} trials, {} of virtual time at most",
+            "run {}, seed {}: {all} trial{}, {} of virtual time at most",
             self.run,
             self.seed,
+            if all == 1 { "" } else { "s" },
             time.clock()
         ));
         let shared = Shared { next: AtomicUsize::new(0), stop: AtomicBool::new(false), elapsed_ns: AtomicU64::new(0) };
@@ -108,7 +109,7 @@ impl Forecast<'_> {
                     shared.stop.store(true, Ordering::Relaxed);
                 }
                 let share = shared.elapsed_ns.load(Ordering::Relaxed) as f64 / time.as_ns().max(1) as f64;
-                live.draw_share(&format!("{done} of {all} trials"), share, began.elapsed());
+                live.draw_share(&format!("{done} of {all} done"), share, began.elapsed());
             };
             shared.stop.store(true, Ordering::Relaxed);
             ended
