@@ -6,7 +6,7 @@ use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_units::{Bytes, Duration};
 use std::path::PathBuf;
 
-/// Measures how much load storage can take, and what stops it.
+/// Measures, or predicts, how much load storage can take, and what stops it.
 #[derive(Debug, Parser)]
 #[command(
     name = "loadline",

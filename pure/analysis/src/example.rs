@@ -3,9 +3,10 @@
 use crate::doubts;
 use loadline_block::Operation;
 use loadline_record::{
-    Binding, BurstEnd, CacheUse, Ceiling, CellRecord, Clock, DrawTaken, Limit, ModelRecord, Stage, StageWait, StateTaken, ClockCheck, DeviceCounters, DeviceFacts, Ending, EngineUsed, Extents, FileSystemFacts,
-    Histogram, HostFacts, LoadSummary, MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, RunRecord,
-    RunStatus, Second, Series, Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
+    Binding, BurstEnd, CacheUse, Ceiling, CellRecord, Clock, ClockCheck, DeviceCounters, DeviceFacts, DrawTaken,
+    Ending, EngineUsed, Extents, FileSystemFacts, Histogram, HostFacts, Limit, LoadSummary, MachineCpu, ModelRecord,
+    OperationRecord, PlanText, Pressure, RunHeader, RunRecord, RunStatus, Second, Series, Stage, StageWait, StateTaken,
+    Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
 };
 use loadline_units::Duration;
 use std::collections::BTreeMap;
@@ -311,12 +312,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
         trial.surroundings = Surroundings::default();
         trial.doubts.clear();
         trial.model = Some(ModelRecord {
-            draw: DrawTaken {
-                number,
-                latency_ppm: 500_000,
-                enforcement_ppm: 500_000,
-                delivered_ppm: Some(500_000),
-            },
+            draw: DrawTaken { number, latency_ppm: 500_000, enforcement_ppm: 500_000, delivered_ppm: Some(500_000) },
             seed: 1,
             initial: StateTaken { bursts_full: true, caches_warm: true, carried: false },
             waits: vec![StageWait { stage: Stage::Disk, requests_ns: 4_000, bytes_ns: 0, credits_ns: 1_000 }],

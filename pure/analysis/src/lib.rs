@@ -13,9 +13,10 @@ mod summary;
 mod words;
 
 pub use doubts::doubts;
-pub use loadline_record::{Binding, Ceiling, Limit};
 pub use findings::codes as finding_codes;
+pub use loadline_record::{Binding, Ceiling, Limit};
 pub use summarize::summarize;
 pub use summary::{
-    CellSummary, CpuFigures, Finding, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA, TotalFigures,
+    CellSummary, CpuFigures, Finding, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary,
+    SCHEMA, TotalFigures,
 };

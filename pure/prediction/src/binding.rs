@@ -93,7 +93,8 @@ pub(crate) fn binding(
     } else {
         format!("{} of that time was waiting at limits", percent((waited_ns as f64 / spent_ns.max(1.0)).min(1.0)))
     };
-    let outstanding = load.outstanding().map_or_else(String::new, |depth| format!("{} outstanding at ", number(depth as f64)));
+    let outstanding =
+        load.outstanding().map_or_else(String::new, |depth| format!("{} outstanding at ", number(depth as f64)));
     Some(Binding {
         limit: Limit::Latency,
         ceiling_iops: ceiling,
@@ -143,7 +144,9 @@ fn name(found: &Longest) -> (Limit, &'static str) {
         (true, Stage::VmCached | Stage::VmUncached, true) => {
             (Limit::BurstExhausted, "for the VM's bytes per second, its burst credits being spent")
         }
-        (true, _, false) => (Limit::BurstExhausted, "for the disk's requests per second, its burst credits being spent"),
+        (true, _, false) => {
+            (Limit::BurstExhausted, "for the disk's requests per second, its burst credits being spent")
+        }
         (true, _, true) => (Limit::BurstExhausted, "for the disk's bytes per second, its burst credits being spent"),
     }
 }

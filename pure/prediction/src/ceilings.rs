@@ -356,9 +356,7 @@ fn rate_in<T: Figure>(budget: &T, phase: Phase) -> u64 {
 fn bursts<T: Figure>(found: Directions<T>) -> bool {
     match found {
         Directions::Together(both) => both.burst().is_some(),
-        Directions::Apart { read, write } => {
-            [read, write].into_iter().flatten().any(|budget| budget.burst().is_some())
-        }
+        Directions::Apart { read, write } => [read, write].into_iter().flatten().any(|budget| budget.burst().is_some()),
         Directions::Traded { .. } => false,
     }
 }
@@ -397,14 +395,7 @@ const fn names(stage: Stage) -> (Limit, Limit) {
 }
 
 /// Adds what a limit allows of requests and of bytes. `limits` are the enforced one and the published one.
-fn add(
-    found: &mut Vec<Found>,
-    stage: Stage,
-    who: &str,
-    load: &LoadSpec,
-    demand: &Demand,
-    limits: (&Budget, &Budget),
-) {
+fn add(found: &mut Vec<Found>, stage: Stage, who: &str, load: &LoadSpec, demand: &Demand, limits: (&Budget, &Budget)) {
     let (requests, bytes) = names(stage);
     let (enforced, published) = limits;
     let total: f64 = demand.requests.iter().sum();
@@ -435,7 +426,10 @@ fn add_kind<T: Figure>(
 ) {
     let Some(enforced) = enforced else { return };
     let phases: &[(Phase, Limit, &str)] = if bursts(enforced) {
-        &[(Phase::Burst, limit, " while credits last"), (Phase::Spent, Limit::BurstExhausted, " once credits are spent")]
+        &[
+            (Phase::Burst, limit, " while credits last"),
+            (Phase::Spent, Limit::BurstExhausted, " once credits are spent"),
+        ]
     } else {
         &[(Phase::Always, limit, "")]
     };

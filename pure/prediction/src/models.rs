@@ -123,8 +123,11 @@ mod tests {
     fn limits_as_published_are_not_drawn() {
         let all = models(&environment(), 5, 1, Limits::Published);
         assert!(all.iter().all(|model| model.draw.delivered.is_none()));
-        assert!(all.iter().all(|model| model.spec.vm.as_ref().unwrap().cached == model.published.vm.as_ref().unwrap().cached
-            || model.draw.enforcement != all[0].draw.enforcement));
+        assert!(
+            all.iter()
+                .all(|model| model.spec.vm.as_ref().unwrap().cached == model.published.vm.as_ref().unwrap().cached
+                    || model.draw.enforcement != all[0].draw.enforcement)
+        );
         assert_eq!(all[0].draw, Draw::PUBLISHED);
     }
 }

@@ -47,7 +47,11 @@ pub(crate) fn find(spec: &EnvironmentSpec, name: &str) -> Result<VolumeSpec, Vol
 pub fn volume_facts(model: &Model, volume: &str, name: &str) -> Result<VolumeFacts, VolumeUnknown> {
     let spec = find(&model.spec, volume)?;
     let devices = spec.disks.iter().enumerate().map(|(number, disk)| DeviceFacts {
-        name: if spec.disks.len() == 1 && volume.contains('/') { volume.to_owned() } else { format!("{volume}/{number}") },
+        name: if spec.disks.len() == 1 && volume.contains('/') {
+            volume.to_owned()
+        } else {
+            format!("{volume}/{number}")
+        },
         model: (!disk.name.is_empty()).then(|| disk.name.clone()),
         rotational: disk.spinning.is_some().then_some(true),
         size_bytes: disk.size.map(Bytes::get),

@@ -148,7 +148,8 @@ mod tests {
         second.operations[0].count = 10;
         for count in [1, 7, 8, 100, 101, 3_000] {
             let series = Series { interval_s: 1, seconds: vec![second; count], last_ns: 400_000_000 };
-            let length = |s: &Series| (s.seconds.len() as u64 - 1) * u64::from(s.interval_s) * 1_000_000_000 + s.last_ns;
+            let length =
+                |s: &Series| (s.seconds.len() as u64 - 1) * u64::from(s.interval_s) * 1_000_000_000 + s.last_ns;
             let thinned = series.clone().thinned(8);
             assert!(thinned.seconds.len() <= 8 && thinned.interval_s.is_power_of_two());
             assert_eq!(thinned.seconds.iter().map(Second::count).sum::<u64>(), 10 * count as u64);

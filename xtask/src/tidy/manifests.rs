@@ -16,15 +16,7 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     // Joins what is sold with the model and the load, and speaks of it in records.
     (
         "pure/prediction",
-        &[
-            "pure/units",
-            "pure/block",
-            "pure/workload",
-            "pure/disk",
-            "pure/catalog",
-            "pure/record",
-            "pure/simulator",
-        ],
+        &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/catalog", "pure/record", "pure/simulator"],
     ),
     ("pure/analysis", &["pure/units", "pure/block", "pure/record"]),
     ("pure/report", &["pure/units", "pure/block", "pure/record", "pure/analysis"]),

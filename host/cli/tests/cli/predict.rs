@@ -85,7 +85,12 @@ fn exported_predictions_follow_the_published_schema() {
     let (plan, environment) = (bench.file("sweep.toml", SWEEP), bench.file("two.toml", TWO));
     let schema = json(include_str!("../../../../docs/formats/run.schema.json"));
     let validator = jsonschema::draft202012::new(&schema).unwrap();
-    for extra in [&["--draws", "2"][..], &["--draws", "1"], &["--carry"], &["--hours", "1", "--draws", "1", "--volume", "bursting"]] {
+    for extra in [
+        &["--draws", "2"][..],
+        &["--draws", "1"],
+        &["--carry"],
+        &["--hours", "1", "--draws", "1", "--volume", "bursting"],
+    ] {
         let run = predicted(&bench, &[&[plan.as_str(), "--env", &environment], extra].concat());
         let errors: Vec<String> = validator.iter_errors(&run).map(|e| format!("{}: {e}", e.instance_path())).collect();
         assert!(errors.is_empty(), "{errors:#?}");
@@ -104,7 +109,8 @@ fn timeless(mut run: Value) -> Value {
 fn the_same_seed_predicts_the_same_and_another_does_not() {
     let bench = Bench::new();
     let (plan, environment) = (bench.file("sweep.toml", SWEEP), bench.file("two.toml", TWO));
-    let with = |seed: &str| timeless(predicted(&bench, &[&plan, "--env", &environment, "--seed", seed, "--draws", "3"]));
+    let with =
+        |seed: &str| timeless(predicted(&bench, &[&plan, "--env", &environment, "--seed", seed, "--draws", "3"]));
     let first = with("11");
     assert_eq!(first, with("11"));
     assert_ne!(first["cells"][0]["total"], with("12")["cells"][0]["total"]);
@@ -144,7 +150,10 @@ fn hours_show_when_a_burst_ends() {
     // 5.4 million credits at 3,000 - 100 a second.
     let seconds = end["at_ns"].as_f64().unwrap() / 1e9;
     assert!((seconds / (5_400_000.0 / 2_900.0) - 1.0).abs() < 0.02, "{seconds}");
-    assert_eq!((&cell["binding"]["limit"], &cell["binding"]["ceiling_iops"]), (&"burst-exhausted".into(), &100.0.into()));
+    assert_eq!(
+        (&cell["binding"]["limit"], &cell["binding"]["ceiling_iops"]),
+        (&"burst-exhausted".into(), &100.0.into())
+    );
     let text = bench.done(&["show", "last"]);
     assert!(text.contains("the disk's burst ended after 31 min") && text.contains("to 100 IOPS"), "{text}");
     let rows = json(&bench.done(&["show", "last", "--series", "--format", "json"]));

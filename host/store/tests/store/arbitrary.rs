@@ -142,9 +142,10 @@ fn model() -> impl Strategy<Value = ModelRecord> {
         credits_ns,
     });
     let ceiling = || (figure(), text()).prop_map(|(iops, source)| Ceiling { limit: Limit::VmCachedIops, iops, source });
-    let binding = (figure(), of(figure()), text(), any::<bool>()).prop_map(|(ceiling, utilization, evidence, inferred)| {
-        Binding { limit: Limit::BurstExhausted, ceiling_iops: Some(ceiling), utilization, evidence, inferred }
-    });
+    let binding =
+        (figure(), of(figure()), text(), any::<bool>()).prop_map(|(ceiling, utilization, evidence, inferred)| {
+            Binding { limit: Limit::BurstExhausted, ceiling_iops: Some(ceiling), utilization, evidence, inferred }
+        });
     let end = (stage(), any::<u64>(), of(figure()), of(figure())).prop_map(|(stage, at_ns, before, after)| BurstEnd {
         stage,
         at_ns,
@@ -157,15 +158,17 @@ fn model() -> impl Strategy<Value = ModelRecord> {
         (any::<[u32; 3]>(), of(any::<u32>()), any::<u64>(), any::<[bool; 3]>()),
         (vec(wait, 0..4), of(any::<[u64; 2]>()), vec(ceiling(), 0..4), of(binding), vec(end, 0..3)),
     )
-        .prop_map(|((draw, delivered_ppm, seed, state), (waits, cache, ceilings, binding, bursts_ended))| ModelRecord {
-            draw: DrawTaken { number: draw[0], latency_ppm: draw[1], enforcement_ppm: draw[2], delivered_ppm },
-            seed,
-            initial: StateTaken { bursts_full: state[0], caches_warm: state[1], carried: state[2] },
-            waits,
-            cache: cache.map(|[hits, misses]| CacheUse { hits, misses }),
-            ceilings,
-            binding,
-            bursts_ended,
+        .prop_map(|((draw, delivered_ppm, seed, state), (waits, cache, ceilings, binding, bursts_ended))| {
+            ModelRecord {
+                draw: DrawTaken { number: draw[0], latency_ppm: draw[1], enforcement_ppm: draw[2], delivered_ppm },
+                seed,
+                initial: StateTaken { bursts_full: state[0], caches_warm: state[1], carried: state[2] },
+                waits,
+                cache: cache.map(|[hits, misses]| CacheUse { hits, misses }),
+                ceilings,
+                binding,
+                bursts_ended,
+            }
         })
 }
 

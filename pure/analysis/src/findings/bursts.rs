@@ -48,7 +48,8 @@ fn one(view: &View<'_>, cell: &CellRecord, index: usize, end: &BurstEnd) -> Find
     } else {
         end.iops_before.zip(end.iops_after).map(|(a, b)| (number(a), format!("{} IOPS", number(b))))
     };
-    let rates = rates.map_or_else(String::new, |(before, after)| format!(", and the rate went from {before} to {after}"));
+    let rates =
+        rates.map_or_else(String::new, |(before, after)| format!(", and the rate went from {before} to {after}"));
     let clock = |ns| Duration::from_ns(ns).clock();
     let others: Vec<u64> = trials_counted(cell)
         .iter()

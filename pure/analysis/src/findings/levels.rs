@@ -3,8 +3,8 @@
 use super::{View, at_depth, codes};
 use crate::curves::{Curve, Plateau, outstanding};
 use crate::summary::{CellSummary, Finding};
-use loadline_record::Limit;
 use crate::words::{counted, listed, load_name, number, span, throughput};
+use loadline_record::Limit;
 
 /// Plateaus told one by one; a matrix of hundreds of cells gives the rest in one sentence.
 const TOLD_ONE_BY_ONE: usize = 6;
@@ -59,9 +59,7 @@ fn limit(view: &View<'_>, plateau: &Plateau) -> Option<Limit> {
 
 /// Whether only a model can tell this limit.
 const fn is_known(limit: Limit) -> bool {
-    use Limit::{
-        BurstExhausted, VmCachedIops, VmCachedThroughput, VmUncachedIops, VmUncachedThroughput,
-    };
+    use Limit::{BurstExhausted, VmCachedIops, VmCachedThroughput, VmUncachedIops, VmUncachedThroughput};
     matches!(limit, VmCachedIops | VmCachedThroughput | VmUncachedIops | VmUncachedThroughput | BurstExhausted)
 }
 

@@ -11,7 +11,7 @@ use crate::words::{block, listed, load_name, number, percent, sentence, span, th
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
-use loadline_record::{Binding, CellRecord, Ceiling, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
+use loadline_record::{Binding, Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
 
 /// An open loop, or a rate ceiling, is met within this.
 const MET_TOLERANCE: f64 = 0.01;

@@ -1,8 +1,8 @@
 //! Ceilings against sums done by hand.
 
 use super::*;
-use loadline_disk::{HostCacheSpec, IopsBurst, Latency, LatencySpec, Layout, Parallelism, PoolSpec, VmSpec};
 use loadline_disk::EnvironmentSpec;
+use loadline_disk::{HostCacheSpec, IopsBurst, Latency, LatencySpec, Layout, Parallelism, PoolSpec, VmSpec};
 use loadline_units::{ByteRate, Duration, Iops, Ratio};
 use loadline_workload::{BlockShare, Distribution};
 
@@ -147,7 +147,10 @@ fn a_burst_and_its_baseline_are_two_ceilings() {
     assert_eq!(all, [(Limit::BurstExhausted, 100.0), (Limit::Latency, 1_000.0), (Limit::DiskIops, 3_000.0)]);
     let sources: Vec<String> =
         ceilings(&exactly(one), "data", &load(16, 100, 1), 0.0).unwrap().list().into_iter().map(|c| c.source).collect();
-    assert!(sources[0].ends_with("100 IOPS once credits are spent") && sources[2].ends_with("while credits last"), "{sources:?}");
+    assert!(
+        sources[0].ends_with("100 IOPS once credits are spent") && sources[2].ends_with("while credits last"),
+        "{sources:?}"
+    );
 }
 
 #[test]
@@ -155,8 +158,12 @@ fn directions_with_budgets_apart_or_traded_bind_as_the_mix_asks() {
     let of = |throughput| Budget { throughput: Some(throughput), ..Budget::default() };
     let apart = of(Directions::Apart { read: Some(bytes(100_000_000)), write: Some(bytes(55_000_000)) });
     let one = |limit| environment(vec![volume("data", vec![disk(limit)], Layout::Single)]);
-    let mixed = LoadSpec { blocks: vec![BlockShare { size: Bytes::new(512_000), share: Ratio::ONE }], ..load(4, 50, 64) };
-    assert_eq!(found(&one(apart), &mixed, 0.0)[0], (Limit::DiskThroughput, (55_000_000.0 / 256_000.0 * 1e3f64).round() / 1e3));
+    let mixed =
+        LoadSpec { blocks: vec![BlockShare { size: Bytes::new(512_000), share: Ratio::ONE }], ..load(4, 50, 64) };
+    assert_eq!(
+        found(&one(apart), &mixed, 0.0)[0],
+        (Limit::DiskThroughput, (55_000_000.0 / 256_000.0 * 1e3f64).round() / 1e3)
+    );
     let traded = of(Directions::Traded { read: bytes(100_000_000), write: bytes(50_000_000) });
     // Half of 512,000 B at 100 MB/s and half at 50 MB/s: 7.68 ms.
     assert_eq!(found(&one(traded), &mixed, 0.0)[0], (Limit::DiskThroughput, 130.208));

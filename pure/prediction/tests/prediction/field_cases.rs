@@ -9,7 +9,8 @@ use loadline_workload::{LoadSpec, Pattern};
 /// Deepest load on the doubling scale whose mean latency is within 20 ms.
 fn deepest_within_20_ms(reads: u32) -> u32 {
     let model = model("ds3-p30", Draw::MIDDLE);
-    let kept = (0..=10).map(|power| 1 << power).filter(|depth| mean_ms(&trial(&model, &load(8, reads, *depth))) <= 20.0);
+    let kept =
+        (0..=10).map(|power| 1 << power).filter(|depth| mean_ms(&trial(&model, &load(8, reads, *depth))) <= 20.0);
     kept.max().expect("a single request is within 20 ms")
 }
 

@@ -40,7 +40,10 @@ fn put(model: &Model, volume: &str, load: &LoadSpec, bursts: Fullness) -> TrialR
     let caches = if is_filled(load) { Warmth::Warm } else { Warmth::Cold };
     let initial = InitialState { bursts, caches };
     let putting = Putting { model, volume, load, trial: 0, seed: 7, initial, started_unix_s: 0 };
-    predict(&putting, None, &mut |_| Going::On).unwrap_or_else(|error| panic!("{error}")).expect("nobody stops it").record
+    predict(&putting, None, &mut |_| Going::On)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .expect("nobody stops it")
+        .record
 }
 
 fn trial(model: &Model, load: &LoadSpec) -> TrialRecord {

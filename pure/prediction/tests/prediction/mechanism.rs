@@ -59,9 +59,11 @@ fn an_open_loop_that_is_met_is_bound_by_nothing_and_one_that_is_not_by_the_limit
 
 #[test]
 fn a_rate_ceiling_of_the_load_itself_is_an_arrival() {
-    let arrival =
-        Arrival::Closed { queue_depth: 8, rate_max: Iops::per_second(300), think_time: Duration::ZERO };
-    assert_eq!(bound_by(&trial(&model(DISK, Draw::PUBLISHED), &LoadSpec { arrival, ..load(4, 100, 8) })), Limit::Arrival);
+    let arrival = Arrival::Closed { queue_depth: 8, rate_max: Iops::per_second(300), think_time: Duration::ZERO };
+    assert_eq!(
+        bound_by(&trial(&model(DISK, Draw::PUBLISHED), &LoadSpec { arrival, ..load(4, 100, 8) })),
+        Limit::Arrival
+    );
 }
 
 #[test]
@@ -121,7 +123,11 @@ fn no_load_passes_its_lowest_ceiling() {
                     let least = steady.map(|c| c.iops).fold(f64::MAX, f64::min);
                     // A window of quota more than the time measured, and how far a mix strays by chance.
                     let chance = 0.02 + 2.0 / (record.count() as f64).sqrt();
-                    assert!(iops(&record) <= least * (1.0 + chance), "{name} {volume} {load}: {} above {least}", iops(&record));
+                    assert!(
+                        iops(&record) <= least * (1.0 + chance),
+                        "{name} {volume} {load}: {} above {least}",
+                        iops(&record)
+                    );
                 }
             }
         }

@@ -14,7 +14,9 @@ fn p30() -> String {
 #[test]
 fn a_p30_by_request_size() {
     let model = model(&p30(), Draw::PUBLISHED);
-    for (kib, limit) in [(8, Limit::DiskIops), (32, Limit::DiskIops), (64, Limit::DiskThroughput), (1_024, Limit::DiskThroughput)] {
+    for (kib, limit) in
+        [(8, Limit::DiskIops), (32, Limit::DiskIops), (64, Limit::DiskThroughput), (1_024, Limit::DiskThroughput)]
+    {
         let record = trial(&model, &load(kib, 100, 256));
         assert_eq!(bound_by(&record), limit, "{kib} KiB");
         let (requests, bytes) = (ceiling(&record, Limit::DiskIops), ceiling(&record, Limit::DiskThroughput));
@@ -57,7 +59,8 @@ fn three_disks_behind_a_d8s_v3() {
 /// 13,052.65, which is what is usually delivered.
 #[test]
 fn both_budgets_of_a_d8ds_v4() {
-    let disks = "disks = [{ sku = \"azure/premium-p30\", count = 8 }]\nlayout = { stripe = { interleave = \"64 KiB\" } }";
+    let disks =
+        "disks = [{ sku = \"azure/premium-p30\", count = 8 }]\nlayout = { stripe = { interleave = \"64 KiB\" } }";
     let text = format!(
         "schema = 1\nname = \"x\"\nvm = \"azure/d8ds-v4\"\n[volume.cached]\n{disks}\nhost_cache = \"read-only\"\n\
          [volume.uncached]\n{disks}"
