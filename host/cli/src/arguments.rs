@@ -208,21 +208,9 @@ pub(crate) struct RunArguments {
     pub(crate) printing: Printing,
 }
 
-/// `predict`.
+/// What a prediction takes for true.
 #[derive(Debug, Args)]
-pub(crate) struct PredictArguments {
-    /// Plan files (TOML), or names from `loadline plans`
-    #[arg(required_unless_present = "resume")]
-    pub(crate) plan: Vec<String>,
-    /// The storage: an environment file (TOML), or a name from `loadline environments`
-    #[arg(long, value_name = "FILE", required_unless_present = "resume")]
-    pub(crate) env: Option<String>,
-    /// Only this volume of the environment; data/0 is the first disk of data. By default the plan runs on each volume
-    #[arg(long, value_name = "NAME")]
-    pub(crate) volume: Vec<String>,
-    /// The same, with the name that it has in the results
-    #[arg(long, value_name = "NAME=VOLUME", conflicts_with = "volume")]
-    pub(crate) on: Vec<String>,
+pub(crate) struct Modelling {
     #[command(flatten)]
     pub(crate) own: Own,
     /// How often what is not known exactly is drawn within its uncertainty; the first draw is the most plausible
@@ -241,6 +229,25 @@ pub(crate) struct PredictArguments {
     /// Each trial goes on where the one before it left the storage; one draw, as many trials as the plan wants
     #[arg(long, conflicts_with = "draws")]
     pub(crate) carry: bool,
+}
+
+/// `predict`.
+#[derive(Debug, Args)]
+pub(crate) struct PredictArguments {
+    /// Plan files (TOML), or names from `loadline plans`
+    #[arg(required_unless_present = "resume")]
+    pub(crate) plan: Vec<String>,
+    /// The storage: an environment file (TOML), or a name from `loadline environments`
+    #[arg(long, value_name = "FILE", required_unless_present = "resume")]
+    pub(crate) env: Option<String>,
+    /// Only this volume of the environment; data/0 is the first disk of data. By default the plan runs on each volume
+    #[arg(long, value_name = "NAME")]
+    pub(crate) volume: Vec<String>,
+    /// The same, with the name that it has in the results
+    #[arg(long, value_name = "NAME=VOLUME", conflicts_with = "volume")]
+    pub(crate) on: Vec<String>,
+    #[command(flatten)]
+    pub(crate) modelling: Modelling,
     /// Time of each load in hours, in place of the plan's, without warm-up: shows when a burst ends
     #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=8_760), conflicts_with_all = ["short", "duration", "warm_up"])]
     pub(crate) hours: Option<u32>,

@@ -108,7 +108,7 @@ impl Live {
                 let line = cut(&format!("[{}] {line}", bar(share, 20)), terminal_width());
                 let over = if self.drawn { "\r\x1b[1A\x1b[J" } else { "" };
                 let mut out = std::io::stderr().lock();
-                let _ = write!(out, "{over}{line}\n").and_then(|()| out.flush());
+                let _ = writeln!(out, "{over}{line}").and_then(|()| out.flush());
                 self.drawn = true;
             }
         }

@@ -50,6 +50,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     fn of(arguments: &PredictArguments) -> Self {
+        let modelling = &arguments.modelling;
         let hours = arguments.hours.map(|hours| Duration::from_s(3_600) * u64::from(hours));
         let overrides = Overrides {
             trials: None,
@@ -60,12 +61,12 @@ impl Settings {
         };
         Self {
             volumes: Vec::new(),
-            catalog: arguments.own.catalog.clone(),
-            draws: if arguments.carry { 1 } else { arguments.draws },
-            published: arguments.published,
-            bursts_empty: arguments.bursts == BurstsName::Empty,
-            caches_warm: arguments.caches.map(|caches| caches == CachesName::Warm),
-            carry: arguments.carry,
+            catalog: modelling.own.catalog.clone(),
+            draws: if modelling.carry { 1 } else { modelling.draws },
+            published: modelling.published,
+            bursts_empty: modelling.bursts == BurstsName::Empty,
+            caches_warm: modelling.caches.map(|caches| caches == CachesName::Warm),
+            carry: modelling.carry,
             trials: arguments.trials,
             overrides,
         }

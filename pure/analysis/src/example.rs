@@ -330,7 +330,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
     }
     let mut record = run(vec![cell]);
     record.header.clock = Clock::Virtual;
-    record.header.verb = "predict".to_owned();
+    record.header.verb = "predict".into();
     record.header.volumes[0].kind = TargetKind::Modelled;
     record
 }
