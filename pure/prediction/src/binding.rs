@@ -4,7 +4,7 @@ use crate::bursts::budgets;
 use crate::ceilings::{Ceilings, Resource};
 use crate::words::{number, percent, span};
 use loadline_block::Operation;
-use loadline_disk::{Waited, Waits};
+use loadline_disk::{VolumeSpec, Waited, Waits};
 use loadline_record::{Binding, Limit, Stage, StageWait, TrialRecord};
 use loadline_workload::{Arrival, LoadSpec};
 
@@ -52,6 +52,7 @@ fn longest(waits: &[StageWait]) -> Option<Longest> {
 
 /// What bound the trial; `None` where nothing was measured.
 pub(crate) fn binding(
+    volume: &VolumeSpec,
     load: &LoadSpec,
     record: &TrialRecord,
     waits: &[StageWait],
@@ -75,11 +76,11 @@ pub(crate) fn binding(
             let (limit, what) = name(found);
             let all_ns: u64 = waits.iter().map(StageWait::total_ns).sum();
             let evidence = format!(
-                "Requests waited {what}: {} of all waiting at limits, {} for each request, which takes {} in all.{}",
+                "Requests waited {what}: {} of all waiting at limits, {} for each request, which takes {} in all{}.",
                 percent(found.ns as f64 / all_ns as f64),
                 span(found.ns as f64 / record.count().max(1) as f64),
                 span(each_ns),
-                ceiling.map_or_else(String::new, |ceiling| format!(" {}.", ceiling.source))
+                ceiling.map_or_else(String::new, |ceiling| format!(" ({})", ceiling.source))
             );
             let ceiling_iops = ceiling.map(|ceiling| ceiling.iops);
             let utilization = ceiling_iops.map(|ceiling| rate / ceiling);
@@ -88,7 +89,10 @@ pub(crate) fn binding(
     }
     let ceiling = ceilings.named(Limit::Latency).map(|ceiling| ceiling.iops);
     let waited_ns: u64 = waits.iter().map(StageWait::total_ns).sum();
-    let waited = if waited_ns == 0 {
+    let spins = volume.disks.iter().any(|disk| disk.spinning.is_some());
+    let waited = if spins && load.outstanding().is_none_or(|outstanding| outstanding > 1) {
+        "no limit held them, but the mechanics of a spinning disk, which serves one at a time".to_owned()
+    } else if waited_ns == 0 {
         "no request waited at a limit".to_owned()
     } else {
         format!("{} of that time was waiting at limits", percent((waited_ns as f64 / spent_ns.max(1.0)).min(1.0)))

@@ -164,7 +164,7 @@ mod tests {
     fn the_mean_of_a_log_normal_time_is_above_its_median() {
         // sigma = ln(3) / 2.3263 = 0.47225; exp(sigma^2 / 2) = 1.11795.
         assert!((time(1_000, 3_000).mean(8_192) - 1_277_950.0).abs() < 100.0);
-        assert_eq!(time(1_000, 1_000).mean(0).round(), 1_000_000.0);
+        assert!((time(1_000, 1_000).mean(0) - 1_000_000.0).abs() < 0.5);
     }
 
     #[test]

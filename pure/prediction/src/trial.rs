@@ -124,7 +124,8 @@ pub fn predict(
     watch: &mut dyn FnMut(Progress) -> Going,
 ) -> Result<Option<Predicted>, PredictionError> {
     let Putting { model, volume, trial, seed, initial, .. } = *putting;
-    let load = fit(putting.load, find(&model.spec, volume)?.size());
+    let spec = find(&model.spec, volume)?;
+    let load = fit(putting.load, spec.size());
     let machine_seed = model_seed(seed, model.number, trial);
     let is_carried = carried.is_some();
     let machine = match carried {
@@ -165,7 +166,7 @@ pub fn predict(
             caches_warm: initial.caches == Warmth::Warm,
             carried: is_carried,
         },
-        binding: binding(&load, &record, &waits, &ceilings),
+        binding: binding(&spec, &load, &record, &waits, &ceilings),
         waits,
         cache: cache.hit_share().map(|_| cache),
         ceilings: ceilings.list(),

@@ -3,13 +3,18 @@
 use crate::statistics::mean;
 use crate::summarize::{trials_counted, trials_used};
 use crate::words::listed;
-use loadline_record::{Binding, Ceiling, CellRecord, Limit};
+use loadline_record::{Binding, Ceiling, CellRecord, Limit, TrialRecord};
 
-/// The limit that bound the most plausible draw, with what the others were bound by where that differs.
+/// The limit that bound the most plausible draw, with what the others were bound by where that differs. Of several trials of
+/// that draw, the one nearest to their mean speaks.
 pub(super) fn binding(cell: &CellRecord) -> Option<Binding> {
     let used = trials_used(cell);
     let own: Vec<&Binding> = used.iter().filter_map(|trial| trial.model.as_ref()?.binding.as_ref()).collect();
-    let first = *own.first()?;
+    let rates: Vec<f64> = used.iter().filter_map(|trial| trial.iops()).collect();
+    let middle = mean(&rates)?;
+    let off = |trial: &&&TrialRecord| trial.iops().map_or(f64::MAX, |rate| (rate - middle).abs());
+    let nearest = used.iter().min_by(|a, b| off(a).total_cmp(&off(b)))?;
+    let first = nearest.model.as_ref()?.binding.as_ref()?;
     let figure = |of: fn(&Binding) -> Option<f64>| {
         let alike: Option<Vec<f64>> = own.iter().filter(|b| b.limit == first.limit).map(|b| of(b)).collect();
         mean(&alike?)
