@@ -156,7 +156,7 @@ pub(crate) fn predict(
     let mut books = opening.begin(header, work.records())?;
     let forecast = Forecast { run: &id, seed, settings: &settings, work: &work, models: &models };
     let ended = execute(forecast, &mut books, &BTreeSet::new(), quiet, &interruption)?;
-    conclude(books.store()?, &id, ended, arguments.printing.format).map(|(outcome, _)| outcome)
+    conclude(books.store()?, &id, ended, arguments.printing.format, &|_, _| Ok(()))
 }
 
 /// `predict --resume RUN`.
@@ -169,7 +169,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     }
     if stored.status == RunStatus::Finished {
         output::tell(&format!("run {id} is finished: nothing is left to do"));
-        return conclude(&store, &id, Ended::Complete, format).map(|(outcome, _)| outcome);
+        return conclude(&store, &id, Ended::Complete, format, &|_, _| Ok(()));
     }
     let (settings, environment) = told(&stored)?;
     let seed = stored.header.seed;
@@ -186,7 +186,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     let mut books = Books::ready(store, claim);
     let forecast = Forecast { run: &id, seed, settings: &settings, work: &work, models: &models };
     let ended = execute(forecast, &mut books, &finished, quiet, &interruption)?;
-    conclude(books.store()?, &id, ended, format).map(|(outcome, _)| outcome)
+    conclude(books.store()?, &id, ended, format, &|_, _| Ok(()))
 }
 
 /// What a stored prediction was told beside its plans.

@@ -70,14 +70,13 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
     let beginning = Beginning { id, name: "quick".into(), verb: "quick", seed, settings, work };
     let manner = Manner { quiet, format: arguments.printing.format };
-    let (outcome, record) = run::begin(beginning, opened, store, &interruption, &manner)?;
-    if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
-        let summary = loadline_analysis::summarize(&record);
-        report.write(&loadline_report::html(&[(&record, &summary)]))?;
+    let outcome = run::begin(beginning, opened, store, &interruption, &manner, &|record, summary| {
+        report.write(&loadline_report::html(&[(record, summary)]))?;
         if !quiet {
             output::tell(&format!("report: {}", report.path().display()));
         }
-    }
+        Ok(())
+    })?;
     Ok(match outcome {
         // The usual objective is for orientation; only the user's own is a question that can come out against.
         Outcome::Against | Outcome::Inconclusive if arguments.objective.is_none() => Outcome::Done,

@@ -14,6 +14,7 @@ use crate::verdict;
 use crate::volumes::{self, OpenVolumes};
 use crate::{dry_run, output, printing};
 use anyhow::{Context, bail};
+use loadline_analysis::RunSummary;
 use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus};
 use loadline_store::Store;
 use loadline_workload::Plan;
@@ -75,7 +76,7 @@ pub(crate) fn run(
     let opened = volumes::open(&work, &settings, &id, &[])?;
     let beginning = Beginning { id, name, verb: "run", seed, settings, work };
     let manner = Manner { quiet, format: arguments.printing.format };
-    begin(beginning, opened, store, &interruption, &manner).map(|(outcome, _)| outcome)
+    begin(beginning, opened, store, &interruption, &manner, &|_, _| Ok(()))
 }
 
 /// Names test files that belong to no run.
@@ -96,7 +97,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     let stored = store.load(&id)?;
     if stored.status == RunStatus::Finished {
         output::tell(&format!("run {id} is finished: nothing is left to do"));
-        return conclude(&store, &id, Ended::Complete, format).map(|(outcome, _)| outcome);
+        return conclude(&store, &id, Ended::Complete, format, &|_, _| Ok(()));
     }
     let settings = settings_of(&stored)?;
     let work = work_of(&stored, &settings)?;
@@ -115,7 +116,11 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     let going = Going { run: &id, seed, settings: &settings, work: &work, quiet, interruption: &interruption };
     let ended = execute(going, &mut books, &mut opened, &finished);
     volumes::close(opened);
-    conclude(books.store()?, &id, ended?, format).map(|(outcome, _)| outcome)
+    let ended = ended?;
+    if ended == Ended::Complete && stored.header.verb == "quick" {
+        output::tell(&format!("its report, as a page: loadline report {id} -o loadline-report.html"));
+    }
+    conclude(books.store()?, &id, ended, format, &|_, _| Ok(()))
 }
 
 /// What a stored run was told beside its plans.
@@ -144,15 +149,18 @@ pub(crate) fn work_of(stored: &RunRecord, settings: &Settings) -> anyhow::Result
     Ok(work)
 }
 
-/// Stores the new run's header and cells, runs all of it, and prints what came out. Gives back the record for those who
-/// want more than the print.
+/// What is done with a run's record before it is printed: printing may end with a closed output.
+pub(crate) type Keep<'a> = &'a dyn Fn(&RunRecord, &RunSummary) -> anyhow::Result<()>;
+
+/// Stores the new run's header and cells, runs all of it, lets `keep` have what came out, and prints it.
 pub(crate) fn begin(
     beginning: Beginning,
     mut opened: OpenVolumes,
     store: Opening,
     interruption: &Interruption,
     manner: &Manner,
-) -> anyhow::Result<(Outcome, RunRecord)> {
+    keep: Keep<'_>,
+) -> anyhow::Result<Outcome> {
     let Beginning { id, name, verb, seed, settings, work } = beginning;
     let header = RunHeader {
         id,
@@ -174,7 +182,7 @@ pub(crate) fn begin(
     let ended = execute(going, &mut books, &mut opened, &BTreeSet::new());
     // Test files go before anything is printed: what follows may end with a closed output.
     volumes::close(opened);
-    conclude(books.store()?, &run, ended?, manner.format)
+    conclude(books.store()?, &run, ended?, manner.format, keep)
 }
 
 /// A run under way.
@@ -213,12 +221,20 @@ fn execute(
     }
 }
 
-/// Prints what is there and says how it came out.
-pub(crate) fn conclude(store: &Store, run: &str, ended: Ended, format: Format) -> anyhow::Result<(Outcome, RunRecord)> {
+/// Keeps and prints what is there and says how it came out.
+pub(crate) fn conclude(
+    store: &Store,
+    run: &str,
+    ended: Ended,
+    format: Format,
+    keep: Keep<'_>,
+) -> anyhow::Result<Outcome> {
     let record = store.load(run)?;
     let summary = loadline_analysis::summarize(&record);
     if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
+        let kept = keep(&record, &summary);
         output::print(&printing::summary(&summary, format))?;
+        kept?;
     }
     let outcome = match ended {
         Ended::Complete => match verdict::cut_short(&record) {
@@ -244,7 +260,7 @@ pub(crate) fn conclude(store: &Store, run: &str, ended: Ended, format: Format) -
             Outcome::Failed
         }
     };
-    Ok((outcome, record))
+    Ok(outcome)
 }
 
 pub(crate) fn joined_names(plans: &[Plan]) -> String {

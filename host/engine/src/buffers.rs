@@ -2,17 +2,20 @@
 
 use crate::error::EngineError;
 use loadline_units::Bytes;
-use loadline_workload::{Content, LoadSpec};
+use loadline_workload::{Content, LoadSpec, Pattern};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
 /// All threads' buffers together at most.
 pub(crate) const BUFFERS_MAX: Bytes = Bytes::gib(4);
-/// Data to write comes from at least this much memory in turn, so that neighbouring blocks on disk do not repeat each other
-/// within the window of common compressors (128 KiB in btrfs and by default in ZFS, 64 KiB in LZ4). More would fall out of
-/// the CPU's cache, and every write would wait for memory.
-const WRITE_POOL_MIN: Bytes = Bytes::mib(1);
+/// Data to write at random places comes from at least this much memory in turn. More would fall out of the CPU's cache
+/// between two uses, with what it is copied to, and every write would wait for memory.
+const WRITE_POOL_RANDOM: Bytes = Bytes::kib(256);
+/// Data to write in sequence comes from at least this much, for blocks written one after the other stand side by side:
+/// they must not repeat each other within what compressors look at together (128 KiB in btrfs and by default in ZFS, where
+/// it can be set to 1 MiB; 64 KiB in LZ4).
+const WRITE_POOL_SEQUENTIAL: Bytes = Bytes::mib(1);
 /// Every piece of this size gets a stamp that no other piece of the run has; deduplication works on pieces this large.
 const STAMPED: usize = 4096;
 /// Transparent huge pages are of this size.
@@ -114,7 +117,7 @@ pub(crate) struct Buffer {
 /// Bytes that the buffers of one of `sharers` threads take for `slots` requests at once.
 pub(crate) fn needed(spec: &LoadSpec, slots: usize, sharers: usize) -> Bytes {
     let slot = slot_size(spec);
-    let pool = if spec.writes_any() { (pool_count(slot, slots, sharers) + 1) * slot } else { 0 };
+    let pool = if spec.writes_any() { (pool_count(spec, slots, sharers) + 1) * slot } else { 0 };
     Bytes::new((slot * slots + pool) as u64)
 }
 
@@ -122,8 +125,13 @@ fn slot_size(spec: &LoadSpec) -> usize {
     (spec.block_max().get() as usize).next_multiple_of(4096)
 }
 
-fn pool_count(slot: usize, slots: usize, sharers: usize) -> usize {
-    (slots * 2).max((WRITE_POOL_MIN.get() as usize / sharers).div_ceil(slot))
+/// Buffers to write from: some more than can be in flight, so that the one used next is not the one just answered.
+fn pool_count(spec: &LoadSpec, slots: usize, sharers: usize) -> usize {
+    let wanted = match spec.pattern {
+        Pattern::Random(_) => WRITE_POOL_RANDOM,
+        Pattern::Sequential { .. } => WRITE_POOL_SEQUENTIAL,
+    };
+    (slots + slots.div_ceil(4)).max((wanted.get() as usize / sharers).div_ceil(slot_size(spec)))
 }
 
 impl Buffers {
@@ -137,7 +145,7 @@ impl Buffers {
         seed: u64,
     ) -> Result<Self, EngineError> {
         let slot_size = slot_size(spec);
-        let pool_count = if spec.writes_any() { pool_count(slot_size, slots, sharers) } else { 0 };
+        let pool_count = if spec.writes_any() { pool_count(spec, slots, sharers) } else { 0 };
         let pool_start = slot_size * slots;
         let region = Region::new(needed(spec, slots, sharers).get() as usize)?;
         let mut buffers = Self {
@@ -181,28 +189,35 @@ impl Buffers {
         Buffer { start: self.region.at(slot as usize * self.slot_size, self.slot_size), pooled: None }
     }
 
-    /// Data for a write of `length` bytes: unlike any written before, but for the share of duplicates.
+    /// Where a write's data stands. Before it is written, [`stamp`](Self::stamp) makes it unlike any written before.
     #[inline]
-    pub(crate) fn for_write(&mut self, length: u32) -> Buffer {
+    pub(crate) fn for_write(&mut self) -> Buffer {
         if self.duplicates.threshold > 0 && (self.random.next_u64() >> 32) < self.duplicates.threshold {
             let offset = self.pool_start + self.duplicates.buffer as usize * self.slot_size;
             return Buffer { start: self.region.at(offset, self.slot_size), pooled: None };
         }
-        let number = self.pool.pop_front().expect("the pool holds twice the requests that can be in flight");
+        let number = self.pool.pop_front().expect("the pool holds more than the requests that can be in flight");
         let start = self.region.at(self.pool_start + number as usize * self.slot_size, self.slot_size);
-        if self.stamped {
-            for piece in (0..length as usize).step_by(STAMPED) {
-                self.stamp += 1;
-                let mark = self.stamp.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                // SAFETY: `piece` is below the slot's size, a multiple of 4096, so 16 bytes lie inside it; this
-                // buffer is in no other request while it is out of the pool.
-                unsafe {
-                    let stamp = [mark, self.stamp ^ mark.rotate_left(32)];
-                    std::ptr::copy_nonoverlapping((&raw const stamp).cast::<u8>(), start.add(piece), 16);
-                }
+        Buffer { start, pooled: Some(number) }
+    }
+
+    /// Marks the first `length` bytes of a buffer for a write, so that they repeat none written before; duplicates stay as
+    /// they are, and so does what verification marks itself. The buffer may not be in a request yet.
+    #[inline]
+    pub(crate) fn stamp(&mut self, buffer: Buffer, length: u32) {
+        if !self.stamped || buffer.pooled.is_none() {
+            return;
+        }
+        for piece in (0..length as usize).step_by(STAMPED) {
+            self.stamp += 1;
+            let mark = self.stamp.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            // SAFETY: `piece` is below the slot's size, a multiple of 4096, so 16 bytes lie inside it; this buffer is in
+            // no other request while it is out of the pool.
+            unsafe {
+                let stamp = [mark, self.stamp ^ mark.rotate_left(32)];
+                std::ptr::copy_nonoverlapping((&raw const stamp).cast::<u8>(), buffer.start.add(piece), 16);
             }
         }
-        Buffer { start, pooled: Some(number) }
     }
 
     /// Takes a buffer back after its request was answered.
@@ -236,7 +251,8 @@ mod tests {
         let length = spec.block_max().get() as usize;
         (0..count)
             .map(|_| {
-                let buffer = buffers.for_write(length as u32);
+                let buffer = buffers.for_write();
+                buffers.stamp(buffer, length as u32);
                 // SAFETY: nothing is in flight in this test.
                 let bytes = unsafe { buffer.bytes_mut(length) }.to_vec();
                 buffers.release(buffer);
@@ -257,7 +273,8 @@ mod tests {
 
     #[test]
     fn neighbours_share_almost_nothing_within_the_window_of_a_compressor() {
-        let blocks = written(&writes(), 1_000);
+        let sequential = Pattern::Sequential { stride: None };
+        let blocks = written(&LoadSpec { pattern: sequential, ..writes() }, 1_000);
         for window in blocks.chunks(256) {
             let words = window.iter().flat_map(|b| b.as_chunks::<16>().0).collect::<BTreeSet<_>>();
             assert_eq!(words.len(), window.len() * 4096 / 16);

@@ -48,6 +48,9 @@ pub(crate) fn span(ns: f64) -> String {
 
 /// A span of whole tenths of seconds: "5 s", "4.2 s".
 pub(crate) fn seconds(ns: u64) -> String {
+    if ns < 1_000_000_000 {
+        return span(ns as f64);
+    }
     format!("{} s", number((ns as f64 / 1e8).round() / 10.0))
 }
 

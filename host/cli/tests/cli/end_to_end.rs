@@ -81,6 +81,16 @@ fn quick_measures_prints_and_leaves_a_report() {
 }
 
 #[test]
+fn quick_leaves_its_report_also_when_nobody_reads_what_it_prints() {
+    let bench = Bench::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = bench.command(&["quick", "null", "--duration", "30 ms"]);
+    command.stdout(writer).stderr(Stdio::null()).status().unwrap();
+    assert!(std::fs::read_to_string(bench.path("loadline-report.html")).unwrap().contains("RND4K Q32T1"));
+}
+
+#[test]
 fn an_objective_that_no_load_keeps_is_status_3() {
     let bench = Bench::new();
     let plan = |limit: &str| format!("{SMALL}objective = {{ mean = \"{limit}\" }}\n");

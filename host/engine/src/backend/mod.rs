@@ -22,6 +22,10 @@ pub(crate) struct Io {
 
 /// A way to hand over many requests and to collect their answers.
 pub(crate) trait Backend {
+    /// Whether nothing reads the data of queued requests before `enter`.
+    fn waits_for_enter(&self) -> bool {
+        true
+    }
     /// Prepares `io` in queue place `slot`; the buffer must stay untouched until `slot` is reaped.
     fn queue(&mut self, slot: u32, io: &Io);
     /// Hands over what is queued. With `wait`, returns when at least one answer is there or the time is over; without,

@@ -115,6 +115,10 @@ fn build(slots: u32, options: UringOptions, modern: bool) -> io::Result<IoUring>
 }
 
 impl Backend for Uring {
+    fn waits_for_enter(&self) -> bool {
+        !self.ring.params().is_setup_sqpoll()
+    }
+
     #[inline]
     fn queue(&mut self, slot: u32, io: &Io) {
         let entry = self.entry(io).user_data(u64::from(slot));

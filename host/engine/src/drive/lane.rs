@@ -106,6 +106,8 @@ impl Lane {
         // Last in, first out: the buffer used last is the one still in the CPU's cache.
         let mut free: Vec<u32> = (0..self.slots).rev().collect();
         let mut outstanding: u32 = 0;
+        let mut unstamped: Vec<(Buffer, u32)> = Vec::with_capacity(BATCH_MAX as usize);
+        let stamp_late = backend.waits_for_enter();
         let mut held: Option<Request> = None;
         let mut last_file = 0;
         let mut exhausted = false;
@@ -155,7 +157,15 @@ impl Lane {
                 }
                 free.pop();
                 let buffer = match request.operation {
-                    Operation::Write => self.buffers.for_write(request.length),
+                    Operation::Write => {
+                        let buffer = self.buffers.for_write();
+                        if stamp_late {
+                            unstamped.push((buffer, request.length));
+                        } else {
+                            self.buffers.stamp(buffer, request.length);
+                        }
+                        buffer
+                    }
                     _ => self.buffers.for_read(slot),
                 };
                 let mut number = 0;
@@ -191,6 +201,12 @@ impl Lane {
             outstanding += batch;
             if outstanding == 0 && (exhausted || settled || due_until.is_none()) {
                 break;
+            }
+
+            // The blocks of the last round may still stand in another CPU's cache. One after the other each store to them is
+            // waited for; together they are fetched at once.
+            for (buffer, length) in unstamped.drain(..) {
+                self.buffers.stamp(buffer, length);
             }
 
             // Hand over and wait.
@@ -236,6 +252,10 @@ impl Lane {
             });
             outstanding -= answers;
             if wait.is_none() && batch == 0 && answers == 0 {
+                if outstanding > 0 {
+                    // What is to answer may be queued behind this thread: a kernel thread, or a server on this machine.
+                    std::thread::yield_now();
+                }
                 self.log.spun(turned.since(now));
             }
             now = turned;

@@ -93,7 +93,11 @@ impl Worker {
             self.beat.waits_for(&request, now);
             let buffer = match request.operation {
                 // A verified write was marked in place when it was taken.
-                Operation::Write if number == 0 => self.buffers.for_write(request.length),
+                Operation::Write if number == 0 => {
+                    let buffer = self.buffers.for_write();
+                    self.buffers.stamp(buffer, request.length);
+                    buffer
+                }
                 _ => self.buffers.for_read(0),
             };
             let offset = request.offset % self.files.file_size.get();
