@@ -1,11 +1,12 @@
 //! What can be typed: every verb and option, once, for parsing, help, man pages and completions.
 
-use crate::catalog::CatalogArguments;
+use crate::catalog::{CatalogArguments, Own};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_units::{Bytes, Duration};
 use std::path::PathBuf;
 
-/// Measures how much load storage can take, and what stops it.
+/// Measures, or predicts, how much load storage can take, and what stops it.
 #[derive(Debug, Parser)]
 #[command(
     name = "loadline",
@@ -74,6 +75,8 @@ pub(crate) enum Verb {
     Quick(QuickArguments),
     /// Measures a plan on one or more volumes
     Run(RunArguments),
+    /// Predicts what a plan would do on storage that is described, in virtual time
+    Predict(PredictArguments),
     /// Lists stored runs
     List(ListArguments),
     /// Shows a stored run: its findings, its figures and what to doubt
@@ -86,6 +89,8 @@ pub(crate) enum Verb {
     Export(ExportArguments),
     /// Lists the plans that come with loadline
     Plans(PlansArguments),
+    /// Lists the environments that come with loadline
+    Environments(EnvironmentsArguments),
     /// Disks and VM sizes as sold: their limits, how these are held, and where that is from
     Catalog(CatalogArguments),
     /// Says what this machine can do and what would spoil a measurement here
@@ -203,6 +208,99 @@ pub(crate) struct RunArguments {
     pub(crate) printing: Printing,
 }
 
+/// What a prediction takes for true.
+#[derive(Debug, Args)]
+pub(crate) struct Modelling {
+    #[command(flatten)]
+    pub(crate) own: Own,
+    /// How often what is not known exactly is drawn within its uncertainty; the first draw is the most plausible
+    #[arg(long, value_name = "COUNT", default_value_t = DRAWS_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=i64::from(DRAWS_MAX)))]
+    pub(crate) draws: u32,
+    /// Limits exactly as published, not as they are known to be delivered
+    #[arg(long)]
+    pub(crate) published: bool,
+    /// Credits of bursts when a load begins: full or empty
+    #[arg(long, value_enum, default_value_t, value_name = "STATE", hide_possible_values = true)]
+    pub(crate) bursts: BurstsName,
+    /// What hosts' caches hold when a load begins: cold for nothing, warm for the beginning of each disk. By default warm
+    /// for loads whose target is filled first, as it is before they are measured
+    #[arg(long, value_enum, value_name = "STATE", hide_possible_values = true)]
+    pub(crate) caches: Option<CachesName>,
+    /// Each trial goes on where the one before it left the storage; one draw, as many trials as the plan wants
+    #[arg(long, conflicts_with = "draws")]
+    pub(crate) carry: bool,
+}
+
+/// `predict`.
+#[derive(Debug, Args)]
+pub(crate) struct PredictArguments {
+    /// Plan files (TOML), or names from `loadline plans`
+    #[arg(required_unless_present = "resume")]
+    pub(crate) plan: Vec<String>,
+    /// The storage: an environment file (TOML), or a name from `loadline environments`
+    #[arg(long, value_name = "FILE", required_unless_present = "resume")]
+    pub(crate) env: Option<String>,
+    /// Only this volume of the environment; data/0 is the first disk of data. By default the plan runs on each volume
+    #[arg(long, value_name = "NAME")]
+    pub(crate) volume: Vec<String>,
+    /// The same, with the name that it has in the results
+    #[arg(long, value_name = "NAME=VOLUME", conflicts_with = "volume")]
+    pub(crate) on: Vec<String>,
+    #[command(flatten)]
+    pub(crate) modelling: Modelling,
+    /// Time of each load in hours, in place of the plan's, without warm-up: shows when a burst ends
+    #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=8_760), conflicts_with_all = ["short", "duration", "warm_up"])]
+    pub(crate) hours: Option<u32>,
+    /// Trials of each cell at least; there is one for each draw in any case
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trials: Option<u32>,
+    /// Measured time of each trial, in place of the plan's
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<Duration>,
+    /// Load before each measurement, in place of the plan's
+    #[arg(long, value_name = "TIME")]
+    pub(crate) warm_up: Option<Duration>,
+    /// Bytes that the load spreads over, in place of the plan's
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
+    /// Keep the plan's shape, cut its times short: 3 s each at most
+    #[arg(long)]
+    pub(crate) short: bool,
+    /// Print every cell and how much virtual time it takes; predict nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Carry on with a prediction that was interrupted or killed
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "volume", "on", "catalog", "draws", "published", "bursts", "caches", "carry", "hours", "trials", "duration", "warm_up", "size", "short", "dry_run", "seed", "name"])]
+    pub(crate) resume: Option<String>,
+    /// Seed of every random choice; by default drawn anew and stored with the run
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// What to call the run; by default the names of the plan and the environment
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// How full buckets of credits are, by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum BurstsName {
+    /// To the brim, as on a new disk
+    #[default]
+    Full,
+    /// Spent
+    Empty,
+}
+
+/// What caches hold, by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CachesName {
+    /// Nothing
+    Cold,
+    /// The beginning of each disk
+    Warm,
+}
+
 /// `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
@@ -311,6 +409,25 @@ pub(crate) struct PlansArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlansVerb {
     /// Prints a plan as it is written
+    Show {
+        /// Its name
+        name: String,
+    },
+}
+
+/// `environments`.
+#[derive(Debug, Args)]
+pub(crate) struct EnvironmentsArguments {
+    #[command(subcommand)]
+    pub(crate) verb: Option<EnvironmentsVerb>,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// What to do with environments other than list them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum EnvironmentsVerb {
+    /// Prints an environment as it is written
     Show {
         /// Its name
         name: String,

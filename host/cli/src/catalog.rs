@@ -30,10 +30,10 @@ enum CatalogVerb {
 
 /// Where entries come from beside those that come along.
 #[derive(Debug, Args)]
-struct Own {
+pub(crate) struct Own {
     /// A folder of catalog files of your own; an entry in it counts before one of the same name that comes along
     #[arg(long, value_name = "DIR")]
-    catalog: Option<PathBuf>,
+    pub(crate) catalog: Option<PathBuf>,
 }
 
 /// `catalog list`.
@@ -91,8 +91,16 @@ pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {
 
 /// The catalog that comes along, and the folder's.
 fn load(own: &Own) -> anyhow::Result<Catalog> {
+    with_folder(own.catalog.as_deref())
+}
+
+/// The catalog that comes along, and a folder's.
+///
+/// # Errors
+/// The folder cannot be read, holds no file, or one that is no catalog file.
+pub(crate) fn with_folder(folder: Option<&Path>) -> anyhow::Result<Catalog> {
     let builtin = Catalog::builtin();
-    let Some(folder) = &own.catalog else { return Ok(builtin) };
+    let Some(folder) = folder else { return Ok(builtin) };
     let mut files = Vec::new();
     for path in toml_files(folder)? {
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;

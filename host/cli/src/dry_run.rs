@@ -3,15 +3,16 @@
 use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
 use crate::preparation::{Work, label};
+use loadline_record::Clock;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Fill, LoadSpec};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Prints what `work` would do.
-pub(crate) fn print(work: &Work, format: Format) -> anyhow::Result<()> {
+/// Prints what `work` would do. By a virtual clock nothing is filled, and the time is the model's.
+pub(crate) fn print(work: &Work, clock: Clock, format: Format) -> anyhow::Result<()> {
     let table = cells(work);
-    let filling = filling(work);
+    let filling = if clock == Clock::Virtual { Filling::None } else { filling(work) };
     let text = match format {
         Format::Json => output::pretty(&json!({
             "plans": work.plans.iter().map(|plan| json!({"name": plan.name, "hash": plan.hash})).collect::<Vec<_>>(),
@@ -25,8 +26,9 @@ pub(crate) fn print(work: &Work, format: Format) -> anyhow::Result<()> {
             let count = work.cells.len();
             let all = work.time().clock();
             let table = table.render(format, output::colour_wanted());
+            let virtual_time = if clock == Clock::Virtual { " of virtual time" } else { "" };
             let note = filling_note(filling);
-            format!("{table}\n{count} cells, {} trials: {all} at most{note}\n", work.steps.len())
+            format!("{table}\n{count} cells, {} trials: {all}{virtual_time} at most{note}\n", work.steps.len())
         }
     };
     output::print(&text)

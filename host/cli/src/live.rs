@@ -37,7 +37,12 @@ pub(crate) struct Live {
     ahead: Duration,
     planned: Duration,
     step: Option<(Step, Instant)>,
+    /// When a line last said how far all has come.
+    told: Option<Instant>,
 }
+
+/// Where there is no terminal, a line says this often how far long work has come.
+const TELL_EVERY: std::time::Duration = std::time::Duration::from_secs(10);
 
 impl Live {
     /// A view that shows nothing when `quiet`, status lines where standard error is a terminal, plain lines elsewhere.
@@ -49,7 +54,7 @@ impl Live {
         } else {
             Mode::Lines
         };
-        Self { mode, drawn: false, ahead: Duration::ZERO, planned: Duration::ZERO, step: None }
+        Self { mode, drawn: false, ahead: Duration::ZERO, planned: Duration::ZERO, step: None, told: None }
     }
     /// Tells how much there is to do in all, this much more.
     pub(crate) fn expect(&mut self, more: Duration) {
@@ -80,6 +85,33 @@ impl Live {
         let mut out = std::io::stderr().lock();
         let _ = write!(out, "{over}{first}\n{second}").and_then(|()| out.flush());
         self.drawn = true;
+    }
+    /// Draws how much of all work is done, of which `share` (0.0 to 1.0) took `elapsed`; where there is no terminal, says so now
+    /// and then.
+    pub(crate) fn draw_share(&mut self, place: &str, share: f64, elapsed: std::time::Duration) {
+        let share = share.clamp(0.0, 1.0);
+        let elapsed = Duration::from_ns(elapsed.as_nanos() as u64);
+        let step = Step { place: String::new(), label: String::new(), planned: Duration::ZERO };
+        let left = left_of(&step, elapsed, Some(share));
+        let left = if left == Duration::ZERO { String::new() } else { format!("  {} left", left.clock()) };
+        let line = format!("{place}, {:.0} %{left}", share * 100.0);
+        match self.mode {
+            Mode::Quiet => {}
+            Mode::Lines => {
+                let last = *self.told.get_or_insert_with(Instant::now);
+                if last.elapsed() >= TELL_EVERY {
+                    self.told = Some(Instant::now());
+                    let _ = writeln!(std::io::stderr().lock(), "{line}");
+                }
+            }
+            Mode::Terminal => {
+                let line = cut(&format!("[{}] {line}", bar(share, 20)), terminal_width());
+                let over = if self.drawn { "\r\x1b[1A\x1b[J" } else { "" };
+                let mut out = std::io::stderr().lock();
+                let _ = writeln!(out, "{over}{line}").and_then(|()| out.flush());
+                self.drawn = true;
+            }
+        }
     }
     /// A line that stays.
     pub(crate) fn say(&mut self, line: &str) {

@@ -5,9 +5,11 @@ mod books;
 mod catalog;
 mod doctor;
 mod dry_run;
+mod environments;
 mod execution;
 mod failure;
 mod figures;
+mod forecast;
 mod generated;
 mod interruption;
 mod leftovers;
@@ -17,6 +19,7 @@ mod measure;
 mod moment;
 mod output;
 mod plans;
+mod predict;
 mod preparation;
 mod printing;
 mod quick;
@@ -49,12 +52,17 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
             (None, Some(run)) => verification::verify(run, arguments, quiet, &store()?),
             (None, None) => run::run(arguments, quiet, path),
         },
+        Verb::Predict(arguments) => match &arguments.resume {
+            Some(run) => predict::resume(run, arguments.printing.format, quiet, store()?),
+            None => predict::predict(arguments, quiet, path),
+        },
         Verb::List(arguments) => stored::list(arguments, &store()?),
         Verb::Show(arguments) => stored::show(arguments, &store()?),
         Verb::Rm(arguments) => stored::rm(arguments, &store()?),
         Verb::Report(arguments) => stored::report(arguments, &store()?),
         Verb::Export(arguments) => stored::export(arguments, &store()?),
         Verb::Plans(arguments) => plans::plans(arguments),
+        Verb::Environments(arguments) => environments::environments(arguments),
         Verb::Catalog(arguments) => catalog::catalog(arguments),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),

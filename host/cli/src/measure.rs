@@ -81,7 +81,7 @@ impl Watch<'_> {
 }
 
 /// A seed of its own for each cell of a run, so that no cell repeats the offsets or the data of another.
-fn cell_seed(seed: u64, cell: &str) -> u64 {
+pub(crate) fn cell_seed(seed: u64, cell: &str) -> u64 {
     u64::from_str_radix(&text_hash(&format!("{seed} {cell}")), 16).expect("a fingerprint is a hexadecimal number")
 }
 

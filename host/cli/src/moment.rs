@@ -15,7 +15,7 @@ pub(crate) struct Moment {
 impl Moment {
     /// Now, by the wall clock.
     pub(crate) fn now() -> Self {
-        Self::from_unix_s(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_secs()))
+        Self::from_unix_s(unix_s())
     }
 
     /// Civil date of a day count, as in Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (`civil_from_days`).
@@ -44,6 +44,11 @@ impl Moment {
     fn clock(self) -> (u64, u64, u64) {
         (self.second_of_day / 3_600, self.second_of_day / 60 % 60, self.second_of_day % 60)
     }
+}
+
+/// Now, in seconds since 1970.
+pub(crate) fn unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_secs())
 }
 
 /// Characters of every run's id.

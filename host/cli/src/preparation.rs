@@ -1,7 +1,7 @@
 //! From plans and volumes to cells, and the order in which their trials are run.
 
 use crate::failure::Usage;
-use crate::settings::Settings;
+use crate::settings::Overrides;
 use anyhow::Context;
 use loadline_record::{CellRecord, LoadSummary, PlanText};
 use loadline_units::Duration;
@@ -21,6 +21,17 @@ pub(crate) struct Work {
     pub(crate) steps: Vec<Step>,
     /// Labels of loads left out because nothing may be written.
     pub(crate) left_out: Vec<String>,
+}
+
+/// On what plans are run, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Scope<'a> {
+    /// Names of volumes, in their order.
+    pub(crate) volumes: Vec<String>,
+    /// What replaces the plans' own values.
+    pub(crate) overrides: &'a Overrides,
+    /// Nothing may be written.
+    pub(crate) read_only: bool,
 }
 
 /// Whether a plan's own short form is wanted.
@@ -78,11 +89,11 @@ fn is_fio_job(path: &str, text: &str) -> bool {
 }
 
 impl Work {
-    /// Every cell of `plans` on every target of `settings`, with the settings' values in place of the plans' own.
+    /// Every cell of `plans` on every volume of `scope`, with the scope's values in place of the plans' own.
     ///
     /// # Errors
     /// [`Usage`] where a value from the command line contradicts a load, or nothing is left to do.
-    pub(crate) fn of(plans: Vec<Plan>, settings: &Settings, seed: u64) -> Result<Self, Usage> {
+    pub(crate) fn of(plans: Vec<Plan>, scope: &Scope<'_>, seed: u64) -> Result<Self, Usage> {
         let text =
             |plan: &Plan| PlanText { name: plan.name.clone(), text: plan.text.clone(), hash: text_hash(&plan.text) };
         let texts = plans.iter().map(text).collect();
@@ -91,24 +102,35 @@ impl Work {
         for mut plan in plans {
             for load in &mut plan.loads {
                 for spec in &mut load.cells {
-                    settings.overrides.apply(spec);
+                    scope.overrides.apply(spec);
                     spec.check().map_err(|error| {
                         Usage(format!("plan {:?} with the values from the command line: {spec}: {error}", plan.name))
                     })?;
                 }
-                if settings.read_only {
+                if scope.read_only {
                     left_out.extend(load.cells.extract_if(.., |spec| spec.writes_any()).map(|spec| spec.to_string()));
                 }
             }
             effective.push(plan);
         }
-        let volumes: Vec<String> = settings.targets.iter().map(|t| t.volume.clone()).collect();
-        let cells = run_cells(&effective, &volumes);
+        let cells = run_cells(&effective, &scope.volumes);
         if cells.is_empty() {
             return Err(Usage("every load of the plan writes, and --read-only leaves nothing to measure".into()));
         }
         let orders: Vec<_> = cells.iter().map(|cell| (cell.order, cell.spec.trials)).collect();
         Ok(Self { plans: texts, steps: schedule(&orders, seed), cells, left_out })
+    }
+
+    /// With so many trials of each cell, every first one before every second one.
+    pub(crate) fn with_trials(mut self, trials: impl Fn(&LoadSpec) -> u32) -> Self {
+        for cell in &mut self.cells {
+            cell.spec.trials = trials(&cell.spec);
+        }
+        let count = |cell: usize| self.cells[cell].spec.trials;
+        self.steps =
+            (0..self.cells.len()).flat_map(|cell| (0..count(cell)).map(move |trial| Step { cell, trial })).collect();
+        self.steps.sort_by_key(|step| (step.trial, step.cell));
+        self
     }
 
     /// The longest that everything takes apart from filling.
@@ -169,6 +191,7 @@ pub(crate) fn load_summary(spec: &LoadSpec) -> LoadSummary {
 mod tests {
     use super::*;
     use crate::arguments::{CommandLine, Verb};
+    use crate::settings::Settings;
     use clap::Parser;
 
     const PLAN: &str = "schema = 1\nname = \"p\"\n[[load]]\npattern = \"random\"\nreads = [\"100 %\", \"0 %\"]\n\
@@ -181,7 +204,7 @@ mod tests {
     }
 
     fn work(words: &[&str]) -> Result<Work, Usage> {
-        Work::of(vec![Plan::parse(PLAN, "p").unwrap()], &settings(words), 7)
+        Work::of(vec![Plan::parse(PLAN, "p").unwrap()], &settings(words).scope(), 7)
     }
 
     #[test]

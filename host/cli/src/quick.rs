@@ -65,7 +65,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let duration = arguments.duration.unwrap_or(ROW_TIME);
     let ingredients = Ingredients { size, duration, objective, reached_iops, writable: volume.writable };
     let plan = Plan::parse(&quick_plan::text(&ingredients), "quick").context("the plan of quick")?;
-    let work = Work::of(vec![plan], &settings, seed)?;
+    let work = Work::of(vec![plan], &settings.scope(), seed)?;
     let id = moment::run_id(Moment::now());
     let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
     let beginning = Beginning { id, name: "quick".into(), verb: "quick", seed, settings, work };

@@ -59,13 +59,13 @@ pub(crate) fn run(
     let name = arguments.name.clone().unwrap_or_else(|| joined_names(&plans));
     if arguments.dry_run {
         settings.targets_or_default();
-        dry_run::print(&Work::of(plans, &settings, seed)?, arguments.printing.format)?;
+        dry_run::print(&Work::of(plans, &settings.scope(), seed)?, Clock::Real, arguments.printing.format)?;
         return Ok(Outcome::Done);
     }
     if settings.targets.is_empty() {
         return Err(Usage("say what to measure: --on PATH, or --on VOLUME=PATH for each of several".into()).into());
     }
-    let work = Work::of(plans, &settings, seed)?;
+    let work = Work::of(plans, &settings.scope(), seed)?;
     for load in &work.left_out {
         output::tell(&format!("left out, because --read-only forbids writing: {load}"));
     }
@@ -125,6 +125,13 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
 
 /// What a stored run was told beside its plans.
 pub(crate) fn settings_of(stored: &RunRecord) -> anyhow::Result<Settings> {
+    if stored.header.clock == Clock::Virtual {
+        let text = format!(
+            "run {0} is a prediction, with nothing to measure: carry on with `loadline predict --resume {0}`",
+            stored.header.id
+        );
+        return Err(Usage(text).into());
+    }
     serde_json::from_value(stored.header.settings.clone()).with_context(|| {
         format!("the settings of run {} are not of this version of loadline; measure it anew", stored.header.id)
     })
@@ -134,7 +141,7 @@ pub(crate) fn settings_of(stored: &RunRecord) -> anyhow::Result<Settings> {
 pub(crate) fn work_of(stored: &RunRecord, settings: &Settings) -> anyhow::Result<Work> {
     let parse = |plan: &PlanText| Plan::parse(&plan.text, &plan.name).map_err(anyhow::Error::from);
     let plans = stored.header.plans.iter().map(parse).collect::<anyhow::Result<Vec<_>>>()?;
-    let work = Work::of(plans, settings, stored.header.seed)?;
+    let work = Work::of(plans, &settings.scope(), stored.header.seed)?;
     if !work.cells.iter().map(|cell| &cell.id).eq(stored.cells.iter().map(|cell| &cell.id)) {
         let RunHeader { id, version, .. } = &stored.header;
         bail!("this version of loadline reads the plan of run {id} otherwise than version {version}; measure it anew");
@@ -215,7 +222,13 @@ fn execute(
 }
 
 /// Keeps and prints what is there and says how it came out.
-fn conclude(store: &Store, run: &str, ended: Ended, format: Format, keep: Keep<'_>) -> anyhow::Result<Outcome> {
+pub(crate) fn conclude(
+    store: &Store,
+    run: &str,
+    ended: Ended,
+    format: Format,
+    keep: Keep<'_>,
+) -> anyhow::Result<Outcome> {
     let record = store.load(run)?;
     let summary = loadline_analysis::summarize(&record);
     if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
@@ -234,7 +247,8 @@ fn conclude(store: &Store, run: &str, ended: Ended, format: Format, keep: Keep<'
         },
         Ended::Interrupted => {
             output::tell(&format!(
-                "interrupted; what was finished is kept. Carry on with: loadline run --resume {run}"
+                "interrupted; what was finished is kept. Carry on with: loadline {} --resume {run}",
+                if record.header.clock == Clock::Virtual { "predict" } else { "run" }
             ));
             Outcome::Interrupted
         }
@@ -249,6 +263,6 @@ fn conclude(store: &Store, run: &str, ended: Ended, format: Format, keep: Keep<'
     Ok(outcome)
 }
 
-fn joined_names(plans: &[Plan]) -> String {
+pub(crate) fn joined_names(plans: &[Plan]) -> String {
     plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>().join(" + ")
 }

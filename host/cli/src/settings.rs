@@ -2,6 +2,7 @@
 
 use crate::arguments::{Driving, EngineName, RunArguments};
 use crate::failure::Usage;
+use crate::preparation::Scope;
 use loadline_engine::{Access, EngineChoice, EngineOptions};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
@@ -86,6 +87,12 @@ impl Settings {
         }
     }
 
+    /// On what its plans are run, and how.
+    pub(crate) fn scope(&self) -> Scope<'_> {
+        let volumes = self.targets.iter().map(|target| target.volume.clone()).collect();
+        Scope { volumes, overrides: &self.overrides, read_only: self.read_only }
+    }
+
     /// Without `--on`, one volume of the usual name; a plan that is only printed needs no target.
     pub(crate) fn targets_or_default(&mut self) {
         if self.targets.is_empty() {
@@ -118,7 +125,7 @@ fn engine_options(driving: &Driving) -> EngineOptions {
 }
 
 /// Reads every `--on`. What stands before `=` is a volume's name if it can be one; paths may hold `=` themselves.
-fn named_targets(on: &[String]) -> Result<Vec<NamedTarget>, Usage> {
+pub(crate) fn named_targets(on: &[String]) -> Result<Vec<NamedTarget>, Usage> {
     let mut targets: Vec<NamedTarget> = Vec::new();
     for text in on {
         let named = text.split_once('=').filter(|(name, _)| is_volume_name(name));

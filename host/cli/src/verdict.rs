@@ -62,7 +62,9 @@ fn question(cell: &CellRecord) -> String {
 /// Whether the cell keeps its objective over reads and writes together; `None` without a completed request.
 fn kept(cell: &CellRecord, figure: &str, limit_ns: u64) -> Option<bool> {
     let mut all = Histogram::new();
-    for record in cell.trials.iter().flat_map(|trial| trial.operations.iter()) {
+    // What was predicted keeps its objective or not by its most plausible draw.
+    let likely = cell.trials.iter().filter(|trial| !trial.is_alternative());
+    for record in likely.flat_map(|trial| trial.operations.iter()) {
         if *record.0 != loadline_block::Operation::Flush {
             all.merge(&record.1.latency);
         }

@@ -3,9 +3,10 @@
 use crate::doubts;
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Clock, ClockCheck, DeviceCounters, DeviceFacts, Ending, EngineUsed, Extents, FileSystemFacts,
-    Histogram, HostFacts, LoadSummary, MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, RunRecord,
-    RunStatus, Second, Series, Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
+    Binding, BurstEnd, CacheUse, Ceiling, CellRecord, Clock, ClockCheck, DeviceCounters, DeviceFacts, DrawTaken,
+    Ending, EngineUsed, Extents, FileSystemFacts, Histogram, HostFacts, Limit, LoadSummary, MachineCpu, ModelRecord,
+    OperationRecord, PlanText, Pressure, RunHeader, RunRecord, RunStatus, Second, Series, Stage, StageWait, StateTaken,
+    Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
 };
 use loadline_units::Duration;
 use std::collections::BTreeMap;
@@ -149,6 +150,7 @@ pub fn trial(load: &LoadSummary, disk: &ExampleDisk, number: u32, factor: f64) -
         error_samples: Vec::new(),
         steady_state: None,
         verify: None,
+        model: None,
         ending: Ending::Complete,
         doubts: Vec::new(),
     }
@@ -288,6 +290,49 @@ pub fn run(cells: Vec<CellRecord>) -> RunRecord {
         status: RunStatus::Finished,
         cells,
     }
+}
+
+/// A prediction of 8 requests of 4 KiB outstanding on [`ExampleDisk`]: one trial for each draw, with so much of its speed. The
+/// first is the most plausible; its burst ended after 20 s.
+#[must_use]
+pub fn predicted(draws: &[f64]) -> RunRecord {
+    let disk = ExampleDisk::default();
+    let mut cell = cell(closed("random", 1.0, 4 << 10, 8), &disk, draws);
+    for (number, trial) in (0..).zip(&mut cell.trials) {
+        let ceiling = disk.iops * draws[number as usize];
+        let limit = if number == 1 { Limit::VmUncachedIops } else { Limit::DiskIops };
+        let end = BurstEnd {
+            stage: Stage::Disk,
+            at_ns: (20 + u64::from(number)) * 1_000_000_000,
+            iops_before: Some(3_000.0),
+            iops_after: Some(100.0),
+            bytes_per_s_before: Some(12_288_000.0),
+            bytes_per_s_after: Some(409_600.0),
+        };
+        trial.surroundings = Surroundings::default();
+        trial.doubts.clear();
+        trial.model = Some(ModelRecord {
+            draw: DrawTaken { number, latency_ppm: 500_000, enforcement_ppm: 500_000, delivered_ppm: Some(500_000) },
+            seed: 1,
+            initial: StateTaken { bursts_full: true, caches_warm: true, carried: false },
+            waits: vec![StageWait { stage: Stage::Disk, requests_ns: 4_000, bytes_ns: 0, credits_ns: 1_000 }],
+            cache: Some(CacheUse { hits: 3, misses: 1 }),
+            ceilings: vec![Ceiling { limit, iops: ceiling, source: "the disk".to_owned() }],
+            binding: Some(Binding {
+                limit,
+                ceiling_iops: Some(ceiling),
+                utilization: Some(1.0),
+                evidence: "Requests waited for it.".to_owned(),
+                inferred: false,
+            }),
+            bursts_ended: vec![end],
+        });
+    }
+    let mut record = run(vec![cell]);
+    record.header.clock = Clock::Virtual;
+    record.header.verb = "predict".into();
+    record.header.volumes[0].kind = TargetKind::Modelled;
+    record
 }
 
 /// A run with a depth sweep at 4 KiB, two block sizes more, mixed requests, flushes, and an open loop through its knee: something of

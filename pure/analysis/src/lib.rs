@@ -14,8 +14,9 @@ mod words;
 
 pub use doubts::doubts;
 pub use findings::codes as finding_codes;
+pub use loadline_record::{Binding, Ceiling, Limit};
 pub use summarize::summarize;
 pub use summary::{
-    Binding, Ceiling, CellSummary, CpuFigures, Finding, Limit, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA,
-    TotalFigures,
+    CellSummary, CpuFigures, Finding, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary,
+    SCHEMA, TotalFigures,
 };

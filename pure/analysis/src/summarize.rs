@@ -4,7 +4,10 @@ use crate::clusters::{Clusters, clusters};
 use crate::findings::findings;
 use crate::limits::name_limits;
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
-use crate::summary::{CellSummary, CpuFigures, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures};
+use crate::summary::{
+    CellSummary, CpuFigures, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA,
+    TotalFigures,
+};
 use loadline_block::Operation;
 use loadline_record::{
     CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, OperationRecord, RunHeader, RunRecord, TrialRecord,
@@ -39,25 +42,32 @@ fn run_info(record: &RunRecord) -> RunInfo {
     }
 }
 
-/// The trials that figures rest on: the complete ones, or, where none is, whatever was measured. The doubts of those left
-/// out stay with the cell.
+/// The trials that figures rest on: of all that count, those of the most plausible draw, where what was predicted drew several.
 pub(crate) fn trials_used(cell: &CellRecord) -> Vec<&TrialRecord> {
+    let all = trials_counted(cell);
+    let likely: Vec<&TrialRecord> = all.iter().copied().filter(|trial| !trial.is_alternative()).collect();
+    if likely.is_empty() { all } else { likely }
+}
+
+/// The trials that count: the complete ones, or, where none is, whatever was measured. The doubts of those left out stay with
+/// the cell.
+pub(crate) fn trials_counted(cell: &CellRecord) -> Vec<&TrialRecord> {
     let measured: Vec<&TrialRecord> = cell.trials.iter().filter(|t| t.measured_ns > 0).collect();
     let complete: Vec<&TrialRecord> = measured.iter().copied().filter(|t| t.ending == Ending::Complete).collect();
     if complete.is_empty() { measured } else { complete }
 }
 
 fn summarize_cell(cell: &CellRecord) -> CellSummary {
-    let used = trials_used(cell);
-    let of = |operation| operation_figures(&used, operation);
+    let (used, counted) = (trials_used(cell), trials_counted(cell));
+    let of = |operation| operation_figures(&used, &counted, operation);
     let offered: Option<Vec<f64>> = used.iter().map(|t| t.offered_iops).collect();
     CellSummary {
         id: cell.id.clone(),
         volume: cell.volume.clone(),
         label: cell.label.clone(),
         load: load_view(&cell.load),
-        trials: used.len() as u32,
-        total: total_figures(&used),
+        trials: counted.len() as u32,
+        total: total_figures(&used, &counted),
         read: of(Operation::Read),
         write: of(Operation::Write),
         trim: of(Operation::Trim),
@@ -67,7 +77,8 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         cpu: cpu_figures(&cell.trials),
         binding: None,
         ceilings: Vec::new(),
-        doubts: cell_doubts(cell, used.len()),
+        prediction: prediction_view(&used),
+        doubts: cell_doubts(cell, counted.len()),
     }
 }
 
@@ -84,11 +95,12 @@ fn load_view(load: &LoadSummary) -> LoadView {
     }
 }
 
-fn total_figures(used: &[&TrialRecord]) -> Option<TotalFigures> {
+fn total_figures(used: &[&TrialRecord], counted: &[&TrialRecord]) -> Option<TotalFigures> {
     let iops: Vec<f64> = used.iter().filter_map(|t| t.iops()).collect();
     let bytes: Vec<f64> = used.iter().filter_map(|t| t.bytes_per_s()).collect();
     let estimate = mean_over_trials(&iops)?;
     let interval = match used {
+        _ if is_predicted(used) => range_of(counted.iter().filter_map(|t| t.iops())),
         [only] => interval_of_one(only, estimate.mean),
         _ => estimate.interval,
     };
@@ -102,6 +114,38 @@ fn total_figures(used: &[&TrialRecord]) -> Option<TotalFigures> {
     })
 }
 
+/// Whether a model gave the figures.
+fn is_predicted(used: &[&TrialRecord]) -> bool {
+    used.iter().any(|trial| trial.model.is_some())
+}
+
+fn prediction_view(used: &[&TrialRecord]) -> Option<PredictionView> {
+    let model = used.first()?.model.as_ref()?;
+    Some(PredictionView {
+        bursts_full: model.initial.bursts_full,
+        caches_warm: model.initial.caches_warm,
+        carried: used.iter().any(|trial| trial.model.as_ref().is_some_and(|model| model.initial.carried)),
+        cache_hit_share: model.cache.as_ref().and_then(loadline_record::CacheUse::hit_share),
+        waits: model.waits.clone(),
+        bursts_ended: model.bursts_ended.clone(),
+    })
+}
+
+/// The least and the most; `None` for fewer than two values.
+fn range_of(values: impl Iterator<Item = f64>) -> Option<Interval> {
+    let values: Vec<f64> = values.collect();
+    let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+    (values.len() > 1).then_some(Interval { low, high })
+}
+
+/// The range of an operation's latency over the draws of a prediction.
+fn latency_range(counted: &[&TrialRecord], operation: Operation) -> Option<LatencyRange> {
+    let latencies: Vec<&Histogram> = counted.iter().filter_map(|t| Some(&t.of(operation)?.latency)).collect();
+    let mean = range_of(latencies.iter().filter_map(|latency| latency.mean_ns()))?;
+    let p99 = || latencies.iter().filter_map(|latency| latency.quantile(0.99)).map(loadline_units::Duration::as_ns);
+    Some(LatencyRange { mean_low: mean.low, mean_high: mean.high, p99_low: p99().min()?, p99_high: p99().max()? })
+}
+
 /// What the seconds of a single trial say about its mean. The series counts flushes too and leaves out a short last second, so its
 /// interval is taken in proportion.
 fn interval_of_one(trial: &TrialRecord, iops: f64) -> Option<Interval> {
@@ -112,7 +156,11 @@ fn interval_of_one(trial: &TrialRecord, iops: f64) -> Option<Interval> {
     Some(Interval { low: iops - half_width, high: iops + half_width })
 }
 
-fn operation_figures(used: &[&TrialRecord], operation: Operation) -> Option<OperationFigures> {
+fn operation_figures(
+    used: &[&TrialRecord],
+    counted: &[&TrialRecord],
+    operation: Operation,
+) -> Option<OperationFigures> {
     let records: Vec<(&TrialRecord, &OperationRecord)> =
         used.iter().filter_map(|t| Some((*t, t.of(operation)?))).collect();
     // Trials in which the operation did not occur completed none of it: a rate of 0, not a missing one.
@@ -127,6 +175,7 @@ fn operation_figures(used: &[&TrialRecord], operation: Operation) -> Option<Oper
         iops: rate(|r| r.count),
         throughput_bytes_per_s: rate(|r| r.bytes),
         latency_ns,
+        latency_range_ns: latency_range(counted, operation).filter(|_| is_predicted(used)),
         waiting_ns: part(|r| r.waiting.as_ref()),
         service_ns: part(|r| r.service.as_ref()),
     })

@@ -1,6 +1,8 @@
 //! A run's results as programs read them: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
 
-use loadline_record::{Clock, Doubt, HistogramSnapshot, HostFacts, PlanText, RunStatus, VolumeFacts};
+use loadline_record::{
+    Binding, BurstEnd, Ceiling, Clock, Doubt, HistogramSnapshot, HostFacts, PlanText, RunStatus, StageWait, VolumeFacts,
+};
 use serde::{Deserialize, Serialize};
 
 /// The schema's name and version.
@@ -59,7 +61,7 @@ pub struct CellSummary {
     pub label: String,
     /// The load.
     pub load: LoadView,
-    /// Trials that the figures rest on.
+    /// Trials that the figures and their intervals rest on; of a prediction, one for each draw at least.
     pub trials: u32,
     /// Reads, writes and trims together; `null` before the first trial.
     pub total: Option<TotalFigures>,
@@ -81,8 +83,28 @@ pub struct CellSummary {
     pub binding: Option<Binding>,
     /// Every ceiling known, lowest first.
     pub ceilings: Vec<Ceiling>,
+    /// What the model tells of the most plausible draw; `null` where it was measured.
+    #[serde(default)]
+    pub prediction: Option<PredictionView>,
     /// Why the figures should not be believed as they stand.
     pub doubts: Vec<Doubt>,
+}
+
+/// What a model knows of a cell and no measurement can.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PredictionView {
+    /// Whether buckets of credits were full when the load began.
+    pub bursts_full: bool,
+    /// Whether the hosts' caches were warm then.
+    pub caches_warm: bool,
+    /// Whether each trial went on where the one before it had left the storage.
+    pub carried: bool,
+    /// Share of the reads that a host's cache answered (0.0 to 1.0); `null` without a cache or a read.
+    pub cache_hit_share: Option<f64>,
+    /// Where requests waited within the measured time, summed over all of them.
+    pub waits: Vec<StageWait>,
+    /// Bursts that ended while the load went on.
+    pub bursts_ended: Vec<BurstEnd>,
 }
 
 /// The load of a cell.
@@ -106,8 +128,11 @@ pub struct LoadView {
     pub buffered: bool,
 }
 
-/// Rates over all operations that move data. `low` and `high` bound the mean with 95 % confidence; they are `null` where
-/// there is too little to tell.
+/// Rates over all operations that move data.
+///
+/// Measured, `low` and `high` bound the mean with 95 % confidence. Predicted, the figures are those of the most plausible
+/// draw of what is not known exactly, and `low` and `high` are the least and the most of all draws: a range, not a confidence
+/// interval. Both are `null` where there is too little to tell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TotalFigures {
     /// Mean over trials.
@@ -124,6 +149,19 @@ pub struct TotalFigures {
     pub throughput_best_bytes_per_s: f64,
 }
 
+/// The least and the most of latencies over the draws of a prediction, ns.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LatencyRange {
+    /// The least mean.
+    pub mean_low: f64,
+    /// The largest mean.
+    pub mean_high: f64,
+    /// The least 99th percentile.
+    pub p99_low: u64,
+    /// The largest 99th percentile.
+    pub p99_high: u64,
+}
+
 /// One operation's figures. Latency counts from when the load wanted the request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationFigures {
@@ -133,6 +171,9 @@ pub struct OperationFigures {
     pub throughput_bytes_per_s: f64,
     /// From due to completed, all trials merged.
     pub latency_ns: HistogramSnapshot,
+    /// Predicted: the range of the latency over all draws. `null` where it was measured.
+    #[serde(default)]
+    pub latency_range_ns: Option<LatencyRange>,
     /// From due to submitted, where the load has due times of its own.
     pub waiting_ns: Option<HistogramSnapshot>,
     /// From submitted to completed, likewise.
@@ -146,89 +187,6 @@ pub struct CpuFigures {
     pub user_s: f64,
     /// In the kernel, seconds.
     pub system_s: f64,
-}
-
-/// The limits by name (`docs/how-limits-are-named.md`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Limit {
-    /// The disk's requests per second.
-    DiskIops,
-    /// The disk's bytes per second.
-    DiskThroughput,
-    /// The VM's uncached requests per second.
-    VmUncachedIops,
-    /// The VM's uncached bytes per second.
-    VmUncachedThroughput,
-    /// The VM's cached requests per second.
-    VmCachedIops,
-    /// The VM's cached bytes per second.
-    VmCachedThroughput,
-    /// A burst allowance ran out.
-    BurstExhausted,
-    /// A cache answered.
-    Cache,
-    /// Queue depth over latency (Little's law).
-    Latency,
-    /// The offered load was met: nothing bound it.
-    Arrival,
-    /// The machine's CPUs.
-    Cpu,
-    /// The tool itself.
-    Generator,
-    /// Something between the devices and the machine.
-    Interface,
-    /// Below every known ceiling.
-    Unexplained,
-}
-
-impl Limit {
-    /// Its name, as in the JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::DiskIops => "disk-iops",
-            Self::DiskThroughput => "disk-throughput",
-            Self::VmUncachedIops => "vm-uncached-iops",
-            Self::VmUncachedThroughput => "vm-uncached-throughput",
-            Self::VmCachedIops => "vm-cached-iops",
-            Self::VmCachedThroughput => "vm-cached-throughput",
-            Self::BurstExhausted => "burst-exhausted",
-            Self::Cache => "cache",
-            Self::Latency => "latency",
-            Self::Arrival => "arrival",
-            Self::Cpu => "cpu",
-            Self::Generator => "generator",
-            Self::Interface => "interface",
-            Self::Unexplained => "unexplained",
-        }
-    }
-}
-
-/// What bound a cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Binding {
-    /// Its name.
-    pub limit: Limit,
-    /// Its value as requests per second of this load, where it has one.
-    pub ceiling_iops: Option<f64>,
-    /// Achieved over ceiling.
-    pub utilization: Option<f64>,
-    /// What was seen.
-    pub evidence: String,
-    /// Whether the limit was inferred from the data rather than declared.
-    pub inferred: bool,
-}
-
-/// A limit put as requests per second for one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ceiling {
-    /// Its name.
-    pub limit: Limit,
-    /// Requests per second of this load.
-    pub iops: f64,
-    /// Where the figure comes from.
-    pub source: String,
 }
 
 /// Something that follows from the figures, in a sentence or two.

@@ -1,7 +1,7 @@
 //! The published schema and what the summaries really are: each holds the other.
 
 use jsonschema::Validator;
-use loadline_analysis::example::{ExampleDisk, cell, closed, flushing, golden, open, run};
+use loadline_analysis::example::{ExampleDisk, cell, closed, flushing, golden, open, predicted, run};
 use loadline_analysis::{Limit, RunSummary, SCHEMA, summarize};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{Doubt, DoubtCode, Ending, Extents, PlanText, RunRecord, RunStatus, TargetKind};
@@ -30,6 +30,16 @@ fn a_run_of_everything_follows_the_schema() {
     let value = holds(&golden());
     assert_eq!(value["schema"], SCHEMA);
     assert_eq!(value["cells"].as_array().unwrap().len(), golden().cells.len());
+}
+
+#[test]
+fn a_prediction_follows_the_schema() {
+    let value = holds(&predicted(&[1.0, 0.8, 1.1]));
+    let cell = &value["cells"][0];
+    assert_eq!(cell["prediction"]["cache_hit_share"], 0.75);
+    assert_eq!(cell["prediction"]["bursts_ended"].as_array().unwrap().len(), 1);
+    assert!(cell["read"]["latency_range_ns"]["p99_high"].is_u64());
+    assert_eq!(value["run"]["volumes"][0]["kind"], "modelled");
 }
 
 #[test]

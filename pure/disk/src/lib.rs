@@ -13,12 +13,14 @@ mod machine;
 mod queue;
 mod service;
 mod spec;
+mod waits;
 
 pub use check::{DISKS_MAX, EnvironmentError, SPAN_MAX};
 pub use limit::Waited;
-pub use machine::{Machine, OUTSTANDING_MAX, RequestId, Target, Waits};
+pub use machine::{Machine, OUTSTANDING_MAX, RequestId, Target};
 pub use spec::{
     Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, HostCache, HostCacheSpec, InitialState, IopsBudget,
     IopsBurst, Latency, LatencySpec, Layout, Limit, Merge, Parallelism, Place, PoolSpec, Spinning, ThroughputBudget,
     ThroughputBurst, VmSpec, VolumeSpec, Warmth,
 };
+pub use waits::Waits;

@@ -8,6 +8,7 @@ use crate::layout::{Piece, Placement, Split};
 use crate::limit::{Limiter, Waited};
 use crate::queue::{Entry, Queue};
 use crate::service::{Errand, Lanes, Spindle};
+use crate::waits::Waits;
 use crate::{
     DiskSpec, EnvironmentError, EnvironmentSpec, HostCache, HostCacheSpec, InitialState, LatencySpec, Layout, Limit,
     Place,
@@ -37,35 +38,6 @@ impl RequestId {
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// How long requests to a target have waited so far, by what held them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Waits {
-    /// At the virtual machine's budget for what goes through the host's cache; of all volumes together.
-    pub vm_cached: Waited,
-    /// At the virtual machine's budget for what goes to network disks; of all volumes together.
-    pub vm_uncached: Waited,
-    /// At budgets shared by several disks, of all disks that share them.
-    pub pools: Waited,
-    /// At the limits of the target's disks.
-    pub disks: Waited,
-    /// Writes that the host's cache could not take, of all disks that share it.
-    pub cache: Duration,
-}
-
-impl Waits {
-    /// What has been waited since `earlier`, an account of the same machine.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            vm_cached: self.vm_cached.since(earlier.vm_cached),
-            vm_uncached: self.vm_uncached.since(earlier.vm_uncached),
-            pools: self.pools.since(earlier.pools),
-            disks: self.disks.since(earlier.disks),
-            cache: self.cache.saturating_sub(earlier.cache),
-        }
     }
 }
 
@@ -130,6 +102,8 @@ struct CacheState {
     stalled: std::collections::VecDeque<u32>,
     stalling: bool,
     waited: u64,
+    hits: u64,
+    misses: u64,
 }
 
 /// A request that was not answered yet.
@@ -343,6 +317,8 @@ impl Machine {
                 stalled: std::collections::VecDeque::new(),
                 stalling: false,
                 waited: 0,
+                hits: 0,
+                misses: 0,
             });
         }
     }
@@ -369,6 +345,7 @@ impl Machine {
         let (mut pools, mut caches) = (Vec::new(), Vec::new());
         for disk in self.targets[target.0].disks.iter().map(|disk| &self.disks[*disk]) {
             waits.disks = waits.disks + disk.limiter.waited();
+            waits.service = waits.service + disk.lanes.waited();
             pools.extend(disk.pool);
             if let Path::Cached { cache, .. } = disk.path {
                 caches.push(cache);
@@ -376,12 +353,31 @@ impl Machine {
         }
         pools.sort_unstable();
         pools.dedup();
-        for pool in pools {
-            waits.pools = waits.pools + self.pools[pool].waited();
+        for pool in &pools {
+            waits.pools = waits.pools + self.pools[*pool].waited();
         }
+        caches.sort_unstable();
         caches.dedup();
-        waits.cache = caches.into_iter().map(|cache| Duration::from_ns(self.caches[cache].waited)).sum();
-        waits
+        for cache in caches.into_iter().map(|cache| &self.caches[cache]) {
+            waits.cache = waits.cache + Duration::from_ns(cache.waited);
+            waits.cache_hits += cache.hits;
+            waits.cache_misses += cache.misses;
+        }
+        // Nobody waits for what caches write back: of all disks at the machine's budget and in pools, of its own at the disks.
+        let mut behind = Waits::default();
+        for (number, disk) in self.disks.iter().enumerate() {
+            let of_disk = disk.write_back.waited;
+            let (none, own) = (Waited::default(), self.targets[target.0].disks.contains(&number));
+            let shares = disk.pool.is_some_and(|pool| pools.contains(&pool));
+            behind = behind.and(&Waits {
+                vm_uncached: of_disk.vm_uncached,
+                pools: if shares { of_disk.pools } else { none },
+                disks: if own { of_disk.disks } else { none },
+                service: if own { of_disk.service } else { none },
+                ..Waits::default()
+            });
+        }
+        waits.since(&behind)
     }
 
     /// The time it was last told.
@@ -509,6 +505,7 @@ impl Machine {
                 let taken = mode == HostCache::ReadWrite && BlockMap::is_within(run);
                 match operation {
                     Operation::Read if self.caches[cache].cache.hit(member, run) => {
+                        self.caches[cache].hits += 1;
                         let at = pass(&mut self.vm_cached, now, operation, offset, length);
                         let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
                         return Known { admitted: at, completed: done };
@@ -520,7 +517,11 @@ impl Machine {
                         self.flush_cache(now, id, disk);
                         return Known::nothing(now);
                     }
-                    Operation::Read | Operation::Write => self.caches[cache].cache.insert(member, run),
+                    Operation::Read => {
+                        self.caches[cache].misses += 1;
+                        self.caches[cache].cache.insert(member, run);
+                    }
+                    Operation::Write => self.caches[cache].cache.insert(member, run),
                     Operation::Trim | Operation::Flush => {}
                 }
                 let at = pass(&mut self.vm_cached, now, operation, offset, length);

@@ -1,6 +1,7 @@
 //! Service: what happens to a request once it has passed the limits.
 
 use crate::gate::{Gate, Rate};
+use crate::limit::Waited;
 use crate::{Enforcement, Parallelism, Spinning};
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration, NS_PER_S};
@@ -16,6 +17,8 @@ pub(crate) struct Lanes {
     /// When each place becomes free.
     places: Option<BinaryHeap<Reverse<u64>>>,
     pipe: Option<Gate>,
+    /// How long requests waited for a place, and for the others' bytes, in all, ns.
+    waited: [u64; 2],
 }
 
 impl Lanes {
@@ -24,7 +27,14 @@ impl Lanes {
         Self {
             places: parallelism.requests.map(|count| (0..count).map(|_| Reverse(0)).collect()),
             pipe: pipe.map(|rate| Gate::new(rate, Enforcement::Smooth, 0)),
+            waited: [0; 2],
         }
+    }
+
+    /// How long requests have waited so far: for a place, and for the bytes of others.
+    pub(crate) fn waited(&self) -> Waited {
+        let [requests, bytes] = self.waited.map(Duration::from_ns);
+        Waited { iops: requests, throughput: bytes, credits: Duration::ZERO }
     }
 
     /// When a request that comes at `now` and takes `service` of its own is done. Requests come in their order.
@@ -35,12 +45,15 @@ impl Lanes {
             && let Some(Reverse(free_at)) = places.peek()
         {
             begins = begins.max(*free_at);
+            self.waited[0] += begins - now;
         }
         let mut done = begins + service;
         if let Some(pipe) = &mut self.pipe {
             // A pipe is paid for behind: the next one's turn is when these bytes are through.
             pipe.pass(begins, length);
-            done = done.max(pipe.pass(begins, 0).at);
+            let through = pipe.pass(begins, 0).at;
+            self.waited[1] += through.saturating_sub(done);
+            done = done.max(through);
         }
         if let Some(places) = &mut self.places
             && let Some(mut place) = places.peek_mut()

@@ -35,6 +35,8 @@ pub enum TargetKind {
     File,
     /// A block device.
     BlockDevice,
+    /// A volume of an environment: nothing real, a model of it.
+    Modelled,
 }
 
 /// One volume of a run.

@@ -3,6 +3,8 @@
 mod doubt;
 mod facts;
 mod histogram;
+mod limit;
+mod model;
 mod run;
 mod series;
 mod trial;
@@ -10,6 +12,8 @@ mod trial;
 pub use doubt::{Doubt, DoubtCode};
 pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, TargetKind, VolumeFacts};
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
+pub use limit::{Binding, Ceiling, Limit};
+pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, Stage, StageWait, StateTaken};
 pub use run::{CellRecord, Clock, LoadSummary, PlanText, RunHeader, RunRecord, RunStatus};
 pub use series::{Second, SecondOperation, Series};
 pub use trial::{

@@ -35,7 +35,8 @@ pub struct Second {
 /// Intervals of equal length from the start of the measured time; the last one may be shorter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Length of an interval in seconds: 1, or a power of two when the trial was longer than a day.
+    /// Length of an interval in seconds: 1, or a power of two when the trial was longer than a day, or predicted and longer than
+    /// an hour.
     pub interval_s: u32,
     /// The intervals in order.
     pub seconds: Vec<Second>,
@@ -95,6 +96,21 @@ impl Series {
         self.interval_s *= 2;
         true
     }
+    /// The same in at most `intervals` (at least 1), neighbours joined in twos until they are so few: what is worth keeping of a
+    /// long trial.
+    #[must_use]
+    pub fn thinned(mut self, intervals: usize) -> Self {
+        while self.seconds.len() > intervals.max(1) {
+            let full_ns = u64::from(self.interval_s) * 1_000_000_000;
+            let (pairs, rest) = self.seconds.as_chunks::<2>();
+            if rest.is_empty() {
+                self.last_ns += full_ns;
+            }
+            self.seconds = pairs.iter().map(|[a, b]| a.joined(b)).chain(rest.iter().copied()).collect();
+            self.interval_s *= 2;
+        }
+        self
+    }
     /// Completed requests per second in each full interval.
     pub fn iops(&self) -> impl Iterator<Item = f64> + '_ {
         let full_ns = u64::from(self.interval_s) * 1_000_000_000;
@@ -124,6 +140,21 @@ mod tests {
         assert!(series.seconds.len() < SECONDS_MAX);
         assert_eq!(series.interval_s, 4);
         assert_eq!(series.seconds.iter().map(Second::count).sum::<u64>(), pushed);
+    }
+
+    #[test]
+    fn a_thinned_series_keeps_its_requests_and_its_length() {
+        let mut second = Second::default();
+        second.operations[0].count = 10;
+        for count in [1, 7, 8, 100, 101, 3_000] {
+            let series = Series { interval_s: 1, seconds: vec![second; count], last_ns: 400_000_000 };
+            let length =
+                |s: &Series| (s.seconds.len() as u64 - 1) * u64::from(s.interval_s) * 1_000_000_000 + s.last_ns;
+            let thinned = series.clone().thinned(8);
+            assert!(thinned.seconds.len() <= 8 && thinned.interval_s.is_power_of_two());
+            assert_eq!(thinned.seconds.iter().map(Second::count).sum::<u64>(), 10 * count as u64);
+            assert_eq!(length(&thinned), length(&series), "{count}");
+        }
     }
 
     #[test]

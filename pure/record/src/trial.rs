@@ -1,6 +1,6 @@
 //! One execution of a cell: what was measured, what happened around it, and how it ended.
 
-use crate::{Doubt, Histogram, Series};
+use crate::{Doubt, Histogram, ModelRecord, Series};
 use loadline_block::{ErrorKind, Operation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +36,9 @@ pub struct TrialRecord {
     pub steady_state: Option<SteadyState>,
     /// Outcome of reading back, where it was asked for.
     pub verify: Option<VerifyRecord>,
+    /// What the model knows of it; `None` where something real was measured.
+    #[serde(default)]
+    pub model: Option<ModelRecord>,
     /// How it ended.
     pub ending: Ending,
     /// Why its figures should not be believed as they stand.
@@ -45,7 +48,7 @@ pub struct TrialRecord {
 /// The way to the device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineUsed {
-    /// `io_uring`, `aio`, `threads` or `null`.
+    /// `io_uring`, `aio`, `threads`, `null` or `simulator`.
     pub name: String,
     /// Why this one.
     pub reason: String,
@@ -304,6 +307,12 @@ impl TrialRecord {
     #[must_use]
     pub fn bytes_per_s(&self) -> Option<f64> {
         (self.measured_ns > 0).then(|| self.bytes() as f64 * 1e9 / self.measured_ns as f64)
+    }
+    /// Whether it shows what else is plausible rather than what is most so: a prediction with a draw of the uncertain
+    /// parameters that is not the middle one.
+    #[must_use]
+    pub fn is_alternative(&self) -> bool {
+        self.model.as_ref().is_some_and(|model| model.draw.number > 0)
     }
     fn transfers(&self) -> impl Iterator<Item = &OperationRecord> {
         self.operations.iter().filter(|(operation, _)| **operation != Operation::Flush).map(|(_, record)| record)

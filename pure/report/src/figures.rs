@@ -108,7 +108,7 @@ pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{} %", decimal(share * 100.0, 3)) } else { MISSING.to_owned() }
 }
 
-/// The 95 % interval of the IOPS: "± 1.2 %" where both sides are alike, "low–high" where they are not; `None` where there is none.
+/// The interval of the IOPS, or its range where it was predicted: "± 1.2 %" where both sides are alike, "low–high" where they are not; `None` where there is none.
 pub(crate) fn interval(total: &TotalFigures) -> Option<String> {
     let (low, high) = (total.iops_low.filter(|v| v.is_finite())?, total.iops_high.filter(|v| v.is_finite())?);
     let (below, above) = (total.iops - low, high - total.iops);

@@ -37,8 +37,8 @@ pub fn markdown(summary: &RunSummary) -> String {
         put!(out, "| {} |\n", columns.map_join(text));
     }
     out.push_str("\nMB/s is 10^6 bytes per second. Latency counts from when the load wanted the request.");
-    if columns.contains(&Column::Interval) {
-        out.push_str(" The column \"95 %\" is the confidence interval of the mean IOPS over trials.");
+    if let Some((heading, words)) = columns.iter().find_map(|c| Some((c.heading(), c.interval_words()?))) {
+        put!(out, " The column \"{heading}\" is {words}.");
     }
     out.push('\n');
     if !groups.is_empty() {
@@ -61,7 +61,7 @@ pub fn markdown(summary: &RunSummary) -> String {
         put!(out, "- machine: {}\n", host.join(", "));
     }
     for volume in &run.volumes {
-        let direct = if volume.direct { "direct I/O" } else { "through the page cache" };
+        let direct = rows::way(volume);
         let size = loadline_units::Bytes::new(volume.size_bytes).human();
         put!(out, "- volume {}: {}, {size}, {direct}\n", escape(&volume.name), escape(&volume.target));
     }

@@ -95,8 +95,10 @@ pub(crate) enum Column {
     Offered,
     /// Requests per second.
     Iops,
-    /// Its 95 % interval.
+    /// Its 95 % interval where it was measured.
     Interval,
+    /// Its range over what is uncertain where it was predicted.
+    Range,
     /// Bytes per second.
     Throughput,
     /// Mean latency.
@@ -119,13 +121,14 @@ pub(crate) enum Column {
 
 impl Column {
     /// Every column, from left to right.
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Volume,
         Self::Load,
         Self::Doubts,
         Self::Offered,
         Self::Iops,
         Self::Interval,
+        Self::Range,
         Self::Throughput,
         Self::Mean,
         Self::P50,
@@ -147,7 +150,11 @@ impl Column {
                 Self::Volume => cells.iter().any(|c| c.volume != cells[0].volume),
                 Self::Doubts => any(&|c| !c.doubts.is_empty()),
                 Self::Offered => any(&|c| c.offered_iops.is_some()),
-                Self::Interval => any(&|c| c.total.as_ref().and_then(figures::interval).is_some()),
+                Self::Interval | Self::Range => {
+                    let predicted = summary.run.clock == loadline_record::Clock::Virtual;
+                    let has_own = (*column == Self::Range) == predicted;
+                    has_own && any(&|c| c.total.as_ref().and_then(figures::interval).is_some())
+                }
                 Self::Errors => any(&|c| c.errors > 0),
                 Self::Binding => any(&|c| c.binding.is_some()),
                 _ => true,
@@ -163,6 +170,7 @@ impl Column {
             Self::Offered => "offered/s",
             Self::Iops => "IOPS",
             Self::Interval => "95 %",
+            Self::Range => "range",
             Self::Throughput => "MB/s",
             Self::Mean => "mean",
             Self::P50 => "p50",
@@ -174,6 +182,14 @@ impl Column {
             Self::Binding => "bound by",
         }
     }
+    /// What an interval stands for; `None` for other columns.
+    pub(crate) const fn interval_words(self) -> Option<&'static str> {
+        match self {
+            Self::Interval => Some("the confidence interval of the mean IOPS over trials"),
+            Self::Range => Some("that of the IOPS over what the model is uncertain about, no confidence interval"),
+            _ => None,
+        }
+    }
     /// Whether it holds words rather than numbers.
     pub(crate) const fn is_text(self) -> bool {
         matches!(self, Self::Volume | Self::Load | Self::Doubts | Self::Binding)
@@ -181,6 +197,15 @@ impl Column {
     /// Whether it is a latency, whose unit differs from row to row.
     pub(crate) const fn is_latency(self) -> bool {
         matches!(self, Self::Mean | Self::P50 | Self::P99 | Self::P999 | Self::P9999 | Self::Max)
+    }
+}
+
+/// How a volume is reached, in words.
+pub(crate) fn way(volume: &loadline_record::VolumeFacts) -> &'static str {
+    match (volume.kind, volume.direct) {
+        (loadline_record::TargetKind::Modelled, _) => "a model",
+        (_, true) => "direct I/O",
+        (_, false) => "through the page cache",
     }
 }
 
@@ -209,7 +234,7 @@ impl Row<'_> {
             // Only an open loop has arrivals of its own.
             Column::Offered if self.cell.load.queue_depth.is_some() => String::new(),
             Column::Offered => or_missing(self.cell.offered_iops.map(figures::iops)),
-            Column::Interval => or_missing(self.cell.total.as_ref().and_then(figures::interval)),
+            Column::Interval | Column::Range => or_missing(self.cell.total.as_ref().and_then(figures::interval)),
             Column::Errors => figures::count(self.cell.errors),
             _ => or_missing(self.cell.binding.as_ref().map(|b| {
                 let inferred = if b.inferred { " (inferred)" } else { "" };

@@ -34,8 +34,16 @@ const LABEL_WIDTH_MIN: usize = 20;
 /// The label column is not squeezed below this to keep a column that can go.
 const LABEL_WIDTH_WANTED: usize = 38;
 /// Columns that go first when the line is too short.
-const EXPENDABLE: [Column; 7] =
-    [Column::P9999, Column::Max, Column::P50, Column::P999, Column::Binding, Column::Interval, Column::Offered];
+const EXPENDABLE: [Column; 8] = [
+    Column::P9999,
+    Column::Max,
+    Column::P50,
+    Column::P999,
+    Column::Binding,
+    Column::Interval,
+    Column::Range,
+    Column::Offered,
+];
 
 #[derive(Clone, Copy)]
 enum Style {
@@ -79,7 +87,7 @@ fn header(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     let from = format!("{clock} {}, run {}", plain(&run.started), plain(&run.id));
     put!(out, "  {}\n", colour.paint(Style::Dim, &from));
     for volume in &run.volumes {
-        let direct = if volume.direct { "direct I/O" } else { "through the page cache" };
+        let direct = rows::way(volume);
         let size = loadline_units::Bytes::new(volume.size_bytes).human();
         let line = format!("{}: {}, {size}, {direct}", plain(&volume.name), plain(&volume.target));
         put!(out, "{}\n", colour.paint(Style::Dim, &line));
@@ -142,12 +150,12 @@ fn table(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options:
     for (index, row) in rows.iter().enumerate() {
         print_row(out, row, index, &columns, options.colour);
     }
-    let note = if columns.iter().any(|c| c.column == Column::Interval) {
-        "MB/s is 10^6 bytes/s; 95 % is the confidence interval of the mean IOPS over trials."
-    } else {
-        "MB/s is 10^6 bytes/s."
+    let interval = columns.iter().find_map(|c| Some((c.column.heading(), c.column.interval_words()?)));
+    let note = match interval {
+        Some((heading, words)) => format!("MB/s is 10^6 bytes/s; {heading} is {words}."),
+        None => "MB/s is 10^6 bytes/s.".to_owned(),
     };
-    for line in wrap(note, options.width) {
+    for line in wrap(&note, options.width) {
         put!(out, "{}\n", options.colour.paint(Style::Dim, &line));
     }
 }

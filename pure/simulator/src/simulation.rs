@@ -184,6 +184,13 @@ impl Simulation {
         true
     }
 
+    /// How long requests have waited at each limit since the machine began; other than the figure of
+    /// [`Simulated::waits`], not from the beginning of the measurement on.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        self.machine.waits(self.target)
+    }
+
     /// Whether the trial is over.
     #[must_use]
     pub const fn is_over(&self) -> bool {
@@ -339,6 +346,7 @@ impl Simulation {
             surroundings: Surroundings { elapsed_ns: elapsed.as_ns(), asked: kept.asked, ..Surroundings::default() },
             steady_state: kept.steady_state,
             verify: None,
+            model: None,
             ending,
             doubts: Vec::new(),
         };

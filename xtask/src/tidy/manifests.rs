@@ -13,6 +13,11 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/catalog", &["pure/units", "pure/document", "pure/disk"]),
     ("pure/simulator", &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/record"]),
     ("pure/record", &["pure/units", "pure/block"]),
+    // Joins what is sold with the model and the load, and speaks of it in records.
+    (
+        "pure/prediction",
+        &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/catalog", "pure/record", "pure/simulator"],
+    ),
     ("pure/analysis", &["pure/units", "pure/block", "pure/record"]),
     ("pure/report", &["pure/units", "pure/block", "pure/record", "pure/analysis"]),
     ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record"]),

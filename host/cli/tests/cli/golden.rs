@@ -17,9 +17,22 @@ pub(crate) fn compare(name: &str, printed: &str) {
 fn help_of_every_verb() {
     let bench = Bench::new();
     compare("help.txt", &bench.done(&["--help"]));
-    for verb in
-        ["quick", "run", "list", "show", "rm", "report", "export", "plans", "catalog", "doctor", "completions", "man"]
-    {
+    for verb in [
+        "quick",
+        "run",
+        "predict",
+        "list",
+        "show",
+        "rm",
+        "report",
+        "export",
+        "plans",
+        "environments",
+        "catalog",
+        "doctor",
+        "completions",
+        "man",
+    ] {
         compare(&format!("help-{verb}.txt"), &bench.done(&[verb, "--help"]));
     }
 }
@@ -30,6 +43,14 @@ fn plans_that_come_along() {
     compare("plans.txt", &bench.done(&["plans"]));
     assert!(bench.done(&["plans", "show", "outstanding-sweep"]).contains("name = \"outstanding-sweep\""));
     assert!(bench.refused(2, &["plans", "show", "outstanding-swep"]).contains("outstanding-sweep"));
+}
+
+#[test]
+fn environments_that_come_along() {
+    let bench = Bench::new();
+    compare("environments.txt", &bench.done(&["environments"]));
+    assert!(bench.done(&["environments", "show", "ds3-p30"]).contains("name = \"ds3-p30\""));
+    assert!(bench.refused(2, &["environments", "show", "ds3-p3"]).contains("did you mean ds3-p30?"));
 }
 
 #[test]

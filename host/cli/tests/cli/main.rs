@@ -6,6 +6,7 @@ mod crash;
 mod end_to_end;
 mod faults;
 mod golden;
+mod predict;
 mod results;
 mod safety;
 mod volumes;

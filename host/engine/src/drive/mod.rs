@@ -118,6 +118,7 @@ pub fn run_trial(
         surroundings,
         steady_state: outcome.steady_state,
         verify,
+        model: None,
         ending,
         doubts: Vec::new(),
     })

@@ -132,6 +132,46 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
         })
 }
 
+fn model() -> impl Strategy<Value = ModelRecord> {
+    let stages = [Stage::Cache, Stage::VmCached, Stage::VmUncached, Stage::Shared, Stage::Disk, Stage::Service];
+    let stage = || select(stages.to_vec());
+    let wait = (stage(), any::<[u64; 3]>()).prop_map(|(stage, [requests_ns, bytes_ns, credits_ns])| StageWait {
+        stage,
+        requests_ns,
+        bytes_ns,
+        credits_ns,
+    });
+    let ceiling = || (figure(), text()).prop_map(|(iops, source)| Ceiling { limit: Limit::VmCachedIops, iops, source });
+    let binding =
+        (figure(), of(figure()), text(), any::<bool>()).prop_map(|(ceiling, utilization, evidence, inferred)| {
+            Binding { limit: Limit::BurstExhausted, ceiling_iops: Some(ceiling), utilization, evidence, inferred }
+        });
+    let end = (stage(), any::<u64>(), of(figure()), of(figure())).prop_map(|(stage, at_ns, before, after)| BurstEnd {
+        stage,
+        at_ns,
+        iops_before: before,
+        iops_after: after,
+        bytes_per_s_before: after,
+        bytes_per_s_after: before,
+    });
+    (
+        (any::<[u32; 3]>(), of(any::<u32>()), any::<u64>(), any::<[bool; 3]>()),
+        (vec(wait, 0..4), of(any::<[u64; 2]>()), vec(ceiling(), 0..4), of(binding), vec(end, 0..3)),
+    )
+        .prop_map(|((draw, delivered_ppm, seed, state), (waits, cache, ceilings, binding, bursts_ended))| {
+            ModelRecord {
+                draw: DrawTaken { number: draw[0], latency_ppm: draw[1], enforcement_ppm: draw[2], delivered_ppm },
+                seed,
+                initial: StateTaken { bursts_full: state[0], caches_warm: state[1], carried: state[2] },
+                waits,
+                cache: cache.map(|[hits, misses]| CacheUse { hits, misses }),
+                ceilings,
+                binding,
+                bursts_ended,
+            }
+        })
+}
+
 fn trial() -> impl Strategy<Value = TrialRecord> {
     let kinds = [ErrorKind::Io, ErrorKind::NoSpace, ErrorKind::Gone, ErrorKind::TimedOut, ErrorKind::Short];
     let errors = btree_map(select(kinds.to_vec()), count(), 0..4);
@@ -160,11 +200,11 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
         (any::<[u64; 3]>(), text(), text(), vec(text(), 0..3), of(figure())),
         btree_map(select(Operation::ALL.to_vec()), operation_record(), 0..4),
         (series(), errors, vec(text(), 0..3), surroundings()),
-        (of(steady_state), of(verify), ending, vec(doubt, 0..6)),
+        (of(steady_state), of(verify), of(model()), ending, vec(doubt, 0..6)),
     )
         .prop_map(|((times, name, reason, options, offered_iops), operations, around, outcome)| {
             let (series, errors, error_samples, surroundings) = around;
-            let (steady_state, verify, ending, doubts) = outcome;
+            let (steady_state, verify, model, ending, doubts) = outcome;
             TrialRecord {
                 trial: 0,
                 started_unix_s: times[0],
@@ -180,6 +220,7 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
                 surroundings,
                 steady_state,
                 verify,
+                model,
                 ending,
                 doubts,
             }

@@ -141,6 +141,7 @@ pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
         },
         steady_state: None,
         verify: None,
+        model: None,
         ending: Ending::Complete,
         doubts: vec![Doubt { code: DoubtCode::ShortRun, detail: "60 s; the burst may last 30 min".into() }],
     }

@@ -49,6 +49,16 @@ const CLOCK_SOURCES_COARSE: [&str; 3] = ["jiffies", "refined-jiffies", "pit"];
 /// CPU time taken by the hypervisor that begins to matter.
 const STEAL_MAX: f64 = 0.01;
 
+/// The doubts that a prediction can have: the others are of devices, machines and caches that are not there.
+const MODELLED: [DoubtCode; 6] = [
+    DoubtCode::Errors,
+    DoubtCode::EndedEarly,
+    DoubtCode::OfferedLoadMissed,
+    DoubtCode::NotSteady,
+    DoubtCode::ShortRun,
+    DoubtCode::FewSamples,
+];
+
 /// Every doubt about a trial, in the order in which reports list them.
 ///
 /// `volume.extents` counts as the state of the file when the trial began: who fills the target takes the extents anew, or
@@ -74,7 +84,9 @@ pub fn doubts(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> 
         (DoubtCode::ShortRun, short_run(trial, volume)),
         (DoubtCode::FewSamples, few_samples(trial)),
     ];
-    checks.into_iter().filter_map(|(code, detail)| detail.map(|detail| Doubt { code, detail })).collect()
+    let applies = |code: DoubtCode| volume.kind != TargetKind::Modelled || MODELLED.contains(&code);
+    let checks = checks.into_iter().filter(|(code, _)| applies(*code));
+    checks.filter_map(|(code, detail)| detail.map(|detail| Doubt { code, detail })).collect()
 }
 
 fn verify_failed(trial: &TrialRecord) -> Option<String> {

@@ -2,8 +2,9 @@
 
 use super::{View, at_depth, codes};
 use crate::curves::{Curve, Plateau, outstanding};
-use crate::summary::{CellSummary, Finding, Limit};
+use crate::summary::{CellSummary, Finding};
 use crate::words::{counted, listed, load_name, number, span, throughput};
+use loadline_record::Limit;
 
 /// Plateaus told one by one; a matrix of hundreds of cells gives the rest in one sentence.
 const TOLD_ONE_BY_ONE: usize = 6;
@@ -52,7 +53,14 @@ fn stop_alike(view: &View<'_>, a: (&Curve, &Plateau), b: (&Curve, &Plateau)) -> 
 /// What the plateau is a limit of, as its cells were named.
 fn limit(view: &View<'_>, plateau: &Plateau) -> Option<Limit> {
     let named = plateau.cells.iter().filter_map(|i| view.cells[*i].binding.as_ref());
-    named.map(|b| b.limit).find(|l| matches!(l, Limit::DiskIops | Limit::DiskThroughput))
+    let is_limit = |l: &Limit| matches!(l, Limit::DiskIops | Limit::DiskThroughput) || is_known(*l);
+    named.map(|b| b.limit).find(is_limit)
+}
+
+/// Whether only a model can tell this limit.
+const fn is_known(limit: Limit) -> bool {
+    use Limit::{BurstExhausted, VmCachedIops, VmCachedThroughput, VmUncachedIops, VmUncachedThroughput};
+    matches!(limit, VmCachedIops | VmCachedThroughput | VmUncachedIops | VmUncachedThroughput | BurstExhausted)
 }
 
 /// The deepest queue beyond the beginning of the plateau, and the mean latency there.
@@ -80,6 +88,11 @@ fn told_together(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
     let limit = match limit(view, plateau) {
         Some(Limit::DiskIops) => ", a limit on requests (disk-iops)",
         Some(Limit::DiskThroughput) => ", a limit on bytes (disk-throughput)",
+        Some(Limit::VmCachedIops) => ", the VM's limit on cached requests (vm-cached-iops)",
+        Some(Limit::VmCachedThroughput) => ", the VM's limit on cached bytes (vm-cached-throughput)",
+        Some(Limit::VmUncachedIops) => ", the VM's limit on uncached requests (vm-uncached-iops)",
+        Some(Limit::VmUncachedThroughput) => ", the VM's limit on uncached bytes (vm-uncached-throughput)",
+        Some(Limit::BurstExhausted) => ", what is left once burst credits are spent (burst-exhausted)",
         _ => "",
     };
     let latencies: Vec<(u64, f64)> = group.iter().filter_map(|level| deepest(view, *level)).collect();

@@ -1,5 +1,6 @@
 //! What follows from a run's figures, in plain words, most important first.
 
+mod bursts;
 mod doubts;
 mod levels;
 mod objective;
@@ -7,9 +8,9 @@ mod trials;
 
 use crate::clusters::Clusters;
 use crate::curves::{Curve, iops, outstanding};
-use crate::summary::{CellSummary, Finding, Limit, OperationFigures};
+use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, sentence, span, throughput};
-use loadline_record::{DoubtCode, RunRecord, RunStatus};
+use loadline_record::{DoubtCode, Limit, RunRecord, RunStatus};
 
 /// Stable codes of findings.
 pub mod codes {
@@ -23,6 +24,8 @@ pub mod codes {
     pub const PLATEAU: &str = "plateau";
     /// What bound the best cell of a volume on which nothing was seen to level off.
     pub const BOUND_BY: &str = "bound-by";
+    /// A burst ended, and the rate fell.
+    pub const BURST_ENDED: &str = "burst-ended";
     /// Requests are let through in bursts.
     pub const THROTTLED_IN_CLUSTERS: &str = "throttled-in-clusters";
     /// The load at which the latency objective is lost.
@@ -43,12 +46,13 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 14] = [
+    pub const ALL: [&str; 15] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
         PLATEAU,
         BOUND_BY,
+        BURST_ENDED,
         THROTTLED_IN_CLUSTERS,
         OBJECTIVE,
         LATENCY_ALONE,
@@ -102,6 +106,7 @@ pub(crate) fn findings(
         let mut plateaus = levels::plateaus(&view, &curves).into_iter();
         found.extend(best.next());
         found.extend(plateaus.next().or_else(|| view.bound_by()));
+        found.extend(bursts::ended(&view, record));
         found.extend(objective::objectives(&view, record, &curves));
         found.extend(best);
         found.extend(plateaus);

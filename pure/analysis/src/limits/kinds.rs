@@ -2,9 +2,10 @@
 
 use crate::clusters::Clusters;
 use crate::curves::{Curve, Growth, Plateau, doubted, iops, outstanding, sound};
-use crate::summary::{CellSummary, Limit};
+use crate::summary::CellSummary;
 use crate::words::{block, load_name, throughput};
 use loadline_record::DoubtCode;
+use loadline_record::Limit;
 
 /// Two plateaus are at one level if they differ by no more than this.
 const SAME_LEVEL: f64 = 0.05;

@@ -1,16 +1,17 @@
 //! What bound each cell, as far as the run's own figures show it (`docs/how-limits-are-named.md`).
 
 mod kinds;
+mod model;
 
 use crate::clusters::Clusters;
 use crate::curves::{Curve, Growth, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound};
 use crate::doubts::held_back;
-use crate::summary::{Binding, Ceiling, CellSummary, Limit};
+use crate::summary::CellSummary;
 use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
-use loadline_record::{CellRecord, DoubtCode, RunRecord, TargetKind, VolumeFacts};
+use loadline_record::{Binding, Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
 
 /// An open loop, or a rate ceiling, is met within this.
 const MET_TOLERANCE: f64 = 0.01;
@@ -27,6 +28,9 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
             let volume = record.header.volumes.iter().find(|v| v.name == cells[index].volume);
             let own = curves.iter().position(|c| c.closed.contains(&index) || c.open.contains(&index));
             let records = &record.cells;
+            if record.header.clock == Clock::Virtual {
+                return (model::binding(&record.cells[index]), model::ceilings(&record.cells[index]));
+            }
             let case = Case { cells, index, volume, records, curves: &curves, kinds: &kinds, own, clustered };
             let binding = case.binding();
             let ceilings = case.ceilings(binding.as_ref());

@@ -2,8 +2,9 @@
 
 use crate::example::{ExampleDisk, cell, closed, golden, open, run, throttled};
 use crate::summarize;
-use crate::summary::{Binding, CellSummary, Limit, RunSummary};
+use crate::summary::{CellSummary, RunSummary};
 use loadline_block::Operation;
+use loadline_record::{Binding, Limit};
 use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord, TargetKind};
 
 const KIB: u64 = 1 << 10;

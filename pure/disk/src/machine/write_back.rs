@@ -1,7 +1,8 @@
 //! Writes that the host's cache takes and carries to the disk later.
 
-use super::{CacheState, Known, Machine, Owner, Part, Path, pass};
+use super::{CacheState, Known, Machine, Owner, Part, Path, Waits, pass};
 use crate::cache::{BLOCK, Run};
+use crate::limit::Limiter;
 use loadline_block::Operation;
 use rand_core::Rng;
 
@@ -17,6 +18,8 @@ pub(super) struct WriteBack {
     in_flight: Vec<u64>,
     issued: u64,
     flushes: Vec<Flush>,
+    /// How long they waited at limits: nobody waited for them there.
+    pub(super) waited: Waits,
 }
 
 /// A flush that waits until what was dirty when it came is on the disk.
@@ -76,8 +79,23 @@ impl Machine {
             self.disks[disk].write_back.issued += 1;
             self.disks[disk].write_back.in_flight.push(number);
             let (offset, length) = (run.first * BLOCK, run.count * BLOCK);
+            let before = self.waits_behind_cache(disk);
             let at = pass(&mut self.vm_uncached, now, Operation::Write, offset, length);
             self.reach_disk(at, Owner::WriteBack(number), disk, Operation::Write, offset, length);
+            let waited = self.waits_behind_cache(disk).since(&before);
+            self.disks[disk].write_back.waited = self.disks[disk].write_back.waited.and(&waited);
+        }
+    }
+
+    /// What has been waited so far at the limits between a cache and its disk.
+    fn waits_behind_cache(&self, disk: usize) -> Waits {
+        let disk = &self.disks[disk];
+        Waits {
+            vm_uncached: self.vm_uncached.as_ref().map(Limiter::waited).unwrap_or_default(),
+            pools: disk.pool.map(|pool| self.pools[pool].waited()).unwrap_or_default(),
+            disks: disk.limiter.waited(),
+            service: disk.lanes.waited(),
+            ..Waits::default()
         }
     }
 
@@ -123,7 +141,7 @@ impl Machine {
         let Path::Cached { cache, member, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
         let map = self.caches[cache].cache.member(member);
         let (swept, clean) = (map.swept(), map.dirty() == 0);
-        let WriteBack { in_flight, issued, flushes } = &mut self.disks[disk].write_back;
+        let WriteBack { in_flight, issued, flushes, .. } = &mut self.disks[disk].write_back;
         let mut ended = Vec::new();
         flushes.retain_mut(|flush| {
             if flush.until.is_none() && (clean || swept >= flush.place) {

@@ -128,8 +128,13 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
     let doubted = family.cells().any(|view| !view.summary.doubts.is_empty());
     put!(
         out,
-        "<p class=\"note\">{}Whiskers are 95 % intervals over trials.{}</p>\n",
+        "<p class=\"note\">{}Whiskers are {}.{}</p>\n",
         Escaped(shared(&family)),
+        if run.summary.run.clock == loadline_record::Clock::Virtual {
+            "ranges over what the model is uncertain about"
+        } else {
+            "95 % intervals over trials"
+        },
         if doubted { " Hollow points carry doubts." } else { "" }
     );
     let size = if family.panels.len() == 1 { Size::Large } else { Size::Small };

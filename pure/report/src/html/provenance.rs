@@ -84,6 +84,7 @@ fn volume_facts(volume: &VolumeFacts) -> Vec<(&'static str, Option<String>)> {
         TargetKind::TestFile => "test file, removed afterwards",
         TargetKind::File => "file",
         TargetKind::BlockDevice => "block device",
+        TargetKind::Modelled => "model of a volume: nothing was measured",
     };
     let why = volume.direct_reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     let direct = if volume.direct { "yes".to_owned() } else { format!("no{why}") };

@@ -71,6 +71,10 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
             Column::Interval => {
                 "<abbr title=\"confidence interval of the mean IOPS over trials\">95 %</abbr>".to_owned()
             }
+            Column::Range => {
+                let title = "of the IOPS over what the model is uncertain about; no confidence interval";
+                format!("<abbr title=\"{title}\">range</abbr>")
+            }
             Column::Doubts => "<abbr title=\"doubts, explained below\">†</abbr>".to_owned(),
             _ => Escaped(column.heading()).to_string(),
         };
@@ -122,7 +126,7 @@ fn result(out: &mut String, run: &Run<'_>, row: &Row<'_>, columns: &[Column]) {
                     Column::Throughput => row.throughput_bytes_per_s,
                     Column::Offered => row.cell.offered_iops,
                     Column::Errors => Some(row.cell.errors as f64),
-                    Column::Interval => {
+                    Column::Interval | Column::Range => {
                         row.cell.total.as_ref().and_then(|t| Some((t.iops_high? - t.iops_low?) / t.iops))
                     }
                     _ => row.latency_ns(*column),

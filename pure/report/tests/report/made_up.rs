@@ -167,6 +167,7 @@ fn trial(plan: &CellPlan, number: u32, noise: &mut Noise) -> TrialRecord {
         surroundings: Surroundings::default(),
         steady_state: None,
         verify: None,
+        model: None,
         ending: Ending::Complete,
         doubts: doubts(plan),
     }
@@ -238,6 +239,7 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
             latency_ns: parts[0].snapshot()?,
             iops: mean(&|t| rate(t, |o| o.count)),
             throughput_bytes_per_s: mean(&|t| rate(t, |o| o.bytes)),
+            latency_range_ns: None,
             waiting_ns: parts[1].snapshot(),
             service_ns: parts[2].snapshot(),
         })
@@ -268,6 +270,7 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
         cpu: CpuFigures { user_s: 0.4, system_s: 1.1 },
         binding: None,
         ceilings: Vec::new(),
+        prediction: None,
         doubts: cell.doubts(),
     }
 }

@@ -1,0 +1,86 @@
+//! `environments`: what comes with loadline; and what is typed in place of one.
+
+use crate::arguments::{EnvironmentsArguments, EnvironmentsVerb};
+use crate::failure::{Outcome, Usage};
+use crate::output::{self, Column, Field, Table};
+use anyhow::Context as _;
+use loadline_catalog::{Catalog, Environment, environment_text, nearest_environment};
+use std::path::Path;
+
+/// Lists the environments, or prints one.
+pub(crate) fn environments(arguments: &EnvironmentsArguments) -> anyhow::Result<Outcome> {
+    match &arguments.verb {
+        Some(EnvironmentsVerb::Show { name }) => show(name)?,
+        None => {
+            let table = list()?;
+            output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// Reads what was typed in place of an environment: the name of one that comes with loadline, or a file.
+///
+/// # Errors
+/// [`Usage`] where there is no such environment, the file cannot be read, or it is none.
+pub(crate) fn read(typed: &str, catalog: &Catalog) -> anyhow::Result<Environment> {
+    if let Some(text) = environment_text(typed) {
+        return parsed(text, typed, catalog);
+    }
+    if !Path::new(typed).exists() {
+        return Err(Usage(format!(
+            "there is no file {typed}, and no environment of that name comes with loadline{}; `loadline environments` lists them",
+            meant(typed)
+        ))
+        .into());
+    }
+    let text = std::fs::read_to_string(typed)
+        .map_err(|error| Usage(format!("cannot read the environment {typed}: {error}")))?;
+    parsed(&text, typed, catalog)
+}
+
+fn meant(typed: &str) -> String {
+    nearest_environment(typed).map_or(String::new(), |near| format!(" (did you mean {near}?)"))
+}
+
+/// Reads an environment; `source` names the text in errors.
+///
+/// # Errors
+/// [`Usage`] where it is none.
+pub(crate) fn parsed(text: &str, source: &str, catalog: &Catalog) -> anyhow::Result<Environment> {
+    Environment::parse(text, source, catalog)
+        .with_context(|| Usage(format!("{source} is not an environment that can be modelled")))
+}
+
+fn show(name: &str) -> anyhow::Result<()> {
+    let Some(text) = environment_text(name) else {
+        let near = meant(name);
+        return Err(Usage(format!(
+            "no environment {name:?} comes with loadline{near}; `loadline environments` lists them"
+        ))
+        .into());
+    };
+    output::print(text)
+}
+
+fn list() -> anyhow::Result<Table> {
+    let catalog = Catalog::builtin();
+    let mut table = Table::new(&[
+        Column::words("environment", "name"),
+        Column::words("VM", "vm"),
+        Column::words("volumes", "volumes"),
+        Column::words("", "description"),
+    ]);
+    for (name, text) in loadline_catalog::environments() {
+        let environment = parsed(text, name, &catalog)?;
+        let volumes: Vec<&str> = environment.volumes.iter().map(|volume| volume.name.as_str()).collect();
+        let vm = environment.vm.as_ref().map(|vm| vm.name.clone()).filter(|name| !name.is_empty());
+        table.push(vec![
+            Field::text(*name),
+            vm.map_or_else(|| Field::both("-", serde_json::Value::Null), Field::text),
+            Field::text(volumes.join(", ")),
+            Field::text(environment.description.unwrap_or_default()),
+        ]);
+    }
+    Ok(table)
+}

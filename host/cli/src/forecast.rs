@@ -1,0 +1,200 @@
+//! Trials in virtual time on all the machine's processors, each stored as soon as it is finished.
+//!
+//! What is predicted does not depend on how many there are: every trial has its own model and seed.
+
+use crate::books::Books;
+use crate::execution::Ended;
+use crate::interruption::Interruption;
+use crate::live::Live;
+use crate::measure::cell_seed;
+use crate::moment;
+use crate::predict::Settings;
+use crate::preparation::{Work, label, load_summary};
+use anyhow::Context as _;
+use loadline_analysis::doubts;
+use loadline_prediction::{Going, Model, Predicted, PredictionError, Putting, predict, volume_facts};
+use loadline_record::TrialRecord;
+use loadline_units::Duration;
+use loadline_workload::RunCell;
+use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration as RealDuration, Instant};
+
+/// How often the view is drawn and the user's wish to stop is looked at.
+const LOOK_EVERY: RealDuration = RealDuration::from_millis(100);
+
+/// A prediction about to be made.
+#[derive(Clone, Copy)]
+pub(crate) struct Forecast<'a> {
+    /// The run's id.
+    pub(crate) run: &'a str,
+    /// The run's seed.
+    pub(crate) seed: u64,
+    /// What it was told.
+    pub(crate) settings: &'a Settings,
+    /// Its cells and trials.
+    pub(crate) work: &'a Work,
+    /// The plausible environments, the middle first.
+    pub(crate) models: &'a [Model],
+}
+
+/// Trials of a cell that one thread makes, one after the other.
+#[derive(Debug, Clone)]
+struct Job {
+    cell: usize,
+    trials: Vec<u32>,
+}
+
+/// What threads have in common.
+struct Shared {
+    next: AtomicUsize,
+    stop: AtomicBool,
+    /// Virtual time gone by in all threads, ns.
+    elapsed_ns: AtomicU64,
+}
+
+/// A finished trial, or why there is none.
+type Made = Result<TrialRecord, PredictionError>;
+
+impl Forecast<'_> {
+    /// Makes every trial that is not in `finished`.
+    ///
+    /// # Errors
+    /// A load that cannot be predicted, or the store.
+    pub(crate) fn run(
+        self,
+        books: &mut Books,
+        finished: &BTreeSet<(String, u32)>,
+        live: &mut Live,
+        interruption: &Interruption,
+    ) -> anyhow::Result<Ended> {
+        let jobs = self.jobs(finished);
+        let all: usize = jobs.iter().map(|job| job.trials.len()).sum();
+        let time: Duration = jobs.iter().map(|job| self.cell(job).spec.trial_time() * job.trials.len() as u64).sum();
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len()).max(1);
+        live.say(&format!(
+            "run {}, seed {}: {all} trial{}, {} of virtual time at most",
+            self.run,
+            self.seed,
+            if all == 1 { "" } else { "s" },
+            time.clock()
+        ));
+        let shared = Shared { next: AtomicUsize::new(0), stop: AtomicBool::new(false), elapsed_ns: AtomicU64::new(0) };
+        let started_unix_s = moment::unix_s();
+        let began = Instant::now();
+        let mut done = 0;
+        let result = std::thread::scope(|scope| {
+            let (sender, receiver) = channel::<(usize, Made)>();
+            for _ in 0..threads {
+                let (sender, shared, jobs) = (sender.clone(), &shared, &jobs);
+                scope.spawn(move || self.work_off(jobs, shared, started_unix_s, &sender));
+            }
+            drop(sender);
+            let ended = loop {
+                match receiver.recv_timeout(LOOK_EVERY) {
+                    Ok((cell, made)) => {
+                        done += 1;
+                        if let Err(error) = self.keep(books, cell, made, finished) {
+                            break Err(error);
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => {
+                        break Ok(if done == all { Ended::Complete } else { Ended::Interrupted });
+                    }
+                }
+                if interruption.asked() {
+                    shared.stop.store(true, Ordering::Relaxed);
+                }
+                let share = shared.elapsed_ns.load(Ordering::Relaxed) as f64 / time.as_ns().max(1) as f64;
+                live.draw_share(&format!("{done} of {all} done"), share, began.elapsed());
+            };
+            shared.stop.store(true, Ordering::Relaxed);
+            ended
+        });
+        live.clear();
+        result
+    }
+
+    fn cell(&self, job: &Job) -> &RunCell {
+        &self.work.cells[job.cell]
+    }
+
+    /// One trial each; where trials go on from one another, all of a cell.
+    fn jobs(&self, finished: &BTreeSet<(String, u32)>) -> Vec<Job> {
+        let id = |cell: usize| self.work.cells[cell].id.clone();
+        if self.settings.carries() {
+            // A chain that was cut is made from its beginning again, for the state that its first trials leave.
+            let whole = |cell: usize| (0..self.work.cells[cell].spec.trials).collect::<Vec<u32>>();
+            let left = |cell: &usize| whole(*cell).iter().any(|trial| !finished.contains(&(id(*cell), *trial)));
+            let cells = (0..self.work.cells.len()).filter(left);
+            return cells.map(|cell| Job { cell, trials: whole(cell) }).collect();
+        }
+        let steps = self.work.steps.iter().filter(|step| !finished.contains(&(id(step.cell), step.trial)));
+        steps.map(|step| Job { cell: step.cell, trials: vec![step.trial] }).collect()
+    }
+
+    /// Makes job after job until none is left or all are to stop.
+    fn work_off(self, jobs: &[Job], shared: &Shared, started_unix_s: u64, sender: &Sender<(usize, Made)>) {
+        while let Some(job) = jobs.get(shared.next.fetch_add(1, Ordering::Relaxed)) {
+            let cell = self.cell(job);
+            let mut machine = None;
+            for trial in &job.trials {
+                let model = &self.models[*trial as usize % self.models.len()];
+                let putting = Putting {
+                    model,
+                    volume: self.settings.volume(&cell.volume),
+                    load: &cell.spec,
+                    trial: *trial,
+                    seed: cell_seed(self.seed, &cell.id),
+                    initial: self.settings.initial(&cell.spec),
+                    started_unix_s,
+                };
+                let mut counted = Duration::ZERO;
+                let mut count = |elapsed: Duration| {
+                    let more = elapsed.saturating_sub(counted);
+                    counted = elapsed;
+                    shared.elapsed_ns.fetch_add(more.as_ns(), Ordering::Relaxed);
+                };
+                let made = predict(&putting, machine.take(), &mut |progress| {
+                    count(progress.elapsed.min(progress.expected));
+                    if shared.stop.load(Ordering::Relaxed) { Going::Stop } else { Going::On }
+                });
+                count(cell.spec.trial_time());
+                let made = match made {
+                    Ok(None) => return,
+                    Ok(Some(Predicted { record, machine: left })) => {
+                        machine = self.settings.carries().then_some(left);
+                        Ok(record)
+                    }
+                    Err(error) => Err(error),
+                };
+                let failed = made.is_err();
+                // Nobody listens any more where the store has failed.
+                if sender.send((job.cell, made)).is_err() || failed || shared.stop.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Stores a trial, with its doubts.
+    fn keep(
+        &self,
+        books: &mut Books,
+        cell: usize,
+        made: Made,
+        finished: &BTreeSet<(String, u32)>,
+    ) -> anyhow::Result<()> {
+        let cell = &self.work.cells[cell];
+        let mut record = made.with_context(|| format!("{} on volume {}", label(&cell.spec), cell.volume))?;
+        if finished.contains(&(cell.id.clone(), record.trial)) {
+            return Ok(());
+        }
+        let facts = volume_facts(&self.models[0], self.settings.volume(&cell.volume), &cell.volume)?;
+        record.doubts = doubts(&load_summary(&cell.spec), &record, &facts);
+        Ok(books.store()?.finish_trial(self.run, &cell.id, &record)?)
+    }
+}

@@ -1,0 +1,281 @@
+//! `predict`: what plans would do on storage that is described rather than there.
+
+use crate::arguments::{BurstsName, CachesName, Format, PredictArguments};
+use crate::books::{Books, Opening};
+use crate::execution::Ended;
+use crate::failure::{Outcome, Usage};
+use crate::forecast::Forecast;
+use crate::interruption::Interruption;
+use crate::live::Live;
+use crate::moment::{self, Moment};
+use crate::preparation::{Length, Scope, Work, label, read_plan};
+use crate::run::{conclude, joined_names};
+use crate::settings::{NamedTarget, Overrides, named_targets};
+use crate::{catalog, dry_run, environments, output};
+use anyhow::{Context as _, bail};
+use loadline_catalog::Environment;
+use loadline_disk::{Fullness, InitialState, Warmth};
+use loadline_prediction::{Limits, Model, is_filled, models, volume_facts, volume_names};
+use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
+use loadline_store::Store;
+use loadline_units::{Bytes, Duration};
+use loadline_workload::{LoadSpec, Plan};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Everything that a prediction's command line decided, apart from its plans, its environment and its seed, which the header
+/// keeps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Settings {
+    /// Names in the results, each with the volume of the environment.
+    volumes: Vec<NamedTarget>,
+    /// A folder of catalog files beside the catalog that comes along.
+    catalog: Option<PathBuf>,
+    /// Environments drawn.
+    draws: u32,
+    /// Limits as they are published.
+    published: bool,
+    /// Buckets of credits are empty.
+    bursts_empty: bool,
+    /// Caches are warm, or cold, whatever the load.
+    caches_warm: Option<bool>,
+    /// Trials go on from one another.
+    carry: bool,
+    /// Trials of each cell at least.
+    trials: Option<u32>,
+    /// What replaces the plans' own values.
+    overrides: Overrides,
+}
+
+impl Settings {
+    fn of(arguments: &PredictArguments) -> Self {
+        let modelling = &arguments.modelling;
+        let hours = arguments.hours.map(|hours| Duration::from_s(3_600) * u64::from(hours));
+        let overrides = Overrides {
+            trials: None,
+            duration: hours.or(arguments.duration),
+            warm_up: hours.map(|_| Duration::ZERO).or(arguments.warm_up),
+            size: arguments.size,
+            short: arguments.short,
+        };
+        Self {
+            volumes: Vec::new(),
+            catalog: modelling.own.catalog.clone(),
+            draws: if modelling.carry { 1 } else { modelling.draws },
+            published: modelling.published,
+            bursts_empty: modelling.bursts == BurstsName::Empty,
+            caches_warm: modelling.caches.map(|caches| caches == CachesName::Warm),
+            carry: modelling.carry,
+            trials: arguments.trials,
+            overrides,
+        }
+    }
+
+    fn models(&self, environment: &Environment, seed: u64) -> Vec<Model> {
+        let limits = if self.published { Limits::Published } else { Limits::Delivered };
+        models(environment, self.draws, seed, limits)
+    }
+
+    fn work(&self, plans: Vec<Plan>, seed: u64) -> Result<Work, Usage> {
+        let volumes = self.volumes.iter().map(|named| named.volume.clone()).collect();
+        let work = Work::of(plans, &Scope { volumes, overrides: &self.overrides, read_only: false }, seed)?;
+        Ok(work.with_trials(|spec| self.trials.unwrap_or(spec.trials).max(self.draws)))
+    }
+
+    /// The volume of the environment behind a name in the results.
+    pub(crate) fn volume(&self, name: &str) -> &str {
+        let named = self.volumes.iter().find(|named| named.volume == name);
+        &named.expect("every cell is on a volume of the settings").target
+    }
+
+    /// Whether trials go on from one another.
+    pub(crate) const fn carries(&self) -> bool {
+        self.carry
+    }
+
+    /// The state in which the storage is when a load begins.
+    pub(crate) fn initial(&self, load: &LoadSpec) -> InitialState {
+        let warm = self.caches_warm.unwrap_or_else(|| is_filled(load));
+        InitialState {
+            bursts: if self.bursts_empty { Fullness::Empty } else { Fullness::Full },
+            caches: if warm { Warmth::Warm } else { Warmth::Cold },
+        }
+    }
+}
+
+/// `predict PLAN... --env FILE`, not resumed.
+pub(crate) fn predict(
+    arguments: &PredictArguments,
+    quiet: bool,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Outcome> {
+    let mut settings = Settings::of(arguments);
+    let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
+    let typed = arguments.env.as_deref().expect("clap asks for an environment where nothing is resumed");
+    let environment = environments::read(typed, &catalog::with_folder(settings.catalog.as_deref())?)?;
+    let models = settings.models(&environment, seed);
+    settings.volumes = chosen(arguments, &models[0])?;
+    let facts = facts(&settings, &models[0])?;
+    let length = if arguments.short { Length::Short } else { Length::Full };
+    let plans: Vec<Plan> =
+        arguments.plan.iter().map(|typed| read_plan(typed, length)).collect::<anyhow::Result<_>>()?;
+    let name = arguments.name.clone().unwrap_or_else(|| format!("{} on {}", joined_names(&plans), environment.name));
+    let work = settings.work(plans, seed)?;
+    if arguments.dry_run {
+        dry_run::print(&work, Clock::Virtual, arguments.printing.format)?;
+        return Ok(Outcome::Done);
+    }
+    check(&settings, &work, &models[0])?;
+    if !quiet {
+        for note in notes(&work, &facts) {
+            output::tell(&note);
+        }
+    }
+    let interruption = Interruption::watch()?;
+    let opening = Opening::start(store()?, |_| ());
+    let id = moment::run_id(Moment::now());
+    let header = RunHeader {
+        id: id.clone(),
+        name,
+        verb: "predict".into(),
+        clock: Clock::Virtual,
+        started: Moment::now().rfc3339(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        seed,
+        host: loadline_engine::facts::host(),
+        plans: work.plans.clone(),
+        environment: Some(PlanText {
+            name: environment.name.clone(),
+            text: environment.text.clone(),
+            hash: environment.hash(),
+        }),
+        volumes: facts,
+        settings: serde_json::to_value(&settings).context("settings are plain data")?,
+    };
+    let mut books = opening.begin(header, work.records())?;
+    let forecast = Forecast { run: &id, seed, settings: &settings, work: &work, models: &models };
+    let ended = execute(forecast, &mut books, &BTreeSet::new(), quiet, &interruption)?;
+    conclude(books.store()?, &id, ended, arguments.printing.format, &|_, _| Ok(()))
+}
+
+/// `predict --resume RUN`.
+pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> anyhow::Result<Outcome> {
+    let id = store.resolve(typed)?;
+    let claim = store.claim(&id)?;
+    let stored = store.load(&id)?;
+    if stored.header.clock != Clock::Virtual {
+        return Err(Usage(format!("run {id} was measured: carry on with `loadline run --resume {id}`")).into());
+    }
+    if stored.status == RunStatus::Finished {
+        output::tell(&format!("run {id} is finished: nothing is left to do"));
+        return conclude(&store, &id, Ended::Complete, format, &|_, _| Ok(()));
+    }
+    let (settings, environment) = told(&stored)?;
+    let seed = stored.header.seed;
+    let models = settings.models(&environment, seed);
+    let parse = |plan: &PlanText| Plan::parse(&plan.text, &plan.name).map_err(anyhow::Error::from);
+    let plans = stored.header.plans.iter().map(parse).collect::<anyhow::Result<Vec<_>>>()?;
+    let work = settings.work(plans, seed)?;
+    if !work.cells.iter().map(|cell| &cell.id).eq(stored.cells.iter().map(|cell| &cell.id)) {
+        let version = &stored.header.version;
+        bail!("this version of loadline reads the plan of run {id} otherwise than version {version}; predict it anew");
+    }
+    let interruption = Interruption::watch()?;
+    let finished = store.finished_trials(&id)?;
+    let mut books = Books::ready(store, claim);
+    let forecast = Forecast { run: &id, seed, settings: &settings, work: &work, models: &models };
+    let ended = execute(forecast, &mut books, &finished, quiet, &interruption)?;
+    conclude(books.store()?, &id, ended, format, &|_, _| Ok(()))
+}
+
+/// What a stored prediction was told beside its plans.
+fn told(stored: &RunRecord) -> anyhow::Result<(Settings, Environment)> {
+    let settings: Settings = serde_json::from_value(stored.header.settings.clone()).with_context(|| {
+        format!("the settings of run {} are not of this version of loadline; predict it anew", stored.header.id)
+    })?;
+    let Some(text) = &stored.header.environment else {
+        bail!("run {} keeps no environment; predict it anew", stored.header.id);
+    };
+    let catalog = catalog::with_folder(settings.catalog.as_deref())?;
+    let environment = environments::parsed(&text.text, &text.name, &catalog)?;
+    Ok((settings, environment))
+}
+
+/// Predicts what is left and stores how it ended, also when it ends with an error.
+fn execute(
+    forecast: Forecast<'_>,
+    books: &mut Books,
+    finished: &BTreeSet<(String, u32)>,
+    quiet: bool,
+    interruption: &Interruption,
+) -> anyhow::Result<Ended> {
+    let run = forecast.run;
+    let mut live = Live::new(quiet);
+    let result = forecast.run(books, finished, &mut live, interruption);
+    live.clear();
+    let status = match &result {
+        Ok(Ended::Complete) => RunStatus::Finished,
+        Ok(Ended::Interrupted) => RunStatus::Interrupted,
+        Ok(Ended::Broken(_)) | Err(_) => RunStatus::Failed,
+    };
+    let stored = books.store().and_then(|store| Ok(store.set_status(run, status)?));
+    match result {
+        Ok(ended) => stored.map(|()| ended),
+        Err(error) => Err(error.context(format!("run {run} ended early; what was finished is kept"))),
+    }
+}
+
+/// The volumes asked for, or all.
+fn chosen(arguments: &PredictArguments, model: &Model) -> Result<Vec<NamedTarget>, Usage> {
+    if !arguments.on.is_empty() {
+        return named_targets(&arguments.on);
+    }
+    let names = if arguments.volume.is_empty() { volume_names(model) } else { arguments.volume.clone() };
+    let mut chosen: Vec<NamedTarget> = Vec::new();
+    for name in names {
+        if chosen.iter().any(|known| known.volume == name) {
+            return Err(Usage(format!("--volume {name} is given twice")));
+        }
+        chosen.push(NamedTarget { volume: name.clone(), target: name });
+    }
+    Ok(chosen)
+}
+
+fn facts(settings: &Settings, model: &Model) -> Result<Vec<VolumeFacts>, Usage> {
+    let one = |named: &NamedTarget| volume_facts(model, &named.target, &named.volume);
+    settings.volumes.iter().map(|named| one(named).map_err(|error| Usage(error.to_string()))).collect()
+}
+
+/// Finds loads that cannot be predicted before anything begins.
+fn check(settings: &Settings, work: &Work, model: &Model) -> Result<(), Usage> {
+    for cell in &work.cells {
+        loadline_prediction::check(model, settings.volume(&cell.volume), &cell.spec)
+            .map_err(|error| Usage(format!("{} on {}: {error}", label(&cell.spec), cell.volume)))?;
+    }
+    Ok(())
+}
+
+/// What of the plans means something else here than on a real disk.
+fn notes(work: &Work, facts: &[VolumeFacts]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let any = |test: fn(&LoadSpec) -> bool| work.cells.iter().any(|cell| test(&cell.spec));
+    if any(|spec| spec.verify) {
+        notes.push("verify: a model keeps no data, so nothing is read back".to_owned());
+    }
+    if any(|spec| spec.drop_caches) {
+        notes.push("drop_caches: the operating system's caches are not modelled, so there are none to drop".to_owned());
+    }
+    for volume in facts {
+        let size = Bytes::new(volume.size_bytes);
+        let asked = work.cells.iter().filter(|cell| cell.volume == volume.name).filter_map(|cell| cell.spec.size).max();
+        if let Some(asked) = asked.filter(|asked| *asked > size) {
+            notes.push(format!(
+                "volume {}: the plan asks for {asked}, and the volume has {}: the load spreads over all of it",
+                volume.name,
+                size.human()
+            ));
+        }
+    }
+    notes
+}

@@ -1,0 +1,57 @@
+//! The account of waiting: where requests were held, for what, and for how long.
+
+use crate::limit::Waited;
+use loadline_units::Duration;
+
+/// How long requests to a target have waited so far, by what held them. What a cache writes back meanwhile is not in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// At the virtual machine's budget for what goes through the host's cache; of all volumes together.
+    pub vm_cached: Waited,
+    /// At the virtual machine's budget for what goes to network disks; of all volumes together.
+    pub vm_uncached: Waited,
+    /// At budgets shared by several disks, of all disks that share them.
+    pub pools: Waited,
+    /// At the limits of the target's disks.
+    pub disks: Waited,
+    /// At the target's disks themselves: for one of the places in service, and for the bytes of others. The queue before the head
+    /// of a spinning disk is not in it.
+    pub service: Waited,
+    /// Writes that the host's cache could not take, of all disks that share it.
+    pub cache: Duration,
+    /// Parts of reads that the host's cache answered, of all disks that share it.
+    pub cache_hits: u64,
+    /// Parts of reads that it had to fetch from a disk.
+    pub cache_misses: u64,
+}
+
+impl Waits {
+    /// What has been waited since `earlier`, an account of the same machine.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            vm_cached: self.vm_cached.since(earlier.vm_cached),
+            vm_uncached: self.vm_uncached.since(earlier.vm_uncached),
+            pools: self.pools.since(earlier.pools),
+            disks: self.disks.since(earlier.disks),
+            service: self.service.since(earlier.service),
+            cache: self.cache.saturating_sub(earlier.cache),
+            cache_hits: self.cache_hits - earlier.cache_hits,
+            cache_misses: self.cache_misses - earlier.cache_misses,
+        }
+    }
+
+    /// Both accounts together.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            vm_cached: self.vm_cached + other.vm_cached,
+            vm_uncached: self.vm_uncached + other.vm_uncached,
+            pools: self.pools + other.pools,
+            disks: self.disks + other.disks,
+            service: self.service + other.service,
+            cache: self.cache + other.cache,
+            cache_hits: self.cache_hits + other.cache_hits,
+            cache_misses: self.cache_misses + other.cache_misses,
+        }
+    }
+}

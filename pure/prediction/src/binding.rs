@@ -1,0 +1,156 @@
+//! What bound a load, decided by where its requests waited (`docs/how-limits-are-named.md`).
+
+use crate::bursts::budgets;
+use crate::ceilings::{Ceilings, Resource};
+use crate::words::{number, percent, span};
+use loadline_block::Operation;
+use loadline_disk::{VolumeSpec, Waited, Waits};
+use loadline_record::{Binding, Limit, Stage, StageWait, TrialRecord};
+use loadline_workload::{Arrival, LoadSpec};
+
+/// An open loop, or a rate ceiling, is met within this; as in the analysis of measurements.
+const MET_TOLERANCE: f64 = 0.01;
+/// Where requests waited for so much of their time, that limit binds.
+const WAITED_MOST: f64 = 0.5;
+/// Where the rate comes so near to a limit at which requests waited at all, it binds however short they waited.
+const AT_CEILING: f64 = 0.95;
+
+/// Waiting by stage, only where there was any.
+pub(crate) fn stage_waits(waits: &Waits) -> Vec<StageWait> {
+    let of = |(stage, waited): (Stage, Waited)| StageWait {
+        stage,
+        requests_ns: waited.iops.as_ns(),
+        bytes_ns: waited.throughput.as_ns(),
+        credits_ns: waited.credits.as_ns(),
+    };
+    let cache = StageWait { stage: Stage::Cache, requests_ns: waits.cache.as_ns(), bytes_ns: 0, credits_ns: 0 };
+    let service = of((Stage::Service, waits.service));
+    let all = std::iter::once(cache).chain(budgets(waits).map(of)).chain([service]);
+    all.filter(|wait| wait.total_ns() > 0).collect()
+}
+
+/// Where requests waited longest, and for what.
+struct Longest {
+    stage: Stage,
+    resource: Resource,
+    /// Because credits were spent.
+    spent: bool,
+    ns: u64,
+}
+
+fn longest(waits: &[StageWait]) -> Option<Longest> {
+    let kinds = waits.iter().flat_map(|wait| {
+        [(wait.requests_ns, Resource::Requests), (wait.bytes_ns, Resource::Bytes)].map(|(ns, resource)| Longest {
+            stage: wait.stage,
+            resource,
+            spent: wait.credits_ns * 2 > wait.total_ns(),
+            ns,
+        })
+    });
+    kinds.filter(|longest| longest.ns > 0).max_by_key(|longest| longest.ns)
+}
+
+/// What bound the trial; `None` where nothing was measured.
+pub(crate) fn binding(
+    volume: &VolumeSpec,
+    load: &LoadSpec,
+    record: &TrialRecord,
+    waits: &[StageWait],
+    ceilings: &Ceilings,
+) -> Option<Binding> {
+    let rate = record.iops().filter(|rate| *rate > 0.0)?;
+    if let Some(met) = met(load, record, rate) {
+        return Some(met);
+    }
+    let spent_ns: f64 = (record.operations.iter())
+        .filter(|(operation, _)| **operation != Operation::Flush)
+        .map(|(_, of)| of.latency.mean_ns().unwrap_or(0.0) * of.latency.count() as f64)
+        .sum();
+    let each_ns = spent_ns / record.count().max(1) as f64;
+    let longest = longest(waits);
+    if let Some(found) = &longest {
+        let ceiling = ceilings.at(found.stage, found.resource, found.spent);
+        let share = found.ns as f64 / spent_ns.max(1.0);
+        let near = ceiling.is_some_and(|ceiling| rate >= AT_CEILING * ceiling.iops);
+        if share >= WAITED_MOST || near {
+            let (limit, what) = name(found);
+            let all_ns: u64 = waits.iter().map(StageWait::total_ns).sum();
+            let evidence = format!(
+                "Requests waited {what}: {} of all waiting at limits, {} for each request, which takes {} in all{}.",
+                percent(found.ns as f64 / all_ns as f64),
+                span(found.ns as f64 / record.count().max(1) as f64),
+                span(each_ns),
+                ceiling.map_or_else(String::new, |ceiling| format!(" ({})", ceiling.source))
+            );
+            let ceiling_iops = ceiling.map(|ceiling| ceiling.iops);
+            let utilization = ceiling_iops.map(|ceiling| rate / ceiling);
+            return Some(Binding { limit, ceiling_iops, utilization, evidence, inferred: false });
+        }
+    }
+    let ceiling = ceilings.named(Limit::Latency).map(|ceiling| ceiling.iops);
+    let waited_ns: u64 = waits.iter().map(StageWait::total_ns).sum();
+    let spins = volume.disks.iter().any(|disk| disk.spinning.is_some());
+    let waited = if spins && load.outstanding().is_none_or(|outstanding| outstanding > 1) {
+        "no limit held them, but the mechanics of a spinning disk, which serves one at a time".to_owned()
+    } else if waited_ns == 0 {
+        "no request waited at a limit".to_owned()
+    } else {
+        format!("{} of that time was waiting at limits", percent((waited_ns as f64 / spent_ns.max(1.0)).min(1.0)))
+    };
+    let outstanding =
+        load.outstanding().map_or_else(String::new, |depth| format!("{} outstanding at ", number(depth as f64)));
+    Some(Binding {
+        limit: Limit::Latency,
+        ceiling_iops: ceiling,
+        utilization: ceiling.map(|ceiling| rate / ceiling),
+        evidence: format!("{outstanding}{} each make {} IOPS; {waited}.", span(each_ns), number(rate)),
+        inferred: false,
+    })
+}
+
+/// The load came to what it asked for.
+fn met(load: &LoadSpec, record: &TrialRecord, rate: f64) -> Option<Binding> {
+    let (asked, what) = match load.arrival {
+        Arrival::Closed { rate_max, .. } => (rate_max?.get() as f64, "allowed by the load's own ceiling"),
+        Arrival::Constant { .. } | Arrival::Poisson { .. } => (record.offered_iops?, "offered"),
+    };
+    let utilization = rate / asked;
+    ((utilization - 1.0).abs() <= MET_TOLERANCE).then(|| Binding {
+        limit: Limit::Arrival,
+        ceiling_iops: Some(asked),
+        utilization: Some(utilization),
+        evidence: format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate)),
+        inferred: false,
+    })
+}
+
+/// The limit's name, and for what requests waited.
+fn name(found: &Longest) -> (Limit, &'static str) {
+    let bytes = found.resource == Resource::Bytes;
+    let (limit, what) = match (found.stage, bytes) {
+        (Stage::Cache, _) => (Limit::Cache, "for room in the host's cache, which was full of writes"),
+        (Stage::VmCached, false) => (Limit::VmCachedIops, "for the VM's cached requests per second"),
+        (Stage::VmCached, true) => (Limit::VmCachedThroughput, "for the VM's cached bytes per second"),
+        (Stage::VmUncached, false) => (Limit::VmUncachedIops, "for the VM's uncached requests per second"),
+        (Stage::VmUncached, true) => (Limit::VmUncachedThroughput, "for the VM's uncached bytes per second"),
+        (Stage::Shared, false) => (Limit::DiskIops, "for the requests per second that disks of the type share"),
+        (Stage::Shared, true) => (Limit::DiskThroughput, "for the bytes per second that disks of the type share"),
+        (Stage::Disk, false) => (Limit::DiskIops, "for the disk's requests per second"),
+        (Stage::Disk, true) => (Limit::DiskThroughput, "for the disk's bytes per second"),
+        (Stage::Service, false) => (Limit::Latency, "for a place in the disk, which serves only so many at once"),
+        (Stage::Service, true) => (Limit::DiskThroughput, "for what the disk itself transfers"),
+    };
+    match (found.spent, found.stage, bytes) {
+        (false, _, _) => (limit, what),
+        (true, Stage::VmCached | Stage::VmUncached, false) => {
+            (Limit::BurstExhausted, "for the VM's requests per second, its burst credits being spent")
+        }
+        (true, Stage::VmCached | Stage::VmUncached, true) => {
+            (Limit::BurstExhausted, "for the VM's bytes per second, its burst credits being spent")
+        }
+        (true, _, false) => {
+            (Limit::BurstExhausted, "for the disk's requests per second, its burst credits being spent")
+        }
+        (true, _, true) => (Limit::BurstExhausted, "for the disk's bytes per second, its burst credits being spent"),
+    }
+}

@@ -1,0 +1,81 @@
+//! Watches for the ends of bursts: when requests begin to wait because saved-up credits are spent.
+
+use loadline_disk::{Waited, Waits};
+use loadline_record::{BurstEnd, Second, Series, Stage};
+use loadline_units::{Duration, NS_PER_S};
+
+/// The stages that may burst.
+pub(crate) fn budgets(waits: &Waits) -> [(Stage, Waited); 4] {
+    [
+        (Stage::VmCached, waits.vm_cached),
+        (Stage::VmUncached, waits.vm_uncached),
+        (Stage::Shared, waits.pools),
+        (Stage::Disk, waits.disks),
+    ]
+}
+
+/// Notes when the credits of each stage were spent. Looked at in steps, it knows a moment to within one of them.
+#[derive(Debug, Clone)]
+pub(crate) struct BurstWatch {
+    before: Waits,
+    /// Of each stage: whether it was seen with credits left, and when it was seen without.
+    seen: [(bool, Option<Duration>); 4],
+}
+
+impl BurstWatch {
+    /// Begins with what was waited before the load.
+    pub(crate) fn new(before: Waits) -> Self {
+        Self { before, seen: [(false, None); 4] }
+    }
+
+    /// Looks at a step that began `from` after the load did.
+    pub(crate) fn look(&mut self, from: Duration, now: Waits) {
+        let step = now.since(&self.before);
+        self.before = now;
+        for ((left, spent), (_, waited)) in self.seen.iter_mut().zip(budgets(&step)) {
+            if spent.is_some() {
+                continue;
+            }
+            let all = (waited.iops + waited.throughput).as_ns();
+            if waited.credits.as_ns() * 2 <= all {
+                *left = true;
+            } else if *left {
+                *spent = Some(from);
+            }
+        }
+    }
+
+    /// The bursts that ended, with the rates around them. `warm_up` is the time from the load's begin to the measurement.
+    pub(crate) fn ends(&self, series: &Series, warm_up: Duration) -> Vec<BurstEnd> {
+        let stages = budgets(&Waits::default()).map(|(stage, _)| stage);
+        let mut ends: Vec<BurstEnd> = stages
+            .into_iter()
+            .zip(self.seen)
+            .filter_map(|(stage, (_, spent))| Some(rates_around(stage, spent?, series, warm_up)))
+            .collect();
+        ends.sort_by_key(|end| end.at_ns);
+        ends
+    }
+}
+
+fn rates_around(stage: Stage, at: Duration, series: &Series, warm_up: Duration) -> BurstEnd {
+    let interval_ns = u64::from(series.interval_s) * NS_PER_S;
+    // The interval in which it ended, and the one after it, belong to neither.
+    let index = (at.saturating_sub(warm_up).as_ns() / interval_ns) as usize;
+    let before = &series.seconds[..index.min(series.seconds.len())];
+    let before = if at < warm_up { &[] } else { before };
+    let after = series.seconds.get(if at < warm_up { 0 } else { index + 2 }..).unwrap_or(&[]);
+    let rate = |seconds: &[Second], length_ns: u64, of: fn(&Second) -> u64| {
+        (length_ns > 0).then(|| seconds.iter().map(of).sum::<u64>() as f64 * 1e9 / length_ns as f64)
+    };
+    let before_ns = before.len() as u64 * interval_ns;
+    let after_ns = if after.is_empty() { 0 } else { (after.len() as u64 - 1) * interval_ns + series.last_ns };
+    BurstEnd {
+        stage,
+        at_ns: at.as_ns(),
+        iops_before: rate(before, before_ns, Second::count),
+        iops_after: rate(after, after_ns, Second::count),
+        bytes_per_s_before: rate(before, before_ns, Second::bytes),
+        bytes_per_s_after: rate(after, after_ns, Second::bytes),
+    }
+}

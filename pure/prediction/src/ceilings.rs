@@ -1,0 +1,461 @@
+//! Every limit on the way of a load, put as requests per second of that load.
+//!
+//! Arithmetic over the specifications alone: what a request counts for at each limit, how a layout shares requests among
+//! disks, which budgets a cached read passes. Only the share of reads that a cache answers is taken from the simulation.
+
+use crate::demand::{Demand, PartKind, Spread};
+use crate::latency::turn_ns;
+use crate::models::Model;
+use crate::volumes::{VolumeUnknown, find};
+use crate::words::{number, percent, span};
+use loadline_block::Operation;
+use loadline_catalog::rate_text;
+use loadline_disk::{
+    Directions, DiskSpec, HostCache, IopsBudget, Limit as Budget, Place, ThroughputBudget, VolumeSpec,
+};
+use loadline_record::{Ceiling, Limit, Stage};
+use loadline_units::Bytes;
+use loadline_workload::{Arrival, LoadSpec, Pattern};
+
+/// What a host's cache writes back in one request at most (`pure/disk`).
+const WRITE_BACK_MAX: u64 = 256 << 10;
+/// Blocks of a host's cache.
+const CACHE_BLOCK: u64 = 4096;
+
+/// Which of a limit's two kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resource {
+    Requests,
+    Bytes,
+}
+
+/// In which phase of a burst a ceiling holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// There is no burst.
+    Always,
+    /// While credits last.
+    Burst,
+    /// Once they are spent.
+    Spent,
+}
+
+#[derive(Debug, Clone)]
+struct Found {
+    ceiling: Ceiling,
+    /// Where requests wait for it.
+    at: Option<(Stage, Resource)>,
+    phase: Phase,
+}
+
+/// The ceilings of a load on a volume.
+#[derive(Debug, Clone)]
+pub struct Ceilings {
+    found: Vec<Found>,
+}
+
+impl Ceilings {
+    /// All of them, lowest first.
+    #[must_use]
+    pub fn list(&self) -> Vec<Ceiling> {
+        self.found.iter().map(|found| found.ceiling.clone()).collect()
+    }
+
+    /// The one for which requests wait at a stage, with credits or without.
+    pub(crate) fn at(&self, stage: Stage, resource: Resource, spent: bool) -> Option<&Ceiling> {
+        let unwanted = if spent { Phase::Burst } else { Phase::Spent };
+        self.found
+            .iter()
+            .find(|found| found.at == Some((stage, resource)) && found.phase != unwanted)
+            .map(|found| &found.ceiling)
+    }
+
+    /// The one of this name; of several the lowest.
+    pub(crate) fn named(&self, limit: Limit) -> Option<&Ceiling> {
+        self.found.iter().map(|found| &found.ceiling).find(|ceiling| ceiling.limit == limit)
+    }
+}
+
+/// Every ceiling of `load` on a volume, when the host's cache answers the share `hits` (0.0 to 1.0) of its reads.
+///
+/// Exact but for these: offsets are taken as evenly spread over a stripe; `latency` is the mean over the distribution of
+/// service times, and missing for a spinning disk with a queue before it; what a read-write cache takes for good supposes
+/// that no block is written twice.
+///
+/// # Errors
+/// [`VolumeUnknown`].
+pub fn ceilings(model: &Model, volume: &str, load: &LoadSpec, hits: f64) -> Result<Ceilings, VolumeUnknown> {
+    let spec = find(&model.spec, volume)?;
+    let published = find(&model.published, volume)?;
+    let spread = Spread::of(spec.layout);
+    let way = Way { model, spec: &spec, load, hits, spread, parts: spread.parts(load) };
+    let mut found = Vec::new();
+    way.machine(&mut found);
+    way.shared(&mut found);
+    way.disks(&published, &mut found);
+    way.write_back(&mut found);
+    way.service(&mut found);
+    way.latency(&mut found);
+    way.arrival(&mut found);
+    found.sort_by(|a, b| a.ceiling.iops.total_cmp(&b.ceiling.iops));
+    Ok(Ceilings { found })
+}
+
+/// A load on its way to the disks of a volume.
+struct Way<'a> {
+    model: &'a Model,
+    spec: &'a VolumeSpec,
+    load: &'a LoadSpec,
+    hits: f64,
+    spread: Spread,
+    parts: Vec<PartKind>,
+}
+
+/// Where a part of a request passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Passes {
+    Cached,
+    Uncached,
+    Disk,
+}
+
+impl Way<'_> {
+    fn is_cached(&self, disk: &DiskSpec) -> bool {
+        self.spec.host_cache.mode != HostCache::None && disk.place == Place::Network
+    }
+
+    /// The share of a disk's parts of this operation that pass there before they are answered.
+    fn share(&self, disk: &DiskSpec, operation: Operation, passes: Passes) -> f64 {
+        let cached = self.is_cached(disk);
+        let beyond = match operation {
+            Operation::Read if cached => 1.0 - self.hits,
+            Operation::Write if cached && self.spec.host_cache.mode == HostCache::ReadWrite => 0.0,
+            _ => 1.0,
+        };
+        match (passes, disk.place) {
+            (Passes::Cached, Place::Local) => 1.0,
+            (Passes::Cached, Place::Network) => f64::from(u8::from(cached)),
+            (Passes::Uncached, Place::Local) => 0.0,
+            (Passes::Uncached, Place::Network) | (Passes::Disk, _) => beyond,
+        }
+    }
+
+    /// What one request of the load takes of a limit, by way of some of the volume's disks.
+    fn demand(&self, limit: &Budget, passes: Passes, disks: impl Fn(usize) -> bool) -> Demand {
+        let mut demand = Demand::default();
+        for (_, disk) in self.spec.disks.iter().enumerate().filter(|(number, _)| disks(*number)) {
+            for part in &self.parts {
+                let share = self.share(disk, part.operation, passes) * self.spread.share_of_disk(part.operation);
+                demand.add(limit, self.load, part, part.count * share);
+            }
+        }
+        demand
+    }
+
+    fn machine(&self, found: &mut Vec<Found>) {
+        let Some(vm) = &self.model.spec.vm else { return };
+        let published = self.model.published.vm.as_ref();
+        let budgets = [
+            (Stage::VmCached, Passes::Cached, vm.cached.as_ref(), published.and_then(|vm| vm.cached.as_ref())),
+            (Stage::VmUncached, Passes::Uncached, vm.uncached.as_ref(), published.and_then(|vm| vm.uncached.as_ref())),
+        ];
+        for (stage, passes, limit, published) in budgets {
+            let Some((limit, published)) = limit.zip(published) else { continue };
+            let what = if stage == Stage::VmCached { "cached" } else { "uncached" };
+            let name = if vm.name.is_empty() { "the virtual machine" } else { &vm.name };
+            let demand = self.demand(limit, passes, |_| true);
+            add(found, stage, &format!("{name}, {what}"), self.load, &demand, (limit, published));
+        }
+    }
+
+    fn shared(&self, found: &mut Vec<Found>) {
+        let pools = self.model.spec.pools.iter().zip(&self.model.published.pools);
+        for (pool, published) in pools {
+            let of_pool = |number: usize| self.spec.disks[number].pool.as_ref() == Some(&pool.name);
+            let demand = self.demand(&pool.limit, Passes::Disk, of_pool);
+            let who = format!("all disks {} of the machine together", pool.name);
+            add(found, Stage::Shared, &who, self.load, &demand, (&pool.limit, &published.limit));
+        }
+    }
+
+    /// The disk that allows least stands for all: a striped request is done when its last part is.
+    fn disks(&self, published: &VolumeSpec, found: &mut Vec<Found>) {
+        let mut lowest: Vec<Found> = Vec::new();
+        for (number, (disk, published)) in self.spec.disks.iter().zip(&published.disks).enumerate() {
+            let demand = self.demand(&disk.limit, Passes::Disk, |other| other == number);
+            let alike = self.spec.disks.iter().filter(|other| other.name == disk.name).count();
+            let name = if disk.name.is_empty() { "the disk" } else { &disk.name };
+            let who = if alike > 1 { format!("each of {alike} {name}") } else { name.to_owned() };
+            let mut own = Vec::new();
+            add(&mut own, Stage::Disk, &who, self.load, &demand, (&disk.limit, &published.limit));
+            for one in own {
+                match lowest.iter_mut().find(|known| known.at == one.at && known.phase == one.phase) {
+                    Some(known) if known.ceiling.iops <= one.ceiling.iops => {}
+                    Some(known) => *known = one,
+                    None => lowest.push(one),
+                }
+            }
+        }
+        found.append(&mut lowest);
+    }
+
+    /// What a read-write cache takes once it holds as many writes as it may: what its disks take.
+    fn write_back(&self, found: &mut Vec<Found>) {
+        let writes: f64 = self.parts.iter().filter(|p| p.operation == Operation::Write).map(|p| p.count).sum();
+        let takes = self.spec.host_cache.mode == HostCache::ReadWrite && writes > 0.0;
+        if !takes || self.fits_as_dirty() {
+            return;
+        }
+        let sequential = matches!(self.load.pattern, Pattern::Sequential { .. });
+        let carried: Vec<PartKind> = (self.parts.iter())
+            .map(|part| match part.operation {
+                Operation::Write if sequential => {
+                    let count = part.count * part.length as f64 / WRITE_BACK_MAX as f64;
+                    PartKind { length: WRITE_BACK_MAX, count, ..*part }
+                }
+                Operation::Write => PartKind { length: part.length.next_multiple_of(CACHE_BLOCK), ..*part },
+                Operation::Read | Operation::Trim | Operation::Flush => *part,
+            })
+            .collect();
+        let mut spec = self.spec.clone();
+        spec.host_cache.mode = HostCache::ReadOnly;
+        let through = Way { spec: &spec, parts: carried, ..*self };
+        let mut behind = Vec::new();
+        through.disks(&spec, &mut behind);
+        through.shared(&mut behind);
+        through.machine(&mut behind);
+        behind.retain(|one| one.at.is_some_and(|(stage, _)| stage != Stage::VmCached) && one.phase != Phase::Burst);
+        let least = behind.into_iter().min_by(|a, b| a.ceiling.iops.total_cmp(&b.ceiling.iops));
+        if let Some(Found { ceiling, .. }) = least {
+            let source = format!(
+                "what the cache's disk takes, once the cache holds as many writes as it may, if no block is written twice: {}",
+                ceiling.source
+            );
+            found.push(Found {
+                ceiling: Ceiling { limit: Limit::Cache, iops: ceiling.iops, source },
+                at: Some((Stage::Cache, Resource::Requests)),
+                phase: Phase::Always,
+            });
+        }
+    }
+
+    /// Whether all blocks of the load may be in the caches and not on the disks.
+    fn fits_as_dirty(&self) -> bool {
+        let cache = &self.spec.host_cache;
+        let capacity = match cache.capacity {
+            Some(each) => Some(each.get() * self.spec.disks.len() as u64),
+            None => self.model.spec.vm.as_ref().and_then(|vm| vm.cache_size).map(Bytes::get),
+        };
+        let size = self.load.size.or_else(|| self.spec.size()).map(Bytes::get);
+        match (capacity, size) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(capacity), Some(size)) => size <= cache.dirty_max.of(capacity),
+        }
+    }
+
+    /// What the disks themselves transfer.
+    fn service(&self, found: &mut Vec<Found>) {
+        let pipes = self.spec.disks.iter().enumerate().filter_map(|(number, disk)| {
+            let rate = disk.parallelism.throughput?;
+            let bytes: f64 = self.demand(&Budget::default(), Passes::Disk, |other| other == number).bytes.iter().sum();
+            (bytes > 0.0).then(|| (rate.get() as f64 / bytes, rate, disk))
+        });
+        if let Some((iops, rate, disk)) = pipes.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            let name = if disk.name.is_empty() { "the disk" } else { &disk.name };
+            let source = format!("{name}: all requests in service transfer {} together", rate_text(rate));
+            found.push(Found {
+                ceiling: Ceiling { limit: Limit::DiskThroughput, iops, source },
+                at: Some((Stage::Service, Resource::Bytes)),
+                phase: Phase::Always,
+            });
+        }
+    }
+
+    /// Requests outstanding over the mean time of one (Little's law).
+    fn latency(&self, found: &mut Vec<Found>) {
+        let Some(outstanding) = self.load.outstanding() else { return };
+        let Some(turn) = turn_ns(self.spec, self.load, self.hits).filter(|turn| *turn > 0.0) else { return };
+        let places = self.places();
+        let at_once = places.map_or(outstanding as f64, |places| places.min(outstanding as f64));
+        let bounded = if places.is_some_and(|places| places < outstanding as f64) {
+            format!(" of {} outstanding are in service at once", number(outstanding as f64))
+        } else {
+            " outstanding".to_owned()
+        };
+        let hits = if self.hits > 0.0 {
+            format!("; the host's cache answers {} of the reads", percent(self.hits))
+        } else {
+            String::new()
+        };
+        let source = format!("{}{bounded}, {} each when nothing waits{hits}", number(at_once), span(turn));
+        let limited = places.is_some_and(|places| places < outstanding as f64);
+        found.push(Found {
+            ceiling: Ceiling { limit: Limit::Latency, iops: at_once * 1e9 / turn, source },
+            at: limited.then_some((Stage::Service, Resource::Requests)),
+            phase: Phase::Always,
+        });
+    }
+
+    /// Requests that the disks have in service at once, at most.
+    fn places(&self) -> Option<f64> {
+        let each = self.spec.disks.iter().map(|disk| disk.parallelism.requests).min().flatten()?;
+        let parts: f64 = self.parts.iter().map(|p| p.count * self.spread.copies_of(p.operation) as f64).sum();
+        Some(f64::from(each) * self.spec.disks.len() as f64 / parts.max(1.0))
+    }
+
+    fn arrival(&self, found: &mut Vec<Found>) {
+        let (rate, source) = match self.load.arrival {
+            Arrival::Closed { rate_max: Some(rate), .. } => (rate, "the load's own ceiling"),
+            Arrival::Closed { rate_max: None, .. } => return,
+            Arrival::Constant { rate } | Arrival::Poisson { rate } => (rate, "what the load offers"),
+        };
+        found.push(Found {
+            ceiling: Ceiling { limit: Limit::Arrival, iops: rate.get() as f64, source: source.to_owned() },
+            at: None,
+            phase: Phase::Always,
+        });
+    }
+}
+
+/// A budget of either kind.
+trait Figure: Copy {
+    fn steady(&self) -> u64;
+    fn burst(&self) -> Option<u64>;
+    fn text(rate: u64) -> String;
+}
+
+impl Figure for IopsBudget {
+    fn steady(&self) -> u64 {
+        self.rate.get()
+    }
+    fn burst(&self) -> Option<u64> {
+        self.burst.map(|burst| burst.rate.get())
+    }
+    fn text(rate: u64) -> String {
+        format!("{} IOPS", number(rate as f64))
+    }
+}
+
+impl Figure for ThroughputBudget {
+    fn steady(&self) -> u64 {
+        self.rate.get()
+    }
+    fn burst(&self) -> Option<u64> {
+        self.burst.map(|burst| burst.rate.get())
+    }
+    fn text(rate: u64) -> String {
+        loadline_units::ByteRate::per_second(rate).map_or_else(String::new, rate_text)
+    }
+}
+
+fn rate_in<T: Figure>(budget: &T, phase: Phase) -> u64 {
+    if phase == Phase::Burst { budget.burst().unwrap_or(budget.steady()).max(budget.steady()) } else { budget.steady() }
+}
+
+fn bursts<T: Figure>(found: Directions<T>) -> bool {
+    match found {
+        Directions::Together(both) => both.burst().is_some(),
+        Directions::Apart { read, write } => [read, write].into_iter().flatten().any(|budget| budget.burst().is_some()),
+        Directions::Traded { .. } => false,
+    }
+}
+
+/// Requests of the load per second that a budget allows, when each takes so much of it by direction; with the figure in words.
+fn allowed<T: Figure>(found: Directions<T>, demand: [f64; 2], phase: Phase) -> Option<(f64, String)> {
+    let [reads, writes] = demand;
+    let words = |budget: &T| T::text(rate_in(budget, phase));
+    match found {
+        Directions::Together(both) => {
+            (reads + writes > 0.0).then(|| (rate_in(&both, phase) as f64 / (reads + writes), words(&both)))
+        }
+        Directions::Apart { read, write } => {
+            let one = |budget: Option<T>, demand: f64, what: &str| {
+                let budget = budget.filter(|_| demand > 0.0)?;
+                Some((rate_in(&budget, phase) as f64 / demand, format!("{} for {what}", words(&budget))))
+            };
+            let both = [one(read, reads, "reads"), one(write, writes, "writes")];
+            both.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0))
+        }
+        Directions::Traded { read, write } => {
+            let seconds = reads / read.steady() as f64 + writes / write.steady() as f64;
+            let text = format!("{} read or {} written", words(&read), words(&write));
+            (seconds > 0.0).then(|| (1.0 / seconds, text))
+        }
+    }
+}
+
+/// The names of a stage's two kinds of limit.
+const fn names(stage: Stage) -> (Limit, Limit) {
+    match stage {
+        Stage::VmCached => (Limit::VmCachedIops, Limit::VmCachedThroughput),
+        Stage::VmUncached => (Limit::VmUncachedIops, Limit::VmUncachedThroughput),
+        Stage::Cache | Stage::Shared | Stage::Disk | Stage::Service => (Limit::DiskIops, Limit::DiskThroughput),
+    }
+}
+
+/// Adds what a limit allows of requests and of bytes. `limits` are the enforced one and the published one.
+fn add(found: &mut Vec<Found>, stage: Stage, who: &str, load: &LoadSpec, demand: &Demand, limits: (&Budget, &Budget)) {
+    let (requests, bytes) = names(stage);
+    let (enforced, published) = limits;
+    let total: f64 = demand.requests.iter().sum();
+    let counted = if (total - 1.0).abs() > 1e-6 {
+        format!("; {} counted requests on it for each of this load", fraction(total))
+    } else {
+        String::new()
+    };
+    let budgets = (enforced.iops, published.iops);
+    add_kind(found, (stage, Resource::Requests), requests, &(who, &counted), demand.requests, budgets);
+    let total: f64 = demand.bytes.iter().sum();
+    let counted = if (total / load.block_mean().get().max(1) as f64 - 1.0).abs() > 1e-3 {
+        format!("; {} on it for each request of this load", Bytes::new(total.round() as u64).human())
+    } else {
+        String::new()
+    };
+    let budgets = (enforced.throughput, published.throughput);
+    add_kind(found, (stage, Resource::Bytes), bytes, &(who, &counted), demand.bytes, budgets);
+}
+
+fn add_kind<T: Figure>(
+    found: &mut Vec<Found>,
+    at: (Stage, Resource),
+    limit: Limit,
+    (who, counted): &(&str, &str),
+    demand: [f64; 2],
+    (enforced, published): (Option<Directions<T>>, Option<Directions<T>>),
+) {
+    let Some(enforced) = enforced else { return };
+    let phases: &[(Phase, Limit, &str)] = if bursts(enforced) {
+        &[
+            (Phase::Burst, limit, " while credits last"),
+            (Phase::Spent, Limit::BurstExhausted, " once credits are spent"),
+        ]
+    } else {
+        &[(Phase::Always, limit, "")]
+    };
+    for (phase, limit, when) in phases {
+        let Some((iops, enforced)) = allowed(enforced, demand, *phase) else { continue };
+        let published = published.and_then(|found| allowed(found, demand, *phase)).map(|(_, text)| text);
+        let figure = match published {
+            Some(published) if published != enforced => format!("{published} published, {enforced} as delivered"),
+            _ => enforced,
+        };
+        let source = format!("{who}: {figure}{when}{counted}");
+        found.push(Found { ceiling: Ceiling { limit: *limit, iops, source }, at: Some(at), phase: *phase });
+    }
+}
+
+/// A number of counted requests: "4", "0.25", "0.1875".
+fn fraction(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// For tests and documents: an environment that is known exactly.
+#[cfg(test)]
+pub(crate) fn exactly(spec: loadline_disk::EnvironmentSpec) -> Model {
+    Model { number: 0, draw: loadline_catalog::Draw::PUBLISHED, published: spec.clone(), spec }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! When bursts end, and what binds before and after.
+
+use crate::{binding, bound_by, known, load, model, near, put};
+use loadline_catalog::Draw;
+use loadline_disk::Fullness;
+use loadline_record::{Limit, Stage, TrialRecord};
+use loadline_units::Duration;
+use loadline_workload::LoadSpec;
+
+fn lasting(load: LoadSpec, minutes: u64) -> LoadSpec {
+    LoadSpec { warm_up: Duration::ZERO, duration: Duration::from_s(60 * minutes), ..load }
+}
+
+fn gp2(gib: u32, minutes: u64, bursts: Fullness) -> TrialRecord {
+    let text =
+        format!("schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{{ sku = \"aws/gp2\", size = \"{gib} GiB\" }}]");
+    put(&model(&text, Draw::PUBLISHED), "data", &lasting(load(16, 100, 32), minutes), bursts)
+}
+
+/// 5.4 million credits, spent at 3,000 a second and filled at 100: 1,862 s.
+#[test]
+fn a_day_of_gp2_shows_when_its_burst_ends() {
+    let record = gp2(20, 24 * 60, Fullness::Full);
+    let ends = &known(&record).bursts_ended;
+    assert_eq!(ends.len(), 1);
+    assert_eq!(ends[0].stage, Stage::Disk);
+    assert!(near(ends[0].at_ns as f64 / 1e9, 5_400_000.0 / 2_900.0, 0.01), "{:?}", ends[0]);
+    assert!(near(ends[0].iops_before.unwrap(), 3_000.0, 0.01) && near(ends[0].iops_after.unwrap(), 100.0, 0.01));
+    assert_eq!(bound_by(&record), Limit::BurstExhausted);
+    assert_eq!(binding(&record).ceiling_iops, Some(100.0));
+    assert!(record.series.seconds.len() <= loadline_prediction::INTERVALS_MAX);
+    assert_eq!(record.series.seconds.iter().map(loadline_record::Second::count).sum::<u64>(), record.count());
+}
+
+/// A larger one has 768 IOPS for good: 5.4 million / (3,000 - 768) = 2,419 s.
+#[test]
+fn a_larger_gp2_bursts_for_longer() {
+    let ends = known(&gp2(256, 60, Fullness::Full)).bursts_ended.clone();
+    assert!(near(ends[0].at_ns as f64 / 1e9, 5_400_000.0 / 2_232.0, 0.01), "{ends:?}");
+}
+
+#[test]
+fn while_credits_last_the_burst_binds_and_none_ends() {
+    let record = gp2(20, 5, Fullness::Full);
+    assert_eq!(known(&record).bursts_ended, []);
+    assert_eq!((bound_by(&record), binding(&record).ceiling_iops), (Limit::DiskIops, Some(3_000.0)));
+}
+
+#[test]
+fn an_empty_bucket_binds_from_the_beginning_and_has_no_end() {
+    let record = gp2(20, 5, Fullness::Empty);
+    assert_eq!(known(&record).bursts_ended, []);
+    assert_eq!(bound_by(&record), Limit::BurstExhausted);
+}
+
+/// Premium P10: 3,500 IOPS for 30 min, then 500.
+#[test]
+fn a_p10_bursts_for_half_an_hour() {
+    let text = "schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p10\" }]";
+    let record = put(&model(text, Draw::PUBLISHED), "data", &lasting(load(4, 100, 64), 40), Fullness::Full);
+    let ends = &known(&record).bursts_ended;
+    assert!(near(ends[0].at_ns as f64 / 1e9, 1_800.0, 0.01), "{ends:?}");
+    assert!(near(ends[0].iops_before.unwrap(), 3_500.0, 0.01) && near(ends[0].iops_after.unwrap(), 500.0, 0.01));
+}

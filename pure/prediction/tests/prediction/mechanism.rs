@@ -1,0 +1,168 @@
+//! The binding limit follows from where requests waited, and agrees with the ceilings.
+
+use crate::{binding, bound_by, ceiling, iops, known, load, model, near, put, trial};
+use loadline_catalog::Draw;
+use loadline_disk::{Fullness, InitialState, Warmth};
+use loadline_prediction::{Going, PredictionError, Putting, check, predict};
+use loadline_record::{Limit, Stage};
+use loadline_units::{Bytes, Duration, Iops};
+use loadline_workload::{Arrival, LoadSpec, Pattern};
+
+/// 1 ms a request, held to 1,000 IOPS and 50 MB/s.
+const DISK: &str = r#"
+schema = 1
+name = "x"
+[volume.data]
+[[volume.data.disks]]
+size = "100 GiB"
+[volume.data.disks.limit]
+iops = "1000 IOPS"
+throughput = "50 MB/s"
+counted_size = "256 KiB"
+[volume.data.disks.latency.read]
+median = "4 ms"
+"#;
+
+fn open(kib: u64, rate: u64) -> LoadSpec {
+    LoadSpec { arrival: Arrival::Poisson { rate: Iops::per_second(rate).unwrap() }, ..load(kib, 100, 1) }
+}
+
+#[test]
+fn few_requests_are_bound_by_their_latency() {
+    let record = trial(&model(DISK, Draw::PUBLISHED), &load(4, 100, 2));
+    assert_eq!(bound_by(&record), Limit::Latency);
+    assert!(near(ceiling(&record, Limit::Latency), 500.0, 1e-9));
+    assert!(near(binding(&record).utilization.unwrap(), 1.0, 0.01) && known(&record).waits.is_empty());
+}
+
+#[test]
+fn small_requests_wait_for_requests_and_large_ones_for_bytes() {
+    let model = model(DISK, Draw::PUBLISHED);
+    let small = trial(&model, &load(4, 100, 32));
+    assert_eq!(bound_by(&small), Limit::DiskIops);
+    let large = trial(&model, &load(1_024, 100, 32));
+    assert_eq!(bound_by(&large), Limit::DiskThroughput);
+    for record in [small, large] {
+        assert!(near(binding(&record).utilization.unwrap(), 1.0, 0.01), "{:?}", binding(&record));
+        assert!(!binding(&record).inferred && known(&record).waits[0].stage == Stage::Disk);
+    }
+}
+
+#[test]
+fn an_open_loop_that_is_met_is_bound_by_nothing_and_one_that_is_not_by_the_limit() {
+    let model = model(DISK, Draw::PUBLISHED);
+    let met = trial(&model, &open(4, 800));
+    assert_eq!(bound_by(&met), Limit::Arrival);
+    let missed = trial(&model, &open(4, 1_500));
+    assert_eq!((bound_by(&missed), binding(&missed).ceiling_iops), (Limit::DiskIops, Some(1_000.0)));
+}
+
+#[test]
+fn a_rate_ceiling_of_the_load_itself_is_an_arrival() {
+    let arrival = Arrival::Closed { queue_depth: 8, rate_max: Iops::per_second(300), think_time: Duration::ZERO };
+    assert_eq!(
+        bound_by(&trial(&model(DISK, Draw::PUBLISHED), &LoadSpec { arrival, ..load(4, 100, 8) })),
+        Limit::Arrival
+    );
+}
+
+#[test]
+fn a_write_back_cache_that_is_full_binds() {
+    let text = r#"
+schema = 1
+name = "x"
+[volume.data]
+host_cache = { mode = "read-write", capacity = "64 MiB" }
+[[volume.data.disks]]
+size = "100 GiB"
+[volume.data.disks.limit]
+iops = "500 IOPS"
+[volume.data.disks.latency.read]
+median = "1 ms"
+"#;
+    let record = trial(&model(text, Draw::PUBLISHED), &LoadSpec { warm_up: Duration::from_s(60), ..load(8, 0, 16) });
+    assert_eq!(bound_by(&record), Limit::Cache, "{:?}", known(&record));
+    assert!(near(iops(&record), ceiling(&record, Limit::Cache), 0.05), "{}", iops(&record));
+}
+
+#[test]
+fn a_disk_with_few_places_is_bound_by_their_latency() {
+    let text = r#"
+schema = 1
+name = "x"
+[volume.data]
+[[volume.data.disks]]
+size = "100 GiB"
+parallelism = { requests = 4 }
+[volume.data.disks.latency.read]
+median = "1 ms"
+"#;
+    let record = trial(&model(text, Draw::PUBLISHED), &load(4, 100, 64));
+    assert_eq!((bound_by(&record), known(&record).waits[0].stage), (Limit::Latency, Stage::Service));
+    assert!(near(iops(&record), 4_000.0, 0.01));
+}
+
+#[test]
+fn one_disk_of_a_volume_can_be_asked_alone() {
+    let record = put(&model("pool-4", Draw::PUBLISHED), "data/1", &load(8, 100, 64), Fullness::Full);
+    assert!(near(iops(&record), 500.0, 0.02), "{}", iops(&record));
+}
+
+/// No ceiling is passed, on any environment that comes along.
+#[test]
+fn no_load_passes_its_lowest_ceiling() {
+    for (name, _) in loadline_catalog::environments() {
+        let model = model(name, Draw::MIDDLE);
+        for volume in loadline_prediction::volume_names(&model) {
+            for (kib, reads, depth) in [(4, 100, 1), (8, 0, 64), (1_024, 50, 16)] {
+                for pattern in [load(kib, reads, depth).pattern, Pattern::Sequential { stride: None }] {
+                    let size = Some(Bytes::gib(4));
+                    let load = LoadSpec { pattern, size, warm_up: Duration::from_s(20), ..load(kib, reads, depth) };
+                    let record = put(&model, &volume, &load, Fullness::Empty);
+                    let steady = known(&record).ceilings.iter().filter(|c| c.limit != Limit::Latency);
+                    let least = steady.map(|c| c.iops).fold(f64::MAX, f64::min);
+                    // A window of quota more than the time measured, and how far a mix strays by chance.
+                    let chance = 0.02 + 2.0 / (record.count() as f64).sqrt();
+                    assert!(
+                        iops(&record) <= least * (1.0 + chance),
+                        "{name} {volume} {load}: {} above {least}",
+                        iops(&record)
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_arguments_give_the_same_record_and_a_carried_machine_another() {
+    let model = model("ds3-p30", Draw::MIDDLE);
+    let load = LoadSpec { size: Some(Bytes::gib(1)), ..load(8, 100, 64) };
+    let initial = InitialState { bursts: Fullness::Full, caches: Warmth::Cold };
+    let putting = Putting { model: &model, volume: "data", load: &load, trial: 0, seed: 3, initial, started_unix_s: 0 };
+    let make = |carried| predict(&putting, carried, &mut |_| Going::On).unwrap().unwrap();
+    let (first, again) = (make(None), make(None));
+    assert_eq!(first.record, again.record);
+    let later = make(Some(first.machine));
+    assert!(known(&later.record).initial.carried);
+    assert!(iops(&later.record) > iops(&first.record), "the cache is warmer than it was");
+}
+
+#[test]
+fn what_cannot_be_modelled_is_refused_and_a_stop_is_obeyed() {
+    let model = model(DISK, Draw::PUBLISHED);
+    let buffered = LoadSpec { buffered: true, ..load(4, 100, 1) };
+    assert!(matches!(check(&model, "data", &buffered), Err(PredictionError::Simulation(_))));
+    let message = check(&model, "log", &load(4, 100, 1)).unwrap_err().to_string();
+    assert_eq!(message, "environment \"x\" has no volume \"log\": it has data");
+    let putting = Putting {
+        model: &model,
+        volume: "data",
+        load: &load(4, 100, 1),
+        trial: 0,
+        seed: 3,
+        initial: InitialState::default(),
+        started_unix_s: 0,
+    };
+    assert!(predict(&putting, None, &mut |_| Going::Stop).unwrap().is_none());
+}

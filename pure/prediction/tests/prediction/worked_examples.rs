@@ -1,0 +1,81 @@
+//! Microsoft's worked examples (azure-docs, premium-storage-performance and disks-performance), with limits as published.
+//! They are arithmetic, and ceilings are too: exactly what the pages say.
+
+use crate::{bound_by, ceiling, iops, known, load, model, near, put, trial};
+use loadline_catalog::Draw;
+use loadline_disk::Fullness;
+use loadline_record::Limit;
+
+/// But for how floating-point sums are rounded.
+fn exactly(value: f64, wanted: f64) -> bool {
+    near(value, wanted, 1e-12)
+}
+
+fn p30() -> String {
+    "schema = 1\nname = \"p30\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p30\" }]".to_owned()
+}
+
+/// A P30 by request size: 5,000 IOPS or 200 MB/s, which the page counts in steps of 1,024 KB a MB.
+#[test]
+fn a_p30_by_request_size() {
+    let model = model(&p30(), Draw::PUBLISHED);
+    for (kib, limit) in
+        [(8, Limit::DiskIops), (32, Limit::DiskIops), (64, Limit::DiskThroughput), (1_024, Limit::DiskThroughput)]
+    {
+        let record = trial(&model, &load(kib, 100, 256));
+        assert_eq!(bound_by(&record), limit, "{kib} KiB");
+        let (requests, bytes) = (ceiling(&record, Limit::DiskIops), ceiling(&record, Limit::DiskThroughput));
+        assert!(exactly(requests, 5_000.0 / (kib as f64 / 256.0).ceil()));
+        assert!(exactly(bytes * (kib << 10) as f64, 200e6));
+        assert!(near(iops(&record), requests.min(bytes), 0.01), "{kib} KiB: {}", iops(&record));
+    }
+}
+
+/// Standard_DS1 with a P30: the machine's 3,200 IOPS are less than the disk's 5,000.
+#[test]
+fn a_ds1_binds_before_its_p30() {
+    let text = p30().replace("[volume", "vm = \"azure/ds1\"\n[volume");
+    let record = trial(&model(&text, Draw::PUBLISHED), &load(8, 0, 256));
+    assert_eq!(bound_by(&record), Limit::VmUncachedIops);
+    assert!(exactly(ceiling(&record, Limit::VmUncachedIops), 3_200.0));
+    assert!(near(iops(&record), 3_200.0, 0.01), "{}", iops(&record));
+}
+
+/// Standard_D8s_v3 (12,800 IOPS uncached) with three E30 (500 IOPS each), and with three P30.
+#[test]
+fn three_disks_behind_a_d8s_v3() {
+    let of = |sku: &str| {
+        let text = format!(
+            "schema = 1\nname = \"x\"\nvm = \"azure/d8s-v3\"\n[volume.data]\ndisks = [{{ sku = \"{sku}\", count = 3 }}]\n\
+             layout = {{ stripe = {{ columns = 3, interleave = \"64 KiB\" }} }}"
+        );
+        put(&model(&text, Draw::PUBLISHED), "data", &load(4, 100, 512), Fullness::Empty)
+    };
+    let slow = of("azure/standard-ssd-e30");
+    let least = known(&slow).ceilings.first().unwrap();
+    assert!(exactly(least.iops, 1_500.0), "{least:?}");
+    assert!(near(iops(&slow), 1_500.0, 0.02), "{}", iops(&slow));
+    let fast = of("azure/premium-p30");
+    assert_eq!((bound_by(&fast), ceiling(&fast, Limit::VmUncachedIops)), (Limit::VmUncachedIops, 12_800.0));
+    assert!(near(iops(&fast), 12_800.0, 0.02), "{}", iops(&fast));
+}
+
+/// Standard_D8ds_v4, the two budgets: 77,000 cached reads and 12,800 uncached writes; the page measured 78,521.23 and
+/// 13,052.65, which is what is usually delivered.
+#[test]
+fn both_budgets_of_a_d8ds_v4() {
+    let disks =
+        "disks = [{ sku = \"azure/premium-p30\", count = 8 }]\nlayout = { stripe = { interleave = \"64 KiB\" } }";
+    let text = format!(
+        "schema = 1\nname = \"x\"\nvm = \"azure/d8ds-v4\"\n[volume.cached]\n{disks}\nhost_cache = \"read-only\"\n\
+         [volume.uncached]\n{disks}"
+    );
+    for (draw, cached, uncached) in [(Draw::PUBLISHED, 77_000.0, 12_800.0), (Draw::MIDDLE, 78_521.23, 13_052.65)] {
+        let model = model(&text, draw);
+        let reads = put(&model, "cached", &load(4, 100, 512), Fullness::Empty);
+        assert_eq!(bound_by(&reads), Limit::VmCachedIops);
+        assert!(near(iops(&reads), cached, 0.01), "{}", iops(&reads));
+        let writes = put(&model, "uncached", &load(8, 0, 512), Fullness::Empty);
+        assert!(near(iops(&writes), uncached, 0.01), "{}", iops(&writes));
+    }
+}

@@ -1,0 +1,124 @@
+//! What a model knows of a trial in virtual time and no measurement can: where requests waited, and for what.
+
+use crate::{Binding, Ceiling};
+use serde::{Deserialize, Serialize};
+
+/// The model's own account of one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelRecord {
+    /// Which of the plausible environments this is.
+    pub draw: DrawTaken,
+    /// Decides the model's service times and where its windows begin.
+    pub seed: u64,
+    /// In which state the storage was when the load began.
+    pub initial: StateTaken,
+    /// Where requests waited within the measured time; only stages at which any did.
+    pub waits: Vec<StageWait>,
+    /// What the hosts' caches answered within the measured time; `None` without a cache.
+    pub cache: Option<CacheUse>,
+    /// Every ceiling of this load on this storage, lowest first.
+    pub ceilings: Vec<Ceiling>,
+    /// What bound it, as the waiting shows; `None` where nothing was measured.
+    pub binding: Option<Binding>,
+    /// Bursts that ended while the load went on, in the order of their ends.
+    pub bursts_ended: Vec<BurstEnd>,
+}
+
+/// Where in their intervals the uncertain parameters were taken, in parts per million: 0 at the low end, 500,000 in the
+/// middle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrawTaken {
+    /// 0 for the middle of everything, the most plausible; the others show what else is plausible.
+    pub number: u32,
+    /// Of latencies.
+    pub latency_ppm: u32,
+    /// Of the windows and buckets that hold limits.
+    pub enforcement_ppm: u32,
+    /// Of what is delivered of the published limits; `None`: exactly what is published.
+    pub delivered_ppm: Option<u32>,
+}
+
+/// The state of the storage when the load began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateTaken {
+    /// Whether buckets of credits were full.
+    pub bursts_full: bool,
+    /// Whether the hosts' caches were warm.
+    pub caches_warm: bool,
+    /// Whether the state was the one in which the trial before left the storage; the other two then tell of the first.
+    pub carried: bool,
+}
+
+/// A place at which requests can be made to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// The host's cache, full of writes that the disk does not have yet.
+    Cache,
+    /// The virtual machine's budget for what goes through the host.
+    VmCached,
+    /// The virtual machine's budget for what goes to network disks.
+    VmUncached,
+    /// A budget that several disks share.
+    Shared,
+    /// The limits of the disks.
+    Disk,
+    /// The disks themselves, which have only so much in service at once.
+    Service,
+}
+
+/// How long requests waited at a stage, ns, all of them together; parts of a request wait each for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageWait {
+    /// Where.
+    pub stage: Stage,
+    /// For requests per second; at the disks themselves for a place; at a cache for its writes.
+    pub requests_ns: u64,
+    /// For bytes per second.
+    pub bytes_ns: u64,
+    /// Of both, because saved-up credits were spent.
+    pub credits_ns: u64,
+}
+
+/// What the hosts' caches answered of a trial's reads. Parts of a request count each for itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheUse {
+    /// Reads that it answered.
+    pub hits: u64,
+    /// Reads that went on to a disk.
+    pub misses: u64,
+}
+
+/// A burst that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BurstEnd {
+    /// Whose.
+    pub stage: Stage,
+    /// How long the load had lasted by then, warm-up included, ns.
+    pub at_ns: u64,
+    /// Requests per second in the measured time before it; `None` where there was none.
+    pub iops_before: Option<f64>,
+    /// Likewise after it.
+    pub iops_after: Option<f64>,
+    /// Bytes per second before it.
+    pub bytes_per_s_before: Option<f64>,
+    /// Likewise after it.
+    pub bytes_per_s_after: Option<f64>,
+}
+
+impl StageWait {
+    /// In all, ns.
+    #[must_use]
+    pub const fn total_ns(&self) -> u64 {
+        self.requests_ns + self.bytes_ns
+    }
+}
+
+impl CacheUse {
+    /// Share of the reads that the caches answered (0.0 to 1.0); `None` without a read.
+    #[must_use]
+    pub fn hit_share(&self) -> Option<f64> {
+        let all = self.hits + self.misses;
+        (all > 0).then(|| self.hits as f64 / all as f64)
+    }
+}
