@@ -2,7 +2,7 @@
 
 use loadline_analysis::example::{ExampleDisk, cell, closed, open, run};
 use loadline_block::Operation;
-use loadline_record::{CellRecord, Histogram, LoadSummary, RunRecord};
+use loadline_record::{CellRecord, Histogram, LoadSummary, RunRecord, TrialRecord};
 use loadline_units::Duration;
 
 /// Standard deviations of the logarithm of the rate.
@@ -18,8 +18,13 @@ pub(crate) struct Noise {
     pub(crate) rounds: f64,
 }
 
-/// A shared cloud disk on a fair day.
-pub(crate) const CLOUD: Noise = Noise { seconds: 0.04, alike: 0.6, trials: 0.01, rounds: 0.0 };
+/// A disk whose trials of 30 s come within 1.2 % of each other (one standard deviation): local disks, throttled ones, provisioned
+/// cloud disks at their limit.
+pub(crate) const CALM: Noise = Noise { seconds: 0.03, alike: 0.5, trials: 0.008, rounds: 0.0 };
+/// A shared disk, below its limit: within 1.8 %.
+pub(crate) const SHARED: Noise = Noise { seconds: 0.04, alike: 0.6, trials: 0.01, rounds: 0.0 };
+/// One that others use too: within 6 %, and not always the same.
+pub(crate) const ROUGH: Noise = Noise { seconds: 0.10, alike: 0.8, trials: 0.03, rounds: 0.02 };
 
 /// How a run is made.
 #[derive(Debug, Clone, Copy)]
@@ -91,8 +96,13 @@ pub(crate) fn made(loads: &[LoadSummary], how: Made, factor: impl Fn(usize) -> f
 fn noisy(load: &LoadSummary, how: Made, factor: f64, rounds: &[f64], random: &mut Random) -> CellRecord {
     let load = LoadSummary { duration_ns: how.seconds * 1_000_000_000, ..load.clone() };
     let disk = ExampleDisk { latency_ns: 2e6, iops: 600.0, bytes_per_s: 1e9 };
-    let mut cell = cell(load, &disk, &vec![1.0; how.trials as usize]);
+    let mut cell = cell(load, &disk, &[1.0]);
+    cell.trials_planned = how.trials;
+    let first = cell.trials.remove(0);
+    cell.trials = (0..how.trials).map(|trial| TrialRecord { trial, ..first.clone() }).collect();
     let noise = how.noise;
+    // Enough for the percentile that decides.
+    let samples = if cell.load.queue_depth.is_some() { 12 } else { 40 };
     for (trial, round) in cell.trials.iter_mut().zip(rounds) {
         trial.doubts.clear();
         let level = factor.ln() + round + noise.trials * random.normal();
@@ -121,9 +131,9 @@ fn noisy(load: &LoadSummary, how: Made, factor: f64, rounds: &[f64], random: &mu
                 record.bytes += of_second.bytes;
                 let ns = |share: f64| (mean_ns / speed * spread(share)) as u64;
                 (of_second.p50_ns, of_second.p99_ns, of_second.max_ns) = (ns(0.5), ns(0.99), ns(0.999));
-                // Enough of each second for a percentile of the trial.
-                for place in 0..50 {
-                    record.latency.record(Duration::from_ns(ns((f64::from(place) + random.uniform()) / 50.0)));
+                for place in 0..samples {
+                    let share = (f64::from(place) + random.uniform()) / f64::from(samples);
+                    record.latency.record(Duration::from_ns(ns(share)));
                 }
             }
         }
