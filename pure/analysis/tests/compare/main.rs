@@ -2,3 +2,4 @@
 
 mod noise;
 mod rates;
+mod schema;

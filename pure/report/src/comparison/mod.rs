@@ -120,7 +120,7 @@ fn counts_words(counts: Counts) -> String {
 /// What every reader of the table needs to know.
 fn legend(comparison: &Comparison) -> String {
     format!(
-        "Ratios are to A. 95 % is the interval of the ratio. Same: within {} by two one-sided tests at 5 % each. Better and \
+        "Ratios are to A; so are the columns marked x. 95 % is the interval of the ratio. Same: within {} by two one-sided tests at 5 % each. Better and \
          worse are corrected for all verdicts here together, so that noise makes one in at most 5 % of comparisons.",
         margin(comparison)
     )

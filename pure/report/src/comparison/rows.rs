@@ -175,7 +175,7 @@ pub(super) fn efficiencies(scaling: &Scaling) -> Vec<Column> {
             )
         };
         columns.push(Column::new("95 %", Align::Right, 1, text(&ends)));
-        let mut gains = Column::new("", Align::Left, 0, text(&|p| p.gain.words().to_owned()));
+        let mut gains = Column::new("gain", Align::Left, 0, text(&|p| p.gain.words().to_owned()));
         let style = |p: &Option<&loadline_analysis::ScalingPoint>| match p.map(|p| p.gain) {
             Some(Gain::Gains) => Style::Green,
             Some(Gain::Loses) => Style::Red,
