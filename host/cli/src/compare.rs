@@ -26,8 +26,8 @@ pub(crate) struct CompareArguments {
     /// where the rate is asked for
     #[arg(long, value_enum, value_name = "FIGURE", hide_possible_values = true)]
     pub(crate) figure: Option<FigureName>,
-    /// Of one run: the volumes to compare, the baseline first; by default all of them
-    #[arg(long, value_name = "VOLUME", num_args = 2.., value_delimiter = ',')]
+    /// Of one run: the volumes to compare, the baseline first ("old new" or old,new); by default all of them
+    #[arg(long, value_name = "VOLUME", num_args = 1.., value_delimiter = ',')]
     pub(crate) volumes: Vec<String>,
     /// Disks in the layout of each run or volume, such as 1,2,4: shows how rates grow with them
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

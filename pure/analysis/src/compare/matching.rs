@@ -77,7 +77,7 @@ fn differs(cell: &CellRecord, others: &[&CellRecord], by_volume: bool) -> Vec<St
 
 /// What makes a cell what it is.
 fn key(cell: &CellRecord, by_volume: bool) -> String {
-    keys(cell, by_volume).iter().map(|(name, value)| format!("{name}={value}\n")).collect()
+    format!("{:?}", keys(cell, by_volume))
 }
 
 /// The same key by key. Keys without a value do not count: a key that a later version adds is missing in older records.

@@ -32,8 +32,10 @@ pub const MARGIN_DEFAULT: Ratio = Ratio::percent(5);
 const SHOWN: [Figure; 5] = [Figure::Rate, Figure::Throughput, Figure::Mean, Figure::P50, Figure::P99];
 /// Doubts about the far percentiles of a figure that has a check of its own here.
 const OF_PERCENTILES: DoubtCode = DoubtCode::FewSamples;
-/// Doubts that come from how the load was set up: where both sides have them, they are the same load in the same way.
-const OF_SET_UP: [DoubtCode; 2] = [DoubtCode::ShortRun, DoubtCode::Buffered];
+/// Doubts about how the load gets to the storage rather than about an accident: where both sides have them, the same was asked
+/// in the same way, and the ratio is that of what who asked got.
+const OF_SET_UP: [DoubtCode; 4] =
+    [DoubtCode::ShortRun, DoubtCode::Buffered, DoubtCode::DepthNotReached, DoubtCode::CompressedOrSparse];
 
 /// How to compare.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -141,10 +141,10 @@ fn total(
             Some((*row, samples?))
         })
         .collect();
-    let clean = candidates.iter().any(|(row, _)| !row.doubted(pairings));
+    let any_undoubted = candidates.iter().any(|(row, _)| !row.doubted(pairings));
     let (row, samples) = candidates
         .iter()
-        .filter(|(row, _)| !clean || !row.doubted(pairings))
+        .filter(|(row, _)| !any_undoubted || !row.doubted(pairings))
         .max_by(|(_, a), (_, b)| a[a.len() - 1].figure().total_cmp(&b[b.len() - 1].figure()))?;
     let steps: Vec<ScalingStep> =
         (1..disks.len()).map(|to| step(&samples[to - 1], &samples[to], disks[to - 1], disks[to], pairings)).collect();

@@ -103,7 +103,9 @@ fn doubted_cells_are_told_and_left_out_of_the_whole() {
     assert_eq!(against(&short, &other, &CompareOptions::default()).overall[0].doubted, 0);
     // With nothing left there is no whole.
     let mut all = another(&STEADY);
-    all.cells.iter_mut().for_each(|c| c.trials[0].doubts = doubt(DoubtCode::Errors));
+    for cell in &mut all.cells {
+        cell.trials[0].doubts = doubt(DoubtCode::Errors);
+    }
     let told = against(&base, &all, &CompareOptions::default());
     assert_eq!((told.overall[0].ratio, told.overall[0].verdict), (None, Verdict::CannotTell));
     assert_eq!(told.overall[0].why.as_deref(), Some("every cell is in doubt"));
@@ -127,8 +129,11 @@ fn volumes_of_one_run_are_compared_round_by_round() {
     let mut record = made(&[1.0, 1.2, 1.4]);
     record.header.volumes = ["old", "new", "spare"].map(volume).to_vec();
     let mut faster = made(&[1.1, 1.32, 1.54]).cells;
-    record.cells.iter_mut().for_each(|c| c.volume = "old".to_owned());
-    faster.iter_mut().for_each(|c| c.volume = "new".to_owned());
+    for (cells, name) in [(&mut record.cells, "old"), (&mut faster, "new")] {
+        for cell in cells {
+            name.clone_into(&mut cell.volume);
+        }
+    }
     record.cells.extend(faster);
     let options = CompareOptions { volumes: vec!["old".to_owned(), "new".to_owned()], ..CompareOptions::default() };
     let told = compare(&[&record], &options).unwrap();

@@ -60,8 +60,12 @@ fn scaling_follows_the_schema() {
     let mut record = made(&[1.0, 1.01, 0.99]);
     record.header.volumes = ["one", "two"].map(volume).to_vec();
     let mut more = record.cells.clone();
-    record.cells.iter_mut().for_each(|c| c.volume = "one".to_owned());
-    more.iter_mut().for_each(|c| c.volume = "two".to_owned());
+    for cell in &mut record.cells {
+        cell.volume = "one".to_owned();
+    }
+    for cell in &mut more {
+        cell.volume = "two".to_owned();
+    }
     record.cells.extend(more);
     let options = CompareOptions { disks: vec![1, 2], ..CompareOptions::default() };
     let value = holds(&compare(&[&record], &options).unwrap());
@@ -75,7 +79,9 @@ fn trials_too_short_to_tell_follow_the_schema() {
     let (mut a, mut b) = (made(&[1.0]), made(&[1.0]));
     b.header.id = "other".to_owned();
     for run in [&mut a, &mut b] {
-        run.cells.iter_mut().for_each(|c| c.trials[0].series.seconds.truncate(5));
+        for cell in &mut run.cells {
+            cell.trials[0].series.seconds.truncate(5);
+        }
     }
     let value = holds(&compare(&[&a, &b], &CompareOptions::default()).unwrap());
     assert_eq!(value["against"][0]["overall"][0]["low"], Value::Null);

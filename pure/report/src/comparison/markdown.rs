@@ -53,7 +53,7 @@ fn one(out: &mut String, against: &Against) {
     }
     for mark in &marks {
         let more = if mark.cells > 1 { format!(" ({} cells)", mark.cells) } else { String::new() };
-        put!(out, "- †{} {}, `{}`{more}: {}\n", mark.number, letter(mark.side), mark.code, escape(&mark.detail));
+        put!(out, "- †{} {}, `{}`{more}: {}\n", mark.number, mark.sides, mark.code, escape(&mark.detail));
     }
     let alone = unmatched(against);
     if !alone.is_empty() {

@@ -12,6 +12,7 @@ pub use terminal::comparison_terminal;
 pub(crate) use rows::{interval, ratio};
 
 use crate::figures::{self, plain};
+use crate::put;
 use loadline_analysis::{Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal};
 use loadline_record::Clock;
 
@@ -78,26 +79,26 @@ fn overall_words(overall: &Overall) -> String {
         (None, _) => String::new(),
     };
     if overall.ratio.is_some() {
-        text.push_str(&match overall.cells {
-            1 => format!("{what} in 1 cell"),
-            n => format!("the geometric mean of {what} over {}", cells(n)),
-        });
+        match overall.cells {
+            1 => put!(text, "{what} in 1 cell"),
+            n => put!(text, "the geometric mean of {what} over {}", cells(n)),
+        }
     } else {
-        text.push_str(&format!("by {what}"));
+        put!(text, "by {what}");
     }
     if let Some(why) = &overall.why {
-        text.push_str(&format!("; {why}"));
+        put!(text, "; {why}");
     }
-    text.push_str(&format!(". Cells: {}.", counts_words(overall.counts)));
+    put!(text, ". Cells: {}.", counts_words(overall.counts));
     match overall.doubted {
         0 => {}
         1 => text.push_str(" 1 cell is in doubt and left out of the overall verdict."),
-        n => text.push_str(&format!(" {} are in doubt and left out of the overall verdict.", cells(n))),
+        n => put!(text, " {} are in doubt and left out of the overall verdict.", cells(n)),
     }
     match overall.untold {
         0 => {}
         1 => text.push_str(" 1 cell has too little to tell and is left out too."),
-        n => text.push_str(&format!(" {} have too little to tell and are left out too.", cells(n))),
+        n => put!(text, " {} have too little to tell and are left out too.", cells(n)),
     }
     text
 }

@@ -40,11 +40,12 @@ impl Column {
     }
 }
 
-/// A doubt of one side, with the number that marks it and the cells that have it.
+/// A kind of doubt on one side or both, with the number that marks it and the cells that have it.
 pub(super) struct DoubtMark {
     pub(super) number: usize,
-    pub(super) side: usize,
     pub(super) code: DoubtCode,
+    /// The sides that have it, in words.
+    pub(super) sides: String,
     pub(super) cells: usize,
     /// Of the first of them.
     pub(super) detail: String,
@@ -54,13 +55,13 @@ pub(super) struct DoubtMark {
 pub(super) fn doubt_marks(against: &Against) -> Vec<DoubtMark> {
     let mut marks: Vec<DoubtMark> = Vec::new();
     for cell in &against.cells {
-        for (side, doubt) in doubts_of(cell, against) {
-            match marks.iter_mut().find(|m| m.side == side && m.code == doubt.code) {
+        for (sides, doubt) in doubts_of(cell, against) {
+            match marks.iter_mut().find(|m| m.sides == sides && m.code == doubt.code) {
                 Some(mark) => mark.cells += 1,
                 None => marks.push(DoubtMark {
                     number: marks.len() + 1,
-                    side,
                     code: doubt.code,
+                    sides,
                     cells: 1,
                     detail: plain(&doubt.detail),
                 }),
@@ -70,9 +71,16 @@ pub(super) fn doubt_marks(against: &Against) -> Vec<DoubtMark> {
     marks
 }
 
-fn doubts_of<'a>(cell: &'a CellComparison, against: &Against) -> impl Iterator<Item = (usize, &'a Doubt)> {
-    let other = against.side as usize;
-    cell.baseline_doubts.iter().map(|d| (0, d)).chain(cell.other_doubts.iter().map(move |d| (other, d)))
+/// Each doubt of a cell once, with the sides that have it in words.
+fn doubts_of<'a>(cell: &'a CellComparison, against: &Against) -> Vec<(String, &'a Doubt)> {
+    let (a, b) = (letter(0), letter(against.side as usize));
+    let has = |doubts: &[Doubt], doubt: &Doubt| doubts.iter().any(|d| d.code == doubt.code);
+    let of_baseline = cell.baseline_doubts.iter().map(|d| {
+        let both = has(&cell.other_doubts, d);
+        (if both { format!("{a} and {b}") } else { a.clone() }, d)
+    });
+    let of_other = cell.other_doubts.iter().filter(|d| !has(&cell.baseline_doubts, d)).map(|d| (b.clone(), d));
+    of_baseline.chain(of_other).collect()
 }
 
 /// The value of a figure as its column shows it.
@@ -140,7 +148,8 @@ pub(super) fn cells(against: &Against, marks: &[DoubtMark]) -> Vec<Column> {
     if !marks.is_empty() {
         let mark = |cell: &CellComparison| {
             let numbers: Vec<String> = doubts_of(cell, against)
-                .filter_map(|(side, d)| marks.iter().find(|m| m.side == side && m.code == d.code))
+                .into_iter()
+                .filter_map(|(sides, d)| marks.iter().find(|m| m.sides == sides && m.code == d.code))
                 .map(|m| m.number.to_string())
                 .collect();
             if numbers.is_empty() { String::new() } else { format!("†{}", numbers.join(",")) }
@@ -176,13 +185,13 @@ pub(super) fn efficiencies(scaling: &Scaling) -> Vec<Column> {
         };
         columns.push(Column::new("95 %", Align::Right, 1, text(&ends)));
         let mut gains = Column::new("gain", Align::Left, 0, text(&|p| p.gain.words().to_owned()));
-        let style = |p: &Option<&loadline_analysis::ScalingPoint>| match p.map(|p| p.gain) {
+        let style = |p: Option<&loadline_analysis::ScalingPoint>| match p.map(|p| p.gain) {
             Some(Gain::Gains) => Style::Green,
             Some(Gain::Loses) => Style::Red,
             Some(Gain::Unchanged) => Style::Plain,
             _ => Style::Dim,
         };
-        gains.styles = points.iter().map(style).collect();
+        gains.styles = points.iter().copied().map(style).collect();
         columns.push(gains);
     }
     columns

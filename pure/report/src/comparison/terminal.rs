@@ -47,9 +47,10 @@ fn one(out: &mut String, against: &Against, options: &TerminalOptions) {
         let lines = wrap(&format!("{plain_head}{words}"), options.width);
         for (index, line) in lines.iter().enumerate() {
             let head = plain_head.trim_end();
-            match (index, line.strip_prefix(head)) {
-                (0, Some(rest)) => put!(out, "{}: {verdict}:{rest}\n", options.colour.paint(Style::Bold, &name)),
-                _ => put!(out, "{line}\n"),
+            if let (0, Some(rest)) = (index, line.strip_prefix(head)) {
+                put!(out, "{}: {verdict}:{rest}\n", options.colour.paint(Style::Bold, &name));
+            } else {
+                put!(out, "{line}\n");
             }
         }
     }
@@ -66,7 +67,7 @@ fn one(out: &mut String, against: &Against, options: &TerminalOptions) {
     }
     for mark in &marks {
         let more = if mark.cells > 1 { format!(" ({} cells)", mark.cells) } else { String::new() };
-        let text = format!("{}, {}{more}: {}. {}", letter(mark.side), mark.code, mark.code.meaning(), mark.detail);
+        let text = format!("{}, {}{more}: {}. {}", mark.sides, mark.code, mark.code.meaning(), mark.detail);
         paragraph(out, &format!("†{} ", mark.number), &text, Style::Yellow, options);
     }
     let alone = unmatched(against);

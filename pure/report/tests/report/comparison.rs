@@ -18,7 +18,7 @@ fn made(name: &str, factors: [&[f64]; 6]) -> RunRecord {
         open("random", 1.0, 4 << 10, 2_500.0),
     ];
     let mut record = run(loads.into_iter().zip(factors).map(|(load, f)| cell(load, &disk, f)).collect());
-    record.header.name = name.to_owned();
+    name.clone_into(&mut record.header.name);
     record
 }
 
@@ -31,8 +31,8 @@ fn two() -> Comparison {
         "after",
         [&[0.9, 0.902, 0.898], &[1.101, 1.102, 1.103], &[1.0, 1.06, 1.03], &[1.001, 1.0, 1.0], &[1.0], &[1.0, 1.0]],
     );
-    after.header.id = "20260201-101500-4d5e6f".to_owned();
-    after.header.started = "2026-02-01T10:15:00Z".to_owned();
+    "20260201-101500-4d5e6f".clone_into(&mut after.header.id);
+    "2026-02-01T10:15:00Z".clone_into(&mut after.header.started);
     after.header.host.kernel = Some("6.18.0".to_owned());
     after.header.host.hostname = Some("other".to_owned());
     after.header.clock = Clock::Virtual;
@@ -55,7 +55,7 @@ fn disks() -> Comparison {
     for (load, gains) in loads.iter().zip(gains) {
         for (name, gain) in volumes.iter().zip(gains) {
             let mut made = cell(load.clone(), &ExampleDisk::default(), &[gain, gain * 1.002, gain * 0.999]);
-            made.volume = (*name).to_owned();
+            (*name).clone_into(&mut made.volume);
             made.id = format!("{name}-{}", made.id);
             cells.push(made);
         }
