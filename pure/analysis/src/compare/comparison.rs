@@ -163,7 +163,7 @@ impl Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Trials of one run, each against the one of its own round.
+    /// Trials of one run, each against the one of its own round, of which there are enough.
     PairedTrials,
     /// The spread of several trials on either side.
     Trials,

@@ -57,7 +57,7 @@ fn a_comparison_with_everything_in_it_follows_the_schema() {
 
 #[test]
 fn scaling_follows_the_schema() {
-    let mut record = made(&[1.0, 1.01, 0.99]);
+    let mut record = made(&[1.0, 1.01, 0.99, 1.02, 0.98]);
     record.header.volumes = ["one", "two"].map(volume).to_vec();
     let mut more = record.cells.clone();
     for cell in &mut record.cells {
