@@ -1,6 +1,7 @@
 //! What can be typed: every verb and option, once, for parsing, help, man pages and completions.
 
 use crate::catalog::{CatalogArguments, Own};
+use crate::compare::CompareArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_units::{Bytes, Duration};
@@ -14,7 +15,7 @@ use std::path::PathBuf;
     max_term_width = 100,
     propagate_version = false,
     disable_help_subcommand = true,
-    after_help = "Exit status: 0 done; 1 failed; 2 usage; 3 an objective came out against; 4 inconclusive; \
+    after_help = "Exit status: 0 done; 1 failed; 2 usage; 3 an objective or a comparison came out against; 4 inconclusive; \
                   130 interrupted (what was finished is kept).\n\
                   Sizes, rates and times carry their unit: \"8 KiB\", \"200 MB/s\", \"5000 IOPS\", \"20 ms\"."
 )]
@@ -81,6 +82,8 @@ pub(crate) enum Verb {
     List(ListArguments),
     /// Shows a stored run: its findings, its figures and what to doubt
     Show(ShowArguments),
+    /// Compares stored runs, or volumes of one: better, worse, same, cannot tell
+    Compare(CompareArguments),
     /// Removes stored runs
     Rm(RmArguments),
     /// Writes a report of stored runs

@@ -9,9 +9,9 @@ pub(crate) enum Outcome {
     Done,
     /// All was done, and something was found wrong that has been reported already.
     Failed,
-    /// An objective was not kept.
+    /// An objective was not kept, or a comparison came out worse.
     Against,
-    /// An objective was set, and the figures cannot tell.
+    /// An objective was set or a comparison asked to hold, and the figures cannot tell.
     Inconclusive,
     /// The user stopped it; what was finished is kept.
     Interrupted,

@@ -3,6 +3,7 @@
 mod arguments;
 mod books;
 mod catalog;
+mod compare;
 mod doctor;
 mod dry_run;
 mod environments;
@@ -58,6 +59,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         },
         Verb::List(arguments) => stored::list(arguments, &store()?),
         Verb::Show(arguments) => stored::show(arguments, &store()?),
+        Verb::Compare(arguments) => compare::compare(arguments, &store()?),
         Verb::Rm(arguments) => stored::rm(arguments, &store()?),
         Verb::Report(arguments) => stored::report(arguments, &store()?),
         Verb::Export(arguments) => stored::export(arguments, &store()?),

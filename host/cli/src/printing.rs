@@ -2,7 +2,7 @@
 
 use crate::arguments::Format;
 use crate::output;
-use loadline_analysis::RunSummary;
+use loadline_analysis::{Comparison, RunSummary};
 use loadline_report::{Colour, TerminalOptions};
 
 /// Width of a table that goes to no terminal: wide enough for every column.
@@ -11,13 +11,24 @@ const WIDTH_DEFAULT: usize = 140;
 /// The run as text, ending with a line break.
 pub(crate) fn summary(summary: &RunSummary, format: Format) -> String {
     match format {
-        Format::Table => {
-            let colour = if output::colour_wanted() { Colour::Always } else { Colour::Never };
-            let width = output::output_width().unwrap_or(WIDTH_DEFAULT);
-            loadline_report::terminal(summary, &TerminalOptions { colour, width })
-        }
+        Format::Table => loadline_report::terminal(summary, &terminal_options()),
         Format::Json => output::pretty(summary),
         Format::Csv => loadline_report::csv(summary),
         Format::Markdown => loadline_report::markdown(summary),
     }
+}
+
+/// The comparison as text, ending with a line break.
+pub(crate) fn comparison(comparison: &Comparison, format: Format) -> String {
+    match format {
+        Format::Table => loadline_report::comparison_terminal(comparison, &terminal_options()),
+        Format::Json => output::pretty(comparison),
+        Format::Csv => loadline_report::comparison_csv(comparison),
+        Format::Markdown => loadline_report::comparison_markdown(comparison),
+    }
+}
+
+fn terminal_options() -> TerminalOptions {
+    let colour = if output::colour_wanted() { Colour::Always } else { Colour::Never };
+    TerminalOptions { colour, width: output::output_width().unwrap_or(WIDTH_DEFAULT) }
 }

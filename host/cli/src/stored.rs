@@ -254,7 +254,8 @@ pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Resu
     Ok(Outcome::Done)
 }
 
-fn load(store: &Store, typed: &str) -> anyhow::Result<RunRecord> {
+/// The run that was typed.
+pub(crate) fn load(store: &Store, typed: &str) -> anyhow::Result<RunRecord> {
     Ok(store.load(&store.resolve(typed)?)?)
 }
 

@@ -199,7 +199,7 @@ fn cpu_figures(trials: &[TrialRecord]) -> CpuFigures {
 }
 
 /// Every distinct doubt of all trials, with how many trials have it where not all do.
-fn cell_doubts(cell: &CellRecord, used: usize) -> Vec<Doubt> {
+pub(crate) fn cell_doubts(cell: &CellRecord, used: usize) -> Vec<Doubt> {
     let trials = cell.trials.len();
     let mut doubts = cell.doubts();
     for doubt in &mut doubts {

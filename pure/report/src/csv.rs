@@ -16,7 +16,7 @@ pub fn csv(summary: &RunSummary) -> String {
 }
 
 /// One line with its fields quoted as needed.
-fn record(out: &mut String, fields: impl Iterator<Item = String>) {
+pub(crate) fn record(out: &mut String, fields: impl Iterator<Item = String>) {
     for (index, field) in fields.enumerate() {
         if index > 0 {
             out.push(',');
@@ -33,7 +33,7 @@ fn record(out: &mut String, fields: impl Iterator<Item = String>) {
 }
 
 /// A float at full precision; empty when missing or no number.
-fn float(value: Option<f64>) -> String {
+pub(crate) fn float(value: Option<f64>) -> String {
     value.filter(|v| v.is_finite()).map_or_else(String::new, |v| v.to_string())
 }
 

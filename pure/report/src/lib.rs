@@ -4,6 +4,7 @@
 //! come from `loadline-analysis`, and only the HTML form looks into the record, for its charts.
 
 mod chart;
+mod comparison;
 mod csv;
 mod doubts;
 mod figures;
@@ -12,6 +13,7 @@ mod markdown;
 mod rows;
 mod terminal;
 
+pub use comparison::{comparison_csv, comparison_markdown, comparison_terminal};
 pub use csv::csv;
 pub use html::html;
 pub use markdown::markdown;

@@ -88,7 +88,7 @@ fn code(text: &str) -> String {
 }
 
 /// Text that Markdown shows as it is.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in plain(text).chars() {
         match c {

@@ -45,21 +45,27 @@ const EXPENDABLE: [Column; 8] = [
     Column::Offered,
 ];
 
+/// What a text is to stand out by.
 #[derive(Clone, Copy)]
-enum Style {
+pub(crate) enum Style {
+    Plain,
     Bold,
     Dim,
     Yellow,
     Red,
+    Green,
 }
 
 impl Colour {
-    fn paint(self, style: Style, text: &str) -> String {
+    /// `text` in that style, where colour is wanted.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
         let code = match style {
+            Style::Plain => return text.to_owned(),
             Style::Bold => 1,
             Style::Dim => 2,
             Style::Yellow => 33,
             Style::Red => 31,
+            Style::Green => 32,
         };
         match self {
             Self::Always if !text.trim().is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
@@ -255,12 +261,13 @@ fn cells_named(summary: &RunSummary, cells: &[usize]) -> String {
     }
 }
 
-fn length(text: &str) -> usize {
+/// Characters of a text.
+pub(crate) fn length(text: &str) -> usize {
     text.chars().count()
 }
 
 /// Lines of at most `width` characters, broken between words; a longer word stands alone. At least one line.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("there is a line");

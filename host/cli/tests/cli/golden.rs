@@ -23,6 +23,7 @@ fn help_of_every_verb() {
         "predict",
         "list",
         "show",
+        "compare",
         "rm",
         "report",
         "export",

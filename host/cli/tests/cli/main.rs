@@ -2,6 +2,7 @@
 
 mod bad_disk;
 mod catalog;
+mod compare;
 mod crash;
 mod end_to_end;
 mod faults;

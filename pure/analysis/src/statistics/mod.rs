@@ -80,13 +80,30 @@ pub fn mean_over_trials(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { mean, interval })
 }
 
-/// The interval of a series' mean, where neighbours may depend on each other.
+/// How far a mean can be from the true one: its standard error, and how well that itself is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeanError {
+    /// Standard error.
+    pub error: f64,
+    /// Degrees of freedom, for Student's t.
+    pub freedom: f64,
+}
+
+impl MeanError {
+    /// Half the width of the interval.
+    #[must_use]
+    pub fn half_width(self) -> f64 {
+        t_quantile(CONFIDENCE, self.freedom) * self.error
+    }
+}
+
+/// The error of a series' mean, where neighbours may depend on each other.
 ///
-/// Two estimates of the mean's error are made and the larger is used, so that dependence widens the interval and never
-/// narrows it: batch means (neighbours joined in 5 or 10 batches that are taken as independent), and the variance of single
-/// values corrected for their lag-1 autocorrelation. `None` below [`SERIES_MIN`] values.
+/// Two estimates of the mean's error are made and the one with the wider interval is used, so that dependence widens the
+/// interval and never narrows it: batch means (neighbours joined in 5 or 10 batches that are taken as independent), and the
+/// variance of single values corrected for their lag-1 autocorrelation. `None` below [`SERIES_MIN`] values.
 #[must_use]
-pub fn series_interval(values: &[f64]) -> Option<Interval> {
+pub fn series_error(values: &[f64]) -> Option<MeanError> {
     let count = values.len();
     if count < SERIES_MIN {
         return None;
@@ -96,12 +113,20 @@ pub fn series_interval(values: &[f64]) -> Option<Interval> {
     let batch_means: Vec<f64> =
         (0..batches).filter_map(|b| self::mean(&values[b * count / batches..(b + 1) * count / batches])).collect();
     let by_batches =
-        t_quantile(CONFIDENCE, (batches - 1) as f64) * libm::sqrt(variance(&batch_means)? / batches as f64);
+        MeanError { error: libm::sqrt(variance(&batch_means)? / batches as f64), freedom: (batches - 1) as f64 };
     let residuals: Vec<f64> = values.iter().map(|v| v - mean).collect();
     let noise = Noise::of(&residuals, 1);
-    let by_values = t_quantile(CONFIDENCE, (noise.effective_count - 1.0).max(1.0))
-        * libm::sqrt(noise.long_run_variance / count as f64);
-    Some(around(mean, by_batches.max(by_values)))
+    let by_values = MeanError {
+        error: libm::sqrt(noise.long_run_variance / count as f64),
+        freedom: (noise.effective_count - 1.0).max(1.0),
+    };
+    Some(if by_batches.half_width() >= by_values.half_width() { by_batches } else { by_values })
+}
+
+/// The interval of a series' mean, by [`series_error`].
+#[must_use]
+pub fn series_interval(values: &[f64]) -> Option<Interval> {
+    Some(around(mean(values)?, series_error(values)?.half_width()))
 }
 
 fn around(mean: f64, half_width: f64) -> Interval {

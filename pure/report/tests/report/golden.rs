@@ -5,7 +5,7 @@ use loadline_record::{Doubt, DoubtCode};
 use loadline_report::{Colour, TerminalOptions, csv, html, markdown, terminal};
 use std::path::Path;
 
-fn compare(name: &str, actual: &str) {
+pub(crate) fn compare(name: &str, actual: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, actual).unwrap();

@@ -1,0 +1,172 @@
+//! `compare`: its forms, how it exits, and disks that the kernel holds to known rates.
+
+use crate::bad_disk::Loop;
+use crate::{Bench, or_skip, text};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+const PLAN: &str = r#"
+schema = 1
+name = "two-depths"
+[[load]]
+pattern = "random"
+reads = "100 %"
+block = "4 KiB"
+queue_depth = [1, 8]
+warm_up = "0 s"
+duration = "40 ms"
+trials = 3
+"#;
+
+/// Two runs on the null target.
+fn two_runs(bench: &Bench) -> [String; 2] {
+    let plan = bench.file("p.toml", PLAN);
+    [(); 2].map(|()| {
+        bench.done(&["run", &plan, "--on", "data=null"]);
+        bench.last()["run"]["id"].as_str().unwrap().to_owned()
+    })
+}
+
+#[test]
+fn every_form_tells_of_the_same_cells_and_programs_get_what_the_schema_says() {
+    let bench = Bench::new();
+    let [a, b] = two_runs(&bench);
+    let schema = include_str!("../../../../docs/formats/comparison.schema.json");
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    let value: Value = serde_json::from_str(&bench.done(&["compare", &a, &b, "--format", "json"])).unwrap();
+    let errors: Vec<String> = schema.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    let cells = value["against"][0]["cells"].as_array().unwrap();
+    assert_eq!((cells.len(), &value["sides"][0]["run"]), (2, &Value::from(a.clone())));
+    for format in ["table", "markdown", "csv"] {
+        let told = bench.done(&["compare", &a, &b, "--format", format]);
+        for cell in cells {
+            assert!(told.contains(cell["label"].as_str().unwrap()), "{format}: {told}");
+        }
+        assert!(!told.contains('\x1b'));
+    }
+    // The figure that was asked for decides everywhere.
+    let by = bench.done(&["compare", &a, &b, "--figure", "p99.9", "--margin", "20%", "--format", "json"]);
+    let by: Value = serde_json::from_str(&by).unwrap();
+    assert_eq!((&by["margin"], &by["against"][0]["cells"][0]["figure"]), (&Value::from(0.2), &Value::from("p99_9")));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let bench = Bench::new();
+    let [a, b] = two_runs(&bench);
+    let refused = |arguments: &[&str]| bench.refused(2, arguments);
+    assert!(refused(&["compare", &a]).contains("at least two volumes"));
+    assert!(refused(&["compare", &a, "--volumes", "data", "log"]).contains("it has data"));
+    assert!(refused(&["compare", &a, &b, "--disks", "1,2,4"]).contains("3 numbers of disks are given for 2 sides"));
+    assert!(refused(&["compare", &a, &b, "--margin", "0%"]).contains("no margin"));
+    assert!(refused(&["compare", &a, &b, "--margin", "5"]).contains("share"));
+    assert!(bench.refused(1, &["compare", &a, "nonsense"]).contains("nonsense"));
+}
+
+#[test]
+fn runs_without_a_common_cell_leave_a_gate_without_an_answer() {
+    let bench = Bench::new();
+    let [a, _] = two_runs(&bench);
+    let other = bench.file("q.toml", PLAN.replace("4 KiB", "8 KiB"));
+    bench.done(&["run", &other, "--on", "data=null"]);
+    let output = bench.run(&["compare", &a, "last", "--fail-if", "worse"]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let told = text(&output.stdout);
+    assert!(told.contains("no cell that both have") && told.contains("the nearest differs in blocks"), "{told}");
+}
+
+const NO_LOOP: &str = "it takes root and a loop device";
+const CGROUPS: &str = "/sys/fs/cgroup/blkio";
+
+/// A control group that holds devices to a rate of reads.
+struct Group(PathBuf);
+
+impl Group {
+    fn new(limits: &[(&Loop, u64)]) -> Option<Self> {
+        let path = Path::new(CGROUPS).join(format!("loadline-test-compare-{}", std::process::id()));
+        fs::create_dir(&path).ok()?;
+        let group = Self(path);
+        for (device, rate) in limits {
+            let name = device.node.trim_start_matches("/dev/");
+            let number = fs::read_to_string(format!("/sys/block/{name}/dev")).ok()?;
+            let rule = format!("{} {rate}", number.trim());
+            fs::write(group.0.join("blkio.throttle.read_iops_device"), rule).ok()?;
+        }
+        Some(group)
+    }
+    /// Runs the command within the group.
+    fn run(&self, bench: &Bench, arguments: &[&str]) -> Output {
+        let command = bench.command(arguments);
+        let joined = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &joined, "sh"]).arg(command.get_program()).args(command.get_args());
+        shell.current_dir(command.get_current_dir().unwrap());
+        for (key, value) in command.get_envs() {
+            match value {
+                Some(value) => shell.env(key, value),
+                None => shell.env_remove(key),
+            };
+        }
+        shell.output().unwrap()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // A process that has just ended may still be on its way out.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        println!("{} is left behind", self.0.display());
+    }
+}
+
+/// 64 MiB of written data in memory, where no other load slows it down.
+fn image(folder: &tempfile::TempDir, name: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    fs::write(&path, vec![0x5a; 64 << 20]).unwrap();
+    path
+}
+
+#[test]
+fn disks_that_the_kernel_holds_to_known_rates_are_told_apart() {
+    let bench = Bench::new();
+    let folder = or_skip!(tempfile::tempdir_in("/dev/shm").ok(), "no /dev/shm");
+    let attach = |name: &str| Loop::attach(&image(&folder, name));
+    let (a, b, c) = (or_skip!(attach("a"), NO_LOOP), or_skip!(attach("b"), NO_LOOP), or_skip!(attach("c"), NO_LOOP));
+    let group = or_skip!(Group::new(&[(&a, 2_000), (&b, 2_000), (&c, 1_800)]), "no blkio.throttle");
+    let plan = PLAN.replace("[1, 8]", "[16, 32]").replace("40 ms", "1 s").replace("\"0 s\"", "\"500 ms\"");
+    let plan = bench.file("p.toml", plan);
+    let on = |name: &str, device: &Loop| format!("{name}={}", device.node);
+    let volumes = [on("a", &a), on("b", &b), on("c", &c)];
+    let output = group
+        .run(&bench, &["run", &plan, "--read-only", "--on", &volumes[0], "--on", &volumes[1], "--on", &volumes[2]]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let compared = |volumes: &str| {
+        let arguments = ["compare", "last", "--volumes", volumes, "--fail-if", "worse", "--format", "json"];
+        let output = bench.run(&arguments);
+        let value: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+        println!("{}", bench.done(&["compare", "last", "--volumes", volumes]));
+        (output.status.code(), value["against"][0].clone())
+    };
+    let verdicts = |against: &Value| {
+        let cells = against["cells"].as_array().unwrap().iter().map(|c| &c["verdict"]);
+        let all: Vec<String> =
+            cells.chain([&against["overall"][0]["verdict"]]).map(|v| v.as_str().unwrap().to_owned()).collect();
+        all
+    };
+    let (status, worse) = compared("a,c");
+    assert_eq!((status, verdicts(&worse)), (Some(3), vec!["worse".to_owned(); 3]));
+    let ratio = worse["overall"][0]["ratio"].as_f64().unwrap();
+    assert!((ratio - 0.9).abs() < 0.03, "{ratio}");
+    // A machine that is short of time for one of them leaves something untold, and calls nothing different.
+    let (status, same) = compared("a,b");
+    let told = verdicts(&same);
+    assert!(told.iter().all(|v| v == "same" || v == "cannot-tell") && status != Some(3), "{told:?}");
+}

@@ -1,0 +1,411 @@
+//! A comparison as programs read it: schema `loadline.comparison/1`, published in `docs/formats/comparison.schema.json`.
+
+use loadline_record::{Clock, Doubt};
+use serde::{Deserialize, Serialize};
+
+/// The schema's name and version.
+pub const COMPARISON_SCHEMA: &str = "loadline.comparison/1";
+
+/// Sides compared with the first of them. Ratios are those of a side's figure to the baseline's. Missing figures are `null`,
+/// never 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Always [`COMPARISON_SCHEMA`].
+    pub schema: String,
+    /// Figures that differ by no more than this share are the same for all purposes.
+    pub margin: f64,
+    /// How sure the intervals are.
+    pub confidence: f64,
+    /// What was compared; the first is the baseline.
+    pub sides: Vec<ComparedSide>,
+    /// Each other side against the baseline, in order.
+    pub against: Vec<Against>,
+    /// How the rate grows with the number of disks, where the sides were said to differ in it.
+    pub scaling: Option<Scaling>,
+}
+
+/// One side: a run, or one volume of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparedSide {
+    /// The run's id.
+    pub run: String,
+    /// The run's name.
+    pub name: String,
+    /// The only volume that counts; `null` where all of the run's do.
+    pub volume: Option<String>,
+    /// Measured (`real`) or predicted (`virtual`).
+    pub clock: Clock,
+    /// Start of the run, RFC 3339 in UTC.
+    pub started: String,
+    /// Version of the tool that made it.
+    pub version: String,
+    /// The machine's name.
+    pub hostname: Option<String>,
+    /// What was measured, as the user wrote it, in the order of the volumes.
+    pub targets: Vec<String>,
+    /// Disks in the layout, where that was said.
+    pub disks: Option<u32>,
+}
+
+/// One side against the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// Its place among the sides.
+    pub side: u32,
+    /// What else differs, apart from the figures: each is a possible reason for a difference.
+    pub notes: Vec<Note>,
+    /// All cells that count together, for each figure that decides; most cells first.
+    pub overall: Vec<Overall>,
+    /// The cells that both have, in the order of the baseline.
+    pub cells: Vec<CellComparison>,
+    /// The cells that only one of them has.
+    pub unmatched: Vec<Unmatched>,
+}
+
+/// Something that differs between two sides and is no figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Stable code.
+    pub code: String,
+    /// For people.
+    pub text: String,
+}
+
+/// A figure of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// Reads, writes and trims per second.
+    Rate,
+    /// Bytes per second.
+    Throughput,
+    /// Mean latency.
+    Mean,
+    /// Median latency.
+    P50,
+    /// 90th percentile.
+    P90,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    #[serde(rename = "p99_9")]
+    P999,
+}
+
+impl Figure {
+    /// Every figure.
+    pub const ALL: [Self; 8] =
+        [Self::Rate, Self::Throughput, Self::Mean, Self::P50, Self::P90, Self::P95, Self::P99, Self::P999];
+
+    /// Its name, as in the JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Throughput => "throughput",
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P999 => "p99_9",
+        }
+    }
+    /// Whether a larger figure is the better one.
+    #[must_use]
+    pub const fn more_is_better(self) -> bool {
+        matches!(self, Self::Rate | Self::Throughput)
+    }
+    /// The share of requests within it, where it is a percentile.
+    #[must_use]
+    pub const fn quantile(self) -> Option<f64> {
+        match self {
+            Self::Rate | Self::Throughput | Self::Mean => None,
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.9),
+            Self::P95 => Some(0.95),
+            Self::P99 => Some(0.99),
+            Self::P999 => Some(0.999),
+        }
+    }
+}
+
+/// What the figures allow to be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Better than the baseline.
+    Better,
+    /// Worse than the baseline.
+    Worse,
+    /// Within the margin.
+    Same,
+    /// Neither can be said.
+    CannotTell,
+}
+
+impl Verdict {
+    /// For people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Same => "same",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// What an interval rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Trials of one run, each against the one of its own round, of which there are enough.
+    PairedTrials,
+    /// The spread of several trials on either side.
+    Trials,
+    /// The spread of the trials on one side, taken for the only trial of the other too.
+    TrialsOfOneSide,
+    /// The seconds of the only trial on either side: how another trial would come out is not known.
+    OneTrial,
+}
+
+/// One figure of two cells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RatioEstimate {
+    /// Which; rates are in requests or bytes per second, latencies in ns.
+    pub figure: Figure,
+    /// The baseline's: the geometric mean over its trials.
+    pub baseline: f64,
+    /// The other's.
+    pub other: f64,
+    /// Other over baseline.
+    pub ratio: f64,
+    /// Lower end of the 95 % interval of the ratio; `null` where there is too little to tell.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// What the interval rests on.
+    pub basis: Option<Basis>,
+}
+
+/// A cell that both sides have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellComparison {
+    /// The baseline's id.
+    pub baseline_id: String,
+    /// The other's.
+    pub other_id: String,
+    /// The baseline's volume.
+    pub baseline_volume: String,
+    /// The other's.
+    pub other_volume: String,
+    /// The load, for people.
+    pub label: String,
+    /// The figure that decides.
+    pub figure: Figure,
+    /// What can be said.
+    pub verdict: Verdict,
+    /// Why nothing can be said.
+    pub why: Option<String>,
+    /// How often noise alone gives a ratio at least as far from 1.
+    pub p_value: Option<f64>,
+    /// The same, corrected for everything that was looked at together.
+    pub p_adjusted: Option<f64>,
+    /// How often a ratio on the edge of the margin seems at least as far inside it.
+    pub p_same: Option<f64>,
+    /// Figure by figure, as far as they are known; the one that decides is among them.
+    pub ratios: Vec<RatioEstimate>,
+    /// Doubts about the baseline.
+    pub baseline_doubts: Vec<Doubt>,
+    /// Doubts about the other.
+    pub other_doubts: Vec<Doubt>,
+    /// Whether it counts in the overall verdict.
+    pub in_overall: bool,
+}
+
+impl CellComparison {
+    /// The ratio of a figure, where it is known.
+    #[must_use]
+    pub fn of(&self, figure: Figure) -> Option<&RatioEstimate> {
+        self.ratios.iter().find(|r| r.figure == figure)
+    }
+    /// The ratio that decides.
+    #[must_use]
+    pub fn deciding(&self) -> Option<&RatioEstimate> {
+        self.of(self.figure)
+    }
+    /// Whether either side is in doubt.
+    #[must_use]
+    pub fn doubted(&self) -> bool {
+        !self.baseline_doubts.is_empty() || !self.other_doubts.is_empty()
+    }
+}
+
+/// How many cells came out how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Better than the baseline.
+    pub better: u32,
+    /// Worse.
+    pub worse: u32,
+    /// Within the margin.
+    pub same: u32,
+    /// Neither can be said.
+    pub cannot_tell: u32,
+}
+
+/// All cells with one deciding figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Overall {
+    /// The figure that decides in these cells.
+    pub figure: Figure,
+    /// Cells that count.
+    pub cells: u32,
+    /// Cells left out because they are in doubt.
+    pub doubted: u32,
+    /// Cells left out because they have no ratio, or, where others have one, no interval.
+    pub untold: u32,
+    /// Geometric mean of the ratios of the cells that count.
+    pub ratio: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// As in a cell.
+    pub p_value: Option<f64>,
+    /// As in a cell.
+    pub p_adjusted: Option<f64>,
+    /// As in a cell.
+    pub p_same: Option<f64>,
+    /// What can be said.
+    pub verdict: Verdict,
+    /// Why nothing can be said.
+    pub why: Option<String>,
+    /// How all matched cells with this figure came out, doubted ones too.
+    pub counts: Counts,
+}
+
+/// A cell that only one side has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmatched {
+    /// The side that has it: its place among the sides.
+    pub side: u32,
+    /// The cell's id.
+    pub id: String,
+    /// Its volume.
+    pub volume: String,
+    /// Its load, for people.
+    pub label: String,
+    /// In what it differs from the cell of the other side that comes nearest: keys of the load.
+    pub differs: Vec<String>,
+}
+
+/// How rates grow with the number of disks. Closed loops only: an open loop's rate is asked for, not found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scaling {
+    /// Disks of each side.
+    pub disks: Vec<u32>,
+    /// Cells that the baseline and at least one other side have.
+    pub cells: Vec<ScalingCell>,
+    /// All cells of each side together, by the overall verdict.
+    pub overall: Vec<ScalingPoint>,
+    /// What reads, writes and mixes reach at most, and where that levels off.
+    pub totals: Vec<ScalingTotal>,
+}
+
+/// One cell over the numbers of disks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScalingCell {
+    /// The baseline's id.
+    pub baseline_id: String,
+    /// The load, for people.
+    pub label: String,
+    /// Requests per second on each side; `null` where it has none.
+    pub iops: Vec<Option<f64>>,
+    /// One for each side after the first that has the cell.
+    pub points: Vec<ScalingPoint>,
+    /// Whether a side is in doubt.
+    pub doubted: bool,
+}
+
+/// A rate at some number of disks, against the baseline's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ScalingPoint {
+    /// Disks.
+    pub disks: u32,
+    /// Rate over the baseline's.
+    pub ratio: f64,
+    /// The ratio over what as many disks would give if all of them added up.
+    pub efficiency: f64,
+    /// Lower end of its 95 % interval.
+    pub efficiency_low: Option<f64>,
+    /// Upper end.
+    pub efficiency_high: Option<f64>,
+    /// What the disks brought.
+    pub gain: Gain,
+}
+
+/// What more disks bring to a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gain {
+    /// A higher rate.
+    Gains,
+    /// A lower rate.
+    Loses,
+    /// The same rate, within the margin.
+    Unchanged,
+    /// Neither can be said.
+    CannotTell,
+}
+
+impl Gain {
+    /// For people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Gains => "gains",
+            Self::Loses => "loses",
+            Self::Unchanged => "unchanged",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// What a kind of load reaches at most: the cell that is best with the most disks, followed over all sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScalingTotal {
+    /// `read`, `write` or `mixed`.
+    pub operations: String,
+    /// Requests or bytes per second.
+    pub figure: Figure,
+    /// The load, for people.
+    pub label: String,
+    /// The figure on each side.
+    pub values: Vec<f64>,
+    /// From each number of disks to the next.
+    pub steps: Vec<ScalingStep>,
+    /// The number of disks beyond which no step brings half of what it would if disks added up; `null` where the last does.
+    pub levels_off_at: Option<u32>,
+    /// Whether the intervals of those steps leave no doubt about it.
+    pub clear: bool,
+}
+
+/// From one number of disks to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ScalingStep {
+    /// From so many disks.
+    pub from: u32,
+    /// To so many.
+    pub to: u32,
+    /// What was gained over what would have been gained if disks added up: 1 for all of it, 0 for nothing.
+    pub share: f64,
+    /// Lower end of its 95 % interval.
+    pub share_low: Option<f64>,
+    /// Upper end.
+    pub share_high: Option<f64>,
+}

@@ -1,0 +1,392 @@
+//! Runs, or volumes of one run, against the first of them: ratios with intervals, and verdicts that noise seldom makes.
+//! `docs/how-we-compare.md` explains every rule to those who read the verdicts.
+
+mod comparison;
+mod matching;
+mod notes;
+mod overall;
+mod ratio;
+mod sample;
+mod scaling;
+#[cfg(test)]
+mod tests;
+mod verdicts;
+
+pub use comparison::{
+    Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, Figure, Gain, Note, Overall,
+    RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict,
+};
+
+use crate::statistics::CONFIDENCE;
+use crate::summarize::{cell_doubts, trials_used};
+use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord};
+use loadline_units::Ratio;
+use overall::{Part, together};
+use ratio::{LogRatio, Rounds};
+use sample::Sample;
+use verdicts::{adjusted, verdict};
+
+/// The margin where none is asked for: less is seldom worth acting on, and trials on a quiet disk tell it from more.
+pub const MARGIN_DEFAULT: Ratio = Ratio::percent(5);
+/// Every cell shows these, as far as they are known.
+const SHOWN: [Figure; 5] = [Figure::Rate, Figure::Throughput, Figure::Mean, Figure::P50, Figure::P99];
+/// Doubts about the far percentiles of a figure that has a check of its own here.
+const OF_PERCENTILES: DoubtCode = DoubtCode::FewSamples;
+/// Doubts about how the load gets to the storage rather than about an accident: where both sides have them, the same was asked
+/// in the same way, and the ratio is that of what who asked got.
+const OF_SET_UP: [DoubtCode; 4] =
+    [DoubtCode::ShortRun, DoubtCode::Buffered, DoubtCode::DepthNotReached, DoubtCode::CompressedOrSparse];
+
+/// How to compare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompareOptions {
+    /// Figures that differ by no more than this are the same for all purposes; above 0.
+    pub margin: Ratio,
+    /// The figure that decides; by default the rate in closed loops and p99 where the rate is asked for.
+    pub figure: Option<Figure>,
+    /// Disks in the layout of each side: asks how the rate grows with them.
+    pub disks: Vec<u32>,
+    /// Of a single run: the volumes to be compared, the baseline first; by default all of them in their order.
+    pub volumes: Vec<String>,
+}
+
+impl Default for CompareOptions {
+    fn default() -> Self {
+        Self { margin: MARGIN_DEFAULT, figure: None, disks: Vec::new(), volumes: Vec::new() }
+    }
+}
+
+/// What cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// There is nothing to compare with.
+    #[error("there is nothing to compare with: name two runs, or one that has at least two volumes")]
+    OneSide,
+    /// Volumes were named of several runs.
+    #[error("volumes are chosen of one run, and {0} runs are named: leave out the volumes, or name one run")]
+    VolumesOfSeveral(usize),
+    /// The run has no such volume.
+    #[error("run {run} has no volume {volume:?}; it has {known}")]
+    NoVolume {
+        /// The run's id.
+        run: String,
+        /// What was asked for.
+        volume: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// A number of disks for each side is needed.
+    #[error("{given} numbers of disks are given for {sides} sides: give one for each, in their order")]
+    Disks {
+        /// How many were given.
+        given: usize,
+        /// How many are needed.
+        sides: usize,
+    },
+    /// Not a number of disks that can be compared by.
+    #[error("the numbers of disks must be above 0 and grow from side to side, and {0} does not")]
+    DisksDoNotGrow(u32),
+    /// Scaling is about rates.
+    #[error("how {0} grows with the disks is not asked: leave the figure out, or the disks")]
+    DisksAndFigure(&'static str),
+    /// Nothing is ever within no margin.
+    #[error("a margin of {0} is no margin: give one above 0 % and below 100 %")]
+    Margin(Ratio),
+}
+
+/// What is compared: a run, or one volume of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub(crate) run: &'a RunRecord,
+    pub(crate) volume: Option<&'a str>,
+}
+
+/// Compares `runs` with the first of them, or the volumes of the only one.
+///
+/// # Errors
+/// Options that ask for what the runs do not have, or contradict each other.
+pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparison, CompareError> {
+    let sides = sides(runs, options)?;
+    if options.margin == Ratio::ZERO || options.margin == Ratio::ONE {
+        return Err(CompareError::Margin(options.margin));
+    }
+    if !options.disks.is_empty() {
+        check_disks(&options.disks, sides.len(), options.figure)?;
+    }
+    let margin = options.margin.as_f64();
+    let mut pairings: Vec<Pairing<'_>> = sides
+        .iter()
+        .enumerate()
+        .skip(1)
+        .map(|(place, side)| Pairing::new(&sides[0], side, place as u32, options))
+        .collect();
+    judge(&mut pairings, margin);
+    let scaling = (!options.disks.is_empty()).then(|| scaling::scaling(&options.disks, &pairings));
+    Ok(Comparison {
+        schema: COMPARISON_SCHEMA.to_owned(),
+        margin,
+        confidence: CONFIDENCE,
+        sides: sides
+            .iter()
+            .enumerate()
+            .map(|(place, side)| described(side, options.disks.get(place).copied()))
+            .collect(),
+        against: pairings.into_iter().map(|p| p.against).collect(),
+        scaling,
+    })
+}
+
+fn sides<'a>(runs: &[&'a RunRecord], options: &'a CompareOptions) -> Result<Vec<Side<'a>>, CompareError> {
+    let sides: Vec<Side<'a>> = match runs {
+        [run] => {
+            let known: Vec<&str> = run.header.volumes.iter().map(|v| v.name.as_str()).collect();
+            let wanted: Vec<&str> = if options.volumes.is_empty() {
+                known.clone()
+            } else {
+                options.volumes.iter().map(String::as_str).collect()
+            };
+            if let Some(volume) = wanted.iter().find(|name| !known.contains(name)) {
+                let known = known.join(", ");
+                return Err(CompareError::NoVolume { run: run.header.id.clone(), volume: (*volume).to_owned(), known });
+            }
+            wanted.into_iter().map(|volume| Side { run, volume: Some(volume) }).collect()
+        }
+        _ if !options.volumes.is_empty() => return Err(CompareError::VolumesOfSeveral(runs.len())),
+        _ => runs.iter().map(|run| Side { run, volume: None }).collect(),
+    };
+    if sides.len() < 2 { Err(CompareError::OneSide) } else { Ok(sides) }
+}
+
+fn check_disks(disks: &[u32], sides: usize, figure: Option<Figure>) -> Result<(), CompareError> {
+    if disks.len() != sides {
+        return Err(CompareError::Disks { given: disks.len(), sides });
+    }
+    if let Some(pair) = disks.windows(2).find(|pair| pair[1] <= pair[0]) {
+        return Err(CompareError::DisksDoNotGrow(pair[1]));
+    }
+    match figure {
+        _ if disks[0] == 0 => Err(CompareError::DisksDoNotGrow(0)),
+        Some(figure) => Err(CompareError::DisksAndFigure(figure.name())),
+        None => Ok(()),
+    }
+}
+
+fn described(side: &Side<'_>, disks: Option<u32>) -> ComparedSide {
+    let header = &side.run.header;
+    let volumes = header.volumes.iter().filter(|v| side.volume.is_none_or(|name| v.name == name));
+    ComparedSide {
+        run: header.id.clone(),
+        name: header.name.clone(),
+        volume: side.volume.map(str::to_owned),
+        clock: header.clock,
+        started: header.started.clone(),
+        version: header.version.clone(),
+        hostname: header.host.hostname.clone(),
+        targets: volumes.map(|v| v.target.clone()).collect(),
+        disks,
+    }
+}
+
+/// One side against the baseline, with what the verdicts rest on.
+struct Pairing<'a> {
+    against: Against,
+    /// For each of its cells.
+    cells: Vec<(&'a CellRecord, &'a CellRecord)>,
+    /// For each of its cells: the logarithm of the deciding ratio.
+    ratios: Vec<Option<LogRatio>>,
+    /// For each of its overall figures.
+    overall: Vec<Option<LogRatio>>,
+    rounds: Rounds,
+}
+
+impl<'a> Pairing<'a> {
+    /// Everything but the verdicts.
+    fn new(baseline: &Side<'a>, other: &Side<'a>, place: u32, options: &CompareOptions) -> Self {
+        let (cells, unmatched) = matching::matched(&matching::Cells::of(baseline), &matching::Cells::of(other), place);
+        let same_run = baseline.run.header.id == other.run.header.id;
+        let rounds = if same_run { Rounds::Shared } else { Rounds::Apart };
+        let mut compared: Vec<CellComparison> = Vec::new();
+        let mut samples: Vec<Option<(Sample, Sample)>> = Vec::new();
+        let mut ratios: Vec<Option<LogRatio>> = Vec::new();
+        for (a, b) in &cells {
+            let figure = options.figure.unwrap_or_else(|| deciding_figure(a));
+            let (ratio, cell, sample) = compare_cells(a, b, figure, rounds);
+            ratios.push(ratio);
+            compared.push(cell);
+            samples.push(sample);
+        }
+        let (figures, overall) = overalls(&mut compared, &samples, &ratios, rounds);
+        let notes = notes::notes(baseline, other, &cells);
+        Self {
+            against: Against { side: place, notes, overall: figures, cells: compared, unmatched },
+            cells,
+            ratios,
+            overall,
+            rounds,
+        }
+    }
+}
+
+/// The rate, where the storage sets it. Where the load does (an open loop, a rate ceiling), a rate that is kept says nothing and
+/// the latency at which it is kept says all: p99, since that is where queues show first.
+fn deciding_figure(cell: &CellRecord) -> Figure {
+    if cell.load.rate_iops.is_some() || cell.load.queue_depth.is_none() { Figure::P99 } else { Figure::Rate }
+}
+
+/// Two cells, without a verdict yet; the samples of the figure that decides.
+fn compare_cells(
+    a: &CellRecord,
+    b: &CellRecord,
+    figure: Figure,
+    rounds: Rounds,
+) -> (Option<LogRatio>, CellComparison, Option<(Sample, Sample)>) {
+    let (mut estimates, mut deciding, mut samples, mut why) = (Vec::new(), None, None, None);
+    for shown in Figure::ALL.into_iter().filter(|f| SHOWN.contains(f) || *f == figure) {
+        match (Sample::of(a, shown), Sample::of(b, shown)) {
+            (Ok(from), Ok(to)) => {
+                let ratio = LogRatio::of(&from, &to, rounds);
+                estimates.push(ratio.estimate(shown, &from, &to));
+                if shown == figure {
+                    (deciding, samples) = (Some(ratio), Some((from, to)));
+                }
+            }
+            (from, to) if shown == figure => {
+                let of = |side: &str, result: Result<Sample, sample::NoFigure>| {
+                    result.err().map(|reason| format!("{side} {}", reason.words()))
+                };
+                let reasons: Vec<String> = of("the baseline", from).into_iter().chain(of("the other", to)).collect();
+                why = Some(reasons.join("; "));
+            }
+            _ => {}
+        }
+    }
+    let cell = CellComparison {
+        baseline_id: a.id.clone(),
+        other_id: b.id.clone(),
+        baseline_volume: a.volume.clone(),
+        other_volume: b.volume.clone(),
+        label: a.label.clone(),
+        figure,
+        verdict: Verdict::CannotTell,
+        why,
+        p_value: deciding.and_then(|r: LogRatio| r.p_different()),
+        p_adjusted: None,
+        p_same: None,
+        ratios: estimates,
+        baseline_doubts: cell_doubts(a, trials_used(a).len()),
+        other_doubts: cell_doubts(b, trials_used(b).len()),
+        in_overall: false,
+    };
+    (deciding, cell, samples)
+}
+
+/// Whether a doubt keeps the cell out of the overall verdict.
+fn spoils(doubt: &Doubt, other_side: &[Doubt]) -> bool {
+    let shared = OF_SET_UP.contains(&doubt.code) && other_side.iter().any(|d| d.code == doubt.code);
+    doubt.code != OF_PERCENTILES && !shared
+}
+
+fn spoiled(cell: &CellComparison) -> bool {
+    cell.baseline_doubts.iter().any(|d| spoils(d, &cell.other_doubts))
+        || cell.other_doubts.iter().any(|d| spoils(d, &cell.baseline_doubts))
+}
+
+/// For each figure that decides: the cells that count together, without a verdict yet.
+fn overalls(
+    cells: &mut [CellComparison],
+    samples: &[Option<(Sample, Sample)>],
+    ratios: &[Option<LogRatio>],
+    rounds: Rounds,
+) -> (Vec<Overall>, Vec<Option<LogRatio>>) {
+    let mut all: Vec<(Overall, Option<LogRatio>)> = Vec::new();
+    for figure in Figure::ALL {
+        let own: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].figure == figure).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let clean: Vec<usize> = own.iter().copied().filter(|i| !spoiled(&cells[*i])).collect();
+        let with_error: Vec<usize> =
+            clean.iter().copied().filter(|i| ratios[*i].is_some_and(|r| r.error.is_some())).collect();
+        let with_ratio: Vec<usize> = clean.iter().copied().filter(|i| ratios[*i].is_some()).collect();
+        let counted = if with_error.is_empty() { with_ratio } else { with_error };
+        let parts: Vec<Part<'_>> = counted
+            .iter()
+            .filter_map(|i| {
+                let (baseline, other) = samples[*i].as_ref()?;
+                Some(Part { baseline, other, ratio: ratios[*i]? })
+            })
+            .collect();
+        let ratio = together(&parts, rounds);
+        for i in &counted {
+            cells[*i].in_overall = true;
+        }
+        let overall = Overall {
+            figure,
+            cells: counted.len() as u32,
+            doubted: (own.len() - clean.len()) as u32,
+            untold: (clean.len() - counted.len()) as u32,
+            ratio: ratio.map(|r| libm::exp(r.log)),
+            low: ratio.and_then(|r| r.low()),
+            high: ratio.and_then(|r| r.high()),
+            p_value: ratio.and_then(|r| r.p_different()),
+            p_adjusted: None,
+            p_same: None,
+            verdict: Verdict::CannotTell,
+            why: ratio
+                .is_none()
+                .then(|| if clean.is_empty() { "every cell is in doubt" } else { "no cell has a ratio" }.to_owned()),
+            counts: Counts::default(),
+        };
+        all.push((overall, ratio));
+    }
+    all.sort_by_key(|(overall, _)| std::cmp::Reverse(overall.cells + overall.doubted + overall.untold));
+    all.into_iter().unzip()
+}
+
+/// Gives every cell and every overall figure its verdict, all looks of the comparison taken together.
+fn judge(pairings: &mut [Pairing<'_>], margin: f64) {
+    // A figure over one cell is that cell's, not another look.
+    let several = |overall: &Overall| overall.cells > 1;
+    let looks = |overall: bool| -> Vec<f64> {
+        let of = |p: &Pairing<'_>| -> Vec<f64> {
+            if overall {
+                p.against.overall.iter().filter(|o| several(o)).filter_map(|o| o.p_value).collect()
+            } else {
+                p.against.cells.iter().filter_map(|c| c.p_value).collect()
+            }
+        };
+        pairings.iter().flat_map(of).collect()
+    };
+    let (of_overall, of_cells) = adjusted(&looks(true), &looks(false));
+    let (mut of_overall, mut of_cells) = (of_overall.into_iter(), of_cells.into_iter());
+    for pairing in pairings {
+        for (cell, ratio) in pairing.against.cells.iter_mut().zip(&pairing.ratios) {
+            cell.p_adjusted = cell.p_value.and_then(|_| of_cells.next());
+            if let Some(ratio) = ratio {
+                cell.p_same = ratio.p_same(margin);
+                (cell.verdict, cell.why) = verdict(cell.figure, ratio, margin, cell.p_adjusted);
+            }
+        }
+        for (overall, ratio) in pairing.against.overall.iter_mut().zip(&pairing.overall) {
+            let own = || pairing.against.cells.iter().filter(|c| c.figure == overall.figure);
+            for cell in own() {
+                let count = match cell.verdict {
+                    Verdict::Better => &mut overall.counts.better,
+                    Verdict::Worse => &mut overall.counts.worse,
+                    Verdict::Same => &mut overall.counts.same,
+                    Verdict::CannotTell => &mut overall.counts.cannot_tell,
+                };
+                *count += 1;
+            }
+            overall.p_adjusted = if several(overall) {
+                overall.p_value.and_then(|_| of_overall.next())
+            } else {
+                own().find(|c| c.in_overall).and_then(|c| c.p_adjusted)
+            };
+            if let Some(ratio) = ratio {
+                overall.p_same = ratio.p_same(margin);
+                (overall.verdict, overall.why) = verdict(overall.figure, ratio, margin, overall.p_adjusted);
+            }
+        }
+    }
+}

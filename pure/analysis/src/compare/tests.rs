@@ -1,0 +1,225 @@
+//! What a comparison says of runs that leave no doubt about what it should say.
+
+use super::*;
+use crate::example::{ExampleDisk, cell, closed, open, run, volume};
+use loadline_record::Clock;
+
+fn made(factors: &[f64]) -> RunRecord {
+    let disk = ExampleDisk::default();
+    run(vec![
+        cell(closed("random", 1.0, 4 << 10, 8), &disk, factors),
+        cell(closed("random", 0.0, 4 << 10, 8), &disk, factors),
+    ])
+}
+fn another(factors: &[f64]) -> RunRecord {
+    let mut run = made(factors);
+    run.header.id = "another".to_owned();
+    run
+}
+fn against(a: &RunRecord, b: &RunRecord, options: &CompareOptions) -> Against {
+    compare(&[a, b], options).unwrap().against.remove(0)
+}
+fn by(figure: Figure) -> CompareOptions {
+    CompareOptions { figure: Some(figure), ..CompareOptions::default() }
+}
+const STEADY: [f64; 3] = [1.0, 1.002, 0.998];
+
+fn verdicts(against: &Against) -> Vec<Verdict> {
+    against.overall.iter().map(|o| o.verdict).chain(against.cells.iter().map(|c| c.verdict)).collect()
+}
+
+#[test]
+fn more_requests_are_better_and_more_latency_is_worse() {
+    let (base, faster) = (made(&STEADY), another(&STEADY.map(|f| f * 1.2)));
+    assert_eq!(verdicts(&against(&base, &faster, &CompareOptions::default())), [Verdict::Better; 3]);
+    assert_eq!(verdicts(&against(&faster, &base, &CompareOptions::default())), [Verdict::Worse; 3]);
+    // In a closed loop 1.2 times the rate is 1 / 1.2 of the latency.
+    let by_latency = against(&base, &faster, &by(Figure::Mean));
+    assert_eq!(verdicts(&by_latency), [Verdict::Better; 3]);
+    assert!((by_latency.overall[0].ratio.unwrap() * 1.2 - 1.0).abs() < 0.01);
+    assert_eq!(verdicts(&against(&base, &faster, &by(Figure::P99))), [Verdict::Better; 3]);
+    assert_eq!(verdicts(&against(&base, &faster, &by(Figure::Throughput))), [Verdict::Better; 3]);
+}
+
+#[test]
+fn what_lies_within_the_margin_is_the_same_however_sure_it_is() {
+    let (base, near) = (made(&STEADY), another(&STEADY.map(|f| f * 1.03)));
+    let five = against(&base, &near, &CompareOptions::default());
+    assert_eq!(verdicts(&five), [Verdict::Same; 3]);
+    assert!(five.cells[0].p_value.unwrap() < 0.001);
+    let one = CompareOptions { margin: Ratio::percent(1), ..CompareOptions::default() };
+    assert_eq!(verdicts(&against(&base, &near, &one)), [Verdict::Better; 3]);
+}
+
+#[test]
+fn noise_that_hides_a_margin_leaves_nothing_to_say() {
+    let wild = [0.7, 1.0, 1.3];
+    let told = against(&made(&wild), &another(&wild), &CompareOptions::default());
+    assert_eq!(verdicts(&told), [Verdict::CannotTell; 3]);
+    assert!(told.cells[0].why.as_ref().unwrap().contains("beyond the margin"));
+    let ratio = told.cells[0].deciding().unwrap();
+    assert!(ratio.low.unwrap() < 0.6 && ratio.high.unwrap() > 1.6, "{ratio:?}");
+}
+
+#[test]
+fn where_the_rate_is_asked_for_latency_decides() {
+    let disk = ExampleDisk::default();
+    let slow = ExampleDisk { latency_ns: 2e6, ..disk };
+    let load = open("random", 1.0, 4 << 10, 1_000.0);
+    let base = run(vec![cell(load.clone(), &disk, &STEADY)]);
+    let mut other = run(vec![cell(load, &slow, &STEADY)]);
+    other.header.id = "another".to_owned();
+    let told = against(&base, &other, &CompareOptions::default());
+    assert_eq!((told.cells[0].figure, told.cells[0].verdict), (Figure::P99, Verdict::Worse));
+    assert!((told.cells[0].of(Figure::Rate).unwrap().ratio - 1.0).abs() < 1e-9);
+    // A ceiling is a rate that is asked for too.
+    let mut paced = closed("random", 1.0, 4 << 10, 8);
+    paced.rate_iops = Some(100.0);
+    assert_eq!(deciding_figure(&cell(paced, &disk, &[])), Figure::P99);
+}
+
+#[test]
+fn doubted_cells_are_told_and_left_out_of_the_whole() {
+    let base = made(&STEADY);
+    let doubt = |code| vec![Doubt { code, detail: "Seen.".to_owned() }];
+    let with = |code| {
+        let mut other = another(&STEADY);
+        other.cells[1].trials = another(&STEADY.map(|f| f * 3.0)).cells.remove(1).trials;
+        other.cells[1].trials[2].doubts = doubt(code);
+        against(&base, &other, &CompareOptions::default())
+    };
+    let told = with(DoubtCode::CachedReads);
+    assert_eq!((told.overall[0].cells, told.overall[0].doubted, told.overall[0].verdict), (1, 1, Verdict::Same));
+    assert_eq!((told.cells[1].verdict, told.cells[1].in_overall), (Verdict::Better, false));
+    assert!(told.cells[1].other_doubts[0].detail.starts_with("In 1 of 3 trials"));
+    // Far percentiles of which too little is known say nothing about the rate.
+    assert_eq!(with(DoubtCode::FewSamples).overall[0].doubted, 0);
+    // Short on one side is another load; short on both is the same one.
+    assert_eq!(with(DoubtCode::ShortRun).overall[0].doubted, 1);
+    let mut short = base.clone();
+    short.cells[1].trials[0].doubts = doubt(DoubtCode::ShortRun);
+    let mut other = short.clone();
+    other.header.id = "another".to_owned();
+    assert_eq!(against(&short, &other, &CompareOptions::default()).overall[0].doubted, 0);
+    // With nothing left there is no whole.
+    let mut all = another(&STEADY);
+    for cell in &mut all.cells {
+        cell.trials[0].doubts = doubt(DoubtCode::Errors);
+    }
+    let told = against(&base, &all, &CompareOptions::default());
+    assert_eq!((told.overall[0].ratio, told.overall[0].verdict), (None, Verdict::CannotTell));
+    assert_eq!(told.overall[0].why.as_deref(), Some("every cell is in doubt"));
+    assert_eq!(told.overall[0].counts.same, 2);
+}
+
+#[test]
+fn a_cell_that_completed_nothing_is_never_fast() {
+    let mut other = another(&STEADY);
+    for trial in &mut other.cells[0].trials {
+        trial.operations.clear();
+    }
+    let told = against(&made(&STEADY), &other, &CompareOptions::default());
+    assert_eq!(told.cells[0].verdict, Verdict::CannotTell);
+    assert_eq!(told.cells[0].why.as_deref(), Some("the other completed no request in a trial"));
+    assert_eq!((told.overall[0].cells, told.overall[0].untold), (1, 1));
+}
+
+#[test]
+fn volumes_of_one_run_are_compared_round_by_round() {
+    let drift = [1.0, 1.2, 1.4, 1.3, 1.1];
+    let mut record = made(&drift);
+    record.header.volumes = ["old", "new", "spare"].map(volume).to_vec();
+    let mut faster = made(&drift.map(|f| f * 1.1)).cells;
+    for (cells, name) in [(&mut record.cells, "old"), (&mut faster, "new")] {
+        for cell in cells {
+            name.clone_into(&mut cell.volume);
+        }
+    }
+    record.cells.extend(faster);
+    let options = CompareOptions { volumes: vec!["old".to_owned(), "new".to_owned()], ..CompareOptions::default() };
+    let told = compare(&[&record], &options).unwrap();
+    assert_eq!(verdicts(&told.against[0]), [Verdict::Better; 3]);
+    assert_eq!(told.against[0].cells[0].deciding().unwrap().basis, Some(Basis::PairedTrials));
+    assert_eq!(told.sides[1].volume.as_deref(), Some("new"));
+    // All of them, when none is named; the spare one has no cells.
+    let all = compare(&[&record], &CompareOptions::default()).unwrap();
+    assert_eq!((all.sides.len(), all.against[1].cells.len(), all.against[1].unmatched.len()), (3, 0, 2));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_what_to_do() {
+    let record = made(&STEADY);
+    let refused = |runs: &[&RunRecord], options: CompareOptions| compare(runs, &options).unwrap_err();
+    let volumes = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+    let default = CompareOptions::default;
+    assert_eq!(refused(&[&record], default()), CompareError::OneSide);
+    let known = CompareOptions { volumes: volumes(&["data", "log"]), ..default() };
+    assert!(refused(&[&record], known.clone()).to_string().contains("no volume \"log\"; it has data"));
+    assert_eq!(refused(&[&record, &record], known), CompareError::VolumesOfSeveral(2));
+    let disks = |disks: &[u32], figure| CompareOptions { disks: disks.to_vec(), figure, ..default() };
+    let two = [&record, &record];
+    assert_eq!(refused(&two, disks(&[1, 2, 4], None)), CompareError::Disks { given: 3, sides: 2 });
+    assert_eq!(refused(&two, disks(&[2, 2], None)), CompareError::DisksDoNotGrow(2));
+    assert_eq!(refused(&two, disks(&[0, 2], None)), CompareError::DisksDoNotGrow(0));
+    assert_eq!(refused(&two, disks(&[1, 2], Some(Figure::P99))), CompareError::DisksAndFigure("p99"));
+    assert_eq!(refused(&two, CompareOptions { margin: Ratio::ZERO, ..default() }), CompareError::Margin(Ratio::ZERO));
+}
+
+#[test]
+fn across_clocks_targets_and_machines_it_says_so() {
+    let (base, mut other) = (made(&STEADY), another(&STEADY));
+    assert!(against(&base, &other, &CompareOptions::default()).notes.is_empty());
+    other.header.clock = Clock::Virtual;
+    other.header.host.cpu_model = Some("one".to_owned());
+    other.header.volumes[0].target = "/dev/other".to_owned();
+    other.cells[0].trials[0].engine.name = "aio".to_owned();
+    let mut base = base;
+    base.header.host.cpu_model = Some("two".to_owned());
+    let notes = against(&base, &other, &CompareOptions::default()).notes;
+    let codes: Vec<&str> = notes.iter().map(|n| n.code.as_str()).collect();
+    assert_eq!(codes, ["clock", "target", "cpu-model", "engine"]);
+    assert!(notes[0].text.contains("measured") && notes[0].text.contains("predicted"));
+    let itself = against(&base, &base, &CompareOptions::default());
+    assert_eq!(itself.notes[0].code, "same-run");
+    assert_eq!(verdicts(&itself), [Verdict::Same; 3]);
+}
+
+/// One run with a volume for each entry: its disks, and how many times the rate each cell has there.
+fn layouts(gains: &[(u32, [f64; 3])]) -> Scaling {
+    let loads =
+        [closed("random", 1.0, 4 << 10, 1), closed("random", 1.0, 4 << 10, 32), closed("random", 0.0, 64 << 10, 32)];
+    let mut record = run(Vec::new());
+    record.header.volumes = gains.iter().map(|(disks, _)| volume(&format!("{disks} disks"))).collect();
+    for (disks, gains) in gains {
+        for (load, gain) in loads.iter().zip(gains) {
+            let noise = [1.0, 1.004, 0.997].map(|f| f * gain * (1.0 + f64::from(*disks) * 1e-4 * f));
+            let mut cell = cell(load.clone(), &ExampleDisk::default(), &noise);
+            cell.volume = format!("{disks} disks");
+            record.cells.push(cell);
+        }
+    }
+    let disks = gains.iter().map(|(disks, _)| *disks).collect();
+    compare(&[&record], &CompareOptions { disks, ..CompareOptions::default() }).unwrap().scaling.unwrap()
+}
+
+#[test]
+fn shallow_queues_lose_deep_ones_gain_and_writes_level_off() {
+    // A stripe that reads well and writes badly: writes as one disk, 1.65, 1.93 and 2.5 times that.
+    let scaling = layouts(&[(1, [1.0, 1.0, 1.0]), (2, [1.0, 2.0, 1.65]), (4, [0.85, 3.9, 1.93]), (8, [0.8, 7.8, 2.5])]);
+    let gains = |cell: usize| scaling.cells[cell].points.iter().map(|p| p.gain).collect::<Vec<_>>();
+    assert_eq!(gains(0), [Gain::Unchanged, Gain::Loses, Gain::Loses]);
+    assert_eq!(gains(1), [Gain::Gains; 3]);
+    let four = &scaling.cells[1].points[1];
+    assert!((four.efficiency - 0.975).abs() < 0.005, "{four:?}");
+    assert!(four.efficiency_low.unwrap() <= four.efficiency && four.efficiency <= four.efficiency_high.unwrap());
+    let of = |kind: &str| scaling.totals.iter().find(|t| t.operations == kind).unwrap();
+    assert_eq!((of("read").levels_off_at, of("write").levels_off_at, of("write").clear), (None, Some(2), true));
+    assert!((of("write").steps[1].share - 0.17).abs() < 0.01, "{:?}", of("write").steps);
+    assert_eq!(scaling.overall.len(), 3);
+}
+
+#[test]
+fn a_single_disk_that_is_never_left_behind_levels_off_at_one() {
+    let scaling = layouts(&[(1, [1.0; 3]), (4, [1.0, 1.0, 1.1])]);
+    assert!(scaling.totals.iter().all(|t| t.levels_off_at == Some(1) && t.clear), "{:?}", scaling.totals);
+}

@@ -1,0 +1,156 @@
+//! Rates of false and of right verdicts.
+
+use crate::noise::{CALM, Made, Noise, ROUGH, Random, SHARED, closed_loops, made, open_loops};
+use loadline_analysis::example::volume;
+use loadline_analysis::{CompareOptions, Comparison, Verdict, compare};
+use loadline_record::{LoadSummary, RunRecord, TrialRecord};
+
+const PAIRS: u64 = 200;
+
+fn compared(a: &RunRecord, b: &RunRecord) -> Comparison {
+    compare(&[a, b], &CompareOptions::default()).unwrap()
+}
+
+/// Every verdict of a comparison: overall and of each cell.
+fn verdicts(comparison: &Comparison) -> Vec<Verdict> {
+    let against = &comparison.against[0];
+    against.overall.iter().map(|o| o.verdict).chain(against.cells.iter().map(|c| c.verdict)).collect()
+}
+
+fn different(comparison: &Comparison) -> bool {
+    verdicts(comparison).iter().any(|v| matches!(v, Verdict::Better | Verdict::Worse))
+}
+
+/// In how many of so many pairs of runs of the same thing anything at all is called different.
+fn false_calls(pairs: u64, loads: &[LoadSummary], how: impl Fn(u64) -> Made) -> usize {
+    let same = |_: usize| 1.0;
+    let falsely =
+        |pair: &u64| different(&compared(&made(loads, how(2 * pair), same), &made(loads, how(2 * pair + 1), same)));
+    (0..pairs).filter(falsely).count()
+}
+
+/// Of pairs of which the second does everything at `factor` of the first: how many are found overall, and the share of cells
+/// that are found each by itself.
+fn found(pairs: u64, loads: &[LoadSummary], factor: f64, how: impl Fn(u64) -> Made) -> (usize, f64) {
+    let wanted = if factor < 1.0 { Verdict::Worse } else { Verdict::Better };
+    let (mut overall, mut cells) = (0, 0);
+    for pair in 0..pairs {
+        let (a, b) = (made(loads, how(2 * pair), |_| 1.0), made(loads, how(2 * pair + 1), |_| factor));
+        let against = compared(&a, &b).against.remove(0);
+        overall += usize::from(against.overall[0].verdict == wanted);
+        cells += against.cells.iter().filter(|c| c.verdict == wanted).count();
+    }
+    (overall, cells as f64 / (pairs as usize * loads.len()) as f64)
+}
+
+/// Half of them rates, half latencies under arrivals.
+fn mixed(count: usize) -> Vec<LoadSummary> {
+    closed_loops(count / 2).into_iter().chain(open_loops(count - count / 2)).collect()
+}
+
+fn at_most(share: f64, of: u64, got: usize) -> bool {
+    got as f64 <= share * of as f64
+}
+
+#[test]
+fn runs_of_the_same_thing_are_seldom_called_different() {
+    for noise in [CALM, SHARED, ROUGH] {
+        let by_default = |seed| Made::by_default(seed, noise);
+        for loads in [closed_loops(1), mixed(6)] {
+            let falsely = false_calls(PAIRS, &loads, by_default);
+            println!("{noise:?}, {} cells: {falsely} of {PAIRS}", loads.len());
+            assert!(at_most(0.05, PAIRS, falsely), "{noise:?}: {falsely} of {PAIRS} pairs");
+        }
+    }
+}
+
+#[test]
+fn cells_with_noise_of_their_own_are_seldom_called_different() {
+    // From a tenth of a percent to ten.
+    let factors = |seed: u64| {
+        move |i: usize| (Random::new(seed * 31 + i as u64).normal() * 0.001 * [1.0, 3.0, 9.0, 27.0, 81.0][i % 5]).exp()
+    };
+    let still = Noise { trials: 0.0, ..CALM };
+    let falsely = (0..PAIRS).filter(|pair| {
+        let of = |seed: u64| {
+            // Every trial of a cell has its own level: three runs of one trial each, put together.
+            let mut runs = (0..3).map(|t| {
+                made(
+                    &closed_loops(10),
+                    Made { trials: 1, ..Made::by_default(3 * seed + t, still) },
+                    factors(3 * seed + t),
+                )
+            });
+            let mut all = runs.next().unwrap();
+            for (number, run) in (1..).zip(runs) {
+                for (cell, more) in all.cells.iter_mut().zip(run.cells) {
+                    cell.trials.extend(more.trials.into_iter().map(|t| TrialRecord { trial: number, ..t }));
+                }
+            }
+            all
+        };
+        different(&compared(&of(2 * pair), &of(2 * pair + 1)))
+    });
+    let falsely = falsely.count();
+    println!("{falsely} of {PAIRS}");
+    assert!(at_most(0.05, PAIRS, falsely), "{falsely} of {PAIRS} pairs");
+}
+
+#[test]
+fn runs_five_percent_apart_are_found() {
+    for (noise, loads) in [(CALM, closed_loops(1)), (SHARED, closed_loops(4)), (SHARED, closed_loops(12))] {
+        for factor in [1.05, 0.95] {
+            let (overall, cells) = found(PAIRS, &loads, factor, |seed| Made::by_default(seed, noise));
+            println!("{noise:?}, {} cells at {factor}: {overall} of {PAIRS}, {cells:.2} of cells", loads.len());
+            assert!(overall as u64 * 100 >= PAIRS * 80, "{noise:?} at {factor}: {overall} of {PAIRS} pairs");
+        }
+    }
+}
+
+#[test]
+fn two_hundred_cells_turn_up_nothing_where_there_is_nothing() {
+    const RUNS: u64 = 60;
+    for noise in [SHARED, ROUGH] {
+        let falsely = false_calls(RUNS, &closed_loops(200), |seed| Made::by_default(seed, noise));
+        println!("{noise:?}: {falsely} of {RUNS}");
+        assert!(at_most(0.05, RUNS, falsely), "{noise:?}: {falsely} of {RUNS} runs");
+    }
+}
+
+#[test]
+fn one_trial_on_either_side_is_judged_by_its_seconds() {
+    // Trials that differ by nothing but their seconds: what one trial cannot see is not there.
+    let alone = |seed| Made { seed, trials: 1, seconds: 60, noise: Noise { trials: 0.0, ..SHARED } };
+    let falsely = false_calls(PAIRS, &mixed(4), alone);
+    let (overall, _) = found(PAIRS, &closed_loops(4), 0.95, alone);
+    println!("{falsely} of {PAIRS} falsely, {overall} found");
+    assert!(at_most(0.05, PAIRS, falsely), "{falsely} of {PAIRS} pairs");
+    assert!(overall as u64 * 100 >= PAIRS * 80, "{overall} of {PAIRS} pairs");
+}
+
+#[test]
+fn a_drift_that_both_volumes_share_is_no_difference_and_hides_none() {
+    // Each round is 10 % off the others: volumes of one run share it, and pairs of trials leave it out.
+    let drifting = Noise { rounds: 0.10, ..CALM };
+    let (mut falsely, mut right) = (0, 0);
+    for pair in 0..PAIRS {
+        let loads = closed_loops(4);
+        let volumes =
+            |factor: f64| {
+                let both: Vec<LoadSummary> = loads.iter().chain(&loads).cloned().collect();
+                let mut run = made(&both, Made { trials: 5, ..Made::by_default(pair, drifting) }, |i| {
+                    if i < 4 { 1.0 } else { factor }
+                });
+                run.header.volumes = vec![volume("a"), volume("b")];
+                for (i, cell) in run.cells.iter_mut().enumerate() {
+                    cell.volume = if i < 4 { "a" } else { "b" }.to_owned();
+                }
+                compare(&[&run], &CompareOptions::default()).unwrap()
+            };
+        falsely += usize::from(different(&volumes(1.0)));
+        right += usize::from(volumes(0.95).against[0].overall[0].verdict == Verdict::Worse);
+    }
+    println!("{falsely} falsely, {right} found of {PAIRS}");
+    assert!(at_most(0.05, PAIRS, falsely), "{falsely} of {PAIRS}");
+    assert!(right as u64 * 100 >= PAIRS * 80, "{right} of {PAIRS}");
+}

@@ -1,0 +1,196 @@
+//! A comparison of runs for people and spreadsheets: the same words and rows in every form.
+
+mod csv;
+mod markdown;
+mod rows;
+mod terminal;
+
+pub use csv::comparison_csv;
+pub use markdown::comparison_markdown;
+pub use terminal::comparison_terminal;
+
+pub(crate) use rows::{interval, ratio};
+
+use crate::figures::{self, plain};
+use crate::put;
+use loadline_analysis::{Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal};
+use loadline_record::Clock;
+
+/// "A" for the baseline, then "B", "C", ...; beyond "Z" by number.
+pub(crate) fn letter(side: usize) -> String {
+    u8::try_from(side)
+        .ok()
+        .filter(|n| *n < 26)
+        .map_or_else(|| format!("#{}", side + 1), |n| char::from(b'A' + n).to_string())
+}
+
+/// What a side is, in a line.
+fn side_words(side: &ComparedSide) -> String {
+    let made = if side.clock == Clock::Real { "measured" } else { "predicted" };
+    let volume = side.volume.as_ref().map_or_else(String::new, |v| format!(", volume {}", plain(v)));
+    let disks =
+        side.disks.map_or_else(String::new, |n| if n == 1 { ", 1 disk".to_owned() } else { format!(", {n} disks") });
+    let targets: Vec<String> = side.targets.iter().map(|t| plain(t)).collect();
+    format!(
+        "{}{volume}{disks}: {}; {made} {}, run {}",
+        plain(&side.name),
+        targets.join(", "),
+        plain(&side.started),
+        plain(&side.run)
+    )
+}
+
+/// How a figure is called before its values.
+pub(crate) const fn figure_name(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Rate => "IOPS",
+        Figure::Throughput => "MB/s",
+        Figure::Mean => "mean",
+        Figure::P50 => "p50",
+        Figure::P90 => "p90",
+        Figure::P95 => "p95",
+        Figure::P99 => "p99",
+        Figure::P999 => "p99.9",
+    }
+}
+
+/// The same within a sentence.
+fn figure_words(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Rate => "IOPS",
+        Figure::Throughput => "throughput",
+        Figure::Mean => "mean latency",
+        _ => figure_name(figure),
+    }
+}
+
+fn cells(count: u32) -> String {
+    if count == 1 { "1 cell".to_owned() } else { format!("{} cells", figures::count(count.into())) }
+}
+
+/// "0.947 (0.941 to 0.953), the geometric mean of IOPS over 12 cells" and what was left out.
+fn overall_words(overall: &Overall) -> String {
+    let what = figure_words(overall.figure);
+    let mut text = match (overall.ratio, overall.low.zip(overall.high)) {
+        (Some(value), Some((low, high))) => {
+            format!("{} ({} to {}), ", ratio(value), ratio(low), ratio(high))
+        }
+        (Some(value), None) => format!("{}, ", ratio(value)),
+        (None, _) => String::new(),
+    };
+    if overall.ratio.is_some() {
+        match overall.cells {
+            1 => put!(text, "{what} in 1 cell"),
+            n => put!(text, "the geometric mean of {what} over {}", cells(n)),
+        }
+    } else {
+        put!(text, "by {what}");
+    }
+    if let Some(why) = &overall.why {
+        put!(text, "; {why}");
+    }
+    put!(text, ". Cells: {}.", counts_words(overall.counts));
+    match overall.doubted {
+        0 => {}
+        1 => text.push_str(" 1 cell is in doubt and left out of the overall verdict."),
+        n => put!(text, " {} are in doubt and left out of the overall verdict.", cells(n)),
+    }
+    match overall.untold {
+        0 => {}
+        1 => text.push_str(" 1 cell has too little to tell and is left out too."),
+        n => put!(text, " {} have too little to tell and are left out too.", cells(n)),
+    }
+    text
+}
+
+fn counts_words(counts: Counts) -> String {
+    let parts = [
+        (counts.better, "better"),
+        (counts.worse, "worse"),
+        (counts.same, "same"),
+        (counts.cannot_tell, "cannot tell"),
+    ];
+    let told: Vec<String> = parts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{} {word}", figures::count(u64::from(*n))))
+        .collect();
+    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+}
+
+/// What every reader of the table needs to know.
+fn legend(comparison: &Comparison) -> String {
+    format!(
+        "Ratios are to A; so are the columns marked x. 95 % is the interval of the ratio. Same: within {} by two one-sided tests at 5 % each. Better and \
+         worse are corrected for all verdicts here together, so that noise makes one in at most 5 % of comparisons.",
+        margin(comparison)
+    )
+}
+
+fn margin(comparison: &Comparison) -> String {
+    format!("{} %", figures::tick(comparison.margin * 100.0))
+}
+
+/// Why cells have no verdict, each reason once with its cells counted.
+fn reasons(against: &Against) -> Vec<String> {
+    let mut reasons: Vec<(&str, u32)> = Vec::new();
+    for why in against.cells.iter().filter_map(|c| c.why.as_deref()) {
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((why, 1)),
+        }
+    }
+    reasons.into_iter().map(|(why, count)| format!("cannot tell in {}: {why}", cells(count))).collect()
+}
+
+/// One line for each cell without a counterpart.
+fn unmatched(against: &Against) -> Vec<String> {
+    let line = |u: &loadline_analysis::Unmatched| {
+        let differs = if u.differs.is_empty() {
+            String::new()
+        } else {
+            format!(" (the nearest differs in {})", plain(&u.differs.join(" and ")))
+        };
+        format!("{}: {}, {}{differs}", letter(u.side as usize), plain(&u.volume), plain(&u.label))
+    };
+    against.unmatched.iter().map(line).collect()
+}
+
+/// What a kind of load reaches at most and where that levels off, in a sentence.
+fn total_words(scaling: &Scaling, total: &ScalingTotal) -> String {
+    let value = |v: f64| match total.figure {
+        Figure::Throughput => figures::megabytes(v),
+        _ => figures::iops(v),
+    };
+    let values: Vec<String> = total.values.iter().map(|v| value(*v)).collect();
+    let counts: Vec<String> = scaling.disks.iter().map(u32::to_string).collect();
+    let steps: Vec<String> = total
+        .steps
+        .iter()
+        .map(|s| {
+            let interval = s
+                .share_low
+                .zip(s.share_high)
+                .map_or_else(String::new, |(low, high)| format!(" ({:.0} to {:.0})", low * 100.0, high * 100.0));
+            format!("{} to {} {:.0} %{interval}", s.from, s.to, s.share * 100.0)
+        })
+        .collect();
+    let end = match (total.levels_off_at, total.clear) {
+        (None, _) => "it does not level off here".to_owned(),
+        (Some(at), true) => format!("it levels off at {at}"),
+        (Some(at), false) => format!("it seems to level off at {at}"),
+    };
+    let kind = match total.operations.as_str() {
+        "read" => "reads",
+        "write" => "writes",
+        _ => "mixes",
+    };
+    format!(
+        "Most {} of {kind} ({}): {} with {} disks. Of what adding up would bring: {}; {end}.",
+        figure_name(total.figure),
+        plain(&total.label),
+        values.join(", "),
+        counts.join(", "),
+        steps.join(", ")
+    )
+}

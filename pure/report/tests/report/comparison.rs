@@ -1,0 +1,100 @@
+//! Comparisons of made-up runs against the files in `tests/golden`.
+
+use crate::golden::compare as golden;
+use loadline_analysis::example::{ExampleDisk, cell, closed, open, run, volume};
+use loadline_analysis::{CompareOptions, Comparison, compare};
+use loadline_record::{Clock, Doubt, DoubtCode, RunRecord};
+use loadline_report::{Colour, TerminalOptions, comparison_csv, comparison_markdown, comparison_terminal};
+
+/// A run in which each load has these factors, and a second thought on every kind of thing that a comparison tells.
+fn made(name: &str, factors: [&[f64]; 6]) -> RunRecord {
+    let disk = ExampleDisk::default();
+    let loads = [
+        closed("random", 1.0, 4 << 10, 1),
+        closed("random", 1.0, 4 << 10, 32),
+        closed("random", 0.0, 4 << 10, 32),
+        closed("sequential", 1.0, 1 << 20, 8),
+        closed("random", 0.7, 8 << 10, 16),
+        open("random", 1.0, 4 << 10, 2_500.0),
+    ];
+    let mut record = run(loads.into_iter().zip(factors).map(|(load, f)| cell(load, &disk, f)).collect());
+    name.clone_into(&mut record.header.name);
+    record
+}
+
+fn two() -> Comparison {
+    let before = made(
+        "before",
+        [&[1.0, 1.002, 0.998], &[1.0, 1.001, 0.999], &[1.0, 1.01, 0.99], &[1.0, 1.0, 1.001], &[1.0], &[1.0, 1.0]],
+    );
+    let mut after = made(
+        "after",
+        [&[0.9, 0.902, 0.898], &[1.101, 1.102, 1.103], &[1.0, 1.06, 1.03], &[1.001, 1.0, 1.0], &[1.0], &[1.0, 1.0]],
+    );
+    "20260201-101500-4d5e6f".clone_into(&mut after.header.id);
+    "2026-02-01T10:15:00Z".clone_into(&mut after.header.started);
+    after.header.host.kernel = Some("6.18.0".to_owned());
+    after.header.host.hostname = Some("other".to_owned());
+    after.header.clock = Clock::Virtual;
+    after.cells[1].trials[0].doubts =
+        vec![Doubt { code: DoubtCode::CachedReads, detail: "40 % of the reads did not reach the device.".to_owned() }];
+    after.cells[4].trials.clear();
+    after.cells.push(cell(closed("random", 1.0, 64 << 10, 8), &ExampleDisk::default(), &[1.0]));
+    compare(&[&before, &after], &CompareOptions::default()).unwrap()
+}
+
+/// One, two and four disks: shallow queues gain nothing, writes little.
+fn disks() -> Comparison {
+    let volumes = ["one", "two", "four"];
+    let gains = [[1.0, 0.99, 0.9], [1.0, 1.95, 3.9], [1.0, 1.6, 1.9]];
+    let mut cells = Vec::new();
+    let mut record = run(Vec::new());
+    record.header.volumes = volumes.iter().map(|name| volume(name)).collect();
+    let loads =
+        [closed("random", 1.0, 4 << 10, 1), closed("random", 1.0, 64 << 10, 32), closed("random", 0.0, 64 << 10, 32)];
+    for (load, gains) in loads.iter().zip(gains) {
+        for (name, gain) in volumes.iter().zip(gains) {
+            let mut made = cell(load.clone(), &ExampleDisk::default(), &[gain, gain * 1.002, gain * 0.999]);
+            (*name).clone_into(&mut made.volume);
+            made.id = format!("{name}-{}", made.id);
+            cells.push(made);
+        }
+    }
+    record.cells = cells;
+    compare(&[&record], &CompareOptions { disks: vec![1, 2, 4], ..CompareOptions::default() }).unwrap()
+}
+
+fn plain(width: usize) -> TerminalOptions {
+    TerminalOptions { colour: Colour::Never, width }
+}
+
+#[test]
+fn two_runs_on_a_terminal() {
+    golden("comparison-140.txt", &comparison_terminal(&two(), &plain(140)));
+    let narrow = comparison_terminal(&two(), &TerminalOptions { colour: Colour::Always, width: 80 });
+    golden("comparison-80-colour.txt", &narrow);
+}
+
+#[test]
+fn two_runs_as_markdown_and_csv() {
+    golden("comparison.md", &comparison_markdown(&two()));
+    golden("comparison.csv", &comparison_csv(&two()));
+}
+
+#[test]
+fn more_disks() {
+    golden("comparison-disks.txt", &comparison_terminal(&disks(), &plain(140)));
+    golden("comparison-disks.md", &comparison_markdown(&disks()));
+}
+
+#[test]
+fn no_line_is_longer_than_the_terminal() {
+    for comparison in [two(), disks()] {
+        for width in [80, 100, 140] {
+            let text = comparison_terminal(&comparison, &plain(width));
+            let long = text.lines().find(|line| line.chars().count() > width);
+            assert_eq!(long, None, "at {width}");
+            assert!(!text.contains('\x1b'));
+        }
+    }
+}
