@@ -1,6 +1,8 @@
 //! Simulated trials from the outside: bursts over a day, windows against arithmetic, laws that hold for any storage.
 
+mod any;
 mod bursts;
+mod digests;
 mod environments;
 mod laws;
 mod trials;
