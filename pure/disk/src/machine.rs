@@ -445,13 +445,8 @@ impl Machine {
     /// When something happens next: an answer, or something inside that comes before one. `None`: nothing is outstanding.
     #[inline]
     pub fn next_event_at(&mut self) -> Option<Instant> {
-        let answer = self.answers.first().map(|entry| entry.at);
-        let event = self.events.first().map(|entry| entry.at);
-        let first = match (answer, event) {
-            (Some(answer), Some(event)) => answer.min(event),
-            (one, other) => one.or(other)?,
-        };
-        Some(Instant::from_ns(first))
+        let first = self.answers.first_at().min(self.events.first_at());
+        (first < u64::MAX).then_some(Instant::from_ns(first))
     }
 
     /// Takes the next answer that came until `now`.
@@ -459,11 +454,10 @@ impl Machine {
     pub fn pop_completed(&mut self, now: Instant) -> Option<(RequestId, Completion)> {
         let now = now.as_ns();
         self.advance(now);
-        let first = self.answers.first()?;
-        if first.at > now {
+        if self.answers.first_at() > now {
             return None;
         }
-        self.answers.pop_first();
+        let first = self.answers.pop_first()?;
         let id = (first.what & ((1 << NUMBER_BITS) - 1)) as u32;
         let state = &self.outstanding[id as usize];
         let completion = Completion {
@@ -482,11 +476,9 @@ impl Machine {
     fn advance(&mut self, now: u64) {
         assert!(now >= self.now, "time went back from {} to {now} ns", self.now);
         self.now = now;
-        while let Some(event) = self.events.first() {
-            if event.at > now {
-                break;
-            }
-            self.events.pop_first();
+        while self.events.first_at() <= now
+            && let Some(event) = self.events.pop_first()
+        {
             self.happen(event.at, Event::decode(event.what));
         }
     }
