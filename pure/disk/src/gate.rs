@@ -35,7 +35,7 @@ impl TokenBucket {
     }
 
     /// When `tokens`, asked for at `now`, have passed. More tokens than the bucket holds pass when it is full and leave a debt.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: u64, tokens: u64) -> u64 {
         let price = self.price(tokens);
         if self.full_at < now {
@@ -59,7 +59,7 @@ impl TokenBucket {
         passed_at
     }
 
-    #[inline]
+    #[inline(always)]
     fn price(&mut self, tokens: u64) -> Price {
         if self.memo.tokens != tokens {
             let ns = u128::from(tokens) * u128::from(NS_PER_S);
@@ -153,7 +153,7 @@ impl Windows {
         number
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: u64, tokens: u64) -> Passed {
         let mut at = now.max(self.last);
         loop {
@@ -265,7 +265,7 @@ impl Gate {
     }
 
     /// When `tokens` that reach the gate at `now` have passed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> Passed {
         match &mut self.kind {
             Kind::Steady(bucket) => Passed { at: bucket.pass(now, tokens), unsaved: 0 },

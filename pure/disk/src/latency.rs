@@ -43,12 +43,12 @@ impl Sampler {
     }
 
     /// The time for `length` bytes, ns, by 64 random bits.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn draw(&self, bits: u64, length: u64) -> u64 {
         self.time(bits) + ((self.spec.per_kib.as_ns() * length) >> 10)
     }
 
-    #[inline]
+    #[inline(always)]
     fn time(&self, bits: u64) -> u64 {
         let cell = (bits >> 55) as usize;
         if cell == 0 || cell == CELLS - 1 {

@@ -70,7 +70,7 @@ impl Gates {
         Self { held, of, price, waited: 0, unsaved: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: u64, direction: usize, units: u64) -> u64 {
         let Some(gate) = &mut self.held[self.of[direction]] else { return now };
         let passed = gate.pass(now, units * self.price[direction]);
@@ -174,7 +174,7 @@ impl Limiter {
     }
 
     /// When a request that reaches the limit at `now` has passed it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
         let direction = usize::from(operation != Operation::Read);
         let charge = match operation {
@@ -192,7 +192,7 @@ impl Limiter {
         at
     }
 
-    #[inline]
+    #[inline(always)]
     fn charge(&mut self, direction: usize, offset: u64, length: u64) -> Charge {
         let Some(merging) = &mut self.merging else {
             let requests = match self.counted_size {

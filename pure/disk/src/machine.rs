@@ -34,7 +34,7 @@ pub struct RequestId(u32);
 impl RequestId {
     /// The number as an index.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -400,7 +400,7 @@ impl Machine {
     ///
     /// # Panics
     /// When `now` is before an earlier call's, or [`OUTSTANDING_MAX`] requests are outstanding.
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self, now: Instant, target: Target, request: Request) -> RequestId {
         let now = now.as_ns();
         self.advance(now);
@@ -429,7 +429,7 @@ impl Machine {
     }
 
     /// The parts of a request begin their way.
-    #[inline]
+    #[inline(always)]
     fn start_parts(&mut self, now: u64, id: u32, target: Target, request: &Request) -> Known {
         let mut known = Known::nothing(now);
         let mut split = Split::new(request.operation, request.offset, u64::from(request.length));
@@ -443,14 +443,14 @@ impl Machine {
     }
 
     /// When something happens next: an answer, or something inside that comes before one. `None`: nothing is outstanding.
-    #[inline]
+    #[inline(always)]
     pub fn next_event_at(&mut self) -> Option<Instant> {
         let first = self.answers.first_at().min(self.events.first_at());
         (first < u64::MAX).then_some(Instant::from_ns(first))
     }
 
     /// Takes the next answer that came until `now`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_completed(&mut self, now: Instant) -> Option<(RequestId, Completion)> {
         let now = now.as_ns();
         self.advance(now);
@@ -472,7 +472,7 @@ impl Machine {
     }
 
     /// Lets happen what happens inside until `now`.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, now: u64) {
         assert!(now >= self.now, "time went back from {} to {now} ns", self.now);
         self.now = now;
@@ -484,7 +484,7 @@ impl Machine {
     }
 
     /// A part of a request begins its way. What is not known at once counts as a part that is waited for.
-    #[inline]
+    #[inline(always)]
     fn start(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
         let operation = request.operation;
         match self.disks[disk].path {
@@ -523,7 +523,7 @@ impl Machine {
     }
 
     /// A part has passed the virtual machine's budgets: on to the disk.
-    #[inline]
+    #[inline(always)]
     fn reach_disk(
         &mut self,
         now: u64,
@@ -561,7 +561,7 @@ impl Machine {
     }
 
     /// Draws a service time.
-    #[inline]
+    #[inline(always)]
     fn service(&mut self, disk: usize, operation: Operation, length: u64) -> u64 {
         let (sampler, length) = match operation {
             Operation::Read => (0, length),
@@ -604,7 +604,7 @@ impl Machine {
     }
 
     /// A part that was waited for has its end: with the last one the answer is certain.
-    #[inline]
+    #[inline(always)]
     fn part_ends(&mut self, id: u32, admitted: u64, completed: u64) {
         let state = &mut self.outstanding[id as usize];
         state.admitted = state.admitted.max(admitted);
@@ -634,7 +634,7 @@ impl Machine {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn pass(limiter: &mut Option<Limiter>, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
     limiter.as_mut().map_or(now, |limiter| limiter.pass(now, operation, offset, length))
 }

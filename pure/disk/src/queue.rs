@@ -8,7 +8,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    #[inline]
+    #[inline(always)]
     const fn key(self) -> u128 {
         ((self.at as u128) << 64) | self.what as u128
     }
@@ -18,6 +18,9 @@ impl Entry {
 const ARITY: usize = 4;
 /// How many later entries a new one may be put before. What comes earlier than so many goes to the heap.
 const REACH: usize = 16;
+/// How many of the last entries a new one is compared with without a branch: in which of these places it belongs is chance, and
+/// a processor that guesses wrong loses more time than the comparisons take.
+const CLOSE: usize = 4;
 
 /// Entries, the earliest first. Of two at one moment, that which was added first must have the smaller `what`.
 ///
@@ -31,7 +34,7 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// When the first entry is; `u64::MAX` where there is none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn first_at(&mut self) -> u64 {
         let at = self.ring.first().map_or(u64::MAX, |entry| entry.at);
         if self.heap.is_empty() { at } else { at.min(self.heap.first().map_or(u64::MAX, |entry| entry.at)) }
@@ -44,7 +47,7 @@ impl Queue {
     }
 
     /// Adds an entry.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, entry: Entry) {
         if !self.ring.push(entry) {
             self.heap.push(entry);
@@ -52,7 +55,7 @@ impl Queue {
     }
 
     /// Takes the first entry.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop_first(&mut self) -> Option<Entry> {
         if self.heap.is_empty() {
             return self.ring.pop_first();
@@ -75,17 +78,17 @@ struct Ring {
 }
 
 impl Ring {
-    #[inline]
+    #[inline(always)]
     fn place(&self, index: usize) -> usize {
         self.head.wrapping_add(index) & (self.buffer.len() - 1)
     }
 
-    #[inline]
+    #[inline(always)]
     fn first(&self) -> Option<Entry> {
         (self.count > 0).then(|| self.buffer[self.place(0)])
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_first(&mut self) -> Option<Entry> {
         let first = self.first()?;
         self.head = self.head.wrapping_add(1);
@@ -94,11 +97,32 @@ impl Ring {
     }
 
     /// Adds an entry; does not where its place is too far from the end.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, entry: Entry) -> bool {
         if self.count == self.buffer.len() {
             self.grow();
         }
+        if self.count > CLOSE && self.buffer[self.place(self.count - 1 - CLOSE)].at <= entry.at {
+            let mut last = entry;
+            for index in self.count - CLOSE..self.count {
+                let place = self.place(index);
+                let other = self.buffer[place];
+                let later = other.at > last.at;
+                self.buffer[place] = if later { last } else { other };
+                last = if later { other } else { last };
+            }
+            let place = self.place(self.count);
+            self.buffer[place] = last;
+        } else if !self.push_far(entry) {
+            return false;
+        }
+        self.count += 1;
+        true
+    }
+
+    /// Puts an entry before more than a few others, or into a ring of few; does not where its place is too far from the end.
+    #[inline(always)]
+    fn push_far(&mut self, entry: Entry) -> bool {
         if self.count > REACH && self.buffer[self.place(self.count - 1 - REACH)].at > entry.at {
             return false;
         }
@@ -114,7 +138,6 @@ impl Ring {
         }
         let here = self.place(place);
         self.buffer[here] = entry;
-        self.count += 1;
         true
     }
 
@@ -138,20 +161,20 @@ struct Heap {
 
 impl Heap {
     /// Whether there is none, nor a hole to be filled.
-    #[inline]
+    #[inline(always)]
     const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// The first entry.
-    #[inline]
+    #[inline(always)]
     fn first(&mut self) -> Option<Entry> {
         self.fill();
         self.entries.first().copied()
     }
 
     /// Adds an entry.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, entry: Entry) {
         if self.hole {
             self.hole = false;
@@ -163,14 +186,14 @@ impl Heap {
     }
 
     /// Takes the first entry, which must have been looked at.
-    #[inline]
+    #[inline(always)]
     fn pop_first(&mut self) -> Entry {
         assert!(!self.hole, "the first entry was taken before");
         self.hole = true;
         self.entries[0]
     }
 
-    #[inline]
+    #[inline(always)]
     fn fill(&mut self) {
         if self.hole {
             self.hole = false;
@@ -183,7 +206,7 @@ impl Heap {
     }
 
     /// Puts `entry` into the free root.
-    #[inline]
+    #[inline(always)]
     fn sift_down(&mut self, entry: Entry) {
         let heap = self.entries.as_mut_slice();
         let count = heap.len();
@@ -214,7 +237,7 @@ impl Heap {
     }
 
     /// Moves `entry`, which was put last, up to its place.
-    #[inline]
+    #[inline(always)]
     fn sift_up(&mut self, entry: Entry) {
         let heap = self.entries.as_mut_slice();
         let mut at = heap.len() - 1;

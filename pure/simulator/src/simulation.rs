@@ -2,7 +2,7 @@
 
 use crate::log::{Log, Stage};
 use loadline_block::{Completion, ErrorKind};
-use loadline_disk::{Machine, Target, Waits};
+use loadline_disk::{Machine, RequestId, Target, Waits};
 use loadline_record::{Ending, EngineUsed, Surroundings, TrialRecord};
 use loadline_units::{Bytes, Duration, Instant};
 use loadline_workload::{LoadGenerator, LoadSpec, Next, Region, RegionTooSmall, SpecError};
@@ -62,9 +62,9 @@ pub struct Simulation {
     target: Target,
     setup: TrialSetup,
     generators: Vec<LoadGenerator>,
-    /// Requests that a thread may still have outstanding, beside what its own loop allows.
+    /// Requests that a thread may still have outstanding, in an open loop; a closed one has a bound of its own.
     places: Vec<u32>,
-    /// Which thread a request belongs to, by its number.
+    /// Which thread a request belongs to, by its number; kept where there are several.
     threads: Vec<u32>,
     /// When a thread wants to be asked again.
     timers: BinaryHeap<Reverse<(Instant, u32)>>,
@@ -77,6 +77,8 @@ pub struct Simulation {
     /// Bytes that may still be issued.
     volume: Option<u64>,
     exhausted: bool,
+    /// From when on nothing is issued any more, as far as that is known.
+    issues_until: Instant,
     now: Instant,
     started_at: Instant,
     answered_at: Instant,
@@ -136,14 +138,13 @@ impl Simulation {
             .map(|thread| LoadGenerator::new(load, &region, thread, seed, now))
             .collect::<Result<_, _>>()?;
         let open_loop = load.offered().is_some();
-        let places = if open_loop { OPEN_OUTSTANDING_MAX } else { u32::MAX };
         let count = generators.len();
         Ok(Self {
             machine,
             target,
             setup,
             generators,
-            places: vec![places; count],
+            places: vec![OPEN_OUTSTANDING_MAX; count],
             threads: Vec::new(),
             timers: (0..load.threads).map(|thread| Reverse((now, thread))).collect(),
             armed: vec![now; count],
@@ -153,6 +154,7 @@ impl Simulation {
             cool_down: load.cool_down,
             volume: load.volume.map(Bytes::get),
             exhausted: false,
+            issues_until: Instant::MAX,
             now,
             started_at: now,
             answered_at: now,
@@ -191,17 +193,19 @@ impl Simulation {
     }
 
     /// What happens at `now`, the time of the next event.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, now: Instant) {
         if now >= self.log.boundary() {
             self.pass_boundary(now);
         }
-        self.log.tell(now, self.outstanding);
+        self.log.integrate(now, self.outstanding);
         self.now = now;
         if let Some((id, completion)) = self.machine.pop_completed(now) {
-            let thread = self.threads[id.index()];
+            let thread = self.thread_of(id);
             self.outstanding -= 1;
-            self.places[thread as usize] += 1;
+            if self.open_loop {
+                self.places[thread as usize] += 1;
+            }
             self.answered(&completion);
             self.generators[thread as usize].complete(now);
             self.issue(thread);
@@ -218,16 +222,25 @@ impl Simulation {
         }
     }
 
+    /// Whose request it is.
+    #[inline(always)]
+    fn thread_of(&self, id: RequestId) -> u32 {
+        if self.generators.len() == 1 { 0 } else { self.threads[id.index()] }
+    }
+
     /// Keeps what requests had waited when the measurement began. The time may pass several boundaries at once.
     #[cold]
     fn pass_boundary(&mut self, now: Instant) {
         self.log.tell(now, self.outstanding);
+        if !self.exhausted {
+            self.issues_until = self.log.to() + self.cool_down;
+        }
         if self.waits_before.is_none() && matches!(self.log.stage(), Stage::Measuring | Stage::After) {
             self.waits_before = Some(self.machine.waits(self.target));
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn answered(&mut self, completion: &Completion) {
         let silent = self.now.since(self.answered_at);
         self.answered_at = self.now;
@@ -248,41 +261,37 @@ impl Simulation {
         }
     }
 
-    /// Whether requests are still to be issued.
-    #[inline]
-    fn is_issuing(&self) -> bool {
-        let to = self.log.to();
-        !self.exhausted && (to == Instant::MAX || self.now < to + self.cool_down)
-    }
-
     /// Issues what is due of a thread.
-    #[inline]
+    #[inline(always)]
     fn issue(&mut self, thread: u32) {
         let index = thread as usize;
-        while self.places[index] > 0 && self.is_issuing() {
+        while self.now < self.issues_until && (!self.open_loop || self.places[index] > 0) {
             match self.generators[index].next(self.now) {
                 Next::Request(request) => {
                     if let Some(left) = self.volume {
                         let Some(left) = left.checked_sub(u64::from(request.length)) else {
                             self.exhausted = true;
+                            self.issues_until = Instant::ZERO;
                             return;
                         };
                         self.volume = Some(left);
                     }
                     let id = self.machine.submit(self.now, self.target, request).index();
-                    if self.threads.len() <= id {
-                        self.threads.resize(id + 1, 0);
+                    if self.generators.len() > 1 {
+                        if self.threads.len() <= id {
+                            self.threads.resize(id + 1, 0);
+                        }
+                        self.threads[id] = thread;
                     }
-                    self.threads[id] = thread;
-                    self.places[index] -= 1;
+                    if self.open_loop {
+                        self.places[index] -= 1;
+                    }
                     // It is outstanding from now on: the time was told for those before.
                     self.outstanding += 1;
                     self.log.issued(&request);
                 }
                 Next::At(at) => {
-                    let to = self.log.to();
-                    let last = if to == Instant::MAX { to } else { to + self.cool_down };
-                    if at < last && self.armed[index] != at {
+                    if at < self.issues_until && self.armed[index] != at {
                         self.armed[index] = at;
                         self.timers.push(Reverse((at, thread)));
                     }

@@ -94,7 +94,7 @@ impl Arrivals {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, now: Instant) -> Due {
         match self {
             Self::Closed { free: 0, .. } => Due::Blocked,
@@ -149,7 +149,7 @@ impl Arrivals {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn complete(&mut self, now: Instant) {
         match self {
             Self::Closed { free, freed_at } => {

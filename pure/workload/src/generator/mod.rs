@@ -160,7 +160,7 @@ impl LoadGenerator {
     }
 
     /// What comes next at `now`. A request that is given out counts as outstanding until [`LoadGenerator::complete`].
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, now: Instant) -> Next {
         if let Flush::Separate { due: Some(due_at), .. } = self.flush {
             return self.next_flush(now, due_at);
@@ -173,7 +173,7 @@ impl LoadGenerator {
     }
 
     /// A request was answered at `now`: in a closed loop its place is free again.
-    #[inline]
+    #[inline(always)]
     pub fn complete(&mut self, now: Instant) {
         self.arrivals.complete(now);
     }
@@ -201,7 +201,7 @@ impl LoadGenerator {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn request(&mut self, due_at: Instant) -> Request {
         let operation = match self.kinds {
             Kinds::Only(operation) => operation,
@@ -230,7 +230,7 @@ impl LoadGenerator {
     }
 
     /// Counts a write towards the flush cadence; says whether this one is to be durable itself.
-    #[inline]
+    #[inline(always)]
     fn count_write(&mut self, due_at: Instant) -> bool {
         match &mut self.flush {
             Flush::Never => false,
