@@ -62,15 +62,19 @@ impl TokenBucket {
     #[inline(always)]
     fn price(&mut self, tokens: u64) -> Price {
         if self.memo.tokens != tokens {
-            let ns = u128::from(tokens) * u128::from(NS_PER_S);
-            let rate = u128::from(self.rate);
-            self.memo = Price {
-                tokens,
-                whole: u64::try_from(ns / rate).unwrap_or(u64::MAX / 4),
-                rest: u64::try_from(ns % rate).expect("a remainder is smaller than its divisor"),
-            };
+            self.memo = self.price_anew(tokens);
         }
         self.memo
+    }
+
+    fn price_anew(&self, tokens: u64) -> Price {
+        let ns = u128::from(tokens) * u128::from(NS_PER_S);
+        let rate = u128::from(self.rate);
+        Price {
+            tokens,
+            whole: u64::try_from(ns / rate).unwrap_or(u64::MAX / 4),
+            rest: u64::try_from(ns % rate).expect("a remainder is smaller than its divisor"),
+        }
     }
 
     /// Takes out all that is saved.
@@ -153,7 +157,6 @@ impl Windows {
         number
     }
 
-    #[inline(always)]
     fn pass(&mut self, now: u64, tokens: u64) -> Passed {
         let mut at = now.max(self.last);
         loop {
@@ -269,14 +272,16 @@ impl Gate {
     pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> Passed {
         match &mut self.kind {
             Kind::Steady(bucket) => Passed { at: bucket.pass(now, tokens), unsaved: 0 },
-            Kind::Bursting(burst, credits) => {
-                let at = burst.pass(now, tokens);
-                let saved_at = credits.pass(at, tokens);
-                Passed { at: saved_at, unsaved: saved_at - at }
-            }
+            Kind::Bursting(burst, credits) => pass_both(burst, credits, now, tokens),
             Kind::Windows(windows) => windows.pass(now, tokens),
         }
     }
+}
+
+fn pass_both(burst: &mut TokenBucket, credits: &mut TokenBucket, now: u64, tokens: u64) -> Passed {
+    let at = burst.pass(now, tokens);
+    let saved_at = credits.pass(at, tokens);
+    Passed { at: saved_at, unsaved: saved_at - at }
 }
 
 #[cfg(test)]

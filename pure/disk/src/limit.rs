@@ -174,7 +174,6 @@ impl Limiter {
     }
 
     /// When a request that reaches the limit at `now` has passed it.
-    #[inline(always)]
     pub(crate) fn pass(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
         let direction = usize::from(operation != Operation::Read);
         let charge = match operation {
@@ -194,13 +193,18 @@ impl Limiter {
 
     #[inline(always)]
     fn charge(&mut self, direction: usize, offset: u64, length: u64) -> Charge {
-        let Some(merging) = &mut self.merging else {
-            let requests = match self.counted_size {
-                Some(size) if length > size => length.div_ceil(size),
-                _ => 1,
-            };
-            return Charge { requests, bytes: length.max(self.least_charge) };
+        if self.merging.is_some() {
+            return self.charge_merged(direction, offset, length);
+        }
+        let requests = match self.counted_size {
+            Some(size) if length > size => length.div_ceil(size),
+            _ => 1,
         };
+        Charge { requests, bytes: length.max(self.least_charge) }
+    }
+
+    fn charge_merged(&mut self, direction: usize, offset: u64, length: u64) -> Charge {
+        let merging = self.merging.as_mut().expect("requests are merged here");
         let size = self.counted_size.unwrap_or(length).max(1);
         let alone = Charge { requests: length.div_ceil(size).max(1), bytes: length.max(self.least_charge) };
         if length <= merging.larger_than {

@@ -135,13 +135,37 @@ struct CacheState {
 /// A request that was not answered yet.
 #[derive(Debug, Clone, Copy)]
 struct Outstanding {
-    request: Request,
+    operation: Operation,
+    durable: bool,
+    refused: bool,
+    length: u32,
+    offset: u64,
+    due: u64,
     /// Parts whose end is not known yet.
     parts: u32,
     submitted: u64,
     admitted: u64,
     completed: u64,
-    refused: bool,
+}
+
+impl Outstanding {
+    #[inline(always)]
+    const fn new(now: u64, request: &Request) -> Self {
+        let Request { operation, durable, length, offset, due_at } = *request;
+        let due = due_at.as_ns();
+        Self {
+            operation,
+            durable,
+            refused: false,
+            length,
+            offset,
+            due,
+            parts: 1,
+            submitted: now,
+            admitted: now,
+            completed: now,
+        }
+    }
 }
 
 /// What is known of a request, or of a part of it, when it is handed over: when it has passed the limits and is answered,
@@ -404,14 +428,12 @@ impl Machine {
     pub fn submit(&mut self, now: Instant, target: Target, request: Request) -> RequestId {
         let now = now.as_ns();
         self.advance(now);
-        let state = Outstanding { request, parts: 1, submitted: now, admitted: now, completed: now, refused: false };
+        let state = Outstanding::new(now, &request);
         let id = if let Some(id) = self.free.pop() {
             self.outstanding[id as usize] = state;
             id
         } else {
-            assert!(self.outstanding.len() < OUTSTANDING_MAX, "{OUTSTANDING_MAX} requests are outstanding");
-            self.outstanding.push(state);
-            (self.outstanding.len() - 1) as u32
+            self.outstand(state)
         };
         let length = u64::from(request.length);
         let within = request.offset.checked_add(length).is_some_and(|end| end <= self.targets[target.0].size);
@@ -428,8 +450,15 @@ impl Machine {
         RequestId(id)
     }
 
+    /// Makes room for one more outstanding request than there ever were.
+    #[cold]
+    fn outstand(&mut self, state: Outstanding) -> u32 {
+        assert!(self.outstanding.len() < OUTSTANDING_MAX, "{OUTSTANDING_MAX} requests are outstanding");
+        self.outstanding.push(state);
+        (self.outstanding.len() - 1) as u32
+    }
+
     /// The parts of a request begin their way.
-    #[inline(always)]
     fn start_parts(&mut self, now: u64, id: u32, target: Target, request: &Request) -> Known {
         let mut known = Known::nothing(now);
         let mut split = Split::new(request.operation, request.offset, u64::from(request.length));
@@ -452,6 +481,14 @@ impl Machine {
     /// Takes the next answer that came until `now`.
     #[inline(always)]
     pub fn pop_completed(&mut self, now: Instant) -> Option<(RequestId, Completion)> {
+        let id = self.take_completed(now)?;
+        Some((id, self.completion(id)))
+    }
+
+    /// As [`Machine::pop_completed`], without the answer itself: [`Machine::completion`] tells it until the next request is
+    /// submitted.
+    #[inline(always)]
+    pub fn take_completed(&mut self, now: Instant) -> Option<RequestId> {
         let now = now.as_ns();
         self.advance(now);
         if self.answers.first_at() > now {
@@ -459,16 +496,27 @@ impl Machine {
         }
         let first = self.answers.pop_first()?;
         let id = (first.what & ((1 << NUMBER_BITS) - 1)) as u32;
-        let state = &self.outstanding[id as usize];
-        let completion = Completion {
-            request: state.request,
-            submitted_at: Instant::from_ns(state.submitted),
-            admitted_at: Instant::from_ns(state.admitted),
-            completed_at: Instant::from_ns(state.completed),
-            outcome: if state.refused { Err(ErrorKind::Refused) } else { Ok(()) },
-        };
         self.free.push(id);
-        Some((RequestId(id), completion))
+        Some(RequestId(id))
+    }
+
+    /// The answer to a request that was just taken.
+    ///
+    /// # Panics
+    /// For a number that was never given out.
+    #[must_use]
+    #[inline(always)]
+    pub fn completion(&self, id: RequestId) -> Completion {
+        // Field by field: what was written in small pieces is slow to be read in large ones.
+        let Outstanding { operation, durable, refused, length, offset, due, submitted, admitted, completed, .. } =
+            self.outstanding[id.index()];
+        Completion {
+            request: Request { operation, durable, length, offset, due_at: Instant::from_ns(due) },
+            submitted_at: Instant::from_ns(submitted),
+            admitted_at: Instant::from_ns(admitted),
+            completed_at: Instant::from_ns(completed),
+            outcome: if refused { Err(ErrorKind::Refused) } else { Ok(()) },
+        }
     }
 
     /// Lets happen what happens inside until `now`.
@@ -492,7 +540,15 @@ impl Machine {
                 let at = pass(&mut self.vm_uncached, now, operation, offset, length);
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
-            Path::Local => {
+            Path::Local | Path::Cached { .. } => self.start_at_host(now, id, disk, request, offset, length),
+        }
+    }
+
+    /// As [`Machine::start`], for a disk whose requests go through the host.
+    fn start_at_host(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
+        let operation = request.operation;
+        match self.disks[disk].path {
+            Path::Network | Path::Local => {
                 let at = pass(&mut self.vm_cached, now, operation, offset, length);
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
@@ -543,8 +599,7 @@ impl Machine {
             if let Owner::Request(id) = owner {
                 self.outstanding[id as usize].parts += 1;
             }
-            let part = self.new_part(Part { owner, disk: number, operation, offset, length, since: now });
-            self.plan(at, Event::Arrives(part));
+            self.part_follows(at, Part { owner, disk: number, operation, offset, length, since: now }, Event::Arrives);
             return Known::nothing(at);
         }
         let service = self.service(number, operation, length);
@@ -554,10 +609,17 @@ impl Machine {
             Operation::Read | Operation::Write => self.disks[number].lanes.serve(at, service, length),
         };
         if let Owner::WriteBack(_) = owner {
-            let part = self.new_part(Part { owner, disk: number, operation, offset, length, since: now });
-            self.plan(completed, Event::WroteBack(part));
+            let part = Part { owner, disk: number, operation, offset, length, since: now };
+            self.part_follows(completed, part, Event::WroteBack);
         }
         Known { admitted: at, completed }
+    }
+
+    /// A part goes on at `at`.
+    #[inline(never)]
+    fn part_follows(&mut self, at: u64, part: Part, event: fn(u32) -> Event) {
+        let part = self.new_part(part);
+        self.plan(at, event(part));
     }
 
     /// Draws a service time.
@@ -572,6 +634,7 @@ impl Machine {
         self.samplers[self.disks[disk].latency[sampler]].draw(self.random.next_u64(), length)
     }
 
+    #[inline(never)]
     fn happen(&mut self, now: u64, event: Event) {
         match event {
             Event::Arrives(number) => {

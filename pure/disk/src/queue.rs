@@ -57,9 +57,10 @@ impl Queue {
     /// Takes the first entry.
     #[inline(always)]
     pub(crate) fn pop_first(&mut self) -> Option<Entry> {
-        if self.heap.is_empty() {
-            return self.ring.pop_first();
-        }
+        if self.heap.is_empty() { self.ring.pop_first() } else { self.pop_either() }
+    }
+
+    fn pop_either(&mut self) -> Option<Entry> {
         match (self.ring.first(), self.heap.first()) {
             (Some(near), Some(far)) if near.key() < far.key() => self.ring.pop_first(),
             (_, Some(_)) => Some(self.heap.pop_first()),
@@ -107,7 +108,7 @@ impl Ring {
             for index in self.count - CLOSE..self.count {
                 let place = self.place(index);
                 let other = self.buffer[place];
-                let later = other.at > last.at;
+                let later = other.at > entry.at;
                 self.buffer[place] = if later { last } else { other };
                 last = if later { other } else { last };
             }
@@ -121,7 +122,6 @@ impl Ring {
     }
 
     /// Puts an entry before more than a few others, or into a ring of few; does not where its place is too far from the end.
-    #[inline(always)]
     fn push_far(&mut self, entry: Entry) -> bool {
         if self.count > REACH && self.buffer[self.place(self.count - 1 - REACH)].at > entry.at {
             return false;
@@ -167,14 +167,14 @@ impl Heap {
     }
 
     /// The first entry.
-    #[inline(always)]
+    #[inline]
     fn first(&mut self) -> Option<Entry> {
         self.fill();
         self.entries.first().copied()
     }
 
     /// Adds an entry.
-    #[inline(always)]
+    #[inline]
     fn push(&mut self, entry: Entry) {
         if self.hole {
             self.hole = false;
@@ -186,14 +186,14 @@ impl Heap {
     }
 
     /// Takes the first entry, which must have been looked at.
-    #[inline(always)]
+    #[inline]
     fn pop_first(&mut self) -> Entry {
         assert!(!self.hole, "the first entry was taken before");
         self.hole = true;
         self.entries[0]
     }
 
-    #[inline(always)]
+    #[inline]
     fn fill(&mut self) {
         if self.hole {
             self.hole = false;
@@ -206,7 +206,6 @@ impl Heap {
     }
 
     /// Puts `entry` into the free root.
-    #[inline(always)]
     fn sift_down(&mut self, entry: Entry) {
         let heap = self.entries.as_mut_slice();
         let count = heap.len();
@@ -237,7 +236,6 @@ impl Heap {
     }
 
     /// Moves `entry`, which was put last, up to its place.
-    #[inline(always)]
     fn sift_up(&mut self, entry: Entry) {
         let heap = self.entries.as_mut_slice();
         let mut at = heap.len() - 1;

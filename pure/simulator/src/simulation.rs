@@ -5,7 +5,7 @@ use loadline_block::{Completion, ErrorKind};
 use loadline_disk::{Machine, RequestId, Target, Waits};
 use loadline_record::{Ending, EngineUsed, Surroundings, TrialRecord};
 use loadline_units::{Bytes, Duration, Instant};
-use loadline_workload::{LoadGenerator, LoadSpec, Next, Region, RegionTooSmall, SpecError};
+use loadline_workload::{Due, LoadGenerator, LoadSpec, Next, Region, RegionTooSmall, SpecError};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -200,7 +200,8 @@ impl Simulation {
         }
         self.log.integrate(now, self.outstanding);
         self.now = now;
-        if let Some((id, completion)) = self.machine.pop_completed(now) {
+        if let Some(id) = self.machine.take_completed(now) {
+            let completion = self.machine.completion(id);
             let thread = self.thread_of(id);
             self.outstanding -= 1;
             if self.open_loop {
@@ -209,17 +210,20 @@ impl Simulation {
             self.answered(&completion);
             self.generators[thread as usize].complete(now);
             self.issue(thread);
-            return;
+        } else if let Some(thread) = self.timer(now) {
+            self.issue(thread);
         }
-        if let Some(Reverse((at, thread))) = self.timers.peek().copied()
-            && at <= now
-        {
-            self.timers.pop();
-            if self.armed[thread as usize] == at {
-                self.armed[thread as usize] = Instant::MAX;
-                self.issue(thread);
-            }
-        }
+    }
+
+    /// The thread that wanted to be asked again by now.
+    fn timer(&mut self, now: Instant) -> Option<u32> {
+        let Reverse((at, thread)) = self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)?;
+        self.timers.pop();
+        let armed = &mut self.armed[thread as usize];
+        (*armed == at).then(|| {
+            *armed = Instant::MAX;
+            thread
+        })
     }
 
     /// Whose request it is.
@@ -249,16 +253,21 @@ impl Simulation {
             Err(kind) => *self.errors.entry(kind).or_default() += 1,
         }
         if silent > self.hang_limit && completion.completed_at.since(completion.submitted_at) > self.hang_limit {
-            let request = completion.request;
-            *self.errors.entry(ErrorKind::TimedOut).or_default() += 1;
-            self.ending = Some(Ending::Hung(format!(
-                "{} of {} B at offset {} was not answered for {}",
-                request.operation.name(),
-                request.length,
-                request.offset,
-                completion.completed_at.since(completion.submitted_at).human()
-            )));
+            self.hung(completion);
         }
+    }
+
+    #[cold]
+    fn hung(&mut self, completion: &Completion) {
+        let request = completion.request;
+        *self.errors.entry(ErrorKind::TimedOut).or_default() += 1;
+        self.ending = Some(Ending::Hung(format!(
+            "{} of {} B at offset {} was not answered for {}",
+            request.operation.name(),
+            request.length,
+            request.offset,
+            completion.completed_at.since(completion.submitted_at).human()
+        )));
     }
 
     /// Issues what is due of a thread.
@@ -266,8 +275,9 @@ impl Simulation {
     fn issue(&mut self, thread: u32) {
         let index = thread as usize;
         while self.now < self.issues_until && (!self.open_loop || self.places[index] > 0) {
-            match self.generators[index].next(self.now) {
-                Next::Request(request) => {
+            match self.generators[index].due(self.now) {
+                Due::Now(due_at) => {
+                    let request = self.generators[index].take(due_at);
                     if let Some(left) = self.volume {
                         let Some(left) = left.checked_sub(u64::from(request.length)) else {
                             self.exhausted = true;
@@ -290,14 +300,14 @@ impl Simulation {
                     self.outstanding += 1;
                     self.log.issued(&request);
                 }
-                Next::At(at) => {
+                Due::At(at) => {
                     if at < self.issues_until && self.armed[index] != at {
                         self.armed[index] = at;
                         self.timers.push(Reverse((at, thread)));
                     }
                     return;
                 }
-                Next::Blocked => return,
+                Due::Blocked => return,
             }
         }
     }
