@@ -58,6 +58,38 @@ struct Word {
 #[derive(Debug, Clone)]
 struct Chunk {
     words: [Word; WORDS],
+    /// Which words hold something, and which of them something dirty: a search passes over the others 64 at a time.
+    present: Marks,
+    dirty: Marks,
+}
+
+/// A bit for each word of a chunk.
+#[derive(Debug, Clone, Copy)]
+struct Marks([u64; WORDS / 64]);
+
+impl Marks {
+    const NONE: Self = Self([0; WORDS / 64]);
+    const ALL: Self = Self([u64::MAX; WORDS / 64]);
+
+    #[inline]
+    const fn set(&mut self, word: usize) {
+        self.0[word / 64] |= 1 << (word % 64);
+    }
+    #[inline]
+    const fn clear(&mut self, word: usize) {
+        self.0[word / 64] &= !(1 << (word % 64));
+    }
+    /// The first marked word from `from` on.
+    fn next(&self, from: usize) -> Option<usize> {
+        let mut mask = u64::MAX << (from % 64);
+        for (index, bits) in self.0.iter().enumerate().skip(from / 64) {
+            if bits & mask != 0 {
+                return Some(index * 64 + (bits & mask).trailing_zeros() as usize);
+            }
+            mask = u64::MAX;
+        }
+        None
+    }
 }
 
 /// The blocks of one disk.
@@ -77,9 +109,10 @@ impl BlockMap {
         if self.chunks.len() <= index {
             self.chunks.resize(index + 1, None);
         }
-        let present = if self.warm { u64::MAX } else { 0 };
+        let (present, marks) = if self.warm { (u64::MAX, Marks::ALL) } else { (0, Marks::NONE) };
         let word = Word { present, touched: 0, dirty: 0 };
-        self.chunks[index].get_or_insert_with(|| Box::new(Chunk { words: [word; WORDS] }))
+        let chunk = || Box::new(Chunk { words: [word; WORDS], present: marks, dirty: Marks::NONE });
+        self.chunks[index].get_or_insert_with(chunk)
     }
 
     /// Whether a cache keeps track of these blocks at all.
@@ -112,9 +145,11 @@ impl BlockMap {
         }
         let mut new = 0;
         for (chunk, word, mask) in run.words() {
-            let present = &mut self.chunk(chunk).words[word].present;
+            let chunk = self.chunk(chunk);
+            let present = &mut chunk.words[word].present;
             new += u64::from((mask & !*present).count_ones());
             *present |= mask;
+            chunk.present.set(word);
         }
         new
     }
@@ -123,9 +158,11 @@ impl BlockMap {
     fn mark_dirty(&mut self, run: Run) -> u64 {
         let mut new = 0;
         for (chunk, word, mask) in run.words() {
-            let dirty = &mut self.chunk(chunk).words[word].dirty;
+            let chunk = self.chunk(chunk);
+            let dirty = &mut chunk.words[word].dirty;
             new += u64::from((mask & !*dirty).count_ones());
             *dirty |= mask;
+            chunk.dirty.set(word);
         }
         self.dirty += new;
         new
@@ -155,22 +192,29 @@ impl BlockMap {
                 self.hand = (self.hand / CHUNK_BLOCKS + 1) * CHUNK_BLOCKS;
                 continue;
             };
-            let word = chunk.words[(self.hand % CHUNK_BLOCKS / 64) as usize].dirty >> (self.hand % 64);
+            let number = (self.hand % CHUNK_BLOCKS / 64) as usize;
+            let word = chunk.words[number].dirty >> (self.hand % 64);
             if word != 0 {
                 break self.hand + u64::from(word.trailing_zeros());
             }
-            self.hand = (self.hand / 64 + 1) * 64;
+            let begin = self.hand / CHUNK_BLOCKS * CHUNK_BLOCKS;
+            let next = if number + 1 < WORDS { chunk.dirty.next(number + 1) } else { None };
+            self.hand = begin + next.unwrap_or(WORDS) as u64 * 64;
         };
         let mut count = 0;
         while count < count_max && first + count < end {
             let block = first + count;
             let Some(chunk) = &mut self.chunks[(block / CHUNK_BLOCKS) as usize] else { break };
-            let word = &mut chunk.words[(block % CHUNK_BLOCKS / 64) as usize].dirty;
+            let number = (block % CHUNK_BLOCKS / 64) as usize;
+            let word = &mut chunk.words[number].dirty;
             let mask = 1 << (block % 64);
             if *word & mask == 0 {
                 break;
             }
             *word &= !mask;
+            if *word == 0 {
+                chunk.dirty.clear(number);
+            }
             count += 1;
         }
         self.dirty -= count;
@@ -270,23 +314,26 @@ impl Cache {
         self.dirty
     }
 
-    /// Moves the hand of the clock over one word: of its blocks, at most `count_max` that were not asked for since the hand
+    /// Moves the hand of the clock over one word that holds something, or to the next chunk: of its blocks, at most `count_max` that were not asked for since the hand
     /// last came by give way. Two rounds find every clean block, and clean blocks there are: no more are dirty than the cache holds.
     fn evict(&mut self, count_max: u64) {
-        let (member, chunk, word) = self.hand;
-        self.hand = if word + 1 < WORDS {
-            (member, chunk, word + 1)
-        } else if chunk + 1 < self.maps[member].chunks.len() {
-            (member, chunk + 1, 0)
+        let (member, number, from) = self.hand;
+        let beyond = if number + 1 < self.maps[member].chunks.len() {
+            (member, number + 1, 0)
         } else {
             ((member + 1) % self.maps.len(), 0, 0)
         };
-        let Some(Some(chunk)) = self.maps[member].chunks.get_mut(chunk) else {
-            // Nothing was ever here: on to the next chunk.
-            self.hand.2 = if self.hand.2 == 0 { 0 } else { WORDS - 1 };
+        let Some(Some(chunk)) = self.maps[member].chunks.get_mut(number) else {
+            // Nothing was ever here.
+            self.hand = beyond;
             return;
         };
-        let word = &mut chunk.words[word];
+        let Some(place) = chunk.present.next(from) else {
+            self.hand = beyond;
+            return;
+        };
+        self.hand = if place + 1 < WORDS { (member, number, place + 1) } else { beyond };
+        let word = &mut chunk.words[place];
         let mut victims = word.present & !word.touched & !word.dirty;
         word.touched = 0;
         let mut count = 0;
@@ -294,6 +341,9 @@ impl Cache {
             word.present &= !(victims & victims.wrapping_neg());
             victims &= victims - 1;
             count += 1;
+        }
+        if word.present == 0 {
+            chunk.present.clear(place);
         }
         self.used -= count;
     }

@@ -428,13 +428,8 @@ impl Machine {
     pub fn submit(&mut self, now: Instant, target: Target, request: Request) -> RequestId {
         let now = now.as_ns();
         self.advance(now);
-        let state = Outstanding::new(now, &request);
-        let id = if let Some(id) = self.free.pop() {
-            self.outstanding[id as usize] = state;
-            id
-        } else {
-            self.outstand(state)
-        };
+        let id = self.free.pop().unwrap_or_else(|| self.more_room());
+        self.outstanding[id as usize] = Outstanding::new(now, &request);
         let length = u64::from(request.length);
         let within = request.offset.checked_add(length).is_some_and(|end| end <= self.targets[target.0].size);
         if !within {
@@ -452,9 +447,11 @@ impl Machine {
 
     /// Makes room for one more outstanding request than there ever were.
     #[cold]
-    fn outstand(&mut self, state: Outstanding) -> u32 {
+    fn more_room(&mut self) -> u32 {
         assert!(self.outstanding.len() < OUTSTANDING_MAX, "{OUTSTANDING_MAX} requests are outstanding");
-        self.outstanding.push(state);
+        let (operation, due_at) = (Operation::Flush, Instant::ZERO);
+        let nothing = Request { operation, durable: false, length: 0, offset: 0, due_at };
+        self.outstanding.push(Outstanding::new(0, &nothing));
         (self.outstanding.len() - 1) as u32
     }
 
