@@ -29,6 +29,17 @@ impl Run {
         Self { first, count: end - first }
     }
 
+    /// Chunk, word in it, and mask, where that is one word.
+    #[inline]
+    const fn in_a_word(self) -> Option<(usize, usize, u64)> {
+        let bit = self.first % 64;
+        if self.count == 0 || bit + self.count > 64 {
+            return None;
+        }
+        let mask = (u64::MAX >> (64 - self.count)) << bit;
+        Some(((self.first / CHUNK_BLOCKS) as usize, (self.first % CHUNK_BLOCKS / 64) as usize, mask))
+    }
+
     /// Chunk, word in it, and mask, for each word that the run touches.
     fn words(self) -> impl Iterator<Item = (usize, usize, u64)> {
         let (mut at, end) = (self.first, self.first + self.count);
@@ -45,22 +56,17 @@ impl Run {
     }
 }
 
-/// What is known of 64 blocks, side by side so that a look costs one miss of the processor's own caches.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
-struct Word {
-    present: u64,
-    /// Asked for since the hand last came by.
-    touched: u64,
-    dirty: u64,
-}
-
+/// A bit for each block, by what is known of it. Each kind lies by itself: a look costs a miss of the processor's own caches,
+/// and so more of them stay there.
 #[derive(Debug, Clone)]
 struct Chunk {
-    words: [Word; WORDS],
+    present: [u64; WORDS],
+    /// Asked for since the hand last came by.
+    touched: [u64; WORDS],
+    dirty: [u64; WORDS],
     /// Which words hold something, and which of them something dirty: a search passes over the others 64 at a time.
-    present: Marks,
-    dirty: Marks,
+    any_present: Marks,
+    any_dirty: Marks,
 }
 
 /// A bit for each word of a chunk.
@@ -110,9 +116,15 @@ impl BlockMap {
             self.chunks.resize(index + 1, None);
         }
         let (present, marks) = if self.warm { (u64::MAX, Marks::ALL) } else { (0, Marks::NONE) };
-        let word = Word { present, touched: 0, dirty: 0 };
-        let chunk = || Box::new(Chunk { words: [word; WORDS], present: marks, dirty: Marks::NONE });
-        self.chunks[index].get_or_insert_with(chunk)
+        self.chunks[index].get_or_insert_with(|| {
+            Box::new(Chunk {
+                present: [present; WORDS],
+                touched: [0; WORDS],
+                dirty: [0; WORDS],
+                any_present: marks,
+                any_dirty: Marks::NONE,
+            })
+        })
     }
 
     /// Whether a cache keeps track of these blocks at all.
@@ -125,15 +137,22 @@ impl BlockMap {
         if !Self::is_within(run) {
             return false;
         }
+        if let Some((chunk, word, mask)) = run.in_a_word()
+            && let Some(Some(chunk)) = self.chunks.get_mut(chunk)
+        {
+            let hit = chunk.present[word] & mask == mask;
+            chunk.touched[word] |= if hit { mask } else { 0 };
+            return hit;
+        }
         let present = |map: &Self, chunk: usize, word: usize, mask: u64| match map.chunks.get(chunk) {
-            Some(Some(chunk)) => chunk.words[word].present & mask == mask,
+            Some(Some(chunk)) => chunk.present[word] & mask == mask,
             _ => map.warm,
         };
         if !run.words().all(|(chunk, word, mask)| present(self, chunk, word, mask)) {
             return false;
         }
         for (chunk, word, mask) in run.words() {
-            self.chunk(chunk).words[word].touched |= mask;
+            self.chunk(chunk).touched[word] |= mask;
         }
         true
     }
@@ -146,10 +165,10 @@ impl BlockMap {
         let mut new = 0;
         for (chunk, word, mask) in run.words() {
             let chunk = self.chunk(chunk);
-            let present = &mut chunk.words[word].present;
+            let present = &mut chunk.present[word];
             new += u64::from((mask & !*present).count_ones());
             *present |= mask;
-            chunk.present.set(word);
+            chunk.any_present.set(word);
         }
         new
     }
@@ -159,10 +178,10 @@ impl BlockMap {
         let mut new = 0;
         for (chunk, word, mask) in run.words() {
             let chunk = self.chunk(chunk);
-            let dirty = &mut chunk.words[word].dirty;
+            let dirty = &mut chunk.dirty[word];
             new += u64::from((mask & !*dirty).count_ones());
             *dirty |= mask;
-            chunk.dirty.set(word);
+            chunk.any_dirty.set(word);
         }
         self.dirty += new;
         new
@@ -193,12 +212,12 @@ impl BlockMap {
                 continue;
             };
             let number = (self.hand % CHUNK_BLOCKS / 64) as usize;
-            let word = chunk.words[number].dirty >> (self.hand % 64);
+            let word = chunk.dirty[number] >> (self.hand % 64);
             if word != 0 {
                 break self.hand + u64::from(word.trailing_zeros());
             }
             let begin = self.hand / CHUNK_BLOCKS * CHUNK_BLOCKS;
-            let next = if number + 1 < WORDS { chunk.dirty.next(number + 1) } else { None };
+            let next = if number + 1 < WORDS { chunk.any_dirty.next(number + 1) } else { None };
             self.hand = begin + next.unwrap_or(WORDS) as u64 * 64;
         };
         let mut count = 0;
@@ -206,14 +225,14 @@ impl BlockMap {
             let block = first + count;
             let Some(chunk) = &mut self.chunks[(block / CHUNK_BLOCKS) as usize] else { break };
             let number = (block % CHUNK_BLOCKS / 64) as usize;
-            let word = &mut chunk.words[number].dirty;
+            let word = &mut chunk.dirty[number];
             let mask = 1 << (block % 64);
             if *word & mask == 0 {
                 break;
             }
             *word &= !mask;
             if *word == 0 {
-                chunk.dirty.clear(number);
+                chunk.any_dirty.clear(number);
             }
             count += 1;
         }
@@ -328,22 +347,21 @@ impl Cache {
             self.hand = beyond;
             return;
         };
-        let Some(place) = chunk.present.next(from) else {
+        let Some(place) = chunk.any_present.next(from) else {
             self.hand = beyond;
             return;
         };
         self.hand = if place + 1 < WORDS { (member, number, place + 1) } else { beyond };
-        let word = &mut chunk.words[place];
-        let mut victims = word.present & !word.touched & !word.dirty;
-        word.touched = 0;
+        let mut victims = chunk.present[place] & !chunk.touched[place] & !chunk.dirty[place];
+        chunk.touched[place] = 0;
         let mut count = 0;
         while victims != 0 && count < count_max {
-            word.present &= !(victims & victims.wrapping_neg());
+            chunk.present[place] &= !(victims & victims.wrapping_neg());
             victims &= victims - 1;
             count += 1;
         }
-        if word.present == 0 {
-            chunk.present.clear(place);
+        if chunk.present[place] == 0 {
+            chunk.any_present.clear(place);
         }
         self.used -= count;
     }
