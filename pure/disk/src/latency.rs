@@ -1,5 +1,10 @@
 //! Draws service times: log-normal by median and 99th percentile, plus a time for the bytes.
 
+#![expect(
+    clippy::inline_always,
+    reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
+)]
+
 use crate::LatencySpec;
 
 /// The 99th percentile of the standard normal distribution.

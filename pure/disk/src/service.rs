@@ -28,7 +28,7 @@ impl Lanes {
     }
 
     /// When a request that comes at `now` and takes `service` of its own is done. Requests come in their order.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn serve(&mut self, now: u64, service: u64, length: u64) -> u64 {
         if self.places.is_none() && self.pipe.is_none() { now + service } else { self.queue(now, service, length) }
     }

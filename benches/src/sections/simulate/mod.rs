@@ -87,7 +87,9 @@ fn matrix(bench: &mut Bench) -> Result<()> {
     let plan = Plan::parse(plan.text, PLAN)?;
     let mut loads: Vec<LoadSpec> = plan.cells().map(|(load, _)| load.clone()).collect();
     if bench.arguments.quick {
-        loads.iter_mut().for_each(|load| load.duration = Duration::from_s(20));
+        for load in &mut loads {
+            load.duration = Duration::from_s(20);
+        }
     }
     let catalog = Catalog::builtin();
     let mut trials = Vec::new();

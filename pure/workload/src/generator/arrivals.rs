@@ -84,7 +84,7 @@ impl Arrivals {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn take(&mut self, now: Instant) -> Due {
         match self {
             Self::Closed { free: 0, .. } => Due::Blocked,
@@ -139,7 +139,7 @@ impl Arrivals {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn complete(&mut self, now: Instant) {
         match self {
             Self::Closed { free, freed_at } => {

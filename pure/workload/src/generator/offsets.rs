@@ -64,7 +64,7 @@ struct Cursor {
 }
 
 impl Places {
-    #[inline(always)]
+    #[inline]
     fn offset(&self, number: u64) -> u64 {
         let number = self.first + number;
         if self.files == 1 {
@@ -75,7 +75,7 @@ impl Places {
 }
 
 /// A number below `bound` (multiply and shift; its bias is below `bound / 2^64`).
-#[inline(always)]
+#[inline]
 fn below(random: &mut impl Rng, bound: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u64
 }
@@ -161,7 +161,7 @@ impl Offsets {
         Ok(Self { places, choice })
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn next(&mut self, random: &mut impl Rng, length: u32) -> u64 {
         match &mut self.choice {
             Choice::Uniform => self.places.offset(below(random, self.places.count)),
@@ -203,7 +203,7 @@ impl Offsets {
 
 impl Cursor {
     /// Where a request of `length` goes; moves on behind it, over the end of a file and back to the stretch's begin.
-    #[inline(always)]
+    #[inline]
     fn next(&mut self, length: u64) -> u64 {
         let file_end = (self.at / self.usable + 1) * self.usable;
         if self.at + length > file_end.min(self.end) {
