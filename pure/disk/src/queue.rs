@@ -262,19 +262,36 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
+    #[test]
+    fn the_ring_is_as_long_as_what_it_holds_however_much_passes_through() {
+        let mut queue = Queue::default();
+        for number in 0..100_000 {
+            queue.push(Entry { at: number * 10 + number * 7 % 40, what: number });
+            if number >= 32 {
+                queue.pop_first();
+            }
+        }
+        assert!(queue.ring.buffer.len() <= 64, "{}", queue.ring.buffer.len());
+        assert!(queue.heap.entries.is_empty());
+    }
+
     proptest! {
         #[test]
-        fn entries_come_out_in_their_order(steps in prop::collection::vec(prop::option::of(0u64..50), 1..400)) {
+        fn entries_come_out_in_their_order(
+            steps in prop::collection::vec(prop::option::weighted(0.6, 0u64..100), 1..800), drift in 0u64..20,
+        ) {
             let mut queue = Queue::default();
             let mut expected = BTreeSet::new();
             for (number, step) in steps.into_iter().enumerate() {
                 if let Some(at) = step {
-                    let entry = Entry { at, what: number as u64 };
+                    // Times come nearly in order or in none: the ring and the heap.
+                    let entry = Entry { at: at + drift * number as u64, what: number as u64 };
                     queue.push(entry);
                     expected.insert(entry);
                     continue;
                 }
                 prop_assert_eq!(queue.first(), expected.first().copied());
+                prop_assert_eq!(queue.first_at(), expected.first().map_or(u64::MAX, |entry| entry.at));
                 if let Some(first) = expected.pop_first() {
                     prop_assert_eq!(queue.pop_first(), Some(first));
                 }
