@@ -5,6 +5,7 @@
     reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
 )]
 
+mod outstanding;
 mod write_back;
 
 use crate::cache::{BLOCK, BlockMap, Cache, Member, Run};
@@ -17,16 +18,15 @@ use crate::{
     DiskSpec, EnvironmentError, EnvironmentSpec, HostCache, HostCacheSpec, InitialState, LatencySpec, Layout, Limit,
     Place,
 };
-use loadline_block::{Completion, ErrorKind, Operation, Request};
+use loadline_block::{Completion, Operation, Request};
 use loadline_units::{Bytes, Duration, Instant};
+use outstanding::{Event, Known, NUMBER_BITS, Outstanding, Owner, Part};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use write_back::WriteBack;
 
 /// Requests outstanding in a machine at most.
 pub const OUTSTANDING_MAX: usize = 1 << 24;
-/// Bits of an entry of a queue that say whose it is; above them stands the order in which entries were made.
-const NUMBER_BITS: u32 = 24;
 
 /// A volume of a machine, or one disk of a volume, as a place for requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -135,104 +135,6 @@ struct CacheState {
     stalled: std::collections::VecDeque<u32>,
     stalling: bool,
     waited: u64,
-}
-
-/// A request that was not answered yet.
-#[derive(Debug, Clone, Copy)]
-struct Outstanding {
-    operation: Operation,
-    durable: bool,
-    refused: bool,
-    length: u32,
-    offset: u64,
-    due: u64,
-    /// Parts whose end is not known yet.
-    parts: u32,
-    submitted: u64,
-    admitted: u64,
-    completed: u64,
-}
-
-impl Outstanding {
-    #[inline]
-    const fn new(now: u64, request: &Request) -> Self {
-        let Request { operation, durable, length, offset, due_at } = *request;
-        let due = due_at.as_ns();
-        Self {
-            operation,
-            durable,
-            refused: false,
-            length,
-            offset,
-            due,
-            parts: 1,
-            submitted: now,
-            admitted: now,
-            completed: now,
-        }
-    }
-}
-
-/// What is known of a request, or of a part of it, when it is handed over: when it has passed the limits and is answered,
-/// as far as that does not depend on events to come.
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    admitted: u64,
-    completed: u64,
-}
-
-impl Known {
-    const fn nothing(now: u64) -> Self {
-        Self { admitted: now, completed: now }
-    }
-}
-
-/// A part of a request whose end is not known yet, or a run of blocks on its way from a cache to its disk.
-#[derive(Debug, Clone, Copy)]
-struct Part {
-    owner: Owner,
-    disk: usize,
-    operation: Operation,
-    offset: u64,
-    length: u64,
-    since: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    Request(u32),
-    /// The so-manieth of its disk.
-    WriteBack(u64),
-}
-
-/// What happens inside, by the bits above the number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Event {
-    /// A part reaches the head of a spinning disk.
-    Arrives(u32),
-    /// A disk's head is done with a part.
-    Turned(u32),
-    /// Blocks have reached their disk.
-    WroteBack(u32),
-}
-
-impl Event {
-    const fn encode(self, sequence: u64) -> u64 {
-        let (kind, number) = match self {
-            Self::Arrives(part) => (0, part),
-            Self::Turned(disk) => (1, disk),
-            Self::WroteBack(part) => (2, part),
-        };
-        (sequence << (NUMBER_BITS + 2)) | (kind << NUMBER_BITS) | number as u64
-    }
-    const fn decode(what: u64) -> Self {
-        let number = (what & ((1 << NUMBER_BITS) - 1)) as u32;
-        match (what >> NUMBER_BITS) & 3 {
-            0 => Self::Arrives(number),
-            1 => Self::Turned(number),
-            _ => Self::WroteBack(number),
-        }
-    }
 }
 
 /// Disks that share a cache: their numbers, and how each is cached.
@@ -509,16 +411,7 @@ impl Machine {
     #[must_use]
     #[inline(always)]
     pub fn completion(&self, id: RequestId) -> Completion {
-        // Field by field: what was written in small pieces is slow to be read in large ones.
-        let Outstanding { operation, durable, refused, length, offset, due, submitted, admitted, completed, .. } =
-            self.outstanding[id.index()];
-        Completion {
-            request: Request { operation, durable, length, offset, due_at: Instant::from_ns(due) },
-            submitted_at: Instant::from_ns(submitted),
-            admitted_at: Instant::from_ns(admitted),
-            completed_at: Instant::from_ns(completed),
-            outcome: if refused { Err(ErrorKind::Refused) } else { Ok(()) },
-        }
+        self.outstanding[id.index()].answer()
     }
 
     /// Lets happen what happens inside until `now`.

@@ -52,7 +52,7 @@ fn budgets() -> impl Strategy<Value = Limit> {
         }),
     ];
     // One of the two budgets, so that the moment of admission is the moment at which this one let pass.
-    let burst = prop::option::of((1u64..5, 0u64..2_000));
+    let burst = prop::option::of((1u64..5, 0u64..200));
     (enforcement, any::<bool>(), 50u64..20_000, burst).prop_map(|(enforcement, requests, rate, burst)| {
         let iops = IopsBudget {
             rate: Iops::per_second(rate).unwrap(),

@@ -157,7 +157,7 @@ pub(crate) fn environment(draws: &mut Draws) -> EnvironmentSpec {
     let mut disks = vec![one; layout.disks()];
     if draws.once_in(4) {
         // Disks of one volume need not be alike.
-        disks.iter_mut().for_each(|one| *one = disk(draws, pool));
+        disks.fill_with(|| disk(draws, pool));
     }
     let mode = draws.one_of(&[HostCache::None, HostCache::None, HostCache::ReadOnly, HostCache::ReadWrite]);
     let host_cache = HostCacheSpec {

@@ -5,6 +5,7 @@ use crate::any::{self, Draws};
 use loadline_disk::{Machine, Waited, Waits};
 use loadline_record::{Ending, Histogram, TrialRecord};
 use loadline_simulator::{Simulated, TrialSetup, simulate};
+use loadline_units::Duration;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -20,14 +21,21 @@ impl Digest {
         self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3);
         self.0 ^= self.0 >> 29;
     }
+    fn all(&mut self, words: impl IntoIterator<Item = u64>) {
+        for word in words {
+            self.add(word);
+        }
+    }
     fn histogram(&mut self, histogram: &Histogram) {
-        histogram.encode().into_iter().for_each(|byte| self.add(u64::from(byte)));
+        self.all(histogram.encode().into_iter().map(u64::from));
     }
     fn waited(&mut self, waited: Waited) {
-        [waited.iops, waited.throughput, waited.credits].into_iter().for_each(|span| self.add(span.as_ns()));
+        self.all([waited.iops, waited.throughput, waited.credits].map(Duration::as_ns));
     }
     fn waits(&mut self, waits: &Waits) {
-        [waits.vm_cached, waits.vm_uncached, waits.pools, waits.disks].into_iter().for_each(|w| self.waited(w));
+        for at in [waits.vm_cached, waits.vm_uncached, waits.pools, waits.disks] {
+            self.waited(at);
+        }
         self.add(waits.cache.as_ns());
     }
     fn record(&mut self, record: &TrialRecord) {
@@ -42,19 +50,18 @@ impl Digest {
             self.add(operation.index() as u64);
             self.add(of.count);
             self.add(of.bytes);
-            [Some(&of.latency), of.waiting.as_ref(), of.service.as_ref()]
-                .into_iter()
-                .flatten()
-                .for_each(|h| self.histogram(h));
+            for histogram in [Some(&of.latency), of.waiting.as_ref(), of.service.as_ref()].into_iter().flatten() {
+                self.histogram(histogram);
+            }
         }
         for (operation, (count, bytes)) in &record.surroundings.asked {
-            [operation.index() as u64, *count, *bytes].into_iter().for_each(|word| self.add(word));
+            self.all([operation.index() as u64, *count, *bytes]);
         }
         self.add(record.series.last_ns);
         for second in &record.series.seconds {
             self.add(second.outstanding.to_bits());
             for of in &second.operations {
-                [of.count, of.bytes, of.p50_ns, of.p99_ns, of.max_ns].into_iter().for_each(|word| self.add(word));
+                self.all([of.count, of.bytes, of.p50_ns, of.p99_ns, of.max_ns]);
             }
         }
         for rate in record.steady_state.iter().flat_map(|steady| &steady.rounds) {
@@ -92,7 +99,9 @@ fn records_are_those_that_were_written_down() {
     let mut text = String::new();
     for (line, eight) in digests.chunks(IN_A_LINE).enumerate() {
         write!(text, "{:3}", line * IN_A_LINE).expect("writing to a string");
-        eight.iter().for_each(|digest| write!(text, " {digest:016x}").expect("writing to a string"));
+        for digest in eight {
+            write!(text, " {digest:016x}").expect("writing to a string");
+        }
         text.push('\n');
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/digests.txt");
