@@ -18,6 +18,7 @@ Sections (all by default):
   stall      one second of a stalled device, as each tool tells it
   agree      the same figures from fio and loadline
   throttle   a device throttled by the kernel to a known rate
+  simulate   the simulator: requests per second and core, a matrix of 800 trials, memory; without a peer
 
 Options:
   --rounds N          rounds, each tool once in each [5]

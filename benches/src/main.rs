@@ -17,6 +17,7 @@ use arguments::{Arguments, USAGE};
 use bench::Bench;
 use loadline_units::Bytes;
 use process::Stop;
+use sections::simulate;
 use std::process::ExitCode;
 use table::Verdicts;
 
@@ -24,6 +25,9 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = match words.as_slice() {
         [first, order] if first == ours::SUBCOMMAND => ours::run(order).map(|record| println!("{record}")),
+        [first, days] if first == simulate::SUBCOMMAND => {
+            simulate::simulate_days(days).map(|requests| println!("{requests}"))
+        }
         words => match Arguments::parse(words) {
             Err(error) => {
                 eprintln!("{error:#}");
@@ -47,7 +51,11 @@ fn main() -> ExitCode {
 
 fn compare(arguments: Arguments) -> Result<()> {
     let stop = Stop::watch()?;
-    let fio = process::tool("fio", &["--version"]).context("fio is the peer: apt-get install fio")?;
+    let fio = if arguments.sections.iter().any(|section| section.has_peer()) {
+        process::tool("fio", &["--version"]).context("fio is the peer: apt-get install fio")?
+    } else {
+        "none".to_owned()
+    };
     let host = loadline_engine::facts::host();
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let known = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".to_owned());

@@ -4,6 +4,7 @@ mod agree;
 mod null;
 mod open;
 mod rate;
+pub(crate) mod simulate;
 mod stall;
 mod start;
 mod throttle;
@@ -22,11 +23,12 @@ pub(crate) enum Section {
     Stall,
     Agree,
     Throttle,
+    Simulate,
 }
 
 impl Section {
     pub(crate) const ALL: &[Self] =
-        &[Self::Rate, Self::Null, Self::Start, Self::Open, Self::Stall, Self::Agree, Self::Throttle];
+        &[Self::Rate, Self::Null, Self::Start, Self::Open, Self::Stall, Self::Agree, Self::Throttle, Self::Simulate];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -37,12 +39,17 @@ impl Section {
             Self::Stall => "stall",
             Self::Agree => "agree",
             Self::Throttle => "throttle",
+            Self::Simulate => "simulate",
         }
+    }
+    /// Whether it has a peer to be compared with.
+    pub(crate) fn has_peer(self) -> bool {
+        self != Self::Simulate
     }
     /// Why it cannot run here, if it cannot.
     pub(crate) fn obstacle(self) -> Option<String> {
         match self {
-            Self::Null | Self::Open => None,
+            Self::Null | Self::Open | Self::Simulate => None,
             Self::Rate | Self::Start | Self::Stall | Self::Agree => stage::obstacle(),
             Self::Throttle => stage::obstacle().or_else(stage::Throttle::obstacle),
         }
@@ -56,6 +63,7 @@ impl Section {
             Self::Stall => stall::run(bench),
             Self::Agree => agree::run(bench),
             Self::Throttle => throttle::run(bench),
+            Self::Simulate => simulate::run(bench),
         }
     }
 }

@@ -29,6 +29,17 @@ impl Run {
         Self { first, count: end - first }
     }
 
+    /// Chunk, word in it, and mask, where that is one word.
+    #[inline]
+    const fn in_a_word(self) -> Option<(usize, usize, u64)> {
+        let bit = self.first % 64;
+        if self.count == 0 || bit + self.count > 64 {
+            return None;
+        }
+        let mask = (u64::MAX >> (64 - self.count)) << bit;
+        Some(((self.first / CHUNK_BLOCKS) as usize, (self.first % CHUNK_BLOCKS / 64) as usize, mask))
+    }
+
     /// Chunk, word in it, and mask, for each word that the run touches.
     fn words(self) -> impl Iterator<Item = (usize, usize, u64)> {
         let (mut at, end) = (self.first, self.first + self.count);
@@ -45,19 +56,46 @@ impl Run {
     }
 }
 
-/// What is known of 64 blocks, side by side so that a look costs one miss of the processor's own caches.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
-struct Word {
-    present: u64,
-    /// Asked for since the hand last came by.
-    touched: u64,
-    dirty: u64,
-}
-
+/// A bit for each block, by what is known of it. Each kind lies by itself: a look costs a miss of the processor's own caches,
+/// and so more of them stay there.
 #[derive(Debug, Clone)]
 struct Chunk {
-    words: [Word; WORDS],
+    present: [u64; WORDS],
+    /// Asked for since the hand last came by.
+    touched: [u64; WORDS],
+    dirty: [u64; WORDS],
+    /// Which words hold something, and which of them something dirty: a search passes over the others 64 at a time.
+    any_present: Marks,
+    any_dirty: Marks,
+}
+
+/// A bit for each word of a chunk.
+#[derive(Debug, Clone, Copy)]
+struct Marks([u64; WORDS / 64]);
+
+impl Marks {
+    const NONE: Self = Self([0; WORDS / 64]);
+    const ALL: Self = Self([u64::MAX; WORDS / 64]);
+
+    #[inline]
+    const fn set(&mut self, word: usize) {
+        self.0[word / 64] |= 1 << (word % 64);
+    }
+    #[inline]
+    const fn clear(&mut self, word: usize) {
+        self.0[word / 64] &= !(1 << (word % 64));
+    }
+    /// The first marked word from `from` on.
+    fn next(&self, from: usize) -> Option<usize> {
+        let mut mask = u64::MAX << (from % 64);
+        for (index, bits) in self.0.iter().enumerate().skip(from / 64) {
+            if bits & mask != 0 {
+                return Some(index * 64 + (bits & mask).trailing_zeros() as usize);
+            }
+            mask = u64::MAX;
+        }
+        None
+    }
 }
 
 /// The blocks of one disk.
@@ -77,9 +115,16 @@ impl BlockMap {
         if self.chunks.len() <= index {
             self.chunks.resize(index + 1, None);
         }
-        let present = if self.warm { u64::MAX } else { 0 };
-        let word = Word { present, touched: 0, dirty: 0 };
-        self.chunks[index].get_or_insert_with(|| Box::new(Chunk { words: [word; WORDS] }))
+        let (present, marks) = if self.warm { (u64::MAX, Marks::ALL) } else { (0, Marks::NONE) };
+        self.chunks[index].get_or_insert_with(|| {
+            Box::new(Chunk {
+                present: [present; WORDS],
+                touched: [0; WORDS],
+                dirty: [0; WORDS],
+                any_present: marks,
+                any_dirty: Marks::NONE,
+            })
+        })
     }
 
     /// Whether a cache keeps track of these blocks at all.
@@ -92,15 +137,22 @@ impl BlockMap {
         if !Self::is_within(run) {
             return false;
         }
+        if let Some((chunk, word, mask)) = run.in_a_word()
+            && let Some(Some(chunk)) = self.chunks.get_mut(chunk)
+        {
+            let hit = chunk.present[word] & mask == mask;
+            chunk.touched[word] |= if hit { mask } else { 0 };
+            return hit;
+        }
         let present = |map: &Self, chunk: usize, word: usize, mask: u64| match map.chunks.get(chunk) {
-            Some(Some(chunk)) => chunk.words[word].present & mask == mask,
+            Some(Some(chunk)) => chunk.present[word] & mask == mask,
             _ => map.warm,
         };
         if !run.words().all(|(chunk, word, mask)| present(self, chunk, word, mask)) {
             return false;
         }
         for (chunk, word, mask) in run.words() {
-            self.chunk(chunk).words[word].touched |= mask;
+            self.chunk(chunk).touched[word] |= mask;
         }
         true
     }
@@ -112,9 +164,11 @@ impl BlockMap {
         }
         let mut new = 0;
         for (chunk, word, mask) in run.words() {
-            let present = &mut self.chunk(chunk).words[word].present;
+            let chunk = self.chunk(chunk);
+            let present = &mut chunk.present[word];
             new += u64::from((mask & !*present).count_ones());
             *present |= mask;
+            chunk.any_present.set(word);
         }
         new
     }
@@ -123,9 +177,11 @@ impl BlockMap {
     fn mark_dirty(&mut self, run: Run) -> u64 {
         let mut new = 0;
         for (chunk, word, mask) in run.words() {
-            let dirty = &mut self.chunk(chunk).words[word].dirty;
+            let chunk = self.chunk(chunk);
+            let dirty = &mut chunk.dirty[word];
             new += u64::from((mask & !*dirty).count_ones());
             *dirty |= mask;
+            chunk.any_dirty.set(word);
         }
         self.dirty += new;
         new
@@ -155,22 +211,29 @@ impl BlockMap {
                 self.hand = (self.hand / CHUNK_BLOCKS + 1) * CHUNK_BLOCKS;
                 continue;
             };
-            let word = chunk.words[(self.hand % CHUNK_BLOCKS / 64) as usize].dirty >> (self.hand % 64);
+            let number = (self.hand % CHUNK_BLOCKS / 64) as usize;
+            let word = chunk.dirty[number] >> (self.hand % 64);
             if word != 0 {
                 break self.hand + u64::from(word.trailing_zeros());
             }
-            self.hand = (self.hand / 64 + 1) * 64;
+            let begin = self.hand / CHUNK_BLOCKS * CHUNK_BLOCKS;
+            let next = if number + 1 < WORDS { chunk.any_dirty.next(number + 1) } else { None };
+            self.hand = begin + next.unwrap_or(WORDS) as u64 * 64;
         };
         let mut count = 0;
         while count < count_max && first + count < end {
             let block = first + count;
             let Some(chunk) = &mut self.chunks[(block / CHUNK_BLOCKS) as usize] else { break };
-            let word = &mut chunk.words[(block % CHUNK_BLOCKS / 64) as usize].dirty;
+            let number = (block % CHUNK_BLOCKS / 64) as usize;
+            let word = &mut chunk.dirty[number];
             let mask = 1 << (block % 64);
             if *word & mask == 0 {
                 break;
             }
             *word &= !mask;
+            if *word == 0 {
+                chunk.any_dirty.clear(number);
+            }
             count += 1;
         }
         self.dirty -= count;
@@ -270,30 +333,35 @@ impl Cache {
         self.dirty
     }
 
-    /// Moves the hand of the clock over one word: of its blocks, at most `count_max` that were not asked for since the hand
+    /// Moves the hand of the clock over one word that holds something, or to the next chunk: of its blocks, at most `count_max` that were not asked for since the hand
     /// last came by give way. Two rounds find every clean block, and clean blocks there are: no more are dirty than the cache holds.
     fn evict(&mut self, count_max: u64) {
-        let (member, chunk, word) = self.hand;
-        self.hand = if word + 1 < WORDS {
-            (member, chunk, word + 1)
-        } else if chunk + 1 < self.maps[member].chunks.len() {
-            (member, chunk + 1, 0)
+        let (member, number, from) = self.hand;
+        let beyond = if number + 1 < self.maps[member].chunks.len() {
+            (member, number + 1, 0)
         } else {
             ((member + 1) % self.maps.len(), 0, 0)
         };
-        let Some(Some(chunk)) = self.maps[member].chunks.get_mut(chunk) else {
-            // Nothing was ever here: on to the next chunk.
-            self.hand.2 = if self.hand.2 == 0 { 0 } else { WORDS - 1 };
+        let Some(Some(chunk)) = self.maps[member].chunks.get_mut(number) else {
+            // Nothing was ever here.
+            self.hand = beyond;
             return;
         };
-        let word = &mut chunk.words[word];
-        let mut victims = word.present & !word.touched & !word.dirty;
-        word.touched = 0;
+        let Some(place) = chunk.any_present.next(from) else {
+            self.hand = beyond;
+            return;
+        };
+        self.hand = if place + 1 < WORDS { (member, number, place + 1) } else { beyond };
+        let mut victims = chunk.present[place] & !chunk.touched[place] & !chunk.dirty[place];
+        chunk.touched[place] = 0;
         let mut count = 0;
         while victims != 0 && count < count_max {
-            word.present &= !(victims & victims.wrapping_neg());
+            chunk.present[place] &= !(victims & victims.wrapping_neg());
             victims &= victims - 1;
             count += 1;
+        }
+        if chunk.present[place] == 0 {
+            chunk.any_present.clear(place);
         }
         self.used -= count;
     }

@@ -147,7 +147,8 @@ mod tests {
             prop_assert_eq!(written.iter().map(|piece| piece.length).sum::<u64>(), length * u64::from(copies));
             let mut ends: BTreeMap<(usize, u64), u64> = BTreeMap::new();
             for piece in written {
-                prop_assert!(piece.length <= interleave.get() || columns == 1);
+                let row = |at: u64| at / interleave.get();
+                prop_assert!(columns == 1 || row(piece.offset) == row(piece.offset + piece.length - 1), "within an interleave");
                 let before = ends.range(..(piece.disk, piece.offset + piece.length)).next_back();
                 if let Some((&(disk, _), &end)) = before {
                     prop_assert!(disk < piece.disk || end <= piece.offset);

@@ -1,5 +1,11 @@
 //! A whole environment as one state machine that is told the time.
 
+#![expect(
+    clippy::inline_always,
+    reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
+)]
+
+mod outstanding;
 mod write_back;
 
 use crate::cache::{BLOCK, BlockMap, Cache, Member, Run};
@@ -13,16 +19,15 @@ use crate::{
     DiskSpec, EnvironmentError, EnvironmentSpec, HostCache, HostCacheSpec, InitialState, LatencySpec, Layout, Limit,
     Place,
 };
-use loadline_block::{Completion, ErrorKind, Operation, Request};
+use loadline_block::{Completion, Operation, Request};
 use loadline_units::{Bytes, Duration, Instant};
+use outstanding::{Event, Known, NUMBER_BITS, Outstanding, Owner, Part};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use write_back::WriteBack;
 
 /// Requests outstanding in a machine at most.
 pub const OUTSTANDING_MAX: usize = 1 << 24;
-/// Bits of an entry of a queue that say whose it is; above them stands the order in which entries were made.
-const NUMBER_BITS: u32 = 24;
 
 /// A volume of a machine, or one disk of a volume, as a place for requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,80 +109,6 @@ struct CacheState {
     waited: u64,
     hits: u64,
     misses: u64,
-}
-
-/// A request that was not answered yet.
-#[derive(Debug, Clone, Copy)]
-struct Outstanding {
-    request: Request,
-    /// Parts whose end is not known yet.
-    parts: u32,
-    submitted: u64,
-    admitted: u64,
-    completed: u64,
-    refused: bool,
-}
-
-/// What is known of a request, or of a part of it, when it is handed over: when it has passed the limits and is answered,
-/// as far as that does not depend on events to come.
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    admitted: u64,
-    completed: u64,
-}
-
-impl Known {
-    const fn nothing(now: u64) -> Self {
-        Self { admitted: now, completed: now }
-    }
-}
-
-/// A part of a request whose end is not known yet, or a run of blocks on its way from a cache to its disk.
-#[derive(Debug, Clone, Copy)]
-struct Part {
-    owner: Owner,
-    disk: usize,
-    operation: Operation,
-    offset: u64,
-    length: u64,
-    since: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    Request(u32),
-    /// The so-manieth of its disk.
-    WriteBack(u64),
-}
-
-/// What happens inside, by the bits above the number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Event {
-    /// A part reaches the head of a spinning disk.
-    Arrives(u32),
-    /// A disk's head is done with a part.
-    Turned(u32),
-    /// Blocks have reached their disk.
-    WroteBack(u32),
-}
-
-impl Event {
-    const fn encode(self, sequence: u64) -> u64 {
-        let (kind, number) = match self {
-            Self::Arrives(part) => (0, part),
-            Self::Turned(disk) => (1, disk),
-            Self::WroteBack(part) => (2, part),
-        };
-        (sequence << (NUMBER_BITS + 2)) | (kind << NUMBER_BITS) | number as u64
-    }
-    const fn decode(what: u64) -> Self {
-        let number = (what & ((1 << NUMBER_BITS) - 1)) as u32;
-        match (what >> NUMBER_BITS) & 3 {
-            0 => Self::Arrives(number),
-            1 => Self::Turned(number),
-            _ => Self::WroteBack(number),
-        }
-    }
 }
 
 /// Disks that share a cache: their numbers, and how each is cached.
@@ -396,19 +327,12 @@ impl Machine {
     ///
     /// # Panics
     /// When `now` is before an earlier call's, or [`OUTSTANDING_MAX`] requests are outstanding.
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self, now: Instant, target: Target, request: Request) -> RequestId {
         let now = now.as_ns();
         self.advance(now);
-        let state = Outstanding { request, parts: 1, submitted: now, admitted: now, completed: now, refused: false };
-        let id = if let Some(id) = self.free.pop() {
-            self.outstanding[id as usize] = state;
-            id
-        } else {
-            assert!(self.outstanding.len() < OUTSTANDING_MAX, "{OUTSTANDING_MAX} requests are outstanding");
-            self.outstanding.push(state);
-            (self.outstanding.len() - 1) as u32
-        };
+        let id = self.free.pop().unwrap_or_else(|| self.more_room());
+        self.outstanding[id as usize] = Outstanding::new(now, &request);
         let length = u64::from(request.length);
         let within = request.offset.checked_add(length).is_some_and(|end| end <= self.targets[target.0].size);
         if !within {
@@ -424,8 +348,17 @@ impl Machine {
         RequestId(id)
     }
 
+    /// Makes room for one more outstanding request than there ever were.
+    #[cold]
+    fn more_room(&mut self) -> u32 {
+        assert!(self.outstanding.len() < OUTSTANDING_MAX, "{OUTSTANDING_MAX} requests are outstanding");
+        let (operation, due_at) = (Operation::Flush, Instant::ZERO);
+        let nothing = Request { operation, durable: false, length: 0, offset: 0, due_at };
+        self.outstanding.push(Outstanding::new(0, &nothing));
+        (self.outstanding.len() - 1) as u32
+    }
+
     /// The parts of a request begin their way.
-    #[inline]
     fn start_parts(&mut self, now: u64, id: u32, target: Target, request: &Request) -> Known {
         let mut known = Known::nothing(now);
         let mut split = Split::new(request.operation, request.offset, u64::from(request.length));
@@ -439,56 +372,58 @@ impl Machine {
     }
 
     /// When something happens next: an answer, or something inside that comes before one. `None`: nothing is outstanding.
-    #[inline]
+    #[inline(always)]
     pub fn next_event_at(&mut self) -> Option<Instant> {
-        let answer = self.answers.first().map(|entry| entry.at);
-        let event = self.events.first().map(|entry| entry.at);
-        let first = match (answer, event) {
-            (Some(answer), Some(event)) => answer.min(event),
-            (one, other) => one.or(other)?,
-        };
-        Some(Instant::from_ns(first))
+        let first = self.answers.first_at().min(self.events.first_at());
+        (first < u64::MAX).then_some(Instant::from_ns(first))
     }
 
     /// Takes the next answer that came until `now`.
     #[inline]
     pub fn pop_completed(&mut self, now: Instant) -> Option<(RequestId, Completion)> {
+        let id = self.take_completed(now)?;
+        Some((id, self.completion(id)))
+    }
+
+    /// As [`Machine::pop_completed`], without the answer itself: [`Machine::completion`] tells it until the next request is
+    /// submitted.
+    #[inline(always)]
+    pub fn take_completed(&mut self, now: Instant) -> Option<RequestId> {
         let now = now.as_ns();
         self.advance(now);
-        let first = self.answers.first()?;
-        if first.at > now {
+        if self.answers.first_at() > now {
             return None;
         }
-        self.answers.pop_first();
+        let first = self.answers.pop_first()?;
         let id = (first.what & ((1 << NUMBER_BITS) - 1)) as u32;
-        let state = &self.outstanding[id as usize];
-        let completion = Completion {
-            request: state.request,
-            submitted_at: Instant::from_ns(state.submitted),
-            admitted_at: Instant::from_ns(state.admitted),
-            completed_at: Instant::from_ns(state.completed),
-            outcome: if state.refused { Err(ErrorKind::Refused) } else { Ok(()) },
-        };
         self.free.push(id);
-        Some((RequestId(id), completion))
+        Some(RequestId(id))
+    }
+
+    /// The answer to a request that was just taken.
+    ///
+    /// # Panics
+    /// For a number that was never given out.
+    #[must_use]
+    #[inline(always)]
+    pub fn completion(&self, id: RequestId) -> Completion {
+        self.outstanding[id.index()].answer()
     }
 
     /// Lets happen what happens inside until `now`.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, now: u64) {
         assert!(now >= self.now, "time went back from {} to {now} ns", self.now);
         self.now = now;
-        while let Some(event) = self.events.first() {
-            if event.at > now {
-                break;
-            }
-            self.events.pop_first();
+        while self.events.first_at() <= now
+            && let Some(event) = self.events.pop_first()
+        {
             self.happen(event.at, Event::decode(event.what));
         }
     }
 
     /// A part of a request begins its way. What is not known at once counts as a part that is waited for.
-    #[inline]
+    #[inline(always)]
     fn start(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
         let operation = request.operation;
         match self.disks[disk].path {
@@ -496,7 +431,15 @@ impl Machine {
                 let at = pass(&mut self.vm_uncached, now, operation, offset, length);
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
-            Path::Local => {
+            Path::Local | Path::Cached { .. } => self.start_at_host(now, id, disk, request, offset, length),
+        }
+    }
+
+    /// As [`Machine::start`], for a disk whose requests go through the host.
+    fn start_at_host(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
+        let operation = request.operation;
+        match self.disks[disk].path {
+            Path::Network | Path::Local => {
                 let at = pass(&mut self.vm_cached, now, operation, offset, length);
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
@@ -532,7 +475,7 @@ impl Machine {
     }
 
     /// A part has passed the virtual machine's budgets: on to the disk.
-    #[inline]
+    #[inline(always)]
     fn reach_disk(
         &mut self,
         now: u64,
@@ -552,8 +495,7 @@ impl Machine {
             if let Owner::Request(id) = owner {
                 self.outstanding[id as usize].parts += 1;
             }
-            let part = self.new_part(Part { owner, disk: number, operation, offset, length, since: now });
-            self.plan(at, Event::Arrives(part));
+            self.part_follows(at, Part { owner, disk: number, operation, offset, length, since: now }, Event::Arrives);
             return Known::nothing(at);
         }
         let service = self.service(number, operation, length);
@@ -563,14 +505,21 @@ impl Machine {
             Operation::Read | Operation::Write => self.disks[number].lanes.serve(at, service, length),
         };
         if let Owner::WriteBack(_) = owner {
-            let part = self.new_part(Part { owner, disk: number, operation, offset, length, since: now });
-            self.plan(completed, Event::WroteBack(part));
+            let part = Part { owner, disk: number, operation, offset, length, since: now };
+            self.part_follows(completed, part, Event::WroteBack);
         }
         Known { admitted: at, completed }
     }
 
+    /// A part goes on at `at`.
+    #[inline(never)]
+    fn part_follows(&mut self, at: u64, part: Part, event: fn(u32) -> Event) {
+        let part = self.new_part(part);
+        self.plan(at, event(part));
+    }
+
     /// Draws a service time.
-    #[inline]
+    #[inline(always)]
     fn service(&mut self, disk: usize, operation: Operation, length: u64) -> u64 {
         let (sampler, length) = match operation {
             Operation::Read => (0, length),
@@ -581,6 +530,7 @@ impl Machine {
         self.samplers[self.disks[disk].latency[sampler]].draw(self.random.next_u64(), length)
     }
 
+    #[inline(never)]
     fn happen(&mut self, now: u64, event: Event) {
         match event {
             Event::Arrives(number) => {
@@ -613,7 +563,7 @@ impl Machine {
     }
 
     /// A part that was waited for has its end: with the last one the answer is certain.
-    #[inline]
+    #[inline(always)]
     fn part_ends(&mut self, id: u32, admitted: u64, completed: u64) {
         let state = &mut self.outstanding[id as usize];
         state.admitted = state.admitted.max(admitted);

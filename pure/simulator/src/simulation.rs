@@ -1,11 +1,16 @@
 //! The loop: asks the load what comes next, tells the machine, and goes from event to event.
 
+#![expect(
+    clippy::inline_always,
+    reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
+)]
+
 use crate::log::{Log, Stage};
 use loadline_block::{Completion, ErrorKind};
-use loadline_disk::{Machine, Target, Waits};
+use loadline_disk::{Machine, RequestId, Target, Waits};
 use loadline_record::{Ending, EngineUsed, Surroundings, TrialRecord};
 use loadline_units::{Bytes, Duration, Instant};
-use loadline_workload::{LoadGenerator, LoadSpec, Next, Region, RegionTooSmall, SpecError};
+use loadline_workload::{Due, LoadGenerator, LoadSpec, Next, Region, RegionTooSmall, SpecError};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -62,9 +67,9 @@ pub struct Simulation {
     target: Target,
     setup: TrialSetup,
     generators: Vec<LoadGenerator>,
-    /// Requests that a thread may still have outstanding, beside what its own loop allows.
+    /// Requests that a thread may still have outstanding, in an open loop; a closed one has a bound of its own.
     places: Vec<u32>,
-    /// Which thread a request belongs to, by its number.
+    /// Which thread a request belongs to, by its number; kept where there are several.
     threads: Vec<u32>,
     /// When a thread wants to be asked again.
     timers: BinaryHeap<Reverse<(Instant, u32)>>,
@@ -77,6 +82,8 @@ pub struct Simulation {
     /// Bytes that may still be issued.
     volume: Option<u64>,
     exhausted: bool,
+    /// From when on nothing is issued any more, as far as that is known.
+    issues_until: Instant,
     now: Instant,
     started_at: Instant,
     answered_at: Instant,
@@ -136,14 +143,13 @@ impl Simulation {
             .map(|thread| LoadGenerator::new(load, &region, thread, seed, now))
             .collect::<Result<_, _>>()?;
         let open_loop = load.offered().is_some();
-        let places = if open_loop { OPEN_OUTSTANDING_MAX } else { u32::MAX };
         let count = generators.len();
         Ok(Self {
             machine,
             target,
             setup,
             generators,
-            places: vec![places; count],
+            places: vec![OPEN_OUTSTANDING_MAX; count],
             threads: Vec::new(),
             timers: (0..load.threads).map(|thread| Reverse((now, thread))).collect(),
             armed: vec![now; count],
@@ -153,6 +159,7 @@ impl Simulation {
             cool_down: load.cool_down,
             volume: load.volume.map(Bytes::get),
             exhausted: false,
+            issues_until: Instant::MAX,
             now,
             started_at: now,
             answered_at: now,
@@ -198,43 +205,58 @@ impl Simulation {
     }
 
     /// What happens at `now`, the time of the next event.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, now: Instant) {
         if now >= self.log.boundary() {
             self.pass_boundary(now);
         }
-        self.log.tell(now, self.outstanding);
+        self.log.integrate(now, self.outstanding);
         self.now = now;
-        if let Some((id, completion)) = self.machine.pop_completed(now) {
-            let thread = self.threads[id.index()];
+        if let Some(id) = self.machine.take_completed(now) {
+            let completion = self.machine.completion(id);
+            let thread = self.thread_of(id);
             self.outstanding -= 1;
-            self.places[thread as usize] += 1;
+            if self.open_loop {
+                self.places[thread as usize] += 1;
+            }
             self.answered(&completion);
             self.generators[thread as usize].complete(now);
             self.issue(thread);
-            return;
+        } else if let Some(thread) = self.timer(now) {
+            self.issue(thread);
         }
-        if let Some(Reverse((at, thread))) = self.timers.peek().copied()
-            && at <= now
-        {
-            self.timers.pop();
-            if self.armed[thread as usize] == at {
-                self.armed[thread as usize] = Instant::MAX;
-                self.issue(thread);
-            }
-        }
+    }
+
+    /// The thread that wanted to be asked again by now.
+    fn timer(&mut self, now: Instant) -> Option<u32> {
+        let Reverse((at, thread)) = self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)?;
+        self.timers.pop();
+        let armed = &mut self.armed[thread as usize];
+        (*armed == at).then(|| {
+            *armed = Instant::MAX;
+            thread
+        })
+    }
+
+    /// Whose request it is.
+    #[inline]
+    fn thread_of(&self, id: RequestId) -> u32 {
+        if self.generators.len() == 1 { 0 } else { self.threads[id.index()] }
     }
 
     /// Keeps what requests had waited when the measurement began. The time may pass several boundaries at once.
     #[cold]
     fn pass_boundary(&mut self, now: Instant) {
         self.log.tell(now, self.outstanding);
+        if !self.exhausted {
+            self.issues_until = self.log.to() + self.cool_down;
+        }
         if self.waits_before.is_none() && matches!(self.log.stage(), Stage::Measuring | Stage::After) {
             self.waits_before = Some(self.machine.waits(self.target));
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn answered(&mut self, completion: &Completion) {
         let silent = self.now.since(self.answered_at);
         self.answered_at = self.now;
@@ -243,59 +265,61 @@ impl Simulation {
             Err(kind) => *self.errors.entry(kind).or_default() += 1,
         }
         if silent > self.hang_limit && completion.completed_at.since(completion.submitted_at) > self.hang_limit {
-            let request = completion.request;
-            *self.errors.entry(ErrorKind::TimedOut).or_default() += 1;
-            self.ending = Some(Ending::Hung(format!(
-                "{} of {} B at offset {} was not answered for {}",
-                request.operation.name(),
-                request.length,
-                request.offset,
-                completion.completed_at.since(completion.submitted_at).human()
-            )));
+            self.hung(completion);
         }
     }
 
-    /// Whether requests are still to be issued.
-    #[inline]
-    fn is_issuing(&self) -> bool {
-        let to = self.log.to();
-        !self.exhausted && (to == Instant::MAX || self.now < to + self.cool_down)
+    #[cold]
+    fn hung(&mut self, completion: &Completion) {
+        let request = completion.request;
+        *self.errors.entry(ErrorKind::TimedOut).or_default() += 1;
+        self.ending = Some(Ending::Hung(format!(
+            "{} of {} B at offset {} was not answered for {}",
+            request.operation.name(),
+            request.length,
+            request.offset,
+            completion.completed_at.since(completion.submitted_at).human()
+        )));
     }
 
     /// Issues what is due of a thread.
-    #[inline]
+    #[inline(always)]
     fn issue(&mut self, thread: u32) {
         let index = thread as usize;
-        while self.places[index] > 0 && self.is_issuing() {
-            match self.generators[index].next(self.now) {
-                Next::Request(request) => {
+        while self.now < self.issues_until && (!self.open_loop || self.places[index] > 0) {
+            match self.generators[index].due(self.now) {
+                Due::Now(due_at) => {
+                    let request = self.generators[index].take(due_at);
                     if let Some(left) = self.volume {
                         let Some(left) = left.checked_sub(u64::from(request.length)) else {
                             self.exhausted = true;
+                            self.issues_until = Instant::ZERO;
                             return;
                         };
                         self.volume = Some(left);
                     }
                     let id = self.machine.submit(self.now, self.target, request).index();
-                    if self.threads.len() <= id {
-                        self.threads.resize(id + 1, 0);
+                    if self.generators.len() > 1 {
+                        if self.threads.len() <= id {
+                            self.threads.resize(id + 1, 0);
+                        }
+                        self.threads[id] = thread;
                     }
-                    self.threads[id] = thread;
-                    self.places[index] -= 1;
+                    if self.open_loop {
+                        self.places[index] -= 1;
+                    }
                     // It is outstanding from now on: the time was told for those before.
                     self.outstanding += 1;
                     self.log.issued(&request);
                 }
-                Next::At(at) => {
-                    let to = self.log.to();
-                    let last = if to == Instant::MAX { to } else { to + self.cool_down };
-                    if at < last && self.armed[index] != at {
+                Due::At(at) => {
+                    if at < self.issues_until && self.armed[index] != at {
                         self.armed[index] = at;
                         self.timers.push(Reverse((at, thread)));
                     }
                     return;
                 }
-                Next::Blocked => return,
+                Due::Blocked => return,
             }
         }
     }

@@ -6,7 +6,7 @@ mod presets;
 mod schedule;
 mod spec;
 
-pub use generator::{LoadGenerator, Next, Region, RegionTooSmall};
+pub use generator::{Due, LoadGenerator, Next, Region, RegionTooSmall};
 pub use loadline_document::{NAME_MAX, PROBLEMS_MAX, Problem, text_hash};
 pub use plan::{CELLS_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
 pub use presets::{Preset, nearest_preset, preset, presets, short_form};

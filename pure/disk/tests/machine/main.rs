@@ -2,6 +2,7 @@
 
 mod caches;
 mod drive;
+mod invariants;
 mod replay;
 mod service;
 mod worked_examples;

@@ -11,7 +11,7 @@ use loadline_units::{ByteRate, Bytes, Duration, Instant};
 use proptest::prelude::*;
 
 /// Environments in which every stage has something to do.
-fn environments() -> impl Strategy<Value = EnvironmentSpec> {
+pub(crate) fn environments() -> impl Strategy<Value = EnvironmentSpec> {
     let cache = prop_oneof![Just(HostCache::None), Just(HostCache::ReadOnly), Just(HostCache::ReadWrite)];
     let layout = prop_oneof![
         Just(Layout::Single),
@@ -56,7 +56,7 @@ fn environments() -> impl Strategy<Value = EnvironmentSpec> {
     )
 }
 
-fn requests() -> impl Strategy<Value = Vec<Request>> {
+pub(crate) fn requests() -> impl Strategy<Value = Vec<Request>> {
     let one = (0u64..3_000_000, 0usize..20, 1u32..300, 0u64..4_096, any::<bool>());
     prop::collection::vec(one, 1..200).prop_map(|asked| {
         let mut now = 0;

@@ -1,5 +1,6 @@
 //! When requests come: closed loops with depth, rate ceiling and think time; open loops with constant and Poisson arrivals.
 
+use super::Due;
 use crate::{Arrival, LoadSpec};
 use loadline_units::{Duration, Instant, Iops, NS_PER_S};
 use rand_core::{Rng, SeedableRng};
@@ -9,17 +10,6 @@ use std::collections::VecDeque;
 /// How far a rate ceiling may catch up after it was held back: long enough to hide the caller's own jitter, too short to
 /// pass the ceiling noticeably.
 const CATCH_UP: Duration = Duration::from_ms(10);
-
-/// When the next request may come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
-    /// It was due at this moment, not later than now.
-    Now(Instant),
-    /// Not before this moment.
-    At(Instant),
-    /// Not before a completion.
-    Blocked,
-}
 
 #[derive(Debug, Clone)]
 pub(super) enum Arrivals {

@@ -165,6 +165,13 @@ impl Offsets {
     pub(super) fn next(&mut self, random: &mut impl Rng, length: u32) -> u64 {
         match &mut self.choice {
             Choice::Uniform => self.places.offset(below(random, self.places.count)),
+            _ => self.next_by_pattern(random, length),
+        }
+    }
+
+    fn next_by_pattern(&mut self, random: &mut impl Rng, length: u32) -> u64 {
+        match &mut self.choice {
+            Choice::Uniform => self.places.offset(below(random, self.places.count)),
             Choice::Zipf { zipf, spread } => self.places.offset(spread.image(zipf.rank(random))),
             Choice::HotCold { hot, threshold, spread } => {
                 let rank = if (random.next_u64() >> 32) < *threshold {
