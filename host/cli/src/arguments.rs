@@ -1,6 +1,7 @@
 //! What can be typed: every verb and option, once, for parsing, help, man pages and completions.
 
 use crate::catalog::CatalogArguments;
+use crate::emulate::EmulateArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadline_units::{Bytes, Duration};
 use std::path::PathBuf;
@@ -88,6 +89,8 @@ pub(crate) enum Verb {
     Plans(PlansArguments),
     /// Disks and VM sizes as sold: their limits, how these are held, and where that is from
     Catalog(CatalogArguments),
+    /// Serves the volumes and disks of an environment over NBD, so that any program can run on them
+    Emulate(EmulateArguments),
     /// Says what this machine can do and what would spoil a measurement here
     Doctor(DoctorArguments),
     /// Prints shell completions

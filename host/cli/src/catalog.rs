@@ -30,7 +30,7 @@ enum CatalogVerb {
 
 /// Where entries come from beside those that come along.
 #[derive(Debug, Args)]
-struct Own {
+pub(crate) struct Own {
     /// A folder of catalog files of your own; an entry in it counts before one of the same name that comes along
     #[arg(long, value_name = "DIR")]
     catalog: Option<PathBuf>,
@@ -90,7 +90,7 @@ pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {
 }
 
 /// The catalog that comes along, and the folder's.
-fn load(own: &Own) -> anyhow::Result<Catalog> {
+pub(crate) fn load(own: &Own) -> anyhow::Result<Catalog> {
     let builtin = Catalog::builtin();
     let Some(folder) = &own.catalog else { return Ok(builtin) };
     let mut files = Vec::new();

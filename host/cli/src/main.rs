@@ -5,6 +5,7 @@ mod books;
 mod catalog;
 mod doctor;
 mod dry_run;
+mod emulate;
 mod execution;
 mod failure;
 mod figures;
@@ -56,6 +57,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Export(arguments) => stored::export(arguments, &store()?),
         Verb::Plans(arguments) => plans::plans(arguments),
         Verb::Catalog(arguments) => catalog::catalog(arguments),
+        Verb::Emulate(arguments) => emulate::emulate(arguments, quiet),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),
         Verb::Man(arguments) => generated::man(arguments),

@@ -15,6 +15,7 @@ mod service;
 mod spec;
 
 pub use check::{DISKS_MAX, EnvironmentError, SPAN_MAX};
+pub use layout::Location;
 pub use limit::Waited;
 pub use machine::{Machine, OUTSTANDING_MAX, RequestId, Target, Waits};
 pub use spec::{
