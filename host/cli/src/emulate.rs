@@ -78,7 +78,12 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
         output::tell(&format!("Emulating {} with seed {seed}; Ctrl-C ends it.", environment.name));
         for export in emulation.exports() {
             for place in &places {
-                output::tell(&format!("  {}  {}, {}", place.uri(&export.name), Bytes::new(export.size), export.description));
+                output::tell(&format!(
+                    "  {}  {}, {}",
+                    place.uri(&export.name),
+                    Bytes::new(export.size),
+                    export.description
+                ));
             }
         }
     }
@@ -139,7 +144,9 @@ fn read_environment(typed: &str, own: &Own) -> anyhow::Result<Environment> {
 fn backing(arguments: &EmulateArguments) -> anyhow::Result<Backing> {
     if arguments.backing != "memory" {
         if arguments.memory_max.is_some() {
-            return Err(Usage("--memory-max bounds contents in memory; with --backing DIR they are in files".into()).into());
+            return Err(
+                Usage("--memory-max bounds contents in memory; with --backing DIR they are in files".into()).into()
+            );
         }
         return Ok(Backing::Folder(PathBuf::from(&arguments.backing)));
     }

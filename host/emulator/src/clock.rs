@@ -56,12 +56,7 @@ impl Waiter {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let alarm = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         // Edge-triggered: what was due need not be read off.
-        epoll::add(
-            &epoll,
-            &alarm,
-            epoll::EventData::new_u64(ALARM),
-            epoll::EventFlags::IN | epoll::EventFlags::ET,
-        )?;
+        epoll::add(&epoll, &alarm, epoll::EventData::new_u64(ALARM), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
         Ok(Self { clock, epoll, alarm })
     }
 

@@ -3,10 +3,10 @@
 use crate::answer::{Answer, Ask, Body};
 use crate::export::Export;
 use crate::outgoing::{Outgoing, Sent};
+use crate::protocol::NbdError;
 use crate::protocol::negotiation::{Agreement, Negotiation, Step};
 use crate::protocol::reply::ReplyTo;
 use crate::protocol::request::{Command, Incoming, Message, NbdRequest, Rules};
-use crate::protocol::NbdError;
 use crate::serving::Serving;
 use loadline_block::Operation;
 use loadline_units::Instant;
@@ -169,11 +169,8 @@ struct Turn {
 
 impl Connection {
     fn transmit(&self, serving: &Serving, buffer: &mut Buffer) {
-        let rules = Rules {
-            size: self.export.info.size,
-            form: self.agreement.form,
-            allocation: self.agreement.allocation,
-        };
+        let rules =
+            Rules { size: self.export.info.size, form: self.agreement.form, allocation: self.agreement.allocation };
         let mut incoming = Incoming::new(rules);
         let mut turn = Turn::default();
         // The first thing that went wrong with the bytes of the write under way.
@@ -244,9 +241,7 @@ impl Connection {
         let NbdRequest { command, durable, cookie, offset, length } = *request;
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         let contents = &self.export.contents;
-        let done = |trouble: Option<NbdError>| {
-            trouble.map_or(Body::Done, |error| Body::Error { error, read: false })
-        };
+        let done = |trouble: Option<NbdError>| trouble.map_or(Body::Done, |error| Body::Error { error, read: false });
         let (operation, body) = match command {
             Command::Status { one } => {
                 turn.answers.push(self.at_once(cookie, offset, length, Body::Extents { one }));

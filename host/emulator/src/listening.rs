@@ -83,12 +83,7 @@ pub(crate) fn tcp(serving: &Arc<Serving>, address: SocketAddr) -> Result<(Listen
     Ok((start(serving, listener.into(), true, None).map_err(failed)?, address))
 }
 
-fn start(
-    serving: &Arc<Serving>,
-    socket: OwnedFd,
-    tcp: bool,
-    file: Option<SocketFile>,
-) -> io::Result<Listener> {
+fn start(serving: &Arc<Serving>, socket: OwnedFd, tcp: bool, file: Option<SocketFile>) -> io::Result<Listener> {
     let (socket, ending) = (Arc::new(socket), Arc::new(AtomicBool::new(false)));
     let (serving, own, over) = (Arc::clone(serving), Arc::clone(&socket), Arc::clone(&ending));
     let thread = std::thread::Builder::new().name("listener".into());

@@ -7,8 +7,11 @@ use std::sync::Arc;
 
 /// Bytes of a page, the unit in which contents are kept in memory.
 pub(crate) const PAGE: usize = 4_096;
-/// A page's bytes.
-pub(crate) type Page = [u8; PAGE];
+
+/// A page's bytes, where copies of them are fast: at the beginning of a cache line.
+#[derive(Debug, Clone)]
+#[repr(align(64))]
+pub(crate) struct Page(pub(crate) [u8; PAGE]);
 
 /// Parts handed to one system call.
 pub(crate) const PARTS_MAX: usize = 128;
@@ -76,7 +79,7 @@ impl Made {
         if self.share {
             self.pieces.push_back(Piece::Shared(Arc::clone(page), range));
         } else {
-            self.own(|own| own.extend_from_slice(&page[range]));
+            self.own(|own| own.extend_from_slice(&page.0[range]));
         }
     }
 
@@ -117,7 +120,7 @@ impl Made {
         for piece in self.pieces.iter().take(PARTS_MAX) {
             match piece {
                 Piece::Own(range) => put(&self.own[range.clone()]),
-                Piece::Shared(page, range) => put(&page[range.clone()]),
+                Piece::Shared(page, range) => put(&page.0[range.clone()]),
                 Piece::Zeroes(length) => {
                     let mut left = *length;
                     while left > 0 {
@@ -175,7 +178,7 @@ impl Made {
         for piece in &self.pieces {
             match piece {
                 Piece::Own(range) => all.extend_from_slice(&self.own[range.clone()]),
-                Piece::Shared(page, range) => all.extend_from_slice(&page[range.clone()]),
+                Piece::Shared(page, range) => all.extend_from_slice(&page.0[range.clone()]),
                 Piece::Zeroes(length) => all.resize(all.len() + length, 0),
             }
         }
@@ -208,7 +211,7 @@ mod tests {
                 made.share = share;
                 match kind {
                     0 => made.own(|own| own.extend((0..length).map(|n| n as u8))),
-                    1 => made.page(&Arc::new([7; PAGE]), 0..length % PAGE),
+                    1 => made.page(&Arc::new(Page([7; PAGE])), 0..length % PAGE),
                     2 => made.zeroes(length),
                     _ => made.fill(length, |bytes| { bytes.fill(9); Ok(()) }).unwrap(),
                 }
@@ -242,7 +245,7 @@ mod tests {
             let mark = made.mark();
             made.zeroes(5);
             made.own(|own| own.push(4));
-            made.page(&Arc::new([7; PAGE]), 0..9);
+            made.page(&Arc::new(Page([7; PAGE])), 0..9);
             made.back_to(mark);
             made.own(|own| own.push(5));
             assert_eq!(made.to_vec(), [1, 2, 3, 0, 0, 5]);

@@ -246,9 +246,7 @@ impl Rules {
             code::FLUSH => (Command::Flush, 0),
             code::TRIM => (Command::Trim, 0),
             code::CACHE => (Command::Cache, 0),
-            code::WRITE_ZEROES => {
-                (Command::Zero { hole: flags & flag::NO_HOLE == 0 }, flag::NO_HOLE | flag::FAST_ZERO)
-            }
+            code::WRITE_ZEROES => (Command::Zero { hole: flags & flag::NO_HOLE == 0 }, flag::NO_HOLE | flag::FAST_ZERO),
             code::BLOCK_STATUS if self.allocation => {
                 (Command::Status { one: flags & flag::REQ_ONE != 0 }, flag::REQ_ONE)
             }

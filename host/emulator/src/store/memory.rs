@@ -139,12 +139,12 @@ impl MemoryStore {
                 let page = &mut pages[at / PAGE];
                 match page {
                     Some(page) => match Arc::get_mut(page) {
-                        Some(page) => page[within..within + first.len()].copy_from_slice(first),
+                        Some(page) => page.0[within..within + first.len()].copy_from_slice(first),
                         None => *page = changed(page, within, first),
                     },
                     None => {
                         self.budget.take()?;
-                        *page = Some(changed(&[0; PAGE], within, first));
+                        *page = Some(changed(&Page([0; PAGE]), within, first));
                     }
                 }
                 at += first.len();
@@ -172,7 +172,7 @@ impl MemoryStore {
                             self.budget.give_back();
                         }
                     } else if let Some(page) = page {
-                        Arc::make_mut(page)[within..within + count].fill(0);
+                        Arc::make_mut(page).0[within..within + count].fill(0);
                     }
                     at += count;
                 }
@@ -218,8 +218,8 @@ impl MemoryStore {
 
 /// A page like `page`, with `bytes` at `within`.
 fn changed(page: &Page, within: usize, bytes: &[u8]) -> Arc<Page> {
-    let mut new = Arc::new(*page);
+    let mut new = Arc::new(page.clone());
     let inner = Arc::get_mut(&mut new).expect("nobody else has it yet");
-    inner[within..within + bytes.len()].copy_from_slice(bytes);
+    inner.0[within..within + bytes.len()].copy_from_slice(bytes);
     new
 }
