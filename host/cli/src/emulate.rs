@@ -13,6 +13,7 @@ use loadline_disk::InitialState;
 use loadline_emulator::{Backing, Emulation, Figures, Settings};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
+use std::fmt::Write as _;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration as Span;
@@ -212,7 +213,7 @@ fn escaped(path: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
             text.push(char::from(byte));
         } else {
-            text.push_str(&format!("%{byte:02X}"));
+            let _ = write!(text, "%{byte:02X}");
         }
     }
     text

@@ -64,7 +64,7 @@ impl Waiter {
     pub(crate) fn set(&self, at: Instant) {
         // A time of zero would switch it off.
         let at = (self.clock.origin + at.as_ns()).max(1);
-        let value = Timespec { tv_sec: (at / NS_PER_S) as i64, tv_nsec: (at % NS_PER_S) as i64 };
+        let value = Timespec { tv_sec: (at / NS_PER_S).cast_signed(), tv_nsec: (at % NS_PER_S).cast_signed() };
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
         let set = timerfd_settime(&self.alarm, TimerfdTimerFlags::ABSTIME, &once);
         set.expect("an absolute time on a timer of our own is taken");

@@ -251,9 +251,10 @@ impl Connection {
             Command::Cache => (Operation::Read, Body::Done),
             Command::Write => (Operation::Write, done(trouble)),
             Command::Flush => (Operation::Flush, Body::Done),
-            Command::Trim => (Operation::Trim, done(contents.zero(offset, length, true).err())),
             // Zeroes that keep their space are bytes to write; without it they cost what a trim does.
-            Command::Zero { hole: true } => (Operation::Trim, done(contents.zero(offset, length, true).err())),
+            Command::Trim | Command::Zero { hole: true } => {
+                (Operation::Trim, done(contents.zero(offset, length, true).err()))
+            }
             Command::Zero { hole: false } => (Operation::Write, done(contents.zero(offset, length, false).err())),
         };
         turn.asks.push(Ask {

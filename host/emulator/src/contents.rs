@@ -3,7 +3,7 @@
 use crate::made::Made;
 use crate::protocol::NbdError;
 use crate::protocol::reply::{EXTENTS_MAX, Extent};
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use loadline_disk::Layout;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Contents {
     /// Appends the bytes of a range to `made`.
     pub(crate) fn read(&self, offset: u64, length: u64, made: &mut Made) -> Result<(), NbdError> {
         for run in self.runs(offset, length) {
-            self.copies(run.column)[0].read(run.offset, run.length, made).map_err(nbd_error)?;
+            self.copies(run.column)[0].read(run.offset, run.length, made).map_err(|error| error.told())?;
         }
         Ok(())
     }
@@ -67,7 +67,7 @@ impl Contents {
         for run in self.runs(offset, bytes.len() as u64) {
             let now = &bytes[run.from as usize..(run.from + run.length) as usize];
             for disk in self.copies(run.column) {
-                disk.write(run.offset, now).map_err(nbd_error)?;
+                disk.write(run.offset, now).map_err(|error| error.told())?;
             }
         }
         Ok(())
@@ -78,7 +78,7 @@ impl Contents {
         if hole {
             for run in self.runs(offset, length) {
                 for disk in self.copies(run.column) {
-                    disk.clear(run.offset, run.length).map_err(nbd_error)?;
+                    disk.clear(run.offset, run.length).map_err(|error| error.told())?;
                 }
             }
             return Ok(());
@@ -114,13 +114,6 @@ impl Contents {
             }
         }
         extents
-    }
-}
-
-fn nbd_error(error: StoreError) -> NbdError {
-    match error {
-        StoreError::NoSpace => NbdError::NoSpace,
-        StoreError::Io(_) => NbdError::Io,
     }
 }
 

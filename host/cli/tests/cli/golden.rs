@@ -17,9 +17,21 @@ pub(crate) fn compare(name: &str, printed: &str) {
 fn help_of_every_verb() {
     let bench = Bench::new();
     compare("help.txt", &bench.done(&["--help"]));
-    for verb in
-        ["quick", "run", "list", "show", "rm", "report", "export", "plans", "catalog", "doctor", "completions", "man"]
-    {
+    for verb in [
+        "quick",
+        "run",
+        "list",
+        "show",
+        "rm",
+        "report",
+        "export",
+        "plans",
+        "catalog",
+        "emulate",
+        "doctor",
+        "completions",
+        "man",
+    ] {
         compare(&format!("help-{verb}.txt"), &bench.done(&[verb, "--help"]));
     }
 }

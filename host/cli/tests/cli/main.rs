@@ -3,6 +3,7 @@
 mod bad_disk;
 mod catalog;
 mod crash;
+mod emulate;
 mod end_to_end;
 mod faults;
 mod golden;

@@ -136,7 +136,8 @@ struct Payload {
     read: bool,
     cookie: u64,
     offset: u64,
-    at: u64,
+    /// Bytes that have come.
+    taken: u64,
     left: u64,
 }
 
@@ -171,13 +172,17 @@ impl Incoming {
                 let (bytes, rest) = input.split_at(count as usize);
                 *input = rest;
                 payload.left -= count;
-                let Payload { write, refused, read, cookie, offset, at, left } = *payload;
-                payload.at += count;
+                let Payload { write, refused, read, cookie, offset, taken, left } = *payload;
+                payload.taken += count;
                 if left == 0 {
                     self.payload = None;
                 }
                 match refused {
-                    None => return Ok(Some(Message::Data { offset: at, bytes, whole: write.filter(|_| left == 0) })),
+                    None => {
+                        // It was let through, so that its range lies within the export.
+                        let offset = offset + taken;
+                        return Ok(Some(Message::Data { offset, bytes, whole: write.filter(|_| left == 0) }));
+                    }
                     Some(error) if left == 0 => return Ok(Some(Message::Refused { cookie, offset, read, error })),
                     Some(_) => continue,
                 }
@@ -202,7 +207,7 @@ impl Incoming {
                     read,
                     cookie,
                     offset,
-                    at: offset,
+                    taken: 0,
                     left: bytes,
                 });
                 continue;

@@ -73,7 +73,8 @@ impl Folder {
             Err(TryLockError::WouldBlock) => return Err(FolderError::Busy(path.display().to_string())),
             Err(TryLockError::Error(error)) => return Err(failed("lock", &list)(error)),
         }
-        let wanted: String = disks.iter().map(|(name, size)| format!("{name} {size}\n")).collect();
+        let lines: Vec<String> = disks.iter().map(|(name, size)| format!("{name} {size}\n")).collect();
+        let wanted = lines.concat();
         let mut there = String::new();
         lock.read_to_string(&mut there).map_err(failed("read", &list))?;
         if there.is_empty() {

@@ -4,6 +4,7 @@ use super::StoreError;
 use crate::made::{Made, PAGE, Page};
 use crate::protocol::reply::Extent;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -126,26 +127,27 @@ impl MemoryStore {
             let part = part(offset, bytes.len() as u64);
             let (now, rest) = bytes.split_at(part.length);
             let mut shard = self.shard_to_change(part.region);
-            if !shard.contains_key(&part.region) {
-                // The region's own table is about as large as a page.
-                self.budget.take()?;
-                shard.insert(part.region, Box::new([const { None }; REGION_PAGES]));
-            }
-            let pages = shard.get_mut(&part.region).expect("it was put there");
+            let pages = match shard.entry(part.region) {
+                Entry::Occupied(region) => region.into_mut(),
+                Entry::Vacant(place) => {
+                    // The region's own table is about as large as a page.
+                    self.budget.take()?;
+                    place.insert(Box::new([const { None }; REGION_PAGES]))
+                }
+            };
             let (mut at, mut now) = (part.start, now);
             while !now.is_empty() {
                 let within = at % PAGE;
                 let (first, others) = now.split_at(now.len().min(PAGE - within));
                 let page = &mut pages[at / PAGE];
-                match page {
-                    Some(page) => match Arc::get_mut(page) {
-                        Some(page) => page.0[within..within + first.len()].copy_from_slice(first),
-                        None => *page = changed(page, within, first),
-                    },
-                    None => {
-                        self.budget.take()?;
-                        *page = Some(changed(&Page([0; PAGE]), within, first));
-                    }
+                if let Some(page) = page {
+                    // Copied where somebody is being sent the old one.
+                    Arc::make_mut(page).0[within..within + first.len()].copy_from_slice(first);
+                } else {
+                    self.budget.take()?;
+                    let mut new = Page([0; PAGE]);
+                    new.0[within..within + first.len()].copy_from_slice(first);
+                    *page = Some(Arc::new(new));
                 }
                 at += first.len();
                 now = others;
@@ -214,12 +216,4 @@ impl MemoryStore {
         }
         Extent { length: at - offset, hole: found.unwrap_or(true) }
     }
-}
-
-/// A page like `page`, with `bytes` at `within`.
-fn changed(page: &Page, within: usize, bytes: &[u8]) -> Arc<Page> {
-    let mut new = Arc::new(page.clone());
-    let inner = Arc::get_mut(&mut new).expect("nobody else has it yet");
-    inner.0[within..within + bytes.len()].copy_from_slice(bytes);
-    new
 }

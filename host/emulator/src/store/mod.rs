@@ -5,6 +5,7 @@ mod folder;
 mod memory;
 
 use crate::made::Made;
+use crate::protocol::NbdError;
 use crate::protocol::reply::Extent;
 pub(crate) use file::FileStore;
 pub(crate) use folder::Folder;
@@ -31,6 +32,13 @@ pub(crate) enum StoreError {
 }
 
 impl StoreError {
+    /// What a client is told.
+    pub(crate) const fn told(&self) -> NbdError {
+        match self {
+            Self::NoSpace => NbdError::NoSpace,
+            Self::Io(_) => NbdError::Io,
+        }
+    }
     fn of(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Self::NoSpace,
