@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment, environment_text, nearest_environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{Backing, Emulation, Figures, Settings};
+use loadline_emulator::{Backing, Emulation, Figures, Settings, TraceSettings};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
@@ -48,6 +48,9 @@ pub(crate) struct EmulateArguments {
     /// Seed of every random choice; by default drawn anew and printed
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
+    /// Record every request with its times in this file, which must not exist
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     #[command(flatten)]
     own: Own,
     #[command(flatten)]
@@ -64,7 +67,9 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
         (Some(path), _) => Some(path.clone()),
         (None, None) => Some(default_socket(&environment.name)),
     };
-    let settings = Settings { seed, initial: InitialState::default(), backing: backing(arguments)? };
+    let trace =
+        arguments.trace.as_ref().map(|path| TraceSettings { path: path.clone(), about: about(&environment, seed) });
+    let settings = Settings { seed, initial: InitialState::default(), backing: backing(arguments)?, trace };
     let interruption = Interruption::watch()?;
     let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
     let mut places = Vec::new();
@@ -99,6 +104,12 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
     let used = names.iter().zip(&figures).filter(|(name, figures)| !name.contains('/') || figures.requests() > 0);
     output::print(&summary(used).render(arguments.printing.format, output::colour_wanted()))?;
     Ok(Outcome::Done)
+}
+
+/// What a trace says of where it comes from: the seed, and the environment as it was written.
+fn about(environment: &Environment, seed: u64) -> String {
+    let about = serde_json::json!({ "environment": environment.text, "seed": seed });
+    about.to_string()
 }
 
 /// Sleeps until the user wants an end; warns, once for each export, when answers leave so late that it matters.

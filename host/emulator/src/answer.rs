@@ -24,6 +24,8 @@ pub(crate) enum Body {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ask {
     pub(crate) connection: u32,
+    /// Which of the exports.
+    pub(crate) export: u16,
     pub(crate) target: Target,
     pub(crate) cut: Cut,
     pub(crate) operation: Operation,

@@ -259,6 +259,7 @@ impl Connection {
         };
         turn.asks.push(Ask {
             connection: self.number,
+            export: self.agreement.export as u16,
             target: self.export.place.target,
             cut: self.export.place.cut,
             operation,

@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn one_extent_is_the_first_of_all() {
         let contents = Contents::new(Layout::Stripe { columns: 2, interleave: Bytes::kib(64) }, disks(2));
-        contents.write(128 << 10, &[1; 64 << 10]).unwrap();
+        contents.write(128 << 10, &vec![1; 64 << 10]).unwrap();
         let all = contents.extents(0, 1 << 20, false);
         let expected = [(128, true), (64, false), (832, true)].map(|(kib, hole)| Extent { length: kib << 10, hole });
         assert_eq!(all, expected);

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Ask};
 use crate::clock::{Clock, Waiter};
+use crate::trace::{Record, Recorder};
 use loadline_block::Request;
 use loadline_disk::{Layout, Machine, Target};
 use loadline_units::Instant;
@@ -52,6 +53,10 @@ struct UnderWay {
     /// Where the slice under way ends, from the request's beginning.
     until: u64,
     parts: u64,
+    /// Of the slice under way, in the order of all slices.
+    sequence: u64,
+    /// The slice under way.
+    request: Request,
 }
 
 #[derive(Debug)]
@@ -63,6 +68,8 @@ struct State {
     /// Those who wait for parts to end.
     waiting: usize,
     alarm_at: Instant,
+    sequence: u64,
+    recorder: Option<Recorder>,
 }
 
 /// The model, its clock, and what it owes to whom.
@@ -76,9 +83,17 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Begins now.
-    pub(crate) fn start(machine: Machine) -> rustix::io::Result<Self> {
+    pub(crate) fn start(machine: Machine, recorder: Option<Recorder>) -> rustix::io::Result<Self> {
         let clock = Clock::start();
-        let state = State { machine, under_way: Vec::new(), parts: 0, waiting: 0, alarm_at: Instant::MAX };
+        let state = State {
+            machine,
+            under_way: Vec::new(),
+            parts: 0,
+            waiting: 0,
+            alarm_at: Instant::MAX,
+            sequence: 0,
+            recorder,
+        };
         Ok(Self { state: Mutex::new(state), room: Condvar::new(), clock, waiter: Waiter::new(clock)? })
     }
 
@@ -104,6 +119,17 @@ impl Driver {
         }
         state.collect(now, answers);
         self.leave(state);
+    }
+
+    /// Ends the recording, with what is still under way.
+    pub(crate) fn end_recording(&self) -> std::io::Result<()> {
+        let mut state = self.state();
+        let Some(mut recorder) = state.recorder.take() else { return Ok(()) };
+        for under_way in state.under_way.iter().flatten() {
+            recorder.record(under_way.record(None));
+        }
+        drop(state);
+        recorder.end()
     }
 
     /// Takes every answer that is due by now.
@@ -132,21 +158,14 @@ impl State {
         ask.due_at = now;
         let parts = ask.parts_max();
         self.parts += parts;
-        self.next_slice(now, UnderWay { ask, until: 0, parts });
+        let request = ask.part(now, 0);
+        self.submit(UnderWay { ask, until: u64::from(request.length), parts, sequence: self.sequence, request });
     }
 
-    fn next_slice(&mut self, now: Instant, mut under_way: UnderWay) {
-        let ask = under_way.ask;
-        let length = (ask.length - under_way.until).min(ask.slice());
-        let request = Request {
-            operation: ask.operation,
-            durable: ask.durable,
-            length: length as u32,
-            offset: ask.offset + under_way.until,
-            due_at: now,
-        };
-        under_way.until += length;
-        let id = self.machine.submit(now, ask.target, request).index();
+    fn submit(&mut self, under_way: UnderWay) {
+        self.sequence += 1;
+        let UnderWay { ask, request, .. } = under_way;
+        let id = self.machine.submit(request.due_at, ask.target, request).index();
         if self.under_way.len() <= id {
             self.under_way.resize(id + 1, None);
         }
@@ -157,8 +176,13 @@ impl State {
         while let Some((id, completion)) = self.machine.pop_completed(now) {
             let under_way = self.under_way[id.index()].take().expect("every request of the model is owed to someone");
             let ask = under_way.ask;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.record(under_way.record(Some(completion.completed_at)));
+            }
             if under_way.until < ask.length {
-                self.next_slice(now, under_way);
+                let request = ask.part(now, under_way.until);
+                let until = under_way.until + u64::from(request.length);
+                self.submit(UnderWay { until, sequence: self.sequence, request, ..under_way });
                 continue;
             }
             self.parts -= under_way.parts;
@@ -177,7 +201,33 @@ impl State {
     }
 }
 
+impl UnderWay {
+    fn record(&self, completed_at: Option<Instant>) -> Record {
+        let Request { operation, durable, offset, length, due_at } = self.request;
+        Record {
+            sequence: self.sequence,
+            submitted_at: due_at,
+            completed_at,
+            export: self.ask.export,
+            operation,
+            durable,
+            offset,
+            length,
+        }
+    }
+}
+
 impl Ask {
+    /// The slice that begins at `from`, handed over at `now`.
+    fn part(&self, now: Instant, from: u64) -> Request {
+        Request {
+            operation: self.operation,
+            durable: self.durable,
+            length: (self.length - from).min(self.slice()) as u32,
+            offset: self.offset + from,
+            due_at: now,
+        }
+    }
     fn slice(&self) -> u64 {
         use loadline_block::Operation::{Flush, Read, Trim, Write};
         match self.operation {

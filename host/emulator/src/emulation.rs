@@ -9,6 +9,7 @@ use crate::protocol::BLOCK_MIN;
 use crate::protocol::negotiation::ExportInfo;
 use crate::serving::Serving;
 use crate::store::{Budget, FileStore, Folder, FolderError, MemoryStore, Store};
+use crate::trace::{Recorder, TraceSettings};
 use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, Machine, VolumeSpec};
 use loadline_units::{Bytes, Duration, Instant};
 use std::net::SocketAddr;
@@ -40,6 +41,8 @@ pub struct Settings {
     pub initial: InitialState,
     /// Where contents are kept.
     pub backing: Backing,
+    /// A file that receives every request with its times; `None`: nothing is recorded.
+    pub trace: Option<TraceSettings>,
 }
 
 /// Why an emulation cannot begin.
@@ -102,7 +105,11 @@ impl Emulation {
         };
         let exports = exports(environment, &machine, &stores);
         let system = |what| move |error: std::io::Error| EmulationError::System { what, error };
-        let driver = Driver::start(machine).map_err(|error| system("make a timer")(error.into()))?;
+        let recorder = match &settings.trace {
+            Some(trace) => Some(Recorder::create(trace, &exports).map_err(system("make the trace"))?),
+            None => None,
+        };
+        let driver = Driver::start(machine, recorder).map_err(|error| system("make a timer")(error.into()))?;
         let serving = Arc::new(Serving::new(exports, driver));
         let own = Arc::clone(&serving);
         let thread = std::thread::Builder::new().name("deliverer".into());
@@ -166,6 +173,8 @@ impl Emulation {
     /// Contents could not be handed to the device below.
     pub fn end(mut self) -> Result<(), EmulationError> {
         self.close();
+        let system = |error| EmulationError::System { what: "write the trace", error };
+        self.serving.driver.end_recording().map_err(system)?;
         let system = |error| EmulationError::System { what: "write contents to their device", error };
         self.stores.iter().try_for_each(|store| store.sync()).map_err(|error| system(std::io::Error::other(error)))
     }

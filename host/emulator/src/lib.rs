@@ -19,6 +19,7 @@ mod outgoing;
 pub mod protocol;
 mod serving;
 mod store;
+mod trace;
 
 pub use connection::{IN_FLIGHT_MAX, NEGOTIATION_MAX};
 pub use emulation::{Backing, Emulation, EmulationError, Settings};
@@ -26,3 +27,4 @@ pub use listening::ListenError;
 pub use meter::{Active, Figures, OperationFigures};
 pub use serving::CONNECTIONS_MAX;
 pub use store::FolderError;
+pub use trace::{Record, Trace, TraceError, TraceSettings, replay};

@@ -224,7 +224,7 @@ mod tests {
             }
             prop_assert_eq!(made.len(), expected.len());
             let mut sent: Vec<u8> = Vec::new();
-            while made.len() > 0 {
+            while !made.is_empty() {
                 let mut slices = [IoSlice::new(&[]); PARTS_MAX];
                 let count = made.slices(&mut slices);
                 let now: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.iter().copied()).take(part).collect();

@@ -74,11 +74,11 @@ fn memory_ends_where_its_bound_is_and_comes_back_with_what_is_cleared() {
 #[test]
 fn what_is_being_sent_does_not_change() {
     let (store, _) = memory(1 << 20);
-    store.write(0, &[1; 32 << 10]).unwrap();
+    store.write(0, &vec![1; 32 << 10]).unwrap();
     let mut made = Made::default();
     made.expect(32 << 10);
     store.read(0, 32 << 10, &mut made).unwrap();
-    store.write(0, &[2; 32 << 10]).unwrap();
+    store.write(0, &vec![2; 32 << 10]).unwrap();
     assert_eq!(made.to_vec(), vec![1; 32 << 10]);
     assert_eq!(bytes(&store, 0, 32 << 10), vec![2; 32 << 10]);
 }

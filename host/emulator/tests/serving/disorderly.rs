@@ -87,12 +87,11 @@ fn whoever_does_not_read_holds_up_nobody_and_gets_no_more_memory() {
     let mut sent = 0;
     let mut idle = 0;
     while sent < all.len() && idle < 20 {
-        match deaf.stream.write(&all[sent..]) {
-            Ok(count) => (sent, idle) = (sent + count, 0),
-            Err(_) => {
-                idle += 1;
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
+        if let Ok(count) = deaf.stream.write(&all[sent..]) {
+            (sent, idle) = (sent + count, 0);
+        } else {
+            idle += 1;
+            std::thread::sleep(std::time::Duration::from_millis(10));
         }
     }
     let (taken, socket) = (sent / one.len(), (1 << 20) / one.len());

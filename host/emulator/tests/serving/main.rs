@@ -9,7 +9,7 @@ use loadline_disk::{Directions, Enforcement};
 use loadline_disk::{
     DiskSpec, EnvironmentSpec, InitialState, IopsBudget, Latency, LatencySpec, Layout, Limit, VolumeSpec,
 };
-use loadline_emulator::{Backing, Emulation, Settings};
+use loadline_emulator::{Backing, Emulation, Figures, Settings};
 use loadline_units::{Bytes, Duration, Iops};
 use std::path::PathBuf;
 
@@ -22,7 +22,12 @@ struct Served {
 const SEED: u64 = 7;
 
 fn memory() -> Settings {
-    Settings { seed: SEED, initial: InitialState::default(), backing: Backing::Memory { max: Bytes::gib(1) } }
+    Settings {
+        seed: SEED,
+        initial: InitialState::default(),
+        backing: Backing::Memory { max: Bytes::gib(1) },
+        trace: None,
+    }
 }
 
 impl Served {
@@ -34,6 +39,19 @@ impl Served {
         let mut emulation = Emulation::start(environment, settings).unwrap();
         emulation.listen_unix(&folder.path().join("s")).unwrap();
         Self { emulation, folder }
+    }
+    /// What every export did, once `count` answers were counted: that comes just after the client has them.
+    fn figures(&self, count: u64) -> Vec<Figures> {
+        let begun = std::time::Instant::now();
+        loop {
+            let figures = self.emulation.figures();
+            let counted: u64 = figures.iter().map(Figures::requests).sum();
+            assert!(counted <= count && begun.elapsed().as_secs() < 20, "{counted} answers of {count} were counted");
+            if counted == count {
+                return figures;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
     }
     fn socket(&self) -> PathBuf {
         self.folder.path().join("s")
