@@ -1,6 +1,9 @@
 //! What strangers send, and what must hold whatever they send: the entry functions of `fuzz/`, which every gate also runs
 //! over the kept inputs and mutations of them.
 
+use loadline_emulator::protocol::negotiation::{ExportInfo, Negotiation, OPTIONS_MAX, Step};
+use loadline_emulator::protocol::request::{Incoming, Message, NbdRequest, Rules};
+use loadline_emulator::protocol::{BLOCK_MIN, PAYLOAD_MAX, ReplyForm};
 use loadline_record::Histogram;
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
 use loadline_workload::Plan;
@@ -11,8 +14,13 @@ use std::str::FromStr;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 3] =
-    [("histogram_decode", histogram_decode), ("plan_parse", plan_parse), ("units", units)];
+pub const TARGETS: [(&str, Target); 5] = [
+    ("histogram_decode", histogram_decode),
+    ("nbd_negotiation", nbd_negotiation),
+    ("nbd_requests", nbd_requests),
+    ("plan_parse", plan_parse),
+    ("units", units),
+];
 
 /// A stored histogram decodes to one that keeps its own rules and encodes to the same again, or is refused.
 pub fn histogram_decode(bytes: &[u8]) {
@@ -32,6 +40,98 @@ pub fn histogram_decode(bytes: &[u8]) {
     let slack = 1e-9;
     let (low, high) = (figures.min as f64 * (1.0 - slack), figures.max as f64 * (1.0 + slack));
     assert!((low..=high).contains(&figures.mean), "{figures:?}");
+}
+
+/// A client's bytes at the beginning lead to the same answers however they are cut, and to no more of them than there are
+/// options.
+pub fn nbd_negotiation(bytes: &[u8]) {
+    let export =
+        |name: &str, size| ExportInfo { name: name.into(), description: "a disk".into(), size, rotational: false };
+    let exports = [export("data", 1 << 40), export("data/0", 1 << 30)];
+    let talk = |pieces: &[&[u8]]| {
+        let (mut negotiation, mut out, mut buffer) = (Negotiation::default(), Vec::new(), Vec::new());
+        let mut last = Step::More;
+        for piece in pieces {
+            buffer.extend_from_slice(piece);
+            let mut input = &buffer[..];
+            loop {
+                last = negotiation.feed(&mut input, &exports, &mut out);
+                if last != Step::Next {
+                    break;
+                }
+            }
+            if last != Step::More {
+                break;
+            }
+            let left = input.len();
+            buffer.drain(..buffer.len() - left);
+        }
+        (out, last)
+    };
+    let whole = talk(&[bytes]);
+    let (first, second) = bytes.split_at(bytes.len() / 2);
+    assert_eq!(talk(&[first, second]), whole);
+    let options = (bytes.len() / 16).min(OPTIONS_MAX as usize);
+    assert!(whole.0.len() <= options * 512, "{} bytes answer {options} options", whole.0.len());
+    if let Step::Transmit(agreement) = whole.1 {
+        assert!(agreement.export < exports.len());
+        assert!(!agreement.allocation || agreement.form != ReplyForm::Simple);
+    }
+}
+
+/// A client's requests, of a form that the first byte chooses, become the same messages however they are cut; what is let
+/// through lies within the export.
+pub fn nbd_requests(bytes: &[u8]) {
+    const SIZE: u64 = 1 << 30;
+    let Some((form, bytes)) = bytes.split_first() else { return };
+    let form = [ReplyForm::Simple, ReplyForm::Structured, ReplyForm::Extended][usize::from(*form) % 3];
+    let rules = Rules { size: SIZE, form, allocation: form != ReplyForm::Simple };
+    let within = |request: &NbdRequest| {
+        assert!(request.offset.checked_add(request.length).is_some_and(|end| end <= SIZE), "{request:?}");
+        assert!(request.offset.is_multiple_of(u64::from(BLOCK_MIN)), "{request:?}");
+    };
+    let messages = |pieces: &[&[u8]]| {
+        let (mut incoming, mut buffer, mut found) = (Incoming::new(rules), Vec::new(), Vec::new());
+        let mut data: Vec<u8> = Vec::new();
+        for piece in pieces {
+            buffer.extend_from_slice(piece);
+            let mut input = &buffer[..];
+            loop {
+                match incoming.next(&mut input) {
+                    Ok(None) => break,
+                    Ok(Some(Message::Data { offset, bytes, whole })) => {
+                        assert!(!bytes.is_empty() && offset + bytes.len() as u64 <= SIZE);
+                        data.extend_from_slice(bytes);
+                        if let Some(request) = whole {
+                            within(&request);
+                            assert_eq!(data.len() as u64, request.length);
+                            found.push(format!("{request:?} {}", data.escape_ascii()));
+                            data.clear();
+                        }
+                    }
+                    Ok(Some(message)) => {
+                        if let Message::Request(request) = &message {
+                            within(request);
+                        }
+                        found.push(format!("{message:?}"));
+                        if message == Message::Disconnect {
+                            return found;
+                        }
+                    }
+                    Err(violation) => {
+                        found.push(violation.to_string());
+                        return found;
+                    }
+                }
+                assert!(data.len() <= PAYLOAD_MAX as usize);
+            }
+            let left = input.len();
+            buffer.drain(..buffer.len() - left);
+        }
+        found
+    };
+    let (first, second) = bytes.split_at(bytes.len() / 2);
+    assert_eq!(messages(&[first, second]), messages(&[bytes]));
 }
 
 /// A text is refused with places in it, or is a plan whose cells all keep the rules of a load and tell themselves apart.

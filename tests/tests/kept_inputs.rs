@@ -49,6 +49,16 @@ fn a_stored_histogram_of_any_bytes_is_refused_or_keeps_its_rules() {
 }
 
 #[test]
+fn the_beginning_of_an_nbd_connection_may_be_anything() {
+    hold_all("nbd_negotiation");
+}
+
+#[test]
+fn nbd_requests_may_be_anything() {
+    hold_all("nbd_requests");
+}
+
+#[test]
 fn a_plan_of_any_text_is_refused_or_keeps_its_rules() {
     hold_all("plan_parse");
 }

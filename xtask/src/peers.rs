@@ -15,6 +15,7 @@ const PEERS: &[Peer] = &[
     Peer { package: "fio", command: "fio", tests: "agreement with fio" },
     Peer { package: "nbdkit", command: "nbdkit", tests: "devices that fail or fill up" },
     Peer { package: "libnbd-bin", command: "nbdinfo", tests: "NBD exports seen by another client" },
+    Peer { package: "python3-libnbd", command: "nbdsh", tests: "every command and flag of NBD exports" },
     Peer { package: "nbdfuse", command: "nbdfuse", tests: "devices that stall" },
     Peer { package: "qemu-utils", command: "qemu-img", tests: "NBD exports seen by another client" },
     Peer { package: "hdparm", command: "hdparm", tests: "agreement with hdparm on sequential reads" },

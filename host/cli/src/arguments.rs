@@ -2,6 +2,7 @@
 
 use crate::catalog::{CatalogArguments, Own};
 use crate::compare::CompareArguments;
+use crate::emulate::EmulateArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_units::{Bytes, Duration};
@@ -96,6 +97,8 @@ pub(crate) enum Verb {
     Environments(EnvironmentsArguments),
     /// Disks and VM sizes as sold: their limits, how these are held, and where that is from
     Catalog(CatalogArguments),
+    /// Serves the volumes and disks of an environment over NBD, so that any program can run on them
+    Emulate(EmulateArguments),
     /// Says what this machine can do and what would spoil a measurement here
     Doctor(DoctorArguments),
     /// Prints shell completions

@@ -6,6 +6,7 @@ mod catalog;
 mod compare;
 mod doctor;
 mod dry_run;
+mod emulate;
 mod environments;
 mod execution;
 mod failure;
@@ -66,6 +67,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Plans(arguments) => plans::plans(arguments),
         Verb::Environments(arguments) => environments::environments(arguments),
         Verb::Catalog(arguments) => catalog::catalog(arguments),
+        Verb::Emulate(arguments) => emulate::emulate(arguments, quiet),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),
         Verb::Man(arguments) => generated::man(arguments),

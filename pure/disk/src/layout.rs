@@ -3,6 +3,42 @@
 use crate::Layout;
 use loadline_block::Operation;
 
+/// Where a byte of a volume lies: on which column, and where there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Location {
+    /// Which column; every copy of it has the byte at the same place.
+    pub column: usize,
+    /// From the start of the column's disks.
+    pub offset: u64,
+    /// So many bytes from here on follow one another on the column.
+    pub run: u64,
+}
+
+impl Layout {
+    /// Disks that hold the same: those of column `c` are `c * copies` and the following.
+    #[must_use]
+    pub const fn copies(&self) -> usize {
+        match *self {
+            Self::Single | Self::Stripe { .. } => 1,
+            Self::Mirror { copies } | Self::StripeOfMirrors { copies, .. } => copies as usize,
+        }
+    }
+
+    /// Where the byte at `offset` of a volume lies, as requests are split.
+    #[must_use]
+    pub const fn locate(&self, offset: u64) -> Location {
+        match *self {
+            Self::Stripe { columns, interleave } | Self::StripeOfMirrors { columns, interleave, .. } if columns > 1 => {
+                let (columns, interleave) = (columns as u64, interleave.get());
+                let (number, within) = (offset / interleave, offset % interleave);
+                let (row, column) = (number / columns, number % columns);
+                Location { column: column as usize, offset: row * interleave + within, run: interleave - within }
+            }
+            _ => Location { column: 0, offset, run: u64::MAX - offset },
+        }
+    }
+}
+
 /// A layout over `disks` disks.
 #[derive(Debug, Clone)]
 pub(crate) struct Placement {
@@ -135,6 +171,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn bytes_lie_where_requests_for_them_go(
+            columns in 1u32..9, copies in 1u32..4, interleave in 1u64..64, offset in 0u64..100_000, length in 1u64..50_000,
+        ) {
+            let layout = Layout::StripeOfMirrors { columns, copies, interleave: Bytes::new(interleave * 512) };
+            let (mut at, end) = (offset, offset + length);
+            for piece in pieces(layout, Operation::Read, offset, length) {
+                let location = layout.locate(at);
+                prop_assert_eq!(location.column, piece.disk / layout.copies());
+                prop_assert_eq!(location.offset, piece.offset);
+                prop_assert_eq!(location.run.min(end - at), piece.length);
+                at += piece.length;
+            }
+            prop_assert_eq!(at, end);
+        }
         #[test]
         fn parts_have_the_bytes_of_the_whole_and_no_two_places_are_one(
             columns in 1u32..9, copies in 1u32..4, interleave in 1u64..64, offset in 0u64..100_000, length in 1u64..50_000,

@@ -30,6 +30,7 @@ fn help_of_every_verb() {
         "plans",
         "environments",
         "catalog",
+        "emulate",
         "doctor",
         "completions",
         "man",

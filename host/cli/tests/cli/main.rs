@@ -4,6 +4,7 @@ mod bad_disk;
 mod catalog;
 mod compare;
 mod crash;
+mod emulate;
 mod end_to_end;
 mod faults;
 mod golden;

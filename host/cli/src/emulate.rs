@@ -1,0 +1,269 @@
+//! `emulate`: the volumes and disks of an environment as NBD exports, until the user ends it.
+
+use crate::arguments::Printing;
+use crate::catalog::{self, Own};
+use crate::environments;
+use crate::failure::{Outcome, Usage};
+use crate::interruption::Interruption;
+use crate::moment;
+use crate::output::{self, Column, Field, Table};
+use anyhow::Context;
+use clap::Args;
+use loadline_catalog::{Draw, Environment};
+use loadline_disk::InitialState;
+use loadline_emulator::{Backing, Emulation, Figures, Settings, TraceSettings};
+use loadline_units::{Bytes, Duration};
+use serde_json::Value as Json;
+use std::fmt::Write as _;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration as Span;
+
+/// Between two looks at whether the user wants an end.
+const LOOK: Span = Span::from_millis(50);
+/// Between two looks at whether answers leave too late.
+const JUDGE: Span = Span::from_secs(10);
+
+/// `emulate`.
+#[derive(Debug, Args)]
+pub(crate) struct EmulateArguments {
+    /// The environment: a file, or the name of one that comes with loadline
+    #[arg(value_name = "ENV")]
+    environment: String,
+    /// Take clients on this unix socket; without --listen, by default one named after the environment in the user's folder
+    /// for such things
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Take clients over TCP at this address, such as 127.0.0.1:10809; port 0 for any that is free
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Let --listen be reached from other machines: whoever reaches it can read and write everything, unencrypted
+    #[arg(long, requires = "listen")]
+    insecure: bool,
+    /// Where contents are kept: "memory", or a folder that is kept for the next time
+    #[arg(long, value_name = "WHERE", default_value = "memory")]
+    backing: String,
+    /// Memory that contents may take; by default half of what is free
+    #[arg(long, value_name = "SIZE")]
+    memory_max: Option<Bytes>,
+    /// Seed of every random choice; by default drawn anew and printed
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// Record every request with its times in this file, which must not exist
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    own: Own,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+/// Serves until Ctrl-C or SIGTERM, then tells what was done.
+pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Result<Outcome> {
+    let catalog = catalog::with_folder(arguments.own.catalog.as_deref())?;
+    let environment = environments::read(&arguments.environment, &catalog)?;
+    let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
+    let address = arguments.listen.as_deref().map(|typed| address(typed, arguments.insecure)).transpose()?;
+    let socket = match (&arguments.socket, address) {
+        (None, Some(_)) => None,
+        (Some(path), _) => Some(path.clone()),
+        (None, None) => Some(default_socket(&environment.name)),
+    };
+    let trace =
+        arguments.trace.as_ref().map(|path| TraceSettings { path: path.clone(), about: about(&environment, seed) });
+    let settings = Settings { seed, initial: InitialState::default(), backing: backing(arguments)?, trace };
+    let interruption = Interruption::watch()?;
+    let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
+    let mut places = Vec::new();
+    if let Some(path) = &socket {
+        emulation.listen_unix(path)?;
+        places.push(Place::Unix(path.clone()));
+    }
+    if let Some(address) = address {
+        places.push(Place::Tcp(emulation.listen_tcp(address)?));
+    }
+    if !quiet {
+        output::tell(&format!("Emulating {} with seed {seed}; Ctrl-C ends it.", environment.name));
+        for export in emulation.exports() {
+            for place in &places {
+                output::tell(&format!(
+                    "  {}  {}, {}",
+                    place.uri(&export.name),
+                    Bytes::new(export.size),
+                    export.description
+                ));
+            }
+        }
+    }
+    wait(&emulation, &interruption, quiet);
+    let elapsed = emulation.elapsed();
+    let figures = emulation.figures();
+    let names: Vec<String> = emulation.exports().iter().map(|export| export.name.clone()).collect();
+    emulation.end()?;
+    if !quiet {
+        output::tell(&format!("Emulated {} for {}.", environment.name, elapsed.clock()));
+    }
+    let used = names.iter().zip(&figures).filter(|(name, figures)| !name.contains('/') || figures.requests() > 0);
+    output::print(&summary(used).render(arguments.printing.format, output::colour_wanted()))?;
+    Ok(Outcome::Done)
+}
+
+/// What a trace says of where it comes from: the seed, and the environment as it was written.
+fn about(environment: &Environment, seed: u64) -> String {
+    let about = serde_json::json!({ "environment": environment.text, "seed": seed });
+    about.to_string()
+}
+
+/// Sleeps until the user wants an end; warns, once for each export, when answers leave so late that it matters.
+fn wait(emulation: &Emulation, interruption: &Interruption, quiet: bool) {
+    let mut warned = vec![quiet; emulation.exports().len()];
+    let mut judged = std::time::Instant::now();
+    while !interruption.asked() {
+        std::thread::sleep(LOOK);
+        if judged.elapsed() < JUDGE || warned.iter().all(|warned| *warned) {
+            continue;
+        }
+        judged = std::time::Instant::now();
+        for ((figures, export), warned) in emulation.figures().iter().zip(emulation.exports()).zip(&mut warned) {
+            if let (Some((late, modelled)), false) = (figures.late(), *warned) {
+                *warned = true;
+                output::tell(&format!(
+                    "{}: answers leave late: p99 {} after the model's time, beside a modelled latency of p99 {}. What \
+                     clients measure is this machine rather than the disk; give it more CPU or a slower disk.",
+                    export.name,
+                    late.human(),
+                    modelled.human()
+                ));
+            }
+        }
+    }
+}
+
+fn backing(arguments: &EmulateArguments) -> anyhow::Result<Backing> {
+    if arguments.backing != "memory" {
+        if arguments.memory_max.is_some() {
+            return Err(
+                Usage("--memory-max bounds contents in memory; with --backing DIR they are in files".into()).into()
+            );
+        }
+        return Ok(Backing::Folder(PathBuf::from(&arguments.backing)));
+    }
+    let max = match arguments.memory_max {
+        Some(max) => max,
+        None => half_of_free_memory().context("cannot tell how much memory is free; give --memory-max")?,
+    };
+    Ok(Backing::Memory { max })
+}
+
+fn half_of_free_memory() -> anyhow::Result<Bytes> {
+    let text = std::fs::read_to_string("/proc/meminfo").context("cannot read /proc/meminfo")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib: Option<u64> = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+    Ok(Bytes::kib(kib.context("/proc/meminfo names no MemAvailable")? / 2))
+}
+
+/// Where programs of a user keep their sockets, or the folder for temporary files.
+fn default_socket(environment: &str) -> PathBuf {
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+    folder.join(format!("loadline-{}.sock", environment.chars().map(plain).collect::<String>()))
+}
+
+/// The address that was typed; one that other machines reach only if the user knows what that means.
+fn address(typed: &str, insecure: bool) -> anyhow::Result<SocketAddr> {
+    let mut found = typed.to_socket_addrs().map_err(|error| {
+        Usage(format!("--listen {typed}: {error}; write an address with its port, such as 127.0.0.1:10809"))
+    })?;
+    let address = found.next().ok_or_else(|| Usage(format!("--listen {typed} names no address")))?;
+    if !address.ip().is_loopback() && !insecure {
+        return Err(Usage(format!(
+            "--listen {typed} can be reached from other machines, and loadline has no TLS: whoever reaches it could read \
+             and write everything, unencrypted. Listen on 127.0.0.1 or [::1], or say --insecure"
+        ))
+        .into());
+    }
+    Ok(address)
+}
+
+/// Where clients find an emulation.
+enum Place {
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+}
+
+impl Place {
+    fn uri(&self, export: &str) -> String {
+        match self {
+            Self::Unix(path) => {
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                format!("nbd+unix:///{export}?socket={}", escaped(&path.to_string_lossy()))
+            }
+            Self::Tcp(address) => format!("nbd://{address}/{export}"),
+        }
+    }
+}
+
+/// A path as it stands in the query of a URI.
+fn escaped(path: &str) -> String {
+    let mut text = String::new();
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
+fn summary<'a>(exports: impl Iterator<Item = (&'a String, &'a Figures)>) -> Table {
+    let mut table = Table::new(&[
+        Column::words("volume", "export"),
+        Column::numbers("requests", "requests"),
+        Column::numbers("IOPS", "iops"),
+        Column::numbers("throughput", "bytes_per_s"),
+        Column::numbers("p50", "latency_p50_ns"),
+        Column::numbers("p99", "latency_p99_ns"),
+        Column::numbers("late p50", "lateness_p50_ns"),
+        Column::numbers("late p99", "lateness_p99_ns"),
+        Column::numbers("errors", "errors"),
+    ]);
+    for (name, figures) in exports {
+        let latency = figures.latency();
+        let absent = || Field::both("-", Json::Null);
+        let time = |span: Option<Duration>| span.map_or_else(absent, |span| Field::both(span.human(), span.as_ns()));
+        table.push(vec![
+            Field::text(name),
+            Field::count(figures.requests()),
+            figures.iops().map_or_else(absent, |iops| Field::both(format!("{iops:.0}"), iops)),
+            figures.bytes_per_s().map_or_else(absent, |rate| Field::both(format!("{:.1} MB/s", rate / 1e6), rate)),
+            time(latency.quantile(0.5)),
+            time(latency.quantile(0.99)),
+            time(figures.lateness.quantile(0.5)),
+            time(figures.lateness.quantile(0.99)),
+            Field::count(figures.errors),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_machines_are_let_in_only_on_purpose() {
+        assert!(address("127.0.0.1:0", false).is_ok());
+        assert!(address("[::1]:10809", false).is_ok());
+        let refusal = address("0.0.0.0:10809", false).unwrap_err();
+        assert!(refusal.is::<Usage>() && refusal.to_string().contains("--insecure"), "{refusal}");
+        assert!(address("0.0.0.0:10809", true).is_ok());
+        assert!(address("127.0.0.1", false).is_err());
+    }
+
+    #[test]
+    fn a_path_with_other_characters_is_escaped_in_a_uri() {
+        let place = Place::Unix(PathBuf::from("/run/a b&c.sock"));
+        assert_eq!(place.uri("data/0"), "nbd+unix:///data/0?socket=/run/a%20b%26c.sock");
+    }
+}

@@ -1,0 +1,81 @@
+//! `emulate` from the outside.
+
+use crate::Bench;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const ENVIRONMENT: &str = r#"
+schema = 1
+name = "pair"
+[volume.data]
+layout = { mirror = 2 }
+[[volume.data.disks]]
+size = "1 GiB"
+count = 2
+[volume.data.disks.limit]
+iops = "5000 IOPS"
+[volume.log]
+[[volume.log.disks]]
+size = "64 MiB"
+[volume.log.disks.limit]
+iops = "100 IOPS"
+"#;
+
+/// Starts it, and waits until its socket accepts.
+fn start(bench: &Bench, more: &[&str]) -> Child {
+    let environment = bench.file("pair.toml", ENVIRONMENT);
+    let socket = bench.path("s").display().to_string();
+    let mut command = bench.command(&["emulate", &environment, "--socket", &socket, "--seed", "1"]);
+    let child = command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while UnixStream::connect(bench.path("s")).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it does not listen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn end(child: Child, signal: &str) -> (i32, String, String) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    let output = child.wait_with_output().unwrap();
+    (output.status.code().unwrap(), crate::text(&output.stdout), crate::text(&output.stderr))
+}
+
+#[test]
+fn it_serves_until_it_is_asked_to_end_and_tells_what_it_did() {
+    for signal in ["-TERM", "-INT"] {
+        let bench = Bench::new();
+        let child = start(&bench, &["--format", "json"]);
+        let mut greeting = [0; 18];
+        UnixStream::connect(bench.path("s")).unwrap().read_exact(&mut greeting).unwrap();
+        assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
+        let (status, out, err) = end(child, signal);
+        assert_eq!(status, 0, "{err}");
+        let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let names: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["export"].as_str().unwrap()).collect();
+        assert_eq!(names, ["data", "log"]);
+        assert!(rows[0]["iops"].is_null() && rows[0]["requests"] == 0, "{out}");
+        for export in ["data", "log", "data/0", "data/1", "log/0"] {
+            assert!(err.contains(&format!("nbd+unix:///{export}?socket=")), "{err}");
+        }
+        assert!(!bench.path("s").exists(), "its socket stays");
+    }
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_with_what_to_do() {
+    let bench = Bench::new();
+    assert!(bench.refused(2, &["emulate", "ds3-p3"]).contains("did you mean ds3-p30"));
+    let open = bench.refused(2, &["emulate", "ds3-p30", "--listen", "0.0.0.0:0"]);
+    assert!(open.contains("no TLS") && open.contains("--insecure"), "{open}");
+    let foreign = bench.target();
+    std::fs::write(bench.path("target").join("mine"), "x").unwrap();
+    let socket = bench.path("s").display().to_string();
+    let refusal = bench.refused(1, &["emulate", "ds3-p30", "--backing", &foreign, "--socket", &socket]);
+    assert!(refusal.contains("was not made by loadline"), "{refusal}");
+    let taken = bench.file("taken", "x");
+    assert!(bench.refused(1, &["emulate", "ds3-p30", "--socket", &taken]).contains("is not a socket"));
+}

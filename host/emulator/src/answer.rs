@@ -1,0 +1,66 @@
+//! What is asked of the model on behalf of a client, and what the client gets in the end.
+
+use crate::driver::Cut;
+use crate::protocol::NbdError;
+use crate::protocol::reply::ReplyTo;
+use loadline_block::Operation;
+use loadline_disk::Target;
+use loadline_units::Instant;
+
+/// What an answer consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// The bytes of the range.
+    Data,
+    /// Success.
+    Done,
+    /// An error; `read`: of a read.
+    Error { error: NbdError, read: bool },
+    /// What is data and what is hole; `one`: the first run only.
+    Extents { one: bool },
+}
+
+/// A request to the model, for a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ask {
+    pub(crate) connection: u32,
+    /// Which of the exports.
+    pub(crate) export: u16,
+    pub(crate) target: Target,
+    pub(crate) cut: Cut,
+    pub(crate) operation: Operation,
+    pub(crate) durable: bool,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    pub(crate) to: ReplyTo,
+    pub(crate) body: Body,
+    /// When it was handed to the model.
+    pub(crate) due_at: Instant,
+}
+
+/// An answer for a client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answer {
+    pub(crate) connection: u32,
+    pub(crate) to: ReplyTo,
+    pub(crate) body: Body,
+    /// Of the range.
+    pub(crate) length: u64,
+    /// What the model did; `None`: it was not asked.
+    pub(crate) timed: Option<Timed>,
+}
+
+/// How a request went in the model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timed {
+    pub(crate) operation: Operation,
+    pub(crate) due_at: Instant,
+    pub(crate) completed_at: Instant,
+}
+
+impl Ask {
+    pub(crate) const fn answer(&self, completed_at: Instant) -> Answer {
+        let timed = Timed { operation: self.operation, due_at: self.due_at, completed_at };
+        Answer { connection: self.connection, to: self.to, body: self.body, length: self.length, timed: Some(timed) }
+    }
+}

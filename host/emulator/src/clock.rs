@@ -1,0 +1,101 @@
+//! The real clock of an emulation, and its alarm.
+
+use loadline_units::{Instant, NS_PER_S};
+use rustix::event::epoll;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io;
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
+    timerfd_settime,
+};
+
+/// Marks the alarm among what is waited for.
+const ALARM: u64 = u64::MAX;
+/// Things that happened, taken at once.
+const EVENTS: usize = 64;
+
+/// The machine's monotonic clock, counted from the beginning of the emulation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    origin: u64,
+}
+
+fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self { origin: monotonic() }
+    }
+    pub(crate) fn now(self) -> Instant {
+        Instant::from_ns(monotonic() - self.origin)
+    }
+}
+
+/// What the thread that delivers late answers sleeps on: an alarm at a given instant, and sockets that take bytes again.
+///
+/// The alarm is a timer of the kernel (timerfd), which it keeps to the nanosecond: timer slack does not apply to it. Whoever
+/// hands over a request sets it without waking the thread.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    clock: Clock,
+    epoll: OwnedFd,
+    alarm: OwnedFd,
+}
+
+/// Why the thread woke.
+#[derive(Default)]
+pub(crate) struct Woken {
+    events: Vec<epoll::Event>,
+}
+
+impl Waiter {
+    pub(crate) fn new(clock: Clock) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let alarm = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        // Edge-triggered: what was due need not be read off.
+        epoll::add(&epoll, &alarm, epoll::EventData::new_u64(ALARM), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
+        Ok(Self { clock, epoll, alarm })
+    }
+
+    /// Sets the alarm, in place of an earlier one; at once where `at` has passed.
+    pub(crate) fn set(&self, at: Instant) {
+        // A time of zero would switch it off.
+        let at = (self.clock.origin + at.as_ns()).max(1);
+        let value = Timespec { tv_sec: (at / NS_PER_S).cast_signed(), tv_nsec: (at % NS_PER_S).cast_signed() };
+        let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
+        let set = timerfd_settime(&self.alarm, TimerfdTimerFlags::ABSTIME, &once);
+        set.expect("an absolute time on a timer of our own is taken");
+    }
+
+    /// Waits, once, until `socket` takes bytes or is closed; then [`Woken::sockets`] gives `number`.
+    pub(crate) fn watch(&self, socket: impl AsFd, number: u32, first: bool) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(u64::from(number));
+        let flags = epoll::EventFlags::OUT | epoll::EventFlags::ONESHOT;
+        if first {
+            epoll::add(&self.epoll, socket, data, flags)
+        } else {
+            epoll::modify(&self.epoll, socket, data, flags)
+        }
+    }
+
+    /// Sleeps until something happens.
+    pub(crate) fn wait(&self, woken: &mut Woken) {
+        woken.events.clear();
+        woken.events.reserve(EVENTS);
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut woken.events), None) {
+            Ok(_) | Err(io::Errno::INTR) => {}
+            Err(error) => panic!("waiting on our own descriptors failed: {error}"),
+        }
+    }
+}
+
+impl Woken {
+    /// The numbers of the sockets that take bytes.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = u32> {
+        // By value: the fields of the kernel's structure are not aligned.
+        self.events.iter().map(|event| event.data.u64()).filter(|data| *data != ALARM).map(|data| data as u32)
+    }
+}

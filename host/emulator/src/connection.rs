@@ -1,0 +1,365 @@
+//! A client's connection: its thread reads requests; whoever has answers sends them.
+
+use crate::answer::{Answer, Ask, Body};
+use crate::export::Export;
+use crate::outgoing::{Outgoing, Sent};
+use crate::protocol::NbdError;
+use crate::protocol::negotiation::{Agreement, Negotiation, Step};
+use crate::protocol::reply::ReplyTo;
+use crate::protocol::request::{Command, Incoming, Message, NbdRequest, Rules};
+use crate::serving::Serving;
+use loadline_block::Operation;
+use loadline_units::Instant;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::thread::Thread;
+use std::time::Duration as Span;
+
+/// Requests under way on one connection, until their answers were taken by the socket. Beyond it nothing more is read.
+pub const IN_FLIGHT_MAX: usize = 4_096;
+/// Bytes read at once.
+const RECEIVE: usize = 256 << 10;
+/// A client has so long to choose an export.
+pub const NEGOTIATION_MAX: Span = Span::from_secs(30);
+
+/// A connection on which requests come.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    number: u32,
+    socket: Arc<OwnedFd>,
+    export: Arc<Export>,
+    agreement: Agreement,
+    inbox: Mutex<Vec<Answer>>,
+    outgoing: Mutex<Outgoing>,
+    in_flight: AtomicUsize,
+    /// The thread that reads, for as long as it waits for answers to leave.
+    reader: OnceLock<Thread>,
+    reader_waits: AtomicBool,
+    watched: AtomicBool,
+    broken: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Serves one client from greeting to good-bye.
+pub(crate) fn serve(serving: &Serving, number: u32, socket: &Arc<OwnedFd>) {
+    let mut buffer = Buffer::new();
+    let Some(agreement) = negotiate(serving, socket, &mut buffer) else {
+        let _ = shutdown(&**socket, Shutdown::Both);
+        return;
+    };
+    let connection = Arc::new(Connection {
+        number,
+        socket: Arc::clone(socket),
+        export: Arc::clone(&serving.exports[agreement.export]),
+        agreement,
+        inbox: Mutex::default(),
+        outgoing: Mutex::default(),
+        in_flight: AtomicUsize::new(0),
+        reader: OnceLock::from(std::thread::current()),
+        reader_waits: AtomicBool::new(false),
+        watched: AtomicBool::new(false),
+        broken: AtomicBool::new(false),
+    });
+    serving.enter(number, &connection);
+    connection.transmit(serving, &mut buffer);
+    serving.leave(number);
+    // What is still under way holds the connection until it is answered; the client need not wait for that.
+    let _ = shutdown(&**socket, Shutdown::Both);
+}
+
+/// Bytes that were read and not understood yet.
+struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Buffer {
+    fn new() -> Self {
+        Self { bytes: vec![0; RECEIVE], start: 0, end: 0 }
+    }
+    fn unread(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+    fn leave(&mut self, left: usize) {
+        self.start = self.end - left;
+        if left == 0 {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+    /// Reads what is there, at least a byte; `false` at the end.
+    fn read(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
+        // A message that is cut short goes to the front once the rest would not fit: headers and options are far shorter
+        // than the buffer, data is taken as it comes.
+        if self.end == self.bytes.len() {
+            assert!(self.start > 0, "a message is longer than {RECEIVE} bytes");
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        loop {
+            match recv(socket.as_fd(), &mut self.bytes[self.end..], RecvFlags::empty()) {
+                Ok((count, _)) => {
+                    self.end += count;
+                    return Ok(count > 0);
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// The talk at the beginning; `None`: there is nothing to go on with.
+fn negotiate(serving: &Serving, socket: &OwnedFd, buffer: &mut Buffer) -> Option<Agreement> {
+    for direction in [Timeout::Recv, Timeout::Send] {
+        set_socket_timeout(socket, direction, Some(NEGOTIATION_MAX)).ok()?;
+    }
+    let begun = std::time::Instant::now();
+    send_all(socket, &Negotiation::greeting())?;
+    let mut negotiation = Negotiation::default();
+    let mut out = Vec::new();
+    loop {
+        let mut input = buffer.unread();
+        let step = negotiation.feed(&mut input, &serving.infos, &mut out);
+        let left = input.len();
+        buffer.leave(left);
+        send_all(socket, &out)?;
+        out.clear();
+        match step {
+            Step::Next => {}
+            Step::Close => return None,
+            Step::More => {
+                if begun.elapsed() > NEGOTIATION_MAX || !buffer.read(socket).ok()? {
+                    return None;
+                }
+            }
+            Step::Transmit(agreement) => {
+                set_socket_timeout(socket, Timeout::Recv, None).ok()?;
+                return Some(agreement);
+            }
+        }
+    }
+}
+
+fn send_all(socket: &OwnedFd, mut bytes: &[u8]) -> Option<()> {
+    while !bytes.is_empty() {
+        match send(socket, bytes, SendFlags::NOSIGNAL) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(())
+}
+
+/// What a turn of reading gathered.
+#[derive(Default)]
+struct Turn {
+    asks: Vec<Ask>,
+    answers: Vec<Answer>,
+    others: Vec<Answer>,
+}
+
+impl Connection {
+    fn transmit(&self, serving: &Serving, buffer: &mut Buffer) {
+        let rules =
+            Rules { size: self.export.info.size, form: self.agreement.form, allocation: self.agreement.allocation };
+        let mut incoming = Incoming::new(rules);
+        let mut turn = Turn::default();
+        // The first thing that went wrong with the bytes of the write under way.
+        let mut trouble: Option<NbdError> = None;
+        let mut orderly = false;
+        'reading: loop {
+            let mut input = buffer.unread();
+            loop {
+                if self.in_flight.load(Ordering::Acquire) >= IN_FLIGHT_MAX {
+                    self.hand_over(serving, &mut turn);
+                    if !self.wait_until_below(serving, IN_FLIGHT_MAX) {
+                        break 'reading;
+                    }
+                }
+                match incoming.next(&mut input) {
+                    Ok(None) => break,
+                    Ok(Some(Message::Request(request))) => self.take(&mut turn, &request, None),
+                    Ok(Some(Message::Data { offset, bytes, whole })) => {
+                        if trouble.is_none() {
+                            trouble = self.export.contents.write(offset, bytes).err();
+                        }
+                        if let Some(request) = whole {
+                            self.take(&mut turn, &request, trouble.take());
+                        }
+                    }
+                    Ok(Some(Message::Refused { cookie, offset, read, error })) => {
+                        self.in_flight.fetch_add(1, Ordering::Relaxed);
+                        let body = Body::Error { error, read };
+                        turn.answers.push(self.at_once(cookie, offset, 0, body));
+                    }
+                    Ok(Some(Message::Disconnect)) => {
+                        orderly = true;
+                        break 'reading;
+                    }
+                    Err(_) => break 'reading,
+                }
+            }
+            let left = input.len();
+            buffer.leave(left);
+            self.hand_over(serving, &mut turn);
+            match buffer.read(&self.socket) {
+                Ok(true) => {}
+                Ok(false) => {
+                    // Nothing more comes, but what was asked for may still be wanted.
+                    orderly = true;
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        self.hand_over(serving, &mut turn);
+        if orderly {
+            self.wait_until_below(serving, 1);
+        }
+    }
+
+    fn reply_to(&self, cookie: u64, offset: u64) -> ReplyTo {
+        ReplyTo { form: self.agreement.form, cookie, offset }
+    }
+
+    fn at_once(&self, cookie: u64, offset: u64, length: u64, body: Body) -> Answer {
+        Answer { connection: self.number, to: self.reply_to(cookie, offset), body, length, timed: None }
+    }
+
+    /// Does what a request asks for and has the model say when that is done. A write's bytes are kept already; `trouble` is
+    /// what went wrong with them.
+    fn take(&self, turn: &mut Turn, request: &NbdRequest, trouble: Option<NbdError>) {
+        let NbdRequest { command, durable, cookie, offset, length } = *request;
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let contents = &self.export.contents;
+        let done = |trouble: Option<NbdError>| trouble.map_or(Body::Done, |error| Body::Error { error, read: false });
+        let (operation, body) = match command {
+            Command::Status { one } => {
+                turn.answers.push(self.at_once(cookie, offset, length, Body::Extents { one }));
+                return;
+            }
+            Command::Read => (Operation::Read, Body::Data),
+            Command::Cache => (Operation::Read, Body::Done),
+            Command::Write => (Operation::Write, done(trouble)),
+            Command::Flush => (Operation::Flush, Body::Done),
+            // Zeroes that keep their space are bytes to write; without it they cost what a trim does.
+            Command::Trim | Command::Zero { hole: true } => {
+                (Operation::Trim, done(contents.zero(offset, length, true).err()))
+            }
+            Command::Zero { hole: false } => (Operation::Write, done(contents.zero(offset, length, false).err())),
+        };
+        turn.asks.push(Ask {
+            connection: self.number,
+            export: self.agreement.export as u16,
+            target: self.export.place.target,
+            cut: self.export.place.cut,
+            operation,
+            durable,
+            offset,
+            length,
+            to: self.reply_to(cookie, offset),
+            body,
+            due_at: Instant::ZERO,
+        });
+    }
+
+    /// Hands over what was asked for, and sends what is due.
+    fn hand_over(&self, serving: &Serving, turn: &mut Turn) {
+        if !turn.asks.is_empty() {
+            let before = turn.answers.len();
+            serving.driver.submit(&mut turn.asks, &mut turn.answers);
+            if turn.answers[before..].iter().any(|answer| answer.connection != self.number) {
+                turn.others.extend(turn.answers.extract_if(.., |answer| answer.connection != self.number));
+            }
+        }
+        if !turn.answers.is_empty() {
+            self.deliver(serving, &mut turn.answers, usize::MAX);
+        }
+        serving.deliver(&mut turn.others);
+    }
+
+    /// Takes answers for this client, leaves `answers` empty, and sends as far as that goes without waiting, about
+    /// `bytes_max` bytes.
+    pub(crate) fn deliver(&self, serving: &Serving, answers: &mut Vec<Answer>, bytes_max: usize) {
+        lock(&self.inbox).append(answers);
+        self.send(serving, bytes_max);
+    }
+
+    /// Sends what there is. Where another thread is at it, that one does this too: it looks again when it is done.
+    pub(crate) fn send(&self, serving: &Serving, bytes_max: usize) {
+        loop {
+            let mut outgoing = match self.outgoing.try_lock() {
+                Ok(outgoing) => outgoing,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            outgoing.add(&mut lock(&self.inbox));
+            let sent = outgoing.send(&self.export, &self.socket, bytes_max);
+            let delivered = outgoing.delivered();
+            let count = delivered.len();
+            self.export.meter.count(serving.driver.clock.now(), delivered);
+            drop(outgoing);
+            match sent {
+                Sent::All => {}
+                // Not before the lock is free: what the watch calls for would find it taken, and go.
+                Sent::Blocked => self.watch(serving),
+                Sent::Broken => self.give_up(),
+            }
+            if count > 0 {
+                self.in_flight.fetch_sub(count, Ordering::AcqRel);
+                self.wake_reader();
+            }
+            if sent != Sent::All || lock(&self.inbox).is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Has the socket watched until it takes bytes again.
+    fn watch(&self, serving: &Serving) {
+        let first = !self.watched.swap(true, Ordering::AcqRel);
+        if serving.driver.waiter.watch(self.socket.as_fd(), self.number, first).is_err() {
+            self.give_up();
+        }
+    }
+
+    fn give_up(&self) {
+        self.broken.store(true, Ordering::Release);
+        let _ = shutdown(&*self.socket, Shutdown::Both);
+        self.wake_reader();
+    }
+
+    fn wake_reader(&self) {
+        if self.reader_waits.load(Ordering::SeqCst)
+            && let Some(reader) = self.reader.get()
+        {
+            reader.unpark();
+        }
+    }
+
+    /// Waits until fewer than `count` requests are under way; `false`: the client is gone, or everything ends.
+    fn wait_until_below(&self, serving: &Serving, count: usize) -> bool {
+        self.reader_waits.store(true, Ordering::SeqCst);
+        let arrived = loop {
+            if self.broken.load(Ordering::Acquire) || serving.is_ending() {
+                break false;
+            }
+            if self.in_flight.load(Ordering::SeqCst) < count {
+                break true;
+            }
+            // The bound is for the end of everything, which wakes nobody by name.
+            std::thread::park_timeout(Span::from_millis(100));
+        };
+        self.reader_waits.store(false, Ordering::SeqCst);
+        arrived
+    }
+}

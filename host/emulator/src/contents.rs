@@ -1,0 +1,210 @@
+//! The bytes of a volume, laid over its disks as requests are.
+
+use crate::made::Made;
+use crate::protocol::NbdError;
+use crate::protocol::reply::{EXTENTS_MAX, Extent};
+use crate::store::Store;
+use loadline_disk::Layout;
+use std::sync::Arc;
+
+/// Pieces of a layout that one question about extents looks at; what lies behind is asked for again.
+const LOOKS_MAX: usize = 1 << 16;
+/// Zeroes written at once.
+const ZEROES: &[u8] = &[0; 64 << 10];
+
+/// A volume's bytes, or those of one disk. Ranges lie within it.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    layout: Layout,
+    disks: Vec<Arc<Store>>,
+}
+
+/// A part of a range that follows on without a gap on one column.
+struct Run {
+    column: usize,
+    /// On the column's disks.
+    offset: u64,
+    /// From the beginning of the range.
+    from: u64,
+    length: u64,
+}
+
+impl Contents {
+    pub(crate) const fn new(layout: Layout, disks: Vec<Arc<Store>>) -> Self {
+        Self { layout, disks }
+    }
+
+    fn runs(&self, offset: u64, length: u64) -> impl Iterator<Item = Run> {
+        let layout = self.layout;
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            (from < length).then(|| {
+                let place = layout.locate(offset + from);
+                let run =
+                    Run { column: place.column, offset: place.offset, from, length: place.run.min(length - from) };
+                from += run.length;
+                run
+            })
+        })
+    }
+
+    /// The disks of a column, which hold the same.
+    fn copies(&self, column: usize) -> &[Arc<Store>] {
+        let copies = self.layout.copies();
+        &self.disks[column * copies..(column + 1) * copies]
+    }
+
+    /// Appends the bytes of a range to `made`.
+    pub(crate) fn read(&self, offset: u64, length: u64, made: &mut Made) -> Result<(), NbdError> {
+        for run in self.runs(offset, length) {
+            self.copies(run.column)[0].read(run.offset, run.length, made).map_err(|error| error.told())?;
+        }
+        Ok(())
+    }
+
+    /// Keeps bytes, on every copy.
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), NbdError> {
+        for run in self.runs(offset, bytes.len() as u64) {
+            let now = &bytes[run.from as usize..(run.from + run.length) as usize];
+            for disk in self.copies(run.column) {
+                disk.write(run.offset, now).map_err(|error| error.told())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a range read as zeroes; its space is given back if `hole`, else taken.
+    pub(crate) fn zero(&self, offset: u64, length: u64, hole: bool) -> Result<(), NbdError> {
+        if hole {
+            for run in self.runs(offset, length) {
+                for disk in self.copies(run.column) {
+                    disk.clear(run.offset, run.length).map_err(|error| error.told())?;
+                }
+            }
+            return Ok(());
+        }
+        let mut at = 0;
+        while at < length {
+            let now = (length - at).min(ZEROES.len() as u64);
+            self.write(offset + at, &ZEROES[..now as usize])?;
+            at += now;
+        }
+        Ok(())
+    }
+
+    /// What is data and what is hole from `offset` on; may end early, is never empty. With `one`, the first run only.
+    pub(crate) fn extents(&self, offset: u64, length: u64, one: bool) -> Vec<Extent> {
+        let mut extents: Vec<Extent> = Vec::new();
+        let mut looks = 0;
+        'runs: for run in self.runs(offset, length) {
+            let mut at = 0;
+            while at < run.length {
+                if looks == LOOKS_MAX {
+                    break 'runs;
+                }
+                looks += 1;
+                let found = self.copies(run.column)[0].extent(run.offset + at, run.length - at);
+                let full = extents.len() == if one { 1 } else { EXTENTS_MAX };
+                match extents.last_mut() {
+                    Some(last) if last.hole == found.hole => last.length += found.length,
+                    _ if full => break 'runs,
+                    _ => extents.push(found),
+                }
+                at += found.length;
+            }
+        }
+        extents
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Budget, MemoryStore};
+    use loadline_units::Bytes;
+    use proptest::prelude::*;
+
+    const SIZE: usize = 1 << 20;
+
+    fn disks(count: usize) -> Vec<Arc<Store>> {
+        let budget = Arc::new(Budget::new(1 << 30));
+        (0..count).map(|_| Arc::new(Store::Memory(MemoryStore::new(Arc::clone(&budget))))).collect()
+    }
+
+    fn all(contents: &Contents, offset: u64, length: u64) -> Vec<u8> {
+        let mut made = Made::default();
+        made.expect(length);
+        contents.read(offset, length, &mut made).unwrap();
+        made.to_vec()
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Write(usize, usize, u8),
+        Zero(usize, usize, bool),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let range = (0..SIZE / 512).prop_flat_map(|start| (Just(start * 512), 1..=(SIZE / 512 - start).min(300)));
+        prop_oneof![
+            (range.clone(), 1u8..).prop_map(|((start, count), byte)| Step::Write(start, count * 512, byte)),
+            (range, any::<bool>()).prop_map(|((start, count), hole)| Step::Zero(start, count * 512, hole)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_layout_gives_back_what_it_was_given(
+            columns in 1u32..5, copies in 1u32..3, interleave in 1u64..40, steps in prop::collection::vec(step(), 1..12),
+        ) {
+            let layout = Layout::StripeOfMirrors { columns, copies, interleave: Bytes::new(interleave * 512) };
+            let disks = disks(layout.disks());
+            let contents = Contents::new(layout, disks.clone());
+            let mut expected = vec![0; SIZE];
+            for step in steps {
+                match step {
+                    Step::Write(start, length, byte) => {
+                        contents.write(start as u64, &vec![byte; length]).unwrap();
+                        expected[start..start + length].fill(byte);
+                    }
+                    Step::Zero(start, length, hole) => {
+                        contents.zero(start as u64, length as u64, hole).unwrap();
+                        expected[start..start + length].fill(0);
+                    }
+                }
+            }
+            prop_assert!(all(&contents, 0, SIZE as u64) == expected);
+            prop_assert!(all(&contents, 4_608, 1_024) == expected[4_608..5_632]);
+            // Each disk has its bytes where the layout puts them, on every copy.
+            for at in (0..SIZE).step_by(512) {
+                let place = layout.locate(at as u64);
+                for copy in 0..copies as usize {
+                    let disk = Contents::new(Layout::Single, vec![Arc::clone(&disks[place.column * copies as usize + copy])]);
+                    prop_assert!(all(&disk, place.offset, 512) == expected[at..at + 512]);
+                }
+            }
+            // Holes read as zeroes, and extents leave no gap.
+            let mut at = 0;
+            while at < SIZE {
+                for extent in contents.extents(at as u64, (SIZE - at) as u64, false) {
+                    let end = at + extent.length as usize;
+                    prop_assert!(extent.length > 0 && end <= SIZE);
+                    prop_assert!(!extent.hole || expected[at..end].iter().all(|byte| *byte == 0));
+                    at = end;
+                }
+            }
+            prop_assert_eq!(at, SIZE);
+        }
+    }
+
+    #[test]
+    fn one_extent_is_the_first_of_all() {
+        let contents = Contents::new(Layout::Stripe { columns: 2, interleave: Bytes::kib(64) }, disks(2));
+        contents.write(128 << 10, &vec![1; 64 << 10]).unwrap();
+        let all = contents.extents(0, 1 << 20, false);
+        let expected = [(128, true), (64, false), (832, true)].map(|(kib, hole)| Extent { length: kib << 10, hole });
+        assert_eq!(all, expected);
+        assert_eq!(contents.extents(0, 1 << 20, true), expected[..1]);
+    }
+}

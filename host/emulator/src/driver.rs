@@ -1,0 +1,248 @@
+//! The disk model under the real clock.
+
+use crate::answer::{Answer, Ask};
+use crate::clock::{Clock, Waiter};
+use crate::trace::{Record, Recorder};
+use loadline_block::Request;
+use loadline_disk::{Layout, Machine, Target};
+use loadline_units::Instant;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Parts of requests under way at once, over all connections: a request has one for each piece of its layout that it touches
+/// on each disk. Whoever would exceed it waits.
+pub(crate) const PARTS_MAX: u64 = 1 << 22;
+/// Parts of a request handed to the model at once; longer ones go in slices, one after the other.
+const SLICE_PARTS_MAX: u64 = 1 << 15;
+/// Bytes of such a slice: reads and writes, and what carries no bytes.
+const SLICE_BYTES_MAX: u64 = 1 << 25;
+const SLICE_TRIM_MAX: u64 = 1 << 30;
+
+/// How a target cuts requests, as far as it bounds the work that one makes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut {
+    /// Bytes of a piece; `None`: requests are not cut.
+    interleave: Option<u64>,
+    copies: u64,
+}
+
+impl Cut {
+    pub(crate) fn of(layout: Layout) -> Self {
+        let interleave = match layout {
+            Layout::Single | Layout::Mirror { .. } => None,
+            Layout::Stripe { interleave, .. } | Layout::StripeOfMirrors { interleave, .. } => Some(interleave.get()),
+        };
+        Self { interleave, copies: layout.copies() as u64 }
+    }
+
+    /// Bytes that go to the model at once.
+    fn slice(self, carries_bytes: bool) -> u64 {
+        let most = if carries_bytes { SLICE_BYTES_MAX } else { SLICE_TRIM_MAX };
+        self.interleave.map_or(most, |piece| most.min(piece * (SLICE_PARTS_MAX / self.copies).max(1)))
+    }
+
+    /// Parts that a slice of this length has at most.
+    fn parts(self, length: u64) -> u64 {
+        self.interleave.map_or(1, |piece| length / piece + 2) * self.copies
+    }
+}
+
+/// A request under way.
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    ask: Ask,
+    /// Where the slice under way ends, from the request's beginning.
+    until: u64,
+    parts: u64,
+    /// Of the slice under way, in the order of all slices.
+    sequence: u64,
+    /// The slice under way.
+    request: Request,
+}
+
+#[derive(Debug)]
+struct State {
+    machine: Machine,
+    /// By the model's own numbers.
+    under_way: Vec<Option<UnderWay>>,
+    parts: u64,
+    /// Those who wait for parts to end.
+    waiting: usize,
+    alarm_at: Instant,
+    sequence: u64,
+    recorder: Option<Recorder>,
+}
+
+/// The model, its clock, and what it owes to whom.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    state: Mutex<State>,
+    room: Condvar,
+    pub(crate) clock: Clock,
+    pub(crate) waiter: Waiter,
+}
+
+impl Driver {
+    /// Begins now.
+    pub(crate) fn start(machine: Machine, recorder: Option<Recorder>) -> rustix::io::Result<Self> {
+        let clock = Clock::start();
+        let state = State {
+            machine,
+            under_way: Vec::new(),
+            parts: 0,
+            waiting: 0,
+            alarm_at: Instant::MAX,
+            sequence: 0,
+            recorder,
+        };
+        Ok(Self { state: Mutex::new(state), room: Condvar::new(), clock, waiter: Waiter::new(clock)? })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands requests to the model, now, and takes every answer that is due by now: theirs, and others'.
+    pub(crate) fn submit(&self, asks: &mut Vec<Ask>, answers: &mut Vec<Answer>) {
+        let mut state = self.state();
+        let mut now = self.clock.now();
+        for ask in asks.drain(..) {
+            let parts = ask.parts_max();
+            if state.parts + parts > PARTS_MAX && state.parts > 0 {
+                state.set_alarm(&self.waiter);
+                state.waiting += 1;
+                let full = |state: &mut State| state.parts + parts > PARTS_MAX && state.parts > 0;
+                state = self.room.wait_while(state, full).unwrap_or_else(PoisonError::into_inner);
+                state.waiting -= 1;
+                now = self.clock.now();
+            }
+            state.begin(now, ask);
+        }
+        state.collect(now, answers);
+        self.leave(state);
+    }
+
+    /// Ends the recording, with what is still under way.
+    pub(crate) fn end_recording(&self) -> std::io::Result<()> {
+        let mut state = self.state();
+        let Some(mut recorder) = state.recorder.take() else { return Ok(()) };
+        for under_way in state.under_way.iter().flatten() {
+            recorder.record(under_way.record(None));
+        }
+        drop(state);
+        recorder.end()
+    }
+
+    /// Takes every answer that is due by now.
+    pub(crate) fn collect(&self, answers: &mut Vec<Answer>) {
+        let mut state = self.state();
+        let now = self.clock.now();
+        if state.alarm_at <= now {
+            state.alarm_at = Instant::MAX;
+        }
+        state.collect(now, answers);
+        self.leave(state);
+    }
+
+    fn leave(&self, mut state: MutexGuard<'_, State>) {
+        state.set_alarm(&self.waiter);
+        let wake = state.waiting > 0;
+        drop(state);
+        if wake {
+            self.room.notify_all();
+        }
+    }
+}
+
+impl State {
+    fn begin(&mut self, now: Instant, mut ask: Ask) {
+        ask.due_at = now;
+        let parts = ask.parts_max();
+        self.parts += parts;
+        let request = ask.part(now, 0);
+        self.submit(UnderWay { ask, until: u64::from(request.length), parts, sequence: self.sequence, request });
+    }
+
+    fn submit(&mut self, under_way: UnderWay) {
+        self.sequence += 1;
+        let UnderWay { ask, request, .. } = under_way;
+        let id = self.machine.submit(request.due_at, ask.target, request).index();
+        if self.under_way.len() <= id {
+            self.under_way.resize(id + 1, None);
+        }
+        self.under_way[id] = Some(under_way);
+    }
+
+    fn collect(&mut self, now: Instant, answers: &mut Vec<Answer>) {
+        while let Some((id, completion)) = self.machine.pop_completed(now) {
+            let under_way = self.under_way[id.index()].take().expect("every request of the model is owed to someone");
+            let ask = under_way.ask;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.record(under_way.record(Some(completion.completed_at)));
+            }
+            if under_way.until < ask.length {
+                let request = ask.part(now, under_way.until);
+                let until = under_way.until + u64::from(request.length);
+                self.submit(UnderWay { until, sequence: self.sequence, request, ..under_way });
+                continue;
+            }
+            self.parts -= under_way.parts;
+            answers.push(ask.answer(completion.completed_at));
+        }
+    }
+
+    /// Sets the alarm where something happens before it goes off.
+    fn set_alarm(&mut self, waiter: &Waiter) {
+        if let Some(next) = self.machine.next_event_at()
+            && next < self.alarm_at
+        {
+            waiter.set(next);
+            self.alarm_at = next;
+        }
+    }
+}
+
+impl UnderWay {
+    fn record(&self, completed_at: Option<Instant>) -> Record {
+        let Request { operation, durable, offset, length, due_at } = self.request;
+        Record {
+            sequence: self.sequence,
+            submitted_at: due_at,
+            completed_at,
+            export: self.ask.export,
+            operation,
+            durable,
+            offset,
+            length,
+        }
+    }
+}
+
+impl Ask {
+    /// The slice that begins at `from`, handed over at `now`.
+    fn part(&self, now: Instant, from: u64) -> Request {
+        Request {
+            operation: self.operation,
+            durable: self.durable,
+            length: (self.length - from).min(self.slice()) as u32,
+            offset: self.offset + from,
+            due_at: now,
+        }
+    }
+    fn slice(&self) -> u64 {
+        use loadline_block::Operation::{Flush, Read, Trim, Write};
+        match self.operation {
+            Read | Write => self.cut.slice(true),
+            Trim | Flush => self.cut.slice(false),
+        }
+    }
+    fn parts_max(&self) -> u64 {
+        self.cut.parts(self.length.min(self.slice()))
+    }
+}
+
+/// A place for requests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) target: Target,
+    pub(crate) cut: Cut,
+}

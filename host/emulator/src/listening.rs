@@ -1,0 +1,123 @@
+//! Where clients come in.
+
+use crate::serving::Serving;
+use rustix::fd::OwnedFd;
+use rustix::net::{Shutdown, shutdown, sockopt};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration as Span;
+
+/// Asked of the system for what waits to be sent; it gives what it allows.
+const SEND_BUFFER: usize = 1 << 20;
+/// Before the next try where the system is short of something.
+const PAUSE: Span = Span::from_millis(50);
+
+/// Why nothing listens.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Something is there.
+    #[error("{0} exists and is not a socket; name another place for the socket")]
+    Taken(String),
+    /// Somebody listens there.
+    #[error("another program listens on {0}; end it or name another place for the socket")]
+    Busy(String),
+    /// The system's answer.
+    #[error("cannot listen on {place}: {error}")]
+    System {
+        /// Where.
+        place: String,
+        /// The answer.
+        error: io::Error,
+    },
+}
+
+/// A thread that takes clients in. Dropped, it ends, and a unix socket's file is removed if it is still the same.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    socket: Arc<OwnedFd>,
+    ending: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    file: Option<SocketFile>,
+}
+
+#[derive(Debug)]
+struct SocketFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let metadata = std::fs::symlink_metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// Listens on a unix socket.
+pub(crate) fn unix(serving: &Arc<Serving>, path: &Path) -> Result<Listener, ListenError> {
+    let place = path.display().to_string();
+    let failed = |error| ListenError::System { place: place.clone(), error };
+    if let Ok(metadata) = std::fs::symlink_metadata(path) {
+        if !metadata.file_type().is_socket() {
+            return Err(ListenError::Taken(place));
+        }
+        if UnixStream::connect(path).is_ok() {
+            return Err(ListenError::Busy(place));
+        }
+        std::fs::remove_file(path).map_err(failed)?;
+    }
+    let listener = UnixListener::bind(path).map_err(failed)?;
+    let file = SocketFile { path: path.to_owned(), identity: identity(path).map_err(failed)? };
+    start(serving, listener.into(), false, Some(file)).map_err(failed)
+}
+
+/// Listens on a TCP port.
+pub(crate) fn tcp(serving: &Arc<Serving>, address: SocketAddr) -> Result<(Listener, SocketAddr), ListenError> {
+    let failed = |error| ListenError::System { place: address.to_string(), error };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((start(serving, listener.into(), true, None).map_err(failed)?, address))
+}
+
+fn start(serving: &Arc<Serving>, socket: OwnedFd, tcp: bool, file: Option<SocketFile>) -> io::Result<Listener> {
+    let (socket, ending) = (Arc::new(socket), Arc::new(AtomicBool::new(false)));
+    let (serving, own, over) = (Arc::clone(serving), Arc::clone(&socket), Arc::clone(&ending));
+    let thread = std::thread::Builder::new().name("listener".into());
+    let thread = thread.spawn(move || {
+        while !over.load(Ordering::Acquire) {
+            match rustix::net::accept_with(&*own, rustix::net::SocketFlags::CLOEXEC) {
+                Ok(client) => {
+                    if tcp {
+                        let _ = sockopt::set_tcp_nodelay(&client, true);
+                    }
+                    let _ = sockopt::set_socket_send_buffer_size(&client, SEND_BUFFER);
+                    serving.welcome(client);
+                }
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::CONNABORTED) => {}
+                // Out of descriptors or memory: it may be better soon.
+                Err(_) => std::thread::sleep(PAUSE),
+            }
+        }
+    })?;
+    Ok(Listener { socket, ending, thread: Some(thread), file })
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.ending.store(true, Ordering::Release);
+        if let Some(file) = &self.file
+            && identity(&file.path).is_ok_and(|now| now == file.identity)
+        {
+            let _ = std::fs::remove_file(&file.path);
+        }
+        // Wakes the thread.
+        let _ = shutdown(&*self.socket, Shutdown::Both);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! A connection's way out: answers become bytes, and bytes go as far as the socket takes them.
+
+use crate::answer::{Answer, Body};
+use crate::export::Export;
+use crate::made::{Made, PARTS_MAX};
+use crate::meter::Delivered;
+use crate::protocol::NbdError;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+/// Bytes made before they are sent. A read beyond it goes in parts.
+const MADE_MAX: usize = 256 << 10;
+/// Bytes of a read made at once.
+const PART_MAX: u64 = 256 << 10;
+
+/// Answers on their way to one client. What it holds is bounded by the requests under way on the connection, not by their
+/// bytes: these are made when the socket takes them.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    waiting: VecDeque<Answer>,
+    /// A read of which a part was made.
+    large: Option<Large>,
+    made: Made,
+    made_total: u64,
+    sent_total: u64,
+    /// What counts as delivered when so many bytes were sent.
+    marks: VecDeque<(u64, Delivered)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Large {
+    answer: Answer,
+    /// From the beginning of its range.
+    at: u64,
+}
+
+/// Where sending stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// Everything that was there.
+    All,
+    /// The socket takes no more now.
+    Blocked,
+    /// The client is gone, or an answer could not be finished.
+    Broken,
+}
+
+impl Outgoing {
+    /// Adds answers, and leaves `answers` empty.
+    pub(crate) fn add(&mut self, answers: &mut Vec<Answer>) {
+        self.waiting.extend(answers.drain(..));
+    }
+
+    /// Answers that were delivered since the last time, as far as their last byte.
+    pub(crate) fn delivered(&mut self) -> impl ExactSizeIterator<Item = Delivered> {
+        let sent = self.sent_total;
+        let count = self.marks.iter().take_while(|(end, _)| *end <= sent).count();
+        self.marks.drain(..count).map(|(_, delivered)| delivered)
+    }
+
+    /// Makes bytes and sends them, about `bytes_max`: beyond that the socket counts as blocked.
+    pub(crate) fn send(&mut self, export: &Export, socket: &OwnedFd, bytes_max: usize) -> Sent {
+        let end = self.sent_total.saturating_add(bytes_max as u64);
+        loop {
+            if self.made.is_empty() {
+                if self.make(export).is_err() {
+                    return Sent::Broken;
+                }
+                if self.made.is_empty() {
+                    return Sent::All;
+                }
+            }
+            if self.sent_total >= end {
+                return Sent::Blocked;
+            }
+            match self.send_once(socket) {
+                Ok(count) => {
+                    self.made.advance(count);
+                    self.sent_total += count as u64;
+                }
+                Err(rustix::io::Errno::AGAIN) => return Sent::Blocked,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return Sent::Broken,
+            }
+        }
+    }
+
+    fn send_once(&self, socket: &OwnedFd) -> rustix::io::Result<usize> {
+        let mut slices = [IoSlice::new(&[]); PARTS_MAX];
+        let count = self.made.slices(&mut slices);
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        sendmsg(socket.as_fd(), &slices[..count], &mut SendAncillaryBuffer::default(), flags)
+    }
+
+    /// Makes bytes out of answers, up to [`MADE_MAX`].
+    fn make(&mut self, export: &Export) -> Result<(), NbdError> {
+        let mut length = 0;
+        while length < MADE_MAX {
+            if let Some(Large { answer, at }) = self.large.take() {
+                let now = (answer.length - at).min(PART_MAX);
+                export.contents.read(answer.to.offset + at, now, &mut self.made)?;
+                length += now as usize;
+                self.made_total += now;
+                if at + now < answer.length {
+                    self.large = Some(Large { answer, at: at + now });
+                } else {
+                    self.mark(&answer);
+                }
+                continue;
+            }
+            let Some(answer) = self.waiting.pop_front() else { break };
+            length += self.answer(export, &answer);
+        }
+        Ok(())
+    }
+
+    /// Begins an answer; gives how many bytes that made.
+    fn answer(&mut self, export: &Export, answer: &Answer) -> usize {
+        let Answer { to, length, .. } = *answer;
+        let made = &mut self.made;
+        let header = |made: &mut Made, write: &dyn Fn(&mut Vec<u8>)| {
+            made.own(|own| {
+                let start = own.len();
+                write(own);
+                own.len() - start
+            })
+        };
+        let count = match answer.body {
+            Body::Data => {
+                made.expect(length);
+                if length > PART_MAX {
+                    let count = header(made, &|own| to.data(own, length));
+                    self.made_total += count as u64;
+                    self.large = Some(Large { answer: *answer, at: 0 });
+                    return count;
+                }
+                data(export, made, answer)
+            }
+            Body::Done => header(made, &|own| to.done(own)),
+            Body::Error { error, read } => header(made, &|own| to.error(own, error, read)),
+            Body::Extents { one } => {
+                let extents = export.contents.extents(to.offset, length, one);
+                header(made, &|own| to.extents(own, &extents))
+            }
+        };
+        self.made_total += count as u64;
+        self.mark(answer);
+        count
+    }
+
+    fn mark(&mut self, answer: &Answer) {
+        let error = matches!(answer.body, Body::Error { .. });
+        self.marks.push_back((self.made_total, Delivered { timed: answer.timed, length: answer.length, error }));
+    }
+}
+
+/// A read in one piece; an error in its place where the contents cannot be read.
+fn data(export: &Export, made: &mut Made, answer: &Answer) -> usize {
+    let Answer { to, length, .. } = *answer;
+    let start = made.mark();
+    let header = made.own(|own| {
+        let before = own.len();
+        to.data(own, length);
+        own.len() - before
+    });
+    match export.contents.read(to.offset, length, made) {
+        Ok(()) => header + length as usize,
+        Err(error) => {
+            made.back_to(start);
+            made.own(|own| {
+                let before = own.len();
+                to.error(own, error, true);
+                own.len() - before
+            })
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The beginning of a connection: which export, and how replies look.
+
+use super::option::{self, ClientOption, OptionReply, OptionTrouble, info_type};
+use super::{
+    ALLOCATION, ALLOCATION_CONTEXT, BLOCK_MIN, BLOCK_PREFERRED, GREETING_MAGIC, OPTION_MAGIC, PAYLOAD_MAX, ReplyForm,
+    Take, handshake_flag, transmission_flag,
+};
+
+/// Data of an option beyond this is skipped and the option refused, in bytes.
+pub const OPTION_DATA_MAX: u32 = 64 << 10;
+/// Options of one connection; a client that sends more is talking for its own sake.
+pub const OPTIONS_MAX: u32 = 1_024;
+/// Bytes before an option's data.
+const OPTION_HEADER: usize = 16;
+
+/// An export as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is, for people.
+    pub description: String,
+    /// In bytes, a multiple of [`BLOCK_MIN`].
+    pub size: u64,
+    /// Whether its disks turn.
+    pub rotational: bool,
+}
+
+impl ExportInfo {
+    /// What it can do under this form of replies.
+    #[must_use]
+    pub const fn flags(&self, form: ReplyForm) -> u16 {
+        use transmission_flag as flag;
+        let mut flags = flag::HAS_FLAGS
+            | flag::SEND_FLUSH
+            | flag::SEND_FUA
+            | flag::SEND_TRIM
+            | flag::SEND_WRITE_ZEROES
+            | flag::CAN_MULTI_CONN
+            | flag::SEND_CACHE
+            | flag::SEND_FAST_ZERO;
+        if !matches!(form, ReplyForm::Simple) {
+            flags |= flag::SEND_DF;
+        }
+        if self.rotational {
+            flags |= flag::ROTATIONAL;
+        }
+        flags
+    }
+}
+
+/// What both sides go on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agreement {
+    /// Which of the exports.
+    pub export: usize,
+    /// How replies look.
+    pub form: ReplyForm,
+    /// Whether `base:allocation` may be asked for.
+    pub allocation: bool,
+}
+
+/// Where the talk stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The bytes given so far end within a message.
+    More,
+    /// A message was dealt with.
+    Next,
+    /// Requests follow.
+    Transmit(Agreement),
+    /// The connection is to be closed, after what is to be sent was sent.
+    Close,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Flags,
+    Option,
+    /// The rest of an option's data, which is not looked at.
+    Skip(u32),
+}
+
+/// The server's side of the talk at the beginning.
+#[derive(Debug, Clone)]
+pub struct Negotiation {
+    state: State,
+    no_zeroes: bool,
+    form: ReplyForm,
+    /// The export for which `base:allocation` was selected.
+    allocation: Option<usize>,
+    options: u32,
+}
+
+impl Default for Negotiation {
+    fn default() -> Self {
+        Self { state: State::Flags, no_zeroes: false, form: ReplyForm::Simple, allocation: None, options: 0 }
+    }
+}
+
+impl Negotiation {
+    /// What the server says first.
+    #[must_use]
+    pub fn greeting() -> [u8; 18] {
+        let mut greeting = [0; 18];
+        greeting[..8].copy_from_slice(&GREETING_MAGIC.to_be_bytes());
+        greeting[8..16].copy_from_slice(&OPTION_MAGIC.to_be_bytes());
+        let flags = handshake_flag::FIXED_NEWSTYLE | handshake_flag::NO_ZEROES;
+        greeting[16..].copy_from_slice(&flags.to_be_bytes());
+        greeting
+    }
+
+    /// Deals with the first message in `input`, takes it off, and appends to `out` what is to be sent.
+    pub fn feed(&mut self, input: &mut &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Step {
+        match self.state {
+            State::Flags => {
+                let mut take = Take(input);
+                let Some(flags) = take.u32() else { return Step::More };
+                *input = take.0;
+                let known = u32::from(handshake_flag::FIXED_NEWSTYLE | handshake_flag::NO_ZEROES);
+                if flags & !known != 0 {
+                    return Step::Close;
+                }
+                self.no_zeroes = flags & u32::from(handshake_flag::NO_ZEROES) != 0;
+                self.state = State::Option;
+                Step::Next
+            }
+            State::Skip(left) => {
+                let skipped = (left as usize).min(input.len());
+                *input = &input[skipped..];
+                let left = left - skipped as u32;
+                self.state = if left == 0 { State::Option } else { State::Skip(left) };
+                if left == 0 { Step::Next } else { Step::More }
+            }
+            State::Option => self.option(input, exports, out),
+        }
+    }
+
+    fn option(&mut self, input: &mut &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Step {
+        let mut take = Take(input);
+        let Some(magic) = take.u64() else { return Step::More };
+        if magic != OPTION_MAGIC {
+            return Step::Close;
+        }
+        let (Some(code), Some(length)) = (take.u32(), take.u32()) else { return Step::More };
+        if length > OPTION_DATA_MAX {
+            if self.counts_too_many() || code == option::code::EXPORT_NAME {
+                return Step::Close;
+            }
+            *input = &input[OPTION_HEADER..];
+            self.state = State::Skip(length);
+            option::reply(out, code, OptionReply::TooBig, &[b"the option's data is too long"]);
+            return Step::Next;
+        }
+        let Some(data) = take.bytes(length as usize) else { return Step::More };
+        *input = take.0;
+        if self.counts_too_many() {
+            return Step::Close;
+        }
+        match ClientOption::parse(code, data) {
+            Ok(option) => self.answer(code, &option, exports, out),
+            Err(trouble) => {
+                let (kind, text): (_, &[u8]) = match trouble {
+                    OptionTrouble::Unknown => (OptionReply::Unsupported, b"no such option"),
+                    OptionTrouble::Malformed => (OptionReply::Invalid, b"the option's data is malformed"),
+                    OptionTrouble::TooBig => (OptionReply::TooBig, b"the option's data is too long"),
+                };
+                option::reply(out, code, kind, &[text]);
+                Step::Next
+            }
+        }
+    }
+
+    const fn counts_too_many(&mut self) -> bool {
+        self.options += 1;
+        self.options > OPTIONS_MAX
+    }
+
+    fn answer(&mut self, code: u32, option: &ClientOption<'_>, exports: &[ExportInfo], out: &mut Vec<u8>) -> Step {
+        let ack = |out: &mut Vec<u8>| option::reply(out, code, OptionReply::Ack, &[]);
+        match option {
+            ClientOption::ExportName(name) => {
+                let Some(export) = find(exports, name).filter(|_| self.form != ReplyForm::Extended) else {
+                    return Step::Close;
+                };
+                out.extend_from_slice(&exports[export].size.to_be_bytes());
+                out.extend_from_slice(&exports[export].flags(self.form).to_be_bytes());
+                if !self.no_zeroes {
+                    out.extend_from_slice(&[0; 124]);
+                }
+                self.agree(export)
+            }
+            ClientOption::Abort => {
+                ack(out);
+                Step::Close
+            }
+            ClientOption::List => {
+                for export in exports {
+                    let length = (export.name.len() as u32).to_be_bytes();
+                    let parts = [&length[..], export.name.as_bytes(), export.description.as_bytes()];
+                    option::reply(out, code, OptionReply::Server, &parts);
+                }
+                ack(out);
+                Step::Next
+            }
+            ClientOption::StartTls => {
+                option::reply(out, code, OptionReply::Policy, &[b"there is no TLS here"]);
+                Step::Next
+            }
+            ClientOption::Info { name, go, wants_name, wants_description } => {
+                let Some(number) = find(exports, name) else {
+                    option::reply(out, code, OptionReply::Unknown, &[b"no such export"]);
+                    return Step::Next;
+                };
+                let export = &exports[number];
+                let mut tell = |kind: u16, parts: [&[u8]; 3]| {
+                    let parts = [&kind.to_be_bytes()[..], parts[0], parts[1], parts[2]];
+                    option::reply(out, code, OptionReply::Info, &parts);
+                };
+                let flags = export.flags(self.form).to_be_bytes();
+                tell(info_type::EXPORT, [&export.size.to_be_bytes(), &flags, &[]]);
+                let sizes = [BLOCK_MIN, BLOCK_PREFERRED, PAYLOAD_MAX].map(u32::to_be_bytes);
+                tell(info_type::BLOCK_SIZE, [&sizes[0], &sizes[1], &sizes[2]]);
+                if *wants_name {
+                    tell(info_type::NAME, [export.name.as_bytes(), &[], &[]]);
+                }
+                if *wants_description {
+                    tell(info_type::DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
+                }
+                ack(out);
+                if *go { self.agree(number) } else { Step::Next }
+            }
+            ClientOption::StructuredReply => {
+                if self.form == ReplyForm::Extended {
+                    let text = b"extended headers were agreed on";
+                    option::reply(out, code, OptionReply::ExtendedHeaderRequired, &[text]);
+                } else {
+                    self.form = ReplyForm::Structured;
+                    ack(out);
+                }
+                Step::Next
+            }
+            ClientOption::ExtendedHeaders => {
+                self.form = ReplyForm::Extended;
+                ack(out);
+                Step::Next
+            }
+            ClientOption::MetaContext { name, queries, set } => {
+                self.contexts(code, name, queries, *set, exports, out);
+                Step::Next
+            }
+        }
+    }
+
+    fn contexts(
+        &mut self,
+        code: u32,
+        name: &[u8],
+        queries: &[&[u8]],
+        set: bool,
+        exports: &[ExportInfo],
+        out: &mut Vec<u8>,
+    ) {
+        if set {
+            self.allocation = None;
+        }
+        if self.form == ReplyForm::Simple {
+            option::reply(out, code, OptionReply::Invalid, &[b"ask for structured replies first"]);
+            return;
+        }
+        let Some(export) = find(exports, name) else {
+            option::reply(out, code, OptionReply::Unknown, &[b"no such export"]);
+            return;
+        };
+        let exact = queries.contains(&ALLOCATION.as_bytes());
+        let listed = exact || queries.is_empty() || queries.contains(&b"base:".as_slice());
+        if if set { exact } else { listed } {
+            let number = if set { ALLOCATION_CONTEXT } else { 0 };
+            let parts = [&number.to_be_bytes()[..], ALLOCATION.as_bytes()];
+            option::reply(out, code, OptionReply::MetaContext, &parts);
+            if set {
+                self.allocation = Some(export);
+            }
+        }
+        option::reply(out, code, OptionReply::Ack, &[]);
+    }
+
+    fn agree(&self, export: usize) -> Step {
+        Step::Transmit(Agreement { export, form: self.form, allocation: self.allocation == Some(export) })
+    }
+}
+
+/// The export of this name; the first one also goes without.
+fn find(exports: &[ExportInfo], name: &[u8]) -> Option<usize> {
+    if name.is_empty() && !exports.is_empty() {
+        return Some(0);
+    }
+    exports.iter().position(|export| export.name.as_bytes() == name)
+}
+
+#[cfg(test)]
+mod tests;

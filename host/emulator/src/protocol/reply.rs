@@ -1,0 +1,139 @@
+//! Replies to requests, as bytes.
+
+use super::{
+    ALLOCATION_CONTEXT, EXTENDED_REPLY_MAGIC, NbdError, ReplyForm, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC,
+};
+
+/// The last chunk of a reply.
+const DONE: u16 = 1;
+/// Nothing more.
+const CHUNK_NONE: u16 = 0;
+/// Bytes at an offset.
+const CHUNK_DATA: u16 = 1;
+/// Extents of a context.
+const CHUNK_STATUS: u16 = 5;
+/// The same, in 64 bits.
+const CHUNK_STATUS_EXTENDED: u16 = 6;
+/// An error.
+const CHUNK_ERROR: u16 = 0x8001;
+
+/// The space is not allocated.
+const STATE_HOLE: u32 = 1;
+/// It reads as zeroes.
+const STATE_ZERO: u32 = 2;
+
+/// Extents told in one reply at most.
+pub const EXTENTS_MAX: usize = 1_024;
+
+/// The longest extent that 32 bits hold and that ends on a block.
+const COMPACT_EXTENT_MAX: u64 = (1 << 32) - super::BLOCK_PREFERRED as u64;
+
+/// A run of bytes that is all data or all hole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// In bytes.
+    pub length: u64,
+    /// Whether nothing is stored there.
+    pub hole: bool,
+}
+
+/// Whose reply it is, and how it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplyTo {
+    /// As agreed.
+    pub form: ReplyForm,
+    /// The request's.
+    pub cookie: u64,
+    /// The request's.
+    pub offset: u64,
+}
+
+impl ReplyTo {
+    fn chunk(&self, out: &mut Vec<u8>, kind: u16, length: u64) {
+        match self.form {
+            ReplyForm::Simple => unreachable!("simple replies have no chunks"),
+            ReplyForm::Structured => {
+                let mut header = [0; 20];
+                header[..4].copy_from_slice(&STRUCTURED_REPLY_MAGIC.to_be_bytes());
+                header[4..6].copy_from_slice(&DONE.to_be_bytes());
+                header[6..8].copy_from_slice(&kind.to_be_bytes());
+                header[8..16].copy_from_slice(&self.cookie.to_be_bytes());
+                header[16..].copy_from_slice(&(length as u32).to_be_bytes());
+                out.extend_from_slice(&header);
+            }
+            ReplyForm::Extended => {
+                let mut header = [0; 32];
+                header[..4].copy_from_slice(&EXTENDED_REPLY_MAGIC.to_be_bytes());
+                header[4..6].copy_from_slice(&DONE.to_be_bytes());
+                header[6..8].copy_from_slice(&kind.to_be_bytes());
+                header[8..16].copy_from_slice(&self.cookie.to_be_bytes());
+                header[16..24].copy_from_slice(&self.offset.to_be_bytes());
+                header[24..].copy_from_slice(&length.to_be_bytes());
+                out.extend_from_slice(&header);
+            }
+        }
+    }
+
+    fn simple(&self, out: &mut Vec<u8>, error: u32) {
+        let mut header = [0; 16];
+        header[..4].copy_from_slice(&SIMPLE_REPLY_MAGIC.to_be_bytes());
+        header[4..8].copy_from_slice(&error.to_be_bytes());
+        header[8..].copy_from_slice(&self.cookie.to_be_bytes());
+        out.extend_from_slice(&header);
+    }
+
+    /// What stands before the `length` bytes of a read.
+    pub fn data(&self, out: &mut Vec<u8>, length: u64) {
+        if self.form == ReplyForm::Simple {
+            self.simple(out, 0);
+        } else {
+            self.chunk(out, CHUNK_DATA, length + 8);
+            out.extend_from_slice(&self.offset.to_be_bytes());
+        }
+    }
+
+    /// Success without bytes.
+    pub fn done(&self, out: &mut Vec<u8>) {
+        if self.form == ReplyForm::Extended {
+            self.chunk(out, CHUNK_NONE, 0);
+        } else {
+            self.simple(out, 0);
+        }
+    }
+
+    /// An error. `read`: of a read, which is answered in chunks where those were agreed on.
+    pub fn error(&self, out: &mut Vec<u8>, error: NbdError, read: bool) {
+        if self.form == ReplyForm::Extended || (self.form == ReplyForm::Structured && read) {
+            self.chunk(out, CHUNK_ERROR, 6);
+            out.extend_from_slice(&error.code().to_be_bytes());
+            out.extend_from_slice(&0u16.to_be_bytes());
+        } else {
+            self.simple(out, error.code());
+        }
+    }
+
+    /// The extents from the request's offset on, in `base:allocation`. There is at least one, and chunks were agreed on.
+    pub fn extents(&self, out: &mut Vec<u8>, extents: &[Extent]) {
+        let state = |hole: bool| if hole { STATE_HOLE | STATE_ZERO } else { 0 };
+        if self.form == ReplyForm::Extended {
+            self.chunk(out, CHUNK_STATUS_EXTENDED, 8 + 16 * extents.len() as u64);
+            out.extend_from_slice(&ALLOCATION_CONTEXT.to_be_bytes());
+            out.extend_from_slice(&(extents.len() as u32).to_be_bytes());
+            for extent in extents {
+                out.extend_from_slice(&extent.length.to_be_bytes());
+                out.extend_from_slice(&u64::from(state(extent.hole)).to_be_bytes());
+            }
+        } else {
+            // An extent that does not fit into 32 bits ends the list cut short: extents follow one another without a gap.
+            let long = extents.iter().position(|extent| extent.length > COMPACT_EXTENT_MAX);
+            let extents = &extents[..long.map_or(extents.len(), |index| index + 1)];
+            self.chunk(out, CHUNK_STATUS, 4 + 8 * extents.len() as u64);
+            out.extend_from_slice(&ALLOCATION_CONTEXT.to_be_bytes());
+            for extent in extents {
+                let length = extent.length.min(COMPACT_EXTENT_MAX) as u32;
+                out.extend_from_slice(&length.to_be_bytes());
+                out.extend_from_slice(&state(extent.hole).to_be_bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Requests: parsed as their bytes come, checked against the export.
+
+use super::{
+    BLOCK_MIN, EXTENDED_REQUEST_MAGIC, NbdError, PAYLOAD_MAX, REQUEST_MAGIC, ReplyForm, Take, command_flag as flag,
+};
+
+/// Bytes of a request's header.
+pub const HEADER: usize = 28;
+/// Bytes of an extended request's header.
+pub const EXTENDED_HEADER: usize = 32;
+
+/// Numbers of the commands.
+pub mod code {
+    /// Bytes from the export.
+    pub const READ: u16 = 0;
+    /// Bytes to the export.
+    pub const WRITE: u16 = 1;
+    /// Good-bye.
+    pub const DISCONNECT: u16 = 2;
+    /// Make writes durable.
+    pub const FLUSH: u16 = 3;
+    /// Contents no longer needed.
+    pub const TRIM: u16 = 4;
+    /// Read ahead.
+    pub const CACHE: u16 = 5;
+    /// Zeroes to the export.
+    pub const WRITE_ZEROES: u16 = 6;
+    /// What is where.
+    pub const BLOCK_STATUS: u16 = 7;
+}
+
+/// What is asked for, checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Bytes from the export, at most [`PAYLOAD_MAX`].
+    Read,
+    /// Bytes to the export; they have been handed over before.
+    Write,
+    /// Make writes durable.
+    Flush,
+    /// Contents no longer needed.
+    Trim,
+    /// Zeroes.
+    Zero {
+        /// The space may be given back.
+        hole: bool,
+    },
+    /// Read ahead.
+    Cache,
+    /// Which ranges are holes.
+    Status {
+        /// One extent, within the range.
+        one: bool,
+    },
+}
+
+/// A request that the export can answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NbdRequest {
+    /// What is asked for.
+    pub command: Command,
+    /// It must be durable when it is answered.
+    pub durable: bool,
+    /// Goes back with the answer.
+    pub cookie: u64,
+    /// Where the range begins; 0 for a flush.
+    pub offset: u64,
+    /// How long it is, in bytes; 0 for a flush.
+    pub length: u64,
+}
+
+/// What came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message<'a> {
+    /// A request, whole.
+    Request(NbdRequest),
+    /// A request that cannot be answered but with an error.
+    Refused {
+        /// Goes back with the answer.
+        cookie: u64,
+        /// Goes back with an extended answer.
+        offset: u64,
+        /// Whether it was a read, which is answered in chunks where those were agreed on.
+        read: bool,
+        /// The answer.
+        error: NbdError,
+    },
+    /// Some of the bytes of a write, in their order; with the last ones the write is whole.
+    Data {
+        /// Where they go.
+        offset: u64,
+        /// The bytes.
+        bytes: &'a [u8],
+        /// The write, once all its bytes are here.
+        whole: Option<NbdRequest>,
+    },
+    /// The client ends the connection, once what it asked for was answered.
+    Disconnect,
+}
+
+/// Bytes that are no request: the connection cannot go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// Where a request was to begin, something else did.
+    #[error("the client sent {0:#010x} where a request begins")]
+    Magic(u32),
+    /// A request with more bytes than are taken.
+    #[error("the client announced {0} bytes of data, at most {PAYLOAD_MAX} are taken")]
+    Payload(u64),
+}
+
+/// What requests are checked against.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// The export's size in bytes.
+    pub size: u64,
+    /// How headers look.
+    pub form: ReplyForm,
+    /// Whether `base:allocation` was selected.
+    pub allocation: bool,
+}
+
+/// Turns a connection's bytes into messages. It keeps no bytes itself.
+#[derive(Debug, Clone)]
+pub struct Incoming {
+    rules: Rules,
+    payload: Option<Payload>,
+}
+
+/// Bytes of a request that are still to come.
+#[derive(Debug, Clone, Copy)]
+struct Payload {
+    /// Where they go; `None`: nowhere, the request was refused.
+    write: Option<NbdRequest>,
+    refused: Option<NbdError>,
+    read: bool,
+    cookie: u64,
+    offset: u64,
+    /// Bytes that have come.
+    taken: u64,
+    left: u64,
+}
+
+/// A header as it is on the wire.
+#[derive(Debug, Clone, Copy)]
+struct Header {
+    flags: u16,
+    kind: u16,
+    cookie: u64,
+    offset: u64,
+    length: u64,
+}
+
+impl Incoming {
+    /// At the first request.
+    #[must_use]
+    pub const fn new(rules: Rules) -> Self {
+        Self { rules, payload: None }
+    }
+
+    /// Takes the next message off `input`; `None`: more bytes are needed.
+    ///
+    /// # Errors
+    /// Bytes that are no request; where the next one begins is unknown then.
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Message<'a>>, Violation> {
+        loop {
+            if let Some(payload) = &mut self.payload {
+                if input.is_empty() {
+                    return Ok(None);
+                }
+                let count = payload.left.min(input.len() as u64);
+                let (bytes, rest) = input.split_at(count as usize);
+                *input = rest;
+                payload.left -= count;
+                let Payload { write, refused, read, cookie, offset, taken, left } = *payload;
+                payload.taken += count;
+                if left == 0 {
+                    self.payload = None;
+                }
+                match refused {
+                    None => {
+                        // It was let through, so that its range lies within the export.
+                        let offset = offset + taken;
+                        return Ok(Some(Message::Data { offset, bytes, whole: write.filter(|_| left == 0) }));
+                    }
+                    Some(error) if left == 0 => return Ok(Some(Message::Refused { cookie, offset, read, error })),
+                    Some(_) => continue,
+                }
+            }
+            let Some(header) = self.header(input)? else { return Ok(None) };
+            let extended = self.rules.form == ReplyForm::Extended;
+            let announced = if extended { header.flags & flag::PAYLOAD_LEN != 0 } else { header.kind == code::WRITE };
+            let bytes = if announced { header.length } else { 0 };
+            if bytes > u64::from(PAYLOAD_MAX) {
+                return Err(Violation::Payload(bytes));
+            }
+            let Header { kind, cookie, offset, .. } = header;
+            if kind == code::DISCONNECT {
+                return Ok(Some(Message::Disconnect));
+            }
+            let checked = self.rules.check(&header);
+            let read = kind == code::READ;
+            if bytes > 0 {
+                self.payload = Some(Payload {
+                    write: checked.ok(),
+                    refused: checked.err(),
+                    read,
+                    cookie,
+                    offset,
+                    taken: 0,
+                    left: bytes,
+                });
+                continue;
+            }
+            return Ok(Some(match checked {
+                Ok(request) => Message::Request(request),
+                Err(error) => Message::Refused { cookie, offset, read, error },
+            }));
+        }
+    }
+
+    fn header(&self, input: &mut &[u8]) -> Result<Option<Header>, Violation> {
+        let extended = self.rules.form == ReplyForm::Extended;
+        let expected = if extended { EXTENDED_REQUEST_MAGIC } else { REQUEST_MAGIC };
+        let mut take = Take(input);
+        match take.u32() {
+            Some(magic) if magic != expected => return Err(Violation::Magic(magic)),
+            None => return Ok(None),
+            Some(_) => {}
+        }
+        if input.len() < if extended { EXTENDED_HEADER } else { HEADER } {
+            return Ok(None);
+        }
+        let whole = "the header is there in full";
+        let (flags, kind) = (take.u16().expect(whole), take.u16().expect(whole));
+        let (cookie, offset) = (take.u64().expect(whole), take.u64().expect(whole));
+        let length = if extended { take.u64().expect(whole) } else { u64::from(take.u32().expect(whole)) };
+        *input = take.0;
+        Ok(Some(Header { flags, kind, cookie, offset, length }))
+    }
+}
+
+impl Rules {
+    /// The request, or the error that the specification wants for it.
+    fn check(&self, header: &Header) -> Result<NbdRequest, NbdError> {
+        let Header { flags, kind, cookie, offset, length } = *header;
+        let extended = self.form == ReplyForm::Extended;
+        let (command, known) = match kind {
+            code::READ => (Command::Read, if self.form == ReplyForm::Simple { 0 } else { flag::DF }),
+            code::WRITE => (Command::Write, if extended { flag::PAYLOAD_LEN } else { 0 }),
+            code::FLUSH => (Command::Flush, 0),
+            code::TRIM => (Command::Trim, 0),
+            code::CACHE => (Command::Cache, 0),
+            code::WRITE_ZEROES => (Command::Zero { hole: flags & flag::NO_HOLE == 0 }, flag::NO_HOLE | flag::FAST_ZERO),
+            code::BLOCK_STATUS if self.allocation => {
+                (Command::Status { one: flags & flag::REQ_ONE != 0 }, flag::REQ_ONE)
+            }
+            _ => return Err(NbdError::Invalid),
+        };
+        // Clients are known to set FUA on commands that write nothing.
+        if flags & !(known | flag::FUA) != 0 {
+            return Err(NbdError::Invalid);
+        }
+        if extended && kind == code::WRITE && flags & flag::PAYLOAD_LEN == 0 {
+            return Err(NbdError::Invalid);
+        }
+        let request = NbdRequest { command, durable: flags & flag::FUA != 0, cookie, offset, length };
+        if command == Command::Flush {
+            return if offset == 0 && length == 0 { Ok(request) } else { Err(NbdError::Invalid) };
+        }
+        let block = u64::from(BLOCK_MIN);
+        if length == 0 || !offset.is_multiple_of(block) || !length.is_multiple_of(block) {
+            return Err(NbdError::Invalid);
+        }
+        if offset.checked_add(length).is_none_or(|end| end > self.size) {
+            let writes = matches!(command, Command::Write | Command::Zero { .. });
+            return Err(if writes { NbdError::NoSpace } else { NbdError::Invalid });
+        }
+        if command == Command::Read && length > u64::from(PAYLOAD_MAX) {
+            return Err(if self.form == ReplyForm::Simple { NbdError::Invalid } else { NbdError::Overflow });
+        }
+        // Zeroes that keep their space are written like any others, so they are not faster.
+        if flags & flag::FAST_ZERO != 0 && flags & flag::NO_HOLE != 0 {
+            return Err(NbdError::NotSupported);
+        }
+        Ok(request)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Requests, byte by byte.
+
+use super::*;
+use proptest::prelude::*;
+
+const SIZE: u64 = 1 << 30;
+
+fn rules(form: ReplyForm) -> Rules {
+    Rules { size: SIZE, form, allocation: form != ReplyForm::Simple }
+}
+
+fn bytes(form: ReplyForm, flags: u16, kind: u16, cookie: u64, offset: u64, length: u64) -> Vec<u8> {
+    let extended = form == ReplyForm::Extended;
+    let magic = if extended { EXTENDED_REQUEST_MAGIC } else { REQUEST_MAGIC };
+    let mut bytes = magic.to_be_bytes().to_vec();
+    bytes.extend(flags.to_be_bytes());
+    bytes.extend(kind.to_be_bytes());
+    bytes.extend(cookie.to_be_bytes());
+    bytes.extend(offset.to_be_bytes());
+    if extended {
+        bytes.extend(length.to_be_bytes());
+    } else {
+        bytes.extend((length as u32).to_be_bytes());
+    }
+    bytes
+}
+
+/// What one request becomes.
+fn one(form: ReplyForm, flags: u16, kind: u16, offset: u64, length: u64) -> Result<NbdRequest, NbdError> {
+    let mut bytes = bytes(form, flags, kind, 7, offset, length);
+    if kind == code::WRITE {
+        bytes.resize(bytes.len() + length as usize, 1);
+    }
+    let mut input = &bytes[..];
+    let mut incoming = Incoming::new(rules(form));
+    loop {
+        match incoming.next(&mut input).unwrap().expect("the request is there in full") {
+            Message::Request(request) | Message::Data { whole: Some(request), .. } => return Ok(request),
+            Message::Refused { error, cookie: 7, .. } => return Err(error),
+            Message::Data { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn every_command_is_understood() {
+    use ReplyForm::{Simple, Structured};
+    for (form, flags, kind, command) in [
+        (Simple, 0, 0, Command::Read),
+        (Structured, flag::DF, 0, Command::Read),
+        (Simple, flag::FUA, 1, Command::Write),
+        (Simple, 0, 4, Command::Trim),
+        (Simple, 0, 5, Command::Cache),
+        (Simple, 0, 6, Command::Zero { hole: true }),
+        (Simple, flag::FAST_ZERO, 6, Command::Zero { hole: true }),
+        (Simple, flag::NO_HOLE | flag::FUA, 6, Command::Zero { hole: false }),
+        (Structured, 0, 7, Command::Status { one: false }),
+        (Structured, flag::REQ_ONE, 7, Command::Status { one: true }),
+    ] {
+        let expected = NbdRequest { command, durable: flags & flag::FUA != 0, cookie: 7, offset: 4_096, length: 1_024 };
+        assert_eq!(one(form, flags, kind, 4_096, 1_024), Ok(expected));
+    }
+    assert_eq!(one(Simple, 0, 3, 0, 0).unwrap().command, Command::Flush);
+}
+
+#[test]
+fn errors_are_those_of_the_specification() {
+    use NbdError::{Invalid, NoSpace, NotSupported, Overflow};
+    use ReplyForm::{Extended, Simple, Structured};
+    for (form, flags, kind, offset, length, error) in [
+        (Simple, 0, 0, SIZE, 512, Invalid),
+        (Simple, 0, 0, u64::MAX - 511, 512, Invalid),
+        (Simple, 0, 1, SIZE, 512, NoSpace),
+        (Simple, 0, 6, SIZE - 512, 1_024, NoSpace),
+        (Simple, 0, 4, SIZE - 512, 1_024, Invalid),
+        (Simple, 0, 5, SIZE, 512, Invalid),
+        (Structured, 0, 7, SIZE, 512, Invalid),
+        (Simple, 0, 7, 0, 512, Invalid),
+        (Simple, 0, 0, 1, 512, Invalid),
+        (Simple, 0, 1, 0, 511, Invalid),
+        (Simple, 0, 0, 0, 0, Invalid),
+        (Simple, 0, 3, 512, 0, Invalid),
+        (Simple, flag::DF, 0, 0, 512, Invalid),
+        (Simple, flag::NO_HOLE, 1, 0, 512, Invalid),
+        (Simple, flag::PAYLOAD_LEN, 0, 0, 512, Invalid),
+        (Simple, 0x8000, 0, 0, 512, Invalid),
+        (Simple, 0, 9, 0, 512, Invalid),
+        (Simple, flag::FAST_ZERO | flag::NO_HOLE, 6, 0, 512, NotSupported),
+        (Simple, 0, 0, 0, (1 << 25) + 512, Invalid),
+        (Structured, 0, 0, 0, (1 << 25) + 512, Overflow),
+        (Extended, flag::PAYLOAD_LEN, 3, 0, 0, Invalid),
+    ] {
+        assert_eq!(one(form, flags, kind, offset, length), Err(error), "{form:?} {flags} {kind} {offset} {length}");
+    }
+}
+
+#[test]
+fn extended_headers_carry_long_lengths_and_say_what_they_carry() {
+    let form = ReplyForm::Extended;
+    let far = Rules { size: 1 << 50, ..rules(form) };
+    let mut input = &bytes(form, 0, 4, 7, 0, 1 << 40)[..];
+    let Ok(Some(Message::Request(request))) = Incoming::new(far).next(&mut input) else { panic!("it is a trim") };
+    assert_eq!(request.length, 1 << 40);
+    // A write without the flag has no bytes and is refused; bytes that a command does not take are passed over.
+    let mut all = bytes(form, 0, 1, 1, 0, 512);
+    all.extend(bytes(form, flag::PAYLOAD_LEN, 0, 2, 0, 3));
+    all.extend([1, 2, 3]);
+    all.extend(bytes(form, flag::PAYLOAD_LEN, 1, 3, 0, 512));
+    all.extend([9; 512]);
+    let (mut incoming, mut input) = (Incoming::new(rules(form)), &all[..]);
+    for cookie in [1, 2] {
+        match incoming.next(&mut input).unwrap().unwrap() {
+            Message::Refused { cookie: found, error: NbdError::Invalid, .. } => assert_eq!(found, cookie),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(matches!(incoming.next(&mut input), Ok(Some(Message::Data { offset: 0, whole: Some(_), .. }))));
+    assert!(input.is_empty());
+}
+
+#[test]
+fn what_is_no_request_ends_the_connection() {
+    let mut incoming = Incoming::new(rules(ReplyForm::Simple));
+    assert_eq!(incoming.next(&mut &b"GET / HTTP"[..]), Err(Violation::Magic(0x4745_5420)));
+    let huge = bytes(ReplyForm::Simple, 0, 1, 0, 0, u64::from(u32::MAX));
+    assert_eq!(incoming.next(&mut &huge[..]), Err(Violation::Payload(u64::from(u32::MAX))));
+    let last = bytes(ReplyForm::Simple, 0, 2, 0, 0, 0);
+    assert_eq!(incoming.next(&mut &last[..]), Ok(Some(Message::Disconnect)));
+}
+
+/// Everything that comes out of bytes, data joined.
+fn all(form: ReplyForm, pieces: &[&[u8]]) -> Vec<String> {
+    let (mut incoming, mut buffer, mut found) = (Incoming::new(rules(form)), Vec::new(), Vec::new());
+    let mut data: Vec<u8> = Vec::new();
+    for piece in pieces {
+        buffer.extend_from_slice(piece);
+        let mut input = &buffer[..];
+        loop {
+            match incoming.next(&mut input) {
+                Ok(None) => break,
+                Ok(Some(Message::Data { bytes, whole, .. })) => {
+                    data.extend(bytes);
+                    if let Some(whole) = whole {
+                        found.push(format!("{whole:?} {:?}", std::mem::take(&mut data)));
+                    }
+                }
+                Ok(Some(other)) => found.push(format!("{other:?}")),
+                Err(violation) => {
+                    found.push(format!("{violation:?}"));
+                    return found;
+                }
+            }
+        }
+        let left = input.len();
+        buffer.drain(..buffer.len() - left);
+    }
+    found
+}
+
+fn any_request(form: ReplyForm) -> impl Strategy<Value = Vec<u8>> {
+    let flags = prop_oneof![Just(0), 0u16..64];
+    // After a good-bye nothing follows.
+    let kinds = (0u16..9).prop_filter("requests", |kind| *kind != code::DISCONNECT);
+    (flags, kinds, any::<u64>(), 0u64..40, 0u64..6).prop_map(move |(flags, kind, cookie, offset, length)| {
+        let (offset, length) = (offset * 256, length * 256);
+        let mut bytes = bytes(form, flags, kind, cookie, offset, length);
+        let carries = if form == ReplyForm::Extended { flags & flag::PAYLOAD_LEN != 0 } else { kind == code::WRITE };
+        if carries {
+            bytes.resize(bytes.len() + length as usize, cookie as u8);
+        }
+        bytes
+    })
+}
+
+proptest! {
+    #[test]
+    fn it_does_not_matter_how_bytes_are_cut(
+        (form, requests) in prop::sample::select(vec![ReplyForm::Simple, ReplyForm::Structured, ReplyForm::Extended])
+            .prop_flat_map(|form| (Just(form), prop::collection::vec(any_request(form), 0..8))),
+        cuts in prop::collection::vec(1usize..900, 0..30),
+    ) {
+        let whole = requests.concat();
+        let (mut pieces, mut rest) = (Vec::new(), &whole[..]);
+        for cut in cuts {
+            let (piece, others) = rest.split_at(cut.min(rest.len()));
+            pieces.push(piece);
+            rest = others;
+        }
+        pieces.push(rest);
+        let found = all(form, &pieces);
+        prop_assert_eq!(&found, &all(form, &[&whole]));
+        prop_assert_eq!(found.len(), requests.len());
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        all(ReplyForm::Simple, &[&bytes]);
+        all(ReplyForm::Extended, &[&[&EXTENDED_REQUEST_MAGIC.to_be_bytes()[..], &bytes].concat()]);
+    }
+}

@@ -1,0 +1,163 @@
+//! What all connections share, and the thread that delivers answers when they are due.
+
+use crate::answer::Answer;
+use crate::clock::Woken;
+use crate::connection::{self, Connection};
+use crate::driver::Driver;
+use crate::export::Export;
+use crate::protocol::negotiation::ExportInfo;
+use loadline_units::Instant;
+use rustix::fd::OwnedFd;
+use rustix::net::{Shutdown, shutdown};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+
+/// Clients at once; whoever comes beyond is turned away.
+pub const CONNECTIONS_MAX: usize = 4_096;
+/// Bytes sent to one client before the next one's turn.
+const TURN_MAX: usize = 1 << 20;
+/// A connection's thread needs little: its buffers are elsewhere.
+const STACK: usize = 256 << 10;
+
+/// An emulation as its threads see it.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    pub(crate) exports: Vec<Arc<Export>>,
+    /// Of the exports, as clients are told.
+    pub(crate) infos: Vec<ExportInfo>,
+    pub(crate) driver: Driver,
+    /// Those on which requests come.
+    connections: RwLock<HashMap<u32, Arc<Connection>>>,
+    /// Of every client that has a thread.
+    sockets: Mutex<HashMap<u32, Arc<OwnedFd>>>,
+    left: Condvar,
+    next_number: AtomicU32,
+    ending: AtomicBool,
+}
+
+impl Serving {
+    pub(crate) fn new(exports: Vec<Arc<Export>>, driver: Driver) -> Self {
+        Self {
+            infos: exports.iter().map(|export| export.info.clone()).collect(),
+            exports,
+            driver,
+            connections: RwLock::default(),
+            sockets: Mutex::default(),
+            left: Condvar::new(),
+            next_number: AtomicU32::new(0),
+            ending: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Acquire)
+    }
+
+    /// Serves a client on a thread of its own; one too many is turned away.
+    pub(crate) fn welcome(self: &Arc<Self>, socket: OwnedFd) {
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+        let socket = Arc::new(socket);
+        {
+            let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+            if sockets.len() >= CONNECTIONS_MAX || self.is_ending() {
+                return;
+            }
+            sockets.insert(number, Arc::clone(&socket));
+        }
+        let serving = Arc::clone(self);
+        let name = format!("client-{number}");
+        let thread = std::thread::Builder::new().name(name).stack_size(STACK);
+        let spawned = thread.spawn(move || {
+            let gone = Gone { serving: &serving, number };
+            connection::serve(&serving, number, &socket);
+            drop(gone);
+        });
+        if spawned.is_err() {
+            self.forget(number);
+        }
+    }
+
+    fn forget(&self, number: u32) {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        self.left.notify_all();
+    }
+
+    /// From here on answers reach the connection.
+    pub(crate) fn enter(&self, number: u32, connection: &Arc<Connection>) {
+        let mut connections = self.connections.write().unwrap_or_else(PoisonError::into_inner);
+        connections.insert(number, Arc::clone(connection));
+    }
+
+    /// From here on answers for the connection are dropped.
+    pub(crate) fn leave(&self, number: u32) {
+        self.connections.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    }
+
+    fn connection(&self, number: u32) -> Option<Arc<Connection>> {
+        self.connections.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
+    }
+
+    /// Gives answers to those who wait for them, and leaves `answers` empty.
+    pub(crate) fn deliver(&self, answers: &mut Vec<Answer>) {
+        answers.sort_by_key(|answer| answer.connection);
+        while let Some(last) = answers.last() {
+            let number = last.connection;
+            let first = answers.partition_point(|answer| answer.connection < number);
+            // Mostly all are for one client, and nothing is to be set apart.
+            let mut apart = if first > 0 { answers.split_off(first) } else { Vec::new() };
+            let own = if first > 0 { &mut apart } else { &mut *answers };
+            match self.connection(number) {
+                Some(connection) => connection.deliver(self, own, TURN_MAX),
+                None => own.clear(),
+            }
+        }
+    }
+
+    /// Delivers what becomes due while nobody who could do it is awake. Ends with [`Serving::end`].
+    pub(crate) fn deliver_due(&self) {
+        let mut woken = Woken::default();
+        let mut answers = Vec::new();
+        while !self.is_ending() {
+            self.driver.waiter.wait(&mut woken);
+            self.driver.collect(&mut answers);
+            self.deliver(&mut answers);
+            for number in woken.sockets() {
+                if let Some(connection) = self.connection(number) {
+                    connection.send(self, TURN_MAX);
+                }
+            }
+        }
+    }
+
+    /// Closes every connection and waits until their threads are gone.
+    pub(crate) fn end(&self) {
+        self.ending.store(true, Ordering::Release);
+        self.driver.waiter.set(Instant::ZERO);
+        let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        for socket in sockets.values() {
+            let _ = shutdown(&**socket, Shutdown::Both);
+        }
+        while !sockets.is_empty() {
+            sockets = self.left.wait(sockets).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Clients at the moment.
+    pub(crate) fn clients(&self) -> usize {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// Takes a client off the list however its thread ends.
+struct Gone<'a> {
+    serving: &'a Serving,
+    number: u32,
+}
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        self.serving.leave(self.number);
+        self.serving.forget(self.number);
+    }
+}

@@ -1,0 +1,278 @@
+//! A file of every request that reached the model, with its times: `docs/formats/trace.md`.
+
+use crate::export::Export;
+use loadline_block::{Operation, Request};
+use loadline_disk::{Machine, Target};
+use loadline_units::Instant;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// How a trace begins.
+const MAGIC: &[u8; 8] = b"LLTRACE1";
+/// Bytes of a record.
+const RECORD: usize = 40;
+/// Stands for "not completed".
+const NEVER: u64 = u64::MAX;
+/// Records handed to the file's thread at once, and batches that wait for it at most: then requests wait as well.
+const BATCH: usize = 8_192;
+const BATCHES_MAX: usize = 16;
+/// Bytes of a trace's head at most.
+const HEAD_MAX: u32 = 16 << 20;
+
+/// Where a trace goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceSettings {
+    /// The file; it must not exist.
+    pub path: PathBuf,
+    /// What the trace is to say of where it comes from: free text.
+    pub about: String,
+}
+
+/// One request to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// In the order in which requests were handed over, from 0.
+    pub sequence: u64,
+    /// When it was handed over.
+    pub submitted_at: Instant,
+    /// When it was answered in the model; `None`: not by the end.
+    pub completed_at: Option<Instant>,
+    /// By its place in [`Trace::exports`].
+    pub export: u16,
+    /// What was asked.
+    pub operation: Operation,
+    /// To be durable when it is answered.
+    pub durable: bool,
+    /// Where the range begins.
+    pub offset: u64,
+    /// In bytes.
+    pub length: u32,
+}
+
+impl Record {
+    fn encode(&self) -> [u8; RECORD] {
+        let mut bytes = [0; RECORD];
+        bytes[..8].copy_from_slice(&self.sequence.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.submitted_at.as_ns().to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.completed_at.map_or(NEVER, Instant::as_ns).to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.length.to_le_bytes());
+        bytes[36..38].copy_from_slice(&self.export.to_le_bytes());
+        bytes[38] = self.operation.index() as u8;
+        bytes[39] = u8::from(self.durable);
+        bytes
+    }
+
+    fn decode(bytes: &[u8; RECORD]) -> Option<Self> {
+        let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let completed = number(16);
+        Some(Self {
+            sequence: number(0),
+            submitted_at: Instant::from_ns(number(8)),
+            completed_at: (completed != NEVER).then(|| Instant::from_ns(completed)),
+            offset: number(24),
+            length: u32::from_le_bytes(bytes[32..36].try_into().expect("four bytes")),
+            export: u16::from_le_bytes(bytes[36..38].try_into().expect("two bytes")),
+            operation: *Operation::ALL.get(usize::from(bytes[38]))?,
+            durable: bytes[39] & 1 == 1,
+        })
+    }
+}
+
+/// Records on their way to the file, which a thread of its own writes.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    batch: Vec<Record>,
+    batches: SyncSender<Vec<Record>>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl Recorder {
+    pub(crate) fn create(settings: &TraceSettings, exports: &[Arc<Export>]) -> io::Result<Self> {
+        let mut out = BufWriter::with_capacity(1 << 20, File::create_new(&settings.path)?);
+        out.write_all(MAGIC)?;
+        text(&mut out, &settings.about)?;
+        out.write_all(&(exports.len() as u32).to_le_bytes())?;
+        for export in exports {
+            text(&mut out, &export.info.name)?;
+        }
+        let (batches, incoming) = sync_channel::<Vec<Record>>(BATCHES_MAX);
+        let thread = std::thread::Builder::new().name("recorder".into()).spawn(move || {
+            for batch in incoming {
+                for record in batch {
+                    out.write_all(&record.encode())?;
+                }
+            }
+            out.flush()
+        })?;
+        Ok(Self { batch: Vec::with_capacity(BATCH), batches, thread })
+    }
+
+    pub(crate) fn record(&mut self, record: Record) {
+        self.batch.push(record);
+        if self.batch.len() == BATCH {
+            let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+            // Where the thread is gone, its error is told at the end.
+            let _ = self.batches.send(batch);
+        }
+    }
+
+    /// Writes what is left.
+    pub(crate) fn end(self) -> io::Result<()> {
+        let _ = self.batches.send(self.batch);
+        drop(self.batches);
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes it panicked")))
+    }
+}
+
+fn text(out: &mut impl Write, text: &str) -> io::Result<()> {
+    out.write_all(&(text.len() as u32).to_le_bytes())?;
+    out.write_all(text.as_bytes())
+}
+
+/// A trace that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The system's answer.
+    #[error("cannot read the trace: {0}")]
+    System(#[from] io::Error),
+    /// Something else.
+    #[error("this is no trace of loadline, or one of a later version")]
+    Foreign,
+    /// A record that no version writes.
+    #[error("record {0} of the trace makes no sense")]
+    Record(u64),
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// What it says of where it comes from.
+    pub about: String,
+    /// Names of exports, as records count them.
+    pub exports: Vec<String>,
+    /// In the order in which requests were handed over. One that is cut short lacks its last ones.
+    pub records: Vec<Record>,
+}
+
+impl Trace {
+    /// Reads a trace; an incomplete last record, as a kill leaves it, is left out.
+    ///
+    /// # Errors
+    /// What cannot be read, is something else, or contradicts itself.
+    pub fn read(mut from: impl Read) -> Result<Self, TraceError> {
+        let mut magic = [0; 8];
+        from.read_exact(&mut magic).map_err(short)?;
+        if magic != *MAGIC {
+            return Err(TraceError::Foreign);
+        }
+        let about = read_text(&mut from)?;
+        let count = read_u32(&mut from)?;
+        if count > u32::from(u16::MAX) {
+            return Err(TraceError::Foreign);
+        }
+        let exports: Result<Vec<String>, TraceError> = (0..count).map(|_| read_text(&mut from)).collect();
+        let exports = exports?;
+        let mut records = Vec::new();
+        let mut bytes = [0; RECORD];
+        loop {
+            match from.read_exact(&mut bytes) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(error) => return Err(error.into()),
+            }
+            let record = Record::decode(&bytes).filter(|record| usize::from(record.export) < exports.len());
+            records.push(record.ok_or(TraceError::Record(records.len() as u64))?);
+        }
+        records.sort_unstable_by_key(|record| record.sequence);
+        let in_time = records.is_sorted_by_key(|record| record.submitted_at);
+        if !in_time || records.windows(2).any(|pair| pair[0].sequence == pair[1].sequence) {
+            return Err(TraceError::Foreign);
+        }
+        Ok(Self { about, exports, records })
+    }
+}
+
+fn short(error: io::Error) -> TraceError {
+    if error.kind() == io::ErrorKind::UnexpectedEof { TraceError::Foreign } else { error.into() }
+}
+
+fn read_u32(from: &mut impl Read) -> Result<u32, TraceError> {
+    let mut bytes = [0; 4];
+    from.read_exact(&mut bytes).map_err(short)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+fn read_text(from: &mut impl Read) -> Result<String, TraceError> {
+    let length = read_u32(from)?;
+    if length > HEAD_MAX {
+        return Err(TraceError::Foreign);
+    }
+    let mut text = String::new();
+    from.take(u64::from(length)).read_to_string(&mut text)?;
+    if text.len() == length as usize { Ok(text) } else { Err(TraceError::Foreign) }
+}
+
+/// Hands the requests of `records` to a machine at the times at which they were handed over, in virtual time: when each is
+/// answered, in their order. `targets` are the places of the exports that records count.
+#[must_use]
+pub fn replay(machine: &mut Machine, targets: &[Target], records: &[Record]) -> Vec<Instant> {
+    let mut completed = vec![Instant::MAX; records.len()];
+    let mut under_way: Vec<usize> = Vec::new();
+    let mut take = |machine: &mut Machine, under_way: &[usize], until: Instant| {
+        while let Some((id, completion)) = machine.pop_completed(until) {
+            completed[under_way[id.index()]] = completion.completed_at;
+        }
+    };
+    for (number, record) in records.iter().enumerate() {
+        let now = record.submitted_at;
+        take(machine, &under_way, now);
+        let Record { operation, durable, length, offset, .. } = *record;
+        let request = Request { operation, durable, length, offset, due_at: now };
+        let id = machine.submit(now, targets[usize::from(record.export)], request).index();
+        if under_way.len() <= id {
+            under_way.resize(id + 1, 0);
+        }
+        under_way[id] = number;
+    }
+    while let Some(next) = machine.next_event_at() {
+        take(machine, &under_way, next);
+    }
+    completed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_record_comes_back(
+            sequence: u64, submitted: u64, completed in prop::option::of(0..NEVER), offset: u64, length: u32, export: u16,
+            operation in 0usize..4, durable: bool,
+        ) {
+            let record = Record {
+                sequence,
+                submitted_at: Instant::from_ns(submitted),
+                completed_at: completed.map(Instant::from_ns),
+                export,
+                operation: Operation::ALL[operation],
+                durable,
+                offset,
+                length,
+            };
+            prop_assert_eq!(Record::decode(&record.encode()), Some(record));
+        }
+
+        #[test]
+        fn no_bytes_make_reading_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Trace::read(&bytes[..]);
+            let _ = Trace::read(&[&MAGIC[..], &[0; 8], &bytes].concat()[..]);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Clients that do not keep to the protocol, vanish, or do not read.
+
+use crate::client::{Ask, Client};
+use crate::{Served, free, slow};
+use loadline_emulator::IN_FLIGHT_MAX;
+use loadline_emulator::protocol::option::code as option_code;
+use loadline_emulator::protocol::request::code;
+use loadline_units::Duration;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+
+/// That others are served as ever.
+fn still_serves(served: &Served) {
+    let mut client = Client::simple(&served.socket(), "data");
+    client.write(0, &[3; 512]);
+    assert_eq!(client.read(0, 512), [3; 512]);
+}
+
+#[test]
+fn garbage_closes_the_connection_and_nothing_else() {
+    let served = Served::new(&free());
+    for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 4_096], &[0; 100]] {
+        let mut stream = UnixStream::connect(served.socket()).unwrap();
+        stream.write_all(garbage).unwrap();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert!(rest.len() <= 18, "only the greeting comes");
+    }
+    let mut client = Client::simple(&served.socket(), "data");
+    client.put(&[0xff; 64]);
+    assert!(client.is_closed());
+    let mut client = Client::simple(&served.socket(), "data");
+    client.ask(Ask { kind: code::WRITE, length: u64::from(u32::MAX), ..Ask::default() }, &[]);
+    assert!(client.is_closed());
+    still_serves(&served);
+}
+
+#[test]
+fn an_export_that_is_not_there_closes_the_oldest_way() {
+    let served = Served::new(&free());
+    let mut client = Client::greeted(&served.socket());
+    client.option(option_code::EXPORT_NAME, b"nothing");
+    assert!(client.is_closed());
+}
+
+#[test]
+fn a_bad_request_is_an_error_and_the_next_one_is_answered() {
+    let served = Served::new(&free());
+    let mut client = Client::simple(&served.socket(), "data");
+    client.ask(Ask { kind: code::READ, cookie: 1, offset: 64 << 20, length: 512, ..Ask::default() }, &[]);
+    assert_eq!(client.reply(), (22, 1));
+    client.ask(Ask { kind: code::WRITE, cookie: 2, offset: 100, length: 512, ..Ask::default() }, &[1; 512]);
+    assert_eq!(client.reply(), (22, 2));
+    client.ask(Ask { kind: 77, cookie: 3, ..Ask::default() }, &[]);
+    assert_eq!(client.reply(), (22, 3));
+    assert_eq!(client.read(0, 512), [0; 512]);
+}
+
+#[test]
+fn whoever_vanishes_leaves_nothing_behind() {
+    let served = Served::new(&slow(Duration::from_ms(20)));
+    for _ in 0..20 {
+        let mut client = Client::simple(&served.socket(), "data");
+        for cookie in 0..100 {
+            client.ask(Ask { kind: code::READ, cookie, length: 4_096, ..Ask::default() }, &[]);
+        }
+        // In the middle of a write, too.
+        client.ask(Ask { kind: code::WRITE, length: 4_096, ..Ask::default() }, &[1; 100]);
+    }
+    still_serves(&served);
+    let begun = std::time::Instant::now();
+    while served.emulation.clients() > 0 {
+        assert!(begun.elapsed().as_secs() < 30, "{} threads stay", served.emulation.clients());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn whoever_does_not_read_holds_up_nobody_and_gets_no_more_memory() {
+    let served = Served::new(&free());
+    let mut deaf = Client::simple(&served.socket(), "data");
+    let ask = Ask { kind: code::READ, length: 1 << 20, ..Ask::default() };
+    let one = deaf.bytes(ask);
+    deaf.stream.set_nonblocking(true).unwrap();
+    // Far more than is taken: the server stops reading at its bound, so that the client's own socket fills up.
+    let all = one.repeat(64 << 10);
+    let mut sent = 0;
+    let mut idle = 0;
+    while sent < all.len() && idle < 20 {
+        if let Ok(count) = deaf.stream.write(&all[sent..]) {
+            (sent, idle) = (sent + count, 0);
+        } else {
+            idle += 1;
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+    let (taken, socket) = (sent / one.len(), (1 << 20) / one.len());
+    assert!(taken >= IN_FLIGHT_MAX && taken <= IN_FLIGHT_MAX + socket, "{taken} requests were taken");
+    for _ in 0..100 {
+        still_serves(&served);
+    }
+    let resident = std::fs::read_to_string("/proc/self/status").unwrap();
+    let resident = resident.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let kib: u64 = resident.trim().trim_end_matches("kB").trim().parse().unwrap();
+    assert!(kib < 512 << 10, "{kib} KiB for 4 GiB of answers that nobody reads");
+}
+
+#[test]
+fn a_thousand_clients_are_served_at_once() {
+    // Both ends of every connection are in this process.
+    let wanted = 2_600;
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    if limit.maximum.is_some_and(|most| most < wanted) {
+        println!("skipped: this user may not open {wanted} files");
+        return;
+    }
+    let raised = rustix::process::Rlimit { current: Some(wanted), ..limit };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).unwrap();
+    let served = Served::new(&slow(Duration::from_ms(1)));
+    let mut clients: Vec<Client> = (0..1_000).map(|_| Client::simple(&served.socket(), "data")).collect();
+    assert_eq!(served.emulation.clients(), 1_000);
+    for round in 0..3 {
+        for (number, client) in clients.iter_mut().enumerate() {
+            let offset = number as u64 * 512;
+            client.ask(
+                Ask { kind: code::WRITE, cookie: round, offset, length: 512, ..Ask::default() },
+                &[number as u8; 512],
+            );
+        }
+        for client in &mut clients {
+            assert_eq!(client.reply(), (0, round));
+        }
+    }
+    assert_eq!(clients[77].read(900 * 512, 512), [(900 % 256) as u8; 512]);
+}
+
+#[test]
+fn the_end_does_not_wait_for_anybody() {
+    let served = Served::new(&slow(Duration::from_s(3_600)));
+    let mut waits = Client::simple(&served.socket(), "data");
+    waits.ask(Ask { kind: code::READ, length: 512, ..Ask::default() }, &[]);
+    waits.ask(Ask { kind: code::DISCONNECT, ..Ask::default() }, &[]);
+    let _idle = Client::simple(&served.socket(), "data");
+    let _silent = UnixStream::connect(served.socket()).unwrap();
+    served.emulation.end().unwrap();
+    assert!(waits.is_closed());
+}
