@@ -140,7 +140,7 @@ fn disks_that_the_kernel_holds_to_known_rates_are_told_apart() {
     let folder = or_skip!(tempfile::tempdir_in("/dev/shm").ok(), "no /dev/shm");
     let attach = |name: &str| Loop::attach(&image(&folder, name));
     let (a, b, c) = (or_skip!(attach("a"), NO_LOOP), or_skip!(attach("b"), NO_LOOP), or_skip!(attach("c"), NO_LOOP));
-    let group = or_skip!(Group::new(&[(&a, 2_000), (&b, 2_000), (&c, 1_800)]), "no blkio.throttle");
+    let group = or_skip!(Group::new(&[(&a, 2_000), (&b, 2_000), (&c, 1_000)]), "no blkio.throttle");
     let plan = PLAN.replace("[1, 8]", "[16, 32]").replace("40 ms", "1 s").replace("\"0 s\"", "\"500 ms\"");
     let plan = bench.file("p.toml", plan);
     let on = |name: &str, device: &Loop| format!("{name}={}", device.node);
@@ -164,7 +164,7 @@ fn disks_that_the_kernel_holds_to_known_rates_are_told_apart() {
     let (status, worse) = compared("a,c");
     assert_eq!((status, verdicts(&worse)), (Some(3), vec!["worse".to_owned(); 3]));
     let ratio = worse["overall"][0]["ratio"].as_f64().unwrap();
-    assert!((ratio - 0.9).abs() < 0.03, "{ratio}");
+    assert!((ratio - 0.5).abs() < 0.1, "{ratio}");
     // A machine that is short of time for one of them leaves something untold, and calls nothing different.
     let (status, same) = compared("a,b");
     let told = verdicts(&same);
