@@ -22,7 +22,8 @@ const LATE_S: f64 = 1.0;
 /// But no more than this share of it, however short the measurement.
 const LATE_MAX: f64 = 0.5;
 /// Doubts under which a rate says nothing about where the storage stops.
-const NOT_THE_STORAGE: [DoubtCode; 5] = [
+const NOT_THE_STORAGE: [DoubtCode; 6] = [
+    DoubtCode::UnknownLimit,
     DoubtCode::GeneratorBound,
     DoubtCode::CachedReads,
     DoubtCode::UnwrittenExtents,

@@ -326,6 +326,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
                 inferred: false,
             }),
             bursts_ended: vec![end],
+            limits_unknown: Vec::new(),
         });
     }
     let mut record = run(vec![cell]);

@@ -83,7 +83,8 @@ pub(crate) fn binding(
                 ceiling.map_or_else(String::new, |ceiling| format!(" ({})", ceiling.source))
             );
             let ceiling_iops = ceiling.map(|ceiling| ceiling.iops);
-            let utilization = ceiling_iops.map(|ceiling| rate / ceiling);
+            // The mean of a burst and what came after it is above what lasts.
+            let utilization = ceiling_iops.map(|ceiling| rate / ceiling).filter(|share| !found.spent || *share <= 1.0);
             return Some(Binding { limit, ceiling_iops, utilization, evidence, inferred: false });
         }
     }

@@ -5,7 +5,7 @@ use crate::bursts::BurstWatch;
 use crate::ceilings::ceilings;
 use crate::models::Model;
 use crate::volumes::{VolumeUnknown, find};
-use loadline_disk::{EnvironmentError, Fullness, InitialState, Machine, Warmth};
+use loadline_disk::{EnvironmentError, Fullness, HostCache, InitialState, Machine, VolumeSpec, Warmth};
 use loadline_record::{CacheUse, ModelRecord, StateTaken, TrialRecord};
 use loadline_simulator::{Simulation, SimulationError, TrialSetup};
 use loadline_units::{Bytes, Duration, Instant};
@@ -171,8 +171,23 @@ pub fn predict(
         cache: cache.hit_share().map(|_| cache),
         ceilings: ceilings.list(),
         bursts_ended,
+        limits_unknown: limits_unknown(model, &spec, cache),
     });
     Ok(Some(Predicted { record, machine: simulated.machine }))
+}
+
+/// Limits without a figure that the load passed: a host's cache answers no faster than its VM lets it, whether or not that
+/// was ever published.
+fn limits_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Vec<String> {
+    let takes_writes = volume.host_cache.mode == HostCache::ReadWrite;
+    let used = volume.host_cache.mode != HostCache::None && (cache.hits > 0 || takes_writes);
+    let vm = model.spec.vm.as_ref();
+    if !used || vm.is_some_and(|vm| vm.cached.is_some()) {
+        return Vec::new();
+    }
+    let whose =
+        vm.filter(|vm| !vm.name.is_empty()).map_or("the environment has no VM".to_owned(), |vm| vm.name.clone());
+    vec![format!("what the host's cache answers ({whose}: no limit of cached requests or bytes per second)")]
 }
 
 /// The moment so long after another, the last there is at most.

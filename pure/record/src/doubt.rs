@@ -36,14 +36,17 @@ pub enum DoubtCode {
     EndedEarly,
     /// Data read back was not what was written.
     VerifyFailed,
+    /// A prediction passed where a limit must be that nobody has published.
+    UnknownLimit,
 }
 
 impl DoubtCode {
     /// Every code, in the order in which reports list them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::VerifyFailed,
         Self::Errors,
         Self::EndedEarly,
+        Self::UnknownLimit,
         Self::CachedReads,
         Self::UnwrittenExtents,
         Self::Buffered,
@@ -79,6 +82,7 @@ impl DoubtCode {
             Self::Errors => "errors",
             Self::EndedEarly => "ended-early",
             Self::VerifyFailed => "verify-failed",
+            Self::UnknownLimit => "unknown-limit",
         }
     }
     /// One sentence for a reader who meets the code for the first time.
@@ -101,6 +105,7 @@ impl DoubtCode {
             Self::Errors => "some requests failed",
             Self::EndedEarly => "the trial ended before its time",
             Self::VerifyFailed => "data read back was not what was written",
+            Self::UnknownLimit => "a limit that must be there is not known, so nothing holds the prediction there",
         }
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! Each power of two is cut into 64 buckets of equal width. A bucket that begins at `64 * 2^k` is `2^k` wide, so its
 //! middle differs from any value in it by at most `2^k / 2 / (64 * 2^k)` = 0.78 %. Below 128 ns buckets are 1 ns wide and
-//! exact. Values from 2^38 ns (about 275 s) on are counted in the last bucket; the exact maximum is kept beside it.
+//! exact. Values from 2^47 ns (about 39 hours) on are counted in the last bucket; the exact maximum is kept beside it.
 
 use loadline_units::Duration;
 
 const SUB_BITS: u32 = 6;
 const SUB: usize = 1 << SUB_BITS;
-const VALUE_BITS: u32 = 38;
-/// Buckets: 64 exact ones, then 64 for each power of two from 2^6 to 2^37.
+const VALUE_BITS: u32 = 47;
+/// Buckets: 64 exact ones, then 64 for each power of two from 2^6 to 2^46.
 const BUCKETS: usize = SUB + (VALUE_BITS - SUB_BITS) as usize * SUB;
 
 /// Counts of latencies in nanoseconds, with exact count, sum, minimum and maximum.
@@ -337,6 +337,16 @@ mod tests {
             let stored = Histogram { sum_ns, min_ns, max_ns, ..histogram.clone() }.encode();
             assert_eq!(Histogram::decode(&stored), Err(DecodeError::Contradiction));
         }
+    }
+
+    #[test]
+    fn waits_of_hours_are_told_apart() {
+        let mut histogram = Histogram::new();
+        for s in [1, 300, 3_600, 86_400] {
+            histogram.record(Duration::from_s(s));
+        }
+        let near = |quantile, s: f64| (histogram.quantile(quantile).unwrap().as_s_f64() / s - 1.0).abs() < 0.01;
+        assert!(near(0.25, 1.0) && near(0.5, 300.0) && near(0.75, 3_600.0) && near(1.0, 86_400.0));
     }
 
     proptest! {

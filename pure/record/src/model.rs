@@ -22,6 +22,9 @@ pub struct ModelRecord {
     pub binding: Option<Binding>,
     /// Bursts that ended while the load went on, in the order of their ends.
     pub bursts_ended: Vec<BurstEnd>,
+    /// Limits that must be there and that the environment has no figure for, where requests passed them; in words.
+    #[serde(default)]
+    pub limits_unknown: Vec<String>,
 }
 
 /// Where in their intervals the uncertain parameters were taken, in parts per million: 0 at the low end, 500,000 in the

@@ -168,6 +168,7 @@ fn model() -> impl Strategy<Value = ModelRecord> {
                 ceilings,
                 binding,
                 bursts_ended,
+                limits_unknown: vec!["a limit".to_owned()],
             }
         })
 }

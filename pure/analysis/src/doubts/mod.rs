@@ -50,11 +50,12 @@ const CLOCK_SOURCES_COARSE: [&str; 3] = ["jiffies", "refined-jiffies", "pit"];
 const STEAL_MAX: f64 = 0.01;
 
 /// The doubts that a prediction can have: the others are of devices, machines and caches that are not there.
-const MODELLED: [DoubtCode; 6] = [
+const MODELLED: [DoubtCode; 7] = [
     DoubtCode::Errors,
     DoubtCode::EndedEarly,
     DoubtCode::OfferedLoadMissed,
     DoubtCode::NotSteady,
+    DoubtCode::UnknownLimit,
     DoubtCode::ShortRun,
     DoubtCode::FewSamples,
 ];
@@ -70,6 +71,7 @@ pub fn doubts(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> 
         (DoubtCode::VerifyFailed, verify_failed(trial)),
         (DoubtCode::Errors, errors(trial)),
         (DoubtCode::EndedEarly, ended_early(load, trial)),
+        (DoubtCode::UnknownLimit, unknown_limit(trial)),
         (DoubtCode::CachedReads, storage::cached_reads(&asked)),
         (DoubtCode::UnwrittenExtents, storage::unwritten_extents(&asked)),
         (DoubtCode::Buffered, storage::buffered(load, volume)),
@@ -120,6 +122,11 @@ fn ended_early(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
         Ending::Hung(request) => format!("A request was not answered: {request}"),
     };
     Some(format!("{why}; {} of {} were measured.", seconds(trial.measured_ns), seconds(load.duration_ns)))
+}
+
+fn unknown_limit(trial: &TrialRecord) -> Option<String> {
+    let unknown = &trial.model.as_ref()?.limits_unknown;
+    (!unknown.is_empty()).then(|| format!("Predicted as if there were no limit to {}.", listed(unknown)))
 }
 
 fn generator_bound(trial: &TrialRecord) -> Option<String> {
@@ -198,6 +205,10 @@ fn not_steady(trial: &TrialRecord) -> Option<String> {
             counted(rule.rounds.len(), "round"),
             seconds(rule.round_ns)
         ));
+    }
+    if trial.model.as_ref().is_some_and(|model| !model.bursts_ended.is_empty()) {
+        // What moved it is known, and told by a finding of its own.
+        return None;
     }
     let rates: Vec<f64> = trial.series.iops().collect();
     let mean = crate::statistics::mean(&rates).filter(|m| *m > 0.0)?;

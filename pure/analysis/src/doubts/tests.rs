@@ -504,3 +504,28 @@ fn doubts_come_in_the_order_of_reports() {
     assert_eq!(codes.len(), 4);
     assert!(places.is_sorted(), "{codes:?}");
 }
+
+/// A prediction of the example, with its volume.
+fn predicted() -> Scene {
+    let record = crate::example::predicted(&[1.0]);
+    let mut scene = Scene::reads();
+    scene.trial = record.cells[0].trials[0].clone();
+    scene.volume = record.header.volumes[0].clone();
+    scene
+}
+
+#[test]
+fn a_limit_that_nobody_knows_is_a_doubt_of_a_prediction() {
+    predicted().lacks(DoubtCode::UnknownLimit);
+    let unknown = |s: &mut Scene| s.trial.model.as_mut().unwrap().limits_unknown.push("what the cache answers".into());
+    predicted().changed(unknown).earns(DoubtCode::UnknownLimit, &["what the cache answers"]);
+}
+
+#[test]
+fn a_rate_that_a_spent_burst_moved_is_not_called_unsteady() {
+    let mut scene = predicted().with_rates(|i| if i < 45 { 5_000.0 } else { 500.0 });
+    assert!(!scene.trial.model.as_ref().unwrap().bursts_ended.is_empty());
+    scene.lacks(DoubtCode::NotSteady);
+    scene.trial.model.as_mut().unwrap().bursts_ended.clear();
+    scene.earns(DoubtCode::NotSteady, &["fell"]);
+}

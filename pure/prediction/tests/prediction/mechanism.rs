@@ -166,3 +166,18 @@ fn what_cannot_be_modelled_is_refused_and_a_stop_is_obeyed() {
     };
     assert!(predict(&putting, None, &mut |_| Going::Stop).unwrap().is_none());
 }
+
+/// What a host's cache answers is held by its VM; where no figure of that was published, the prediction says so.
+#[test]
+fn a_cache_without_a_published_limit_is_told() {
+    let unknown = |environment: &str, volume: &str, reads: u32| {
+        let record = put(&model(environment, Draw::MIDDLE), volume, &load(8, reads, 16), Fullness::Full);
+        known(&record).limits_unknown.clone()
+    };
+    let told = unknown("d14", "attached", 100);
+    assert!(told.len() == 1 && told[0].contains("azure/d14"), "{told:?}");
+    assert_eq!(unknown("d14", "attached", 0), Vec::<String>::new(), "writes pass the cache by");
+    assert_eq!(unknown("d14", "system", 0).len(), 1, "writes are taken by the cache");
+    assert_eq!(unknown("d14", "temporary", 100), Vec::<String>::new());
+    assert_eq!(unknown("ds3-p30", "data", 100), Vec::<String>::new());
+}
