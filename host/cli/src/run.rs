@@ -109,14 +109,12 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
             leftover.path.display()
         ));
     }
-    let mut opened = volumes::open(&work, &settings, &id, &stored.header.volumes)?;
+    let opened = volumes::open(&work, &settings, &id, &stored.header.volumes)?;
     let finished = store.finished_trials(&id)?;
     let seed = stored.header.seed;
     let mut books = Books::ready(store, claim);
     let going = Going { run: &id, seed, settings: &settings, work: &work, quiet, interruption: &interruption };
-    let ended = execute(going, &mut books, &mut opened, &finished);
-    volumes::close(opened);
-    let ended = ended?;
+    let ended = execute(going, &mut books, opened, &finished)?;
     if ended == Ended::Complete && stored.header.verb == "quick" {
         output::tell(&format!("its report, as a page: loadline report {id} -o loadline-report.html"));
     }
@@ -155,7 +153,7 @@ pub(crate) type Keep<'a> = &'a dyn Fn(&RunRecord, &RunSummary) -> anyhow::Result
 /// Stores the new run's header and cells, runs all of it, lets `keep` have what came out, and prints it.
 pub(crate) fn begin(
     beginning: Beginning,
-    mut opened: OpenVolumes,
+    opened: OpenVolumes,
     store: Opening,
     interruption: &Interruption,
     manner: &Manner,
@@ -179,10 +177,8 @@ pub(crate) fn begin(
     let run = header.id.clone();
     let mut books = store.begin(header, work.records())?;
     let going = Going { run: &run, seed, settings: &settings, work: &work, quiet: manner.quiet, interruption };
-    let ended = execute(going, &mut books, &mut opened, &BTreeSet::new());
-    // Test files go before anything is printed: what follows may end with a closed output.
-    volumes::close(opened);
-    conclude(books.store()?, &run, ended?, manner.format, keep)
+    let ended = execute(going, &mut books, opened, &BTreeSet::new())?;
+    conclude(books.store()?, &run, ended, manner.format, keep)
 }
 
 /// A run under way.
@@ -196,19 +192,21 @@ struct Going<'a> {
     interruption: &'a Interruption,
 }
 
-/// Runs what is left and stores how it ended, also when it ends with an error.
+/// Runs what is left and stores how it ended, also when it ends with an error. Test files go before that: of a run that is
+/// over nobody would look for them. And before anything is printed: what follows may end with a closed output.
 fn execute(
     going: Going<'_>,
     books: &mut Books,
-    opened: &mut OpenVolumes,
+    mut opened: OpenVolumes,
     finished: &BTreeSet<(String, u32)>,
 ) -> anyhow::Result<Ended> {
     let Going { run, seed, settings, work, quiet, interruption } = going;
     let mut live = Live::new(quiet);
     live.say(&format!("run {run}, seed {seed}: {} at most, apart from filling", work.time().clock()));
-    let mut execution = Execution { books, run, seed, settings, volumes: opened, live: &mut live, interruption };
+    let mut execution = Execution { books, run, seed, settings, volumes: &mut opened, live: &mut live, interruption };
     let result = execution.run(work, finished);
     live.clear();
+    volumes::close(opened);
     let status = match &result {
         Ok(Ended::Complete) => RunStatus::Finished,
         Ok(Ended::Interrupted) => RunStatus::Interrupted,

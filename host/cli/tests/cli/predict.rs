@@ -182,7 +182,10 @@ fn every_plan_that_comes_along_can_be_predicted_on_the_field_cases() {
             assert!(cell["binding"].is_object(), "{plan} on {environment}: {}", cell["label"]);
             let codes = cell["doubts"].as_array().unwrap().iter().map(|doubt| doubt["code"].as_str().unwrap());
             for code in codes {
-                assert!(["short-run", "few-samples", "not-steady"].contains(&code), "{plan} on {environment}: {code}");
+                // Nobody published how much this VM's cache answers.
+                let unknown = environment == "d14" && code == "unknown-limit";
+                let usual = ["short-run", "few-samples", "not-steady"].contains(&code);
+                assert!(usual || unknown, "{plan} on {environment}: {code}");
             }
         }
     }
