@@ -273,11 +273,12 @@ mod tests {
 
     #[test]
     fn neighbours_share_almost_nothing_within_the_window_of_a_compressor() {
-        let sequential = Pattern::Sequential { stride: None };
-        let blocks = written(&LoadSpec { pattern: sequential, ..writes() }, 1_000);
-        for window in blocks.chunks(256) {
-            let words = window.iter().flat_map(|b| b.as_chunks::<16>().0).collect::<BTreeSet<_>>();
-            assert_eq!(words.len(), window.len() * 4096 / 16);
+        let sequential = LoadSpec { pattern: Pattern::Sequential { stride: None }, ..writes() };
+        for (spec, window) in [(sequential, 256), (writes(), 64)] {
+            for blocks in written(&spec, 1_000).chunks(window) {
+                let words = blocks.iter().flat_map(|b| b.as_chunks::<16>().0).collect::<BTreeSet<_>>();
+                assert_eq!(words.len(), blocks.len() * 4096 / 16);
+            }
         }
     }
 

@@ -164,7 +164,7 @@ fn disks_that_the_kernel_holds_to_known_rates_are_told_apart() {
     let (status, worse) = compared("a,c");
     assert_eq!((status, verdicts(&worse)), (Some(3), vec!["worse".to_owned(); 3]));
     let ratio = worse["overall"][0]["ratio"].as_f64().unwrap();
-    assert!((ratio - 0.5).abs() < 0.1, "{ratio}");
+    assert!((ratio - 0.5).abs() < 0.03, "{ratio}");
     // A machine that is short of time for one of them leaves something untold, and calls nothing different.
     let (status, same) = compared("a,b");
     let told = verdicts(&same);

@@ -98,7 +98,7 @@ pub(super) fn slots(spec: &LoadSpec) -> u32 {
 
 /// Queue places of one of `threads` load threads where the devices hold `room` requests: `places` in a closed loop, whose
 /// depth is the user's choice, and no more than its share of the room in an open one. What the devices cannot hold, the
-/// kernel hands to worker threads of its own, which take the CPU from those that answer; here it waits for nothing, and its
+/// kernel hands to worker threads of its own, which take the CPU from those that answer; here it waits at no cost, and its
 /// latency counts on.
 fn slots_within(room: Option<u64>, spec: &LoadSpec, places: u32) -> u32 {
     match room {
