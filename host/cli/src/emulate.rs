@@ -45,7 +45,7 @@ pub(crate) struct EmulateArguments {
     #[arg(long, value_name = "DIR")]
     attach: Option<PathBuf>,
     /// Take down what an emulation attached to this folder left behind when it was killed, and end
-    #[arg(long, value_name = "DIR", exclusive = true)]
+    #[arg(long, value_name = "DIR", conflicts_with = "environment")]
     detach: Option<PathBuf>,
     /// Where contents are kept: "memory", or a folder that is kept for the next time
     #[arg(long, value_name = "WHERE", default_value = "memory")]
@@ -71,8 +71,8 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
         return attach::detach(folder);
     }
     let catalog = catalog::with_folder(arguments.own.catalog.as_deref())?;
-    let named = arguments.environment.as_deref().expect("an environment is required where nothing is detached");
-    let environment = environments::read(named, &catalog)?;
+    let asked = arguments.environment.as_deref().expect("an environment is required where nothing is detached");
+    let environment = environments::read(asked, &catalog)?;
     let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
     let address = arguments.listen.as_deref().map(|typed| address(typed, arguments.insecure)).transpose()?;
     let socket = match (&arguments.socket, address) {
@@ -86,7 +86,7 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
     let interruption = Interruption::watch()?;
     let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
     // Before clients are taken: whoever finds the socket there finds the devices too.
-    let attached = arguments.attach.as_deref().map(|folder| attach::attach(&mut emulation, folder)).transpose()?;
+    let devices = arguments.attach.as_deref().map(|folder| attach::attach(&mut emulation, folder)).transpose()?;
     let mut places = Vec::new();
     if let Some(path) = &socket {
         emulation.listen_unix(path)?;
@@ -108,12 +108,12 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
             }
         }
     }
-    if let (Some(attached), false) = (&attached, quiet) {
-        attached.tell();
+    if let (Some(devices), false) = (&devices, quiet) {
+        devices.tell();
     }
     wait(&emulation, &interruption, quiet);
-    if let Some(attached) = attached {
-        attached.release();
+    if let Some(devices) = devices {
+        devices.release();
     }
     let elapsed = emulation.elapsed();
     let figures = emulation.figures();

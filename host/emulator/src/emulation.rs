@@ -116,7 +116,15 @@ impl Emulation {
         let own = Arc::clone(&serving);
         let thread = std::thread::Builder::new().name("deliverer".into());
         let deliverer = thread.spawn(move || own.deliver_due()).map_err(system("start a thread"))?;
-        Ok(Self { serving, budget, stores, _folder: folder, deliverer: Some(deliverer), listeners: Vec::new(), mounts: Vec::new() })
+        Ok(Self {
+            serving,
+            budget,
+            stores,
+            _folder: folder,
+            deliverer: Some(deliverer),
+            listeners: Vec::new(),
+            mounts: Vec::new(),
+        })
     }
 
     /// Takes clients on a unix socket. A socket that an emulation left behind when it was killed is replaced; anything else
@@ -198,7 +206,9 @@ impl Emulation {
         for mount in self.mounts.drain(..) {
             let numbers: Vec<u32> = mount.numbers().collect();
             drop(mount);
-            numbers.into_iter().for_each(|number| self.serving.leave(number));
+            for number in numbers {
+                self.serving.leave(number);
+            }
         }
         self.serving.end();
         if let Some(deliverer) = self.deliverer.take() {

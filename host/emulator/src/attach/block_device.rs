@@ -42,7 +42,8 @@ impl BlockDevice {
     pub fn over(file: &Path) -> Result<Self, BlockDeviceError> {
         let name = file.display().to_string();
         let output = run(Command::new("losetup").args(["--find", "--show", "--direct-io=on"]).arg(file));
-        let output = output.map_err(|error| BlockDeviceError::Losetup { file: name.clone(), error: error.to_string() })?;
+        let output =
+            output.map_err(|error| BlockDeviceError::Losetup { file: name.clone(), error: error.to_string() })?;
         let device = Self { path: PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()) };
         if attribute(&device.path, "loop/dio").is_some_and(|direct| direct != "1") {
             return Err(BlockDeviceError::Buffered { device: device.path.display().to_string(), file: name });

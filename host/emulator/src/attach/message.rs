@@ -54,19 +54,42 @@ pub(crate) struct Request<'a> {
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call<'a> {
-    Begin { major: u32, minor: u32, readahead: u32, flags: u32 },
-    Lookup { name: &'a [u8] },
+    Begin {
+        major: u32,
+        minor: u32,
+        readahead: u32,
+        flags: u32,
+    },
+    Lookup {
+        name: &'a [u8],
+    },
     Attributes,
     Open,
     OpenFolder,
-    List { from: u64, room: u32 },
-    Read { offset: u64, length: u32 },
-    Write { offset: u64, bytes: &'a [u8] },
+    List {
+        from: u64,
+        room: u32,
+    },
+    Read {
+        offset: u64,
+        length: u32,
+    },
+    Write {
+        offset: u64,
+        bytes: &'a [u8],
+    },
     Sync,
     /// Makes a range read as zeroes, as a hole or not.
-    Clear { offset: u64, length: u64, hole: bool },
+    Clear {
+        offset: u64,
+        length: u64,
+        hole: bool,
+    },
     /// The next data, or the next hole.
-    Seek { offset: u64, hole: bool },
+    Seek {
+        offset: u64,
+        hole: bool,
+    },
     Space,
     /// Success is all there is to say.
     Nothing,
@@ -129,7 +152,12 @@ impl<'a> Request<'a> {
             // Closed, for the last time and before; looked at again; a folder synced; good-bye.
             18 | 25 | 29 | 30 | 34 | 38 => Call::Nothing,
             20 => Call::Sync,
-            26 => Call::Begin { major: fields.u32()?, minor: fields.u32()?, readahead: fields.u32()?, flags: fields.u32()? },
+            26 => Call::Begin {
+                major: fields.u32()?,
+                minor: fields.u32()?,
+                readahead: fields.u32()?,
+                flags: fields.u32()?,
+            },
             27 => Call::OpenFolder,
             // Forgotten, one and many; interrupted.
             2 | 42 | 36 => Call::Unanswered,

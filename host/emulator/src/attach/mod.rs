@@ -10,6 +10,6 @@ mod mounted;
 
 pub use block_device::{BlockDevice, BlockDeviceError};
 pub use message::ATTACHED_IN_FLIGHT_MAX;
-pub use mount::{AttachError, detach};
 pub(crate) use mount::Mount;
+pub use mount::{AttachError, detach};
 pub(crate) use mounted::MountedFile;

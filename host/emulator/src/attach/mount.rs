@@ -83,9 +83,8 @@ impl Mount {
             return Err(AttachError::Mounted(place));
         }
         let made = prepare(folder)?;
-        let device = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(|error| {
-            AttachError::System { what: "open", place: "/dev/fuse".into(), error: error.into() }
-        })?;
+        let device = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|error| AttachError::System { what: "open", place: "/dev/fuse".into(), error: error.into() })?;
         let device = Arc::new(device);
         let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         let data = format!(
@@ -268,17 +267,10 @@ fn unescaped(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, others)) = rest.split_first() {
-        let digits = others.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
-        match (first, digits.and_then(|digits| u8::from_str_radix(digits, 8).ok())) {
-            (b'\\', Some(byte)) => {
-                bytes.push(byte);
-                rest = &others[3..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = others;
-            }
-        }
+        let digits = others.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &others[3..] } else { others };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

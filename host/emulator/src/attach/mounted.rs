@@ -6,7 +6,7 @@ use crate::export::Export;
 use crate::made::Made;
 use crate::meter::Delivered;
 use crate::protocol::reply::{Extent, ReplyTo};
-use crate::protocol::{BLOCK_MIN, BLOCK_PREFERRED, NbdError, ReplyForm};
+use crate::protocol::{BLOCK_PREFERRED, NbdError, ReplyForm};
 use crate::serving::Serving;
 use loadline_block::Operation;
 use loadline_units::{Bytes, Instant};
@@ -84,30 +84,25 @@ impl MountedFile {
             }
             Call::Read { offset, length } => match self.within(offset, u64::from(length)) {
                 // At the end of a file a read is short.
-                Ok(0) => reply(None, &[]),
-                Ok(length) => asks.push(self.ask(unique, Operation::Read, offset, length, Body::Data)),
-                Err(error) => reply(Some(error), &[]),
+                0 => reply(None, &[]),
+                length => asks.push(self.ask(unique, Operation::Read, offset, length, Body::Data)),
             },
             Call::Write { offset, bytes } => {
                 let length = bytes.len() as u64;
-                match self.within(offset, length) {
-                    Ok(now) if now == length && length > 0 => {
-                        let body = done(contents.write(offset, bytes), Body::Written);
-                        asks.push(self.ask(unique, Operation::Write, offset, length, body));
-                    }
-                    Ok(_) => reply(Some(Errno::NOSPC), &[]),
-                    Err(error) => reply(Some(error), &[]),
+                if length == 0 || self.within(offset, length) < length {
+                    return reply(Some(Errno::NOSPC), &[]);
                 }
+                let body = done(contents.write(offset, bytes), Body::Written);
+                asks.push(self.ask(unique, Operation::Write, offset, length, body));
             }
-            Call::Clear { offset, length, hole } => match self.within(offset, length) {
-                Ok(now) if now == length && length > 0 => {
-                    let body = done(contents.zero(offset, length, hole), Body::Done);
-                    let operation = if hole { Operation::Trim } else { Operation::Write };
-                    asks.push(self.ask(unique, operation, offset, length, body));
+            Call::Clear { offset, length, hole } => {
+                if length == 0 || self.within(offset, length) < length {
+                    return reply(Some(Errno::NOSPC), &[]);
                 }
-                Ok(_) => reply(Some(Errno::NOSPC), &[]),
-                Err(error) => reply(Some(error), &[]),
-            },
+                let body = done(contents.zero(offset, length, hole), Body::Done);
+                let operation = if hole { Operation::Trim } else { Operation::Write };
+                asks.push(self.ask(unique, operation, offset, length, body));
+            }
             Call::Sync => asks.push(self.ask(unique, Operation::Flush, 0, 0, Body::Done)),
             Call::Seek { offset, hole } => match self.seek(offset, hole) {
                 Some(found) => reply(None, &found.to_ne_bytes()),
@@ -119,13 +114,10 @@ impl MountedFile {
         }
     }
 
-    /// How much of a range the file has; ranges are of whole blocks.
-    fn within(&self, offset: u64, length: u64) -> Result<u64, Errno> {
-        let block = u64::from(BLOCK_MIN);
-        if !offset.is_multiple_of(block) || !length.is_multiple_of(block) {
-            return Err(Errno::INVAL);
-        }
-        Ok(length.min(self.node.size.get().saturating_sub(offset)))
+    /// How much of a range the file has. Any byte may be its first and last: the kernel cuts a long transfer where the
+    /// asker's pages end.
+    fn within(&self, offset: u64, length: u64) -> u64 {
+        length.min(self.node.size.get().saturating_sub(offset))
     }
 
     fn ask(&self, unique: u64, operation: Operation, offset: u64, length: u64, body: Body) -> Ask {
