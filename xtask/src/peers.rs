@@ -23,6 +23,7 @@ const PEERS: &[Peer] = &[
     Peer { package: "xfsprogs", command: "mkfs.xfs", tests: "files on XFS" },
     Peer { package: "e2fsprogs", command: "mkfs.ext4", tests: "files on ext4" },
     Peer { package: "util-linux", command: "losetup", tests: "everything on loop devices" },
+    Peer { package: "postgresql", command: "pg_ctlcluster", tests: "a database on an emulated disk" },
     Peer { package: "chromium", command: "chromium", tests: "the HTML report in a browser" },
 ];
 

@@ -1,6 +1,7 @@
 //! `emulate`: the volumes and disks of an environment as NBD exports, until the user ends it.
 
 use crate::arguments::Printing;
+use crate::attach;
 use crate::catalog::{self, Own};
 use crate::environments;
 use crate::failure::{Outcome, Usage};
@@ -28,8 +29,8 @@ const JUDGE: Span = Span::from_secs(10);
 #[derive(Debug, Args)]
 pub(crate) struct EmulateArguments {
     /// The environment: a file, or the name of one that comes with loadline
-    #[arg(value_name = "ENV")]
-    environment: String,
+    #[arg(value_name = "ENV", required_unless_present = "detach")]
+    environment: Option<String>,
     /// Take clients on this unix socket; without --listen, by default one named after the environment in the user's folder
     /// for such things
     #[arg(long, value_name = "PATH")]
@@ -40,6 +41,12 @@ pub(crate) struct EmulateArguments {
     /// Let --listen be reached from other machines: whoever reaches it can read and write everything, unencrypted
     #[arg(long, requires = "listen")]
     insecure: bool,
+    /// Show every volume as a file in this empty folder, and as a block device; needs root
+    #[arg(long, value_name = "DIR")]
+    attach: Option<PathBuf>,
+    /// Take down what an emulation attached to this folder left behind when it was killed, and end
+    #[arg(long, value_name = "DIR", conflicts_with = "environment")]
+    detach: Option<PathBuf>,
     /// Where contents are kept: "memory", or a folder that is kept for the next time
     #[arg(long, value_name = "WHERE", default_value = "memory")]
     backing: String,
@@ -60,8 +67,12 @@ pub(crate) struct EmulateArguments {
 
 /// Serves until Ctrl-C or SIGTERM, then tells what was done.
 pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Result<Outcome> {
+    if let Some(folder) = &arguments.detach {
+        return attach::detach(folder);
+    }
     let catalog = catalog::with_folder(arguments.own.catalog.as_deref())?;
-    let environment = environments::read(&arguments.environment, &catalog)?;
+    let asked = arguments.environment.as_deref().expect("an environment is required where nothing is detached");
+    let environment = environments::read(asked, &catalog)?;
     let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
     let address = arguments.listen.as_deref().map(|typed| address(typed, arguments.insecure)).transpose()?;
     let socket = match (&arguments.socket, address) {
@@ -74,6 +85,8 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
     let settings = Settings { seed, initial: InitialState::default(), backing: backing(arguments)?, trace };
     let interruption = Interruption::watch()?;
     let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
+    // Before clients are taken: whoever finds the socket there finds the devices too.
+    let devices = arguments.attach.as_deref().map(|folder| attach::attach(&mut emulation, folder)).transpose()?;
     let mut places = Vec::new();
     if let Some(path) = &socket {
         emulation.listen_unix(path)?;
@@ -95,7 +108,13 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
             }
         }
     }
+    if let (Some(devices), false) = (&devices, quiet) {
+        devices.tell();
+    }
     wait(&emulation, &interruption, quiet);
+    if let Some(devices) = devices {
+        devices.release();
+    }
     let elapsed = emulation.elapsed();
     let figures = emulation.figures();
     let names: Vec<String> = emulation.exports().iter().map(|export| export.name.clone()).collect();

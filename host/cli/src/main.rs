@@ -1,6 +1,7 @@
 //! The `loadline` command.
 
 mod arguments;
+mod attach;
 mod books;
 mod catalog;
 mod compare;

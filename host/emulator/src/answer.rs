@@ -14,6 +14,8 @@ pub(crate) enum Body {
     Data,
     /// Success.
     Done,
+    /// Success of a write, for those who are told its length.
+    Written,
     /// An error; `read`: of a read.
     Error { error: NbdError, read: bool },
     /// What is data and what is hole; `one`: the first run only.

@@ -1,5 +1,6 @@
 //! An environment served to other programs.
 
+use crate::attach::{AttachError, Mount};
 use crate::contents::Contents;
 use crate::driver::{Cut, Driver, Place};
 use crate::export::Export;
@@ -73,6 +74,7 @@ pub struct Emulation {
     _folder: Option<Folder>,
     deliverer: Option<JoinHandle<()>>,
     listeners: Vec<Listener>,
+    mounts: Vec<Mount>,
 }
 
 impl Emulation {
@@ -114,7 +116,15 @@ impl Emulation {
         let own = Arc::clone(&serving);
         let thread = std::thread::Builder::new().name("deliverer".into());
         let deliverer = thread.spawn(move || own.deliver_due()).map_err(system("start a thread"))?;
-        Ok(Self { serving, budget, stores, _folder: folder, deliverer: Some(deliverer), listeners: Vec::new() })
+        Ok(Self {
+            serving,
+            budget,
+            stores,
+            _folder: folder,
+            deliverer: Some(deliverer),
+            listeners: Vec::new(),
+            mounts: Vec::new(),
+        })
     }
 
     /// Takes clients on a unix socket. A socket that an emulation left behind when it was killed is replaced; anything else
@@ -135,6 +145,18 @@ impl Emulation {
         let (listener, address) = listening::tcp(&self.serving, address)?;
         self.listeners.push(listener);
         Ok(address)
+    }
+
+    /// Shows every export as a file of an empty folder, for direct I/O by this machine's programs and kernel: each with the
+    /// name of its export, in which a dot stands for a slash. Gives the files, in the order of the exports.
+    ///
+    /// # Errors
+    /// The folder is not empty, or the system refuses: mounting needs root.
+    pub fn mount(&mut self, folder: &Path) -> Result<Vec<PathBuf>, AttachError> {
+        let mount = Mount::start(&self.serving, folder)?;
+        let files = mount.files().collect();
+        self.mounts.push(mount);
+        Ok(files)
     }
 
     /// What clients may ask for; the first also goes without a name.
@@ -181,6 +203,13 @@ impl Emulation {
 
     fn close(&mut self) {
         self.listeners.clear();
+        for mount in self.mounts.drain(..) {
+            let numbers: Vec<u32> = mount.numbers().collect();
+            drop(mount);
+            for number in numbers {
+                self.serving.leave(number);
+            }
+        }
         self.serving.end();
         if let Some(deliverer) = self.deliverer.take() {
             // It panicked where this fails, and said so.

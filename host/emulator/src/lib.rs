@@ -6,6 +6,7 @@
 //! them when it goes off. When a request completes follows from the model alone; how late its answer left is counted.
 
 mod answer;
+mod attach;
 mod clock;
 mod connection;
 mod contents;
@@ -21,6 +22,7 @@ mod serving;
 mod store;
 mod trace;
 
+pub use attach::{ATTACHED_IN_FLIGHT_MAX, AttachError, BlockDevice, BlockDeviceError, detach};
 pub use connection::{IN_FLIGHT_MAX, NEGOTIATION_MAX};
 pub use emulation::{Backing, Emulation, EmulationError, Settings};
 pub use listening::ListenError;

@@ -111,27 +111,30 @@ impl Made {
     /// Appends what is to be sent to `slices`, as far as one system call takes it.
     pub(crate) fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>; PARTS_MAX]) -> usize {
         let mut count = 0;
-        let mut put = |bytes: &'a [u8]| {
-            if count < PARTS_MAX {
-                slices[count] = IoSlice::new(bytes);
-                count += 1;
-            }
-        };
-        for piece in self.pieces.iter().take(PARTS_MAX) {
-            match piece {
-                Piece::Own(range) => put(&self.own[range.clone()]),
-                Piece::Shared(page, range) => put(&page.0[range.clone()]),
-                Piece::Zeroes(length) => {
-                    let mut left = *length;
-                    while left > 0 {
-                        let part = left.min(ZEROES.len());
-                        put(&ZEROES[..part]);
-                        left -= part;
-                    }
-                }
-            }
+        for bytes in self.pieces.iter().take(PARTS_MAX).flat_map(|piece| self.bytes(piece)).take(PARTS_MAX) {
+            slices[count] = IoSlice::new(bytes);
+            count += 1;
         }
         count
+    }
+
+    /// Appends all that is to be sent to `slices`.
+    pub(crate) fn all_slices<'a>(&'a self, slices: &mut Vec<IoSlice<'a>>) {
+        slices.extend(self.pieces.iter().flat_map(|piece| self.bytes(piece)).map(IoSlice::new));
+    }
+
+    fn bytes<'a>(&'a self, piece: &'a Piece) -> impl Iterator<Item = &'a [u8]> {
+        let (first, mut zeroes): (&[u8], usize) = match piece {
+            Piece::Own(range) => (&self.own[range.clone()], 0),
+            Piece::Shared(page, range) => (&page.0[range.clone()], 0),
+            Piece::Zeroes(length) => (&[], *length),
+        };
+        let zeroes = std::iter::from_fn(move || {
+            let part = zeroes.min(ZEROES.len());
+            zeroes -= part;
+            (part > 0).then(|| &ZEROES[..part])
+        });
+        (!first.is_empty()).then_some(first).into_iter().chain(zeroes)
     }
 
     /// Takes `count` bytes off the front: they were sent.

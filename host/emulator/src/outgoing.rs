@@ -138,7 +138,7 @@ impl Outgoing {
                 }
                 data(export, made, answer)
             }
-            Body::Done => header(made, &|own| to.done(own)),
+            Body::Done | Body::Written => header(made, &|own| to.done(own)),
             Body::Error { error, read } => header(made, &|own| to.error(own, error, read)),
             Body::Extents { one } => {
                 let extents = export.contents.extents(to.offset, length, one);

@@ -1,6 +1,7 @@
 //! What all connections share, and the thread that delivers answers when they are due.
 
 use crate::answer::Answer;
+use crate::attach::MountedFile;
 use crate::clock::Woken;
 use crate::connection::{self, Connection};
 use crate::driver::Driver;
@@ -20,6 +21,13 @@ const TURN_MAX: usize = 1 << 20;
 /// A connection's thread needs little: its buffers are elsewhere.
 const STACK: usize = 256 << 10;
 
+/// Whom answers go to.
+#[derive(Debug, Clone)]
+enum Receiver {
+    Client(Arc<Connection>),
+    File(Arc<MountedFile>),
+}
+
 /// An emulation as its threads see it.
 #[derive(Debug)]
 pub(crate) struct Serving {
@@ -27,8 +35,8 @@ pub(crate) struct Serving {
     /// Of the exports, as clients are told.
     pub(crate) infos: Vec<ExportInfo>,
     pub(crate) driver: Driver,
-    /// Those on which requests come.
-    connections: RwLock<HashMap<u32, Arc<Connection>>>,
+    /// Those from whom requests come.
+    receivers: RwLock<HashMap<u32, Receiver>>,
     /// Of every client that has a thread.
     sockets: Mutex<HashMap<u32, Arc<OwnedFd>>>,
     left: Condvar,
@@ -42,7 +50,7 @@ impl Serving {
             infos: exports.iter().map(|export| export.info.clone()).collect(),
             exports,
             driver,
-            connections: RwLock::default(),
+            receivers: RwLock::default(),
             sockets: Mutex::default(),
             left: Condvar::new(),
             next_number: AtomicU32::new(0),
@@ -56,7 +64,7 @@ impl Serving {
 
     /// Serves a client on a thread of its own; one too many is turned away.
     pub(crate) fn welcome(self: &Arc<Self>, socket: OwnedFd) {
-        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+        let number = self.fresh_number();
         let socket = Arc::new(socket);
         {
             let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,6 +86,11 @@ impl Serving {
         }
     }
 
+    /// For someone to whom answers go.
+    pub(crate) fn fresh_number(&self) -> u32 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
     fn forget(&self, number: u32) {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
         self.left.notify_all();
@@ -85,17 +98,25 @@ impl Serving {
 
     /// From here on answers reach the connection.
     pub(crate) fn enter(&self, number: u32, connection: &Arc<Connection>) {
-        let mut connections = self.connections.write().unwrap_or_else(PoisonError::into_inner);
-        connections.insert(number, Arc::clone(connection));
+        self.enter_receiver(number, Receiver::Client(Arc::clone(connection)));
     }
 
-    /// From here on answers for the connection are dropped.
+    /// From here on answers reach the file.
+    pub(crate) fn enter_file(&self, file: &Arc<MountedFile>) {
+        self.enter_receiver(file.number, Receiver::File(Arc::clone(file)));
+    }
+
+    fn enter_receiver(&self, number: u32, receiver: Receiver) {
+        self.receivers.write().unwrap_or_else(PoisonError::into_inner).insert(number, receiver);
+    }
+
+    /// From here on answers for the connection or file are dropped.
     pub(crate) fn leave(&self, number: u32) {
-        self.connections.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        self.receivers.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
     }
 
-    fn connection(&self, number: u32) -> Option<Arc<Connection>> {
-        self.connections.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
+    fn receiver(&self, number: u32) -> Option<Receiver> {
+        self.receivers.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
     }
 
     /// Gives answers to those who wait for them, and leaves `answers` empty.
@@ -107,8 +128,9 @@ impl Serving {
             // Mostly all are for one client, and nothing is to be set apart.
             let mut apart = if first > 0 { answers.split_off(first) } else { Vec::new() };
             let own = if first > 0 { &mut apart } else { &mut *answers };
-            match self.connection(number) {
-                Some(connection) => connection.deliver(self, own, TURN_MAX),
+            match self.receiver(number) {
+                Some(Receiver::Client(connection)) => connection.deliver(self, own, TURN_MAX),
+                Some(Receiver::File(file)) => file.deliver(self, own),
                 None => own.clear(),
             }
         }
@@ -123,7 +145,7 @@ impl Serving {
             self.driver.collect(&mut answers);
             self.deliver(&mut answers);
             for number in woken.sockets() {
-                if let Some(connection) = self.connection(number) {
+                if let Some(Receiver::Client(connection)) = self.receiver(number) {
                     connection.send(self, TURN_MAX);
                 }
             }

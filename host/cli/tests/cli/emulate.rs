@@ -79,3 +79,35 @@ fn what_cannot_be_served_is_refused_with_what_to_do() {
     let taken = bench.file("taken", "x");
     assert!(bench.refused(1, &["emulate", "ds3-p30", "--socket", &taken]).contains("is not a socket"));
 }
+
+#[test]
+fn what_a_killed_emulation_left_attached_is_taken_down() {
+    let bench = Bench::new();
+    let folder = bench.path("files");
+    let name = folder.display().to_string();
+    let nothing = bench.refused(1, &["emulate", "--detach", &name]);
+    assert!(nothing.contains("no emulation is attached there"), "{nothing}");
+    let environment = bench.file("pair.toml", ENVIRONMENT);
+    let socket = bench.path("s").display().to_string();
+    let words = ["emulate", &environment, "--socket", &socket, "--attach", &name];
+    let mut child = bench.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while UnixStream::connect(bench.path("s")).is_err() {
+        if child.try_wait().unwrap().is_some() {
+            let said = crate::text(&child.wait_with_output().unwrap().stderr);
+            assert!(said.contains("cannot"), "{said}");
+            println!("skipped: emulate --attach ({said})");
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "it does not listen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(folder.join("data").exists() && folder.join("log.0").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let output = bench.command(&["emulate", "--detach", &name]).output().unwrap();
+    let said = crate::text(&output.stderr);
+    assert!(output.status.success() && said.matches("Released /dev/loop").count() == 2, "{said}");
+    let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    assert!(!table.contains(&name), "{table}");
+}

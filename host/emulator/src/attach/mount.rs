@@ -1,0 +1,324 @@
+//! A folder in which volumes are files.
+
+use super::message::{self, Call, MESSAGE_MAX, Node, ROOT, Request};
+use super::mounted::{self, MountedFile};
+use crate::answer::{Answer, Ask};
+use crate::serving::Serving;
+use loadline_units::Bytes;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
+use std::ffi::CString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// The kind of file system, as the system's list of mounts has it.
+const KIND: &str = "fuse.loadline";
+/// Threads that take requests of the kernel.
+const THREADS: usize = 4;
+/// A thread needs little: its buffer is elsewhere.
+const STACK: usize = 256 << 10;
+/// The first file's number.
+const FIRST: u64 = ROOT + 1;
+
+/// Why a folder cannot show volumes.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// There is something in it.
+    #[error("{0} is not an empty folder; name one that is empty, or that does not exist yet")]
+    Taken(String),
+    /// It shows volumes already.
+    #[error(
+        "{0} shows volumes already; end the emulation that does, or, where that was killed, use `loadline emulate --detach {0}`"
+    )]
+    Mounted(String),
+    /// The system's answer.
+    #[error("cannot {what} {place}: {error}{}", hint(error))]
+    System {
+        /// What was attempted.
+        what: &'static str,
+        /// On what.
+        place: String,
+        /// The answer.
+        error: io::Error,
+    },
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "; attaching needs root",
+        io::ErrorKind::NotFound => "; attaching needs FUSE in the kernel (`modprobe fuse`)",
+        _ => "",
+    }
+}
+
+/// A mounted folder and the threads that serve it. Dropped, it is gone, with errors for whoever still uses its files.
+#[derive(Debug)]
+pub(crate) struct Mount {
+    folder: PathBuf,
+    made: bool,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    device: Arc<OwnedFd>,
+    folder: Node,
+    files: Vec<Arc<MountedFile>>,
+}
+
+impl Mount {
+    /// Shows every export as a file: a disk's has a dot in its name, where exports have a slash.
+    pub(crate) fn start(serving: &Arc<Serving>, folder: &Path) -> Result<Self, AttachError> {
+        let place = folder.display().to_string();
+        let system = |what: &'static str| {
+            let place = place.clone();
+            move |error: Errno| AttachError::System { what, place: place.clone(), error: error.into() }
+        };
+        if mounts().iter().any(|mount| same(mount, folder)) {
+            return Err(AttachError::Mounted(place));
+        }
+        let made = prepare(folder)?;
+        let device = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|error| AttachError::System { what: "open", place: "/dev/fuse".into(), error: error.into() })?;
+        let device = Arc::new(device);
+        let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        let data = format!(
+            "fd={},rootmode=40000,user_id={},group_id={},max_read={}",
+            device.as_raw_fd(),
+            owner.0,
+            owner.1,
+            message::TRANSFER_MAX
+        );
+        let data = CString::new(data).expect("numbers have no zero byte");
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        rustix::mount::mount("loadline", folder, KIND, flags, data.as_c_str()).map_err(system("mount volumes at"))?;
+        let files: Vec<Arc<MountedFile>> = serving
+            .exports
+            .iter()
+            .enumerate()
+            .map(|(index, export)| {
+                Arc::new(MountedFile {
+                    number: serving.fresh_number(),
+                    name: export.info.name.replace('/', "."),
+                    node: MountedFile::node(FIRST + index as u64, export, owner),
+                    export: Arc::clone(export),
+                    index: index as u16,
+                    device: Arc::clone(&device),
+                })
+            })
+            .collect();
+        for file in &files {
+            serving.enter_file(file);
+        }
+        let size = files.iter().map(|file| file.node.size.get()).fold(0, u64::saturating_add);
+        let folder_node = Node { number: ROOT, size: Bytes::new(size), folder: true, owner, block: 4_096 };
+        let shared = Arc::new(Shared { device, folder: folder_node, files });
+        let mut mount = Self { folder: folder.to_owned(), made, shared, threads: Vec::new() };
+        for number in 0..THREADS {
+            let (serving, shared) = (Arc::clone(serving), Arc::clone(&mount.shared));
+            let thread = std::thread::Builder::new().name(format!("files-{number}")).stack_size(STACK);
+            let spawned = thread.spawn(move || shared.serve(&serving)).map_err(|error| AttachError::System {
+                what: "start a thread for",
+                place: place.clone(),
+                error,
+            })?;
+            mount.threads.push(spawned);
+        }
+        Ok(mount)
+    }
+
+    /// The files, in the order of the exports.
+    pub(crate) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.shared.files.iter().map(|file| self.folder.join(&file.name))
+    }
+
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.shared.files.iter().map(|file| file.number)
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = unmount(&self.folder);
+        for thread in self.threads.drain(..) {
+            // It panicked where this fails, and said so.
+            let _ = thread.join();
+        }
+        if self.made {
+            let _ = std::fs::remove_dir(&self.folder);
+        }
+    }
+}
+
+impl Shared {
+    /// Takes requests of the kernel until the folder is unmounted.
+    fn serve(&self, serving: &Serving) {
+        let mut buffer = vec![0; MESSAGE_MAX];
+        let mut asks: Vec<Ask> = Vec::new();
+        let mut answers: Vec<Answer> = Vec::new();
+        loop {
+            let message = match rustix::io::read(&*self.device, &mut buffer) {
+                Ok(length) => &buffer[..length],
+                // The asker was interrupted before we looked.
+                Err(Errno::INTR | Errno::AGAIN | Errno::NOENT) => continue,
+                Err(_) => return,
+            };
+            // The kernel speaks the protocol; what this does not understand is answered by nobody, and cannot be.
+            let Ok(request) = Request::parse(message) else { continue };
+            self.take(&request, &mut asks);
+            if !asks.is_empty() {
+                serving.driver.submit(&mut asks, &mut answers);
+                serving.deliver(&mut answers);
+            }
+        }
+    }
+
+    fn take(&self, request: &Request<'_>, asks: &mut Vec<Ask>) {
+        if let Call::Begin { major, minor, readahead, flags } = request.call {
+            let mut out = Vec::new();
+            let error = message::begin(&mut out, major, minor, readahead, flags).map_or(Some(Errno::PROTO), |()| None);
+            return mounted::answer(&self.device, request.unique, error, &out);
+        }
+        if request.node < FIRST || request.call == Call::Space {
+            return self.take_for_folder(request);
+        }
+        match self.files.get((request.node - FIRST) as usize) {
+            Some(file) => file.take(request, asks),
+            None => mounted::answer(&self.device, request.unique, Some(Errno::STALE), &[]),
+        }
+    }
+
+    /// Requests for the folder, or for the file system as a whole.
+    fn take_for_folder(&self, request: &Request<'_>) {
+        let mut out = Vec::new();
+        let error = match request.call {
+            Call::Unanswered => return,
+            Call::Lookup { name } => match self.files.iter().find(|file| file.name.as_bytes() == name) {
+                Some(file) => {
+                    file.node.entry(&mut out);
+                    None
+                }
+                None => Some(Errno::NOENT),
+            },
+            Call::Attributes => {
+                self.folder.attributes(&mut out);
+                None
+            }
+            Call::OpenFolder => {
+                message::opened(&mut out, true);
+                None
+            }
+            Call::List { from, room } => {
+                for (index, file) in self.files.iter().enumerate().skip(from as usize) {
+                    if !file.node.list(&mut out, file.name.as_bytes(), index as u64 + 1, room as usize) {
+                        break;
+                    }
+                }
+                None
+            }
+            Call::Space => {
+                message::space(&mut out, self.folder.size, self.files.len() as u64);
+                None
+            }
+            Call::Nothing => None,
+            _ => Some(Errno::NOSYS),
+        };
+        mounted::answer(&self.device, request.unique, error, &out);
+    }
+}
+
+/// Makes the folder where it is missing, and tells so.
+fn prepare(folder: &Path) -> Result<bool, AttachError> {
+    let place = folder.display().to_string();
+    match std::fs::read_dir(folder).map(|mut entries| entries.next()) {
+        Ok(None) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let made = std::fs::create_dir(folder);
+            made.map_err(|error| AttachError::System { what: "make the folder", place, error })?;
+            Ok(true)
+        }
+        _ => Err(AttachError::Taken(place)),
+    }
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    one == other || one == whole(other) || std::fs::canonicalize(other).is_ok_and(|other| one == other)
+}
+
+/// Folders that show volumes.
+fn mounts() -> Vec<PathBuf> {
+    let table = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let folder = |line: &str| {
+        let mut words = line.split(' ');
+        let (_device, folder, kind) = (words.next()?, words.next()?, words.next()?);
+        (kind == KIND).then(|| PathBuf::from(unescaped(folder)))
+    };
+    table.lines().filter_map(folder).collect()
+}
+
+/// A path of the list of mounts, in which spaces and the like are octal numbers.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, others)) = rest.split_first() {
+        let digits = others.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &others[3..] } else { others };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Ends whatever still goes on in the folder with errors, then takes it away.
+fn unmount(folder: &Path) -> rustix::io::Result<()> {
+    // Forced, which ends the connection; the folder itself may still be busy then.
+    let forced = rustix::mount::unmount(folder, UnmountFlags::FORCE | UnmountFlags::NOFOLLOW);
+    if forced.is_err() {
+        rustix::mount::unmount(folder, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?;
+    }
+    Ok(())
+}
+
+/// Takes down what an emulation that was killed left behind: block devices over files of the folder, and the folder's mount.
+/// Gives the devices.
+///
+/// # Errors
+/// The folder shows no volumes, or the system refuses.
+pub fn detach(folder: &Path) -> Result<Vec<PathBuf>, AttachError> {
+    let place = folder.display().to_string();
+    let system = |what, error| AttachError::System { what, place: place.clone(), error };
+    let Some(mount) = mounts().into_iter().find(|mount| same(mount, folder)) else {
+        return Err(system("find volumes at", io::Error::other("no emulation is attached there")));
+    };
+    let devices = super::block_device::over(&mount).map_err(|error| system("look for block devices over", error))?;
+    for device in &devices {
+        super::block_device::release(device).map_err(|error| system("release block devices over", error))?;
+    }
+    unmount(&mount).map_err(|error| system("unmount", error.into()))?;
+    Ok(devices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_with_spaces_are_read_back() {
+        assert_eq!(unescaped("/mnt/a\\040b\\134c"), "/mnt/a b\\c");
+        assert_eq!(unescaped("/mnt/plain\\0"), "/mnt/plain\\0");
+    }
+
+    #[test]
+    fn a_folder_with_something_in_it_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!prepare(folder.path()).unwrap());
+        assert!(prepare(&folder.path().join("new")).unwrap());
+        assert!(matches!(prepare(folder.path()), Err(AttachError::Taken(_))));
+    }
+}

@@ -1,0 +1,196 @@
+//! One file of a mounted folder: its requests, and their answers.
+
+use super::message::{self, ANSWER_HEADER, Call, Node, Request};
+use crate::answer::{Answer, Ask, Body};
+use crate::export::Export;
+use crate::made::Made;
+use crate::meter::Delivered;
+use crate::protocol::reply::{Extent, ReplyTo};
+use crate::protocol::{BLOCK_PREFERRED, NbdError, ReplyForm};
+use crate::serving::Serving;
+use loadline_block::Operation;
+use loadline_units::{Bytes, Instant};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::io::IoSlice;
+use std::sync::Arc;
+
+/// A volume or disk as a file.
+#[derive(Debug)]
+pub(crate) struct MountedFile {
+    /// Among those to whom answers go.
+    pub(crate) number: u32,
+    pub(crate) name: String,
+    pub(crate) node: Node,
+    pub(crate) export: Arc<Export>,
+    /// Of all exports.
+    pub(crate) index: u16,
+    /// To the kernel.
+    pub(crate) device: Arc<OwnedFd>,
+}
+
+/// Sends one answer to the kernel. One that nobody waits for any more is none: whoever asked was interrupted, or the folder
+/// is gone.
+pub(crate) fn answer(device: &OwnedFd, unique: u64, error: Option<Errno>, body: &[u8]) {
+    let body = if error.is_some() { &[] } else { body };
+    let header = message::header(unique, error.map_or(0, Errno::raw_os_error), body.len());
+    send(device, &[IoSlice::new(&header), IoSlice::new(body)]);
+}
+
+fn send(device: &OwnedFd, parts: &[IoSlice<'_>]) {
+    while let Err(error) = rustix::io::writev(device, parts) {
+        match error {
+            Errno::INTR | Errno::AGAIN => {}
+            // Memory for it is short, or the answer was not to the kernel's liking: who asked must not wait forever.
+            Errno::NOMEM | Errno::INVAL if parts.len() > 1 => {
+                let mut header: [u8; ANSWER_HEADER] = parts[0][..].try_into().expect("a header comes first");
+                let unique = u64::from_ne_bytes(header[8..].try_into().expect("eight of sixteen bytes"));
+                header = message::header(unique, Errno::IO.raw_os_error(), 0);
+                return send(device, &[IoSlice::new(&header)]);
+            }
+            _ => return,
+        }
+    }
+}
+
+fn told(error: NbdError) -> Errno {
+    Errno::from_raw_os_error(error.code().cast_signed())
+}
+
+fn done(kept: Result<(), NbdError>, well: Body) -> Body {
+    kept.map_or_else(|error| Body::Error { error, read: false }, |()| well)
+}
+
+impl MountedFile {
+    /// What the kernel is told of an export.
+    pub(crate) fn node(number: u64, export: &Export, owner: (u32, u32)) -> Node {
+        Node { number, size: Bytes::new(export.info.size), folder: false, owner, block: BLOCK_PREFERRED }
+    }
+
+    /// Takes a request for this file: answers it at once, or adds what the model is to be asked.
+    pub(crate) fn take(&self, request: &Request<'_>, asks: &mut Vec<Ask>) {
+        let unique = request.unique;
+        let reply = |error, body: &[u8]| answer(&self.device, unique, error, body);
+        let contents = &self.export.contents;
+        let mut out = Vec::new();
+        match request.call {
+            Call::Attributes => {
+                self.node.attributes(&mut out);
+                reply(None, &out);
+            }
+            Call::Open => {
+                message::opened(&mut out, false);
+                reply(None, &out);
+            }
+            Call::Read { offset, length } => match self.within(offset, u64::from(length)) {
+                // At the end of a file a read is short.
+                0 => reply(None, &[]),
+                length => asks.push(self.ask(unique, Operation::Read, offset, length, Body::Data)),
+            },
+            Call::Write { offset, bytes } => {
+                let length = bytes.len() as u64;
+                if length == 0 || self.within(offset, length) < length {
+                    return reply(Some(Errno::NOSPC), &[]);
+                }
+                let body = done(contents.write(offset, bytes), Body::Written);
+                asks.push(self.ask(unique, Operation::Write, offset, length, body));
+            }
+            Call::Clear { offset, length, hole } => {
+                if length == 0 || self.within(offset, length) < length {
+                    return reply(Some(Errno::NOSPC), &[]);
+                }
+                let body = done(contents.zero(offset, length, hole), Body::Done);
+                let operation = if hole { Operation::Trim } else { Operation::Write };
+                asks.push(self.ask(unique, operation, offset, length, body));
+            }
+            Call::Sync => asks.push(self.ask(unique, Operation::Flush, 0, 0, Body::Done)),
+            Call::Seek { offset, hole } => match self.seek(offset, hole) {
+                Some(found) => reply(None, &found.to_ne_bytes()),
+                None => reply(Some(Errno::NXIO), &[]),
+            },
+            Call::Nothing => reply(None, &[]),
+            Call::Unanswered => {}
+            _ => reply(Some(Errno::NOSYS), &[]),
+        }
+    }
+
+    /// How much of a range the file has. Any byte may be its first and last: the kernel cuts a long transfer where the
+    /// asker's pages end.
+    fn within(&self, offset: u64, length: u64) -> u64 {
+        length.min(self.node.size.get().saturating_sub(offset))
+    }
+
+    fn ask(&self, unique: u64, operation: Operation, offset: u64, length: u64, body: Body) -> Ask {
+        Ask {
+            connection: self.number,
+            export: self.index,
+            target: self.export.place.target,
+            cut: self.export.place.cut,
+            operation,
+            durable: false,
+            offset,
+            length,
+            to: ReplyTo { form: ReplyForm::Simple, cookie: unique, offset },
+            body,
+            due_at: Instant::ZERO,
+        }
+    }
+
+    /// The next data, or the next hole, from `offset` on; the end counts as a hole.
+    fn seek(&self, mut offset: u64, hole: bool) -> Option<u64> {
+        let size = self.node.size.get();
+        if offset >= size {
+            return None;
+        }
+        while offset < size {
+            for Extent { length, hole: found } in self.export.contents.extents(offset, size - offset, false) {
+                if found == hole {
+                    return Some(offset);
+                }
+                offset += length;
+            }
+        }
+        hole.then_some(size)
+    }
+
+    /// Answers the kernel, and leaves `answers` empty.
+    pub(crate) fn deliver(&self, serving: &Serving, answers: &mut Vec<Answer>) {
+        for answer in answers.iter() {
+            self.deliver_one(answer);
+        }
+        let delivered = answers.iter().map(|answer| Delivered {
+            timed: answer.timed,
+            length: answer.length,
+            error: matches!(answer.body, Body::Error { .. }),
+        });
+        self.export.meter.count(serving.driver.clock.now(), delivered);
+        answers.clear();
+    }
+
+    fn deliver_one(&self, answered: &Answer) {
+        let unique = answered.to.cookie;
+        match answered.body {
+            Body::Data => self.deliver_data(unique, answered.to.offset, answered.length),
+            Body::Error { error, .. } => answer(&self.device, unique, Some(told(error)), &[]),
+            Body::Done => answer(&self.device, unique, None, &[]),
+            Body::Written => {
+                let mut out = Vec::new();
+                message::written(&mut out, answered.length as u32);
+                answer(&self.device, unique, None, &out);
+            }
+            Body::Extents { .. } => unreachable!("the kernel asks a file for extents by seeking"),
+        }
+    }
+
+    fn deliver_data(&self, unique: u64, offset: u64, length: u64) {
+        let mut made = Made::default();
+        made.expect(length);
+        if let Err(error) = self.export.contents.read(offset, length, &mut made) {
+            return answer(&self.device, unique, Some(told(error)), &[]);
+        }
+        let header = message::header(unique, 0, length as usize);
+        let mut parts = vec![IoSlice::new(&header)];
+        made.all_slices(&mut parts);
+        send(&self.device, &parts);
+    }
+}

@@ -1,0 +1,123 @@
+//! A database on an attached volume.
+
+use crate::served::{Mounted, Served, disk, run};
+use loadline_disk::{Directions, DiskSpec, IopsBudget, Layout, Limit};
+use loadline_emulator::BlockDevice;
+use loadline_units::{Bytes, Iops};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// PostgreSQL's own programs, which packages keep off the search path.
+fn programs() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    let mut found: Vec<_> = versions.flatten().map(|entry| entry.path().join("bin")).collect();
+    found.retain(|folder| folder.join("pgbench").exists() && folder.join("initdb").exists());
+    found.sort();
+    found.pop()
+}
+
+/// It refuses to run as root, and comes with a user of its own.
+const USER: &str = "postgres";
+
+fn user_number() -> Option<u32> {
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let line = users.lines().find(|line| line.split(':').next() == Some(USER))?;
+    line.split(':').nth(2)?.parse().ok()
+}
+
+/// A server whose data are under a folder. Dropped, it is stopped at once, as a crash would.
+struct Database {
+    programs: PathBuf,
+    folder: PathBuf,
+}
+
+impl Database {
+    fn create(programs: PathBuf, folder: PathBuf) -> Self {
+        let database = Self { programs, folder };
+        run(database.program("initdb").args(["--no-sync", "-A", "trust", "-D"]).arg(database.data()));
+        let settings = format!("-k {} -c listen_addresses='' -c shared_buffers=16MB", database.folder.display());
+        let log = database.folder.join("log");
+        // Not `run`: the server would hold on to the pipes that it reads.
+        let started = database
+            .program("pg_ctl")
+            .args(["-w", "-s", "-o", &settings, "-D"])
+            .arg(database.data())
+            .arg("-l")
+            .arg(log)
+            .arg("start")
+            .status()
+            .unwrap();
+        assert!(started.success(), "the server does not start");
+        database
+    }
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+    fn program(&self, name: &str) -> Command {
+        let mut command = Command::new("runuser");
+        command.args(["-u", USER, "--"]).arg(self.programs.join(name)).current_dir("/");
+        command
+    }
+    fn bench(&self, words: &[&str]) -> String {
+        run(self.program("pgbench").arg("-h").arg(&self.folder).args(words).arg("postgres"))
+    }
+    fn stop(&self, how: &str) {
+        let _ = self.program("pg_ctl").args(["-w", "-s", "-m", how, "-D"]).arg(self.data()).arg("stop").status();
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.stop("immediate");
+    }
+}
+
+/// A folder that the server's user may enter and write.
+fn folder(mounted: &Path, user: u32) -> PathBuf {
+    for parent in mounted.ancestors().take_while(|parent| *parent != std::env::temp_dir()) {
+        std::fs::set_permissions(parent, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let folder = mounted.join("server");
+    std::fs::create_dir(&folder).unwrap();
+    chown(&folder, Some(user), Some(user)).unwrap();
+    folder
+}
+
+/// A figure that pgbench printed after a label.
+fn figure(printed: &str, label: &str) -> f64 {
+    let line = printed.lines().find_map(|line| line.strip_prefix(label)).unwrap_or_else(|| panic!("{printed}"));
+    line.split_whitespace().next().unwrap().parse().unwrap_or_else(|_| panic!("{line}"))
+}
+
+#[test]
+fn postgresql_runs_and_is_held_by_the_disk() {
+    const RATE: u64 = 600;
+    let (Some(programs), Some(user)) = (programs(), user_number()) else {
+        println!("skipped: PostgreSQL on an attached volume (it is not there)");
+        return;
+    };
+    let rate = Iops::per_second(RATE).unwrap();
+    let limit = Limit { iops: Some(Directions::Together(IopsBudget::steady(rate))), ..Limit::default() };
+    let disk = DiskSpec { limit, ..disk(Bytes::mib(512)) };
+    let Some(served) = Served::start(disk, Layout::Single) else { return };
+    let device = BlockDevice::over(&served.files[0]).unwrap();
+    run(Command::new("mkfs.ext4").arg("-q").arg(device.path()));
+    let mounted = Mounted::mount(device.path(), served.path("mounted"));
+    let database = Database::create(programs, folder(&mounted.0, user));
+    database.bench(&["-i", "-q", "-s", "2"]);
+    let before = served.emulation.figures()[0].requests();
+    let begun = served.emulation.elapsed();
+    let printed = database.bench(&["-c", "8", "-j", "2", "-T", "5"]);
+    let span = served.emulation.elapsed().saturating_sub(begun).as_s_f64();
+    let requests = served.emulation.figures()[0].requests() - before;
+    let transactions = figure(&printed, "number of transactions actually processed: ");
+    assert!(transactions > 0.0 && figure(&printed, "number of failed transactions: ") == 0.0, "{printed}");
+    // Flushes are requests and count as nothing against the limit: at most one for every write.
+    let most = 2.0 * (RATE as f64 * span + 1.0);
+    assert!(requests > 100 && (requests as f64) < most, "{requests} requests in {span} s; {printed}");
+    database.stop("fast");
+    drop(mounted);
+    assert_eq!(served.emulation.figures()[0].errors, 0);
+    run(Command::new("fsck.ext4").args(["-f", "-n"]).arg(device.path()));
+}
