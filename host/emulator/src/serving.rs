@@ -1,17 +1,20 @@
 //! What all connections share, and the thread that delivers answers when they are due.
 
 use crate::answer::Answer;
+use crate::changing::Member;
 use crate::clock::Woken;
 use crate::connection::{self, Connection};
 use crate::driver::Driver;
 use crate::export::Export;
 use crate::protocol::negotiation::ExportInfo;
+use crate::view::{View, Viewer};
 use loadline_units::Instant;
 use rustix::fd::OwnedFd;
 use rustix::net::{Shutdown, shutdown};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+use std::time::Duration as Span;
 
 /// Clients at once; whoever comes beyond is turned away.
 pub const CONNECTIONS_MAX: usize = 4_096;
@@ -19,6 +22,8 @@ pub const CONNECTIONS_MAX: usize = 4_096;
 const TURN_MAX: usize = 1 << 20;
 /// A connection's thread needs little: its buffers are elsewhere.
 const STACK: usize = 256 << 10;
+/// Between two looks at what is going on.
+const LOOK: Span = Span::from_secs(1);
 
 /// An emulation as its threads see it.
 #[derive(Debug)]
@@ -27,6 +32,10 @@ pub(crate) struct Serving {
     /// Of the exports, as clients are told.
     pub(crate) infos: Vec<ExportInfo>,
     pub(crate) driver: Driver,
+    /// The disks.
+    pub(crate) members: Vec<Member>,
+    /// Held by whoever changes something.
+    pub(crate) changing: Mutex<()>,
     /// Those on which requests come.
     connections: RwLock<HashMap<u32, Arc<Connection>>>,
     /// Of every client that has a thread.
@@ -34,24 +43,39 @@ pub(crate) struct Serving {
     left: Condvar,
     next_number: AtomicU32,
     ending: AtomicBool,
+    /// Nobody is let in for the moment.
+    closed: AtomicBool,
+    view: Mutex<View>,
+    /// Wakes whoever looks once a second.
+    over: Condvar,
 }
 
 impl Serving {
-    pub(crate) fn new(exports: Vec<Arc<Export>>, driver: Driver) -> Self {
+    pub(crate) fn new(exports: Vec<Arc<Export>>, members: Vec<Member>, driver: Driver) -> Self {
         Self {
             infos: exports.iter().map(|export| export.info.clone()).collect(),
             exports,
             driver,
+            members,
+            changing: Mutex::default(),
             connections: RwLock::default(),
             sockets: Mutex::default(),
             left: Condvar::new(),
             next_number: AtomicU32::new(0),
             ending: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            view: Mutex::default(),
+            over: Condvar::new(),
         }
     }
 
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Acquire)
+    }
+
+    /// Whether connections are to end, for good or for the moment.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_ending() || self.closed.load(Ordering::Acquire)
     }
 
     /// Serves a client on a thread of its own; one too many is turned away.
@@ -60,7 +84,7 @@ impl Serving {
         let socket = Arc::new(socket);
         {
             let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-            if sockets.len() >= CONNECTIONS_MAX || self.is_ending() {
+            if sockets.len() >= CONNECTIONS_MAX || self.is_closed() {
                 return;
             }
             sockets.insert(number, Arc::clone(&socket));
@@ -109,7 +133,8 @@ impl Serving {
             let own = if first > 0 { &mut apart } else { &mut *answers };
             match self.connection(number) {
                 Some(connection) => connection.deliver(self, own, TURN_MAX),
-                None => own.clear(),
+                // The client is gone, but what it wrote is there for others, who may flush it.
+                None => own.drain(..).for_each(|answer| self.exports[usize::from(answer.export)].settle(&answer)),
             }
         }
     }
@@ -130,17 +155,59 @@ impl Serving {
         }
     }
 
+    /// Looks once a second at what is going on. Ends with [`Serving::end`].
+    pub(crate) fn watch(&self) {
+        let mut viewer = Viewer::default();
+        loop {
+            // Not while the lock is held: whoever asks for the view need not wait for the model.
+            let now = viewer.look(self);
+            let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+            *view = now;
+            let going = |_: &mut View| !self.is_ending();
+            let waited = self.over.wait_timeout_while(view, LOOK, going).unwrap_or_else(PoisonError::into_inner);
+            if !waited.1.timed_out() {
+                return;
+            }
+        }
+    }
+
+    /// What was going on over the last second.
+    pub(crate) fn view(&self) -> View {
+        let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        View { clients: self.clients(), ..view.clone() }
+    }
+
     /// Closes every connection and waits until their threads are gone.
     pub(crate) fn end(&self) {
         self.ending.store(true, Ordering::Release);
         self.driver.waiter.set(Instant::ZERO);
+        drop(self.view.lock());
+        self.over.notify_all();
+        self.close();
+    }
+
+    /// Closes every connection, waits until their threads are gone, and lets nobody in until [`Serving::let_clients_in`]. Gives how
+    /// many there were.
+    pub(crate) fn close_clients(&self) -> usize {
+        self.closed.store(true, Ordering::Release);
+        self.close()
+    }
+
+    /// Takes clients again.
+    pub(crate) fn let_clients_in(&self) {
+        self.closed.store(false, Ordering::Release);
+    }
+
+    fn close(&self) -> usize {
         let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = sockets.len();
         for socket in sockets.values() {
             let _ = shutdown(&**socket, Shutdown::Both);
         }
         while !sockets.is_empty() {
             sockets = self.left.wait(sockets).unwrap_or_else(PoisonError::into_inner);
         }
+        count
     }
 
     /// Clients at the moment.

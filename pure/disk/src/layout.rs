@@ -68,7 +68,13 @@ impl Placement {
             Layout::Mirror { copies } => (1, copies, 1),
             Layout::StripeOfMirrors { columns, copies, interleave } => (columns, copies, interleave.get()),
         };
-        Self { columns: u64::from(columns), copies: u64::from(copies), interleave, turn: vec![0; columns as usize], absent: Vec::new() }
+        Self {
+            columns: u64::from(columns),
+            copies: u64::from(copies),
+            interleave,
+            turn: vec![0; columns as usize],
+            absent: Vec::new(),
+        }
     }
 
     /// The next part: one for each interleave that the range touches, on every copy for what changes data, on one of them

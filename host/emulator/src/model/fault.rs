@@ -173,8 +173,8 @@ impl Volumes {
     pub(crate) fn disks(&self, volume: usize) -> usize {
         self.0[volume].2
     }
-    pub(crate) fn name(&self, volume: usize) -> &str {
-        &self.0[volume].0
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Whether a request to `export` meets a fault on `on`, within the fault's range. `draw` decides which of several copies a

@@ -4,9 +4,8 @@
 mod change;
 mod fault;
 
-pub use change::{Change, ChangeError};
+pub use change::{Change, ChangeError, Which};
 use fault::{Active, Under, Volumes};
-pub(crate) use fault::{DELAY_MAX, Volumes as VolumeNames};
 pub use fault::{FAULTS_MAX, Fault, FaultKind};
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState, Machine, Target, Waits};
@@ -29,21 +28,22 @@ struct Generation {
 struct Slot {
     error: Option<ErrorKind>,
     delay: Duration,
-    /// Numbers of the stalling faults that it meets are looked up again: their list is short.
-    stalls: bool,
+    /// The fault that stalls it.
+    stalled_by: Option<u32>,
     /// The fault that holds it.
     held_by: Option<u32>,
     /// When that was cleared.
     released_at: Instant,
     /// When it was answered, where that is known and the fault holds it still.
     waits_since: Option<Instant>,
-    export: u16,
-    operation: Option<Operation>,
 }
 
 impl Slot {
     fn is_plain(&self) -> bool {
-        self.error.is_none() && self.delay == Duration::ZERO && !self.stalls && self.held_by.is_none()
+        self.error.is_none()
+            && self.delay == Duration::ZERO
+            && self.stalled_by.is_none()
+            && self.held_by.is_none()
             && self.released_at == Instant::ZERO
     }
 }
@@ -186,7 +186,7 @@ impl Model {
 
     /// What the faults do to a request, and whether it fails before it reaches a disk.
     fn judge(&self, number: u64, export: usize, request: &Request) -> (Slot, bool) {
-        let mut slot = Slot { export: export as u16, operation: Some(request.operation), ..Slot::default() };
+        let mut slot = Slot::default();
         let own = &self.exports[export];
         let copies = self.volumes.layout(own.volume).copies();
         let mut failing: Vec<usize> = Vec::new();
@@ -203,7 +203,8 @@ impl Model {
             // A disk that is not there gets no requests, whichever copy's turn it is.
             let has_copies = own.disk.is_none() && on.disk.is_some() && copies > 1;
             let fails = kind.takes_away() || matches!(kind, FaultKind::Error(_));
-            let asked = if has_copies && fails { Request { operation: Operation::Write, ..*request } } else { *request };
+            let asked =
+                if has_copies && fails { Request { operation: Operation::Write, ..*request } } else { *request };
             let asked = if request.operation == Operation::Flush { *request } else { asked };
             if !self.volumes.meets(own, on, &active.fault, &asked, draw & 0xffff_ffff) {
                 continue;
@@ -225,7 +226,7 @@ impl Model {
                     gone |= kind.takes_away();
                 }
                 FaultKind::Delay(by) => slot.delay = slot.delay + by,
-                FaultKind::Stall { .. } => slot.stalls = true,
+                FaultKind::Stall { .. } => slot.stalled_by = Some(*fault),
                 FaultKind::Hang => slot.held_by = Some(*fault),
             }
         }
@@ -235,10 +236,10 @@ impl Model {
     /// When something happens next; `None`: nothing is under way that could.
     #[must_use]
     #[inline]
-    pub fn next_event_at(&self) -> Option<Instant> {
-        let of_machine = match self.generations.as_slice() {
+    pub fn next_event_at(&mut self) -> Option<Instant> {
+        let of_machine = match self.generations.as_mut_slice() {
             [one] => one.machine.next_event_at(),
-            several => several.iter().filter_map(|generation| generation.machine.next_event_at()).min(),
+            several => several.iter_mut().filter_map(|generation| generation.machine.next_event_at()).min(),
         };
         match self.later.peek() {
             None => of_machine,
@@ -260,7 +261,7 @@ impl Model {
                     let error = completion.outcome.err();
                     return Some((id as usize, Ended { at: completion.completed_at, error }));
                 }
-                self.detain(id, completion.completed_at);
+                self.detain(id, completion.completed_at, completion.outcome.err());
             }
         }
         if self.generations.len() > 1 {
@@ -282,18 +283,17 @@ impl Model {
 
     /// The machine answered at `at`, but a fault has its say.
     #[cold]
-    fn detain(&mut self, id: u32, at: Instant) {
-        let slot = self.slots[id as usize];
+    fn detain(&mut self, id: u32, at: Instant, error: Option<ErrorKind>) {
+        let slot = &mut self.slots[id as usize];
+        slot.error = slot.error.or(error);
         let mut at = at.max(slot.released_at) + slot.delay;
-        if slot.stalls {
-            for (active, on) in &self.faults {
-                if on.volume == self.exports[usize::from(slot.export)].volume {
-                    at = active.stalled(at);
-                }
-            }
+        if let Some(fault) = slot.stalled_by
+            && let Some((active, _)) = self.faults.iter().find(|(active, _)| active.number == fault)
+        {
+            at = active.stalled(at);
         }
         if slot.held_by.is_some() {
-            self.slots[id as usize].waits_since = Some(at);
+            slot.waits_since = Some(at);
         } else {
             self.later.push(Reverse((at, id)));
         }

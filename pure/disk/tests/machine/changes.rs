@@ -3,8 +3,8 @@
 use crate::drive::{MIB, disk, environment, limit, volume};
 use loadline_block::{Operation, Request};
 use loadline_disk::{
-    Directions, DiskSpec, EnvironmentSpec, Fullness, HostCache, InitialState, IopsBudget, IopsBurst, Layout, Limit, Machine,
-    Target, Warmth,
+    Directions, DiskSpec, EnvironmentSpec, Fullness, HostCache, InitialState, IopsBudget, IopsBurst, Layout, Limit,
+    Machine, Target, Warmth,
 };
 use loadline_units::{Bytes, Duration, Instant, Iops, Ratio};
 
