@@ -99,6 +99,12 @@ impl MemoryStore {
         self.shards[region as usize % SHARDS].write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn page(&self, number: u64) -> Option<Arc<Page>> {
+        let pages = REGION_PAGES as u64;
+        let region = number / pages;
+        self.shard(region).get(&region)?[(number % pages) as usize].clone()
+    }
+
     pub(crate) fn read(&self, mut offset: u64, mut length: u64, made: &mut Made) {
         while length > 0 {
             let part = part(offset, length);
@@ -186,6 +192,18 @@ impl MemoryStore {
             drop(shard);
             offset += part.length as u64;
             length -= part.length as u64;
+        }
+    }
+
+    pub(crate) fn wipe(&self) {
+        for shard in &self.shards {
+            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+            for (_, pages) in shard.drain() {
+                // One for the region's own table.
+                for _ in 0..=pages.iter().flatten().count() {
+                    self.budget.give_back();
+                }
+            }
         }
     }
 

@@ -26,7 +26,14 @@ impl Served {
         };
         let environment = EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() };
         let backing = Backing::Memory { max: Bytes::gib(1) };
-        let settings = Settings { seed: 1, initial: InitialState::default(), backing, trace: None };
+        let settings = Settings {
+            seed: 1,
+            initial: InitialState::default(),
+            backing,
+            trace: None,
+            write_cache: Bytes::mib(16),
+            lie_about_flush: false,
+        };
         let folder = tempfile::tempdir().unwrap();
         let mut emulation = Emulation::start(&environment, &settings).unwrap();
         emulation.listen_unix(&folder.path().join("s")).unwrap();
