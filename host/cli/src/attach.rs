@@ -60,7 +60,11 @@ impl Attached {
             let device = BlockDevice::over(&file)?;
             if !quiet {
                 clear();
-                output::tell(&format!("{name} was switched off and on: {} is over, {} is new.", old.display(), device.path().display()));
+                output::tell(&format!(
+                    "{name} was switched off and on: {} is over, {} is new.",
+                    old.display(),
+                    device.path().display()
+                ));
             }
             self.volumes.push(Volume { name, file, device });
         }

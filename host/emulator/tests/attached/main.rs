@@ -1,6 +1,7 @@
 //! Volumes as files and block devices of this machine: needs root, FUSE and loop devices.
 
 mod database;
+mod power;
 mod served;
 
 use loadline_disk::Layout;
