@@ -4,7 +4,8 @@ use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Layout, VolumeSpec}
 use loadline_emulator::{AttachError, Backing, Emulation, Settings};
 use loadline_units::Bytes;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// An attached volume `data`, in a folder of its own.
 pub(crate) struct Served {
@@ -85,7 +86,12 @@ impl Mounted {
 
     /// Nobody may use it any more.
     pub(crate) fn unmount(self) {
-        run(Command::new("umount").arg(&self.0));
+        // A program that another test starts holds this one's files until it is one of its own.
+        let begun = Instant::now();
+        while !Command::new("umount").arg(&self.0).stderr(Stdio::null()).status().unwrap().success() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{} stays busy", self.0.display());
+            std::thread::sleep(Duration::from_millis(10));
+        }
         std::mem::forget(self);
     }
 }
