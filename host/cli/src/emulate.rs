@@ -74,6 +74,9 @@ pub(crate) struct EmulateArguments {
     /// Answer flushes and make nothing durable by them, as bad disks do: a power cut shows who relies on them
     #[arg(long)]
     lie_about_flush: bool,
+    /// Watch the clock rather than sleep while an answer is due soon: less late, for a CPU of its own
+    #[arg(long)]
+    spin: bool,
     #[command(flatten)]
     own: Own,
     #[command(flatten)]
@@ -104,6 +107,7 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
         trace,
         write_cache: arguments.write_cache,
         lie_about_flush: arguments.lie_about_flush,
+        spin: arguments.spin,
     };
     let control = arguments.control.clone().or_else(|| socket.as_deref().map(fault::beside));
     let interruption = Interruption::watch()?;

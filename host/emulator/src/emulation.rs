@@ -53,6 +53,8 @@ pub struct Settings {
     pub write_cache: Bytes,
     /// Flushes and durable writes are answered, and nothing is made durable by them.
     pub lie_about_flush: bool,
+    /// The thread that delivers answers watches the clock, rather than sleep, while one is due soon.
+    pub spin: bool,
 }
 
 /// Why an emulation cannot begin.
@@ -122,7 +124,8 @@ impl Emulation {
             Some(trace) => Some(Recorder::create(trace, &exports).map_err(system("make the trace"))?),
             None => None,
         };
-        let driver = Driver::start(model, recorder).map_err(|error| system("make a timer")(error.into()))?;
+        let driver =
+            Driver::start(model, recorder, settings.spin).map_err(|error| system("make a timer")(error.into()))?;
         let serving = Arc::new(Serving::new(exports, members, driver));
         let own = Arc::clone(&serving);
         let thread = std::thread::Builder::new().name("deliverer".into());
