@@ -1,6 +1,7 @@
 //! An environment served to other programs.
 
 use crate::changing::{ChangeFailure, Changed, Member};
+use crate::connection::Encrypted;
 use crate::contents::{Contents, Order};
 use crate::control::Control;
 use crate::driver::{Cut, Driver};
@@ -14,6 +15,7 @@ use crate::protocol::BLOCK_MIN;
 use crate::protocol::negotiation::ExportInfo;
 use crate::serving::Serving;
 use crate::store::{Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, Store};
+use crate::tls::Tls;
 use crate::trace::{Recorder, TraceSettings};
 use crate::view::View;
 use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, Place, VolumeSpec};
@@ -85,6 +87,7 @@ pub struct Emulation {
     deliverer: Option<JoinHandle<()>>,
     viewer: Option<JoinHandle<()>>,
     listeners: Vec<Listener>,
+    tls: Option<Tls>,
 }
 
 impl Emulation {
@@ -134,7 +137,7 @@ impl Emulation {
         let thread = std::thread::Builder::new().name("viewer".into());
         let viewer = thread.spawn(move || own.watch()).map_err(system("start a thread"))?;
         let (deliverer, viewer) = (Some(deliverer), Some(viewer));
-        Ok(Self { serving, budget, _folder: folder, deliverer, viewer, listeners: Vec::new() })
+        Ok(Self { serving, budget, _folder: folder, deliverer, viewer, listeners: Vec::new(), tls: None })
     }
 
     /// Takes clients on a unix socket. A socket that an emulation left behind when it was killed is replaced; anything else
@@ -143,8 +146,14 @@ impl Emulation {
     /// # Errors
     /// Something is there, or the system refuses.
     pub fn listen_unix(&mut self, path: &Path) -> Result<(), ListenError> {
-        self.listeners.push(listening::unix(listening::clients(&self.serving), path)?);
+        let encrypted = self.tls.clone().map(|tls| Encrypted { tls, required: false });
+        self.listeners.push(listening::unix(listening::clients(&self.serving, encrypted), path)?);
         Ok(())
+    }
+
+    /// Encrypts connections that come from here on: over TCP all, over a unix socket those that ask for it.
+    pub fn encrypt(&mut self, tls: Tls) {
+        self.tls = Some(tls);
     }
 
     /// Takes clients over TCP; gives the address, with the port that was chosen for port 0.
@@ -152,7 +161,8 @@ impl Emulation {
     /// # Errors
     /// The system refuses.
     pub fn listen_tcp(&mut self, address: SocketAddr) -> Result<SocketAddr, ListenError> {
-        let (listener, address) = listening::tcp(listening::clients(&self.serving), address)?;
+        let encrypted = self.tls.clone().map(|tls| Encrypted { tls, required: true });
+        let (listener, address) = listening::tcp(listening::clients(&self.serving, encrypted), address)?;
         self.listeners.push(listener);
         Ok(address)
     }
