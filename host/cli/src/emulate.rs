@@ -13,7 +13,7 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{Backing, Emulation, ExportView, Figures, Settings, TraceSettings, View};
+use loadline_emulator::{Backing, Emulation, ExportView, Figures, Settings, Tls, TraceSettings, View};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
@@ -57,6 +57,13 @@ pub(crate) struct EmulateArguments {
     /// Take down what an emulation attached to this folder left behind when it was killed, and end
     #[arg(long, value_name = "DIR", conflicts_with = "environment")]
     detach: Option<PathBuf>,
+    /// Encrypt with the certificate in this folder (server-cert.pem, server-key.pem): over TCP always, on a unix socket where the
+    /// client asks for it
+    #[arg(long, value_name = "DIR")]
+    tls_certificates: Option<PathBuf>,
+    /// Let in only clients with a certificate that ca-cert.pem in the same folder signed
+    #[arg(long, requires = "tls_certificates")]
+    tls_verify_peer: bool,
     /// Where contents are kept: "memory", or a folder that is kept for the next time
     #[arg(long, value_name = "WHERE", default_value = "memory")]
     backing: String,
@@ -81,6 +88,9 @@ pub(crate) struct EmulateArguments {
     /// Answer flushes and make nothing durable by them, as bad disks do: a power cut shows who relies on them
     #[arg(long)]
     lie_about_flush: bool,
+    /// Watch the clock rather than sleep while an answer is due soon: less late, for a CPU of its own
+    #[arg(long)]
+    spin: bool,
     #[command(flatten)]
     own: Own,
     #[command(flatten)]
@@ -96,11 +106,13 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
     let asked = arguments.environment.as_deref().expect("an environment is required where nothing is detached");
     let environment = environments::read(asked, &catalog)?;
     let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
-    let address_of = |option: &str, typed: &Option<String>| {
-        typed.as_deref().map(|typed| address(option, typed, arguments.insecure)).transpose()
+    let tls =
+        arguments.tls_certificates.as_deref().map(|folder| Tls::read(folder, arguments.tls_verify_peer)).transpose()?;
+    let address_of = |option: &str, typed: &Option<String>, open: bool| {
+        typed.as_deref().map(|typed| address(option, typed, open)).transpose()
     };
-    let address = address_of("--listen", &arguments.listen)?;
-    let metrics = address_of("--metrics", &arguments.metrics)?;
+    let address = address_of("--listen", &arguments.listen, arguments.insecure || tls.is_some())?;
+    let metrics = address_of("--metrics", &arguments.metrics, arguments.insecure)?;
     let socket = match (&arguments.socket, address) {
         (None, Some(_)) => None,
         (Some(path), _) => Some(path.clone()),
@@ -115,10 +127,15 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
         trace,
         write_cache: arguments.write_cache,
         lie_about_flush: arguments.lie_about_flush,
+        spin: arguments.spin,
     };
     let control = arguments.control.clone().or_else(|| socket.as_deref().map(fault::beside));
     let interruption = Interruption::watch()?;
     let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
+    let encrypted = tls.is_some();
+    if let Some(tls) = tls {
+        emulation.encrypt(tls);
+    }
     // Before clients are taken: whoever finds the socket there finds the devices too.
     let mut devices = arguments.attach.as_deref().map(|folder| attach::attach(&mut emulation, folder)).transpose()?;
     let mut places = Vec::new();
@@ -127,7 +144,7 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
         places.push(Place::Unix(path.clone()));
     }
     if let Some(address) = address {
-        places.push(Place::Tcp(emulation.listen_tcp(address)?));
+        places.push(Place::Tcp { address: emulation.listen_tcp(address)?, encrypted });
     }
     if let Some(path) = &control {
         emulation.listen_control(path)?;
@@ -322,8 +339,8 @@ fn address(option: &str, typed: &str, insecure: bool) -> anyhow::Result<SocketAd
     let address = found.next().ok_or_else(|| Usage(format!("{option} {typed} names no address")))?;
     if !address.ip().is_loopback() && !insecure {
         return Err(Usage(format!(
-            "{option} {typed} can be reached from other machines, and loadline has no TLS: whoever reaches it could read \
-             and write everything, unencrypted. Listen on 127.0.0.1 or [::1], or say --insecure"
+            "{option} {typed} can be reached from other machines, unencrypted: whoever reaches it could read and write \
+             everything. Listen on 127.0.0.1 or [::1], give --tls-certificates for clients, or say --insecure"
         ))
         .into());
     }
@@ -333,7 +350,7 @@ fn address(option: &str, typed: &str, insecure: bool) -> anyhow::Result<SocketAd
 /// Where clients find an emulation.
 enum Place {
     Unix(PathBuf),
-    Tcp(SocketAddr),
+    Tcp { address: SocketAddr, encrypted: bool },
 }
 
 impl Place {
@@ -343,7 +360,8 @@ impl Place {
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
                 format!("nbd+unix:///{export}?socket={}", escaped(&path.to_string_lossy()))
             }
-            Self::Tcp(address) => format!("nbd://{address}/{export}"),
+            Self::Tcp { address, encrypted: false } => format!("nbd://{address}/{export}"),
+            Self::Tcp { address, encrypted: true } => format!("nbds://{address}/{export}"),
         }
     }
 }

@@ -5,10 +5,11 @@ use crate::contents::Settles;
 use crate::export::Export;
 use crate::outgoing::{Outgoing, Sent};
 use crate::protocol::NbdError;
-use crate::protocol::negotiation::{Agreement, Negotiation, Step};
+use crate::protocol::negotiation::{Agreement, Encryption, Negotiation, Step};
 use crate::protocol::reply::ReplyTo;
 use crate::protocol::request::{Command, Incoming, Message, NbdRequest, Rules};
 use crate::serving::Serving;
+use crate::tls::Tls;
 use loadline_block::Operation;
 use loadline_units::Instant;
 use rustix::fd::{AsFd, OwnedFd};
@@ -49,12 +50,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Serves one client from greeting to good-bye.
-pub(crate) fn serve(serving: &Serving, number: u32, socket: &Arc<OwnedFd>) {
+pub(crate) fn serve(serving: &Serving, number: u32, outer: &Arc<OwnedFd>, encryption: Option<&Encrypted>) {
     let mut buffer = Buffer::new();
-    let Some(agreement) = negotiate(serving, socket, &mut buffer) else {
-        let _ = shutdown(&**socket, Shutdown::Both);
+    let Some((agreement, socket)) = negotiate(serving, outer, &mut buffer, encryption) else {
+        let _ = shutdown(&**outer, Shutdown::Both);
         return;
     };
+    let socket = &socket;
     let connection = Arc::new(Connection {
         number,
         socket: Arc::clone(socket),
@@ -117,33 +119,64 @@ impl Buffer {
     }
 }
 
-/// The talk at the beginning; `None`: there is nothing to go on with.
-fn negotiate(serving: &Serving, socket: &OwnedFd, buffer: &mut Buffer) -> Option<Agreement> {
-    for direction in [Timeout::Recv, Timeout::Send] {
-        set_socket_timeout(socket, direction, Some(NEGOTIATION_MAX)).ok()?;
-    }
+/// How connections to an address are encrypted.
+#[derive(Debug, Clone)]
+pub(crate) struct Encrypted {
+    pub(crate) tls: Tls,
+    /// Or else nothing is told.
+    pub(crate) required: bool,
+}
+
+/// The talk at the beginning, and the socket on which requests come: the same, or the plain side of an encrypted one. `None`: there
+/// is nothing to go on with.
+fn negotiate(
+    serving: &Serving,
+    outer: &Arc<OwnedFd>,
+    buffer: &mut Buffer,
+    encrypted: Option<&Encrypted>,
+) -> Option<(Agreement, Arc<OwnedFd>)> {
+    let hurry = |socket: &OwnedFd| {
+        let directions = [Timeout::Recv, Timeout::Send];
+        directions
+            .into_iter()
+            .try_for_each(|direction| set_socket_timeout(socket, direction, Some(NEGOTIATION_MAX)))
+            .ok()
+    };
+    hurry(outer)?;
+    let mut socket = Arc::clone(outer);
     let begun = std::time::Instant::now();
-    send_all(socket, &Negotiation::greeting())?;
-    let mut negotiation = Negotiation::default();
+    send_all(&socket, &Negotiation::greeting())?;
+    let mut negotiation = Negotiation::new(match encrypted {
+        None => Encryption::None,
+        Some(Encrypted { required: false, .. }) => Encryption::Offered,
+        Some(Encrypted { required: true, .. }) => Encryption::Required,
+    });
     let mut out = Vec::new();
     loop {
         let mut input = buffer.unread();
         let step = negotiation.feed(&mut input, &serving.infos, &mut out);
         let left = input.len();
         buffer.leave(left);
-        send_all(socket, &out)?;
+        send_all(&socket, &out)?;
         out.clear();
         match step {
             Step::Next => {}
             Step::Close => return None,
             Step::More => {
-                if begun.elapsed() > NEGOTIATION_MAX || !buffer.read(socket).ok()? {
+                if begun.elapsed() > NEGOTIATION_MAX || !buffer.read(&socket).ok()? {
                     return None;
                 }
             }
+            Step::Encrypt => {
+                // What came unencrypted must not count as if it had come encrypted.
+                let tls = encrypted.filter(|_| left == 0).map(|encrypted| &encrypted.tls)?;
+                socket = Arc::new(tls.encrypt(Arc::clone(outer)).ok()?);
+                hurry(&socket)?;
+                negotiation.encrypted();
+            }
             Step::Transmit(agreement) => {
-                set_socket_timeout(socket, Timeout::Recv, None).ok()?;
-                return Some(agreement);
+                set_socket_timeout(&*socket, Timeout::Recv, None).ok()?;
+                return Some((agreement, socket));
             }
         }
     }

@@ -86,11 +86,11 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Begins now.
-    pub(crate) fn start(model: Model, recorder: Option<Recorder>) -> rustix::io::Result<Self> {
+    pub(crate) fn start(model: Model, recorder: Option<Recorder>, spins: bool) -> rustix::io::Result<Self> {
         let clock = Clock::start();
         let state =
             State { model, under_way: Vec::new(), parts: 0, waiting: 0, alarm_at: Instant::MAX, sequence: 0, recorder };
-        Ok(Self { state: Mutex::new(state), room: Condvar::new(), clock, waiter: Waiter::new(clock)? })
+        Ok(Self { state: Mutex::new(state), room: Condvar::new(), clock, waiter: Waiter::new(clock, spins)? })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

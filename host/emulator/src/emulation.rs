@@ -2,6 +2,7 @@
 
 use crate::attach::{AttachError, Mount};
 use crate::changing::{ChangeFailure, Changed, Member};
+use crate::connection::Encrypted;
 use crate::contents::{Contents, Order};
 use crate::control::Control;
 use crate::driver::{Cut, Driver};
@@ -15,6 +16,7 @@ use crate::protocol::BLOCK_MIN;
 use crate::protocol::negotiation::ExportInfo;
 use crate::serving::Serving;
 use crate::store::{Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, Store};
+use crate::tls::Tls;
 use crate::trace::{Recorder, TraceSettings};
 use crate::view::View;
 use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, Place, VolumeSpec};
@@ -54,6 +56,8 @@ pub struct Settings {
     pub write_cache: Bytes,
     /// Flushes and durable writes are answered, and nothing is made durable by them.
     pub lie_about_flush: bool,
+    /// The thread that delivers answers watches the clock, rather than sleep, while one is due soon.
+    pub spin: bool,
 }
 
 /// Why an emulation cannot begin.
@@ -85,6 +89,7 @@ pub struct Emulation {
     viewer: Option<JoinHandle<()>>,
     listeners: Vec<Listener>,
     mounts: Vec<Mount>,
+    tls: Option<Tls>,
 }
 
 impl Emulation {
@@ -124,7 +129,8 @@ impl Emulation {
             Some(trace) => Some(Recorder::create(trace, &exports).map_err(system("make the trace"))?),
             None => None,
         };
-        let driver = Driver::start(model, recorder).map_err(|error| system("make a timer")(error.into()))?;
+        let driver =
+            Driver::start(model, recorder, settings.spin).map_err(|error| system("make a timer")(error.into()))?;
         let serving = Arc::new(Serving::new(exports, members, driver));
         let own = Arc::clone(&serving);
         let thread = std::thread::Builder::new().name("deliverer".into());
@@ -133,7 +139,16 @@ impl Emulation {
         let thread = std::thread::Builder::new().name("viewer".into());
         let viewer = thread.spawn(move || own.watch()).map_err(system("start a thread"))?;
         let (deliverer, viewer) = (Some(deliverer), Some(viewer));
-        Ok(Self { serving, budget, _folder: folder, deliverer, viewer, listeners: Vec::new(), mounts: Vec::new() })
+        Ok(Self {
+            serving,
+            budget,
+            _folder: folder,
+            deliverer,
+            viewer,
+            listeners: Vec::new(),
+            mounts: Vec::new(),
+            tls: None,
+        })
     }
 
     /// Takes clients on a unix socket. A socket that an emulation left behind when it was killed is replaced; anything else
@@ -142,8 +157,14 @@ impl Emulation {
     /// # Errors
     /// Something is there, or the system refuses.
     pub fn listen_unix(&mut self, path: &Path) -> Result<(), ListenError> {
-        self.listeners.push(listening::unix(listening::clients(&self.serving), path)?);
+        let encrypted = self.tls.clone().map(|tls| Encrypted { tls, required: false });
+        self.listeners.push(listening::unix(listening::clients(&self.serving, encrypted), path)?);
         Ok(())
+    }
+
+    /// Encrypts connections that come from here on: over TCP all, over a unix socket those that ask for it.
+    pub fn encrypt(&mut self, tls: Tls) {
+        self.tls = Some(tls);
     }
 
     /// Takes clients over TCP; gives the address, with the port that was chosen for port 0.
@@ -151,7 +172,8 @@ impl Emulation {
     /// # Errors
     /// The system refuses.
     pub fn listen_tcp(&mut self, address: SocketAddr) -> Result<SocketAddr, ListenError> {
-        let (listener, address) = listening::tcp(listening::clients(&self.serving), address)?;
+        let encrypted = self.tls.clone().map(|tls| Encrypted { tls, required: true });
+        let (listener, address) = listening::tcp(listening::clients(&self.serving, encrypted), address)?;
         self.listeners.push(listener);
         Ok(address)
     }

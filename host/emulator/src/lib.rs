@@ -25,6 +25,7 @@ pub mod protocol;
 mod replaying;
 mod serving;
 mod store;
+mod tls;
 mod trace;
 mod view;
 
@@ -42,5 +43,6 @@ pub use replaying::{Dependence, Replayed, replay_on, trial};
 pub use serving::CONNECTIONS_MAX;
 pub use store::FolderError;
 pub use store::Losses;
+pub use tls::{Tls, TlsError};
 pub use trace::{Done, Record, Trace, TraceError, TraceSettings, repeat, replay};
 pub use view::{ExportView, View};

@@ -1,5 +1,6 @@
 //! Where clients come in.
 
+use crate::connection::Encrypted;
 use crate::serving::Serving;
 use rustix::fd::OwnedFd;
 use rustix::net::{Shutdown, shutdown, sockopt};
@@ -61,9 +62,9 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 type Welcome = Box<dyn Fn(OwnedFd) + Send>;
 
 /// NBD clients.
-pub(crate) fn clients(serving: &Arc<Serving>) -> Welcome {
+pub(crate) fn clients(serving: &Arc<Serving>, encrypted: Option<Encrypted>) -> Welcome {
     let serving = Arc::clone(serving);
-    Box::new(move |client| serving.welcome(client))
+    Box::new(move |client| serving.welcome(client, encrypted.clone()))
 }
 
 /// Listens on a unix socket.

@@ -155,6 +155,13 @@ impl Tally {
     }
 }
 
+/// What happens to a request. One that is answered at once comes before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Happens {
+    Comes,
+    IsAnswered,
+}
+
 /// Seconds of a replay kept one by one; in a longer one neighbours are joined.
 const INTERVALS_MAX: u64 = 86_400;
 
@@ -170,10 +177,10 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
         interval_s *= 2;
     }
     // What happens, in the order of time: a request comes, or is answered.
-    let mut events: Vec<(Instant, u32, bool)> = Vec::with_capacity(requests.len() * 2);
+    let mut events: Vec<(Instant, Happens, u32)> = Vec::with_capacity(requests.len() * 2);
     for (number, (_, replayed)) in requests.iter().enumerate() {
-        events.push((replayed.submitted_at, number as u32, true));
-        events.push((replayed.completed_at, number as u32, false));
+        events.push((replayed.submitted_at, Happens::Comes, number as u32));
+        events.push((replayed.completed_at, Happens::IsAnswered, number as u32));
     }
     events.sort_unstable();
     let mut series = Series { interval_s: interval_s as u32, ..Series::default() };
@@ -181,16 +188,16 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
     let (mut tally, mut outstanding, mut at, mut boundary) = (Tally::default(), 0_u64, from, from + step);
     let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
     let mut asked: BTreeMap<Operation, (u64, u64)> = BTreeMap::new();
-    for (happens, number, comes) in events {
-        while happens >= boundary {
+    for (then, happens, number) in events {
+        while then >= boundary {
             tally.outstanding_ns += outstanding * boundary.since(at).as_ns();
             series.seconds.push(tally.close(step.as_ns()));
             (at, boundary) = (boundary, boundary + step);
         }
-        tally.outstanding_ns += outstanding * happens.since(at).as_ns();
-        at = happens;
+        tally.outstanding_ns += outstanding * then.since(at).as_ns();
+        at = then;
         let (record, replayed) = requests[number as usize];
-        if comes {
+        if happens == Happens::Comes {
             outstanding += 1;
             let asked = asked.entry(record.operation).or_default();
             *asked = (asked.0 + 1, asked.1 + u64::from(record.length));
@@ -295,6 +302,14 @@ mod tests {
         assert_eq!(replay(MS * 2, Dependence::Answers), [(0, 2), (0, 2), (5, 7), (10, 12), (10, 12)]);
         assert_eq!(replay(MS * 9, Dependence::Answers), [(0, 9), (0, 9), (12, 21), (24, 33), (24, 33)]);
         assert_eq!(replay(MS, Dependence::Answers), [(0, 1), (0, 1), (4, 5), (8, 9), (8, 9)]);
+    }
+
+    #[test]
+    fn requests_that_take_no_time_count_too() {
+        let (mut machine, target) = machine(Duration::ZERO);
+        let replayed = replay_on(&mut machine, &[target], &recorded(), Dependence::Answers);
+        let requests: Vec<(Record, Replayed)> = recorded().into_iter().zip(replayed).collect();
+        assert_eq!(trial(&requests, 0, Dependence::Answers).unwrap().count(), 5);
     }
 
     #[test]

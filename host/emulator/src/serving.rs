@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::attach::MountedFile;
 use crate::changing::Member;
 use crate::clock::Woken;
-use crate::connection::{self, Connection};
+use crate::connection::{self, Connection, Encrypted};
 use crate::driver::Driver;
 use crate::export::Export;
 use crate::protocol::negotiation::ExportInfo;
@@ -92,7 +92,7 @@ impl Serving {
     }
 
     /// Serves a client on a thread of its own; one too many is turned away.
-    pub(crate) fn welcome(self: &Arc<Self>, socket: OwnedFd) {
+    pub(crate) fn welcome(self: &Arc<Self>, socket: OwnedFd, encrypted: Option<Encrypted>) {
         let number = self.fresh_number();
         let socket = Arc::new(socket);
         {
@@ -107,7 +107,7 @@ impl Serving {
         let thread = std::thread::Builder::new().name(name).stack_size(STACK);
         let spawned = thread.spawn(move || {
             let gone = Gone { serving: &serving, number };
-            connection::serve(&serving, number, &socket);
+            connection::serve(&serving, number, &socket, encrypted.as_ref());
             drop(gone);
         });
         if spawned.is_err() {

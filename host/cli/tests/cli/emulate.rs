@@ -70,7 +70,7 @@ fn what_cannot_be_served_is_refused_with_what_to_do() {
     let bench = Bench::new();
     assert!(bench.refused(2, &["emulate", "ds3-p3"]).contains("did you mean ds3-p30"));
     let open = bench.refused(2, &["emulate", "ds3-p30", "--listen", "0.0.0.0:0"]);
-    assert!(open.contains("no TLS") && open.contains("--insecure"), "{open}");
+    assert!(open.contains("unencrypted") && open.contains("--insecure"), "{open}");
     let foreign = bench.target();
     std::fs::write(bench.path("target").join("mine"), "x").unwrap();
     let socket = bench.path("s").display().to_string();

@@ -146,14 +146,20 @@ impl MemoryStore {
                 let within = at % PAGE;
                 let (first, others) = now.split_at(now.len().min(PAGE - within));
                 let page = &mut pages[at / PAGE];
-                if let Some(page) = page {
-                    // Copied where somebody is being sent the old one.
-                    Arc::make_mut(page).0[within..within + first.len()].copy_from_slice(first);
-                } else {
+                if page.is_none() {
                     self.budget.take()?;
-                    let mut new = Page([0; PAGE]);
-                    new.0[within..within + first.len()].copy_from_slice(first);
-                    *page = Some(Arc::new(new));
+                }
+                match (page.as_mut(), <&[u8; PAGE]>::try_from(first)) {
+                    // A whole page, while somebody is being sent the old one or may want it back.
+                    (Some(old), Ok(whole)) if Arc::strong_count(old) > 1 => *old = Arc::new(Page(*whole)),
+                    (None, Ok(whole)) => *page = Some(Arc::new(Page(*whole))),
+                    // Copied where somebody holds the old one.
+                    (Some(old), _) => Arc::make_mut(old).0[within..within + first.len()].copy_from_slice(first),
+                    (None, Err(_)) => {
+                        let mut new = Page([0; PAGE]);
+                        new.0[within..within + first.len()].copy_from_slice(first);
+                        *page = Some(Arc::new(new));
+                    }
                 }
                 at += first.len();
                 now = others;

@@ -1,5 +1,7 @@
 //! Clients that nobody here wrote: libnbd's tools, QEMU's and fio.
 
+mod encrypted;
+
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec};
 use loadline_emulator::{Backing, Emulation, Settings};
 use loadline_units::{Bytes, Duration};
@@ -33,6 +35,7 @@ impl Served {
             trace: None,
             write_cache: Bytes::mib(16),
             lie_about_flush: false,
+            spin: false,
         };
         let folder = tempfile::tempdir().unwrap();
         let mut emulation = Emulation::start(&environment, &settings).unwrap();

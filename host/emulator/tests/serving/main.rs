@@ -31,6 +31,7 @@ fn memory() -> Settings {
         trace: None,
         write_cache: Bytes::mib(16),
         lie_about_flush: false,
+        spin: false,
     }
 }
 
