@@ -19,6 +19,7 @@ Sections (all by default):
   agree      the same figures from fio and loadline
   throttle   a device throttled by the kernel to a known rate
   simulate   the simulator: requests per second and core, a matrix of 800 trials, memory; without a peer
+  emulate    the emulator over NBD beside nbdkit's memory plugin, by a pipelining client and by fio
 
 Options:
   --rounds N          rounds, each tool once in each [5]

@@ -17,7 +17,7 @@ use arguments::{Arguments, USAGE};
 use bench::Bench;
 use loadline_units::Bytes;
 use process::Stop;
-use sections::simulate;
+use sections::{emulate, simulate};
 use std::process::ExitCode;
 use table::Verdicts;
 
@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         [first, days] if first == simulate::SUBCOMMAND => {
             simulate::simulate_days(days).map(|requests| println!("{requests}"))
         }
+        [first, socket] if first == emulate::SUBCOMMAND => emulate::serve(socket),
         words => match Arguments::parse(words) {
             Err(error) => {
                 eprintln!("{error:#}");

@@ -1,6 +1,7 @@
 //! What is compared, a section each.
 
 mod agree;
+pub(crate) mod emulate;
 mod null;
 mod open;
 mod rate;
@@ -24,11 +25,21 @@ pub(crate) enum Section {
     Agree,
     Throttle,
     Simulate,
+    Emulate,
 }
 
 impl Section {
-    pub(crate) const ALL: &[Self] =
-        &[Self::Rate, Self::Null, Self::Start, Self::Open, Self::Stall, Self::Agree, Self::Throttle, Self::Simulate];
+    pub(crate) const ALL: &[Self] = &[
+        Self::Rate,
+        Self::Null,
+        Self::Start,
+        Self::Open,
+        Self::Stall,
+        Self::Agree,
+        Self::Throttle,
+        Self::Simulate,
+        Self::Emulate,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -40,6 +51,7 @@ impl Section {
             Self::Agree => "agree",
             Self::Throttle => "throttle",
             Self::Simulate => "simulate",
+            Self::Emulate => "emulate",
         }
     }
     /// Whether it has a peer to be compared with.
@@ -51,6 +63,7 @@ impl Section {
         match self {
             Self::Null | Self::Open | Self::Simulate => None,
             Self::Rate | Self::Start | Self::Stall | Self::Agree => stage::obstacle(),
+            Self::Emulate => emulate::obstacle(),
             Self::Throttle => stage::obstacle().or_else(stage::Throttle::obstacle),
         }
     }
@@ -64,6 +77,7 @@ impl Section {
             Self::Agree => agree::run(bench),
             Self::Throttle => throttle::run(bench),
             Self::Simulate => simulate::run(bench),
+            Self::Emulate => emulate::run(bench),
         }
     }
 }

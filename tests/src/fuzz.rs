@@ -1,11 +1,14 @@
 //! What strangers send, and what must hold whatever they send: the entry functions of `fuzz/`, which every gate also runs
 //! over the kept inputs and mutations of them.
 
+use loadline_block::{Operation, Request};
+use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Layout, VolumeSpec};
 use loadline_emulator::protocol::negotiation::{ExportInfo, Negotiation, OPTIONS_MAX, Step};
 use loadline_emulator::protocol::request::{Incoming, Message, NbdRequest, Rules};
 use loadline_emulator::protocol::{BLOCK_MIN, PAYLOAD_MAX, ReplyForm};
+use loadline_emulator::{Change, ControlRequest, Model, Trace, Which, parse_control};
 use loadline_record::Histogram;
-use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
+use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
 use loadline_workload::Plan;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -14,13 +17,54 @@ use std::str::FromStr;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 7] = [
+    ("control", control),
     ("histogram_decode", histogram_decode),
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
     ("plan_parse", plan_parse),
+    ("trace_read", trace_read),
     ("units", units),
 ];
+
+/// A line of the control socket is a request that can be written again, or refused; a model that is told to do it
+/// does, or refuses, and goes on.
+pub fn control(bytes: &[u8]) {
+    let Ok(request) = parse_control(bytes) else { return };
+    let text = serde_json::to_vec(&request).expect("a request is plain data");
+    assert_eq!(parse_control(&text).as_ref(), Ok(&request));
+    let ControlRequest::Change(change) = request else { return };
+    let disk = DiskSpec { size: Some(Bytes::mib(1)), ..DiskSpec::default() };
+    let layout = Layout::Mirror { copies: 2 };
+    let volume = VolumeSpec { name: "data".into(), disks: vec![disk.clone(), disk], layout, ..VolumeSpec::default() };
+    let environment = EnvironmentSpec { volumes: vec![volume], ..EnvironmentSpec::default() };
+    let mut model = Model::new(&environment, 1, InitialState::default()).expect("it is sound");
+    let mut now = Instant::ZERO;
+    for _ in 0..2 {
+        now = now + Duration::from_ms(1);
+        // Refusals are fine; what is done must leave a model that answers.
+        let _ = model.change(now, &change);
+        let request = Request { operation: Operation::Read, durable: false, length: 512, offset: 0, due_at: now };
+        model.submit(now, 0, request);
+    }
+    now = now + Duration::from_ms(1);
+    model.change(now, &Change::Clear(Which::All)).expect("all can always be cleared");
+    let mut answered = 0;
+    while let Some(next) = model.next_event_at() {
+        while model.pop_ended(next).is_some() {
+            answered += 1;
+        }
+    }
+    assert_eq!(answered, 2);
+}
+
+/// A trace of any bytes is refused, or its requests stand in the order of time.
+pub fn trace_read(bytes: &[u8]) {
+    let Ok(trace) = Trace::read(bytes) else { return };
+    assert!(trace.records.is_sorted_by_key(|record| record.submitted_at));
+    assert!(trace.records.iter().all(|record| usize::from(record.export) < trace.exports.len()));
+    assert!(trace.changes.is_sorted_by_key(|done| done.sequence));
+}
 
 /// A stored histogram decodes to one that keeps its own rules and encodes to the same again, or is refused.
 pub fn histogram_decode(bytes: &[u8]) {

@@ -49,6 +49,16 @@ fn a_stored_histogram_of_any_bytes_is_refused_or_keeps_its_rules() {
 }
 
 #[test]
+fn lines_of_the_control_socket_may_be_anything() {
+    hold_all("control");
+}
+
+#[test]
+fn a_trace_may_be_anything() {
+    hold_all("trace_read");
+}
+
+#[test]
 fn the_beginning_of_an_nbd_connection_may_be_anything() {
     hold_all("nbd_negotiation");
 }

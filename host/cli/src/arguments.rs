@@ -3,6 +3,8 @@
 use crate::catalog::{CatalogArguments, Own};
 use crate::compare::CompareArguments;
 use crate::emulate::EmulateArguments;
+use crate::fault::FaultArguments;
+use crate::replay::ReplayArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_units::{Bytes, Duration};
@@ -99,6 +101,10 @@ pub(crate) enum Verb {
     Catalog(CatalogArguments),
     /// Serves the volumes and disks of an environment over NBD, so that any program can run on them
     Emulate(EmulateArguments),
+    /// Lets things go wrong in a running emulation: errors, delays, lost disks, power cuts
+    Fault(FaultArguments),
+    /// Puts what an emulation recorded on other storage, in virtual time
+    Replay(ReplayArguments),
     /// Says what this machine can do and what would spoil a measurement here
     Doctor(DoctorArguments),
     /// Prints shell completions

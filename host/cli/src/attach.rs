@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) struct Attached {
     volumes: Vec<Volume>,
+    /// For which time the storage is on.
+    boot: u64,
 }
 
 #[derive(Debug)]
@@ -20,6 +22,7 @@ struct Volume {
 
 /// Attaches every volume under `folder`.
 pub(crate) fn attach(emulation: &mut Emulation, folder: &Path) -> anyhow::Result<Attached> {
+    let boot = emulation.boots();
     let files = emulation.mount(folder)?;
     let mut volumes = Vec::new();
     for (export, file) in emulation.exports().iter().zip(files) {
@@ -29,7 +32,7 @@ pub(crate) fn attach(emulation: &mut Emulation, folder: &Path) -> anyhow::Result
             volumes.push(Volume { name: export.name.clone(), file, device });
         }
     }
-    Ok(Attached { volumes })
+    Ok(Attached { volumes, boot })
 }
 
 impl Attached {
@@ -39,6 +42,33 @@ impl Attached {
             output::tell(&format!("  {}  {name}, by the file {}", device.path().display(), file.display()));
         }
         output::tell(way());
+    }
+
+    /// Makes the devices anew where the storage was switched off and on: the old ones are as dead as the machine that used
+    /// them. `clear` is called before anything is said.
+    pub(crate) fn follow(&mut self, emulation: &Emulation, clear: &mut dyn FnMut(), quiet: bool) -> anyhow::Result<()> {
+        let boot = emulation.boots();
+        if boot == self.boot {
+            return Ok(());
+        }
+        self.boot = boot;
+        for volume in std::mem::take(&mut self.volumes) {
+            let Volume { name, file, device } = volume;
+            let old = device.path().to_owned();
+            // First of all, so that its name is free where nobody uses it.
+            drop(device);
+            let device = BlockDevice::over(&file)?;
+            if !quiet {
+                clear();
+                output::tell(&format!(
+                    "{name} was switched off and on: {} is over, {} is new.",
+                    old.display(),
+                    device.path().display()
+                ));
+            }
+            self.volumes.push(Volume { name, file, device });
+        }
+        Ok(())
     }
 
     /// Releases the devices, and says which of them somebody still uses.

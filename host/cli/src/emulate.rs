@@ -1,10 +1,11 @@
 //! `emulate`: the volumes and disks of an environment as NBD exports, until the user ends it.
 
 use crate::arguments::Printing;
-use crate::attach;
+use crate::attach::{self, Attached};
 use crate::catalog::{self, Own};
 use crate::environments;
 use crate::failure::{Outcome, Usage};
+use crate::fault;
 use crate::interruption::Interruption;
 use crate::moment;
 use crate::output::{self, Column, Field, Table};
@@ -12,10 +13,11 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{Backing, Emulation, Figures, Settings, TraceSettings};
+use loadline_emulator::{Backing, Emulation, ExportView, Figures, Settings, Tls, TraceSettings, View};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration as Span;
@@ -24,6 +26,13 @@ use std::time::Duration as Span;
 const LOOK: Span = Span::from_millis(50);
 /// Between two looks at whether answers leave too late.
 const JUDGE: Span = Span::from_secs(10);
+
+/// Between two looks at what is going on.
+const SHOW: Span = Span::from_secs(1);
+/// Bytes of writes that a disk's own cache holds by default.
+const WRITE_CACHE: Bytes = Bytes::mib(16);
+/// The code of the doubt that answers left too late.
+const LATE_DELIVERY: &str = "late-delivery";
 
 /// `emulate`.
 #[derive(Debug, Args)]
@@ -38,8 +47,9 @@ pub(crate) struct EmulateArguments {
     /// Take clients over TCP at this address, such as 127.0.0.1:10809; port 0 for any that is free
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Let --listen be reached from other machines: whoever reaches it can read and write everything, unencrypted
-    #[arg(long, requires = "listen")]
+    /// Let --listen and --metrics be reached from other machines: whoever reaches them can read and write everything,
+    /// unencrypted
+    #[arg(long)]
     insecure: bool,
     /// Show every volume as a file in this empty folder, and as a block device; needs root
     #[arg(long, value_name = "DIR")]
@@ -47,6 +57,13 @@ pub(crate) struct EmulateArguments {
     /// Take down what an emulation attached to this folder left behind when it was killed, and end
     #[arg(long, value_name = "DIR", conflicts_with = "environment")]
     detach: Option<PathBuf>,
+    /// Encrypt with the certificate in this folder (server-cert.pem, server-key.pem): over TCP always, on a unix socket where the
+    /// client asks for it
+    #[arg(long, value_name = "DIR")]
+    tls_certificates: Option<PathBuf>,
+    /// Let in only clients with a certificate that ca-cert.pem in the same folder signed
+    #[arg(long, requires = "tls_certificates")]
+    tls_verify_peer: bool,
     /// Where contents are kept: "memory", or a folder that is kept for the next time
     #[arg(long, value_name = "WHERE", default_value = "memory")]
     backing: String,
@@ -59,6 +76,21 @@ pub(crate) struct EmulateArguments {
     /// Record every request with its times in this file, which must not exist
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Take the commands of `loadline fault` on this unix socket; by default the NBD socket's name with ".control" after it
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+    /// Tell OpenMetrics over HTTP at this address, such as 127.0.0.1:9100; port 0 for any that is free
+    #[arg(long, value_name = "ADDR")]
+    metrics: Option<String>,
+    /// Writes that each disk's own cache may hold until they are flushed, and a power cut take; 0 B: all are durable at once
+    #[arg(long, value_name = "SIZE", default_value_t = WRITE_CACHE)]
+    write_cache: Bytes,
+    /// Answer flushes and make nothing durable by them, as bad disks do: a power cut shows who relies on them
+    #[arg(long)]
+    lie_about_flush: bool,
+    /// Watch the clock rather than sleep while an answer is due soon: less late, for a CPU of its own
+    #[arg(long)]
+    spin: bool,
     #[command(flatten)]
     own: Own,
     #[command(flatten)]
@@ -74,7 +106,13 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
     let asked = arguments.environment.as_deref().expect("an environment is required where nothing is detached");
     let environment = environments::read(asked, &catalog)?;
     let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
-    let address = arguments.listen.as_deref().map(|typed| address(typed, arguments.insecure)).transpose()?;
+    let tls =
+        arguments.tls_certificates.as_deref().map(|folder| Tls::read(folder, arguments.tls_verify_peer)).transpose()?;
+    let address_of = |option: &str, typed: &Option<String>, open: bool| {
+        typed.as_deref().map(|typed| address(option, typed, open)).transpose()
+    };
+    let address = address_of("--listen", &arguments.listen, arguments.insecure || tls.is_some())?;
+    let metrics = address_of("--metrics", &arguments.metrics, arguments.insecure)?;
     let socket = match (&arguments.socket, address) {
         (None, Some(_)) => None,
         (Some(path), _) => Some(path.clone()),
@@ -82,19 +120,36 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
     };
     let trace =
         arguments.trace.as_ref().map(|path| TraceSettings { path: path.clone(), about: about(&environment, seed) });
-    let settings = Settings { seed, initial: InitialState::default(), backing: backing(arguments)?, trace };
+    let settings = Settings {
+        seed,
+        initial: InitialState::default(),
+        backing: backing(arguments)?,
+        trace,
+        write_cache: arguments.write_cache,
+        lie_about_flush: arguments.lie_about_flush,
+        spin: arguments.spin,
+    };
+    let control = arguments.control.clone().or_else(|| socket.as_deref().map(fault::beside));
     let interruption = Interruption::watch()?;
     let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
+    let encrypted = tls.is_some();
+    if let Some(tls) = tls {
+        emulation.encrypt(tls);
+    }
     // Before clients are taken: whoever finds the socket there finds the devices too.
-    let devices = arguments.attach.as_deref().map(|folder| attach::attach(&mut emulation, folder)).transpose()?;
+    let mut devices = arguments.attach.as_deref().map(|folder| attach::attach(&mut emulation, folder)).transpose()?;
     let mut places = Vec::new();
     if let Some(path) = &socket {
         emulation.listen_unix(path)?;
         places.push(Place::Unix(path.clone()));
     }
     if let Some(address) = address {
-        places.push(Place::Tcp(emulation.listen_tcp(address)?));
+        places.push(Place::Tcp { address: emulation.listen_tcp(address)?, encrypted });
     }
+    if let Some(path) = &control {
+        emulation.listen_control(path)?;
+    }
+    let metrics = metrics.map(|address| emulation.listen_metrics(address)).transpose()?;
     if !quiet {
         output::tell(&format!("Emulating {} with seed {seed}; Ctrl-C ends it.", environment.name));
         for export in emulation.exports() {
@@ -108,10 +163,18 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
             }
         }
     }
-    if let (Some(devices), false) = (&devices, quiet) {
-        devices.tell();
+    if !quiet {
+        if let Some(devices) = &devices {
+            devices.tell();
+        }
+        if let Some(path) = &control {
+            output::tell(&format!("  faults: loadline fault {} ...", path.display()));
+        }
+        if let Some(address) = metrics {
+            output::tell(&format!("  metrics: http://{address}/metrics"));
+        }
     }
-    wait(&emulation, &interruption, quiet);
+    wait(&emulation, &mut devices, &interruption, quiet)?;
     if let Some(devices) = devices {
         devices.release();
     }
@@ -121,6 +184,11 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
     emulation.end()?;
     if !quiet {
         output::tell(&format!("Emulated {} for {}.", environment.name, elapsed.clock()));
+    }
+    for (name, figures) in names.iter().zip(&figures) {
+        if let (Some(late), false) = (figures.late(), quiet) {
+            output::tell(&late_delivery(name, late));
+        }
     }
     let used = names.iter().zip(&figures).filter(|(name, figures)| !name.contains('/') || figures.requests() > 0);
     output::print(&summary(used).render(arguments.printing.format, output::colour_wanted()))?;
@@ -133,29 +201,104 @@ fn about(environment: &Environment, seed: u64) -> String {
     about.to_string()
 }
 
-/// Sleeps until the user wants an end; warns, once for each export, when answers leave so late that it matters.
-fn wait(emulation: &Emulation, interruption: &Interruption, quiet: bool) {
+/// Sleeps until the user wants an end. Shows what is going on where somebody sees it; warns, once for each export, when answers
+/// leave so late that it matters.
+fn wait(
+    emulation: &Emulation,
+    devices: &mut Option<Attached>,
+    interruption: &Interruption,
+    quiet: bool,
+) -> anyhow::Result<()> {
     let mut warned = vec![quiet; emulation.exports().len()];
-    let mut judged = std::time::Instant::now();
+    let (mut judged, mut shown) = (std::time::Instant::now(), std::time::Instant::now());
+    let mut screen = Screen::new(quiet);
     while !interruption.asked() {
         std::thread::sleep(LOOK);
+        if let Some(devices) = devices {
+            devices.follow(emulation, &mut || screen.clear(), quiet)?;
+        }
+        if shown.elapsed() >= SHOW {
+            shown = std::time::Instant::now();
+            screen.draw(&emulation.view());
+        }
         if judged.elapsed() < JUDGE || warned.iter().all(|warned| *warned) {
             continue;
         }
         judged = std::time::Instant::now();
         for ((figures, export), warned) in emulation.figures().iter().zip(emulation.exports()).zip(&mut warned) {
-            if let (Some((late, modelled)), false) = (figures.late(), *warned) {
+            if let (Some(late), false) = (figures.late(), *warned) {
                 *warned = true;
-                output::tell(&format!(
-                    "{}: answers leave late: p99 {} after the model's time, beside a modelled latency of p99 {}. What \
-                     clients measure is this machine rather than the disk; give it more CPU or a slower disk.",
-                    export.name,
-                    late.human(),
-                    modelled.human()
-                ));
+                screen.clear();
+                output::tell(&late_delivery(&export.name, late));
             }
         }
     }
+    screen.clear();
+    Ok(())
+}
+
+/// What is to be said of answers that left too late: p99 of the lateness and of the modelled latency.
+fn late_delivery(export: &str, (late, modelled): (Duration, Duration)) -> String {
+    format!(
+        "{export}: answers leave late: p99 {} after the model's time, beside a modelled latency of p99 {}. What clients measure is \
+         this machine rather than the disk; give it more CPU or a slower disk.",
+        late.human(),
+        modelled.human()
+    )
+}
+
+/// Lines on a terminal that are drawn over.
+struct Screen {
+    shows: bool,
+    lines: usize,
+}
+
+impl Screen {
+    fn new(quiet: bool) -> Self {
+        let terminal = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        Self { shows: terminal && !quiet, lines: 0 }
+    }
+
+    fn clear(&mut self) {
+        if self.lines > 0 {
+            let _ = write!(std::io::stderr(), "\x1b[{}A\x1b[J", self.lines);
+            self.lines = 0;
+        }
+    }
+
+    /// Draws the volumes, and the disks that are in use by themselves.
+    fn draw(&mut self, view: &View) {
+        if !self.shows {
+            return;
+        }
+        self.clear();
+        let used = |export: &&ExportView| !export.export.contains('/') || export.iops > 0.0;
+        for export in view.exports.iter().filter(used) {
+            let _ = writeln!(std::io::stderr(), "{}", line(export));
+            self.lines += 1;
+        }
+    }
+}
+
+/// One volume in one line.
+fn line(export: &ExportView) -> String {
+    let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| Duration::from_ns(ns).human());
+    let mut line = format!(
+        "{:<12} {:>7.0} IOPS  {:>7.1} MB/s  p50 {}  p99 {}  queue {:.1}",
+        export.export,
+        export.iops,
+        export.bytes_per_s / 1e6,
+        time(export.p50_ns),
+        time(export.p99_ns),
+        export.queue
+    );
+    let shares = [("throttled", export.throttled), ("credits", export.credits), ("cache hits", export.cache_hits)];
+    for (name, share) in shares {
+        if let Some(share) = share {
+            let _ = write!(line, "  {name} {:.0} %", share * 100.0);
+        }
+    }
+    line
 }
 
 fn backing(arguments: &EmulateArguments) -> anyhow::Result<Backing> {
@@ -189,15 +332,15 @@ fn default_socket(environment: &str) -> PathBuf {
 }
 
 /// The address that was typed; one that other machines reach only if the user knows what that means.
-fn address(typed: &str, insecure: bool) -> anyhow::Result<SocketAddr> {
+fn address(option: &str, typed: &str, insecure: bool) -> anyhow::Result<SocketAddr> {
     let mut found = typed.to_socket_addrs().map_err(|error| {
-        Usage(format!("--listen {typed}: {error}; write an address with its port, such as 127.0.0.1:10809"))
+        Usage(format!("{option} {typed}: {error}; write an address with its port, such as 127.0.0.1:10809"))
     })?;
-    let address = found.next().ok_or_else(|| Usage(format!("--listen {typed} names no address")))?;
+    let address = found.next().ok_or_else(|| Usage(format!("{option} {typed} names no address")))?;
     if !address.ip().is_loopback() && !insecure {
         return Err(Usage(format!(
-            "--listen {typed} can be reached from other machines, and loadline has no TLS: whoever reaches it could read \
-             and write everything, unencrypted. Listen on 127.0.0.1 or [::1], or say --insecure"
+            "{option} {typed} can be reached from other machines, unencrypted: whoever reaches it could read and write \
+             everything. Listen on 127.0.0.1 or [::1], give --tls-certificates for clients, or say --insecure"
         ))
         .into());
     }
@@ -207,7 +350,7 @@ fn address(typed: &str, insecure: bool) -> anyhow::Result<SocketAddr> {
 /// Where clients find an emulation.
 enum Place {
     Unix(PathBuf),
-    Tcp(SocketAddr),
+    Tcp { address: SocketAddr, encrypted: bool },
 }
 
 impl Place {
@@ -217,7 +360,8 @@ impl Place {
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
                 format!("nbd+unix:///{export}?socket={}", escaped(&path.to_string_lossy()))
             }
-            Self::Tcp(address) => format!("nbd://{address}/{export}"),
+            Self::Tcp { address, encrypted: false } => format!("nbd://{address}/{export}"),
+            Self::Tcp { address, encrypted: true } => format!("nbds://{address}/{export}"),
         }
     }
 }
@@ -246,6 +390,7 @@ fn summary<'a>(exports: impl Iterator<Item = (&'a String, &'a Figures)>) -> Tabl
         Column::numbers("late p50", "lateness_p50_ns"),
         Column::numbers("late p99", "lateness_p99_ns"),
         Column::numbers("errors", "errors"),
+        Column::words("doubts", "doubts"),
     ]);
     for (name, figures) in exports {
         let latency = figures.latency();
@@ -261,6 +406,10 @@ fn summary<'a>(exports: impl Iterator<Item = (&'a String, &'a Figures)>) -> Tabl
             time(figures.lateness.quantile(0.5)),
             time(figures.lateness.quantile(0.99)),
             Field::count(figures.errors),
+            figures.late().map_or_else(
+                || Field::both("", Vec::<String>::new()),
+                |_| Field::both(LATE_DELIVERY, vec![LATE_DELIVERY]),
+            ),
         ]);
     }
     table
@@ -272,12 +421,12 @@ mod tests {
 
     #[test]
     fn other_machines_are_let_in_only_on_purpose() {
-        assert!(address("127.0.0.1:0", false).is_ok());
-        assert!(address("[::1]:10809", false).is_ok());
-        let refusal = address("0.0.0.0:10809", false).unwrap_err();
+        assert!(address("--listen", "127.0.0.1:0", false).is_ok());
+        assert!(address("--listen", "[::1]:10809", false).is_ok());
+        let refusal = address("--listen", "0.0.0.0:10809", false).unwrap_err();
         assert!(refusal.is::<Usage>() && refusal.to_string().contains("--insecure"), "{refusal}");
-        assert!(address("0.0.0.0:10809", true).is_ok());
-        assert!(address("127.0.0.1", false).is_err());
+        assert!(address("--listen", "0.0.0.0:10809", true).is_ok());
+        assert!(address("--listen", "127.0.0.1", false).is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod emulate;
 mod environments;
 mod execution;
 mod failure;
+mod fault;
 mod figures;
 mod forecast;
 mod generated;
@@ -27,6 +28,7 @@ mod preparation;
 mod printing;
 mod quick;
 mod quick_plan;
+mod replay;
 mod report_file;
 mod run;
 mod settings;
@@ -69,6 +71,8 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Environments(arguments) => environments::environments(arguments),
         Verb::Catalog(arguments) => catalog::catalog(arguments),
         Verb::Emulate(arguments) => emulate::emulate(arguments, quiet),
+        Verb::Fault(arguments) => fault::fault(arguments, quiet),
+        Verb::Replay(arguments) => replay::replay(arguments, quiet, path),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),
         Verb::Man(arguments) => generated::man(arguments),

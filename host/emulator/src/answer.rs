@@ -1,10 +1,10 @@
 //! What is asked of the model on behalf of a client, and what the client gets in the end.
 
+use crate::contents::Settles;
 use crate::driver::Cut;
 use crate::protocol::NbdError;
 use crate::protocol::reply::ReplyTo;
-use loadline_block::Operation;
-use loadline_disk::Target;
+use loadline_block::{ErrorKind, Operation};
 use loadline_units::Instant;
 
 /// What an answer consists of.
@@ -28,7 +28,6 @@ pub(crate) struct Ask {
     pub(crate) connection: u32,
     /// Which of the exports.
     pub(crate) export: u16,
-    pub(crate) target: Target,
     pub(crate) cut: Cut,
     pub(crate) operation: Operation,
     pub(crate) durable: bool,
@@ -36,6 +35,8 @@ pub(crate) struct Ask {
     pub(crate) length: u64,
     pub(crate) to: ReplyTo,
     pub(crate) body: Body,
+    /// What an answer without error settles.
+    pub(crate) settles: Settles,
     /// When it was handed to the model.
     pub(crate) due_at: Instant,
 }
@@ -46,6 +47,10 @@ pub(crate) struct Answer {
     pub(crate) connection: u32,
     pub(crate) to: ReplyTo,
     pub(crate) body: Body,
+    /// Which of the exports.
+    pub(crate) export: u16,
+    /// What it settles when it leaves: [`crate::export::Export::settle`].
+    pub(crate) settles: Settles,
     /// Of the range.
     pub(crate) length: u64,
     /// What the model did; `None`: it was not asked.
@@ -61,8 +66,28 @@ pub(crate) struct Timed {
 }
 
 impl Ask {
-    pub(crate) const fn answer(&self, completed_at: Instant) -> Answer {
+    /// The answer, which came at `completed_at`; with `error` where the model says that it failed.
+    pub(crate) fn answer(&self, completed_at: Instant, error: Option<ErrorKind>) -> Answer {
         let timed = Timed { operation: self.operation, due_at: self.due_at, completed_at };
-        Answer { connection: self.connection, to: self.to, body: self.body, length: self.length, timed: Some(timed) }
+        let read = self.body == Body::Data;
+        let body = error.map_or(self.body, |error| Body::Error { error: told(error), read });
+        Answer {
+            connection: self.connection,
+            to: self.to,
+            body,
+            export: self.export,
+            settles: self.settles,
+            length: self.length,
+            timed: Some(timed),
+        }
+    }
+}
+
+/// What a client is told of an error of the model.
+const fn told(error: ErrorKind) -> NbdError {
+    match error {
+        ErrorKind::NoSpace => NbdError::NoSpace,
+        ErrorKind::Denied => NbdError::Denied,
+        _ => NbdError::Io,
     }
 }

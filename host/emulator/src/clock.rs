@@ -8,9 +8,14 @@ use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
     timerfd_settime,
 };
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Marks the alarm among what is waited for.
 const ALARM: u64 = u64::MAX;
+/// How long before it is due a spinning thread wakes, ns.
+const SPIN: u64 = 500_000;
+/// Looks at the clock between two looks at sockets.
+const LOOK_EVERY: u32 = 64;
 /// Things that happened, taken at once.
 const EVENTS: usize = 64;
 
@@ -38,11 +43,17 @@ impl Clock {
 ///
 /// The alarm is a timer of the kernel (timerfd), which it keeps to the nanosecond: timer slack does not apply to it. Whoever
 /// hands over a request sets it without waking the thread.
+///
+/// A spinning one wakes a little earlier and looks at the clock until it is time: that takes a CPU as long as anything is due
+/// soon, and spares answers the time that a sleeping thread needs to come back.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     clock: Clock,
     epoll: OwnedFd,
     alarm: OwnedFd,
+    spins: bool,
+    /// When the alarm is to go off, ns; [`u64::MAX`]: it is not set.
+    due: AtomicU64,
 }
 
 /// Why the thread woke.
@@ -52,18 +63,20 @@ pub(crate) struct Woken {
 }
 
 impl Waiter {
-    pub(crate) fn new(clock: Clock) -> io::Result<Self> {
+    pub(crate) fn new(clock: Clock, spins: bool) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let alarm = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         // Edge-triggered: what was due need not be read off.
         epoll::add(&epoll, &alarm, epoll::EventData::new_u64(ALARM), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
-        Ok(Self { clock, epoll, alarm })
+        Ok(Self { clock, epoll, alarm, spins, due: AtomicU64::new(u64::MAX) })
     }
 
     /// Sets the alarm, in place of an earlier one; at once where `at` has passed.
     pub(crate) fn set(&self, at: Instant) {
+        let early = if self.spins { SPIN } else { 0 };
+        self.due.store(at.as_ns(), Ordering::Release);
         // A time of zero would switch it off.
-        let at = (self.clock.origin + at.as_ns()).max(1);
+        let at = (self.clock.origin + at.as_ns()).saturating_sub(early).max(1);
         let value = Timespec { tv_sec: (at / NS_PER_S).cast_signed(), tv_nsec: (at % NS_PER_S).cast_signed() };
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
         let set = timerfd_settime(&self.alarm, TimerfdTimerFlags::ABSTIME, &once);
@@ -83,9 +96,41 @@ impl Waiter {
 
     /// Sleeps until something happens.
     pub(crate) fn wait(&self, woken: &mut Woken) {
+        self.look(woken, None);
+        if self.spins && woken.sockets().next().is_none() {
+            self.spin(woken);
+        }
+    }
+
+    /// Waits without sleeping until the alarm is due, or a socket takes bytes.
+    fn spin(&self, woken: &mut Woken) {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        for round in 1_u32.. {
+            let due = self.due.load(Ordering::Acquire);
+            if self.clock.now().as_ns() >= due {
+                self.due.store(u64::MAX, Ordering::Release);
+                return;
+            }
+            // Not soon any more, or not set: the timer wakes whoever sleeps.
+            if due.saturating_sub(self.clock.now().as_ns()) > SPIN {
+                return;
+            }
+            if round.is_multiple_of(LOOK_EVERY) {
+                self.look(woken, Some(&now));
+                if woken.sockets().next().is_some() {
+                    // The timer went off already.
+                    self.set(Instant::from_ns(due));
+                    return;
+                }
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    fn look(&self, woken: &mut Woken, timeout: Option<&Timespec>) {
         woken.events.clear();
         woken.events.reserve(EVENTS);
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut woken.events), None) {
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut woken.events), timeout) {
             Ok(_) | Err(io::Errno::INTR) => {}
             Err(error) => panic!("waiting on our own descriptors failed: {error}"),
         }

@@ -1,13 +1,15 @@
 //! A client's connection: its thread reads requests; whoever has answers sends them.
 
 use crate::answer::{Answer, Ask, Body};
+use crate::contents::Settles;
 use crate::export::Export;
 use crate::outgoing::{Outgoing, Sent};
 use crate::protocol::NbdError;
-use crate::protocol::negotiation::{Agreement, Negotiation, Step};
+use crate::protocol::negotiation::{Agreement, Encryption, Negotiation, Step};
 use crate::protocol::reply::ReplyTo;
 use crate::protocol::request::{Command, Incoming, Message, NbdRequest, Rules};
 use crate::serving::Serving;
+use crate::tls::Tls;
 use loadline_block::Operation;
 use loadline_units::Instant;
 use rustix::fd::{AsFd, OwnedFd};
@@ -48,12 +50,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Serves one client from greeting to good-bye.
-pub(crate) fn serve(serving: &Serving, number: u32, socket: &Arc<OwnedFd>) {
+pub(crate) fn serve(serving: &Serving, number: u32, outer: &Arc<OwnedFd>, encryption: Option<&Encrypted>) {
     let mut buffer = Buffer::new();
-    let Some(agreement) = negotiate(serving, socket, &mut buffer) else {
-        let _ = shutdown(&**socket, Shutdown::Both);
+    let Some((agreement, socket)) = negotiate(serving, outer, &mut buffer, encryption) else {
+        let _ = shutdown(&**outer, Shutdown::Both);
         return;
     };
+    let socket = &socket;
     let connection = Arc::new(Connection {
         number,
         socket: Arc::clone(socket),
@@ -116,33 +119,64 @@ impl Buffer {
     }
 }
 
-/// The talk at the beginning; `None`: there is nothing to go on with.
-fn negotiate(serving: &Serving, socket: &OwnedFd, buffer: &mut Buffer) -> Option<Agreement> {
-    for direction in [Timeout::Recv, Timeout::Send] {
-        set_socket_timeout(socket, direction, Some(NEGOTIATION_MAX)).ok()?;
-    }
+/// How connections to an address are encrypted.
+#[derive(Debug, Clone)]
+pub(crate) struct Encrypted {
+    pub(crate) tls: Tls,
+    /// Or else nothing is told.
+    pub(crate) required: bool,
+}
+
+/// The talk at the beginning, and the socket on which requests come: the same, or the plain side of an encrypted one. `None`: there
+/// is nothing to go on with.
+fn negotiate(
+    serving: &Serving,
+    outer: &Arc<OwnedFd>,
+    buffer: &mut Buffer,
+    encrypted: Option<&Encrypted>,
+) -> Option<(Agreement, Arc<OwnedFd>)> {
+    let hurry = |socket: &OwnedFd| {
+        let directions = [Timeout::Recv, Timeout::Send];
+        directions
+            .into_iter()
+            .try_for_each(|direction| set_socket_timeout(socket, direction, Some(NEGOTIATION_MAX)))
+            .ok()
+    };
+    hurry(outer)?;
+    let mut socket = Arc::clone(outer);
     let begun = std::time::Instant::now();
-    send_all(socket, &Negotiation::greeting())?;
-    let mut negotiation = Negotiation::default();
+    send_all(&socket, &Negotiation::greeting())?;
+    let mut negotiation = Negotiation::new(match encrypted {
+        None => Encryption::None,
+        Some(Encrypted { required: false, .. }) => Encryption::Offered,
+        Some(Encrypted { required: true, .. }) => Encryption::Required,
+    });
     let mut out = Vec::new();
     loop {
         let mut input = buffer.unread();
         let step = negotiation.feed(&mut input, &serving.infos, &mut out);
         let left = input.len();
         buffer.leave(left);
-        send_all(socket, &out)?;
+        send_all(&socket, &out)?;
         out.clear();
         match step {
             Step::Next => {}
             Step::Close => return None,
             Step::More => {
-                if begun.elapsed() > NEGOTIATION_MAX || !buffer.read(socket).ok()? {
+                if begun.elapsed() > NEGOTIATION_MAX || !buffer.read(&socket).ok()? {
                     return None;
                 }
             }
+            Step::Encrypt => {
+                // What came unencrypted must not count as if it had come encrypted.
+                let tls = encrypted.filter(|_| left == 0).map(|encrypted| &encrypted.tls)?;
+                socket = Arc::new(tls.encrypt(Arc::clone(outer)).ok()?);
+                hurry(&socket)?;
+                negotiation.encrypted();
+            }
             Step::Transmit(agreement) => {
-                set_socket_timeout(socket, Timeout::Recv, None).ok()?;
-                return Some(agreement);
+                set_socket_timeout(&*socket, Timeout::Recv, None).ok()?;
+                return Some((agreement, socket));
             }
         }
     }
@@ -175,6 +209,7 @@ impl Connection {
         let mut turn = Turn::default();
         // The first thing that went wrong with the bytes of the write under way.
         let mut trouble: Option<NbdError> = None;
+        let mut ticket: Option<u64> = None;
         let mut orderly = false;
         'reading: loop {
             let mut input = buffer.unread();
@@ -187,13 +222,15 @@ impl Connection {
                 }
                 match incoming.next(&mut input) {
                     Ok(None) => break,
-                    Ok(Some(Message::Request(request))) => self.take(&mut turn, &request, None),
+                    Ok(Some(Message::Request(request))) => self.take(&mut turn, &request, None, None),
                     Ok(Some(Message::Data { offset, bytes, whole })) => {
+                        let contents = &self.export.contents;
+                        let own = *ticket.get_or_insert_with(|| contents.ticket());
                         if trouble.is_none() {
-                            trouble = self.export.contents.write(offset, bytes).err();
+                            trouble = contents.write(offset, bytes, own).err();
                         }
                         if let Some(request) = whole {
-                            self.take(&mut turn, &request, trouble.take());
+                            self.take(&mut turn, &request, trouble.take(), ticket.take());
                         }
                     }
                     Ok(Some(Message::Refused { cookie, offset, read, error })) => {
@@ -232,42 +269,47 @@ impl Connection {
     }
 
     fn at_once(&self, cookie: u64, offset: u64, length: u64, body: Body) -> Answer {
-        Answer { connection: self.number, to: self.reply_to(cookie, offset), body, length, timed: None }
+        let (to, export) = (self.reply_to(cookie, offset), self.export.number);
+        Answer { connection: self.number, to, body, export, settles: Settles::Nothing, length, timed: None }
     }
 
     /// Does what a request asks for and has the model say when that is done. A write's bytes are kept already; `trouble` is
-    /// what went wrong with them.
-    fn take(&self, turn: &mut Turn, request: &NbdRequest, trouble: Option<NbdError>) {
+    /// what went wrong with them, `ticket` their name.
+    fn take(&self, turn: &mut Turn, request: &NbdRequest, trouble: Option<NbdError>, ticket: Option<u64>) {
         let NbdRequest { command, durable, cookie, offset, length } = *request;
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         let contents = &self.export.contents;
         let done = |trouble: Option<NbdError>| trouble.map_or(Body::Done, |error| Body::Error { error, read: false });
-        let (operation, body) = match command {
+        let wrote = |ticket: u64| if durable { Settles::Durable(ticket) } else { Settles::Write(ticket) };
+        let (operation, body, settles) = match command {
             Command::Status { one } => {
                 turn.answers.push(self.at_once(cookie, offset, length, Body::Extents { one }));
                 return;
             }
-            Command::Read => (Operation::Read, Body::Data),
-            Command::Cache => (Operation::Read, Body::Done),
-            Command::Write => (Operation::Write, done(trouble)),
-            Command::Flush => (Operation::Flush, Body::Done),
+            Command::Read => (Operation::Read, Body::Data, Settles::Nothing),
+            Command::Cache => (Operation::Read, Body::Done, Settles::Nothing),
+            Command::Write => (Operation::Write, done(trouble), ticket.map_or(Settles::Nothing, wrote)),
+            Command::Flush => (Operation::Flush, Body::Done, contents.flush()),
             // Zeroes that keep their space are bytes to write; without it they cost what a trim does.
             Command::Trim | Command::Zero { hole: true } => {
-                (Operation::Trim, done(contents.zero(offset, length, true).err()))
+                (Operation::Trim, done(contents.zero(offset, length, true, 0).err()), Settles::Nothing)
             }
-            Command::Zero { hole: false } => (Operation::Write, done(contents.zero(offset, length, false).err())),
+            Command::Zero { hole: false } => {
+                let ticket = contents.ticket();
+                (Operation::Write, done(contents.zero(offset, length, false, ticket).err()), wrote(ticket))
+            }
         };
         turn.asks.push(Ask {
             connection: self.number,
-            export: self.agreement.export as u16,
-            target: self.export.place.target,
-            cut: self.export.place.cut,
+            export: self.export.number,
+            cut: self.export.cut,
             operation,
             durable,
             offset,
             length,
             to: self.reply_to(cookie, offset),
             body,
+            settles,
             due_at: Instant::ZERO,
         });
     }
@@ -350,7 +392,7 @@ impl Connection {
     fn wait_until_below(&self, serving: &Serving, count: usize) -> bool {
         self.reader_waits.store(true, Ordering::SeqCst);
         let arrived = loop {
-            if self.broken.load(Ordering::Acquire) || serving.is_ending() {
+            if self.broken.load(Ordering::Acquire) || serving.is_closed() {
                 break false;
             }
             if self.in_flight.load(Ordering::SeqCst) < count {

@@ -3,9 +3,10 @@
 use crate::made::Made;
 use crate::protocol::NbdError;
 use crate::protocol::reply::{EXTENTS_MAX, Extent};
-use crate::store::Store;
+use crate::store::{Disk, Presence, StoreError};
 use loadline_disk::Layout;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Pieces of a layout that one question about extents looks at; what lies behind is asked for again.
 const LOOKS_MAX: usize = 1 << 16;
@@ -16,7 +17,33 @@ const ZEROES: &[u8] = &[0; 64 << 10];
 #[derive(Debug)]
 pub(crate) struct Contents {
     layout: Layout,
-    disks: Vec<Arc<Store>>,
+    disks: Vec<Arc<Disk>>,
+    /// Held while bytes go to the disks of the volume, by all who write; alone by whoever fills a disk from another.
+    writing: Arc<RwLock<()>>,
+    order: Order,
+}
+
+/// The order of writes and answers of all disks of an emulation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Order(Arc<AtomicU64>);
+
+impl Order {
+    /// The next number.
+    fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::AcqRel)
+    }
+}
+
+/// What an answer settles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Settles {
+    Nothing,
+    /// The write with this ticket was answered.
+    Write(u64),
+    /// And is durable.
+    Durable(u64),
+    /// Writes that had been answered by then are durable.
+    Flush(u64),
 }
 
 /// A part of a range that follows on without a gap on one column.
@@ -30,8 +57,8 @@ struct Run {
 }
 
 impl Contents {
-    pub(crate) const fn new(layout: Layout, disks: Vec<Arc<Store>>) -> Self {
-        Self { layout, disks }
+    pub(crate) const fn new(layout: Layout, disks: Vec<Arc<Disk>>, writing: Arc<RwLock<()>>, order: Order) -> Self {
+        Self { layout, disks, writing, order }
     }
 
     fn runs(&self, offset: u64, length: u64) -> impl Iterator<Item = Run> {
@@ -49,35 +76,72 @@ impl Contents {
     }
 
     /// The disks of a column, which hold the same.
-    fn copies(&self, column: usize) -> &[Arc<Store>] {
+    fn copies(&self, column: usize) -> &[Arc<Disk>] {
         let copies = self.layout.copies();
         &self.disks[column * copies..(column + 1) * copies]
+    }
+
+    /// A disk of a column that has all its bytes.
+    fn live(&self, column: usize) -> Result<&Disk, NbdError> {
+        let live = |disk: &&Arc<Disk>| disk.presence() == Presence::Live;
+        self.copies(column).iter().find(live).map(|disk| &**disk).ok_or(NbdError::Io)
+    }
+
+    /// The disks of a column that are written to.
+    fn written(&self, column: usize) -> Result<impl Iterator<Item = &Disk>, NbdError> {
+        self.live(column)?;
+        Ok(self.copies(column).iter().map(|disk| &**disk).filter(|disk| disk.presence() != Presence::Gone))
+    }
+
+    /// Names a write, before its first byte is kept.
+    pub(crate) fn ticket(&self) -> u64 {
+        self.order.next()
+    }
+
+    /// What the answer to a flush that comes now will settle.
+    pub(crate) fn flush(&self) -> Settles {
+        Settles::Flush(self.order.next())
+    }
+
+    /// An answer without error is about to leave.
+    pub(crate) fn settle(&self, settles: Settles) {
+        match settles {
+            Settles::Nothing => {}
+            Settles::Write(ticket) => {
+                let order = self.order.next();
+                self.disks.iter().for_each(|disk| disk.answered(ticket, order));
+            }
+            Settles::Durable(ticket) => self.disks.iter().for_each(|disk| disk.durable(ticket)),
+            Settles::Flush(order) => self.disks.iter().for_each(|disk| disk.flushed(order)),
+        }
     }
 
     /// Appends the bytes of a range to `made`.
     pub(crate) fn read(&self, offset: u64, length: u64, made: &mut Made) -> Result<(), NbdError> {
         for run in self.runs(offset, length) {
-            self.copies(run.column)[0].read(run.offset, run.length, made).map_err(|error| error.told())?;
+            self.live(run.column)?.read(run.offset, run.length, made).map_err(|error| error.told())?;
         }
         Ok(())
     }
 
-    /// Keeps bytes, on every copy.
-    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), NbdError> {
+    /// Keeps bytes of the write with this ticket, on every copy.
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8], ticket: u64) -> Result<(), NbdError> {
+        let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
         for run in self.runs(offset, bytes.len() as u64) {
             let now = &bytes[run.from as usize..(run.from + run.length) as usize];
-            for disk in self.copies(run.column) {
-                disk.write(run.offset, now).map_err(|error| error.told())?;
+            for disk in self.written(run.column)? {
+                disk.write(run.offset, now, ticket).map_err(|error| error.told())?;
             }
         }
         Ok(())
     }
 
     /// Makes a range read as zeroes; its space is given back if `hole`, else taken.
-    pub(crate) fn zero(&self, offset: u64, length: u64, hole: bool) -> Result<(), NbdError> {
+    pub(crate) fn zero(&self, offset: u64, length: u64, hole: bool, ticket: u64) -> Result<(), NbdError> {
         if hole {
+            let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
             for run in self.runs(offset, length) {
-                for disk in self.copies(run.column) {
+                for disk in self.written(run.column)? {
                     disk.clear(run.offset, run.length).map_err(|error| error.told())?;
                 }
             }
@@ -86,7 +150,7 @@ impl Contents {
         let mut at = 0;
         while at < length {
             let now = (length - at).min(ZEROES.len() as u64);
-            self.write(offset + at, &ZEROES[..now as usize])?;
+            self.write(offset + at, &ZEROES[..now as usize], ticket)?;
             at += now;
         }
         Ok(())
@@ -103,7 +167,10 @@ impl Contents {
                     break 'runs;
                 }
                 looks += 1;
-                let found = self.copies(run.column)[0].extent(run.offset + at, run.length - at);
+                let (at_disk, left) = (run.offset + at, run.length - at);
+                // Of a disk that is not there nothing is known but that reading it fails.
+                let unknown = Extent { length: left, hole: false };
+                let found = self.live(run.column).map_or(unknown, |disk| disk.extent(at_disk, left));
                 let full = extents.len() == if one { 1 } else { EXTENTS_MAX };
                 match extents.last_mut() {
                     Some(last) if last.hole == found.hole => last.length += found.length,
@@ -117,18 +184,51 @@ impl Contents {
     }
 }
 
+/// Bytes copied at once from one disk to another; who writes waits as long.
+const COPY: u64 = 1 << 20;
+/// Bytes looked at for holes at once.
+const LOOK: u64 = 1 << 36;
+
+/// Puts a disk back: as it is, or filled from `copy` while others write.
+pub(crate) fn put_back(disk: &Disk, copy: Option<&Disk>, size: u64, writing: &RwLock<()>) -> Result<(), StoreError> {
+    if let Some(copy) = copy {
+        {
+            let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
+            disk.wipe()?;
+            disk.set_presence(Presence::Filling);
+        }
+        let mut at = 0;
+        while at < size {
+            let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
+            let extent = copy.extent(at, (size - at).min(LOOK));
+            let length = if extent.hole { extent.length } else { extent.length.min(COPY) };
+            if !extent.hole {
+                disk.copy(copy, at, length)?;
+            }
+            at += length;
+        }
+    }
+    disk.set_presence(Presence::Live);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Budget, MemoryStore};
+    use crate::store::{Budget, Keeping, MemoryStore, Store};
     use loadline_units::Bytes;
     use proptest::prelude::*;
 
     const SIZE: usize = 1 << 20;
 
-    fn disks(count: usize) -> Vec<Arc<Store>> {
+    fn disks(count: usize) -> Vec<Arc<Disk>> {
         let budget = Arc::new(Budget::new(1 << 30));
-        (0..count).map(|_| Arc::new(Store::Memory(MemoryStore::new(Arc::clone(&budget))))).collect()
+        let store = || Store::Memory(MemoryStore::new(Arc::clone(&budget)));
+        (0..count).map(|_| Arc::new(Disk::new(store(), Keeping { pages_max: 64, lies: false }))).collect()
+    }
+
+    fn laid(layout: Layout, disks: Vec<Arc<Disk>>) -> Contents {
+        Contents::new(layout, disks, Arc::default(), Order::default())
     }
 
     fn all(contents: &Contents, offset: u64, length: u64) -> Vec<u8> {
@@ -160,16 +260,16 @@ mod tests {
         ) {
             let layout = Layout::StripeOfMirrors { columns, copies, interleave: Bytes::new(interleave * 512) };
             let disks = disks(layout.disks());
-            let contents = Contents::new(layout, disks.clone());
+            let contents = laid(layout, disks.clone());
             let mut expected = vec![0; SIZE];
             for step in steps {
                 match step {
                     Step::Write(start, length, byte) => {
-                        contents.write(start as u64, &vec![byte; length]).unwrap();
+                        contents.write(start as u64, &vec![byte; length], contents.ticket()).unwrap();
                         expected[start..start + length].fill(byte);
                     }
                     Step::Zero(start, length, hole) => {
-                        contents.zero(start as u64, length as u64, hole).unwrap();
+                        contents.zero(start as u64, length as u64, hole, contents.ticket()).unwrap();
                         expected[start..start + length].fill(0);
                     }
                 }
@@ -180,7 +280,7 @@ mod tests {
             for at in (0..SIZE).step_by(512) {
                 let place = layout.locate(at as u64);
                 for copy in 0..copies as usize {
-                    let disk = Contents::new(Layout::Single, vec![Arc::clone(&disks[place.column * copies as usize + copy])]);
+                    let disk = laid(Layout::Single, vec![Arc::clone(&disks[place.column * copies as usize + copy])]);
                     prop_assert!(all(&disk, place.offset, 512) == expected[at..at + 512]);
                 }
             }
@@ -200,8 +300,8 @@ mod tests {
 
     #[test]
     fn one_extent_is_the_first_of_all() {
-        let contents = Contents::new(Layout::Stripe { columns: 2, interleave: Bytes::kib(64) }, disks(2));
-        contents.write(128 << 10, &vec![1; 64 << 10]).unwrap();
+        let contents = laid(Layout::Stripe { columns: 2, interleave: Bytes::kib(64) }, disks(2));
+        contents.write(128 << 10, &vec![1; 64 << 10], 1).unwrap();
         let all = contents.extents(0, 1 << 20, false);
         let expected = [(128, true), (64, false), (832, true)].map(|(kib, hole)| Extent { length: kib << 10, hole });
         assert_eq!(all, expected);

@@ -2,9 +2,10 @@
 
 use crate::answer::{Answer, Ask};
 use crate::clock::{Clock, Waiter};
+use crate::model::{Change, ChangeError, Ended, Model};
 use crate::trace::{Record, Recorder};
-use loadline_block::Request;
-use loadline_disk::{Layout, Machine, Target};
+use loadline_block::{ErrorKind, Request};
+use loadline_disk::Layout;
 use loadline_units::Instant;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -57,11 +58,13 @@ struct UnderWay {
     sequence: u64,
     /// The slice under way.
     request: Request,
+    /// Why an earlier slice failed.
+    error: Option<ErrorKind>,
 }
 
 #[derive(Debug)]
 struct State {
-    machine: Machine,
+    model: Model,
     /// By the model's own numbers.
     under_way: Vec<Option<UnderWay>>,
     parts: u64,
@@ -83,18 +86,11 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Begins now.
-    pub(crate) fn start(machine: Machine, recorder: Option<Recorder>) -> rustix::io::Result<Self> {
+    pub(crate) fn start(model: Model, recorder: Option<Recorder>, spins: bool) -> rustix::io::Result<Self> {
         let clock = Clock::start();
-        let state = State {
-            machine,
-            under_way: Vec::new(),
-            parts: 0,
-            waiting: 0,
-            alarm_at: Instant::MAX,
-            sequence: 0,
-            recorder,
-        };
-        Ok(Self { state: Mutex::new(state), room: Condvar::new(), clock, waiter: Waiter::new(clock)? })
+        let state =
+            State { model, under_way: Vec::new(), parts: 0, waiting: 0, alarm_at: Instant::MAX, sequence: 0, recorder };
+        Ok(Self { state: Mutex::new(state), room: Condvar::new(), clock, waiter: Waiter::new(clock, spins)? })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -121,12 +117,35 @@ impl Driver {
         self.leave(state);
     }
 
+    /// Does something to the model, now, and records it. Gives the number of a fault that began.
+    pub(crate) fn change(&self, change: &Change) -> Result<Option<u32>, ChangeError> {
+        let mut state = self.state();
+        let now = self.clock.now();
+        let number = state.model.change(now, change)?;
+        let sequence = state.sequence;
+        state.sequence += 1;
+        if let Some(recorder) = &mut state.recorder {
+            recorder.record_change(sequence, now, change);
+        }
+        // What was held may be due.
+        state.alarm_at = now;
+        self.waiter.set(now);
+        self.leave(state);
+        Ok(number)
+    }
+
+    /// Looks at the model as it is now.
+    pub(crate) fn look<T>(&self, at: impl FnOnce(&Model, Instant) -> T) -> T {
+        let state = self.state();
+        at(&state.model, self.clock.now())
+    }
+
     /// Ends the recording, with what is still under way.
     pub(crate) fn end_recording(&self) -> std::io::Result<()> {
         let mut state = self.state();
         let Some(mut recorder) = state.recorder.take() else { return Ok(()) };
         for under_way in state.under_way.iter().flatten() {
-            recorder.record(under_way.record(None));
+            recorder.record(under_way.record(None, None));
         }
         drop(state);
         recorder.end()
@@ -159,13 +178,20 @@ impl State {
         let parts = ask.parts_max();
         self.parts += parts;
         let request = ask.part(now, 0);
-        self.submit(UnderWay { ask, until: u64::from(request.length), parts, sequence: self.sequence, request });
+        self.submit(UnderWay {
+            ask,
+            until: u64::from(request.length),
+            parts,
+            sequence: self.sequence,
+            request,
+            error: None,
+        });
     }
 
     fn submit(&mut self, under_way: UnderWay) {
         self.sequence += 1;
         let UnderWay { ask, request, .. } = under_way;
-        let id = self.machine.submit(request.due_at, ask.target, request).index();
+        let id = self.model.submit(request.due_at, usize::from(ask.export), request);
         if self.under_way.len() <= id {
             self.under_way.resize(id + 1, None);
         }
@@ -173,26 +199,27 @@ impl State {
     }
 
     fn collect(&mut self, now: Instant, answers: &mut Vec<Answer>) {
-        while let Some((id, completion)) = self.machine.pop_completed(now) {
-            let under_way = self.under_way[id.index()].take().expect("every request of the model is owed to someone");
+        while let Some((id, Ended { at, error })) = self.model.pop_ended(now) {
+            let under_way = self.under_way[id].take().expect("every request of the model is owed to someone");
             let ask = under_way.ask;
             if let Some(recorder) = &mut self.recorder {
-                recorder.record(under_way.record(Some(completion.completed_at)));
+                recorder.record(under_way.record(Some(at), error));
             }
+            let error = under_way.error.or(error);
             if under_way.until < ask.length {
                 let request = ask.part(now, under_way.until);
                 let until = under_way.until + u64::from(request.length);
-                self.submit(UnderWay { until, sequence: self.sequence, request, ..under_way });
+                self.submit(UnderWay { until, sequence: self.sequence, request, error, ..under_way });
                 continue;
             }
             self.parts -= under_way.parts;
-            answers.push(ask.answer(completion.completed_at));
+            answers.push(ask.answer(at, error));
         }
     }
 
     /// Sets the alarm where something happens before it goes off.
     fn set_alarm(&mut self, waiter: &Waiter) {
-        if let Some(next) = self.machine.next_event_at()
+        if let Some(next) = self.model.next_event_at()
             && next < self.alarm_at
         {
             waiter.set(next);
@@ -202,12 +229,13 @@ impl State {
 }
 
 impl UnderWay {
-    fn record(&self, completed_at: Option<Instant>) -> Record {
+    fn record(&self, completed_at: Option<Instant>, error: Option<ErrorKind>) -> Record {
         let Request { operation, durable, offset, length, due_at } = self.request;
         Record {
             sequence: self.sequence,
             submitted_at: due_at,
             completed_at,
+            error,
             export: self.ask.export,
             operation,
             durable,
@@ -238,11 +266,4 @@ impl Ask {
     fn parts_max(&self) -> u64 {
         self.cut.parts(self.length.min(self.slice()))
     }
-}
-
-/// A place for requests.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    pub(crate) target: Target,
-    pub(crate) cut: Cut,
 }

@@ -1,21 +1,29 @@
 //! An environment served to other programs.
 
 use crate::attach::{AttachError, Mount};
-use crate::contents::Contents;
-use crate::driver::{Cut, Driver, Place};
+use crate::changing::{ChangeFailure, Changed, Member};
+use crate::connection::Encrypted;
+use crate::contents::{Contents, Order};
+use crate::control::Control;
+use crate::driver::{Cut, Driver};
 use crate::export::Export;
 use crate::listening::{self, ListenError, Listener};
+use crate::made::PAGE;
 use crate::meter::{Figures, Meter};
+use crate::metrics;
+use crate::model::{Change, Model};
 use crate::protocol::BLOCK_MIN;
 use crate::protocol::negotiation::ExportInfo;
 use crate::serving::Serving;
-use crate::store::{Budget, FileStore, Folder, FolderError, MemoryStore, Store};
+use crate::store::{Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, Store};
+use crate::tls::Tls;
 use crate::trace::{Recorder, TraceSettings};
-use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, Machine, VolumeSpec};
+use crate::view::View;
+use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, Place, VolumeSpec};
 use loadline_units::{Bytes, Duration, Instant};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 
 /// The size of what has none, as clients see it: 1 PiB.
@@ -44,6 +52,12 @@ pub struct Settings {
     pub backing: Backing,
     /// A file that receives every request with its times; `None`: nothing is recorded.
     pub trace: Option<TraceSettings>,
+    /// Bytes that a disk's own cache of writes holds, which a power cut may take; zero: every write is durable at once.
+    pub write_cache: Bytes,
+    /// Flushes and durable writes are answered, and nothing is made durable by them.
+    pub lie_about_flush: bool,
+    /// The thread that delivers answers watches the clock, rather than sleep, while one is due soon.
+    pub spin: bool,
 }
 
 /// Why an emulation cannot begin.
@@ -70,11 +84,12 @@ pub enum EmulationError {
 pub struct Emulation {
     serving: Arc<Serving>,
     budget: Arc<Budget>,
-    stores: Vec<Arc<Store>>,
     _folder: Option<Folder>,
     deliverer: Option<JoinHandle<()>>,
+    viewer: Option<JoinHandle<()>>,
     listeners: Vec<Listener>,
     mounts: Vec<Mount>,
+    tls: Option<Tls>,
 }
 
 impl Emulation {
@@ -83,7 +98,7 @@ impl Emulation {
     /// # Errors
     /// An environment that contradicts itself, a folder that cannot be used, a system that refuses a thread or a timer.
     pub fn start(environment: &EnvironmentSpec, settings: &Settings) -> Result<Self, EmulationError> {
-        let machine = Machine::new(environment, settings.seed, settings.initial)?;
+        let model = Model::new(environment, settings.seed, settings.initial)?;
         let disks: Vec<(String, u64)> = environment
             .volumes
             .iter()
@@ -95,35 +110,44 @@ impl Emulation {
             Backing::Folder(_) => 0,
         };
         let budget = Arc::new(Budget::new(most));
-        let (folder, stores): (Option<Folder>, Vec<Arc<Store>>) = match &settings.backing {
+        let (folder, stores): (Option<Folder>, Vec<Store>) = match &settings.backing {
             Backing::Memory { .. } => {
-                let store = |_| Arc::new(Store::Memory(MemoryStore::new(Arc::clone(&budget))));
+                let store = |_| Store::Memory(MemoryStore::new(Arc::clone(&budget)));
                 (None, disks.iter().map(store).collect())
             }
             Backing::Folder(path) => {
                 let (folder, files) = Folder::open(path, &disks)?;
-                (Some(folder), files.into_iter().map(|file| Arc::new(Store::File(FileStore::new(file)))).collect())
+                (Some(folder), files.into_iter().map(|file| Store::File(FileStore::new(file))).collect())
             }
         };
-        let exports = exports(environment, &machine, &stores);
+        let keeping =
+            Keeping { pages_max: (settings.write_cache.get() / PAGE as u64) as usize, lies: settings.lie_about_flush };
+        let members = members(environment, stores, &disks, keeping);
+        let exports = exports(environment, &model, &members);
         let system = |what| move |error: std::io::Error| EmulationError::System { what, error };
         let recorder = match &settings.trace {
             Some(trace) => Some(Recorder::create(trace, &exports).map_err(system("make the trace"))?),
             None => None,
         };
-        let driver = Driver::start(machine, recorder).map_err(|error| system("make a timer")(error.into()))?;
-        let serving = Arc::new(Serving::new(exports, driver));
+        let driver =
+            Driver::start(model, recorder, settings.spin).map_err(|error| system("make a timer")(error.into()))?;
+        let serving = Arc::new(Serving::new(exports, members, driver));
         let own = Arc::clone(&serving);
         let thread = std::thread::Builder::new().name("deliverer".into());
         let deliverer = thread.spawn(move || own.deliver_due()).map_err(system("start a thread"))?;
+        let own = Arc::clone(&serving);
+        let thread = std::thread::Builder::new().name("viewer".into());
+        let viewer = thread.spawn(move || own.watch()).map_err(system("start a thread"))?;
+        let (deliverer, viewer) = (Some(deliverer), Some(viewer));
         Ok(Self {
             serving,
             budget,
-            stores,
             _folder: folder,
-            deliverer: Some(deliverer),
+            deliverer,
+            viewer,
             listeners: Vec::new(),
             mounts: Vec::new(),
+            tls: None,
         })
     }
 
@@ -133,8 +157,14 @@ impl Emulation {
     /// # Errors
     /// Something is there, or the system refuses.
     pub fn listen_unix(&mut self, path: &Path) -> Result<(), ListenError> {
-        self.listeners.push(listening::unix(&self.serving, path)?);
+        let encrypted = self.tls.clone().map(|tls| Encrypted { tls, required: false });
+        self.listeners.push(listening::unix(listening::clients(&self.serving, encrypted), path)?);
         Ok(())
+    }
+
+    /// Encrypts connections that come from here on: over TCP all, over a unix socket those that ask for it.
+    pub fn encrypt(&mut self, tls: Tls) {
+        self.tls = Some(tls);
     }
 
     /// Takes clients over TCP; gives the address, with the port that was chosen for port 0.
@@ -142,7 +172,8 @@ impl Emulation {
     /// # Errors
     /// The system refuses.
     pub fn listen_tcp(&mut self, address: SocketAddr) -> Result<SocketAddr, ListenError> {
-        let (listener, address) = listening::tcp(&self.serving, address)?;
+        let encrypted = self.tls.clone().map(|tls| Encrypted { tls, required: true });
+        let (listener, address) = listening::tcp(listening::clients(&self.serving, encrypted), address)?;
         self.listeners.push(listener);
         Ok(address)
     }
@@ -157,6 +188,41 @@ impl Emulation {
         let files = mount.files().collect();
         self.mounts.push(mount);
         Ok(files)
+    }
+
+    /// How often the storage was switched off and on, by a power cut or a redeployment: files opened before the last time give
+    /// errors, and so do block devices made of them.
+    #[must_use]
+    pub fn boots(&self) -> u64 {
+        *self.serving.boot()
+    }
+
+    /// Takes control connections on a unix socket: `docs/formats/control.md`.
+    ///
+    /// # Errors
+    /// Something is there, or the system refuses.
+    pub fn listen_control(&mut self, path: &Path) -> Result<(), ListenError> {
+        let control = Control::new(&self.serving);
+        self.listeners.push(listening::unix(Box::new(move |client| control.welcome(client)), path)?);
+        Ok(())
+    }
+
+    /// Gives its figures in the format of OpenMetrics to whoever asks over HTTP; gives the address, with the port that was
+    /// chosen for port 0.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn listen_metrics(&mut self, address: SocketAddr) -> Result<SocketAddr, ListenError> {
+        let serving = Arc::clone(&self.serving);
+        let (listener, address) = listening::tcp(Box::new(move |client| metrics::serve(&serving, client)), address)?;
+        self.listeners.push(listener);
+        Ok(address)
+    }
+
+    /// What it was doing over the last second.
+    #[must_use]
+    pub fn view(&self) -> View {
+        self.serving.view()
     }
 
     /// What clients may ask for; the first also goes without a name.
@@ -189,6 +255,14 @@ impl Emulation {
         Bytes::new(self.budget.used())
     }
 
+    /// Does something to the emulation: a fault, a power cut, another machine.
+    ///
+    /// # Errors
+    /// What makes no sense here, and contents that cannot be changed.
+    pub fn change(&self, change: &Change) -> Result<Changed, ChangeFailure> {
+        self.serving.change(change)
+    }
+
     /// Takes no more clients, closes the connections of those who are there, and keeps what is to be kept.
     ///
     /// # Errors
@@ -198,7 +272,11 @@ impl Emulation {
         let system = |error| EmulationError::System { what: "write the trace", error };
         self.serving.driver.end_recording().map_err(system)?;
         let system = |error| EmulationError::System { what: "write contents to their device", error };
-        self.stores.iter().try_for_each(|store| store.sync()).map_err(|error| system(std::io::Error::other(error)))
+        self.serving
+            .members
+            .iter()
+            .try_for_each(|member| member.disk.store.sync())
+            .map_err(|error| system(std::io::Error::other(error)))
     }
 
     fn close(&mut self) {
@@ -211,9 +289,9 @@ impl Emulation {
             }
         }
         self.serving.end();
-        if let Some(deliverer) = self.deliverer.take() {
+        for thread in [self.deliverer.take(), self.viewer.take()].into_iter().flatten() {
             // It panicked where this fails, and said so.
-            let _ = deliverer.join();
+            let _ = thread.join();
         }
     }
 }
@@ -224,24 +302,68 @@ impl Drop for Emulation {
     }
 }
 
+/// The disks, in the order of their volumes.
+fn members(
+    environment: &EnvironmentSpec,
+    stores: Vec<Store>,
+    disks: &[(String, u64)],
+    keeping: Keeping,
+) -> Vec<Member> {
+    let mut stores = stores.into_iter().zip(disks);
+    let mut members = Vec::new();
+    for (volume, spec) in environment.volumes.iter().enumerate() {
+        let writing: Arc<RwLock<()>> = Arc::default();
+        for (number, disk) in spec.disks.iter().enumerate() {
+            let (store, (_, size)) = stores.next().expect("there is a store for each disk");
+            members.push(Member {
+                disk: Arc::new(Disk::new(store, keeping)),
+                size: *size,
+                local: disk.place == Place::Local,
+                volume,
+                number,
+                copies: spec.layout.copies(),
+                writing: Arc::clone(&writing),
+            });
+        }
+    }
+    members
+}
+
 /// Every volume, then every disk.
-fn exports(environment: &EnvironmentSpec, machine: &Machine, stores: &[Arc<Store>]) -> Vec<Arc<Export>> {
+fn exports(environment: &EnvironmentSpec, model: &Model, members: &[Member]) -> Vec<Arc<Export>> {
+    let order = Order::default();
+    let make = |(name, description, layout, disks, members): Exported<'_>, number: usize| {
+        let size = model.size(number).map_or(ENDLESS, Bytes::get);
+        let rotational = disks.iter().any(|disk| disk.spinning.is_some());
+        let stores = members.iter().map(|member| Arc::clone(&member.disk)).collect();
+        let writing = Arc::clone(&members[0].writing);
+        Arc::new(Export {
+            info: ExportInfo { name, description, size: size - size % u64::from(BLOCK_MIN), rotational },
+            number: number as u16,
+            cut: Cut::of(layout),
+            contents: Contents::new(layout, stores, writing, order.clone()),
+            meter: Meter::default(),
+        })
+    };
     let (mut volumes, mut single) = (Vec::new(), Vec::new());
     let mut first = 0;
     for volume in &environment.volumes {
-        let disks = &stores[first..first + volume.disks.len()];
+        let members = &members[first..first + volume.disks.len()];
         first += volume.disks.len();
-        volumes.push(export(machine, volume.name.clone(), describe(volume), volume.layout, &volume.disks, disks));
-        for (number, disk) in volume.disks.iter().enumerate() {
+        volumes.push((volume.name.clone(), describe(volume), volume.layout, &volume.disks[..], members));
+        for number in 0..volume.disks.len() {
             let name = format!("{}/{number}", volume.name);
             let about = format!("disk {number} of volume {} of {}", volume.name, environment.name);
-            let spec = std::slice::from_ref(disk);
-            single.push(export(machine, name, about, Layout::Single, spec, &disks[number..=number]));
+            let one = number..=number;
+            single.push((name, about, Layout::Single, &volume.disks[one.clone()], &members[one]));
         }
     }
     volumes.append(&mut single);
-    volumes
+    volumes.into_iter().enumerate().map(|(number, export)| make(export, number)).collect()
 }
+
+/// Name, description, layout, disks as specified and as they are.
+type Exported<'a> = (String, String, Layout, &'a [DiskSpec], &'a [Member]);
 
 fn describe(volume: &VolumeSpec) -> String {
     let disks = match volume.disks.len() {
@@ -256,23 +378,4 @@ fn describe(volume: &VolumeSpec) -> String {
             format!("{disks}, striped by {interleave} over mirrors of {copies}")
         }
     }
-}
-
-fn export(
-    machine: &Machine,
-    name: String,
-    description: String,
-    layout: Layout,
-    disks: &[DiskSpec],
-    stores: &[Arc<Store>],
-) -> Arc<Export> {
-    let target = machine.target(&name).expect("the machine has every volume and disk of its environment");
-    let size = machine.size(target).map_or(ENDLESS, Bytes::get);
-    let rotational = disks.iter().any(|disk| disk.spinning.is_some());
-    Arc::new(Export {
-        info: ExportInfo { name, description, size: size - size % u64::from(BLOCK_MIN), rotational },
-        place: Place { target, cut: Cut::of(layout) },
-        contents: Contents::new(layout, stores.to_vec()),
-        meter: Meter::default(),
-    })
 }

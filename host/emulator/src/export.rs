@@ -1,7 +1,8 @@
 //! What clients may ask for by name.
 
+use crate::answer::{Answer, Body};
 use crate::contents::Contents;
-use crate::driver::Place;
+use crate::driver::Cut;
 use crate::meter::Meter;
 use crate::protocol::negotiation::ExportInfo;
 
@@ -9,7 +10,20 @@ use crate::protocol::negotiation::ExportInfo;
 #[derive(Debug)]
 pub(crate) struct Export {
     pub(crate) info: ExportInfo,
-    pub(crate) place: Place,
+    /// Its place among the exports, as the model counts them.
+    pub(crate) number: u16,
+    /// How its layout cuts requests.
+    pub(crate) cut: Cut,
     pub(crate) contents: Contents,
     pub(crate) meter: Meter,
+}
+
+impl Export {
+    /// An answer is about to leave: whoever delivers answers calls this before the client can see them, so that a flush covers
+    /// what was answered before it and nothing else need be kept by a power cut.
+    pub(crate) fn settle(&self, answer: &Answer) {
+        if !matches!(answer.body, Body::Error { .. }) {
+            self.contents.settle(answer.settles);
+        }
+    }
 }

@@ -7,26 +7,42 @@
 
 mod answer;
 mod attach;
+mod changing;
 mod clock;
 mod connection;
 mod contents;
+mod control;
 mod driver;
 mod emulation;
 mod export;
 mod listening;
 mod made;
 mod meter;
+mod metrics;
+mod model;
 mod outgoing;
 pub mod protocol;
+mod replaying;
 mod serving;
 mod store;
+mod tls;
 mod trace;
+mod view;
 
 pub use attach::{ATTACHED_IN_FLIGHT_MAX, AttachError, BlockDevice, BlockDeviceError, detach};
+pub use changing::{ChangeFailure, Changed};
 pub use connection::{IN_FLIGHT_MAX, NEGOTIATION_MAX};
+pub use control::{
+    CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, NumberedFault, ask_control, parse_control,
+};
 pub use emulation::{Backing, Emulation, EmulationError, Settings};
 pub use listening::ListenError;
 pub use meter::{Active, Figures, OperationFigures};
+pub use model::{Change, ChangeError, Ended, FAULTS_MAX, Fault, FaultKind, Model, Which};
+pub use replaying::{Dependence, Replayed, replay_on, trial};
 pub use serving::CONNECTIONS_MAX;
 pub use store::FolderError;
-pub use trace::{Record, Trace, TraceError, TraceSettings, replay};
+pub use store::Losses;
+pub use tls::{Tls, TlsError};
+pub use trace::{Done, Record, Trace, TraceError, TraceSettings, repeat, replay};
+pub use view::{ExportView, View};

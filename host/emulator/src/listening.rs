@@ -1,5 +1,6 @@
 //! Where clients come in.
 
+use crate::connection::Encrypted;
 use crate::serving::Serving;
 use rustix::fd::OwnedFd;
 use rustix::net::{Shutdown, shutdown, sockopt};
@@ -57,8 +58,17 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
+/// Takes in whoever comes.
+type Welcome = Box<dyn Fn(OwnedFd) + Send>;
+
+/// NBD clients.
+pub(crate) fn clients(serving: &Arc<Serving>, encrypted: Option<Encrypted>) -> Welcome {
+    let serving = Arc::clone(serving);
+    Box::new(move |client| serving.welcome(client, encrypted.clone()))
+}
+
 /// Listens on a unix socket.
-pub(crate) fn unix(serving: &Arc<Serving>, path: &Path) -> Result<Listener, ListenError> {
+pub(crate) fn unix(welcome: Welcome, path: &Path) -> Result<Listener, ListenError> {
     let place = path.display().to_string();
     let failed = |error| ListenError::System { place: place.clone(), error };
     if let Ok(metadata) = std::fs::symlink_metadata(path) {
@@ -72,20 +82,20 @@ pub(crate) fn unix(serving: &Arc<Serving>, path: &Path) -> Result<Listener, List
     }
     let listener = UnixListener::bind(path).map_err(failed)?;
     let file = SocketFile { path: path.to_owned(), identity: identity(path).map_err(failed)? };
-    start(serving, listener.into(), false, Some(file)).map_err(failed)
+    start(welcome, listener.into(), false, Some(file)).map_err(failed)
 }
 
 /// Listens on a TCP port.
-pub(crate) fn tcp(serving: &Arc<Serving>, address: SocketAddr) -> Result<(Listener, SocketAddr), ListenError> {
+pub(crate) fn tcp(welcome: Welcome, address: SocketAddr) -> Result<(Listener, SocketAddr), ListenError> {
     let failed = |error| ListenError::System { place: address.to_string(), error };
     let listener = TcpListener::bind(address).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    Ok((start(serving, listener.into(), true, None).map_err(failed)?, address))
+    Ok((start(welcome, listener.into(), true, None).map_err(failed)?, address))
 }
 
-fn start(serving: &Arc<Serving>, socket: OwnedFd, tcp: bool, file: Option<SocketFile>) -> io::Result<Listener> {
+fn start(welcome: Welcome, socket: OwnedFd, tcp: bool, file: Option<SocketFile>) -> io::Result<Listener> {
     let (socket, ending) = (Arc::new(socket), Arc::new(AtomicBool::new(false)));
-    let (serving, own, over) = (Arc::clone(serving), Arc::clone(&socket), Arc::clone(&ending));
+    let (own, over) = (Arc::clone(&socket), Arc::clone(&ending));
     let thread = std::thread::Builder::new().name("listener".into());
     let thread = thread.spawn(move || {
         while !over.load(Ordering::Acquire) {
@@ -95,7 +105,7 @@ fn start(serving: &Arc<Serving>, socket: OwnedFd, tcp: bool, file: Option<Socket
                         let _ = sockopt::set_tcp_nodelay(&client, true);
                     }
                     let _ = sockopt::set_socket_send_buffer_size(&client, SEND_BUFFER);
-                    serving.welcome(client);
+                    welcome(client);
                 }
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::CONNABORTED) => {}
                 // Out of descriptors or memory: it may be better soon.

@@ -174,6 +174,15 @@ impl Made {
         }
     }
 
+    /// What was made of bytes that were not shared, in one piece.
+    ///
+    /// # Panics
+    /// Where something was shared, or sent.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        assert!(!self.share && self.pieces.len() <= 1, "these bytes are in {} pieces", self.pieces.len());
+        self.own
+    }
+
     /// Everything in one piece, for tests.
     #[cfg(test)]
     pub(crate) fn to_vec(&self) -> Vec<u8> {

@@ -106,11 +106,16 @@ pub(crate) struct Delivered {
 
 /// Counts an export's answers.
 #[derive(Debug, Default)]
-pub(crate) struct Meter(Mutex<Figures>);
+pub(crate) struct Meter {
+    /// Since the last look.
+    recent: Mutex<Figures>,
+    /// Until then.
+    before: Mutex<Figures>,
+}
 
 impl Meter {
     pub(crate) fn count(&self, delivered_at: Instant, answers: impl Iterator<Item = Delivered>) {
-        let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut figures = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         for Delivered { timed, length, error } in answers {
             figures.errors += u64::from(error);
             let Some(Timed { operation, due_at, completed_at }) = timed else { continue };
@@ -123,7 +128,19 @@ impl Meter {
     }
 
     pub(crate) fn figures(&self) -> Figures {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        // Held until the end: what is recent must not go over meanwhile.
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = before.clone();
+        all.merge(&self.recent.lock().unwrap_or_else(PoisonError::into_inner));
+        all
+    }
+
+    /// What came since the last look, and all.
+    pub(crate) fn roll(&self) -> (Figures, Figures) {
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = std::mem::take(&mut *self.recent.lock().unwrap_or_else(PoisonError::into_inner));
+        before.merge(&recent);
+        (recent, before.clone())
     }
 }
 

@@ -119,6 +119,7 @@ impl Outgoing {
     /// Begins an answer; gives how many bytes that made.
     fn answer(&mut self, export: &Export, answer: &Answer) -> usize {
         let Answer { to, length, .. } = *answer;
+        export.settle(answer);
         let made = &mut self.made;
         let header = |made: &mut Made, write: &dyn Fn(&mut Vec<u8>)| {
             made.own(|own| {

@@ -2,17 +2,20 @@
 
 use crate::answer::Answer;
 use crate::attach::MountedFile;
+use crate::changing::Member;
 use crate::clock::Woken;
-use crate::connection::{self, Connection};
+use crate::connection::{self, Connection, Encrypted};
 use crate::driver::Driver;
 use crate::export::Export;
 use crate::protocol::negotiation::ExportInfo;
+use crate::view::{View, Viewer};
 use loadline_units::Instant;
 use rustix::fd::OwnedFd;
 use rustix::net::{Shutdown, shutdown};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration as Span;
 
 /// Clients at once; whoever comes beyond is turned away.
 pub const CONNECTIONS_MAX: usize = 4_096;
@@ -20,12 +23,15 @@ pub const CONNECTIONS_MAX: usize = 4_096;
 const TURN_MAX: usize = 1 << 20;
 /// A connection's thread needs little: its buffers are elsewhere.
 const STACK: usize = 256 << 10;
+/// Between two looks at what is going on.
+const LOOK: Span = Span::from_secs(1);
 
 /// Whom answers go to.
 #[derive(Debug, Clone)]
 enum Receiver {
     Client(Arc<Connection>),
-    File(Arc<MountedFile>),
+    /// Opened since the storage was switched on for this time.
+    File(Arc<MountedFile>, u64),
 }
 
 /// An emulation as its threads see it.
@@ -35,26 +41,44 @@ pub(crate) struct Serving {
     /// Of the exports, as clients are told.
     pub(crate) infos: Vec<ExportInfo>,
     pub(crate) driver: Driver,
+    /// The disks.
+    pub(crate) members: Vec<Member>,
+    /// Held by whoever changes something.
+    pub(crate) changing: Mutex<()>,
     /// Those from whom requests come.
     receivers: RwLock<HashMap<u32, Receiver>>,
+    /// How often the storage was switched off and on: whoever opened a file before the last time gets errors, as a machine
+    /// that lost its power does not go on. Held by whoever does something for a file, alone while it is off.
+    boots: RwLock<u64>,
     /// Of every client that has a thread.
     sockets: Mutex<HashMap<u32, Arc<OwnedFd>>>,
     left: Condvar,
     next_number: AtomicU32,
     ending: AtomicBool,
+    /// Nobody is let in for the moment.
+    closed: AtomicBool,
+    view: Mutex<View>,
+    /// Wakes whoever looks once a second.
+    over: Condvar,
 }
 
 impl Serving {
-    pub(crate) fn new(exports: Vec<Arc<Export>>, driver: Driver) -> Self {
+    pub(crate) fn new(exports: Vec<Arc<Export>>, members: Vec<Member>, driver: Driver) -> Self {
         Self {
             infos: exports.iter().map(|export| export.info.clone()).collect(),
             exports,
             driver,
+            members,
+            changing: Mutex::default(),
             receivers: RwLock::default(),
+            boots: RwLock::new(0),
             sockets: Mutex::default(),
             left: Condvar::new(),
             next_number: AtomicU32::new(0),
             ending: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            view: Mutex::default(),
+            over: Condvar::new(),
         }
     }
 
@@ -62,13 +86,18 @@ impl Serving {
         self.ending.load(Ordering::Acquire)
     }
 
+    /// Whether connections are to end, for good or for the moment.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_ending() || self.closed.load(Ordering::Acquire)
+    }
+
     /// Serves a client on a thread of its own; one too many is turned away.
-    pub(crate) fn welcome(self: &Arc<Self>, socket: OwnedFd) {
+    pub(crate) fn welcome(self: &Arc<Self>, socket: OwnedFd, encrypted: Option<Encrypted>) {
         let number = self.fresh_number();
         let socket = Arc::new(socket);
         {
             let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-            if sockets.len() >= CONNECTIONS_MAX || self.is_ending() {
+            if sockets.len() >= CONNECTIONS_MAX || self.is_closed() {
                 return;
             }
             sockets.insert(number, Arc::clone(&socket));
@@ -78,7 +107,7 @@ impl Serving {
         let thread = std::thread::Builder::new().name(name).stack_size(STACK);
         let spawned = thread.spawn(move || {
             let gone = Gone { serving: &serving, number };
-            connection::serve(&serving, number, &socket);
+            connection::serve(&serving, number, &socket, encrypted.as_ref());
             drop(gone);
         });
         if spawned.is_err() {
@@ -103,7 +132,13 @@ impl Serving {
 
     /// From here on answers reach the file.
     pub(crate) fn enter_file(&self, file: &Arc<MountedFile>) {
-        self.enter_receiver(file.number, Receiver::File(Arc::clone(file)));
+        let boot = *self.boot();
+        self.enter_receiver(file.number(), Receiver::File(Arc::clone(file), boot));
+    }
+
+    /// For which time the storage is on; it stays on for as long as this is held.
+    pub(crate) fn boot(&self) -> RwLockReadGuard<'_, u64> {
+        self.boots.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn enter_receiver(&self, number: u32, receiver: Receiver) {
@@ -130,8 +165,9 @@ impl Serving {
             let own = if first > 0 { &mut apart } else { &mut *answers };
             match self.receiver(number) {
                 Some(Receiver::Client(connection)) => connection.deliver(self, own, TURN_MAX),
-                Some(Receiver::File(file)) => file.deliver(self, own),
-                None => own.clear(),
+                Some(Receiver::File(file, boot)) => file.deliver(self, boot, own),
+                // The client is gone, but what it wrote is there for others, who may flush it.
+                None => own.drain(..).for_each(|answer| self.exports[usize::from(answer.export)].settle(&answer)),
             }
         }
     }
@@ -152,22 +188,93 @@ impl Serving {
         }
     }
 
+    /// Looks once a second at what is going on. Ends with [`Serving::end`].
+    pub(crate) fn watch(&self) {
+        let mut viewer = Viewer::default();
+        loop {
+            // Not while the lock is held: whoever asks for the view need not wait for the model.
+            let now = viewer.look(self);
+            let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+            *view = now;
+            let going = |_: &mut View| !self.is_ending();
+            let waited = self.over.wait_timeout_while(view, LOOK, going).unwrap_or_else(PoisonError::into_inner);
+            if !waited.1.timed_out() {
+                return;
+            }
+        }
+    }
+
+    /// What was going on over the last second.
+    pub(crate) fn view(&self) -> View {
+        let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        View { clients: self.clients(), ..view.clone() }
+    }
+
     /// Closes every connection and waits until their threads are gone.
     pub(crate) fn end(&self) {
         self.ending.store(true, Ordering::Release);
         self.driver.waiter.set(Instant::ZERO);
+        drop(self.view.lock());
+        self.over.notify_all();
+        self.close();
+    }
+
+    /// Closes every connection and waits until their threads are gone; nobody is let in, and nothing done for files, until
+    /// what this gives is dropped.
+    pub(crate) fn close_clients(&self) -> Off<'_> {
+        self.closed.store(true, Ordering::Release);
+        let closed = self.close();
+        let mut boots = self.boots.write().unwrap_or_else(PoisonError::into_inner);
+        let before = *boots;
+        *boots += 1;
+        // Answers to what was asked before find the old numbers.
+        let mut receivers = self.receivers.write().unwrap_or_else(PoisonError::into_inner);
+        let files: Vec<Arc<MountedFile>> = receivers
+            .values()
+            .filter_map(|receiver| match receiver {
+                Receiver::File(file, boot) if *boot == before => Some(Arc::clone(file)),
+                _ => None,
+            })
+            .collect();
+        for file in files {
+            let number = self.fresh_number();
+            file.renumber(number);
+            receivers.insert(number, Receiver::File(file, *boots));
+        }
+        drop(receivers);
+        Off { closed, open: &self.closed, _boots: boots }
+    }
+
+    fn close(&self) -> usize {
         let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = sockets.len();
         for socket in sockets.values() {
             let _ = shutdown(&**socket, Shutdown::Both);
         }
         while !sockets.is_empty() {
             sockets = self.left.wait(sockets).unwrap_or_else(PoisonError::into_inner);
         }
+        count
     }
 
     /// Clients at the moment.
     pub(crate) fn clients(&self) -> usize {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// The storage is off.
+#[derive(Debug)]
+pub(crate) struct Off<'a> {
+    /// Connections that were closed.
+    pub(crate) closed: usize,
+    open: &'a AtomicBool,
+    _boots: RwLockWriteGuard<'a, u64>,
+}
+
+impl Drop for Off<'_> {
+    fn drop(&mut self) {
+        self.open.store(false, Ordering::Release);
     }
 }
 

@@ -1,7 +1,8 @@
 //! A file of every request that reached the model, with its times: `docs/formats/trace.md`.
 
 use crate::export::Export;
-use loadline_block::{Operation, Request};
+use crate::model::{Change, ChangeError, Ended, Model};
+use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::{Machine, Target};
 use loadline_units::Instant;
 use std::fs::File;
@@ -12,7 +13,24 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 /// How a trace begins.
-const MAGIC: &[u8; 8] = b"LLTRACE1";
+const MAGIC: &[u8; 8] = b"LLTRACE2";
+/// How those began in which nothing went wrong on purpose.
+const MAGIC_BEFORE: &[u8; 8] = b"LLTRACE1";
+/// Stands in place of an operation: what follows the record, as text, was done to the emulation.
+const CHANGE: u8 = 255;
+/// Bytes of such a text at most.
+const CHANGE_MAX: u32 = 16 << 20;
+/// Errors as records tell them.
+const ERRORS: [ErrorKind; 8] = [
+    ErrorKind::Io,
+    ErrorKind::NoSpace,
+    ErrorKind::Gone,
+    ErrorKind::TimedOut,
+    ErrorKind::Refused,
+    ErrorKind::Denied,
+    ErrorKind::Short,
+    ErrorKind::Other,
+];
 /// Bytes of a record.
 const RECORD: usize = 40;
 /// Stands for "not completed".
@@ -41,6 +59,8 @@ pub struct Record {
     pub submitted_at: Instant,
     /// When it was answered in the model; `None`: not by the end.
     pub completed_at: Option<Instant>,
+    /// Why it failed; `None`: it did not.
+    pub error: Option<ErrorKind>,
     /// By its place in [`Trace::exports`].
     pub export: u16,
     /// What was asked.
@@ -63,7 +83,8 @@ impl Record {
         bytes[32..36].copy_from_slice(&self.length.to_le_bytes());
         bytes[36..38].copy_from_slice(&self.export.to_le_bytes());
         bytes[38] = self.operation.index() as u8;
-        bytes[39] = u8::from(self.durable);
+        let error = self.error.and_then(|error| ERRORS.iter().position(|known| *known == error));
+        bytes[39] = u8::from(self.durable) | (error.map_or(0, |place| place as u8 + 1) << 1);
         bytes
     }
 
@@ -79,15 +100,33 @@ impl Record {
             export: u16::from_le_bytes(bytes[36..38].try_into().expect("two bytes")),
             operation: *Operation::ALL.get(usize::from(bytes[38]))?,
             durable: bytes[39] & 1 == 1,
+            error: match bytes[39] >> 1 {
+                0 => None,
+                place => Some(*ERRORS.get(usize::from(place) - 1)?),
+            },
         })
     }
 }
 
+/// What was done to the emulation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// Its place in the order of requests.
+    pub sequence: u64,
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub change: Change,
+}
+
+/// What goes into the file: a record, with the text that follows it.
+type Line = (Record, Option<String>);
+
 /// Records on their way to the file, which a thread of its own writes.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    batch: Vec<Record>,
-    batches: SyncSender<Vec<Record>>,
+    batch: Vec<Line>,
+    batches: SyncSender<Vec<Line>>,
     thread: JoinHandle<io::Result<()>>,
 }
 
@@ -100,11 +139,18 @@ impl Recorder {
         for export in exports {
             text(&mut out, &export.info.name)?;
         }
-        let (batches, incoming) = sync_channel::<Vec<Record>>(BATCHES_MAX);
+        let (batches, incoming) = sync_channel::<Vec<Line>>(BATCHES_MAX);
         let thread = std::thread::Builder::new().name("recorder".into()).spawn(move || {
             for batch in incoming {
-                for record in batch {
-                    out.write_all(&record.encode())?;
+                for (record, text) in batch {
+                    let mut bytes = record.encode();
+                    if let Some(text) = text {
+                        bytes[38] = CHANGE;
+                        out.write_all(&bytes)?;
+                        out.write_all(text.as_bytes())?;
+                    } else {
+                        out.write_all(&bytes)?;
+                    }
                 }
             }
             out.flush()
@@ -113,7 +159,27 @@ impl Recorder {
     }
 
     pub(crate) fn record(&mut self, record: Record) {
-        self.batch.push(record);
+        self.line((record, None));
+    }
+
+    pub(crate) fn record_change(&mut self, sequence: u64, at: Instant, change: &Change) {
+        let text = serde_json::to_string(change).expect("changes are plain data");
+        let record = Record {
+            sequence,
+            submitted_at: at,
+            completed_at: Some(at),
+            error: None,
+            export: 0,
+            operation: Operation::Flush,
+            durable: false,
+            offset: 0,
+            length: text.len() as u32,
+        };
+        self.line((record, Some(text)));
+    }
+
+    fn line(&mut self, line: Line) {
+        self.batch.push(line);
         if self.batch.len() == BATCH {
             let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
             // Where the thread is gone, its error is told at the end.
@@ -157,6 +223,8 @@ pub struct Trace {
     pub exports: Vec<String>,
     /// In the order in which requests were handed over. One that is cut short lacks its last ones.
     pub records: Vec<Record>,
+    /// What was done to the emulation meanwhile, in the order of time.
+    pub changes: Vec<Done>,
 }
 
 impl Trace {
@@ -167,7 +235,7 @@ impl Trace {
     pub fn read(mut from: impl Read) -> Result<Self, TraceError> {
         let mut magic = [0; 8];
         from.read_exact(&mut magic).map_err(short)?;
-        if magic != *MAGIC {
+        if magic != *MAGIC && magic != *MAGIC_BEFORE {
             return Err(TraceError::Foreign);
         }
         let about = read_text(&mut from)?;
@@ -177,13 +245,18 @@ impl Trace {
         }
         let exports: Result<Vec<String>, TraceError> = (0..count).map(|_| read_text(&mut from)).collect();
         let exports = exports?;
-        let mut records = Vec::new();
+        let (mut records, mut changes) = (Vec::new(), Vec::new());
         let mut bytes = [0; RECORD];
         loop {
             match from.read_exact(&mut bytes) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
                 Err(error) => return Err(error.into()),
+            }
+            if bytes[38] == CHANGE {
+                let Some(done) = read_change(&bytes, &mut from)? else { break };
+                changes.push(done);
+                continue;
             }
             let record = Record::decode(&bytes).filter(|record| usize::from(record.export) < exports.len());
             records.push(record.ok_or(TraceError::Record(records.len() as u64))?);
@@ -193,8 +266,26 @@ impl Trace {
         if !in_time || records.windows(2).any(|pair| pair[0].sequence == pair[1].sequence) {
             return Err(TraceError::Foreign);
         }
-        Ok(Self { about, exports, records })
+        changes.sort_by_key(|done: &Done| done.sequence);
+        Ok(Self { about, exports, records, changes })
     }
+}
+
+/// The change that a record announces; `None` where it is cut short.
+fn read_change(bytes: &[u8; RECORD], from: &mut impl Read) -> Result<Option<Done>, TraceError> {
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let length = u32::from_le_bytes(bytes[32..36].try_into().expect("four bytes"));
+    let foreign = || TraceError::Record(number(0));
+    if length > CHANGE_MAX {
+        return Err(foreign());
+    }
+    let mut text = Vec::new();
+    from.take(u64::from(length)).read_to_end(&mut text)?;
+    if text.len() < length as usize {
+        return Ok(None);
+    }
+    let change = serde_json::from_slice(&text).map_err(|_| foreign())?;
+    Ok(Some(Done { sequence: number(0), at: Instant::from_ns(number(8)), change }))
 }
 
 fn short(error: io::Error) -> TraceError {
@@ -245,6 +336,45 @@ pub fn replay(machine: &mut Machine, targets: &[Target], records: &[Record]) -> 
     completed
 }
 
+/// Hands a trace's requests, and what was done meanwhile, to a fresh model of the same environment and seed, in virtual time: how
+/// each request ended, in their order; `None`: a fault held it to the end.
+///
+/// # Errors
+/// A change that the model does not take: the trace is of another environment.
+pub fn repeat(model: &mut Model, trace: &Trace) -> Result<Vec<Option<Ended>>, ChangeError> {
+    let mut ended: Vec<Option<Ended>> = vec![None; trace.records.len()];
+    let mut under_way: Vec<usize> = Vec::new();
+    let mut take = |model: &mut Model, under_way: &[usize], until: Instant| {
+        while let Some((id, end)) = model.pop_ended(until) {
+            ended[under_way[id]] = Some(end);
+        }
+    };
+    let mut changes = trace.changes.iter().peekable();
+    for (number, record) in trace.records.iter().enumerate() {
+        while let Some(done) = changes.next_if(|done| done.sequence < record.sequence) {
+            take(model, &under_way, done.at);
+            model.change(done.at, &done.change)?;
+        }
+        let now = record.submitted_at;
+        take(model, &under_way, now);
+        let Record { operation, durable, length, offset, .. } = *record;
+        let id =
+            model.submit(now, usize::from(record.export), Request { operation, durable, length, offset, due_at: now });
+        if under_way.len() <= id {
+            under_way.resize(id + 1, 0);
+        }
+        under_way[id] = number;
+    }
+    for done in changes {
+        take(model, &under_way, done.at);
+        model.change(done.at, &done.change)?;
+    }
+    while let Some(next) = model.next_event_at() {
+        take(model, &under_way, next);
+    }
+    Ok(ended)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,12 +384,13 @@ mod tests {
         #[test]
         fn a_record_comes_back(
             sequence: u64, submitted: u64, completed in prop::option::of(0..NEVER), offset: u64, length: u32, export: u16,
-            operation in 0usize..4, durable: bool,
+            operation in 0usize..4, durable: bool, error in prop::option::of(0usize..8),
         ) {
             let record = Record {
                 sequence,
                 submitted_at: Instant::from_ns(submitted),
                 completed_at: completed.map(Instant::from_ns),
+                error: error.map(|place| ERRORS[place]),
                 export,
                 operation: Operation::ALL[operation],
                 durable,

@@ -333,6 +333,20 @@ impl Cache {
         self.dirty
     }
 
+    /// Forgets every block that is on its disk.
+    pub(crate) fn drop_clean(&mut self) {
+        self.used = 0;
+        for map in &mut self.maps {
+            map.warm = false;
+            for chunk in map.chunks.iter_mut().flatten() {
+                chunk.present = chunk.dirty;
+                chunk.touched = [0; WORDS];
+                chunk.any_present = chunk.any_dirty;
+            }
+            self.used += map.dirty;
+        }
+    }
+
     /// Moves the hand of the clock over one word that holds something, or to the next chunk: of its blocks, at most `count_max` that were not asked for since the hand
     /// last came by give way. Two rounds find every clean block, and clean blocks there are: no more are dirty than the cache holds.
     fn evict(&mut self, count_max: u64) {

@@ -9,7 +9,7 @@
 )]
 
 use crate::Enforcement;
-use loadline_units::NS_PER_S;
+use loadline_units::{NS_PER_S, Ratio};
 
 /// A token bucket in virtual time (the generic cell rate algorithm, ITU-T I.371): it keeps when the bucket would be full
 /// again. With no depth it is a smooth rate.
@@ -82,10 +82,22 @@ impl TokenBucket {
         }
     }
 
-    /// Takes out all that is saved.
-    fn empty(&mut self) {
-        self.full_at = self.depth;
+    /// Takes out all that is saved; a debt stays.
+    fn empty(&mut self, now: u64) {
+        self.full_at = self.full_at.max(now + self.depth);
     }
+
+    /// How much is saved, as a share of what fits; `None`: nothing fits.
+    fn level(&self, now: u64) -> Option<Ratio> {
+        let missing = self.full_at.saturating_sub(now);
+        share(u128::from(self.depth.saturating_sub(missing)), u128::from(self.depth))
+    }
+}
+
+/// `part` of `whole`, rounded down; `None` of nothing.
+fn share(part: u128, whole: u128) -> Option<Ratio> {
+    let ppm = part.min(whole).checked_mul(u128::from(Ratio::ONE.as_ppm()))?.checked_div(whole)?;
+    Ratio::ppm(u32::try_from(ppm).ok()?)
 }
 
 /// A quota in each window of time, in nano-tokens, with what bursts may take from the bank.
@@ -261,13 +273,32 @@ impl Gate {
     }
 
     /// Spends all credits of bursts.
-    pub(crate) fn spend_credits(&mut self) {
+    pub(crate) fn spend_credits(&mut self, now: u64) {
         match &mut self.kind {
             Kind::Steady(_) => {}
-            Kind::Bursting(_, credits) => credits.empty(),
+            Kind::Bursting(_, credits) => credits.empty(now),
             Kind::Windows(windows) => {
+                if now >= windows.end {
+                    windows.roll(now);
+                }
                 windows.bank = 0;
                 windows.allowed = windows.most.min(windows.base);
+            }
+        }
+    }
+
+    /// How many credits of bursts are left at `now`, as a share of all that may be saved; `None`: it has none.
+    pub(crate) fn credits(&self, now: u64) -> Option<Ratio> {
+        match &self.kind {
+            Kind::Steady(_) => None,
+            Kind::Bursting(_, credits) => credits.level(now),
+            Kind::Windows(windows) => {
+                // To be asked must change nothing.
+                let mut windows = windows.clone();
+                if now >= windows.end {
+                    windows.roll(now);
+                }
+                share(windows.bank.saturating_sub(windows.used.saturating_sub(windows.base)), windows.bank_max)
             }
         }
     }
@@ -372,7 +403,7 @@ mod tests {
             [Enforcement::Smooth, Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::ZERO }]
         {
             let mut gate = Gate::new(rate, enforcement, 0);
-            gate.spend_credits();
+            gate.spend_credits(0);
             let passed = passed_until(&mut gate, 100 * S);
             assert!(passed.abs_diff(10_000) <= 10, "{passed}");
         }

@@ -47,6 +47,8 @@ pub(crate) struct Placement {
     interleave: u64,
     /// The copy of each column that is read next.
     turn: Vec<u64>,
+    /// Disks that are not there, by their place; empty: all are.
+    absent: Vec<bool>,
 }
 
 /// A part of a request: bytes of one disk.
@@ -66,11 +68,47 @@ impl Placement {
             Layout::Mirror { copies } => (1, copies, 1),
             Layout::StripeOfMirrors { columns, copies, interleave } => (columns, copies, interleave.get()),
         };
-        Self { columns: u64::from(columns), copies: u64::from(copies), interleave, turn: vec![0; columns as usize] }
+        Self {
+            columns: u64::from(columns),
+            copies: u64::from(copies),
+            interleave,
+            turn: vec![0; columns as usize],
+            absent: Vec::new(),
+        }
     }
 
     /// The next part: one for each interleave that the range touches, on every copy for what changes data, on one of them
     /// in turn for a read; a flush goes to all disks.
+    #[inline]
+    fn take_turn(&mut self, column: u64) -> u64 {
+        let turn = &mut self.turn[column as usize];
+        let mut copy = *turn;
+        if !self.absent.is_empty() {
+            let first = (column * self.copies) as usize;
+            let copies = &self.absent[first..first + self.copies as usize];
+            while copies[copy as usize] && (copy + 1) % self.copies != *turn {
+                copy = (copy + 1) % self.copies;
+            }
+        }
+        *turn = (copy + 1) % self.copies;
+        copy
+    }
+
+    /// Whether a disk, by its place, is not there: nothing goes to it.
+    #[inline]
+    pub(crate) fn is_absent(&self, disk: usize) -> bool {
+        self.absent.get(disk).is_some_and(|absent| *absent)
+    }
+
+    /// Takes a disk, by its place, away or puts it back. Reads go to other copies meanwhile.
+    pub(crate) fn set_absent(&mut self, disk: usize, absent: bool) {
+        self.absent.resize((self.columns * self.copies) as usize, false);
+        self.absent[disk] = absent;
+        if !self.absent.contains(&true) {
+            self.absent.clear();
+        }
+    }
+
     #[inline]
     pub(crate) fn next(&mut self, split: &mut Split) -> Option<Piece> {
         if split.operation == Operation::Flush {
@@ -93,8 +131,7 @@ impl Placement {
         let mut last = true;
         if self.copies > 1 {
             if split.operation == Operation::Read {
-                let turn = &mut self.turn[column as usize];
-                (copy, *turn) = (*turn, (*turn + 1) % self.copies);
+                copy = self.take_turn(column);
             } else {
                 split.copy = (copy + 1) % self.copies;
                 last = split.copy == 0;

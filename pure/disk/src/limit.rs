@@ -8,7 +8,7 @@
 use crate::gate::{Burst, Gate, Rate};
 use crate::{Directions, Fullness, IopsBudget, Limit, ThroughputBudget};
 use loadline_block::Operation;
-use loadline_units::Duration;
+use loadline_units::{Duration, Ratio};
 
 /// Sequential streams that are recognised at once on a disk.
 const STREAMS_MAX: usize = 16;
@@ -84,8 +84,12 @@ impl Gates {
         passed.at
     }
 
-    fn spend_credits(&mut self) {
-        self.held.iter_mut().flatten().for_each(Gate::spend_credits);
+    fn spend_credits(&mut self, now: u64) {
+        self.held.iter_mut().flatten().for_each(|gate| gate.spend_credits(now));
+    }
+
+    fn credits(&self, now: u64) -> Option<Ratio> {
+        self.held.iter().flatten().filter_map(|gate| gate.credits(now)).min()
     }
 }
 
@@ -172,8 +176,7 @@ impl Limiter {
             }),
         };
         if bursts == Fullness::Empty {
-            limiter.iops.spend_credits();
-            limiter.throughput.spend_credits();
+            limiter.spend_credits(0);
         }
         limiter
     }
@@ -225,6 +228,17 @@ impl Limiter {
         merging.streams[merging.oldest] = Stream { direction, end: offset + length, piece: length % size };
         merging.oldest = (merging.oldest + 1) % STREAMS_MAX;
         alone
+    }
+
+    /// Spends all credits of bursts.
+    pub(crate) fn spend_credits(&mut self, now: u64) {
+        self.iops.spend_credits(now);
+        self.throughput.spend_credits(now);
+    }
+
+    /// The share of credits that are left, of the gate that has least; `None`: no gate saves any.
+    pub(crate) fn credits(&self, now: u64) -> Option<Ratio> {
+        [self.iops.credits(now), self.throughput.credits(now)].into_iter().flatten().min()
     }
 
     /// How long requests have waited here so far.

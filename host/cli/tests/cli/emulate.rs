@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const ENVIRONMENT: &str = r#"
+pub(crate) const ENVIRONMENT: &str = r#"
 schema = 1
 name = "pair"
 [volume.data]
@@ -24,7 +24,7 @@ iops = "100 IOPS"
 "#;
 
 /// Starts it, and waits until its socket accepts.
-fn start(bench: &Bench, more: &[&str]) -> Child {
+pub(crate) fn start(bench: &Bench, more: &[&str]) -> Child {
     let environment = bench.file("pair.toml", ENVIRONMENT);
     let socket = bench.path("s").display().to_string();
     let mut command = bench.command(&["emulate", &environment, "--socket", &socket, "--seed", "1"]);
@@ -37,7 +37,7 @@ fn start(bench: &Bench, more: &[&str]) -> Child {
     child
 }
 
-fn end(child: Child, signal: &str) -> (i32, String, String) {
+pub(crate) fn end(child: Child, signal: &str) -> (i32, String, String) {
     let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(status.success());
     let output = child.wait_with_output().unwrap();
@@ -70,7 +70,7 @@ fn what_cannot_be_served_is_refused_with_what_to_do() {
     let bench = Bench::new();
     assert!(bench.refused(2, &["emulate", "ds3-p3"]).contains("did you mean ds3-p30"));
     let open = bench.refused(2, &["emulate", "ds3-p30", "--listen", "0.0.0.0:0"]);
-    assert!(open.contains("no TLS") && open.contains("--insecure"), "{open}");
+    assert!(open.contains("unencrypted") && open.contains("--insecure"), "{open}");
     let foreign = bench.target();
     std::fs::write(bench.path("target").join("mine"), "x").unwrap();
     let socket = bench.path("s").display().to_string();

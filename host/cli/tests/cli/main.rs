@@ -6,6 +6,7 @@ mod compare;
 mod crash;
 mod emulate;
 mod end_to_end;
+mod fault;
 mod faults;
 mod golden;
 mod predict;

@@ -48,6 +48,8 @@ pub(crate) struct Request<'a> {
     pub(crate) unique: u64,
     /// The file or folder.
     pub(crate) node: u64,
+    /// What was given when the file was opened; 0 where the call is for no open file.
+    pub(crate) handle: u64,
     pub(crate) call: Call<'a>,
 }
 
@@ -135,6 +137,7 @@ impl<'a> Request<'a> {
         let (_length, code) = (fields.u32()?, fields.u32()?);
         let (unique, node) = (fields.u64()?, fields.u64()?);
         let mut fields = Fields(&message[REQUEST_HEADER..]);
+        let handle = if matches!(code, 15 | 16 | 20 | 43 | 46) { Fields(fields.0).u64()? } else { 0 };
         let call = match code {
             1 => Call::Lookup { name: fields.name() },
             3 => Call::Attributes,
@@ -177,7 +180,7 @@ impl<'a> Request<'a> {
             }
             _ => Call::Unknown,
         };
-        Ok(Self { unique, node, call })
+        Ok(Self { unique, node, handle, call })
     }
 }
 
@@ -276,10 +279,10 @@ pub(crate) fn begin(out: &mut Vec<u8>, major: u32, minor: u32, readahead: u32, f
     Some(())
 }
 
-/// The answer to [`Call::Open`] of a file.
-pub(crate) fn opened(out: &mut Vec<u8>, folder: bool) {
+/// The answer to [`Call::Open`] and [`Call::OpenFolder`].
+pub(crate) fn opened(out: &mut Vec<u8>, handle: u64, folder: bool) {
     let flags = if folder { 0 } else { OPEN_DIRECT | OPEN_PARALLEL_WRITES };
-    out.extend_from_slice(&[0; 8]);
+    out.extend_from_slice(&handle.to_ne_bytes());
     out.extend_from_slice(&flags.to_ne_bytes());
     out.extend_from_slice(&[0; 4]);
 }

@@ -102,14 +102,10 @@ impl Mount {
             .iter()
             .enumerate()
             .map(|(index, export)| {
-                Arc::new(MountedFile {
-                    number: serving.fresh_number(),
-                    name: export.info.name.replace('/', "."),
-                    node: MountedFile::node(FIRST + index as u64, export, owner),
-                    export: Arc::clone(export),
-                    index: index as u16,
-                    device: Arc::clone(&device),
-                })
+                let node = MountedFile::node(FIRST + index as u64, export, owner);
+                let name = export.info.name.replace('/', ".");
+                let number = serving.fresh_number();
+                Arc::new(MountedFile::new(number, name, node, Arc::clone(export), Arc::clone(&device)))
             })
             .collect();
         for file in &files {
@@ -138,7 +134,7 @@ impl Mount {
     }
 
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
-        self.shared.files.iter().map(|file| file.number)
+        self.shared.files.iter().map(|file| file.number())
     }
 }
 
@@ -170,7 +166,7 @@ impl Shared {
             };
             // The kernel speaks the protocol; what this does not understand is answered by nobody, and cannot be.
             let Ok(request) = Request::parse(message) else { continue };
-            self.take(&request, &mut asks);
+            self.take(serving, &request, &mut asks);
             if !asks.is_empty() {
                 serving.driver.submit(&mut asks, &mut answers);
                 serving.deliver(&mut answers);
@@ -178,7 +174,7 @@ impl Shared {
         }
     }
 
-    fn take(&self, request: &Request<'_>, asks: &mut Vec<Ask>) {
+    fn take(&self, serving: &Serving, request: &Request<'_>, asks: &mut Vec<Ask>) {
         if let Call::Begin { major, minor, readahead, flags } = request.call {
             let mut out = Vec::new();
             let error = message::begin(&mut out, major, minor, readahead, flags).map_or(Some(Errno::PROTO), |()| None);
@@ -188,7 +184,7 @@ impl Shared {
             return self.take_for_folder(request);
         }
         match self.files.get((request.node - FIRST) as usize) {
-            Some(file) => file.take(request, asks),
+            Some(file) => file.take(serving, request, asks),
             None => mounted::answer(&self.device, request.unique, Some(Errno::STALE), &[]),
         }
     }
@@ -210,7 +206,7 @@ impl Shared {
                 None
             }
             Call::OpenFolder => {
-                message::opened(&mut out, true);
+                message::opened(&mut out, 0, true);
                 None
             }
             Call::List { from, room } => {

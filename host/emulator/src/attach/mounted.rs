@@ -2,6 +2,7 @@
 
 use super::message::{self, ANSWER_HEADER, Call, Node, Request};
 use crate::answer::{Answer, Ask, Body};
+use crate::contents::Settles;
 use crate::export::Export;
 use crate::made::Made;
 use crate::meter::Delivered;
@@ -14,17 +15,16 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::io::IoSlice;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A volume or disk as a file.
 #[derive(Debug)]
 pub(crate) struct MountedFile {
     /// Among those to whom answers go.
-    pub(crate) number: u32,
+    number: AtomicU32,
     pub(crate) name: String,
     pub(crate) node: Node,
     pub(crate) export: Arc<Export>,
-    /// Of all exports.
-    pub(crate) index: u16,
     /// To the kernel.
     pub(crate) device: Arc<OwnedFd>,
 }
@@ -67,10 +67,31 @@ impl MountedFile {
         Node { number, size: Bytes::new(export.info.size), folder: false, owner, block: BLOCK_PREFERRED }
     }
 
+    pub(crate) fn new(number: u32, name: String, node: Node, export: Arc<Export>, device: Arc<OwnedFd>) -> Self {
+        Self { number: AtomicU32::new(number), name, node, export, device }
+    }
+
+    /// Among those to whom answers go.
+    pub(crate) fn number(&self) -> u32 {
+        self.number.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn renumber(&self, number: u32) {
+        self.number.store(number, Ordering::Release);
+    }
+
     /// Takes a request for this file: answers it at once, or adds what the model is to be asked.
-    pub(crate) fn take(&self, request: &Request<'_>, asks: &mut Vec<Ask>) {
+    pub(crate) fn take(&self, serving: &Serving, request: &Request<'_>, asks: &mut Vec<Ask>) {
         let unique = request.unique;
         let reply = |error, body: &[u8]| answer(&self.device, unique, error, body);
+        let boot = serving.boot();
+        let of_open_file = matches!(
+            request.call,
+            Call::Read { .. } | Call::Write { .. } | Call::Sync | Call::Clear { .. } | Call::Seek { .. }
+        );
+        if of_open_file && request.handle != *boot {
+            return reply(Some(Errno::IO), &[]);
+        }
         let contents = &self.export.contents;
         let mut out = Vec::new();
         match request.call {
@@ -79,31 +100,34 @@ impl MountedFile {
                 reply(None, &out);
             }
             Call::Open => {
-                message::opened(&mut out, false);
+                message::opened(&mut out, *boot, false);
                 reply(None, &out);
             }
             Call::Read { offset, length } => match self.within(offset, u64::from(length)) {
                 // At the end of a file a read is short.
                 0 => reply(None, &[]),
-                length => asks.push(self.ask(unique, Operation::Read, offset, length, Body::Data)),
+                length => asks.push(self.ask(unique, Operation::Read, (offset, length), Body::Data, Settles::Nothing)),
             },
             Call::Write { offset, bytes } => {
                 let length = bytes.len() as u64;
                 if length == 0 || self.within(offset, length) < length {
                     return reply(Some(Errno::NOSPC), &[]);
                 }
-                let body = done(contents.write(offset, bytes), Body::Written);
-                asks.push(self.ask(unique, Operation::Write, offset, length, body));
+                let ticket = contents.ticket();
+                let body = done(contents.write(offset, bytes, ticket), Body::Written);
+                asks.push(self.ask(unique, Operation::Write, (offset, length), body, Settles::Write(ticket)));
             }
             Call::Clear { offset, length, hole } => {
                 if length == 0 || self.within(offset, length) < length {
                     return reply(Some(Errno::NOSPC), &[]);
                 }
-                let body = done(contents.zero(offset, length, hole), Body::Done);
-                let operation = if hole { Operation::Trim } else { Operation::Write };
-                asks.push(self.ask(unique, operation, offset, length, body));
+                let ticket = if hole { 0 } else { contents.ticket() };
+                let body = done(contents.zero(offset, length, hole, ticket), Body::Done);
+                let (operation, settles) =
+                    if hole { (Operation::Trim, Settles::Nothing) } else { (Operation::Write, Settles::Write(ticket)) };
+                asks.push(self.ask(unique, operation, (offset, length), body, settles));
             }
-            Call::Sync => asks.push(self.ask(unique, Operation::Flush, 0, 0, Body::Done)),
+            Call::Sync => asks.push(self.ask(unique, Operation::Flush, (0, 0), Body::Done, contents.flush())),
             Call::Seek { offset, hole } => match self.seek(offset, hole) {
                 Some(found) => reply(None, &found.to_ne_bytes()),
                 None => reply(Some(Errno::NXIO), &[]),
@@ -120,18 +144,19 @@ impl MountedFile {
         length.min(self.node.size.get().saturating_sub(offset))
     }
 
-    fn ask(&self, unique: u64, operation: Operation, offset: u64, length: u64, body: Body) -> Ask {
+    fn ask(&self, unique: u64, operation: Operation, range: (u64, u64), body: Body, settles: Settles) -> Ask {
+        let (offset, length) = range;
         Ask {
-            connection: self.number,
-            export: self.index,
-            target: self.export.place.target,
-            cut: self.export.place.cut,
+            connection: self.number(),
+            export: self.export.number,
+            cut: self.export.cut,
             operation,
             durable: false,
             offset,
             length,
             to: ReplyTo { form: ReplyForm::Simple, cookie: unique, offset },
             body,
+            settles,
             due_at: Instant::ZERO,
         }
     }
@@ -153,11 +178,17 @@ impl MountedFile {
         hole.then_some(size)
     }
 
-    /// Answers the kernel, and leaves `answers` empty.
-    pub(crate) fn deliver(&self, serving: &Serving, answers: &mut Vec<Answer>) {
-        for answer in answers.iter() {
+    /// Answers the kernel what it asked during this boot, and leaves `answers` empty.
+    pub(crate) fn deliver(&self, serving: &Serving, boot: u64, answers: &mut Vec<Answer>) {
+        let now = serving.boot();
+        for answer in answers.iter_mut() {
+            if *now != boot {
+                answer.body = Body::Error { error: NbdError::Io, read: false };
+            }
+            self.export.settle(answer);
             self.deliver_one(answer);
         }
+        drop(now);
         let delivered = answers.iter().map(|answer| Delivered {
             timed: answer.timed,
             length: answer.length,

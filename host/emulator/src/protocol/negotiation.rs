@@ -67,6 +67,8 @@ pub enum Step {
     More,
     /// A message was dealt with.
     Next,
+    /// Encryption begins after what is to be sent was sent; then [`Negotiation::encrypted`].
+    Encrypt,
     /// Requests follow.
     Transmit(Agreement),
     /// The connection is to be closed, after what is to be sent was sent.
@@ -81,9 +83,24 @@ enum State {
     Skip(u32),
 }
 
+/// Whether a connection is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encryption {
+    /// It cannot be.
+    #[default]
+    None,
+    /// It can be.
+    Offered,
+    /// It must be before anything else.
+    Required,
+    /// It is.
+    Done,
+}
+
 /// The server's side of the talk at the beginning.
 #[derive(Debug, Clone)]
 pub struct Negotiation {
+    encryption: Encryption,
     state: State,
     no_zeroes: bool,
     form: ReplyForm,
@@ -94,11 +111,24 @@ pub struct Negotiation {
 
 impl Default for Negotiation {
     fn default() -> Self {
-        Self { state: State::Flags, no_zeroes: false, form: ReplyForm::Simple, allocation: None, options: 0 }
+        Self::new(Encryption::None)
     }
 }
 
 impl Negotiation {
+    /// Before the first message.
+    #[must_use]
+    pub const fn new(encryption: Encryption) -> Self {
+        let (state, form) = (State::Flags, ReplyForm::Simple);
+        Self { encryption, state, no_zeroes: false, form, allocation: None, options: 0 }
+    }
+
+    /// Goes on over the encrypted connection: what was agreed on before counts no more.
+    pub const fn encrypted(&mut self) {
+        self.encryption = Encryption::Done;
+        (self.form, self.allocation) = (ReplyForm::Simple, None);
+    }
+
     /// What the server says first.
     #[must_use]
     pub fn greeting() -> [u8; 18] {
@@ -178,6 +208,13 @@ impl Negotiation {
 
     fn answer(&mut self, code: u32, option: &ClientOption<'_>, exports: &[ExportInfo], out: &mut Vec<u8>) -> Step {
         let ack = |out: &mut Vec<u8>| option::reply(out, code, OptionReply::Ack, &[]);
+        if self.encryption == Encryption::Required && !matches!(option, ClientOption::StartTls | ClientOption::Abort) {
+            if matches!(option, ClientOption::ExportName(_)) {
+                return Step::Close;
+            }
+            option::reply(out, code, OptionReply::TlsRequired, &[b"encrypt first: this address takes TLS only"]);
+            return Step::Next;
+        }
         match option {
             ClientOption::ExportName(name) => {
                 let Some(export) = find(exports, name).filter(|_| self.form != ReplyForm::Extended) else {
@@ -203,10 +240,20 @@ impl Negotiation {
                 ack(out);
                 Step::Next
             }
-            ClientOption::StartTls => {
-                option::reply(out, code, OptionReply::Policy, &[b"there is no TLS here"]);
-                Step::Next
-            }
+            ClientOption::StartTls => match self.encryption {
+                Encryption::Offered | Encryption::Required => {
+                    ack(out);
+                    Step::Encrypt
+                }
+                Encryption::None => {
+                    option::reply(out, code, OptionReply::Policy, &[b"there is no TLS here"]);
+                    Step::Next
+                }
+                Encryption::Done => {
+                    option::reply(out, code, OptionReply::Invalid, &[b"the connection is encrypted already"]);
+                    Step::Next
+                }
+            },
             ClientOption::Info { name, go, wants_name, wants_description } => {
                 let Some(number) = find(exports, name) else {
                     option::reply(out, code, OptionReply::Unknown, &[b"no such export"]);

@@ -165,6 +165,8 @@ pub enum OptionReply {
     Policy = 0x8000_0002,
     /// Malformed, or at the wrong time.
     Invalid = 0x8000_0003,
+    /// Not before the connection is encrypted.
+    TlsRequired = 0x8000_0005,
     /// No such export.
     Unknown = 0x8000_0006,
     /// Too much.

@@ -1,12 +1,13 @@
 //! Contents in a sparse file.
 
 use super::StoreError;
-use crate::made::Made;
+use crate::made::{Made, PAGE, Page};
 use crate::protocol::reply::Extent;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 /// Zeroes written at once where a file system cannot make holes.
 const ZEROES: &[u8] = &[0; 64 << 10];
@@ -28,6 +29,19 @@ impl FileStore {
         Ok(made.fill(length as usize, |bytes| self.file.read_exact_at(bytes, offset))?)
     }
 
+    pub(crate) fn page(&self, number: u64) -> Result<Arc<Page>, StoreError> {
+        let mut page = Page([0; PAGE]);
+        // The last page may end early.
+        let mut filled = 0;
+        while filled < PAGE {
+            match self.file.read_at(&mut page.0[filled..], number * PAGE as u64 + filled as u64)? {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        Ok(Arc::new(page))
+    }
+
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
         self.file.write_all_at(bytes, offset).map_err(StoreError::of)
     }
@@ -46,6 +60,12 @@ impl FileStore {
             length -= now;
         }
         Ok(())
+    }
+
+    pub(crate) fn wipe(&self) -> Result<(), StoreError> {
+        let length = self.file.metadata()?.len();
+        self.file.set_len(0)?;
+        Ok(self.file.set_len(length)?)
     }
 
     pub(crate) fn extent(&self, offset: u64, length: u64) -> Extent {

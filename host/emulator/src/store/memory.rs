@@ -99,6 +99,12 @@ impl MemoryStore {
         self.shards[region as usize % SHARDS].write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn page(&self, number: u64) -> Option<Arc<Page>> {
+        let pages = REGION_PAGES as u64;
+        let region = number / pages;
+        self.shard(region).get(&region)?[(number % pages) as usize].clone()
+    }
+
     pub(crate) fn read(&self, mut offset: u64, mut length: u64, made: &mut Made) {
         while length > 0 {
             let part = part(offset, length);
@@ -140,14 +146,20 @@ impl MemoryStore {
                 let within = at % PAGE;
                 let (first, others) = now.split_at(now.len().min(PAGE - within));
                 let page = &mut pages[at / PAGE];
-                if let Some(page) = page {
-                    // Copied where somebody is being sent the old one.
-                    Arc::make_mut(page).0[within..within + first.len()].copy_from_slice(first);
-                } else {
+                if page.is_none() {
                     self.budget.take()?;
-                    let mut new = Page([0; PAGE]);
-                    new.0[within..within + first.len()].copy_from_slice(first);
-                    *page = Some(Arc::new(new));
+                }
+                match (page.as_mut(), <&[u8; PAGE]>::try_from(first)) {
+                    // A whole page, while somebody is being sent the old one or may want it back.
+                    (Some(old), Ok(whole)) if Arc::strong_count(old) > 1 => *old = Arc::new(Page(*whole)),
+                    (None, Ok(whole)) => *page = Some(Arc::new(Page(*whole))),
+                    // Copied where somebody holds the old one.
+                    (Some(old), _) => Arc::make_mut(old).0[within..within + first.len()].copy_from_slice(first),
+                    (None, Err(_)) => {
+                        let mut new = Page([0; PAGE]);
+                        new.0[within..within + first.len()].copy_from_slice(first);
+                        *page = Some(Arc::new(new));
+                    }
                 }
                 at += first.len();
                 now = others;
@@ -186,6 +198,18 @@ impl MemoryStore {
             drop(shard);
             offset += part.length as u64;
             length -= part.length as u64;
+        }
+    }
+
+    pub(crate) fn wipe(&self) {
+        for shard in &self.shards {
+            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+            for (_, pages) in shard.drain() {
+                // One for the region's own table.
+                for _ in 0..=pages.iter().flatten().count() {
+                    self.budget.give_back();
+                }
+            }
         }
     }
 

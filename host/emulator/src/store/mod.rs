@@ -1,17 +1,22 @@
 //! Where the bytes of one disk are kept: nothing of this takes part in when a request completes.
 
+mod disk;
 mod file;
 mod folder;
 mod memory;
+mod volatile;
 
-use crate::made::Made;
+use crate::made::{Made, Page};
 use crate::protocol::NbdError;
 use crate::protocol::reply::Extent;
+pub(crate) use disk::{Disk, Keeping, Presence};
 pub(crate) use file::FileStore;
 pub(crate) use folder::Folder;
 pub use folder::FolderError;
 pub(crate) use memory::{Budget, MemoryStore};
 use std::io;
+use std::sync::Arc;
+pub use volatile::Losses;
 
 /// The bytes of one disk. Ranges lie within it; what was never written reads as zeroes.
 #[derive(Debug)]
@@ -83,6 +88,25 @@ impl Store {
         match self {
             Self::Memory(memory) => memory.extent(offset, length),
             Self::File(file) => file.extent(offset, length),
+        }
+    }
+
+    /// Makes everything read as zeroes.
+    pub(crate) fn wipe(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(memory) => {
+                memory.wipe();
+                Ok(())
+            }
+            Self::File(file) => file.wipe(),
+        }
+    }
+
+    /// The bytes of a page, by its number; `None`: nothing is kept there.
+    pub(crate) fn page(&self, number: u64) -> Result<Option<Arc<Page>>, StoreError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.page(number)),
+            Self::File(file) => file.page(number).map(Some),
         }
     }
 

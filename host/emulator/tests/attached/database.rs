@@ -4,12 +4,13 @@ use crate::served::{Mounted, Served, disk, run};
 use loadline_disk::{Directions, DiskSpec, IopsBudget, Layout, Limit};
 use loadline_emulator::BlockDevice;
 use loadline_units::{Bytes, Iops};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// PostgreSQL's own programs, which packages keep off the search path.
-fn programs() -> Option<PathBuf> {
+pub(crate) fn programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let mut found: Vec<_> = versions.flatten().map(|entry| entry.path().join("bin")).collect();
     found.retain(|folder| folder.join("pgbench").exists() && folder.join("initdb").exists());
@@ -20,38 +21,77 @@ fn programs() -> Option<PathBuf> {
 /// It refuses to run as root, and comes with a user of its own.
 const USER: &str = "postgres";
 
-fn user_number() -> Option<u32> {
+pub(crate) fn user_number() -> Option<u32> {
     let users = std::fs::read_to_string("/etc/passwd").ok()?;
     let line = users.lines().find(|line| line.split(':').next() == Some(USER))?;
     line.split(':').nth(2)?.parse().ok()
 }
 
 /// A server whose data are under a folder. Dropped, it is stopped at once, as a crash would.
-struct Database {
+pub(crate) struct Database {
     programs: PathBuf,
     folder: PathBuf,
 }
 
 impl Database {
-    fn create(programs: PathBuf, folder: PathBuf) -> Self {
+    pub(crate) fn create(programs: PathBuf, folder: PathBuf) -> Self {
         let database = Self { programs, folder };
         run(database.program("initdb").args(["--no-sync", "-A", "trust", "-D"]).arg(database.data()));
-        let settings = format!("-k {} -c listen_addresses='' -c shared_buffers=16MB", database.folder.display());
-        let log = database.folder.join("log");
-        // Not `run`: the server would hold on to the pipes that it reads.
-        let started = database
-            .program("pg_ctl")
-            .args(["-w", "-s", "-o", &settings, "-D"])
-            .arg(database.data())
-            .arg("-l")
-            .arg(log)
-            .arg("start")
-            .status()
-            .unwrap();
-        assert!(started.success(), "the server does not start");
+        rustix::fs::sync();
+        database.start();
         database
     }
-    fn data(&self) -> PathBuf {
+    pub(crate) fn start(&self) {
+        let settings = format!("-k {} -c listen_addresses='' -c shared_buffers=16MB", self.folder.display());
+        // Not `run`: the server would hold on to the pipes that it reads.
+        let mut command = self.program("pg_ctl");
+        command.args(["-w", "-s", "-o", &settings, "-D"]).arg(self.data()).arg("-l").arg(self.folder.join("log"));
+        let started = command.arg("start").status().unwrap().success();
+        let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+        assert!(started, "the server does not start: {log}");
+    }
+    /// Removes what names its process, which died with the machine; here a new one may have its number, or nobody has buried
+    /// it yet.
+    pub(crate) fn forget_process(&self) {
+        for file in ["data/postmaster.pid", ".s.PGSQL.5432.lock", ".s.PGSQL.5432"] {
+            let _ = std::fs::remove_file(self.folder.join(file));
+        }
+    }
+    /// The one answer to a query, its columns parted by `|`.
+    pub(crate) fn query(&self, query: &str) -> String {
+        run(self.client().args(["-c", query]))
+    }
+    fn client(&self) -> Command {
+        let mut command = self.program("psql");
+        command.args(["-X", "-A", "-t", "-q", "-d", "postgres", "-h"]).arg(&self.folder);
+        command
+    }
+    /// Inserts rows one by one from `first` on, a transaction each, and calls `after` with the number of each that is
+    /// committed, until one fails. Gives the last that was.
+    pub(crate) fn insert_until(&self, first: u64, mut after: impl FnMut(u64)) -> u64 {
+        let mut client = self.client();
+        client.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut client = client.arg("-v").arg("ON_ERROR_STOP=1").spawn().unwrap();
+        let mut asked = client.stdin.take().unwrap();
+        let mut answers = BufReader::new(client.stdout.take().unwrap()).lines();
+        let mut committed = first - 1;
+        loop {
+            let number = committed + 1;
+            let row = format!("insert into rows values ({number}, repeat('{number}', 500)) returning number;\n");
+            if asked.write_all(row.as_bytes()).is_err() {
+                break;
+            }
+            match answers.next() {
+                Some(Ok(line)) if line == number.to_string() => committed = number,
+                _ => break,
+            }
+            after(committed);
+        }
+        drop(asked);
+        let _ = client.wait();
+        committed
+    }
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
     fn program(&self, name: &str) -> Command {
@@ -62,8 +102,9 @@ impl Database {
     fn bench(&self, words: &[&str]) -> String {
         run(self.program("pgbench").arg("-h").arg(&self.folder).args(words).arg("postgres"))
     }
-    fn stop(&self, how: &str) {
-        let _ = self.program("pg_ctl").args(["-w", "-s", "-m", how, "-D"]).arg(self.data()).arg("stop").status();
+    pub(crate) fn stop(&self, how: &str) {
+        // Where its disk is gone it says so, and ends.
+        let _ = self.program("pg_ctl").args(["-w", "-s", "-m", how, "-D"]).arg(self.data()).arg("stop").output();
     }
 }
 
@@ -74,7 +115,7 @@ impl Drop for Database {
 }
 
 /// A folder that the server's user may enter and write.
-fn folder(mounted: &Path, user: u32) -> PathBuf {
+pub(crate) fn folder(mounted: &Path, user: u32) -> PathBuf {
     for parent in mounted.ancestors().take_while(|parent| *parent != std::env::temp_dir()) {
         std::fs::set_permissions(parent, std::fs::Permissions::from_mode(0o755)).unwrap();
     }

@@ -1,11 +1,12 @@
 //! Volumes as files and block devices of this machine: needs root, FUSE and loop devices.
 
 mod database;
+mod power;
 mod served;
 
 use loadline_disk::Layout;
-use loadline_emulator::{AttachError, BlockDevice};
-use loadline_units::Bytes;
+use loadline_emulator::{AttachError, BlockDevice, Change, Fault, FaultKind};
+use loadline_units::{Bytes, Ratio};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
 use served::{Mounted, Served, disk, is_there, run};
@@ -161,4 +162,40 @@ fn at_the_end_nothing_is_left_and_nobody_hangs() {
     let backing = Path::new("/sys/block").join(node.file_name().unwrap()).join("loop/backing_file");
     let backing = std::fs::read_to_string(backing).unwrap_or_default();
     assert!(!backing.starts_with(folder.to_str().unwrap()), "{} is still there", node.display());
+}
+
+#[test]
+fn a_mirror_of_btrfs_survives_a_lost_disk() {
+    let Some(served) = Served::start(disk(Bytes::mib(300)), stripe()) else { return };
+    if !is_there("mkfs.btrfs") {
+        println!("skipped: btrfs over emulated disks (mkfs.btrfs is not there)");
+        return;
+    }
+    let devices = [1, 2].map(|file| BlockDevice::over(&served.files[file]).unwrap());
+    let paths = devices.each_ref().map(|device| device.path().to_owned());
+    run(Command::new("mkfs.btrfs").args(["-q", "-f", "-d", "raid1", "-m", "raid1"]).args(&paths));
+    run(Command::new("btrfs").args(["device", "scan"]).args(&paths));
+    let mounted = Mounted::mount(&paths[0], served.path("mounted"));
+    let content = bytes(48 * MIB, 6);
+    std::fs::write(mounted.0.join("before"), &content).unwrap();
+    run(Command::new("sync").arg("-f").arg(&mounted.0));
+    let lost = Fault {
+        on: "data/1".into(),
+        kind: FaultKind::Lost,
+        operations: Vec::new(),
+        from: Bytes::ZERO,
+        until: None,
+        share: Ratio::ONE,
+    };
+    served.emulation.change(&Change::Begin(lost)).unwrap();
+    std::fs::write(mounted.0.join("after"), &content).unwrap();
+    run(Command::new("sync").arg("-f").arg(&mounted.0));
+    run(Command::new("sh").args(["-c", "echo 3 > /proc/sys/vm/drop_caches"]));
+    for name in ["before", "after"] {
+        assert!(std::fs::read(mounted.0.join(name)).unwrap() == content, "{name} is not as it was written");
+    }
+    let told = run(Command::new("btrfs").args(["device", "stats"]).arg(&mounted.0));
+    let errors: u64 = told.lines().filter_map(|line| line.split_whitespace().last()?.parse::<u64>().ok()).sum();
+    assert!(errors > 0, "btrfs noticed nothing: {told}");
+    mounted.unmount();
 }

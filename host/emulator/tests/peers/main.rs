@@ -1,5 +1,7 @@
 //! Clients that nobody here wrote: libnbd's tools, QEMU's and fio.
 
+mod encrypted;
+
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec};
 use loadline_emulator::{Backing, Emulation, Settings};
 use loadline_units::{Bytes, Duration};
@@ -26,7 +28,15 @@ impl Served {
         };
         let environment = EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() };
         let backing = Backing::Memory { max: Bytes::gib(1) };
-        let settings = Settings { seed: 1, initial: InitialState::default(), backing, trace: None };
+        let settings = Settings {
+            seed: 1,
+            initial: InitialState::default(),
+            backing,
+            trace: None,
+            write_cache: Bytes::mib(16),
+            lie_about_flush: false,
+            spin: false,
+        };
         let folder = tempfile::tempdir().unwrap();
         let mut emulation = Emulation::start(&environment, &settings).unwrap();
         emulation.listen_unix(&folder.path().join("s")).unwrap();

@@ -2,8 +2,10 @@
 
 mod client;
 mod disorderly;
+mod faults;
 mod model;
 mod orderly;
+mod power;
 
 use loadline_disk::{Directions, Enforcement};
 use loadline_disk::{
@@ -27,6 +29,9 @@ fn memory() -> Settings {
         initial: InitialState::default(),
         backing: Backing::Memory { max: Bytes::gib(1) },
         trace: None,
+        write_cache: Bytes::mib(16),
+        lie_about_flush: false,
+        spin: false,
     }
 }
 

@@ -36,7 +36,7 @@ fn closed_loop(client: &mut Client, depth: u64, count: u64) {
 fn a_modelled_rate_is_the_rate_that_is_delivered() {
     let served = Served::new(&limited(5_000));
     let mut client = Client::simple(&served.socket(), "data");
-    closed_loop(&mut client, 64, 10_000);
+    closed_loop(&mut client, 512, 10_000);
     let figures = served.figures(10_000).swap_remove(0);
     // In the model's own time, in which a busy machine changes nothing as long as requests wait in the queue.
     let iops = figures.iops().unwrap();

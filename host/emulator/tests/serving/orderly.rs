@@ -124,6 +124,34 @@ fn good_bye_waits_for_what_was_asked() {
 }
 
 #[test]
+fn a_spinning_emulation_answers_the_same() {
+    let slow = crate::slow(loadline_units::Duration::from_us(700));
+    let served = Served::with(&slow, &Settings { spin: true, ..memory() });
+    let mut clients: Vec<Client> = (0..4).map(|_| Client::simple(&served.socket(), "data")).collect();
+    for round in 0..50 {
+        for (number, client) in clients.iter_mut().enumerate() {
+            let offset = (number as u64) << 20;
+            client.ask(
+                Ask { kind: code::WRITE, cookie: round, offset, length: 1 << 16, ..Ask::default() },
+                &[7; 1 << 16],
+            );
+        }
+        for client in &mut clients {
+            assert_eq!(client.reply(), (0, round));
+        }
+    }
+    // A client that takes its answers late needs the thread that spins for something else.
+    for cookie in 0..64 {
+        clients[0].ask(Ask { kind: code::READ, cookie, length: 1 << 16, ..Ask::default() }, &[]);
+    }
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    for cookie in 0..64 {
+        assert_eq!(clients[0].reply(), (0, cookie));
+        assert_eq!(clients[0].take(1 << 16), [7; 1 << 16]);
+    }
+}
+
+#[test]
 fn tcp_serves_the_same() {
     let mut served = Served::new(&free());
     let address = served.emulation.listen_tcp("127.0.0.1:0".parse().unwrap()).unwrap();

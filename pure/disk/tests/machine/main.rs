@@ -1,6 +1,7 @@
 //! The machine from the outside: published examples, budgets that are shared, caches, spinning disks, exact replay.
 
 mod caches;
+mod changes;
 mod drive;
 mod invariants;
 mod replay;

@@ -219,3 +219,56 @@ proptest! {
         prop_assert!(out.len() <= 4_096);
     }
 }
+
+/// What the server answers to bare options, by code and kind.
+fn answers(negotiation: &mut Negotiation, codes: &[u32]) -> (Vec<(u32, u32)>, Step) {
+    let mut input = codes
+        .iter()
+        .flat_map(|code| [&OPTION_MAGIC.to_be_bytes()[..], &code.to_be_bytes(), &[0; 4]].concat())
+        .collect::<Vec<u8>>();
+    let (mut out, mut last) = (Vec::new(), Step::More);
+    while !input.is_empty() {
+        let mut rest = &input[..];
+        last = negotiation.feed(&mut rest, &[], &mut out);
+        input = rest.to_vec();
+        if last != Step::Next {
+            break;
+        }
+    }
+    let (mut told, mut at) = (Vec::new(), 0);
+    while at < out.len() {
+        let number = |at: usize| u32::from_be_bytes(out[at..at + 4].try_into().unwrap());
+        told.push((number(at + 8), number(at + 12)));
+        at += 20 + number(at + 16) as usize;
+    }
+    (told, last)
+}
+
+#[test]
+fn nothing_is_told_before_a_connection_is_encrypted_where_it_must_be() {
+    use option::code::{ABORT, LIST, STARTTLS, STRUCTURED_REPLY};
+    let begun = |encryption: Encryption| {
+        let mut negotiation = Negotiation::new(encryption);
+        assert_eq!(negotiation.feed(&mut &3_u32.to_be_bytes()[..], &[], &mut Vec::new()), Step::Next);
+        negotiation
+    };
+    let required = 0x8000_0005;
+    let mut negotiation = begun(Encryption::Required);
+    assert_eq!(
+        answers(&mut negotiation, &[LIST, STRUCTURED_REPLY, STARTTLS]),
+        (vec![(LIST, required), (STRUCTURED_REPLY, required), (STARTTLS, 1)], Step::Encrypt)
+    );
+    negotiation.encrypted();
+    assert_eq!(
+        answers(&mut negotiation, &[STARTTLS, LIST, ABORT]),
+        (vec![(STARTTLS, 0x8000_0003), (LIST, 1), (ABORT, 1)], Step::Close)
+    );
+    assert_eq!(answers(&mut begun(Encryption::Required), &[option::code::EXPORT_NAME]), (vec![], Step::Close));
+    let mut offered = begun(Encryption::Offered);
+    assert_eq!(answers(&mut offered, &[STRUCTURED_REPLY, STARTTLS]).1, Step::Encrypt);
+    // What was agreed on in the open counts no more.
+    assert_eq!(offered.form, ReplyForm::Structured);
+    offered.encrypted();
+    assert_eq!(offered.form, ReplyForm::Simple);
+    assert_eq!(answers(&mut begun(Encryption::None), &[STARTTLS]), (vec![(STARTTLS, 0x8000_0002)], Step::Next));
+}

@@ -1,0 +1,68 @@
+//! A client that keeps requests outstanding on one connection: as cheap as one can be, so that the server shows.
+
+use anyhow::{Result, bail, ensure};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What is asked, over and over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) writes: bool,
+    pub(crate) length: u32,
+    pub(crate) depth: u32,
+}
+
+/// Where requests fall: so many bytes from the beginning.
+pub(crate) const SPAN: u64 = 1 << 30;
+
+/// Requests answered in a second.
+pub(crate) fn rate(socket: &Path, load: Load, time: Duration) -> Result<f64> {
+    let mut stream = UnixStream::connect(socket)?;
+    let mut greeting = [0; 18];
+    stream.read_exact(&mut greeting)?;
+    ensure!(&greeting[..8] == b"NBDMAGIC", "{} is no NBD server", socket.display());
+    // No zeroes, and the first export the oldest way.
+    stream.write_all(&[&3_u32.to_be_bytes()[..], b"IHAVEOPT", &1_u32.to_be_bytes(), &0_u32.to_be_bytes()].concat())?;
+    stream.read_exact(&mut [0; 10])?;
+    let (reply, body) = if load.writes { (16, load.length as usize) } else { (16 + load.length as usize, 0) };
+    let mut request = vec![7; 28 + body];
+    request[..4].copy_from_slice(&0x2560_9513_u32.to_be_bytes());
+    request[4..6].fill(0);
+    request[6..8].copy_from_slice(&u16::from(load.writes).to_be_bytes());
+    request[24..28].copy_from_slice(&load.length.to_be_bytes());
+    let blocks = SPAN / u64::from(load.length);
+    let mut state = 88_172_645_463_325_252_u64;
+    let mut batch = Vec::new();
+    let mut ask = |stream: &mut UnixStream, count: usize| -> std::io::Result<()> {
+        batch.clear();
+        for _ in 0..count {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let offset = (state % blocks) * u64::from(load.length);
+            request[16..24].copy_from_slice(&offset.to_be_bytes());
+            batch.extend_from_slice(&request);
+        }
+        stream.write_all(&batch)
+    };
+    let mut buffer = vec![0; (reply * load.depth as usize).max(256 << 10)];
+    let (mut answered, mut pending) = (0_u64, 0_usize);
+    let begun = Instant::now();
+    ask(&mut stream, load.depth as usize)?;
+    while begun.elapsed() < time {
+        let count = stream.read(&mut buffer)?;
+        if count == 0 {
+            bail!("{} closed the connection", socket.display());
+        }
+        pending += count;
+        let whole = pending / reply;
+        if whole > 0 {
+            pending -= whole * reply;
+            answered += whole as u64;
+            ask(&mut stream, whole)?;
+        }
+    }
+    Ok(answered as f64 / begun.elapsed().as_secs_f64())
+}

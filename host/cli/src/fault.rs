@@ -1,0 +1,310 @@
+//! `fault`: what goes wrong in a running emulation, on purpose.
+
+use crate::arguments::Printing;
+use crate::catalog::{self, Own};
+use crate::environments;
+use crate::failure::{Outcome, Usage};
+use crate::moment;
+use crate::output::{self, Column, Field, Table};
+use anyhow::{Context as _, bail};
+use clap::{ArgGroup, Args, ValueEnum};
+use loadline_block::{ErrorKind, Operation};
+use loadline_catalog::Draw;
+use loadline_emulator::{Change, Changed, ControlAnswer, ControlRequest, Fault, FaultKind, View, Which, ask_control};
+use loadline_units::{Bytes, Duration, Ratio};
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+
+/// Follows the name of an NBD socket to make that of its control socket.
+const CONTROL: &str = ".control";
+
+/// Where the control socket of an emulation on this NBD socket is unless it was told otherwise.
+pub(crate) fn beside(socket: &Path) -> PathBuf {
+    let mut path = socket.as_os_str().to_owned();
+    path.push(CONTROL);
+    path.into()
+}
+
+/// `fault`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true).multiple(false).args([
+    "list", "status", "error", "delay", "stall", "hang", "lose", "detach", "clear", "clear_all", "drop_caches", "spend_credits",
+    "environment", "redeploy", "power_cut",
+]))]
+pub(crate) struct FaultArguments {
+    /// The emulation: its NBD socket, or its control socket
+    #[arg(value_name = "SOCKET")]
+    socket: PathBuf,
+    /// The volume (data) or disk (data/0); what concerns the whole machine goes without
+    #[arg(value_name = "VOLUME")]
+    volume: Option<String>,
+    /// List the faults in force, with their numbers
+    #[arg(long)]
+    list: bool,
+    /// Show what the emulation is doing
+    #[arg(long)]
+    status: bool,
+    /// Let requests fail: io (EIO) or no-space (ENOSPC)
+    #[arg(long, value_enum, value_name = "ERROR", ignore_case = true, hide_possible_values = true)]
+    error: Option<ErrorName>,
+    /// Let requests take this much longer
+    #[arg(long, value_name = "TIME")]
+    delay: Option<Duration>,
+    /// Answer nothing for this long, then all at once
+    #[arg(long, value_name = "TIME")]
+    stall: Option<Duration>,
+    /// With --stall: again and again, from the beginning of one to that of the next
+    #[arg(long, value_name = "TIME", requires = "stall")]
+    every: Option<Duration>,
+    /// Answer nothing until the fault is cleared
+    #[arg(long)]
+    hang: bool,
+    /// Lose a disk with all it holds; cleared, an empty one takes its place, filled from a copy if there is one
+    #[arg(long)]
+    lose: bool,
+    /// Detach; cleared, it is back with what it held, brought up to date from a copy if there is one
+    #[arg(long)]
+    detach: bool,
+    /// End the faults on VOLUME, or the one of this number
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1)]
+    clear: Option<Option<u32>>,
+    /// End all faults
+    #[arg(long)]
+    clear_all: bool,
+    /// Let host caches forget what is on disk: of VOLUME, or all
+    #[arg(long)]
+    drop_caches: bool,
+    /// Spend the burst credits: of VOLUME's disks and the machine, or all
+    #[arg(long)]
+    spend_credits: bool,
+    /// Go on with the disks and the VM of this environment, which has the same volumes
+    #[arg(long, value_name = "ENV")]
+    environment: Option<String>,
+    /// Move the machine to another host: connections drop, caches and the disks of the host are empty
+    #[arg(long)]
+    redeploy: bool,
+    /// Cut the power: connections drop; what was not flushed is lost, kept or torn
+    #[arg(long)]
+    power_cut: bool,
+    /// Only these operations, separated by commas: read, write, flush, trim
+    #[arg(long, value_name = "OPERATIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
+    on: Vec<OperationName>,
+    /// Only requests that touch what lies from this offset on
+    #[arg(long, value_name = "SIZE")]
+    from: Option<Bytes>,
+    /// Only requests that touch what lies before this offset
+    #[arg(long, value_name = "SIZE")]
+    until: Option<Bytes>,
+    /// Only this share of requests, such as "1 %"
+    #[arg(long, value_name = "SHARE")]
+    share: Option<Ratio>,
+    /// With --power-cut: decides what becomes of each write; by default drawn anew and printed
+    #[arg(long, value_name = "NUMBER", requires = "power_cut")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    own: Own,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+/// Errors by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ErrorName {
+    /// EIO
+    #[value(alias = "eio")]
+    Io,
+    /// ENOSPC
+    #[value(alias = "enospc")]
+    NoSpace,
+}
+
+/// Operations by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OperationName {
+    /// Reads
+    Read,
+    /// Writes
+    Write,
+    /// Flushes
+    Flush,
+    /// Trims
+    Trim,
+}
+
+impl From<OperationName> for Operation {
+    fn from(name: OperationName) -> Self {
+        match name {
+            OperationName::Read => Self::Read,
+            OperationName::Write => Self::Write,
+            OperationName::Flush => Self::Flush,
+            OperationName::Trim => Self::Trim,
+        }
+    }
+}
+
+/// Does what is asked to a running emulation.
+pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<Outcome> {
+    let request = request(arguments)?;
+    let answer = ask(&arguments.socket, &request)?;
+    let tell = |text: &str| if quiet { Ok(()) } else { output::print(text) };
+    match answer {
+        ControlAnswer::Status(view) => print(&status(&view), arguments)?,
+        ControlAnswer::Faults(faults) => {
+            let mut table = Table::new(&[Column::numbers("fault", "number"), Column::words("", "text")]);
+            for fault in faults {
+                table.push(vec![Field::count(u64::from(fault.number)), Field::text(fault.text)]);
+            }
+            print(&table, arguments)?;
+        }
+        ControlAnswer::Changed(changed) => tell(&told(&changed, &request))?,
+        ControlAnswer::Error(error) => bail!("{}: {error}", arguments.socket.display()),
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(table: &Table, arguments: &FaultArguments) -> anyhow::Result<()> {
+    output::print(&table.render(arguments.printing.format, output::colour_wanted()))
+}
+
+/// Asks over the control socket; the socket of clients may be named in its place.
+fn ask(socket: &Path, request: &ControlRequest) -> anyhow::Result<ControlAnswer> {
+    let beside = beside(socket);
+    let control = if beside.exists() { &beside } else { socket };
+    ask_control(control, request).with_context(|| {
+        format!(
+            "cannot reach an emulation at {}; name the socket that `loadline emulate` printed, or that was given as --control",
+            socket.display()
+        )
+    })
+}
+
+/// What the command line asks for.
+fn request(arguments: &FaultArguments) -> anyhow::Result<ControlRequest> {
+    let narrowed =
+        !arguments.on.is_empty() || arguments.from.is_some() || arguments.until.is_some() || arguments.share.is_some();
+    if narrowed && kind(arguments).is_none_or(|kind| matches!(kind, FaultKind::Lost | FaultKind::Detached)) {
+        return Err(
+            Usage("--on, --from, --until and --share narrow --error, --delay, --stall and --hang".into()).into()
+        );
+    }
+    let volume = arguments.volume.clone();
+    let whole = |change: Change| match &volume {
+        None => Ok(ControlRequest::Change(change)),
+        Some(volume) => Err(Usage(format!("this concerns the whole machine: leave {volume} out"))),
+    };
+    Ok(if arguments.list {
+        ControlRequest::Faults
+    } else if arguments.status {
+        ControlRequest::Status
+    } else if let Some(kind) = kind(arguments) {
+        let on = volume.ok_or_else(|| Usage("name the volume (data) or disk (data/0) after the socket".into()))?;
+        ControlRequest::Change(Change::Begin(Fault {
+            on,
+            kind,
+            operations: arguments.on.iter().map(|name| Operation::from(*name)).collect(),
+            from: arguments.from.unwrap_or_default(),
+            until: arguments.until,
+            share: arguments.share.unwrap_or(Ratio::ONE),
+        }))
+    } else if let Some(number) = arguments.clear {
+        let which = match (number, volume) {
+            (Some(number), None) => Which::Number(number),
+            (None, Some(volume)) => Which::On(volume),
+            _ => return Err(Usage("--clear NUMBER, or VOLUME --clear; --clear-all for all".into()).into()),
+        };
+        ControlRequest::Change(Change::Clear(which))
+    } else if arguments.clear_all {
+        whole(Change::Clear(Which::All))?
+    } else if arguments.drop_caches {
+        ControlRequest::Change(Change::DropCaches(volume))
+    } else if arguments.spend_credits {
+        ControlRequest::Change(Change::SpendCredits(volume))
+    } else if let Some(typed) = &arguments.environment {
+        let environment = environments::read(typed, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
+        whole(Change::Environment(Box::new(environment.spec(&Draw::MIDDLE))))?
+    } else if arguments.redeploy {
+        whole(Change::Redeploy)?
+    } else {
+        whole(Change::PowerCut { seed: arguments.seed.unwrap_or_else(moment::fresh_seed) })?
+    })
+}
+
+fn kind(arguments: &FaultArguments) -> Option<FaultKind> {
+    let FaultArguments { error, delay, stall, every, hang, lose, detach, .. } = arguments;
+    if let Some(error) = error {
+        let error = if *error == ErrorName::Io { ErrorKind::Io } else { ErrorKind::NoSpace };
+        return Some(FaultKind::Error(error));
+    }
+    match (delay, stall) {
+        (Some(delay), _) => Some(FaultKind::Delay(*delay)),
+        (None, Some(lasting)) => Some(FaultKind::Stall { lasting: *lasting, every: *every }),
+        (None, None) if *hang => Some(FaultKind::Hang),
+        (None, None) if *lose => Some(FaultKind::Lost),
+        (None, None) => detach.then_some(FaultKind::Detached),
+    }
+}
+
+/// What was done, in a line.
+fn told(changed: &Changed, request: &ControlRequest) -> String {
+    let clients = |count: usize| if count == 1 { "1 connection".to_owned() } else { format!("{count} connections") };
+    match request {
+        ControlRequest::Change(Change::PowerCut { seed }) => {
+            let losses = changed.losses.unwrap_or_default();
+            format!(
+                "power cut with seed {seed}: {} dropped; of {} writes that were not durable {} are lost, {} kept, {} torn\n",
+                clients(changed.closed),
+                losses.writes,
+                losses.lost,
+                losses.kept,
+                losses.torn
+            )
+        }
+        ControlRequest::Change(Change::Redeploy) => {
+            format!("redeployed: {} dropped; caches and the disks of the host are empty\n", clients(changed.closed))
+        }
+        ControlRequest::Change(Change::Clear(_)) => match changed.cleared.as_slice() {
+            [] => "nothing was wrong\n".to_owned(),
+            [one] => format!("fault {one} cleared\n"),
+            several => format!("{} faults cleared\n", several.len()),
+        },
+        _ => changed.fault.map_or_else(|| "done\n".to_owned(), |number| format!("fault {number}\n")),
+    }
+}
+
+/// What an emulation is doing, as a table.
+pub(crate) fn status(view: &View) -> Table {
+    let mut table = Table::new(&[
+        Column::words("volume", "export"),
+        Column::numbers("IOPS", "iops"),
+        Column::numbers("throughput", "bytes_per_s"),
+        Column::numbers("p50", "latency_p50_ns"),
+        Column::numbers("p99", "latency_p99_ns"),
+        Column::numbers("queue", "queue"),
+        Column::numbers("throttled", "throttled"),
+        Column::numbers("credits", "credits"),
+        Column::numbers("cache hits", "cache_hits"),
+        Column::numbers("late p99", "lateness_p99_ns"),
+        Column::numbers("errors", "errors"),
+    ]);
+    for export in &view.exports {
+        let absent = || Field::both("-", Json::Null);
+        let time = |ns: Option<u64>| ns.map_or_else(absent, |ns| Field::both(Duration::from_ns(ns).human(), ns));
+        let share = |share: Option<f64>| {
+            share.map_or_else(absent, |share| Field::both(format!("{:.0} %", share * 100.0), share))
+        };
+        table.push(vec![
+            Field::text(export.export.clone()),
+            Field::both(format!("{:.0}", export.iops), export.iops),
+            Field::both(format!("{:.1} MB/s", export.bytes_per_s / 1e6), export.bytes_per_s),
+            time(export.p50_ns),
+            time(export.p99_ns),
+            Field::both(format!("{:.1}", export.queue), export.queue),
+            share(export.throttled),
+            share(export.credits),
+            share(export.cache_hits),
+            time(export.lateness_p99_ns),
+            Field::count(export.errors_total),
+        ]);
+    }
+    table
+}

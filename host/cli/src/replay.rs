@@ -1,0 +1,224 @@
+//! `replay`: an application that was recorded on an emulated disk, on another disk.
+
+use crate::arguments::Printing;
+use crate::books::Opening;
+use crate::catalog::{self, Own};
+use crate::environments;
+use crate::execution::Ended;
+use crate::failure::{Outcome, Usage};
+use crate::moment::{self, Moment};
+use crate::output;
+use crate::run::conclude;
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
+use loadline_disk::{InitialState, Machine, Target};
+use loadline_emulator::{Dependence, Record, Replayed, Trace, replay_on, trial};
+use loadline_prediction::{Limits, models, volume_facts};
+use loadline_record::{CellRecord, Clock, LoadSummary, PlanText, RunHeader, RunStatus, TrialRecord};
+use std::io::BufReader;
+use std::path::PathBuf;
+
+/// `replay`.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// What `loadline emulate --trace` recorded
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    /// The other storage: an environment file (TOML), or a name from `loadline environments`
+    #[arg(long, value_name = "FILE")]
+    env: String,
+    /// What makes a request come: the time at which it came, or the answer that had come before it
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", hide_possible_values = true)]
+    #[arg(help = "What makes a request come: time, at which it came, or answers, that had come before it")]
+    by: DependenceName,
+    /// Seed of every random choice; by default drawn anew and stored with the run
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// What to call the run; by default the names of the trace and the environment
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    own: Own,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+/// What makes a request come, by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum DependenceName {
+    /// Open loop, as recorded
+    #[default]
+    Time,
+    /// Closed loop, with the recorded dependence
+    Answers,
+}
+
+impl DependenceName {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Answers => "answers",
+        }
+    }
+
+    /// What this way of replaying cannot know.
+    const fn blind_spot(self) -> &'static str {
+        match self {
+            Self::Time => {
+                "By time: requests come when they came, however the storage does. A slower one builds queues that the application \
+                 would not have built, a faster one does not speed the application up; rates say little, latencies say what \
+                 these arrivals meet. --by answers keeps what waited for what."
+            }
+            Self::Answers => {
+                "By answers: each request waits for the answer that came last before it in the recording, and as long after it. \
+                 Which answer the application really waited for is not in a trace: what it does by the clock, such as \
+                 checkpoints, moves with the storage here, and what depended on two answers waits for one. --by time keeps the \
+                 clock."
+            }
+        }
+    }
+}
+
+/// Puts a trace on another environment and stores the result as a run in virtual time.
+pub(crate) fn replay(
+    arguments: &ReplayArguments,
+    quiet: bool,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Outcome> {
+    let shown = arguments.trace.display();
+    let file = std::fs::File::open(&arguments.trace)
+        .map_err(|error| Usage(format!("cannot open the trace {shown}: {error}")))?;
+    let trace = Trace::read(BufReader::with_capacity(1 << 20, file)).with_context(|| format!("{shown}"))?;
+    if trace.records.is_empty() {
+        bail!("{shown} holds no request: nothing was asked of the emulation");
+    }
+    let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
+    let environment = environments::read(&arguments.env, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
+    let model = models(&environment, 1, seed, Limits::Delivered).remove(0);
+    let mut machine = Machine::new(&model.spec, seed, InitialState::default())?;
+    let targets = targets(&trace, &machine, &environment.name)?;
+    if !quiet {
+        output::tell(arguments.by.blind_spot());
+        let failed = trace.records.iter().filter(|record| record.error.is_some()).count();
+        if !trace.changes.is_empty() || failed > 0 {
+            output::tell(&format!(
+                "The trace has {} changes to the emulation and {failed} requests that failed: here nothing goes wrong, and what failed \
+                 is answered.",
+                trace.changes.len()
+            ));
+        }
+    }
+    let opening = Opening::start(store()?, |_| ());
+    let dependence = match arguments.by {
+        DependenceName::Time => Dependence::Time,
+        DependenceName::Answers => Dependence::Answers,
+    };
+    let replayed = replay_on(&mut machine, &targets, &trace.records, dependence);
+    let started_unix_s = moment::unix_s();
+    let mut cells = Vec::new();
+    let mut facts = Vec::new();
+    let mut trials: Vec<(String, TrialRecord)> = Vec::new();
+    for (number, export) in trace.exports.iter().enumerate() {
+        let own: Vec<(Record, Replayed)> = (trace.records.iter().copied().zip(replayed.iter().copied()))
+            .filter(|(record, _)| usize::from(record.export) == number)
+            .collect();
+        let Some(trial) = trial(&own, started_unix_s, dependence) else { continue };
+        facts.push(volume_facts(&model, export, export)?);
+        cells.push(cell(number, export, &trial, arguments.by));
+        trials.push((cells[cells.len() - 1].id.clone(), trial));
+    }
+    let stem = arguments.trace.file_stem().map_or_else(|| "trace".into(), |stem| stem.to_string_lossy().into_owned());
+    let id = moment::run_id(Moment::now());
+    let header = RunHeader {
+        id: id.clone(),
+        name: arguments.name.clone().unwrap_or_else(|| format!("{stem} on {}", environment.name)),
+        verb: "replay".into(),
+        clock: Clock::Virtual,
+        started: Moment::now().rfc3339(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        seed,
+        host: loadline_engine::facts::host(),
+        plans: Vec::new(),
+        environment: Some(PlanText {
+            name: environment.name.clone(),
+            text: environment.text.clone(),
+            hash: environment.hash(),
+        }),
+        volumes: facts,
+        settings: serde_json::json!({
+            "trace": arguments.trace, "by": arguments.by.name(), "recorded_on": trace.about,
+            "cannot_know": arguments.by.blind_spot(),
+        }),
+    };
+    let mut books = opening.begin(header, cells)?;
+    let store = books.store()?;
+    for (cell, trial) in &trials {
+        store.finish_trial(&id, cell, trial)?;
+    }
+    store.set_status(&id, RunStatus::Finished)?;
+    conclude(store, &id, Ended::Complete, arguments.printing.format, &|_, _| Ok(()))
+}
+
+/// Where the requests of each export go: what is not asked for need not be there.
+fn targets(trace: &Trace, machine: &Machine, environment: &str) -> anyhow::Result<Vec<Target>> {
+    let mut used = vec![0_u64; trace.exports.len()];
+    for record in &trace.records {
+        let end = &mut used[usize::from(record.export)];
+        *end = (*end).max(record.offset + u64::from(record.length)).max(1);
+    }
+    let mut targets = Vec::new();
+    let mut found = None;
+    for (name, end) in trace.exports.iter().zip(&used) {
+        let target = machine.target(name);
+        if *end > 0 {
+            let Some(target) = target else {
+                bail!(
+                    "the trace has requests to {name}, and {environment} has no volume of that name; name its volumes as the \
+                       recorded environment does"
+                );
+            };
+            if let Some(size) = machine.size(target).filter(|size| size.get() < *end) {
+                bail!(
+                    "the trace reaches {} into {name}, which holds {size} in {environment}; give it a size that fits",
+                    loadline_units::Bytes::new(*end)
+                );
+            }
+            found = found.or(Some(target));
+        }
+        targets.push(target);
+    }
+    let any = found.context("the trace has no request")?;
+    Ok(targets.into_iter().map(|target| target.unwrap_or(any)).collect())
+}
+
+fn cell(number: usize, export: &str, trial: &TrialRecord, by: DependenceName) -> CellRecord {
+    let count = |operation| trial.of(operation).map_or(0, |record| record.count);
+    let (reads, writes) = (count(loadline_block::Operation::Read), count(loadline_block::Operation::Write));
+    let transfers = (reads + writes).max(1);
+    let bytes: u64 = [loadline_block::Operation::Read, loadline_block::Operation::Write]
+        .iter()
+        .filter_map(|operation| trial.of(*operation))
+        .map(|record| record.bytes)
+        .sum();
+    CellRecord {
+        id: format!("replay-{number}"),
+        volume: export.to_owned(),
+        label: format!("recorded load, by {}", by.name()),
+        load: LoadSummary {
+            pattern: "recorded".into(),
+            read_ratio: reads as f64 / transfers as f64,
+            block_bytes: bytes / transfers,
+            queue_depth: None,
+            threads: 1,
+            arrival: "recorded".into(),
+            rate_iops: trial.offered_iops,
+            buffered: false,
+            flush_every: None,
+            duration_ns: trial.measured_ns,
+            objective: None,
+        },
+        spec: serde_json::json!({ "recorded": export, "by": by.name() }),
+        trials_planned: 1,
+        trials: Vec::new(),
+    }
+}

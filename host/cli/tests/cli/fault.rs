@@ -1,0 +1,111 @@
+//! `fault` and `replay` from the outside.
+
+use crate::Bench;
+use crate::emulate::{end, start};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+
+/// Reads and writes of the first volume, the oldest way: 512 B each; gives their errors.
+fn requests(bench: &Bench, kinds: &[u16]) -> Vec<u32> {
+    let mut stream = UnixStream::connect(bench.path("s")).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    let mut greeting = [0; 18];
+    stream.read_exact(&mut greeting).unwrap();
+    let hello = [&3_u32.to_be_bytes()[..], b"IHAVEOPT", &1_u32.to_be_bytes(), &0_u32.to_be_bytes()].concat();
+    stream.write_all(&hello).unwrap();
+    stream.read_exact(&mut [0; 10]).unwrap();
+    let mut errors = Vec::new();
+    for kind in kinds {
+        let head = [&0x2560_9513_u32.to_be_bytes()[..], &[0, 0], &kind.to_be_bytes(), &[0; 16], &512_u32.to_be_bytes()];
+        stream.write_all(&head.concat()).unwrap();
+        if *kind == 1 {
+            stream.write_all(&[1; 512]).unwrap();
+        }
+        let mut reply = [0; 16];
+        stream.read_exact(&mut reply).unwrap();
+        let error = u32::from_be_bytes(reply[4..8].try_into().unwrap());
+        if *kind == 0 && error == 0 {
+            stream.read_exact(&mut [0; 512]).unwrap();
+        }
+        errors.push(error);
+    }
+    errors
+}
+
+#[test]
+fn faults_begin_are_listed_and_end() {
+    let bench = Bench::new();
+    let child = start(&bench, &[]);
+    let socket = bench.path("s").display().to_string();
+    let fault = |words: &[&str]| bench.done(&[&["fault", &socket][..], words].concat());
+    assert_eq!(fault(&["data", "--error", "io", "--on", "write", "--until", "4 KiB"]), "fault 1\n");
+    assert_eq!(requests(&bench, &[0, 1]), [0, 5]);
+    let listed = fault(&["--list", "--format", "json"]);
+    assert!(listed.contains("data: write from 0 B to 4 KiB fail: io"), "{listed}");
+    assert_eq!(fault(&["--clear", "1"]), "fault 1 cleared\n");
+    assert_eq!(requests(&bench, &[0, 1]), [0, 0]);
+    fault(&["data/0", "--lose"]);
+    assert_eq!(requests(&bench, &[0]), [0]);
+    fault(&["data/1", "--detach"]);
+    assert_eq!(requests(&bench, &[0]), [5]);
+    assert_eq!(fault(&["--clear-all"]), "2 faults cleared\n");
+    fault(&["data", "--drop-caches"]);
+    fault(&["--spend-credits"]);
+    let cut = fault(&["--power-cut", "--seed", "3"]);
+    assert!(cut.starts_with("power cut with seed 3: 0 connections dropped"), "{cut}");
+    assert!(fault(&["--redeploy"]).starts_with("redeployed"));
+    let faster = bench.file("faster.toml", &crate::emulate::ENVIRONMENT.replace("5000 IOPS", "7500 IOPS"));
+    assert_eq!(fault(&["--environment", &faster]), "done\n");
+    assert!(fault(&["--status"]).contains("log/0"));
+    let (status, _, err) = end(child, "-TERM");
+    assert_eq!(status, 0, "{err}");
+    assert!(!bench.path("s.control").exists());
+}
+
+#[test]
+fn what_cannot_be_done_says_what_to_do() {
+    let bench = Bench::new();
+    let child = start(&bench, &[]);
+    let socket = bench.path("s").display().to_string();
+    let refused = |status: i32, words: &[&str]| bench.refused(status, &[&["fault", &socket][..], words].concat());
+    assert!(refused(1, &["dta", "--hang"]).contains("there are data, log, data/0, data/1, log/0"));
+    assert!(refused(1, &["data", "--lose"]).contains("such as data/0"));
+    assert!(refused(1, &["--clear", "7"]).contains("--list"));
+    assert!(refused(2, &["--hang"]).contains("name the volume"));
+    assert!(refused(2, &["data", "--lose", "--share", "1 %"]).contains("narrow"));
+    assert!(refused(2, &["data", "--power-cut"]).contains("whole machine"));
+    refused(2, &["data"]);
+    refused(2, &["data", "--hang", "--lose"]);
+    let other = bench.file("other.toml", &crate::emulate::ENVIRONMENT.replace("volume.log", "volume.logs"));
+    assert!(refused(1, &["--environment", &other]).contains("log became logs"));
+    end(child, "-TERM");
+    let nobody = bench.refused(1, &["fault", &socket, "--list"]);
+    assert!(nobody.contains("cannot reach an emulation"), "{nobody}");
+}
+
+#[test]
+fn a_trace_replays_on_other_storage_and_says_what_it_cannot_know() {
+    let bench = Bench::new();
+    let trace = bench.path("trace").display().to_string();
+    let child = start(&bench, &["--trace", &trace]);
+    assert_eq!(requests(&bench, &[1, 0, 0, 1, 0]), [0; 5]);
+    end(child, "-TERM");
+    let slower = bench.file("slower.toml", &crate::emulate::ENVIRONMENT.replace("5000 IOPS", "100 IOPS"));
+    for (by, blind) in [("time", "queues"), ("answers", "by the clock")] {
+        let output = bench
+            .command(&["replay", &trace, "--env", &slower, "--by", by, "--seed", "1", "--format", "json"])
+            .output()
+            .unwrap();
+        let (out, err) = (crate::text(&output.stdout), crate::text(&output.stderr));
+        assert!(output.status.success() && err.contains(blind), "{err}");
+        let result: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(result["run"]["clock"], "virtual");
+        assert_eq!(result["cells"].as_array().unwrap().len(), 1);
+        assert_eq!(result["cells"][0]["volume"], "data");
+    }
+    assert!(bench.done(&["show", "last"]).contains("recorded load"));
+    let other = bench.file("other.toml", &crate::emulate::ENVIRONMENT.replace("volume.data", "volume.dat"));
+    assert!(bench.refused(1, &["replay", &trace, "--env", &other]).contains("no volume of that name"));
+    let none = bench.file("none", "x");
+    assert!(bench.refused(1, &["replay", &none, "--env", &slower]).contains("no trace"));
+}

@@ -1,0 +1,284 @@
+//! What can be done to a model while it runs.
+
+use super::fault::{Active, DELAY_MAX, FAULTS_MAX, Fault, FaultKind, Under, Volumes};
+use super::{Generation, Model, scramble};
+use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState};
+use loadline_units::{Bytes, Instant};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+
+/// Something that is done to a running emulation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// A fault begins.
+    Begin(Fault),
+    /// Faults end.
+    Clear(Which),
+    /// Host caches before a volume's disks, or all, forget what is on the disks.
+    DropCaches(Option<String>),
+    /// The credits of bursts of a volume's disks, or of all, are spent, with those of the machine.
+    SpendCredits(Option<String>),
+    /// Other disks or another machine below the same volumes.
+    Environment(Box<EnvironmentSpec>),
+    /// The machine is stopped and started on another host: caches are empty, and so are disks local to the host.
+    Redeploy,
+    /// Power fails: what was not made durable is lost, kept or torn.
+    PowerCut {
+        /// Decides which.
+        seed: u64,
+    },
+}
+
+/// Which faults.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Which {
+    /// Every one.
+    All,
+    /// Those on this volume or disk.
+    On(String),
+    /// The one of this number.
+    Number(u32),
+}
+
+/// Why a change cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// A name that nothing has.
+    #[error("there is no volume or disk {name:?}; there are {known}")]
+    Unknown {
+        /// What was named.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A disk is lost, not several.
+    #[error("{0} has several disks: name the one that is lost, such as {0}/0")]
+    Several(String),
+    /// Too much at once.
+    #[error("{FAULTS_MAX} faults are in force; clear some first")]
+    TooMany,
+    /// A fault that makes no sense.
+    #[error("{0}")]
+    Senseless(&'static str),
+    /// Nothing has this number.
+    #[error("there is no fault {0}; `loadline fault SOCKET --list` tells which there are")]
+    NoFault(u32),
+    /// The new environment contradicts itself.
+    #[error("the new environment cannot be emulated: {0}")]
+    Environment(#[from] EnvironmentError),
+    /// The new environment has other volumes.
+    #[error(
+        "the new environment must have the volumes of the old one, with as many disks, no smaller, in the same layout: {0}"
+    )]
+    OtherVolumes(String),
+}
+
+impl Model {
+    fn under(&self, name: &str) -> Result<Under, ChangeError> {
+        let known = || self.volumes.names().join(", ");
+        self.volumes.find(name).ok_or_else(|| ChangeError::Unknown { name: name.to_owned(), known: known() })
+    }
+
+    /// Does `change` at `now`. Gives the number of a fault that began.
+    ///
+    /// # Errors
+    /// A change that makes no sense here: then nothing is changed.
+    ///
+    /// # Panics
+    /// When time goes back.
+    pub fn change(&mut self, now: Instant, change: &Change) -> Result<Option<u32>, ChangeError> {
+        self.check(change)?;
+        self.settle(now);
+        match change {
+            Change::Begin(fault) => {
+                let mut fault = fault.clone();
+                let mut on = self.under(&fault.on)?;
+                if fault.kind == FaultKind::Lost && on.disk.is_none() {
+                    on.disk = Some(0);
+                    fault.on = format!("{}/0", fault.on);
+                }
+                let number = self.next_fault;
+                self.next_fault += 1;
+                self.faults.push((Active { number, fault, since: now }, on));
+                self.set_absent(now);
+                return Ok(Some(number));
+            }
+            Change::Clear(which) => self.clear(now, which),
+            Change::DropCaches(on) => {
+                let generation = self.generations.last_mut().expect("there is always one");
+                for export in concerned(&self.volumes, on.as_deref()) {
+                    generation.machine.drop_caches(now, generation.targets[export]);
+                }
+            }
+            Change::SpendCredits(on) => {
+                let generation = self.generations.last_mut().expect("there is always one");
+                for export in concerned(&self.volumes, on.as_deref()) {
+                    generation.machine.spend_credits(now, generation.targets[export]);
+                }
+            }
+            Change::Environment(environment) => {
+                self.environment = (**environment).clone();
+                self.replace(now)?;
+            }
+            Change::Redeploy => self.replace(now)?,
+            Change::PowerCut { .. } => {}
+        }
+        Ok(None)
+    }
+
+    /// Which faults `which` means, by their numbers.
+    pub(crate) fn meant(&self, which: &Which) -> Vec<(u32, Fault)> {
+        let meant = |(active, _): &&(Active, Under)| match which {
+            Which::All => true,
+            Which::On(name) => active.fault.on == *name,
+            Which::Number(number) => active.number == *number,
+        };
+        self.faults.iter().filter(meant).map(|(active, _)| (active.number, active.fault.clone())).collect()
+    }
+
+    fn check(&self, change: &Change) -> Result<(), ChangeError> {
+        match change {
+            Change::Begin(fault) => {
+                let on = self.under(&fault.on)?;
+                if self.faults.len() >= FAULTS_MAX {
+                    return Err(ChangeError::TooMany);
+                }
+                if fault.kind == FaultKind::Lost && on.disk.is_none() && self.volumes.disks(on.volume) > 1 {
+                    return Err(ChangeError::Several(fault.on.clone()));
+                }
+                check_fault(fault)
+            }
+            Change::Clear(Which::On(name)) => self.under(name).map(|_| ()),
+            Change::Clear(Which::Number(number)) => {
+                let known = self.faults.iter().any(|(active, _)| active.number == *number);
+                if known { Ok(()) } else { Err(ChangeError::NoFault(*number)) }
+            }
+            Change::DropCaches(Some(name)) | Change::SpendCredits(Some(name)) => self.under(name).map(|_| ()),
+            Change::Environment(environment) => {
+                environment.check()?;
+                same_volumes(&self.environment, environment)
+            }
+            Change::Clear(Which::All)
+            | Change::DropCaches(None)
+            | Change::SpendCredits(None)
+            | Change::Redeploy
+            | Change::PowerCut { .. } => Ok(()),
+        }
+    }
+
+    /// Takes from the machines whatever they have answered by `now`, under the faults of until now.
+    fn settle(&mut self, now: Instant) {
+        for index in 0..self.generations.len() {
+            while let Some((own, completion)) = self.generations[index].machine.pop_completed(now) {
+                let id = self.generations[index].owners[own.index()];
+                self.detain(id, completion.completed_at, completion.outcome.err());
+            }
+        }
+    }
+
+    fn clear(&mut self, now: Instant, which: &Which) {
+        let cleared: Vec<u32> = self.meant(which).into_iter().map(|(number, _)| number).collect();
+        self.faults.retain(|(active, _)| !cleared.contains(&active.number));
+        for id in 0..self.slots.len() {
+            let slot = &mut self.slots[id];
+            if slot.held_by.is_some_and(|fault| cleared.contains(&fault)) {
+                slot.held_by = None;
+                match slot.waits_since.take() {
+                    Some(at) => self.later.push(Reverse((at.max(now), id as u32))),
+                    None => slot.released_at = now,
+                }
+            }
+        }
+        self.set_absent(now);
+    }
+
+    /// Requests go to another machine from now on.
+    fn replace(&mut self, now: Instant) -> Result<(), ChangeError> {
+        let number = self.generations.len() as u64 + self.requests;
+        let initial = InitialState { caches: loadline_disk::Warmth::Cold, ..self.initial };
+        let seed = scramble(self.seed ^ scramble(number));
+        let generation = Generation::new(&self.environment, seed, initial)?;
+        self.generations.push(generation);
+        self.set_absent(now);
+        Ok(())
+    }
+
+    /// Tells the machine which copies are not there.
+    fn set_absent(&mut self, now: Instant) {
+        let generation = self.generations.last_mut().expect("there is always one");
+        for volume in 0..self.volumes.len() {
+            if self.volumes.layout(volume).copies() == 1 {
+                continue;
+            }
+            for disk in 0..self.volumes.disks(volume) {
+                let gone = |(active, on): &(Active, Under)| {
+                    active.fault.kind.takes_away() && on.volume == volume && on.disk == Some(disk)
+                };
+                let absent = self.faults.iter().any(gone);
+                generation.machine.set_absent(now, generation.targets[volume], disk, absent);
+            }
+        }
+    }
+}
+
+/// Exports whose disks are concerned: the one of this name, or every volume.
+fn concerned(volumes: &Volumes, on: Option<&str>) -> Vec<usize> {
+    let names = volumes.names();
+    match on {
+        Some(name) => names.iter().position(|own| own == name).into_iter().collect(),
+        None => (0..names.len()).filter(|index| !names[*index].contains('/')).collect(),
+    }
+}
+
+fn check_fault(fault: &Fault) -> Result<(), ChangeError> {
+    let senseless = |reason| Err(ChangeError::Senseless(reason));
+    if fault.until.is_some_and(|until| until <= fault.from) {
+        return senseless("the range of the fault ends before it begins");
+    }
+    if fault.share == loadline_units::Ratio::ZERO {
+        return senseless("a fault of 0 % of requests is none");
+    }
+    match fault.kind {
+        FaultKind::Delay(by) if by > DELAY_MAX => senseless("a delay is at most a day; use a hang"),
+        FaultKind::Stall { lasting, every } => match every {
+            _ if lasting > DELAY_MAX || lasting == loadline_units::Duration::ZERO => {
+                senseless("a stall lasts longer than nothing and at most a day")
+            }
+            Some(every) if every <= lasting => senseless("a stall must end before the next one begins"),
+            Some(every) if every > DELAY_MAX => senseless("stalls come at least once a day"),
+            _ => Ok(()),
+        },
+        FaultKind::Lost | FaultKind::Detached
+            if fault.share != loadline_units::Ratio::ONE
+                || !fault.operations.is_empty()
+                || fault.until.is_some()
+                || fault.from > Bytes::ZERO =>
+        {
+            senseless("a disk is lost or detached as a whole: no share, range or operations")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn same_volumes(old: &EnvironmentSpec, new: &EnvironmentSpec) -> Result<(), ChangeError> {
+    let other = |reason: String| Err(ChangeError::OtherVolumes(reason));
+    if old.volumes.len() != new.volumes.len() {
+        return other(format!("{} volumes became {}", old.volumes.len(), new.volumes.len()));
+    }
+    for (old, new) in old.volumes.iter().zip(&new.volumes) {
+        if old.name != new.name {
+            return other(format!("{} became {}", old.name, new.name));
+        }
+        if old.layout != new.layout || old.disks.len() != new.disks.len() {
+            return other(format!("{} has another layout", old.name));
+        }
+        let shrinks =
+            |(old, new): (&DiskSpec, &DiskSpec)| new.size.is_some_and(|new| old.size.is_none_or(|old| new < old));
+        if old.disks.iter().zip(&new.disks).any(shrinks) {
+            return other(format!("disks of {} are smaller; give `size` beside the SKU", old.name));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! What can go wrong with an emulated disk, as data, and whom it befalls.
+
+use loadline_block::{ErrorKind, Operation, Request};
+use loadline_disk::{EnvironmentSpec, Layout};
+use loadline_units::{Bytes, Duration, Instant, Ratio};
+use serde::{Deserialize, Serialize};
+
+/// Faults in force at once.
+pub const FAULTS_MAX: usize = 256;
+/// The longest time that a fault may speak of.
+pub(crate) const DELAY_MAX: Duration = Duration::from_s(86_400);
+
+/// A lasting fault of a volume or of one disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The volume (`data`), or the disk (`data/0`): then requests to the volume that reach this disk are concerned as well.
+    pub on: String,
+    /// What happens.
+    pub kind: FaultKind,
+    /// Only requests that ask for one of these; empty: all.
+    #[serde(default)]
+    pub operations: Vec<Operation>,
+    /// Only requests that touch what lies from here on, in bytes of `on`.
+    #[serde(default = "nothing")]
+    pub from: Bytes,
+    /// And before here; `None`: to the end.
+    #[serde(default)]
+    pub until: Option<Bytes>,
+    /// Only this share of those requests, chosen by the emulation's seed.
+    #[serde(default = "all")]
+    pub share: Ratio,
+}
+
+const fn nothing() -> Bytes {
+    Bytes::ZERO
+}
+const fn all() -> Ratio {
+    Ratio::ONE
+}
+
+/// What happens to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FaultKind {
+    /// It fails, after the time that it would have taken. A copy of the disk answers in its place.
+    Error(ErrorKind),
+    /// It takes longer.
+    Delay(Duration),
+    /// What would be answered within a stall is answered when the stall ends.
+    Stall {
+        /// How long each lasts; the first begins when the fault does.
+        lasting: Duration,
+        /// From the beginning of one to that of the next; `None`: there is only one.
+        every: Option<Duration>,
+    },
+    /// It is not answered until the fault is cleared.
+    Hang,
+    /// The disk is gone with all it held. When the fault is cleared an empty disk takes its place, filled from a copy if there
+    /// is one.
+    Lost,
+    /// It is not there until the fault is cleared; it keeps what it held, and is brought up to date from a copy if there is one.
+    Detached,
+}
+
+impl FaultKind {
+    /// Whether nothing reaches the disk any more.
+    pub(crate) const fn takes_away(self) -> bool {
+        matches!(self, Self::Lost | Self::Detached)
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: ", self.on)?;
+        if self.share != Ratio::ONE {
+            write!(f, "{} of ", self.share)?;
+        }
+        match self.operations.as_slice() {
+            [] => f.write_str("requests")?,
+            operations => {
+                for (number, operation) in operations.iter().enumerate() {
+                    write!(f, "{}{}", if number > 0 { ", " } else { "" }, operation.name())?;
+                }
+            }
+        }
+        if self.from > Bytes::ZERO || self.until.is_some() {
+            write!(f, " from {}", self.from)?;
+            if let Some(until) = self.until {
+                write!(f, " to {until}")?;
+            }
+        }
+        match self.kind {
+            FaultKind::Error(error) => write!(f, " fail: {error}"),
+            FaultKind::Delay(by) => write!(f, " take {by} longer"),
+            FaultKind::Stall { lasting, every: None } => write!(f, " stall once, for {lasting}"),
+            FaultKind::Stall { lasting, every: Some(every) } => write!(f, " stall for {lasting} every {every}"),
+            FaultKind::Hang => f.write_str(" hang"),
+            FaultKind::Lost => f.write_str(" find the disk lost"),
+            FaultKind::Detached => f.write_str(" find the disk detached"),
+        }
+    }
+}
+
+/// A fault that is in force.
+#[derive(Debug, Clone)]
+pub(crate) struct Active {
+    pub(crate) number: u32,
+    pub(crate) fault: Fault,
+    pub(crate) since: Instant,
+}
+
+impl Active {
+    /// When an answer that would come at `at` comes.
+    pub(crate) fn stalled(&self, at: Instant) -> Instant {
+        let FaultKind::Stall { lasting, every } = self.fault.kind else { return at };
+        if at < self.since {
+            return at;
+        }
+        let gone = at.since(self.since);
+        let begun = every.map_or(self.since, |every| self.since + every * (gone.as_ns() / every.as_ns()));
+        if at < begun + lasting { begun + lasting } else { at }
+    }
+}
+
+/// What is under a name that requests or faults use: a volume, or one disk of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Under {
+    pub(crate) volume: usize,
+    /// `None`: the volume.
+    pub(crate) disk: Option<usize>,
+}
+
+/// The volumes of an environment, as far as it matters which request reaches which disk.
+#[derive(Debug, Clone)]
+pub(crate) struct Volumes(Vec<(String, Layout, usize)>);
+
+/// Which copies of a disk's bytes a request reaches.
+enum Reach {
+    Nothing,
+    /// One of several copies, of which any will do.
+    One,
+    Every,
+}
+
+impl Volumes {
+    pub(crate) fn of(environment: &EnvironmentSpec) -> Self {
+        let volumes = environment.volumes.iter();
+        Self(volumes.map(|volume| (volume.name.clone(), volume.layout, volume.disks.len())).collect())
+    }
+
+    /// Volumes, then disks, as exports are counted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let disks = |(name, _, count): &(String, Layout, usize)| {
+            (0..*count).map(|number| format!("{name}/{number}")).collect::<Vec<_>>()
+        };
+        self.0.iter().map(|(name, ..)| name.clone()).chain(self.0.iter().flat_map(disks)).collect()
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<Under> {
+        if let Some(volume) = self.0.iter().position(|(own, ..)| own == name) {
+            return Some(Under { volume, disk: None });
+        }
+        let (own, number) = name.rsplit_once('/')?;
+        let volume = self.0.iter().position(|(volume, ..)| volume == own)?;
+        let disk: usize = number.parse().ok()?;
+        (disk < self.0[volume].2 && number == disk.to_string()).then_some(Under { volume, disk: Some(disk) })
+    }
+
+    pub(crate) fn layout(&self, volume: usize) -> Layout {
+        self.0[volume].1
+    }
+    pub(crate) fn disks(&self, volume: usize) -> usize {
+        self.0[volume].2
+    }
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether a request to `export` meets a fault on `on`, within the fault's range. `draw` decides which of several copies a
+    /// read reaches.
+    pub(crate) fn meets(&self, export: &Under, on: &Under, fault: &Fault, request: &Request, draw: u64) -> bool {
+        if export.volume != on.volume {
+            return false;
+        }
+        let end = request.offset + u64::from(request.length);
+        let within = |from: u64, to: u64| from < fault.until.map_or(u64::MAX, Bytes::get) && to > fault.from.get();
+        let flush = request.operation == Operation::Flush;
+        match (export.disk, on.disk) {
+            (None, None) => flush || within(request.offset, end),
+            (Some(own), Some(other)) => own == other && (flush || within(request.offset, end)),
+            // What is wrong with a volume as a whole lies in the guest, or in all of its disks: one of them by itself is fine
+            // unless the volume is gone.
+            (Some(_), None) => fault.kind.takes_away() || matches!(fault.kind, FaultKind::Hang),
+            (None, Some(disk)) => {
+                let layout = self.layout(on.volume);
+                match reach(layout, request, disk, &within) {
+                    Reach::Nothing => false,
+                    Reach::Every => true,
+                    Reach::One => draw % layout.copies() as u64 == (disk % layout.copies()) as u64,
+                }
+            }
+        }
+    }
+}
+
+fn reach(layout: Layout, request: &Request, disk: usize, within: &impl Fn(u64, u64) -> bool) -> Reach {
+    let reached = if request.operation == Operation::Read && layout.copies() > 1 { Reach::One } else { Reach::Every };
+    if request.operation == Operation::Flush {
+        return reached;
+    }
+    let (mut at, end) = (request.offset, request.offset + u64::from(request.length));
+    while at < end {
+        let place = layout.locate(at);
+        let length = place.run.min(end - at);
+        if place.column == disk / layout.copies() && within(place.offset, place.offset + length) {
+            return reached;
+        }
+        at += length;
+    }
+    Reach::Nothing
+}

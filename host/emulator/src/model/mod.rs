@@ -1,0 +1,304 @@
+//! The disk model with what goes wrong on purpose: told the time, it gives the same answers for the same requests, times and
+//! changes, in an emulation as in the replay of its trace.
+
+mod change;
+mod fault;
+
+pub use change::{Change, ChangeError, Which};
+use fault::{Active, Under, Volumes};
+pub use fault::{FAULTS_MAX, Fault, FaultKind};
+use loadline_block::{ErrorKind, Operation, Request};
+use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState, Machine, Target, Waits};
+use loadline_units::{Duration, Instant, Ratio};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A machine that answers, or did until the environment was changed: then what is under way there ends there.
+#[derive(Debug)]
+struct Generation {
+    machine: Machine,
+    /// By export.
+    targets: Vec<Target>,
+    /// By the machine's own numbers.
+    owners: Vec<u32>,
+}
+
+/// A request under way.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    error: Option<ErrorKind>,
+    delay: Duration,
+    /// The fault that stalls it.
+    stalled_by: Option<u32>,
+    /// The fault that holds it.
+    held_by: Option<u32>,
+    /// When that was cleared.
+    released_at: Instant,
+    /// When it was answered, where that is known and the fault holds it still.
+    waits_since: Option<Instant>,
+}
+
+impl Slot {
+    fn is_plain(&self) -> bool {
+        self.error.is_none()
+            && self.delay == Duration::ZERO
+            && self.stalled_by.is_none()
+            && self.held_by.is_none()
+            && self.released_at == Instant::ZERO
+    }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// When.
+    pub at: Instant,
+    /// Why it failed; `None`: it did not.
+    pub error: Option<ErrorKind>,
+}
+
+/// An environment that is told the time, its requests, and what is to go wrong.
+#[derive(Debug)]
+pub struct Model {
+    environment: EnvironmentSpec,
+    volumes: Volumes,
+    /// What each export is.
+    exports: Vec<Under>,
+    /// The last one takes requests.
+    generations: Vec<Generation>,
+    faults: Vec<(Active, Under)>,
+    next_fault: u32,
+    seed: u64,
+    initial: InitialState,
+    requests: u64,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// Answers that come later than the machine's.
+    later: BinaryHeap<Reverse<(Instant, u32)>>,
+}
+
+/// SplitMix64's finisher: choices that depend on nothing but what is handed in.
+pub(crate) const fn scramble(value: u64) -> u64 {
+    let mut z = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Generation {
+    fn new(environment: &EnvironmentSpec, seed: u64, initial: InitialState) -> Result<Self, EnvironmentError> {
+        let machine = Machine::new(environment, seed, initial)?;
+        let names = Volumes::of(environment).names();
+        let target = |name: &String| machine.target(name).expect("the machine has every volume and disk");
+        let targets = names.iter().map(target).collect();
+        Ok(Self { machine, targets, owners: Vec::new() })
+    }
+}
+
+impl Model {
+    /// As specified, with nothing wrong.
+    ///
+    /// # Errors
+    /// When the environment contradicts itself.
+    pub fn new(environment: &EnvironmentSpec, seed: u64, initial: InitialState) -> Result<Self, EnvironmentError> {
+        let generation = Generation::new(environment, seed, initial)?;
+        let volumes = Volumes::of(environment);
+        let exports = volumes.names().iter().map(|name| volumes.find(name).expect("it is in the list")).collect();
+        Ok(Self {
+            environment: environment.clone(),
+            volumes,
+            exports,
+            generations: vec![generation],
+            faults: Vec::new(),
+            next_fault: 1,
+            seed,
+            initial,
+            requests: 0,
+            slots: Vec::new(),
+            free: Vec::new(),
+            later: BinaryHeap::new(),
+        })
+    }
+
+    /// Names of what takes requests: volumes, then disks.
+    #[must_use]
+    pub fn exports(&self) -> Vec<String> {
+        self.volumes.names()
+    }
+
+    fn current(&self) -> &Generation {
+        self.generations.last().expect("there is always one")
+    }
+
+    /// Where an export ends, in bytes; `None`: nowhere.
+    #[must_use]
+    pub fn size(&self, export: usize) -> Option<loadline_units::Bytes> {
+        self.current().machine.size(self.current().targets[export])
+    }
+
+    /// What requests to an export waited for so far, since the environment last changed.
+    #[must_use]
+    pub fn waits(&self, export: usize) -> Waits {
+        self.current().machine.waits(self.current().targets[export])
+    }
+
+    /// The share of burst credits left; `None`: nothing saves any.
+    #[must_use]
+    pub fn credits(&self, now: Instant, export: usize) -> Option<Ratio> {
+        let now = now.max(self.current().machine.now());
+        self.current().machine.credits(now, self.current().targets[export])
+    }
+
+    /// What is wrong, with the numbers by which it is cleared.
+    pub fn faults(&self) -> impl Iterator<Item = (u32, &Fault)> {
+        self.faults.iter().map(|(active, _)| (active.number, &active.fault))
+    }
+
+    /// Takes a request at `now`; gives its number, used again once it was answered.
+    ///
+    /// # Panics
+    /// When time goes back.
+    #[inline]
+    pub fn submit(&mut self, now: Instant, export: usize, request: Request) -> usize {
+        let number = self.requests;
+        self.requests += 1;
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            (self.slots.len() - 1) as u32
+        });
+        self.slots[id as usize] = Slot::default();
+        if !self.faults.is_empty() {
+            let (slot, refused) = self.judge(number, export, &request);
+            self.slots[id as usize] = slot;
+            if refused {
+                self.later.push(Reverse((now, id)));
+                return id as usize;
+            }
+        }
+        let generation = self.generations.last_mut().expect("there is always one");
+        let own = generation.machine.submit(now, generation.targets[export], request).index();
+        if generation.owners.len() <= own {
+            generation.owners.resize(own + 1, 0);
+        }
+        generation.owners[own] = id;
+        id as usize
+    }
+
+    /// What the faults do to a request, and whether it fails before it reaches a disk.
+    fn judge(&self, number: u64, export: usize, request: &Request) -> (Slot, bool) {
+        let mut slot = Slot::default();
+        let own = &self.exports[export];
+        let copies = self.volumes.layout(own.volume).copies();
+        let mut failing: Vec<usize> = Vec::new();
+        let mut gone = false;
+        for (active, on) in &self.faults {
+            let Active { number: fault, fault: Fault { kind, operations, share, .. }, .. } = active;
+            if !operations.is_empty() && !operations.contains(&request.operation) {
+                continue;
+            }
+            let draw = scramble(self.seed ^ scramble(number ^ (u64::from(*fault) << 40)));
+            if (draw >> 32) >= share.threshold() {
+                continue;
+            }
+            // A disk that is not there gets no requests, whichever copy's turn it is.
+            let has_copies = own.disk.is_none() && on.disk.is_some() && copies > 1;
+            let fails = kind.takes_away() || matches!(kind, FaultKind::Error(_));
+            let asked =
+                if has_copies && fails { Request { operation: Operation::Write, ..*request } } else { *request };
+            let asked = if request.operation == Operation::Flush { *request } else { asked };
+            if !self.volumes.meets(own, on, &active.fault, &asked, draw & 0xffff_ffff) {
+                continue;
+            }
+            match *kind {
+                FaultKind::Error(_) | FaultKind::Lost | FaultKind::Detached => {
+                    let error = if let FaultKind::Error(error) = *kind { error } else { ErrorKind::Io };
+                    if has_copies {
+                        failing.extend(on.disk);
+                        failing.sort_unstable();
+                        failing.dedup();
+                        let column = on.disk.map_or(0, |disk| disk / copies);
+                        // Other copies answer, as long as there is one.
+                        if failing.iter().filter(|disk| **disk / copies == column).count() < copies {
+                            continue;
+                        }
+                    }
+                    slot.error = Some(error);
+                    gone |= kind.takes_away();
+                }
+                FaultKind::Delay(by) => slot.delay = slot.delay + by,
+                FaultKind::Stall { .. } => slot.stalled_by = Some(*fault),
+                FaultKind::Hang => slot.held_by = Some(*fault),
+            }
+        }
+        (slot, gone)
+    }
+
+    /// When something happens next; `None`: nothing is under way that could.
+    #[must_use]
+    #[inline]
+    pub fn next_event_at(&mut self) -> Option<Instant> {
+        let of_machine = match self.generations.as_mut_slice() {
+            [one] => one.machine.next_event_at(),
+            several => several.iter_mut().filter_map(|generation| generation.machine.next_event_at()).min(),
+        };
+        match self.later.peek() {
+            None => of_machine,
+            Some(Reverse((at, _))) => Some(of_machine.map_or(*at, |machine| machine.min(*at))),
+        }
+    }
+
+    /// Takes an answer that is due by `now`.
+    ///
+    /// # Panics
+    /// When time goes back.
+    #[inline]
+    pub fn pop_ended(&mut self, now: Instant) -> Option<(usize, Ended)> {
+        for index in 0..self.generations.len() {
+            while let Some((own, completion)) = self.generations[index].machine.pop_completed(now) {
+                let id = self.generations[index].owners[own.index()];
+                if self.slots[id as usize].is_plain() {
+                    self.free.push(id);
+                    let error = completion.outcome.err();
+                    return Some((id as usize, Ended { at: completion.completed_at, error }));
+                }
+                self.detain(id, completion.completed_at, completion.outcome.err());
+            }
+        }
+        if self.generations.len() > 1 {
+            let last = self.generations.len() - 1;
+            let mut number = 0;
+            self.generations.retain(|generation| {
+                number += 1;
+                number > last || generation.machine.outstanding() > 0
+            });
+        }
+        let Reverse((at, id)) = *self.later.peek()?;
+        if at > now {
+            return None;
+        }
+        self.later.pop();
+        self.free.push(id);
+        Some((id as usize, Ended { at, error: self.slots[id as usize].error }))
+    }
+
+    /// The machine answered at `at`, but a fault has its say.
+    #[cold]
+    fn detain(&mut self, id: u32, at: Instant, error: Option<ErrorKind>) {
+        let slot = &mut self.slots[id as usize];
+        slot.error = slot.error.or(error);
+        let mut at = at.max(slot.released_at) + slot.delay;
+        if let Some(fault) = slot.stalled_by
+            && let Some((active, _)) = self.faults.iter().find(|(active, _)| active.number == fault)
+        {
+            at = active.stalled(at);
+        }
+        if slot.held_by.is_some() {
+            slot.waits_since = Some(at);
+        } else {
+            self.later.push(Reverse((at, id)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

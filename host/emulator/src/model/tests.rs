@@ -1,0 +1,238 @@
+//! What faults do to requests, in virtual time.
+
+use super::*;
+use loadline_disk::{DiskSpec, Latency, LatencySpec, Layout, VolumeSpec};
+use loadline_units::Bytes;
+use proptest::prelude::*;
+
+const MS: Duration = Duration::from_ms(1);
+
+/// Disks of which each request takes 1 ms.
+fn environment(layout: Layout, disks: usize) -> EnvironmentSpec {
+    let spec = LatencySpec { median: MS, p99: MS, ..LatencySpec::default() };
+    let latency = Latency { read: spec, write: spec, flush: None };
+    let disk = DiskSpec { size: Some(Bytes::mib(64)), latency, ..DiskSpec::default() };
+    let volume = VolumeSpec { name: "data".into(), disks: vec![disk; disks], layout, ..VolumeSpec::default() };
+    EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() }
+}
+
+fn model(layout: Layout, disks: usize) -> Model {
+    Model::new(&environment(layout, disks), 1, InitialState::default()).unwrap()
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + MS * ms
+}
+
+fn fault(on: &str, kind: FaultKind) -> Fault {
+    Fault { on: on.into(), kind, operations: Vec::new(), from: Bytes::ZERO, until: None, share: Ratio::ONE }
+}
+
+fn request(operation: Operation, offset: u64, now: Instant) -> Request {
+    Request { operation, durable: false, length: 4_096, offset, due_at: now }
+}
+
+/// How one request ends that comes at `now`; `None`: it does not.
+fn one(model: &mut Model, now: Instant, export: usize, operation: Operation, offset: u64) -> Option<Ended> {
+    let id = model.submit(now, export, request(operation, offset, now));
+    let mut ended = None;
+    while let Some(next) = model.next_event_at() {
+        while let Some((other, end)) = model.pop_ended(next) {
+            ended = ended.or((other == id).then_some(end));
+        }
+    }
+    ended
+}
+
+#[test]
+fn errors_befall_their_operations_and_range_only() {
+    let mut model = model(Layout::Single, 1);
+    let wrong = Fault {
+        operations: vec![Operation::Read],
+        from: Bytes::kib(8),
+        until: Some(Bytes::kib(12)),
+        ..fault("data", FaultKind::Error(ErrorKind::NoSpace))
+    };
+    assert_eq!(model.change(at(0), &Change::Begin(wrong)), Ok(Some(1)));
+    let cases = [
+        (Operation::Read, 8_192, Some(ErrorKind::NoSpace)),
+        (Operation::Read, 4_096, None),
+        (Operation::Read, 12_288, None),
+        (Operation::Write, 8_192, None),
+    ];
+    for (number, (operation, offset, error)) in cases.into_iter().enumerate() {
+        let now = at(10 * (number as u64 + 1));
+        let ended = one(&mut model, now, 0, operation, offset).unwrap();
+        assert_eq!(ended, Ended { at: now + MS, error }, "{operation:?} at {offset}");
+    }
+    model.change(at(100), &Change::Clear(Which::Number(1))).unwrap();
+    assert_eq!(one(&mut model, at(100), 0, Operation::Read, 8_192).unwrap().error, None);
+    assert_eq!(model.change(at(200), &Change::Clear(Which::Number(1))), Err(ChangeError::NoFault(1)));
+}
+
+#[test]
+fn a_share_of_requests_fails_by_the_seed() {
+    let mut model = model(Layout::Single, 1);
+    let some = Fault { share: Ratio::percent(10), ..fault("data", FaultKind::Error(ErrorKind::Io)) };
+    model.change(at(0), &Change::Begin(some)).unwrap();
+    let failed =
+        (0..10_000).filter(|number| one(&mut model, at(number * 10), 0, Operation::Read, 0).unwrap().error.is_some());
+    let failed = failed.count();
+    // Ten thousand throws with one in ten: the standard deviation is 30.
+    assert!((850..1_150).contains(&failed), "{failed}");
+}
+
+#[test]
+fn delays_add_up_and_stalls_end_together() {
+    let mut model = model(Layout::Single, 1);
+    for by in [2, 3] {
+        model.change(at(0), &Change::Begin(fault("data", FaultKind::Delay(MS * by)))).unwrap();
+    }
+    assert_eq!(one(&mut model, at(10), 0, Operation::Write, 0).unwrap().at, at(16));
+    model.change(at(20), &Change::Clear(Which::All)).unwrap();
+    let stall = FaultKind::Stall { lasting: MS * 5, every: Some(MS * 20) };
+    model.change(at(100), &Change::Begin(fault("data", stall))).unwrap();
+    for (asked, answered) in [(100, 105), (121, 125), (144, 145), (166, 167), (179, 185), (1_001, 1_005)] {
+        assert_eq!(one(&mut model, at(asked), 0, Operation::Read, 0).unwrap().at, at(answered), "{asked}");
+    }
+}
+
+#[test]
+fn a_hung_disk_answers_when_it_is_released() {
+    let mut model = model(Layout::Stripe { columns: 2, interleave: Bytes::kib(64) }, 2);
+    model.change(at(0), &Change::Begin(fault("data/1", FaultKind::Hang))).unwrap();
+    assert_eq!(one(&mut model, at(1), 0, Operation::Read, 0).unwrap().at, at(2));
+    assert_eq!(one(&mut model, at(10), 0, Operation::Read, 64 << 10), None);
+    assert_eq!(one(&mut model, at(20), 2, Operation::Read, 0), None);
+    // One that the disk would answer after the release.
+    model.submit(at(99), 0, request(Operation::Write, 64 << 10, at(99)));
+    model.change(at(99) + Duration::from_us(500), &Change::Clear(Which::On("data/1".into()))).unwrap();
+    let mut times = Vec::new();
+    while let Some(next) = model.next_event_at() {
+        while let Some((_, ended)) = model.pop_ended(next) {
+            times.push(ended.at);
+        }
+    }
+    let released = at(99) + Duration::from_us(500);
+    assert_eq!(times, [released, released, at(100)]);
+}
+
+#[test]
+fn a_stripe_fails_with_its_disk_and_a_mirror_with_all_of_its_copies() {
+    let mut stripe = model(Layout::Stripe { columns: 2, interleave: Bytes::kib(64) }, 2);
+    stripe.change(at(0), &Change::Begin(fault("data/1", FaultKind::Lost))).unwrap();
+    assert_eq!(one(&mut stripe, at(1), 0, Operation::Read, 0).unwrap().error, None);
+    let ended = one(&mut stripe, at(10), 0, Operation::Read, 64 << 10).unwrap();
+    assert_eq!(ended, Ended { at: at(10), error: Some(ErrorKind::Io) });
+    assert_eq!(one(&mut stripe, at(20), 0, Operation::Flush, 0).unwrap().error, Some(ErrorKind::Io));
+
+    let mut mirror = model(Layout::Mirror { copies: 2 }, 2);
+    for (disk, error) in [("data/0", None), ("data/1", Some(ErrorKind::Io))] {
+        mirror.change(mirror.current().machine.now(), &Change::Begin(fault(disk, FaultKind::Lost))).unwrap();
+        for operation in [Operation::Read, Operation::Write, Operation::Flush, Operation::Read] {
+            let now = mirror.current().machine.now() + MS;
+            assert_eq!(one(&mut mirror, now, 0, operation, 0).unwrap().error, error, "{disk} {operation:?}");
+        }
+    }
+    // The disk by itself is gone all the while.
+    let now = mirror.current().machine.now() + MS;
+    assert_eq!(one(&mut mirror, now, 1, Operation::Read, 0).unwrap().error, Some(ErrorKind::Io));
+}
+
+#[test]
+fn another_environment_takes_over_and_the_old_one_ends_what_it_has() {
+    let mut model = model(Layout::Single, 1);
+    model.submit(at(1), 0, request(Operation::Read, 0, at(1)));
+    let mut slower = environment(Layout::Single, 1);
+    slower.volumes[0].disks[0].latency.read = LatencySpec { median: MS * 7, p99: MS * 7, ..LatencySpec::default() };
+    model.change(at(1), &Change::Environment(Box::new(slower))).unwrap();
+    model.submit(at(1), 0, request(Operation::Read, 0, at(1)));
+    let mut times = Vec::new();
+    while let Some(next) = model.next_event_at() {
+        while let Some((_, ended)) = model.pop_ended(next) {
+            times.push(ended.at);
+        }
+    }
+    assert_eq!(times, [at(2), at(8)]);
+    let other = environment(Layout::Mirror { copies: 2 }, 2);
+    let refusal = model.change(at(20), &Change::Environment(Box::new(other))).unwrap_err();
+    assert!(matches!(refusal, ChangeError::OtherVolumes(_)), "{refusal}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_changes_nothing() {
+    let mut model = model(Layout::Mirror { copies: 2 }, 2);
+    let mut refused = |fault: Fault| model.change(at(0), &Change::Begin(fault)).unwrap_err().to_string();
+    assert!(refused(fault("log", FaultKind::Hang)).contains("there are data, data/0, data/1"));
+    assert!(refused(fault("data", FaultKind::Lost)).contains("such as data/0"));
+    assert!(refused(Fault { share: Ratio::ZERO, ..fault("data", FaultKind::Hang) }).contains("0 %"));
+    let until = Some(Bytes::kib(1));
+    assert!(
+        refused(Fault { from: Bytes::kib(1), until, ..fault("data", FaultKind::Hang) }).contains("before it begins")
+    );
+    assert!(refused(Fault { until, ..fault("data/0", FaultKind::Lost) }).contains("as a whole"));
+    let stall = FaultKind::Stall { lasting: MS, every: Some(MS) };
+    assert!(refused(fault("data", stall)).contains("must end"));
+    assert_eq!(model.faults().count(), 0);
+}
+
+fn any_fault() -> impl Strategy<Value = Fault> {
+    let kind = prop_oneof![
+        Just(FaultKind::Error(ErrorKind::Io)),
+        (1u64..20).prop_map(|ms| FaultKind::Delay(MS * ms)),
+        (1u64..9).prop_map(|ms| FaultKind::Stall { lasting: MS * ms, every: Some(MS * 10) }),
+        Just(FaultKind::Hang),
+    ];
+    let on = prop_oneof![Just("data"), Just("data/0"), Just("data/1")];
+    (on, kind, 1u32..=100, any::<bool>()).prop_map(|(on, kind, percent, reads)| Fault {
+        operations: if reads { vec![Operation::Read] } else { Vec::new() },
+        share: Ratio::percent(percent),
+        ..fault(on, kind)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn how_often_it_is_asked_changes_nothing(
+        steps in prop::collection::vec((0u64..3_000, prop::option::weighted(0.2, any_fault()), any::<bool>(), 0u64..64), 1..60),
+        looks in prop::collection::vec(1u64..2_000_000, 1..40),
+    ) {
+        let run = |looks: &[u64]| {
+            let mut model = model(Layout::Stripe { columns: 2, interleave: Bytes::kib(64) }, 2);
+            let (mut now, mut ids, mut ended) = (Instant::ZERO, Vec::new(), Vec::new());
+            let mut look = looks.iter().cycle();
+            for (number, (gap, wrong, clear, place)) in steps.iter().enumerate() {
+                let next = now + Duration::from_us(*gap);
+                while let Some(step) = look.next().filter(|step| now + Duration::from_ns(**step) < next) {
+                    now = now + Duration::from_ns(*step);
+                    while let Some((id, end)) = model.pop_ended(now) {
+                        ended[ids[id]] = Some(end);
+                    }
+                }
+                now = next;
+                // Before anything new comes, so that numbers are not used twice.
+                while let Some((id, end)) = model.pop_ended(now) {
+                    ended[ids[id]] = Some(end);
+                }
+                if let Some(fault) = wrong {
+                    model.change(now, &Change::Begin(fault.clone())).unwrap();
+                } else if *clear {
+                    model.change(now, &Change::Clear(Which::All)).unwrap();
+                }
+                let operation = if number % 3 == 0 { Operation::Write } else { Operation::Read };
+                let id = model.submit(now, 0, request(operation, place * 32_768, now));
+                ids.resize(ids.len().max(id + 1), 0);
+                ids[id] = ended.len();
+                ended.push(None);
+            }
+            while let Some(next) = model.next_event_at() {
+                while let Some((id, end)) = model.pop_ended(next) {
+                    ended[ids[id]] = Some(end);
+                }
+            }
+            ended
+        };
+        prop_assert_eq!(run(&looks), run(&[1 << 40]));
+    }
+}

@@ -1,0 +1,330 @@
+//! A recorded application on another disk, in virtual time.
+
+use crate::trace::Record;
+use loadline_block::{Operation, Request};
+use loadline_disk::{Machine, Target};
+use loadline_record::{
+    Ending, EngineUsed, Histogram, OperationRecord, Second, SecondOperation, Series, Surroundings, TrialRecord,
+};
+use loadline_units::{Duration, Instant, NS_PER_S};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// What makes a request come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dependence {
+    /// The clock: it comes when it came.
+    Time,
+    /// The answer that had come last before it: it comes as long after that answer as it did.
+    Answers,
+}
+
+/// How one request went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replayed {
+    /// When it came.
+    pub submitted_at: Instant,
+    /// When it was answered.
+    pub completed_at: Instant,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Requests that wait for another's answer, in the order of their numbers.
+struct Waiting {
+    /// By request: the first that waits for it.
+    first: Vec<u32>,
+    /// By request: the next that waits for the same.
+    next: Vec<u32>,
+    /// By request: how long after the answer it comes.
+    thinking: Vec<Duration>,
+}
+
+/// Which answer each request waits for: the one that came last before it. What waits for none comes when it came.
+fn dependences(records: &[Record]) -> (Waiting, Vec<usize>) {
+    let mut answers: Vec<(Instant, u32)> = (records.iter().enumerate())
+        .filter_map(|(number, record)| Some((record.completed_at?, number as u32)))
+        .collect();
+    answers.sort_unstable();
+    let count = records.len();
+    let mut waiting =
+        Waiting { first: vec![NONE; count], next: vec![NONE; count], thinking: vec![Duration::ZERO; count] };
+    let mut free = Vec::new();
+    // From the last on, so that lists begin with the first.
+    for (number, record) in records.iter().enumerate().rev() {
+        // Whoever is answered at the same instant may have been taken into account; who came later was not.
+        let before = answers.partition_point(|(at, _)| *at <= record.submitted_at);
+        let earlier = answers[..before].iter().rev().find(|(_, other)| (*other as usize) < number);
+        match earlier {
+            Some((at, other)) => {
+                waiting.thinking[number] = record.submitted_at.since(*at);
+                waiting.next[number] = waiting.first[*other as usize];
+                waiting.first[*other as usize] = number as u32;
+            }
+            None => free.push(number),
+        }
+    }
+    (waiting, free)
+}
+
+/// Puts recorded requests on a machine. `targets` are the places of the exports that records count. The first request comes at the
+/// machine's beginning.
+#[must_use]
+pub fn replay_on(
+    machine: &mut Machine,
+    targets: &[Target],
+    records: &[Record],
+    dependence: Dependence,
+) -> Vec<Replayed> {
+    let Some(begin) = records.first().map(|record| record.submitted_at) else { return Vec::new() };
+    let (waiting, free) = match dependence {
+        Dependence::Time => (None, (0..records.len()).collect()),
+        Dependence::Answers => {
+            let (waiting, free) = dependences(records);
+            (Some(waiting), free)
+        }
+    };
+    let due = |number: usize| Instant::ZERO + records[number].submitted_at.since(begin);
+    let mut coming: BinaryHeap<Reverse<(Instant, usize)>> =
+        free.into_iter().map(|number| Reverse((due(number), number))).collect();
+    let never = Replayed { submitted_at: Instant::MAX, completed_at: Instant::MAX };
+    let mut replayed = vec![never; records.len()];
+    let mut under_way: Vec<usize> = Vec::new();
+    loop {
+        let comes = coming.peek().map(|Reverse((at, _))| *at);
+        let now = match (comes, machine.next_event_at()) {
+            (None, None) => break,
+            (Some(at), None) | (None, Some(at)) => at,
+            (Some(one), Some(other)) => one.min(other),
+        };
+        while let Some((id, completion)) = machine.pop_completed(now) {
+            let number = under_way[id.index()];
+            replayed[number].completed_at = completion.completed_at;
+            if let Some(waiting) = &waiting {
+                let mut next = waiting.first[number];
+                while next != NONE {
+                    let at = completion.completed_at + waiting.thinking[next as usize];
+                    coming.push(Reverse((at.max(now), next as usize)));
+                    next = waiting.next[next as usize];
+                }
+            }
+        }
+        while let Some(Reverse((at, number))) = coming.peek().copied()
+            && at <= now
+        {
+            coming.pop();
+            let Record { operation, durable, length, offset, export, .. } = records[number];
+            let request = Request { operation, durable, length, offset, due_at: now };
+            let id = machine.submit(now, targets[usize::from(export)], request).index();
+            if under_way.len() <= id {
+                under_way.resize(id + 1, 0);
+            }
+            under_way[id] = number;
+            replayed[number].submitted_at = now;
+        }
+    }
+    replayed
+}
+
+/// What one interval holds so far.
+#[derive(Default)]
+struct Tally {
+    latencies: [Histogram; 4],
+    bytes: [u64; 4],
+    outstanding_ns: u64,
+}
+
+impl Tally {
+    fn close(&mut self, length_ns: u64) -> Second {
+        let operations = std::array::from_fn(|index| {
+            let latency = &self.latencies[index];
+            let at = |share| latency.quantile(share).map_or(0, Duration::as_ns);
+            SecondOperation {
+                count: latency.count(),
+                bytes: self.bytes[index],
+                p50_ns: at(0.5),
+                p99_ns: at(0.99),
+                max_ns: latency.max().map_or(0, Duration::as_ns),
+            }
+        });
+        let second =
+            Second { operations, outstanding: self.outstanding_ns as f64 / length_ns.max(1) as f64, errors: 0 };
+        self.latencies.iter_mut().for_each(Histogram::clear);
+        (self.bytes, self.outstanding_ns) = ([0; 4], 0);
+        second
+    }
+}
+
+/// What happens to a request. One that is answered at once comes before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Happens {
+    Comes,
+    IsAnswered,
+}
+
+/// Seconds of a replay kept one by one; in a longer one neighbours are joined.
+const INTERVALS_MAX: u64 = 86_400;
+
+/// The requests of one export as a trial, from its first request to its last answer: each with what was asked and how it went.
+/// `None`: there are none.
+#[must_use]
+pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: Dependence) -> Option<TrialRecord> {
+    let from = requests.iter().map(|(_, replayed)| replayed.submitted_at).min()?;
+    let until = requests.iter().map(|(_, replayed)| replayed.completed_at).max()?;
+    let measured_ns = until.since(from).as_ns();
+    let mut interval_s = 1;
+    while measured_ns / NS_PER_S / interval_s >= INTERVALS_MAX {
+        interval_s *= 2;
+    }
+    // What happens, in the order of time: a request comes, or is answered.
+    let mut events: Vec<(Instant, Happens, u32)> = Vec::with_capacity(requests.len() * 2);
+    for (number, (_, replayed)) in requests.iter().enumerate() {
+        events.push((replayed.submitted_at, Happens::Comes, number as u32));
+        events.push((replayed.completed_at, Happens::IsAnswered, number as u32));
+    }
+    events.sort_unstable();
+    let mut series = Series { interval_s: interval_s as u32, ..Series::default() };
+    let step = Duration::from_s(interval_s);
+    let (mut tally, mut outstanding, mut at, mut boundary) = (Tally::default(), 0_u64, from, from + step);
+    let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
+    let mut asked: BTreeMap<Operation, (u64, u64)> = BTreeMap::new();
+    for (then, happens, number) in events {
+        while then >= boundary {
+            tally.outstanding_ns += outstanding * boundary.since(at).as_ns();
+            series.seconds.push(tally.close(step.as_ns()));
+            (at, boundary) = (boundary, boundary + step);
+        }
+        tally.outstanding_ns += outstanding * then.since(at).as_ns();
+        at = then;
+        let (record, replayed) = requests[number as usize];
+        if happens == Happens::Comes {
+            outstanding += 1;
+            let asked = asked.entry(record.operation).or_default();
+            *asked = (asked.0 + 1, asked.1 + u64::from(record.length));
+            continue;
+        }
+        outstanding -= 1;
+        let latency = replayed.completed_at.since(replayed.submitted_at);
+        let index = record.operation.index();
+        tally.latencies[index].record(latency);
+        tally.bytes[index] += u64::from(record.length);
+        let own = operations.entry(record.operation).or_default();
+        own.count += 1;
+        own.bytes += u64::from(record.length);
+        own.latency.record(latency);
+    }
+    let last_ns = step.as_ns() - boundary.since(until).as_ns();
+    if last_ns > 0 || series.seconds.is_empty() {
+        series.seconds.push(tally.close(last_ns));
+        series.last_ns = last_ns;
+    } else {
+        series.last_ns = step.as_ns();
+    }
+    let reason = match dependence {
+        Dependence::Time => "requests come when they came",
+        Dependence::Answers => "each request comes as long after the answer before it as it did",
+    };
+    let span = requests.len() as f64 * 1e9
+        / (requests.last()?.0.submitted_at.since(requests[0].0.submitted_at).as_ns().max(1) as f64);
+    Some(TrialRecord {
+        trial: 0,
+        started_unix_s,
+        engine: EngineUsed { name: "replay".into(), reason: reason.into(), options: Vec::new() },
+        warm_up_ns: 0,
+        measured_ns,
+        operations,
+        offered_iops: (dependence == Dependence::Time && requests.len() > 1).then_some(span),
+        missed: 0,
+        series,
+        errors: BTreeMap::new(),
+        error_samples: Vec::new(),
+        surroundings: Surroundings { asked, ..Surroundings::default() },
+        steady_state: None,
+        verify: None,
+        model: None,
+        ending: Ending::Complete,
+        doubts: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, VolumeSpec};
+
+    const MS: Duration = Duration::from_ms(1);
+
+    /// A disk of which each request takes so long.
+    fn machine(latency: Duration) -> (Machine, Target) {
+        let spec = LatencySpec { median: latency, p99: latency, ..LatencySpec::default() };
+        let disk = DiskSpec { latency: Latency { read: spec, write: spec, flush: None }, ..DiskSpec::default() };
+        let volume = VolumeSpec { name: "data".into(), disks: vec![disk], ..VolumeSpec::default() };
+        let environment = EnvironmentSpec { volumes: vec![volume], ..EnvironmentSpec::default() };
+        let machine = Machine::new(&environment, 1, InitialState::default()).unwrap();
+        let target = machine.target("data").unwrap();
+        (machine, target)
+    }
+
+    fn record(sequence: u64, submitted_ms: u64, completed_ms: u64) -> Record {
+        Record {
+            sequence,
+            submitted_at: Instant::ZERO + MS * submitted_ms,
+            completed_at: Some(Instant::ZERO + MS * completed_ms),
+            error: None,
+            export: 0,
+            operation: Operation::Read,
+            durable: false,
+            offset: 0,
+            length: 4_096,
+        }
+    }
+
+    /// One after the other with 3 ms of thinking, on a disk of 2 ms; and one alone from the beginning.
+    fn recorded() -> Vec<Record> {
+        vec![record(0, 10, 12), record(1, 10, 12), record(2, 15, 17), record(3, 20, 22), record(4, 20, 22)]
+    }
+
+    fn replay(latency: Duration, dependence: Dependence) -> Vec<(u64, u64)> {
+        let (mut machine, target) = machine(latency);
+        let ms = |at: Instant| at.as_ns() / 1_000_000;
+        let replayed = replay_on(&mut machine, &[target], &recorded(), dependence);
+        replayed.into_iter().map(|one| (ms(one.submitted_at), ms(one.completed_at))).collect()
+    }
+
+    #[test]
+    fn by_time_requests_come_when_they_came() {
+        assert_eq!(replay(MS * 2, Dependence::Time), [(0, 2), (0, 2), (5, 7), (10, 12), (10, 12)]);
+        assert_eq!(replay(MS * 9, Dependence::Time), [(0, 9), (0, 9), (5, 14), (10, 19), (10, 19)]);
+    }
+
+    #[test]
+    fn by_answers_requests_come_as_long_after_the_answer_before() {
+        assert_eq!(replay(MS * 2, Dependence::Answers), [(0, 2), (0, 2), (5, 7), (10, 12), (10, 12)]);
+        assert_eq!(replay(MS * 9, Dependence::Answers), [(0, 9), (0, 9), (12, 21), (24, 33), (24, 33)]);
+        assert_eq!(replay(MS, Dependence::Answers), [(0, 1), (0, 1), (4, 5), (8, 9), (8, 9)]);
+    }
+
+    #[test]
+    fn requests_that_take_no_time_count_too() {
+        let (mut machine, target) = machine(Duration::ZERO);
+        let replayed = replay_on(&mut machine, &[target], &recorded(), Dependence::Answers);
+        let requests: Vec<(Record, Replayed)> = recorded().into_iter().zip(replayed).collect();
+        assert_eq!(trial(&requests, 0, Dependence::Answers).unwrap().count(), 5);
+    }
+
+    #[test]
+    fn a_trial_counts_each_request_once_and_keeps_its_seconds() {
+        let (mut machine, target) = machine(MS * 500);
+        let records: Vec<Record> = (0..4).map(|number| record(number, number * 600, number * 600 + 1)).collect();
+        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Time);
+        let requests: Vec<(Record, Replayed)> = records.into_iter().zip(replayed).collect();
+        let trial = trial(&requests, 0, Dependence::Time).unwrap();
+        // From 0 s to 1.8 s + 0.5 s.
+        assert_eq!(trial.measured_ns, 2_300_000_000);
+        assert_eq!((trial.count(), trial.bytes()), (4, 4 * 4_096));
+        assert_eq!(trial.series.seconds.iter().map(Second::count).collect::<Vec<_>>(), [1, 2, 1]);
+        assert_eq!(trial.series.last_ns, 300_000_000);
+        assert!((trial.series.seconds[0].outstanding - 0.9).abs() < 1e-9);
+        assert!((trial.series.seconds[1].outstanding - 0.8).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,126 @@
+//! A disk as contents see it: its bytes, what of them is durable, and whether it is there.
+
+use super::volatile::{Losses, Volatile};
+use super::{Store, StoreError};
+use crate::made::{Made, PAGE};
+use crate::protocol::reply::Extent;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Whether a disk takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Presence {
+    /// It is read and written.
+    Live = 0,
+    /// It is written, but not read: it does not have everything yet.
+    Filling = 1,
+    /// It is not there.
+    Gone = 2,
+}
+
+/// How a disk keeps what is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Keeping {
+    /// Pages of writes that are not durable at most; 0: every write is durable at once.
+    pub(crate) pages_max: usize,
+    /// Says that it flushed, and did not.
+    pub(crate) lies: bool,
+}
+
+/// One disk.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    pub(crate) store: Store,
+    keeping: Keeping,
+    volatile: Mutex<Volatile>,
+    presence: AtomicU8,
+}
+
+impl Disk {
+    pub(crate) fn new(store: Store, keeping: Keeping) -> Self {
+        Self { store, keeping, volatile: Mutex::default(), presence: AtomicU8::new(Presence::Live as u8) }
+    }
+
+    fn volatile(&self) -> MutexGuard<'_, Volatile> {
+        self.volatile.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn presence(&self) -> Presence {
+        match self.presence.load(Ordering::Acquire) {
+            0 => Presence::Live,
+            1 => Presence::Filling,
+            _ => Presence::Gone,
+        }
+    }
+
+    pub(crate) fn set_presence(&self, presence: Presence) {
+        self.presence.store(presence as u8, Ordering::Release);
+    }
+
+    pub(crate) fn read(&self, offset: u64, length: u64, made: &mut Made) -> Result<(), StoreError> {
+        self.store.read(offset, length, made)
+    }
+
+    /// Keeps bytes of the write with this ticket.
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8], ticket: u64) -> Result<(), StoreError> {
+        if self.keeping.pages_max == 0 || bytes.is_empty() {
+            return self.store.write(offset, bytes);
+        }
+        let mut volatile = self.volatile();
+        volatile.before_write(&self.store, offset, bytes.len(), ticket, self.keeping.pages_max)?;
+        self.store.write(offset, bytes)
+    }
+
+    /// Makes a range read as zeroes, durably.
+    pub(crate) fn clear(&self, offset: u64, length: u64) -> Result<(), StoreError> {
+        let mut volatile = self.volatile();
+        volatile.cleared(offset, length);
+        self.store.clear(offset, length)
+    }
+
+    pub(crate) fn extent(&self, offset: u64, length: u64) -> Extent {
+        self.store.extent(offset, length)
+    }
+
+    pub(crate) fn answered(&self, ticket: u64, order: u64) {
+        self.volatile().answered(ticket, order);
+    }
+
+    pub(crate) fn durable(&self, ticket: u64) {
+        if !self.keeping.lies {
+            self.volatile().durable(ticket);
+        }
+    }
+
+    pub(crate) fn flushed(&self, order: u64) {
+        if !self.keeping.lies {
+            self.volatile().flushed(order);
+        }
+    }
+
+    /// Everything is durable.
+    pub(crate) fn settle(&self) {
+        self.volatile().reset();
+    }
+
+    /// Power fails.
+    pub(crate) fn cut(&self, seed: u64) -> Result<Losses, StoreError> {
+        self.volatile().cut(&self.store, seed)
+    }
+
+    /// Loses everything.
+    pub(crate) fn wipe(&self) -> Result<(), StoreError> {
+        let mut volatile = self.volatile();
+        volatile.reset();
+        self.store.wipe()
+    }
+
+    /// Takes over the bytes of a range of another disk, for good.
+    pub(crate) fn copy(&self, from: &Self, offset: u64, length: u64) -> Result<(), StoreError> {
+        let mut made = Made::default();
+        made.expect(PAGE as u64);
+        from.read(offset, length, &mut made)?;
+        self.store.write(offset, &made.into_bytes())
+    }
+}

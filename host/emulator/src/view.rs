@@ -1,0 +1,171 @@
+//! What an emulation is doing at the moment: one line for each volume, from the last second or so.
+
+use crate::meter::Figures;
+use crate::serving::Serving;
+use loadline_disk::Waits;
+use loadline_units::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+/// One volume or disk over the last look's time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExportView {
+    /// Its name.
+    pub export: String,
+    /// Answers in a second, of all operations.
+    pub iops: f64,
+    /// Bytes read and written in a second.
+    pub bytes_per_s: f64,
+    /// Of the latency as modelled; `None`: nothing was answered.
+    pub p50_ns: Option<u64>,
+    /// The same.
+    pub p99_ns: Option<u64>,
+    /// Requests outstanding in the mean, by Little's law.
+    pub queue: f64,
+    /// Share of the latency that was spent waiting at limits: of the disks, of pools, of the virtual machine.
+    pub throttled: Option<f64>,
+    /// Share of burst credits left; `None`: nothing saves any.
+    pub credits: Option<f64>,
+    /// Share of reads that host caches answered; `None`: there is no cache, or nothing was read.
+    pub cache_hits: Option<f64>,
+    /// How late answers left.
+    pub lateness_p99_ns: Option<u64>,
+    /// Since the beginning.
+    pub requests_total: u64,
+    /// Since the beginning, reads and writes.
+    pub bytes_total: u64,
+    /// Since the beginning.
+    pub errors_total: u64,
+}
+
+/// What an emulation is doing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// Since the beginning, ns.
+    pub elapsed_ns: u64,
+    /// Clients at the moment.
+    pub clients: usize,
+    /// Volumes, then disks.
+    pub exports: Vec<ExportView>,
+}
+
+/// What the last look found, to tell what came since.
+#[derive(Debug, Default)]
+pub(crate) struct Viewer {
+    at: Instant,
+    waits: Vec<Waits>,
+}
+
+impl Viewer {
+    /// Looks again.
+    pub(crate) fn look(&mut self, serving: &Serving) -> View {
+        let count = serving.exports.len();
+        let (now, waits, credits) = serving.driver.look(|model, now| {
+            let waits: Vec<Waits> = (0..count).map(|export| model.waits(export)).collect();
+            let credits: Vec<_> = (0..count).map(|export| model.credits(now, export)).collect();
+            (now, waits, credits)
+        });
+        let span = now.since(self.at.min(now));
+        self.at = now;
+        self.waits.resize(count, Waits::default());
+        let mut exports = Vec::with_capacity(count);
+        for (number, export) in serving.exports.iter().enumerate() {
+            let (recent, total) = export.meter.roll();
+            let waited = since(&waits[number], &self.waits[number]);
+            exports.push(ExportView {
+                export: export.info.name.clone(),
+                credits: credits[number].map(loadline_units::Ratio::as_f64),
+                requests_total: total.requests(),
+                bytes_total: total.transferred().get(),
+                errors_total: total.errors,
+                ..over(&recent, &waited, span)
+            });
+        }
+        self.waits = waits;
+        View { elapsed_ns: now.since(Instant::ZERO).as_ns(), clients: serving.clients(), exports }
+    }
+}
+
+/// What was waited since; after a change of the environment the account begins anew.
+fn since(now: &Waits, before: &Waits) -> Waits {
+    let goes_on = now.cache_hits >= before.cache_hits && now.cache_misses >= before.cache_misses;
+    if goes_on { now.since(before) } else { *now }
+}
+
+fn over(recent: &Figures, waited: &Waits, span: Duration) -> ExportView {
+    let latency = recent.latency();
+    let seconds = span.as_s_f64().max(1e-9);
+    let all_ns = latency.mean_ns().unwrap_or(0.0) * latency.count() as f64;
+    let limits = [waited.vm_cached, waited.vm_uncached, waited.pools, waited.disks];
+    let at_limits: u64 = limits.iter().map(|limit| limit.iops.as_ns() + limit.throughput.as_ns()).sum();
+    let reads = waited.cache_hits + waited.cache_misses;
+    ExportView {
+        iops: recent.requests() as f64 / seconds,
+        bytes_per_s: recent.transferred().get() as f64 / seconds,
+        p50_ns: latency.quantile(0.5).map(Duration::as_ns),
+        p99_ns: latency.quantile(0.99).map(Duration::as_ns),
+        queue: all_ns / (seconds * 1e9),
+        throttled: (all_ns > 0.0).then(|| (at_limits as f64 / all_ns).min(1.0)),
+        cache_hits: (reads > 0).then(|| waited.cache_hits as f64 / reads as f64),
+        lateness_p99_ns: recent.lateness.quantile(0.99).map(Duration::as_ns),
+        ..ExportView::default()
+    }
+}
+
+impl View {
+    /// The same in the text format of OpenMetrics 1.0.
+    #[must_use]
+    pub fn open_metrics(&self) -> String {
+        use std::fmt::Write as _;
+        let mut text = String::new();
+        let mut family =
+            |name: &str, kind: &str, unit: &str, help: &str, value: &dyn Fn(&ExportView) -> Option<f64>| {
+                let _ = writeln!(text, "# TYPE loadline_{name} {kind}");
+                if !unit.is_empty() {
+                    let _ = writeln!(text, "# UNIT loadline_{name} {unit}");
+                }
+                let _ = writeln!(text, "# HELP loadline_{name} {help}");
+                let suffix = if kind == "counter" { "_total" } else { "" };
+                for export in &self.exports {
+                    if let Some(value) = value(export) {
+                        let label = export.export.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+                        let _ = writeln!(text, "loadline_{name}{suffix}{{export=\"{label}\"}} {value}");
+                    }
+                }
+            };
+        let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
+        family("requests", "counter", "", "Requests answered.", &|view| Some(view.requests_total as f64));
+        family("transferred_bytes", "counter", "bytes", "Bytes read and written.", &|view| {
+            Some(view.bytes_total as f64)
+        });
+        family("errors", "counter", "", "Requests answered with an error.", &|view| Some(view.errors_total as f64));
+        family("iops", "gauge", "", "Requests a second.", &|view| Some(view.iops));
+        family("queue", "gauge", "", "Requests outstanding in the mean.", &|view| Some(view.queue));
+        family("latency_p50_seconds", "gauge", "seconds", "Median of the modelled latency.", &|view| {
+            seconds(view.p50_ns)
+        });
+        family("latency_p99_seconds", "gauge", "seconds", "99th percentile of it.", &|view| seconds(view.p99_ns));
+        family("lateness_p99_seconds", "gauge", "seconds", "How late answers left.", &|view| {
+            seconds(view.lateness_p99_ns)
+        });
+        family("throttled_ratio", "gauge", "ratio", "Share of latency spent at limits.", &|view| view.throttled);
+        family("credits_ratio", "gauge", "ratio", "Share of burst credits left.", &|view| view.credits);
+        family("cache_hits_ratio", "gauge", "ratio", "Share of reads that caches answered.", &|view| view.cache_hits);
+        text.push_str("# EOF\n");
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_name_their_unit_and_leave_out_what_is_not_there() {
+        let export = ExportView { export: "da\"ta".into(), iops: 12.5, requests_total: 3, ..ExportView::default() };
+        let text = View { exports: vec![export], ..View::default() }.open_metrics();
+        assert!(text.contains("# TYPE loadline_requests counter\n"), "{text}");
+        assert!(text.contains("loadline_requests_total{export=\"da\\\"ta\"} 3\n"), "{text}");
+        assert!(text.contains("loadline_iops{export=\"da\\\"ta\"} 12.5\n"), "{text}");
+        assert!(!text.contains("loadline_credits_ratio{") && text.ends_with("# EOF\n"), "{text}");
+    }
+}
