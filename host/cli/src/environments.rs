@@ -27,6 +27,14 @@ pub(crate) fn read(typed: &str, catalog: &Catalog) -> anyhow::Result<Environment
     if let Some(text) = environment_text(typed) {
         return parsed(text, typed, catalog);
     }
+    let is_path = typed.contains(std::path::MAIN_SEPARATOR) || typed.ends_with(".toml");
+    if is_path && !Path::new(typed).exists() {
+        return Err(Usage(format!(
+            "cannot read the environment {typed}: there is no such file; give the path of an environment file, or a name that \
+             `loadline environments` lists"
+        ))
+        .into());
+    }
     if !Path::new(typed).exists() {
         return Err(Usage(format!(
             "there is no file {typed}, and no environment of that name comes with loadline{}; `loadline environments` lists them",

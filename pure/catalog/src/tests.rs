@@ -216,7 +216,7 @@ fn a_draw_moves_only_what_is_uncertain() {
     let figures = Catalog::builtin().disk_figures("azure/premium-p30", &Provisioned::default()).unwrap();
     let at = |percent| {
         let place = Ratio::percent(percent);
-        figures.spec(&Draw { latency: place, enforcement: place, delivered: Some(place) })
+        figures.spec(&Draw { latency: place, enforcement: place, delivered: Some(place), bursts: place })
     };
     let (low, high) = (at(0), at(100));
     assert_eq!((steady(&low.limit).0, steady(&high.limit).0), (4_600, 5_200));

@@ -175,6 +175,10 @@ impl Way<'_> {
             let demand = self.demand(&pool.limit, Passes::Disk, of_pool);
             let who = format!("all disks {} of the machine together", pool.name);
             add(found, Stage::Shared, &who, self.load, &demand, (&pool.limit, &published.limit));
+            let allowed = |number: usize| self.spec.disks[number].allowance.as_ref() == Some(&pool.name);
+            let demand = self.demand(&pool.limit, Passes::Disk, allowed);
+            let who = format!("the machine's limit for all disks {}", pool.name);
+            add(found, Stage::VmUncached, &who, self.load, &demand, (&pool.limit, &published.limit));
         }
     }
 

@@ -183,7 +183,11 @@ impl View<'_> {
             .iter()
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
-                format!("{} {} a second ({}{})", number(*rate), load_name(cell), how_much(cell), warning(cell))
+                let (name, much, warning) = (load_name(cell), how_much(cell), warning(cell));
+                match bursts::apart(cell, false) {
+                    Some(apart) => format!("{name}: {apart} ({much}{warning})"),
+                    None => format!("{} {name} a second ({much}{warning})", number(*rate)),
+                }
             })
             .collect();
         let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
@@ -198,7 +202,8 @@ impl View<'_> {
             .iter()
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
-                format!("{} with {} ({}{})", throughput(*rate), load_name(cell), how_much(cell), warning(cell))
+                let rate = bursts::apart(cell, true).unwrap_or_else(|| throughput(*rate));
+                format!("{rate} with {} ({}{})", load_name(cell), how_much(cell), warning(cell))
             })
             .collect();
         let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
