@@ -133,7 +133,10 @@ impl Way<'_> {
             _ => 1.0,
         };
         match (passes, disk.place) {
-            (Passes::Cached, Place::Local) => 1.0,
+            // An estimate is of what the cache answers; disks in the host have limits of their own.
+            (Passes::Cached, Place::Local) => {
+                f64::from(u8::from(!self.model.spec.vm.as_ref().is_some_and(|vm| vm.cached_estimated)))
+            }
             (Passes::Cached, Place::Network) => f64::from(u8::from(cached)),
             (Passes::Uncached, Place::Local) => 0.0,
             (Passes::Uncached, Place::Network) | (Passes::Disk, _) => beyond,

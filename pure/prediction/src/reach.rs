@@ -3,8 +3,8 @@
 use loadline_block::Operation;
 use loadline_catalog::{Cap, Catalog, CatalogProblem, DiskEntry, Draw, Part, ProblemKind, Provisioned, VmEntry};
 use loadline_disk::{
-    Directions, DiskSpec, EnvironmentSpec, Fullness, InitialState, Latency, LatencySpec, Limit, Machine, Place, VmSpec,
-    VolumeSpec,
+    Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, InitialState, Latency, LatencySpec, Limit, Machine,
+    Place, VmSpec, VolumeSpec,
 };
 use loadline_simulator::{TrialSetup, simulate};
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
@@ -14,9 +14,17 @@ use loadline_workload::{Arrival, BlockShare, LoadSpec};
 const BLOCKS: [Bytes; 2] = [Bytes::new(512), Bytes::MIB];
 /// Requests in a measurement at least.
 const REQUESTS_MIN: f64 = 400.0;
-/// Seconds after which a token bucket of 1 s that large requests found full is empty, where the other limit lets through
-/// 1.04 times as many; where it lets through less than that, what was saved is within the tolerance.
-const SPENT_S: f64 = 26.0;
+/// Depths of a token bucket after which it is empty although large requests found it full, where the other limit lets through 1.04
+/// times as many; where it lets through less than that, what was saved is within the tolerance.
+const SPENT_DEPTHS: f64 = 26.0;
+/// Seconds before other measurements.
+const BEFORE_S: f64 = 0.2;
+/// How deep buckets are does not change the rate that lasts: they are taken as shallow as they may be.
+const DRAW: Draw = Draw { enforcement: Ratio::ZERO, ..Draw::PUBLISHED };
+/// Of so many seconds of measurement a window of quota is a small part, whether it falls into them or not. What is held otherwise
+/// comes evenly, once the bucket is empty.
+const MEASURED_S: f64 = 2.0;
+const MEASURED_EVENLY_S: f64 = 0.4;
 /// A measurement ends within a window of quota.
 const TOLERANCE: f64 = 0.04;
 /// Never short of requests.
@@ -50,7 +58,7 @@ pub fn unreached(catalog: &Catalog, entry: Held<'_>) -> Vec<CatalogProblem> {
         Which::Disk(disk) => {
             for wanted in purchases(catalog, disk) {
                 let Ok(figures) = catalog.disk_figures(&disk.name, &wanted) else { continue };
-                let spec = DiskSpec { place: Place::Network, ..figures.spec(&Draw::PUBLISHED) };
+                let spec = DiskSpec { place: Place::Network, ..figures.spec(&DRAW) };
                 let at = wanted.size.map_or_else(String::new, |size| format!("at {size}, "));
                 let limit = spec.limit.clone();
                 texts.extend(hold(&limit, &environment(spec, None)).into_iter().map(|text| format!("{at}{text}")));
@@ -59,7 +67,7 @@ pub fn unreached(catalog: &Catalog, entry: Held<'_>) -> Vec<CatalogProblem> {
         }
         Which::Vm(vm) => {
             if let Ok(figures) = catalog.vm_figures(&vm.name) {
-                let spec = figures.spec(&Draw::PUBLISHED, false);
+                let spec = figures.spec(&DRAW, false);
                 for (limit, place) in [(&spec.uncached, Place::Network), (&spec.cached, Place::Local)] {
                     let Some(limit) = limit.as_ref().filter(|_| place == Place::Network || !spec.cached_estimated)
                     else {
@@ -72,7 +80,7 @@ pub fn unreached(catalog: &Catalog, entry: Held<'_>) -> Vec<CatalogProblem> {
             (catalog.vm_place(vm), vm.name.clone())
         }
         Which::Cap(cap) => {
-            let limit = catalog.cap_limit(cap, &Draw::PUBLISHED);
+            let limit = catalog.cap_limit(cap, &DRAW);
             let disk = DiskSpec { limit: limit.clone(), ..brief() };
             texts
                 .extend(hold(&limit, &environment(disk, None)).into_iter().map(|text| format!("{}: {text}", cap.disk)));
@@ -117,7 +125,13 @@ fn ceiling(limit: &Limit, reads: bool, block: Bytes) -> Option<f64> {
 }
 
 /// Requests per second of a closed loop that is never short of requests, with credits spent.
-fn simulated(environment: &EnvironmentSpec, reads: bool, block: Bytes, wanted: f64) -> Result<f64, String> {
+fn simulated(
+    environment: &EnvironmentSpec,
+    reads: bool,
+    block: Bytes,
+    wanted: f64,
+    (before_s, measured_s): (f64, f64),
+) -> Result<f64, String> {
     let initial = InitialState { bursts: Fullness::Empty, ..InitialState::default() };
     let machine = Machine::new(environment, 1, initial).map_err(|error| error.to_string())?;
     let target = machine.target("data").expect("there is a volume of this name");
@@ -126,8 +140,8 @@ fn simulated(environment: &EnvironmentSpec, reads: bool, block: Bytes, wanted: f
         reads: if reads { Ratio::ONE } else { Ratio::ZERO },
         blocks: vec![BlockShare { size: block, share: Ratio::ONE }],
         arrival: Arrival::Closed { queue_depth: QUEUE_DEPTH, rate_max: None, think_time: Duration::ZERO },
-        warm_up: span((REQUESTS_MIN / wanted).max(if block < Bytes::MIB { 0.2 } else { SPENT_S })),
-        duration: span((REQUESTS_MIN / wanted).max(1.0)),
+        warm_up: span((REQUESTS_MIN / wanted).max(before_s)),
+        duration: span((REQUESTS_MIN / wanted).max(measured_s)),
         trials: 1,
         ..LoadSpec::default()
     };
@@ -141,11 +155,17 @@ fn simulated(environment: &EnvironmentSpec, reads: bool, block: Bytes, wanted: f
 /// Holds one limit against the model, in both directions and with both blocks.
 fn hold(limit: &Limit, environment: &EnvironmentSpec) -> Vec<String> {
     let mut wrong = Vec::new();
-    for reads in [true, false] {
+    let in_windows = matches!(limit.enforcement, Enforcement::Window { .. });
+    let measured_s = if in_windows { MEASURED_S } else { MEASURED_EVENLY_S };
+    for reads in directions(limit, environment) {
         for block in BLOCKS {
             let Some(wanted) = ceiling(limit, reads, block) else { continue };
             let direction = if reads { "reads" } else { "writes" };
-            match simulated(environment, reads, block, wanted) {
+            let before_s = match limit.enforcement {
+                Enforcement::Bucket { depth } if block >= Bytes::MIB => BEFORE_S.max(SPENT_DEPTHS * depth.as_s_f64()),
+                _ => BEFORE_S,
+            };
+            match simulated(environment, reads, block, wanted, (before_s, measured_s)) {
                 Ok(found) if (found - wanted).abs() <= TOLERANCE * wanted => {}
                 Ok(found) => wrong.push(format!(
                     "{direction} of {block} come to {found:.1}/s when simulated, and {wanted:.1}/s are published"
@@ -155,6 +175,18 @@ fn hold(limit: &Limit, environment: &EnvironmentSpec) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// Reads, and writes where they are not as reads are.
+fn directions(limit: &Limit, environment: &EnvironmentSpec) -> impl Iterator<Item = bool> {
+    let alike = matches!(limit.iops, None | Some(Directions::Together(_)))
+        && matches!(limit.throughput, None | Some(Directions::Together(_)))
+        && environment
+            .volumes
+            .iter()
+            .flat_map(|volume| &volume.disks)
+            .all(|disk| disk.latency.read == disk.latency.write);
+    std::iter::once(true).chain((!alike).then_some(false))
 }
 
 /// What an entry can be bought as: every row that its source lists, or one size.

@@ -268,12 +268,17 @@ pub fn predict_together(
     }
     let (records, _) = together.finish();
     let spent: Vec<u128> = records.iter().map(|(record, _)| time_of_requests(record)).collect();
-    let all = spent.iter().sum::<u128>().max(1);
+    let passing = |passes: fn(&VolumeSpec) -> bool| {
+        let of = specs.iter().zip(&spent).filter(|((spec, _), _)| passes(spec)).map(|(_, spent)| spent);
+        of.sum::<u128>().max(1)
+    };
+    let (through_host, beyond_host) = (passing(passes_host), passing(passes_network));
     let mut told_of = Vec::new();
-    for ((((putting, (spec, load)), (record, waits)), bursts), spent) in
-        puttings.iter().zip(&specs).zip(records).zip(&bursts).zip(spent)
+    for ((((putting, (spec, load)), (record, waits)), bursts), own) in
+        puttings.iter().zip(&specs).zip(records).zip(&bursts).zip(&spent)
     {
-        let taken = Taken { machine_seed, is_carried: false, waits: own_share(&waits, spec, (spent, all)) };
+        let waits = own_share(&waits, spec, *own, through_host, beyond_host);
+        let taken = Taken { machine_seed, is_carried: false, waits };
         told_of.push(told(putting, spec, load, record, bursts, &taken)?);
     }
     Ok(Some(told_of))
@@ -284,24 +289,32 @@ fn time_of_requests(record: &TrialRecord) -> u128 {
     record.operations.values().map(|of| of.latency.sum_ns()).sum()
 }
 
-/// Of what was waited at budgets that all volumes share, a volume's part; nothing where its requests do not pass.
-fn own_share(waits: &Waits, volume: &VolumeSpec, (own, all): (u128, u128)) -> Waits {
-    let part =
-        |time: Duration| Duration::from_ns(u64::try_from(u128::from(time.as_ns()) * own / all).unwrap_or(u64::MAX));
-    let share = |waited: Waited, passes: bool| {
-        if passes {
-            Waited { iops: part(waited.iops), throughput: part(waited.throughput), credits: part(waited.credits) }
-        } else {
-            Waited::default()
-        }
+/// Whether requests to a volume count against what its machine allows through the host.
+fn passes_host(volume: &VolumeSpec) -> bool {
+    !passes_network(volume) || volume.host_cache.mode != HostCache::None
+}
+
+/// Whether requests to a volume may go to network disks.
+fn passes_network(volume: &VolumeSpec) -> bool {
+    volume.disks.iter().any(|disk| disk.place == Place::Network)
+}
+
+/// Of what was waited at budgets that all volumes share, the part of one whose requests took so long; nothing where they do not
+/// pass. The other two are the time of all requests that pass the host, and of all that may go beyond it.
+fn own_share(waits: &Waits, volume: &VolumeSpec, own: u128, through_host: u128, beyond_host: u128) -> Waits {
+    let share = |waited: Waited, passes: bool, all: u128| {
+        let part = |time: Duration| {
+            let part = u128::from(time.as_ns()) * if passes { own } else { 0 } / all;
+            Duration::from_ns(u64::try_from(part).unwrap_or(u64::MAX))
+        };
+        Waited { iops: part(waited.iops), throughput: part(waited.throughput), credits: part(waited.credits) }
     };
-    let is_local = volume.disks.iter().all(|disk| disk.place == Place::Local);
-    let through_host = is_local || volume.host_cache.mode != HostCache::None;
+    let beyond = passes_network(volume);
     Waits {
-        vm_cached: share(waits.vm_cached, through_host),
-        vm_uncached: share(waits.vm_uncached, !is_local),
-        allowances: share(waits.allowances, true),
-        pools: share(waits.pools, true),
+        vm_cached: share(waits.vm_cached, passes_host(volume), through_host),
+        vm_uncached: share(waits.vm_uncached, beyond, beyond_host),
+        allowances: share(waits.allowances, beyond, beyond_host),
+        pools: share(waits.pools, beyond, beyond_host),
         ..*waits
     }
 }

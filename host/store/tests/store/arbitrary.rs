@@ -246,7 +246,7 @@ fn cell() -> impl Strategy<Value = CellRecord> {
             arrival,
             rate_iops,
             buffered: block_bytes % 2 == 0,
-            size_bytes: (block_bytes % 3 == 0).then_some(block_bytes * 7),
+            size_bytes: (block_bytes % 3 == 0).then_some(block_bytes),
             flush_every: (block_bytes % 3 == 0).then_some(block_bytes),
             duration_ns: block_bytes,
             objective,
