@@ -31,16 +31,18 @@ pub(super) fn ended(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
     found
 }
 
-/// A rate across a burst's end, in words: what it was while credits lasted, and what lasts. Their mean is neither.
-pub(super) fn apart(cell: &CellSummary, in_bytes: bool) -> Option<String> {
+/// A rate across a burst's end, in words: what it was while credits lasted; and for how long, and what lasts. Their mean is
+/// neither.
+pub(super) fn apart(cell: &CellSummary, in_bytes: bool) -> Option<(String, String)> {
     let end = cell.prediction.as_ref()?.bursts_ended.last()?;
-    let lasted = Duration::from_ns(end.at_ns).clock();
-    if in_bytes {
+    let (before, after) = if in_bytes {
         let (before, after) = end.bytes_per_s_before.zip(end.bytes_per_s_after)?;
-        return Some(format!("{} for {lasted} of burst and {} from then on", throughput(before), throughput(after)));
-    }
-    let (before, after) = end.iops_before.zip(end.iops_after)?;
-    Some(format!("{} a second for {lasted} of burst and {} from then on", number(before), number(after)))
+        (throughput(before), throughput(after))
+    } else {
+        let (before, after) = end.iops_before.zip(end.iops_after)?;
+        (number(before), number(after))
+    };
+    Some((before, format!(" for {} of burst, {after} from then on", Duration::from_ns(end.at_ns).clock())))
 }
 
 fn ends(trial: &TrialRecord) -> &[BurstEnd] {

@@ -184,10 +184,8 @@ impl View<'_> {
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
                 let (name, much, warning) = (load_name(cell), how_much(cell), warning(cell));
-                match bursts::apart(cell, false) {
-                    Some(apart) => format!("{name}: {apart} ({much}{warning})"),
-                    None => format!("{} {name} a second ({much}{warning})", number(*rate)),
-                }
+                let (rate, then) = bursts::apart(cell, false).unwrap_or_else(|| (number(*rate), String::new()));
+                format!("{rate} {name} a second{then} ({much}{warning})")
             })
             .collect();
         let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
@@ -202,8 +200,8 @@ impl View<'_> {
             .iter()
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
-                let rate = bursts::apart(cell, true).unwrap_or_else(|| throughput(*rate));
-                format!("{rate} with {} ({}{})", load_name(cell), how_much(cell), warning(cell))
+                let (rate, then) = bursts::apart(cell, true).unwrap_or_else(|| (throughput(*rate), String::new()));
+                format!("{rate}{then} with {} ({}{})", load_name(cell), how_much(cell), warning(cell))
             })
             .collect();
         let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
