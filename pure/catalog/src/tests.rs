@@ -327,3 +327,28 @@ fn the_examples_of_the_documents_are_read_and_nothing_is_wrong_with_them() {
         Environment::parse(text, "environment.md", &catalog).unwrap_or_else(|error| panic!("{error}"));
     }
 }
+
+/// What one writes in place of an entry that comes along is meant; two of one's own are not.
+#[test]
+fn an_entry_of_ones_own_may_stand_in_place_of_one_that_comes_along() {
+    let own = |family: &str| {
+        format!(
+            "schema = 1\nkind = \"disk\"\nprovider = \"azure\"\nfamily = \"{family}\"\ntitle = \"x\"\nsource = \"x\"\n\
+             [latency.read]\nmedian = \"1 ms\"\n[disk]\npremium-p30 = {{ size = \"1 TiB\", iops = \"6000 IOPS\" }}\n"
+        )
+    };
+    let catalog = Catalog::builtin().with(&[("own.toml", own("own").as_str())]).unwrap();
+    assert_eq!(catalog.check(), []);
+    let name = "azure/premium-p30";
+    assert_eq!(steady_iops(&catalog.disk(name, &Provisioned::default()).unwrap().limit), 6_000);
+    let twice = catalog.with(&[("other.toml", own("other").as_str())]).unwrap().check();
+    assert_eq!(twice.len(), 1);
+    assert!(twice[0].place.starts_with("other.toml:") && twice[0].text.contains("own.toml:"), "{twice:?}");
+}
+
+fn steady_iops(limit: &loadline_disk::Limit) -> u64 {
+    match limit.iops {
+        Some(Directions::Together(budget)) => budget.rate.get(),
+        other => panic!("{other:?}"),
+    }
+}
