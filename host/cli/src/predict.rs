@@ -40,15 +40,24 @@ pub(crate) struct Settings {
     bursts_empty: bool,
     /// Caches are warm, or cold, whatever the load.
     caches_warm: Option<bool>,
-    /// Trials go on from one another.
-    carry: bool,
-    /// All volumes are loaded at the same time.
-    #[serde(default)]
-    together: bool,
+    /// What trials have to do with one another.
+    course: Course,
     /// Trials of each cell at least.
     trials: Option<u32>,
     /// What replaces the plans' own values.
     overrides: Overrides,
+}
+
+/// What the trials of a prediction have to do with one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Course {
+    /// Nothing: each begins with the storage as new.
+    Apart,
+    /// Each trial of a cell goes on where the one before it left the storage.
+    Carried,
+    /// Those at the same place on all volumes run at the same time.
+    Together,
 }
 
 impl Settings {
@@ -69,8 +78,11 @@ impl Settings {
             published: modelling.published,
             bursts_empty: modelling.bursts == BurstsName::Empty,
             caches_warm: modelling.caches.map(|caches| caches == CachesName::Warm),
-            carry: modelling.carry,
-            together: arguments.together,
+            course: match (modelling.carry, arguments.together) {
+                (true, _) => Course::Carried,
+                (false, true) => Course::Together,
+                (false, false) => Course::Apart,
+            },
             trials: arguments.trials,
             overrides,
         }
@@ -84,7 +96,7 @@ impl Settings {
     fn work(&self, plans: Vec<Plan>, seed: u64) -> Result<Work, Usage> {
         let volumes: Vec<String> = self.volumes.iter().map(|named| named.volume.clone()).collect();
         let scope = |volumes| Scope { volumes, overrides: &self.overrides, read_only: false };
-        let work = if self.together && plans.len() > 1 {
+        let work = if self.is_together() && plans.len() > 1 {
             if plans.len() != volumes.len() {
                 return Err(Usage(format!(
                     "--together takes one plan for all volumes or one for each: there are {} plans and {} volumes ({})",
@@ -99,7 +111,7 @@ impl Settings {
         } else {
             Work::of(plans, &scope(volumes), seed)?
         };
-        if self.together {
+        if self.is_together() {
             let counts: Vec<usize> = self.volumes.iter().map(|named| work.on(&named.volume).count()).collect();
             if counts.iter().any(|count| *count != counts[0]) {
                 return Err(Usage(format!(
@@ -111,8 +123,8 @@ impl Settings {
     }
 
     /// Whether all volumes are loaded at the same time.
-    pub(crate) const fn is_together(&self) -> bool {
-        self.together
+    pub(crate) fn is_together(&self) -> bool {
+        self.course == Course::Together
     }
 
     /// The names of the volumes in the results.
@@ -127,8 +139,8 @@ impl Settings {
     }
 
     /// Whether trials go on from one another.
-    pub(crate) const fn carries(&self) -> bool {
-        self.carry
+    pub(crate) fn carries(&self) -> bool {
+        self.course == Course::Carried
     }
 
     /// The state in which the storage is when a load begins.

@@ -239,8 +239,8 @@ mod tests {
         labels.sort_unstable();
         labels.dedup();
         assert_eq!(labels.len(), 8);
-        let plain = self::work(&["--on", "a=/x"]).unwrap().records();
-        assert!(plain.iter().all(|record| !record.label.contains("over")), "{plain:?}");
+        let unvaried = self::work(&["--on", "a=/x"]).unwrap().records();
+        assert!(unvaried.iter().all(|record| !record.label.contains("over")), "{unvaried:?}");
     }
 
     const PLAN: &str = "schema = 1\nname = \"p\"\n[[load]]\npattern = \"random\"\nreads = [\"100 %\", \"0 %\"]\n\

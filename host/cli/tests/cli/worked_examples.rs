@@ -4,6 +4,7 @@
 
 use crate::Bench;
 use serde_json::Value;
+use std::fmt::Write;
 
 /// A measurement of 10 s ends within a window of about 50 ms.
 const TOLERANCE: f64 = 0.01;
@@ -22,9 +23,8 @@ fn environment(vm: Option<&str>, volumes: &[(&str, &str, &str)]) -> String {
     let mut text = format!("schema = 1\nname = \"example\"\n{vm}");
     for (name, disks, cache) in volumes {
         let layout = if disks.contains("count") { "layout = { stripe = { interleave = \"64 KiB\" } }\n" } else { "" };
-        text.push_str(&format!(
-            "[volume.{name}]\ndisks = [{{ sku = \"azure/{disks} }}]\n{layout}host_cache = \"{cache}\"\n"
-        ));
+        write!(text, "[volume.{name}]\ndisks = [{{ sku = \"azure/{disks} }}]\n{layout}host_cache = \"{cache}\"\n")
+            .expect("writing to a string");
     }
     text
 }
