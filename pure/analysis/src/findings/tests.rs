@@ -337,7 +337,7 @@ fn nothing_measured_finds_nothing_but_that() {
 
 #[test]
 fn a_rate_across_the_end_of_a_burst_is_told_in_its_two_parts() {
-    let summary = crate::summarize(&crate::example::predicted(&[1.0, 0.8]));
+    let summary = summarize(&crate::example::predicted(&[1.0, 0.8]));
     let best = summary.findings.iter().find(|f| f.code == codes::BEST_RANDOM_IOPS).unwrap();
     assert_eq!(
         best.text,
@@ -351,7 +351,7 @@ fn several_trials_of_one_draw_have_no_range() {
     for trial in &mut record.cells[0].trials {
         trial.model.as_mut().unwrap().draw.number = 0;
     }
-    let cell = &crate::summarize(&record).cells[0];
+    let cell = &summarize(&record).cells[0];
     assert_eq!(cell.total.as_ref().unwrap().iops_low, None);
     assert_eq!(cell.read.as_ref().unwrap().latency_range_ns, None);
 }
