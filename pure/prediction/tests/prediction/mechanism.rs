@@ -214,9 +214,7 @@ fn draws_other_than_the_first_are_short_where_nothing_lasts() {
     // A cache, or credits, remember; the first draw is the figure itself.
     assert_eq!(loadline_prediction::for_draw(&other("ds3-p30"), "data", &long), long);
     assert_eq!(loadline_prediction::for_draw(&model("pool-4", Draw::MIDDLE), "data", &long), long);
-    let (whole, part) = (
-        put(&other("pool-4"), "data", &long, loadline_disk::Fullness::Full),
-        put(&other("pool-4"), "data", &short, loadline_disk::Fullness::Full),
-    );
+    let (whole, part) =
+        (put(&other("pool-4"), "data", &long, Fullness::Full), put(&other("pool-4"), "data", &short, Fullness::Full));
     assert!(near(iops(&part), iops(&whole), 0.01), "{} {}", iops(&part), iops(&whole));
 }
