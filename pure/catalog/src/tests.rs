@@ -346,7 +346,7 @@ fn an_entry_of_ones_own_may_stand_in_place_of_one_that_comes_along() {
     assert!(twice[0].place.starts_with("other.toml:") && twice[0].text.contains("own.toml:"), "{twice:?}");
 }
 
-fn steady_iops(limit: &loadline_disk::Limit) -> u64 {
+fn steady_iops(limit: &Limit) -> u64 {
     match limit.iops {
         Some(Directions::Together(budget)) => budget.rate.get(),
         other => panic!("{other:?}"),
