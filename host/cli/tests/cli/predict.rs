@@ -187,7 +187,9 @@ fn every_plan_that_comes_along_can_be_predicted_on_the_field_cases() {
                 // Nobody published how much this VM's cache answers.
                 let unknown = ["d14", "search-farm-prod"].contains(&environment) && code == "unknown-limit";
                 let usual = ["short-run", "few-samples", "not-steady"].contains(&code);
-                assert!(usual || unknown, "{plan} on {environment}: {code}");
+                // Of arrivals in one second some are still on their way when it ends.
+                let cut = plan == "search-farm" && code == "offered-load-missed";
+                assert!(usual || unknown || cut, "{plan} on {environment}: {code}");
             }
         }
     }
