@@ -258,11 +258,15 @@ pub(crate) struct PredictArguments {
     /// The same, with the name that it has in the results
     #[arg(long, value_name = "NAME=VOLUME", conflicts_with = "volume")]
     pub(crate) on: Vec<String>,
+    /// Load all volumes at the same time: one plan for all of them, or one for each in their order. Loads that stand at the same
+    /// place run together
+    #[arg(long, conflicts_with = "carry")]
+    pub(crate) together: bool,
     #[command(flatten)]
     pub(crate) modelling: Modelling,
     /// Time of each load in hours, in place of the plan's, without warm-up: shows when a burst ends
-    #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=8_760), conflicts_with_all = ["short", "duration", "warm_up"])]
-    pub(crate) hours: Option<u32>,
+    #[arg(long, value_name = "HOURS", conflicts_with_all = ["short", "duration", "warm_up"])]
+    pub(crate) hours: Option<Hours>,
     /// Trials of each cell at least; there is one for each draw in any case
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
@@ -282,7 +286,7 @@ pub(crate) struct PredictArguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Carry on with a prediction that was interrupted or killed
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "volume", "on", "catalog", "draws", "published", "bursts", "caches", "carry", "hours", "trials", "duration", "warm_up", "size", "short", "dry_run", "seed", "name"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "volume", "on", "together", "catalog", "draws", "published", "bursts", "caches", "carry", "hours", "trials", "duration", "warm_up", "size", "short", "dry_run", "seed", "name"])]
     pub(crate) resume: Option<String>,
     /// Seed of every random choice; by default drawn anew and stored with the run
     #[arg(long, value_name = "NUMBER")]
@@ -292,6 +296,22 @@ pub(crate) struct PredictArguments {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) printing: Printing,
+}
+
+/// A time in hours, such as 24 or 1.5: a second at least, a year at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hours(pub(crate) Duration);
+
+impl std::str::FromStr for Hours {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const YEAR: f64 = 8_760.0;
+        let hours = text.trim().parse::<f64>().ok().filter(|hours| (1.0 / 3_600.0..=YEAR).contains(hours));
+        let ms = hours.map(|hours| (hours * 3_600e3).round() as u64);
+        ms.map(|ms| Self(Duration::from_ms(ms)))
+            .ok_or_else(|| format!("write a number of hours up to {YEAR}, such as 24 or 1.5"))
+    }
 }
 
 /// How full buckets of credits are, by the names that people type.

@@ -5,7 +5,7 @@ use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use loadline_catalog::{Catalog, Filter, rate_text};
+use loadline_catalog::{Catalog, CatalogProblem, Filter, rate_text};
 use loadline_units::{ByteRate, Bytes, Iops};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ enum CatalogVerb {
     List(ListArguments),
     /// Shows one: limits, mechanism, latency with what is uncertain, price and source
     Show(ShowArguments),
-    /// Says what is wrong with the catalog: contradictions, duplicates, figures that fall with size
+    /// Says what is wrong with the catalog: contradictions, duplicates, figures that fall with size, limits that are not reached
+    /// when simulated
     Check(CheckArguments),
 }
 
@@ -197,9 +198,25 @@ fn show(arguments: &ShowArguments) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// Simulates every entry, on all the machine's processors.
+fn unreached(catalog: &Catalog) -> Vec<CatalogProblem> {
+    let entries = loadline_prediction::held(catalog);
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        let of = |first: usize| {
+            let each = entries.iter().skip(first).step_by(threads);
+            each.flat_map(|entry| loadline_prediction::unreached(catalog, *entry)).collect::<Vec<_>>()
+        };
+        let parts: Vec<_> = (0..threads).map(|first| scope.spawn(move || of(first))).collect();
+        parts.into_iter().flat_map(|part| part.join().expect("no entry makes the model panic")).collect()
+    })
+}
+
 fn check(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
     let catalog = load(&arguments.own)?;
-    let problems = catalog.check();
+    let mut problems = catalog.check();
+    problems.extend(unreached(&catalog));
+    problems.sort();
     let mut table = Table::new(&[
         Column::words("where", "place"),
         Column::words("name", "name"),

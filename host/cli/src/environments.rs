@@ -27,6 +27,15 @@ pub(crate) fn read(typed: &str, catalog: &Catalog) -> anyhow::Result<Environment
     if let Some(text) = environment_text(typed) {
         return parsed(text, typed, catalog);
     }
+    let is_path = typed.contains(std::path::MAIN_SEPARATOR)
+        || Path::new(typed).extension().is_some_and(|extension| extension == "toml");
+    if is_path && !Path::new(typed).exists() {
+        return Err(Usage(format!(
+            "cannot read the environment {typed}: there is no such file; give the path of an environment file, or a name that \
+             `loadline environments` lists"
+        ))
+        .into());
+    }
     if !Path::new(typed).exists() {
         return Err(Usage(format!(
             "there is no file {typed}, and no environment of that name comes with loadline{}; `loadline environments` lists them",

@@ -12,10 +12,13 @@ use crate::predict::Settings;
 use crate::preparation::{Work, label, load_summary};
 use anyhow::Context as _;
 use loadline_analysis::doubts;
-use loadline_prediction::{Going, Model, Predicted, PredictionError, Putting, predict, volume_facts};
-use loadline_record::TrialRecord;
+use loadline_disk::{InitialState, Machine, Warmth};
+use loadline_prediction::{
+    Going, Model, Predicted, PredictionError, Progress, Putting, for_draw, predict, predict_together, volume_facts,
+};
+use loadline_record::{DoubtCode, TrialRecord};
 use loadline_units::Duration;
-use loadline_workload::RunCell;
+use loadline_workload::{LoadSpec, RunCell};
 use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -40,10 +43,10 @@ pub(crate) struct Forecast<'a> {
     pub(crate) models: &'a [Model],
 }
 
-/// Trials of a cell that one thread makes, one after the other.
+/// Trials that one thread makes, one after the other: of a cell, or of several at the same time.
 #[derive(Debug, Clone)]
 struct Job {
-    cell: usize,
+    cells: Vec<usize>,
     trials: Vec<u32>,
 }
 
@@ -71,8 +74,8 @@ impl Forecast<'_> {
         interruption: &Interruption,
     ) -> anyhow::Result<Ended> {
         let jobs = self.jobs(finished);
-        let all: usize = jobs.iter().map(|job| job.trials.len()).sum();
-        let time: Duration = jobs.iter().map(|job| self.cell(job).spec.trial_time() * job.trials.len() as u64).sum();
+        let all: usize = jobs.iter().map(|job| job.trials.len() * job.cells.len()).sum();
+        let time: Duration = jobs.iter().map(|job| self.time(job) * job.trials.len() as u64).sum();
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len()).max(1);
         live.say(&format!(
             "run {}, seed {}: {all} trial{}, {} of virtual time at most",
@@ -118,8 +121,10 @@ impl Forecast<'_> {
         result
     }
 
-    fn cell(&self, job: &Job) -> &RunCell {
-        &self.work.cells[job.cell]
+    /// The longest that a trial of the job takes.
+    fn time(&self, job: &Job) -> Duration {
+        let times = job.cells.iter().map(|cell| self.work.cells[*cell].spec.trial_time());
+        times.max().unwrap_or_default()
     }
 
     /// One trial each; where trials go on from one another, all of a cell.
@@ -130,54 +135,103 @@ impl Forecast<'_> {
             let whole = |cell: usize| (0..self.work.cells[cell].spec.trials).collect::<Vec<u32>>();
             let left = |cell: &usize| whole(*cell).iter().any(|trial| !finished.contains(&(id(*cell), *trial)));
             let cells = (0..self.work.cells.len()).filter(left);
-            return cells.map(|cell| Job { cell, trials: whole(cell) }).collect();
+            return cells.map(|cell| Job { cells: vec![cell], trials: whole(cell) }).collect();
+        }
+        if self.settings.is_together() {
+            let by_volume: Vec<Vec<usize>> = self.settings.names().map(|name| self.work.on(name).collect()).collect();
+            let groups = (0..by_volume.first().map_or(0, Vec::len))
+                .map(|place| by_volume.iter().map(|cells| cells[place]).collect::<Vec<usize>>());
+            let jobs = groups.flat_map(|cells| {
+                let trials = cells.iter().map(|cell| self.work.cells[*cell].spec.trials).max().unwrap_or(0);
+                (0..trials).map(move |trial| Job { cells: cells.clone(), trials: vec![trial] })
+            });
+            let left = |job: &Job| job.cells.iter().any(|cell| !finished.contains(&(id(*cell), job.trials[0])));
+            return jobs.filter(left).collect();
         }
         let steps = self.work.steps.iter().filter(|step| !finished.contains(&(id(step.cell), step.trial)));
-        steps.map(|step| Job { cell: step.cell, trials: vec![step.trial] }).collect()
+        steps.map(|step| Job { cells: vec![step.cell], trials: vec![step.trial] }).collect()
     }
 
     /// Makes job after job until none is left or all are to stop.
     fn work_off(self, jobs: &[Job], shared: &Shared, started_unix_s: u64, sender: &Sender<(usize, Made)>) {
         while let Some(job) = jobs.get(shared.next.fetch_add(1, Ordering::Relaxed)) {
-            let cell = self.cell(job);
             let mut machine = None;
             for trial in &job.trials {
-                let model = &self.models[*trial as usize % self.models.len()];
-                let putting = Putting {
-                    model,
-                    volume: self.settings.volume(&cell.volume),
-                    load: &cell.spec,
-                    trial: *trial,
-                    seed: cell_seed(self.seed, &cell.id),
-                    initial: self.settings.initial(&cell.spec),
-                    started_unix_s,
-                };
                 let mut counted = Duration::ZERO;
                 let mut count = |elapsed: Duration| {
                     let more = elapsed.saturating_sub(counted);
                     counted = elapsed;
                     shared.elapsed_ns.fetch_add(more.as_ns(), Ordering::Relaxed);
                 };
-                let made = predict(&putting, machine.take(), &mut |progress| {
+                let made = self.made(job, *trial, started_unix_s, &mut machine, &mut |progress| {
                     count(progress.elapsed.min(progress.expected));
                     if shared.stop.load(Ordering::Relaxed) { Going::Stop } else { Going::On }
                 });
-                count(cell.spec.trial_time());
-                let made = match made {
-                    Ok(None) => return,
-                    Ok(Some(Predicted { record, machine: left })) => {
-                        machine = self.settings.carries().then_some(left);
-                        Ok(record)
+                count(self.time(job));
+                let Some(made) = made else { return };
+                for (cell, made) in made {
+                    let failed = made.is_err();
+                    // Nobody listens any more where the store has failed.
+                    if sender.send((cell, made)).is_err() || failed || shared.stop.load(Ordering::Relaxed) {
+                        return;
                     }
-                    Err(error) => Err(error),
-                };
-                let failed = made.is_err();
-                // Nobody listens any more where the store has failed.
-                if sender.send((job.cell, made)).is_err() || failed || shared.stop.load(Ordering::Relaxed) {
-                    return;
                 }
             }
         }
+    }
+
+    /// One trial of each cell of a job; `None` where it was given up. Where trials go on from one another, `machine` is what the
+    /// one before left.
+    fn made(
+        &self,
+        job: &Job,
+        trial: u32,
+        started_unix_s: u64,
+        machine: &mut Option<Machine>,
+        watch: &mut dyn FnMut(Progress) -> Going,
+    ) -> Option<Vec<(usize, Made)>> {
+        let cells = job.cells.iter().map(|cell| &self.work.cells[*cell]);
+        let loads: Vec<LoadSpec> = cells.clone().map(|cell| self.load_of(cell, trial)).collect();
+        let states: Vec<InitialState> = cells.clone().map(|cell| self.settings.initial(&cell.spec)).collect();
+        // One load that begins with warm caches warms those of all.
+        let initial = *states.iter().find(|state| state.caches == Warmth::Warm).unwrap_or(&states[0]);
+        let puttings: Vec<Putting<'_>> = cells
+            .zip(&loads)
+            .map(|(cell, load)| Putting {
+                model: &self.models[trial as usize % self.models.len()],
+                volume: self.settings.volume(&cell.volume),
+                load,
+                trial,
+                seed: cell_seed(self.seed, &cell.id),
+                initial,
+                started_unix_s,
+            })
+            .collect();
+        let first = job.cells[0];
+        if let [putting] = &puttings[..] {
+            return match predict(putting, machine.take(), watch) {
+                Ok(None) => None,
+                Ok(Some(Predicted { record, machine: left })) => {
+                    *machine = self.settings.carries().then_some(left);
+                    Some(vec![(first, Ok(record))])
+                }
+                Err(error) => Some(vec![(first, Err(error))]),
+            };
+        }
+        match predict_together(&puttings, watch) {
+            Ok(None) => None,
+            Ok(Some(records)) => Some(job.cells.iter().copied().zip(records.into_iter().map(Ok)).collect()),
+            Err(error) => Some(vec![(first, Err(error))]),
+        }
+    }
+
+    /// A cell's load as a trial of it puts it.
+    fn load_of(&self, cell: &RunCell, trial: u32) -> LoadSpec {
+        if self.settings.is_together() {
+            return cell.spec.clone();
+        }
+        let model = &self.models[trial as usize % self.models.len()];
+        for_draw(model, self.settings.volume(&cell.volume), &cell.spec)
     }
 
     /// Stores a trial, with its doubts.
@@ -194,7 +248,12 @@ impl Forecast<'_> {
             return Ok(());
         }
         let facts = volume_facts(&self.models[0], self.settings.volume(&cell.volume), &cell.volume)?;
-        record.doubts = doubts(&load_summary(&cell.spec), &record, &facts);
+        let load = self.load_of(cell, record.trial);
+        record.doubts = doubts(&load_summary(&load), &record, &facts);
+        if load != cell.spec {
+            // It tells a range, and no figure that rests on so few requests.
+            record.doubts.retain(|doubt| doubt.code != DoubtCode::FewSamples);
+        }
         Ok(books.store()?.finish_trial(self.run, &cell.id, &record)?)
     }
 }

@@ -1,6 +1,6 @@
 //! `predict`: what plans would do on storage that is described rather than there.
 
-use crate::arguments::{BurstsName, CachesName, Format, PredictArguments};
+use crate::arguments::{BurstsName, CachesName, Format, Hours, PredictArguments};
 use crate::books::{Books, Opening};
 use crate::execution::Ended;
 use crate::failure::{Outcome, Usage};
@@ -18,7 +18,7 @@ use loadline_disk::{Fullness, InitialState, Warmth};
 use loadline_prediction::{Limits, Model, is_filled, models, volume_facts, volume_names};
 use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
 use loadline_store::Store;
-use loadline_units::{Bytes, Duration};
+use loadline_units::Duration;
 use loadline_workload::{LoadSpec, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -40,18 +40,30 @@ pub(crate) struct Settings {
     bursts_empty: bool,
     /// Caches are warm, or cold, whatever the load.
     caches_warm: Option<bool>,
-    /// Trials go on from one another.
-    carry: bool,
+    /// What trials have to do with one another.
+    course: Course,
     /// Trials of each cell at least.
     trials: Option<u32>,
     /// What replaces the plans' own values.
     overrides: Overrides,
 }
 
+/// What the trials of a prediction have to do with one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Course {
+    /// Nothing: each begins with the storage as new.
+    Apart,
+    /// Each trial of a cell goes on where the one before it left the storage.
+    Carried,
+    /// Those at the same place on all volumes run at the same time.
+    Together,
+}
+
 impl Settings {
     fn of(arguments: &PredictArguments) -> Self {
         let modelling = &arguments.modelling;
-        let hours = arguments.hours.map(|hours| Duration::from_s(3_600) * u64::from(hours));
+        let hours = arguments.hours.map(|Hours(time)| time);
         let overrides = Overrides {
             trials: None,
             duration: hours.or(arguments.duration),
@@ -66,7 +78,11 @@ impl Settings {
             published: modelling.published,
             bursts_empty: modelling.bursts == BurstsName::Empty,
             caches_warm: modelling.caches.map(|caches| caches == CachesName::Warm),
-            carry: modelling.carry,
+            course: match (modelling.carry, arguments.together) {
+                (true, _) => Course::Carried,
+                (false, true) => Course::Together,
+                (false, false) => Course::Apart,
+            },
             trials: arguments.trials,
             overrides,
         }
@@ -78,9 +94,42 @@ impl Settings {
     }
 
     fn work(&self, plans: Vec<Plan>, seed: u64) -> Result<Work, Usage> {
-        let volumes = self.volumes.iter().map(|named| named.volume.clone()).collect();
-        let work = Work::of(plans, &Scope { volumes, overrides: &self.overrides, read_only: false }, seed)?;
+        let volumes: Vec<String> = self.volumes.iter().map(|named| named.volume.clone()).collect();
+        let scope = |volumes| Scope { volumes, overrides: &self.overrides, read_only: false };
+        let work = if self.is_together() && plans.len() > 1 {
+            if plans.len() != volumes.len() {
+                return Err(Usage(format!(
+                    "--together takes one plan for all volumes or one for each: there are {} plans and {} volumes ({})",
+                    plans.len(),
+                    volumes.len(),
+                    volumes.join(", ")
+                )));
+            }
+            let each = plans.into_iter().zip(volumes);
+            let parts = each.map(|(plan, volume)| Work::of(vec![plan], &scope(vec![volume]), seed));
+            Work::joined(parts.collect::<Result<_, _>>()?)
+        } else {
+            Work::of(plans, &scope(volumes), seed)?
+        };
+        if self.is_together() {
+            let counts: Vec<usize> = self.volumes.iter().map(|named| work.on(&named.volume).count()).collect();
+            if counts.iter().any(|count| *count != counts[0]) {
+                return Err(Usage(format!(
+                    "--together puts the loads at the same place of each plan on the volumes: the plans have {counts:?} cells"
+                )));
+            }
+        }
         Ok(work.with_trials(|spec| self.trials.unwrap_or(spec.trials).max(self.draws)))
+    }
+
+    /// Whether all volumes are loaded at the same time.
+    pub(crate) fn is_together(&self) -> bool {
+        self.course == Course::Together
+    }
+
+    /// The names of the volumes in the results.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.volumes.iter().map(|named| named.volume.as_str())
     }
 
     /// The volume of the environment behind a name in the results.
@@ -90,8 +139,8 @@ impl Settings {
     }
 
     /// Whether trials go on from one another.
-    pub(crate) const fn carries(&self) -> bool {
-        self.carry
+    pub(crate) fn carries(&self) -> bool {
+        self.course == Course::Carried
     }
 
     /// The state in which the storage is when a load begins.
@@ -128,7 +177,7 @@ pub(crate) fn predict(
     }
     check(&settings, &work, &models[0])?;
     if !quiet {
-        for note in notes(&work, &facts) {
+        for note in notes(&work) {
             output::tell(&note);
         }
     }
@@ -257,7 +306,7 @@ fn check(settings: &Settings, work: &Work, model: &Model) -> Result<(), Usage> {
 }
 
 /// What of the plans means something else here than on a real disk.
-fn notes(work: &Work, facts: &[VolumeFacts]) -> Vec<String> {
+fn notes(work: &Work) -> Vec<String> {
     let mut notes = Vec::new();
     let any = |test: fn(&LoadSpec) -> bool| work.cells.iter().any(|cell| test(&cell.spec));
     if any(|spec| spec.verify) {
@@ -265,17 +314,6 @@ fn notes(work: &Work, facts: &[VolumeFacts]) -> Vec<String> {
     }
     if any(|spec| spec.drop_caches) {
         notes.push("drop_caches: the operating system's caches are not modelled, so there are none to drop".to_owned());
-    }
-    for volume in facts {
-        let size = Bytes::new(volume.size_bytes);
-        let asked = work.cells.iter().filter(|cell| cell.volume == volume.name).filter_map(|cell| cell.spec.size).max();
-        if let Some(asked) = asked.filter(|asked| *asked > size) {
-            notes.push(format!(
-                "volume {}: the plan asks for {asked}, and the volume has {}: the load spreads over all of it",
-                volume.name,
-                size.human()
-            ));
-        }
     }
     notes
 }

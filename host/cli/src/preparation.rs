@@ -121,6 +121,24 @@ impl Work {
         Ok(Self { plans: texts, steps: schedule(&orders, seed), cells, left_out })
     }
 
+    /// The work of several together, each on volumes of its own.
+    pub(crate) fn joined(parts: Vec<Self>) -> Self {
+        let mut all = Self { plans: Vec::new(), cells: Vec::new(), steps: Vec::new(), left_out: Vec::new() };
+        for part in parts {
+            let before = all.cells.len();
+            all.plans.extend(part.plans);
+            all.cells.extend(part.cells);
+            all.steps.extend(part.steps.into_iter().map(|step| Step { cell: step.cell + before, ..step }));
+            all.left_out.extend(part.left_out);
+        }
+        all
+    }
+
+    /// The cells on a volume, by their index.
+    pub(crate) fn on(&self, volume: &str) -> impl Iterator<Item = usize> {
+        (0..self.cells.len()).filter(move |cell| self.cells[*cell].volume == volume)
+    }
+
     /// With so many trials of each cell, every first one before every second one.
     pub(crate) fn with_trials(mut self, trials: impl Fn(&LoadSpec) -> u32) -> Self {
         for cell in &mut self.cells {
@@ -140,15 +158,29 @@ impl Work {
 
     /// The records with which the run begins: no trials yet.
     pub(crate) fn records(&self) -> Vec<CellRecord> {
+        let record = |cell: &RunCell| {
+            // A label has the size only where cells would be called the same without it.
+            let name = label(&cell.spec);
+            let others =
+                self.cells.iter().filter(|other| other.volume == cell.volume && other.spec.size != cell.spec.size);
+            let varies = others.map(|other| label(&other.spec)).any(|other| other == name);
+            record(
+                cell,
+                match cell.spec.size.filter(|_| varies) {
+                    Some(size) => format!("{name}, over {size}"),
+                    None => name,
+                },
+            )
+        };
         self.cells.iter().map(record).collect()
     }
 }
 
-fn record(cell: &RunCell) -> CellRecord {
+fn record(cell: &RunCell, label: String) -> CellRecord {
     CellRecord {
         id: cell.id.clone(),
         volume: cell.volume.clone(),
-        label: label(&cell.spec),
+        label,
         load: load_summary(&cell.spec),
         spec: serde_json::to_value(&cell.spec).expect("a specification is plain data"),
         trials_planned: cell.spec.trials,
@@ -176,6 +208,7 @@ pub(crate) fn load_summary(spec: &LoadSpec) -> LoadSummary {
         pattern: pattern.into(),
         read_ratio: spec.reads.as_f64(),
         block_bytes: spec.block_mean().get(),
+        size_bytes: spec.size.map(loadline_units::Bytes::get),
         queue_depth,
         threads: spec.threads,
         arrival: arrival.into(),
@@ -193,6 +226,22 @@ mod tests {
     use crate::arguments::{CommandLine, Verb};
     use crate::settings::Settings;
     use clap::Parser;
+
+    #[test]
+    fn a_label_has_the_size_only_where_sizes_vary() {
+        let plan = PLAN.replace("\"1 MiB\"", "[\"1 MiB\", \"2 MiB\"]");
+        let settings = settings(&["--on", "a=/x"]);
+        let work = Work::of(vec![Plan::parse(&plan, "p").unwrap()], &settings.scope(), 7).unwrap();
+        let records = work.records();
+        let mut labels: Vec<&str> = records.iter().map(|record| record.label.as_str()).collect();
+        assert!(labels[0].ends_with(", over 1 MiB") || labels[0].ends_with(", over 2 MiB"), "{labels:?}");
+        assert_eq!(records.iter().filter(|record| record.load.size_bytes == Some(2 << 20)).count(), 4);
+        labels.sort_unstable();
+        labels.dedup();
+        assert_eq!(labels.len(), 8);
+        let unvaried = self::work(&["--on", "a=/x"]).unwrap().records();
+        assert!(unvaried.iter().all(|record| !record.label.contains("over")), "{unvaried:?}");
+    }
 
     const PLAN: &str = "schema = 1\nname = \"p\"\n[[load]]\npattern = \"random\"\nreads = [\"100 %\", \"0 %\"]\n\
                         block = \"4 KiB\"\nqueue_depth = [1, 2]\nsize = \"1 MiB\"\ntrials = 2\nduration = \"1 s\"\nwarm_up = \"0 s\"\n";

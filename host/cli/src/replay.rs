@@ -208,6 +208,7 @@ fn cell(number: usize, export: &str, trial: &TrialRecord, by: DependenceName) ->
             pattern: "recorded".into(),
             read_ratio: reads as f64 / transfers as f64,
             block_bytes: bytes / transfers,
+            size_bytes: None,
             queue_depth: None,
             threads: 1,
             arrival: "recorded".into(),

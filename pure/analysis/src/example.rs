@@ -41,6 +41,7 @@ pub fn closed(pattern: &str, read_ratio: f64, block_bytes: u64, queue_depth: u32
         arrival: "closed".to_owned(),
         rate_iops: None,
         buffered: false,
+        size_bytes: None,
         flush_every: None,
         duration_ns: 60_000_000_000,
         objective: Some(("mean".to_owned(), 20_000_000)),
@@ -312,7 +313,13 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
         trial.surroundings = Surroundings::default();
         trial.doubts.clear();
         trial.model = Some(ModelRecord {
-            draw: DrawTaken { number, latency_ppm: 500_000, enforcement_ppm: 500_000, delivered_ppm: Some(500_000) },
+            draw: DrawTaken {
+                number,
+                latency_ppm: 500_000,
+                enforcement_ppm: 500_000,
+                delivered_ppm: Some(500_000),
+                bursts_ppm: 500_000,
+            },
             seed: 1,
             initial: StateTaken { bursts_full: true, caches_warm: true, carried: false },
             waits: vec![StageWait { stage: Stage::Disk, requests_ns: 4_000, bytes_ns: 0, credits_ns: 1_000 }],
@@ -325,6 +332,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
                 evidence: "Requests waited for it.".to_owned(),
                 inferred: false,
             }),
+            bucket_ns: 0,
             bursts_ended: vec![end],
             limits_unknown: Vec::new(),
         });

@@ -87,6 +87,7 @@ fn load_view(load: &LoadSummary) -> LoadView {
         pattern: load.pattern.clone(),
         read_ratio: load.read_ratio,
         block_bytes: load.block_bytes,
+        size_bytes: load.size_bytes,
         queue_depth: load.queue_depth,
         threads: load.threads,
         arrival: load.arrival.clone(),
@@ -100,7 +101,9 @@ fn total_figures(used: &[&TrialRecord], counted: &[&TrialRecord]) -> Option<Tota
     let bytes: Vec<f64> = used.iter().filter_map(|t| t.bytes_per_s()).collect();
     let estimate = mean_over_trials(&iops)?;
     let interval = match used {
-        _ if is_predicted(used) => range_of(counted.iter().filter_map(|t| t.iops())),
+        _ if is_predicted(used) => {
+            range_of(counted.iter().filter_map(|t| t.iops())).filter(|_| differ_in_draw(counted))
+        }
         [only] => interval_of_one(only, estimate.mean),
         _ => estimate.interval,
     };
@@ -117,6 +120,13 @@ fn total_figures(used: &[&TrialRecord], counted: &[&TrialRecord]) -> Option<Tota
 /// Whether a model gave the figures.
 fn is_predicted(used: &[&TrialRecord]) -> bool {
     used.iter().any(|trial| trial.model.is_some())
+}
+
+/// Whether more than one draw of what is uncertain is among the trials. What trials of one draw differ by is chance alone.
+fn differ_in_draw(counted: &[&TrialRecord]) -> bool {
+    let mut draws = counted.iter().filter_map(|trial| Some(trial.model.as_ref()?.draw.number));
+    let first = draws.next();
+    draws.any(|draw| Some(draw) != first)
 }
 
 fn prediction_view(used: &[&TrialRecord]) -> Option<PredictionView> {
@@ -142,8 +152,17 @@ fn range_of(values: impl Iterator<Item = f64>) -> Option<Interval> {
 fn latency_range(counted: &[&TrialRecord], operation: Operation) -> Option<LatencyRange> {
     let latencies: Vec<&Histogram> = counted.iter().filter_map(|t| Some(&t.of(operation)?.latency)).collect();
     let mean = range_of(latencies.iter().filter_map(|latency| latency.mean_ns()))?;
-    let p99 = || latencies.iter().filter_map(|latency| latency.quantile(0.99)).map(loadline_units::Duration::as_ns);
-    Some(LatencyRange { mean_low: mean.low, mean_high: mean.high, p99_low: p99().min()?, p99_high: p99().max()? })
+    let at = |share: f64| {
+        latencies.iter().filter_map(move |latency| latency.quantile(share)).map(loadline_units::Duration::as_ns)
+    };
+    Some(LatencyRange {
+        mean_low: mean.low,
+        mean_high: mean.high,
+        p50_low: at(0.5).min()?,
+        p50_high: at(0.5).max()?,
+        p99_low: at(0.99).min()?,
+        p99_high: at(0.99).max()?,
+    })
 }
 
 /// What the seconds of a single trial say about its mean. The series counts flushes too and leaves out a short last second, so its
@@ -175,7 +194,7 @@ fn operation_figures(
         iops: rate(|r| r.count),
         throughput_bytes_per_s: rate(|r| r.bytes),
         latency_ns,
-        latency_range_ns: latency_range(counted, operation).filter(|_| is_predicted(used)),
+        latency_range_ns: latency_range(counted, operation).filter(|_| is_predicted(used) && differ_in_draw(counted)),
         waiting_ns: part(|r| r.waiting.as_ref()),
         service_ns: part(|r| r.service.as_ref()),
     })

@@ -116,6 +116,9 @@ pub struct LoadView {
     pub read_ratio: f64,
     /// Block size, the mean in a mix.
     pub block_bytes: u64,
+    /// Bytes that the load spreads over, where it names them.
+    #[serde(default)]
+    pub size_bytes: Option<u64>,
     /// Requests outstanding per thread; `null` in an open loop.
     pub queue_depth: Option<u32>,
     /// Load threads.
@@ -156,6 +159,10 @@ pub struct LatencyRange {
     pub mean_low: f64,
     /// The largest mean.
     pub mean_high: f64,
+    /// The least median.
+    pub p50_low: u64,
+    /// The largest median.
+    pub p50_high: u64,
     /// The least 99th percentile.
     pub p99_low: u64,
     /// The largest 99th percentile.

@@ -14,6 +14,7 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("aws/standard.toml", include_str!("../../../catalog/aws/standard.toml")),
     ("azure/classic-premium.toml", include_str!("../../../catalog/azure/classic-premium.toml")),
     ("azure/classic-standard.toml", include_str!("../../../catalog/azure/classic-standard.toml")),
+    ("azure/host-cache.toml", include_str!("../../../catalog/azure/host-cache.toml")),
     ("azure/premium-v2.toml", include_str!("../../../catalog/azure/premium-v2.toml")),
     ("azure/premium.toml", include_str!("../../../catalog/azure/premium.toml")),
     ("azure/standard-hdd.toml", include_str!("../../../catalog/azure/standard-hdd.toml")),

@@ -1,9 +1,9 @@
 //! All catalog files together: what is there by which name, and what it comes to.
 
 use crate::builtin::BUILTIN;
-use crate::entry::{Cap, DiskEntry, Family, SizeRule, VmEntry};
+use crate::entry::{Cap, DiskEntry, Family, HostCacheEntry, SizeRule, VmEntry};
 use crate::file;
-use crate::resolve::{DiskFigures, Draw, EntryError, LimitFigures, Provisioned, VmFigures};
+use crate::resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, VmFigures};
 use loadline_disk::{Directions, DiskSpec, Limit, VmSpec};
 use loadline_document::{DocumentError, nearest};
 use loadline_units::{ByteRate, Bytes, Iops};
@@ -15,6 +15,9 @@ pub struct Catalog {
     pub(crate) disks: Vec<DiskEntry>,
     pub(crate) vms: Vec<VmEntry>,
     pub(crate) caps: Vec<Cap>,
+    pub(crate) host_caches: Vec<HostCacheEntry>,
+    /// How many of the families come with loadline; they are the first.
+    pub(crate) builtin_families: usize,
 }
 
 /// What an entry is.
@@ -78,7 +81,10 @@ impl Catalog {
     /// Never: a test reads it.
     #[must_use]
     pub fn builtin() -> Self {
-        Self::default().with(BUILTIN).unwrap_or_else(|error| panic!("the catalog that comes along: {error}"))
+        let catalog = Self::default().with(BUILTIN);
+        let mut catalog = catalog.unwrap_or_else(|error| panic!("the catalog that comes along: {error}"));
+        catalog.builtin_families = catalog.families.len();
+        catalog
     }
 
     /// This catalog and the files of a folder, each with its name and text. An entry of theirs replaces one of the same
@@ -93,6 +99,7 @@ impl Catalog {
             self.disks.extend(found.disks);
             self.vms.extend(found.vms);
             self.caps.extend(found.caps);
+            self.host_caches.extend(found.host_cache);
         }
         Ok(self)
     }
@@ -126,6 +133,40 @@ impl Catalog {
     #[must_use]
     pub fn cap_family(&self, cap: &Cap) -> &Family {
         &self.families[cap.family]
+    }
+
+    /// How hosts of whatever provider cache disks; of several, the one that was added last.
+    pub(crate) fn any_host_cache(&self) -> Option<&HostCacheEntry> {
+        self.host_caches.last()
+    }
+
+    /// The file and line of a disk.
+    #[must_use]
+    pub fn disk_place(&self, disk: &DiskEntry) -> String {
+        self.disk_family(disk).at(disk.line)
+    }
+    /// The file and line of a machine.
+    #[must_use]
+    pub fn vm_place(&self, vm: &VmEntry) -> String {
+        self.vm_family(vm).at(vm.line)
+    }
+    /// The file and line of a cap, and the pattern of its machines with their provider.
+    #[must_use]
+    pub fn cap_place(&self, cap: &Cap) -> (String, String) {
+        let family = self.cap_family(cap);
+        (family.at(cap.line), format!("{}/{}", family.provider, cap.machines))
+    }
+    /// What is enforced of a cap under `draw`.
+    #[must_use]
+    pub fn cap_limit(&self, cap: &Cap, draw: &Draw) -> Limit {
+        let mechanism = self.cap_family(cap).mechanism.clone();
+        LimitFigures { limit: cap.limit.clone(), mechanism }.enforced(draw)
+    }
+
+    /// How the hosts of this provider cache disks; of several, the one that was added last.
+    #[must_use]
+    pub fn host_cache(&self, provider: &str) -> Option<&HostCacheEntry> {
+        self.host_caches.iter().rev().find(|cache| cache.provider == provider)
     }
 
     /// The disk of this name; of several, the one that was added last.
@@ -171,6 +212,10 @@ impl Catalog {
             let provider = &self.cap_family(cap).provider;
             let machine = name.strip_prefix(provider.as_str()).and_then(|rest| rest.strip_prefix('/'));
             let Some(fit) = machine.and_then(|machine| cap.fits(machine)) else { continue };
+            let sold = &self.cap_family(cap).sold_vcpus;
+            if fit.vcpus.is_some_and(|vcpus| !sold.is_empty() && !sold.contains(&vcpus)) {
+                continue;
+            }
             match found.iter_mut().find(|(other, _)| other.disk == cap.disk) {
                 Some(other) if cap.is_exact() || !other.0.is_exact() => *other = (cap, fit.vcpus),
                 Some(_) => {}
@@ -190,7 +235,7 @@ impl Catalog {
         if entry.is_none() && caps.is_empty() {
             return Err(self.unknown_vm(name));
         }
-        let vcpus = caps.iter().find_map(|(_, vcpus)| *vcpus);
+        let vcpus = caps.iter().find_map(|(_, vcpus)| *vcpus).or(entry.and_then(|entry| entry.vcpus));
         let caps = caps
             .into_iter()
             .map(|(cap, _)| {
@@ -204,8 +249,19 @@ impl Catalog {
             LimitFigures { limit: limit.clone(), mechanism }
         };
         let field = |of: fn(&VmEntry) -> Option<&Limit>| entry.and_then(of).map(&figures);
+        let provider = name.split_once('/').map_or("", |(provider, _)| provider);
+        let cached_estimate = match (entry.map(|entry| entry.cached.is_none()), vcpus) {
+            (Some(true), Some(vcpus)) => {
+                self.host_cache(provider).and_then(|cache| cache.unpublished).map(|estimate| {
+                    let mechanism = entry.map(|entry| self.vm_family(entry).mechanism.clone()).unwrap_or_default();
+                    EstimatedLimit { estimate, vcpus, mechanism }
+                })
+            }
+            _ => None,
+        };
         Ok(VmFigures {
             name: name.to_owned(),
+            cached_estimate,
             uncached: field(|entry| entry.uncached.as_ref()),
             uncached_for: entry.and_then(|entry| {
                 entry.uncached_for.as_ref().map(|(families, limit)| (families.clone(), figures(limit)))
@@ -226,7 +282,29 @@ impl Catalog {
         self.vm_figures(name).map(|figures| figures.spec(&Draw::MIDDLE, false))
     }
 
+    /// The name with the nearest number of processors that it is sold with, where only that is wrong.
+    fn nearest_sold(&self, name: &str) -> Option<String> {
+        let (provider, machine) = name.split_once('/')?;
+        let fits =
+            |cap: &&Cap| self.cap_family(cap).provider == provider && !self.cap_family(cap).sold_vcpus.is_empty();
+        let words: Vec<&str> = machine.split('-').collect();
+        let place = words.iter().rposition(|word| word.parse::<u32>().is_ok())?;
+        let wanted: u32 = words[place].parse().ok()?;
+        let mut sold: Vec<u32> =
+            self.caps.iter().filter(fits).flat_map(|cap| self.cap_family(cap).sold_vcpus.clone()).collect();
+        sold.sort_unstable_by_key(|vcpus| (vcpus.abs_diff(wanted), *vcpus));
+        sold.into_iter().find_map(|vcpus| {
+            let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            words[place] = vcpus.to_string();
+            let near = format!("{provider}/{}", words.join("-"));
+            (!self.caps_of(&near).is_empty()).then_some(near)
+        })
+    }
+
     fn unknown_vm(&self, name: &str) -> EntryError {
+        if let Some(near) = self.nearest_sold(name) {
+            return EntryError::Unknown { name: name.to_owned(), kind: "VM size", near: Some(near) };
+        }
         let names = self.vm_names();
         let near = nearest_name(name, names.iter().map(String::as_str));
         EntryError::Unknown { name: name.to_owned(), kind: "VM size", near }

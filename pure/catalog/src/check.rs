@@ -18,6 +18,8 @@ pub enum ProblemKind {
     Falls,
     /// Two figures cannot both be true.
     Contradiction,
+    /// Simulated, it does not come to its own published limits.
+    Unreached,
 }
 
 impl ProblemKind {
@@ -28,6 +30,7 @@ impl ProblemKind {
             Self::Duplicate => "duplicate",
             Self::Falls => "falls",
             Self::Contradiction => "contradiction",
+            Self::Unreached => "unreached",
         }
     }
 }
@@ -68,11 +71,13 @@ impl Catalog {
     }
 
     fn check_duplicates(&self, problems: &mut Vec<CatalogProblem>) {
-        let mut seen: BTreeMap<(Kind, &str), String> = BTreeMap::new();
-        let disks = self.disks.iter().map(|disk| (Kind::Disk, &disk.name, self.disk_family(disk).at(disk.line)));
-        let vms = self.vms.iter().map(|vm| (Kind::Vm, &vm.name, self.vm_family(vm).at(vm.line)));
-        for (kind, name, place) in disks.chain(vms) {
-            if let Some(first) = seen.insert((kind, name.as_str()), place.clone()) {
+        let mut seen: BTreeMap<(Kind, &str, bool), String> = BTreeMap::new();
+        let disks = self.disks.iter().map(|disk| (Kind::Disk, &disk.name, disk.family, self.disk_place(disk)));
+        let vms = self.vms.iter().map(|vm| (Kind::Vm, &vm.name, vm.family, self.vm_place(vm)));
+        for (kind, name, family, place) in disks.chain(vms) {
+            // An entry of one's own stands in place of one that comes along: that is what it is for.
+            let is_own = family >= self.builtin_families;
+            if let Some(first) = seen.insert((kind, name.as_str(), is_own), place.clone()) {
                 let text = format!("is also at {first}; this one counts");
                 problems.push(CatalogProblem { place, name: name.clone(), kind: ProblemKind::Duplicate, text });
             }

@@ -50,6 +50,19 @@ impl Catalog {
         }
         if let Some(vm) = vm {
             vm_facts(&mut facts, vm, self.vm_family(vm));
+            if let Some(estimated) = self.vm_figures(name).ok().and_then(|figures| figures.cached_estimate) {
+                let times = |interval: Interval<u64>, text: fn(u64) -> String| {
+                    let of = |each: u64| text(each * u64::from(estimated.vcpus));
+                    format!("{} ({} to {})", of(interval.mid), of(interval.low), of(interval.high))
+                };
+                let (iops, rate) = (estimated.estimate.iops.counts(), estimated.estimate.throughput.counts());
+                let text = format!(
+                    "not published; estimated by its processors as {} and {}",
+                    times(iops, |count| format!("{count} IOPS")),
+                    times(rate, |count| ByteRate::per_second(count).map_or_else(String::new, rate_text))
+                );
+                facts.add("cached_estimate", "through the host's cache", text);
+            }
         }
         if let Some((first, _)) = caps.first() {
             let caps: Vec<&Cap> = caps.iter().map(|(cap, _)| *cap).collect();
@@ -75,7 +88,10 @@ fn disk_facts(facts: &mut Facts, disk: &DiskEntry, family: &Family) {
     facts.add("iops", "IOPS", disk.iops.as_ref().map_or("no limit known".to_owned(), figure));
     facts.add("throughput", "throughput", disk.throughput.as_ref().map_or("no limit known".to_owned(), figure));
     if let Some(burst) = &disk.burst {
-        let span = family.mechanism.burst_span.map(|span| format!("{span} at the full burst from a full bucket"));
+        let unsure =
+            if family.mechanism.burst_refilled.is_exact() { "" } else { " or more; the bucket's size is not known" };
+        let span =
+            family.mechanism.burst_span.map(|span| format!("{span} at the full burst from a full bucket{unsure}"));
         let credits = |given: Option<String>| given.or_else(|| span.clone()).unwrap_or_default();
         if let Some(rule) = &burst.iops {
             let given = burst.iops_credits.map(|credits| format!("{credits} I/O credits"));
@@ -112,6 +128,7 @@ fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family) {
         facts.add("uncached_for", &label, limit(found));
     }
     facts.add_some("cached", "through the host's cache", vm.cached.as_ref().map(limit));
+    facts.add_some("vcpus", "processors", vm.vcpus.map(|vcpus| vcpus.to_string()));
     facts.add_some("cache_size", "host's cache", vm.cache_size.map(|size| size.to_string()));
     facts.add_some("data_disks", "data disks", vm.data_disks.map(|disks| format!("{disks} at most")));
     mechanism_facts(facts, &family.mechanism);

@@ -23,6 +23,8 @@ pub struct Family {
     pub mechanism: Mechanism,
     /// How long requests are in service; `None` for virtual machines.
     pub latency: Option<LatencyIntervals>,
+    /// Numbers of processors that machines known by a pattern are sold with; empty for any.
+    pub sold_vcpus: Vec<u32>,
 }
 
 /// What a family's entries share.
@@ -38,6 +40,9 @@ pub struct Mechanism {
     pub enforcement: EnforcementInterval,
     /// How long a full bucket of credits lasts at the full burst, where credits are not given otherwise.
     pub burst_span: Option<Duration>,
+    /// How much of the plain rate counts as filling a bucket while it is spent, for its size: credits are (burst - this share
+    /// of the plain rate) x [`Mechanism::burst_span`].
+    pub burst_refilled: Interval<Factor>,
     /// Whether reads and writes that have figures of their own draw on one budget all the same.
     pub reads_and_writes: ReadsAndWrites,
     /// Where the disk is.
@@ -58,6 +63,7 @@ impl Default for Mechanism {
             least_charge: None,
             enforcement: EnforcementInterval::Smooth,
             burst_span: None,
+            burst_refilled: Interval::exactly(Factor::ONE),
             reads_and_writes: ReadsAndWrites::Apart,
             place: Place::Network,
             shared_by_type: false,
@@ -128,6 +134,26 @@ pub struct LatencyInterval {
     pub p99: Interval<Duration>,
     /// For each KiB.
     pub per_kib: Interval<Duration>,
+}
+
+/// What a provider's hosts cache disks with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostCacheEntry {
+    /// Whose hosts.
+    pub provider: String,
+    /// Of a hit, and of a write that the cache takes.
+    pub latency: LatencyInterval,
+    /// What machines without a published limit are taken to allow.
+    pub unpublished: Option<CachedEstimate>,
+}
+
+/// What a machine may allow through its host's cache, for each of its processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CachedEstimate {
+    /// Requests per second.
+    pub iops: Interval<Iops>,
+    /// Bytes per second.
+    pub throughput: Interval<ByteRate>,
 }
 
 /// A disk as sold.
@@ -313,6 +339,8 @@ pub struct VmEntry {
     pub cache_size: Option<Bytes>,
     /// Data disks at most.
     pub data_disks: Option<u32>,
+    /// Processors, where recorded.
+    pub vcpus: Option<u32>,
     /// What it costs.
     pub price: Option<Price>,
     /// What else is to be known.

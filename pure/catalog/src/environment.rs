@@ -60,7 +60,7 @@ pub struct HostCacheFigures {
     pub mode: HostCache,
     /// For each disk; `None`: the disks share the machine's.
     pub capacity: Option<Bytes>,
-    /// Of a hit; `None`: the model's own.
+    /// Of a hit; `None` where nothing is cached.
     pub latency: Option<LatencyInterval>,
     /// Share that writes may fill; `None`: the model's own.
     pub dirty_max: Option<Ratio>,
@@ -71,11 +71,13 @@ pub struct HostCacheFigures {
 /// A budget of all disks of one name.
 #[derive(Debug, Clone, PartialEq)]
 struct Pool {
-    /// The disks' name.
     name: String,
+    /// The disks' name.
+    disks: String,
     limits: LimitFigures,
-    /// Whether the disks have no limits of their own beside it.
-    replaces: bool,
+    /// Whether it is what the machine allows them. Otherwise it is what they have by their total size, and they have no limits of
+    /// their own beside it.
+    is_allowance: bool,
 }
 
 impl Environment {
@@ -93,16 +95,19 @@ impl Environment {
     /// The environment as the disk model takes it, under `draw`.
     #[must_use]
     pub fn spec(&self, draw: &Draw) -> EnvironmentSpec {
-        let pool_of =
-            |disk: &DiskFigures| self.pools.iter().find(|pool| !disk.name.is_empty() && pool.name == disk.name);
+        let pools_of = |disk: &DiskFigures| {
+            self.pools.iter().filter(|pool| !disk.name.is_empty() && pool.disks == disk.name).collect::<Vec<_>>()
+        };
         let volume = |volume: &EnvironmentVolume| VolumeSpec {
             name: volume.name.clone(),
             disks: (volume.disks.iter())
                 .map(|figures| {
                     let mut disk = figures.spec(draw);
-                    if let Some(pool) = pool_of(figures) {
-                        disk.pool = Some(pool.name.clone());
-                        if pool.replaces {
+                    for pool in pools_of(figures) {
+                        if pool.is_allowance {
+                            disk.allowance = Some(pool.name.clone());
+                        } else {
+                            disk.pool = Some(pool.name.clone());
                             disk.limit = Limit::default();
                         }
                     }

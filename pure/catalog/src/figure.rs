@@ -68,11 +68,15 @@ impl Factor {
         let ppm = mantissa.checked_mul(10_000)?;
         (unit == "%" && ppm.is_multiple_of(scale)).then_some(Self(u64::try_from(ppm / scale).ok()?))
     }
+    /// This multiple of a count, rounded to the nearest.
+    pub(crate) fn of_count(self, count: u64) -> u64 {
+        let product = u128::from(count) * u128::from(self.0) + u128::from(WHOLE / 2);
+        u64::try_from(product / u128::from(WHOLE)).unwrap_or(u64::MAX)
+    }
     /// This multiple of `figure`, rounded to the nearest.
     #[must_use]
     pub fn times<T: Scalar>(self, figure: T) -> T {
-        let product = u128::from(figure.get()) * u128::from(self.0) + u128::from(WHOLE / 2);
-        T::of(u64::try_from(product / u128::from(WHOLE)).unwrap_or(u64::MAX))
+        T::of(self.of_count(figure.get()))
     }
 }
 
@@ -113,6 +117,10 @@ impl<T: Scalar> Interval<T> {
             if place <= half { (self.low, self.mid, place) } else { (self.mid, self.high, place - half) };
         let step = u128::from(to.get() - from.get()) * share / half;
         T::of(from.get() + u64::try_from(step).expect("a part of a u64 is a u64"))
+    }
+    /// In the smallest unit.
+    pub(crate) fn counts(&self) -> Interval<u64> {
+        Interval { low: self.low.get(), mid: self.mid.get(), high: self.high.get() }
     }
     /// Whether nothing is left open.
     #[must_use]

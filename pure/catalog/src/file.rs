@@ -1,8 +1,8 @@
 //! Reads one catalog file: a family of disks, or of virtual machines.
 
 use crate::entry::{
-    Cap, DiskEntry, DiskOption, Family, LatencyIntervals, Mechanism, Price, Published, ReadsAndWrites, SizeRule,
-    VmEntry,
+    CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, LatencyIntervals, Mechanism, Price, Published,
+    ReadsAndWrites, SizeRule, VmEntry,
 };
 use crate::parts::{self, Readable};
 use loadline_disk::{Directions, IopsBudget, Limit, Parallelism, ThroughputBudget};
@@ -13,11 +13,26 @@ use toml::de::DeTable;
 /// The version of the catalog format that is read here.
 pub const CATALOG_SCHEMA: u64 = 1;
 
-const TOP_KEYS: &[&str] =
-    &["schema", "kind", "provider", "family", "title", "source", "date", "mechanism", "latency", "disk", "vm", "caps"];
+const TOP_KEYS: &[&str] = &[
+    "schema",
+    "kind",
+    "provider",
+    "family",
+    "title",
+    "source",
+    "date",
+    "mechanism",
+    "latency",
+    "disk",
+    "vm",
+    "caps",
+    "sold_vcpus",
+    "hit",
+    "unpublished",
+];
 const DISK_KEYS: &[&str] =
     &["size", "iops", "throughput", "burst", "options", "published", "parallelism", "spinning", "price", "note"];
-const VM_KEYS: &[&str] = &["uncached", "uncached_for", "cached", "cache_size", "data_disks", "price", "note"];
+const VM_KEYS: &[&str] = &["uncached", "uncached_for", "cached", "cache_size", "data_disks", "vcpus", "price", "note"];
 const CAP_KEYS: &[&str] = &["machines", "vcpus", "read", "write", "note"];
 
 /// What one file holds.
@@ -27,7 +42,18 @@ pub(crate) struct CatalogFile {
     pub(crate) disks: Vec<DiskEntry>,
     pub(crate) vms: Vec<VmEntry>,
     pub(crate) caps: Vec<Cap>,
+    pub(crate) host_cache: Option<HostCacheEntry>,
 }
+
+/// What a file is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum About {
+    Disks,
+    Machines,
+    HostCache,
+}
+
+const ABOUT: &[(&str, About)] = &[("disk", About::Disks), ("vm", About::Machines), ("host-cache", About::HostCache)];
 
 /// Reads a file whose family will have the given index.
 pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, DocumentError> {
@@ -39,18 +65,25 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             }
         }
         let family = read_family(reader, top, file);
-        let is_vm = top.get("kind").and_then(|item| reader.word("kind", item, &[("disk", false), ("vm", true)], ""));
+        let about = top.get("kind").and_then(|item| reader.word("kind", item, ABOUT, ""));
         if top.get("kind").is_none() {
-            reader.problem(0..0, "kind", "is missing: write kind = \"disk\" or kind = \"vm\"".into());
+            reader.problem(0..0, "kind", "is missing: write kind = \"disk\", \"vm\" or \"host-cache\"".into());
         }
-        let (family, is_vm) = (family?, is_vm?);
-        let for_other: &[&str] = if is_vm { &["disk", "latency"] } else { &["vm", "caps"] };
-        for key in for_other {
+        let (family, about) = (family?, about?);
+        let for_others: &[&str] = match about {
+            About::Disks => &["vm", "caps", "sold_vcpus", "hit", "unpublished"],
+            About::Machines => &["disk", "latency", "hit", "unpublished"],
+            About::HostCache => &["disk", "vm", "caps", "sold_vcpus", "latency", "mechanism"],
+        };
+        for key in for_others {
             if let Some(item) = top.get(*key) {
                 reader.problem(item.span(), key, "does not belong to a family of this kind".into());
             }
         }
-        let mut found = CatalogFile { family, disks: Vec::new(), vms: Vec::new(), caps: Vec::new() };
+        let mut found = CatalogFile { family, disks: Vec::new(), vms: Vec::new(), caps: Vec::new(), host_cache: None };
+        if about == About::HostCache {
+            found.host_cache = read_host_cache(reader, top, &found.family.provider);
+        }
         for (key, name, item) in named(reader, top, "disk") {
             let entry = read_disk(reader, &key, &name, item, &found.family, index);
             found.disks.extend(entry);
@@ -59,17 +92,56 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             let entry = read_vm(reader, &key, &name, item, &found.family, index);
             found.vms.extend(entry);
         }
+        let mut sold = Vec::new();
+        if let Some(item) = top.get("sold_vcpus") {
+            for value in reader.values("sold_vcpus", item) {
+                sold.extend(reader.count_u32("sold_vcpus", value, u32::MAX));
+            }
+        }
+        found.family.sold_vcpus = sold;
         for (key, name, item) in named(reader, top, "caps") {
             for row in reader.values(&key, item) {
                 let cap = read_cap(reader, &key, &name, row, &found.family, index);
                 found.caps.extend(cap);
             }
         }
-        if found.family.latency.is_none() && !is_vm {
+        if found.family.latency.is_none() && about == About::Disks {
             reader.problem(0..0, "latency", "is missing: write [latency.read] and [latency.write]".into());
         }
         Some(found)
     })
+}
+
+/// How the hosts of a provider cache disks.
+fn read_host_cache(reader: &mut Reader<'_>, top: &DeTable<'_>, provider: &str) -> Option<HostCacheEntry> {
+    let Some(hit) = top.get("hit") else {
+        reader.problem(0..0, "hit", "is missing: write [hit] with a median, a p99 and a per_kib".into());
+        return None;
+    };
+    let latency = parts::latency(reader, "hit", hit);
+    let unpublished = match top.get("unpublished") {
+        Some(item) => Some(read_estimate(reader, item)?),
+        None => None,
+    };
+    Some(HostCacheEntry { provider: provider.to_owned(), latency: latency?, unpublished })
+}
+
+fn read_estimate(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<CachedEstimate> {
+    let wanted = "{ iops_per_vcpu = { low = ..., mid = ..., high = ... }, throughput_per_vcpu = ... }";
+    let (mut iops, mut throughput) = (None, None);
+    for (name, value) in reader.table("unpublished", item, &["iops_per_vcpu", "throughput_per_vcpu"], wanted)? {
+        let inner = nested("unpublished", name);
+        if name == "iops_per_vcpu" {
+            iops = parts::interval(reader, &inner, value);
+        } else {
+            throughput = parts::interval(reader, &inner, value);
+        }
+    }
+    let (Some(iops), Some(throughput)) = (iops, throughput) else {
+        reader.problem(item.span(), "unpublished", format!("is not complete: write {wanted}"));
+        return None;
+    };
+    Some(CachedEstimate { iops, throughput })
 }
 
 /// The entries of one of the top tables, with their full keys.
@@ -129,6 +201,7 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         date,
         mechanism,
         latency,
+        sold_vcpus: Vec::new(),
     })
 }
 
@@ -302,6 +375,7 @@ fn read_vm(
         cached: None,
         cache_size: None,
         data_disks: None,
+        vcpus: None,
         price: None,
         note: None,
         line: reader.line_of(item),
@@ -324,6 +398,7 @@ fn read_vm(
             }
             "cache_size" => vm.cache_size = Bytes::read(reader, &inner, value),
             "data_disks" => vm.data_disks = reader.count_u32(&inner, value, u32::MAX),
+            "vcpus" => vm.vcpus = reader.count_u32(&inner, value, u32::MAX),
             "price" => vm.price = Some(read_price(reader, &inner, value)?),
             _ => vm.note = reader.text(&inner, value),
         }

@@ -19,8 +19,9 @@ pub use catalog::{Catalog, Filter, Kind, Listing};
 pub use check::{CatalogProblem, ProblemKind};
 pub use describe::{Fact, rate_text};
 pub use entry::{
-    BurstRule, Cap, Choice, Credits, Delivered, DiskEntry, DiskOption, EnforcementInterval, Family, Figure,
-    LatencyInterval, LatencyIntervals, Mechanism, Price, Provision, Published, ReadsAndWrites, SizeRule, VmEntry,
+    BurstRule, CachedEstimate, Cap, Choice, Credits, Delivered, DiskEntry, DiskOption, EnforcementInterval, Family,
+    Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Price, Provision, Published, ReadsAndWrites,
+    SizeRule, VmEntry,
 };
 pub use environment::{
     DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, environment_text, environments,
@@ -28,7 +29,7 @@ pub use environment::{
 };
 pub use figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 pub use file::CATALOG_SCHEMA;
-pub use resolve::{DiskFigures, Draw, EntryError, LimitFigures, Part, Provisioned, VmFigures};
+pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Part, Provisioned, VmFigures};
 
 #[cfg(test)]
 mod tests;

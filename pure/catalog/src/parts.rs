@@ -245,6 +245,7 @@ pub(crate) const MECHANISM_KEYS: &[&str] = &[
     "least_charge",
     "enforcement",
     "burst_span",
+    "burst_refilled",
     "reads_and_writes",
     "place",
     "shared_by_type",
@@ -252,8 +253,16 @@ pub(crate) const MECHANISM_KEYS: &[&str] = &[
     "delivered",
 ];
 /// Those that also belong to a disk's limit in an environment file.
-pub(crate) const LIMIT_MECHANISM_KEYS: &[&str] =
-    &["counted_size", "merge", "least_charge", "enforcement", "burst_span", "reads_and_writes", "delivered"];
+pub(crate) const LIMIT_MECHANISM_KEYS: &[&str] = &[
+    "counted_size",
+    "merge",
+    "least_charge",
+    "enforcement",
+    "burst_span",
+    "burst_refilled",
+    "reads_and_writes",
+    "delivered",
+];
 pub(crate) const PLACES: &[(&str, Place)] = &[("network", Place::Network), ("local", Place::Local)];
 const READS_AND_WRITES: &[(&str, ReadsAndWrites)] =
     &[("apart", ReadsAndWrites::Apart), ("traded", ReadsAndWrites::Traded)];
@@ -281,6 +290,14 @@ pub(crate) fn mechanism_key(
             }
         }
         "burst_span" => mechanism.burst_span = Duration::read(reader, key, item),
+        "burst_refilled" => {
+            if let Some(share) = interval::<Factor>(reader, key, item) {
+                if share.high > Factor::ONE {
+                    reader.problem(item.span(), key, "is a share of the plain rate: write at most \"100 %\"".into());
+                }
+                mechanism.burst_refilled = share;
+            }
+        }
         "reads_and_writes" => {
             if let Some(found) = reader.word(key, item, READS_AND_WRITES, "") {
                 mechanism.reads_and_writes = found;

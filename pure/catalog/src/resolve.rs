@@ -2,16 +2,16 @@
 //! enforced ones that the disk model takes.
 
 use crate::entry::{
-    BurstRule, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval, LatencyIntervals,
-    Mechanism, Provision, ReadsAndWrites, SizeRule,
+    BurstRule, CachedEstimate, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval,
+    LatencyIntervals, Mechanism, Provision, ReadsAndWrites, SizeRule,
 };
-use crate::figure::{Lack, Rule, Scalar};
+use crate::figure::{Factor, Lack, Rule, Scalar};
 use crate::file::directions;
 use loadline_disk::{
     Directions, DiskSpec, Enforcement, IopsBudget, IopsBurst, Latency, LatencySpec, Limit, Parallelism, Spinning,
     ThroughputBudget, ThroughputBurst, VmSpec,
 };
-use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
+use loadline_units::{ByteRate, Bytes, Duration, Iops, NS_PER_S, Ratio};
 
 /// What is chosen of a disk when it is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,12 +36,18 @@ pub struct Draw {
     pub enforcement: Ratio,
     /// Of what is delivered of the published limits; `None`: exactly what is published.
     pub delivered: Option<Ratio>,
+    /// Of the size of buckets of credits.
+    pub bursts: Ratio,
 }
 
 impl Draw {
     /// The most plausible of everything.
-    pub const MIDDLE: Self =
-        Self { latency: Ratio::percent(50), enforcement: Ratio::percent(50), delivered: Some(Ratio::percent(50)) };
+    pub const MIDDLE: Self = Self {
+        latency: Ratio::percent(50),
+        enforcement: Ratio::percent(50),
+        delivered: Some(Ratio::percent(50)),
+        bursts: Ratio::percent(50),
+    };
     /// The most plausible, with limits as they are published.
     pub const PUBLISHED: Self = Self { delivered: None, ..Self::MIDDLE };
 }
@@ -208,6 +214,32 @@ pub struct DiskFigures {
     pub spinning: Option<Spinning>,
 }
 
+/// A limit that was not published, estimated by a machine's processors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EstimatedLimit {
+    /// For each processor.
+    pub estimate: CachedEstimate,
+    /// The processors.
+    pub vcpus: u32,
+    /// How limits are held there.
+    pub mechanism: Mechanism,
+}
+
+impl EstimatedLimit {
+    /// What is enforced under `draw`: the place of what is delivered decides that of the estimate too.
+    fn enforced(&self, draw: &Draw) -> Limit {
+        let place = draw.delivered.unwrap_or(Ratio::percent(50));
+        let iops = Iops::of(self.estimate.iops.at(place).get() * u64::from(self.vcpus));
+        let throughput = ByteRate::of(self.estimate.throughput.at(place).get() * u64::from(self.vcpus));
+        let limit = Limit {
+            iops: Some(Directions::Together(IopsBudget::steady(iops))),
+            throughput: Some(Directions::Together(ThroughputBudget::steady(throughput))),
+            ..Limit::default()
+        };
+        LimitFigures { limit, mechanism: self.mechanism.clone() }.enforced(&Draw { delivered: None, ..*draw })
+    }
+}
+
 /// A virtual machine's figures as published.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VmFigures {
@@ -219,6 +251,8 @@ pub struct VmFigures {
     pub uncached_for: Option<(Vec<String>, LimitFigures)>,
     /// Through the host.
     pub cached: Option<LimitFigures>,
+    /// Through the host's cache, where nothing was published.
+    pub cached_estimate: Option<EstimatedLimit>,
     /// For all disks of a type together, by the disk's full name.
     pub caps: Vec<(String, LimitFigures)>,
     /// Data disks at most.
@@ -235,21 +269,43 @@ impl LimitFigures {
     pub fn enforced(&self, draw: &Draw) -> Limit {
         let mechanism = &self.mechanism;
         let mut limit = self.limit.clone();
-        if let Some(place) = draw.delivered {
-            let (iops, throughput) = (mechanism.delivered.iops.at(place), mechanism.delivered.throughput.at(place));
-            limit.iops = limit.iops.map(|found| {
-                each(found, |budget| IopsBudget {
-                    rate: iops.times(budget.rate),
-                    burst: budget.burst.map(|burst| IopsBurst { rate: iops.times(burst.rate), ..burst }),
-                })
-            });
-            limit.throughput = limit.throughput.map(|found| {
-                each(found, |budget| ThroughputBudget {
-                    rate: throughput.times(budget.rate),
-                    burst: budget.burst.map(|burst| ThroughputBurst { rate: throughput.times(burst.rate), ..burst }),
-                })
-            });
-        }
+        let (iops, throughput) = match draw.delivered {
+            Some(place) => (mechanism.delivered.iops.at(place), mechanism.delivered.throughput.at(place)),
+            None => (Factor::ONE, Factor::ONE),
+        };
+        let refilled = mechanism.burst_refilled.at(draw.bursts);
+        // Credits that follow from a span follow from the rates that are enforced: a full bucket lasts for the span.
+        let credits = |published: (u64, u64, u64), factor: Factor| {
+            let (base, burst, credits) = published;
+            match mechanism.burst_span {
+                Some(span) if credits == saved(burst.saturating_sub(base), span) => {
+                    let (base, burst) = (factor.of_count(base), factor.of_count(burst));
+                    saved(burst.saturating_sub(refilled.of_count(base)), span)
+                }
+                _ => credits,
+            }
+        };
+        limit.iops = limit.iops.map(|found| {
+            each(found, |budget| IopsBudget {
+                rate: iops.times(budget.rate),
+                burst: budget.burst.map(|burst| IopsBurst {
+                    rate: iops.times(burst.rate),
+                    credits: credits((budget.rate.get(), burst.rate.get(), burst.credits), iops),
+                }),
+            })
+        });
+        limit.throughput = limit.throughput.map(|found| {
+            each(found, |budget| ThroughputBudget {
+                rate: throughput.times(budget.rate),
+                burst: budget.burst.map(|burst| ThroughputBurst {
+                    rate: throughput.times(burst.rate),
+                    credits: Bytes::new(credits(
+                        (budget.rate.get(), burst.rate.get(), burst.credits.get()),
+                        throughput,
+                    )),
+                }),
+            })
+        });
         limit.counted_size = mechanism.counted_size;
         limit.merge = mechanism.merge;
         limit.least_charge = mechanism.least_charge;
@@ -293,6 +349,7 @@ impl DiskFigures {
             place: self.limits.mechanism.place,
             limit: self.limits.enforced(draw),
             pool: None,
+            allowance: None,
             latency,
             parallelism: self.parallelism,
             spinning: self.spinning,
@@ -312,7 +369,9 @@ impl VmFigures {
         VmSpec {
             name: self.name.clone(),
             uncached: uncached.map(|limits| limits.enforced(draw)),
-            cached: self.cached.as_ref().map(|limits| limits.enforced(draw)),
+            cached: (self.cached.as_ref().map(|limits| limits.enforced(draw)))
+                .or_else(|| self.cached_estimate.as_ref().map(|estimate| estimate.enforced(draw))),
+            cached_estimated: self.cached.is_none() && self.cached_estimate.is_some(),
             disks_max: self.disks_max,
             cache_size: self.cache_size,
             vcpus: self.vcpus,
@@ -504,6 +563,12 @@ fn throughput_budget(
         (Some(most), Some(credits)) => ThroughputBudget { rate, burst: Some(ThroughputBurst { rate: most, credits }) },
         (Some(most), None) => ThroughputBudget::bursting(rate, most, span(mechanism)),
     }
+}
+
+/// What a rate per second gives in `span`, rounded down.
+fn saved(rate: u64, span: Duration) -> u64 {
+    let product = u128::from(rate) * u128::from(span.as_ns()) / u128::from(NS_PER_S);
+    u64::try_from(product).unwrap_or(u64::MAX)
 }
 
 fn span(mechanism: &Mechanism) -> Duration {

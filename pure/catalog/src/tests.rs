@@ -188,7 +188,38 @@ fn a_machine_has_its_budgets() {
     assert_eq!(steady(&vm.uncached.unwrap()), (12_800, 128_000_000));
     assert_eq!(vm.cache_size, Some(Bytes::gib(172)));
     let vm = Catalog::builtin().vm("azure/a3").unwrap();
-    assert_eq!((vm.disks_max, vm.cached), (Some(8), None));
+    assert_eq!((vm.disks_max, vm.vcpus, vm.cached_estimated), (Some(8), Some(4), true));
+}
+
+/// Nobody published what an A3's host may answer: 4 processors, by sizes that do publish it, within what these span.
+#[test]
+fn what_a_host_may_answer_is_estimated_by_processors_where_it_was_not_published() {
+    let figures = Catalog::builtin().vm_figures("azure/a3").unwrap();
+    let at = |percent| {
+        let place = Ratio::percent(percent);
+        let draw = Draw { delivered: Some(place), ..Draw::MIDDLE };
+        steady(&figures.spec(&draw, false).cached.unwrap())
+    };
+    assert_eq!([at(0), at(50), at(100)], [(8_000, 64 << 20), (16_000, 128 << 20), (38_400, 240 << 20)]);
+    assert_eq!(Catalog::builtin().vm_figures("azure/ds3").unwrap().cached_estimate, None);
+}
+
+#[test]
+fn machines_known_by_a_pattern_have_processors_in_numbers_that_are_sold() {
+    let error = Catalog::builtin().vm_figures("gcp/n2-standard-7").unwrap_err();
+    assert!(error.to_string().ends_with("did you mean gcp/n2-standard-8?"), "{error}");
+}
+
+/// A bucket whose size was not published: 30 min at the full burst, or the full burst x 30 min.
+#[test]
+fn the_size_of_buckets_is_drawn_where_it_was_not_published() {
+    let figures = Catalog::builtin().disk_figures("azure/premium-p10", &Provisioned::default()).unwrap();
+    let credits = |percent| {
+        let spec = figures.spec(&Draw { bursts: Ratio::percent(percent), ..Draw::PUBLISHED });
+        let Some(Directions::Together(budget)) = spec.limit.iops else { panic!("one budget") };
+        budget.burst.unwrap().credits
+    };
+    assert_eq!([credits(0), credits(50), credits(100)], [3_500 * 1_800, 3_000 * 1_800, 3_000 * 1_800]);
 }
 
 #[test]
@@ -216,7 +247,7 @@ fn a_draw_moves_only_what_is_uncertain() {
     let figures = Catalog::builtin().disk_figures("azure/premium-p30", &Provisioned::default()).unwrap();
     let at = |percent| {
         let place = Ratio::percent(percent);
-        figures.spec(&Draw { latency: place, enforcement: place, delivered: Some(place) })
+        figures.spec(&Draw { latency: place, enforcement: place, delivered: Some(place), bursts: place })
     };
     let (low, high) = (at(0), at(100));
     assert_eq!((steady(&low.limit).0, steady(&high.limit).0), (4_600, 5_200));
@@ -294,5 +325,30 @@ fn the_examples_of_the_documents_are_read_and_nothing_is_wrong_with_them() {
     assert_eq!(environments.len(), 2);
     for text in environments {
         Environment::parse(text, "environment.md", &catalog).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// What one writes in place of an entry that comes along is meant; two of one's own are not.
+#[test]
+fn an_entry_of_ones_own_may_stand_in_place_of_one_that_comes_along() {
+    let own = |family: &str| {
+        format!(
+            "schema = 1\nkind = \"disk\"\nprovider = \"azure\"\nfamily = \"{family}\"\ntitle = \"x\"\nsource = \"x\"\n\
+             [latency.read]\nmedian = \"1 ms\"\n[disk]\npremium-p30 = {{ size = \"1 TiB\", iops = \"6000 IOPS\" }}\n"
+        )
+    };
+    let catalog = Catalog::builtin().with(&[("own.toml", own("own").as_str())]).unwrap();
+    assert_eq!(catalog.check(), []);
+    let name = "azure/premium-p30";
+    assert_eq!(steady_iops(&catalog.disk(name, &Provisioned::default()).unwrap().limit), 6_000);
+    let twice = catalog.with(&[("other.toml", own("other").as_str())]).unwrap().check();
+    assert_eq!(twice.len(), 1);
+    assert!(twice[0].place.starts_with("other.toml:") && twice[0].text.contains("own.toml:"), "{twice:?}");
+}
+
+fn steady_iops(limit: &Limit) -> u64 {
+    match limit.iops {
+        Some(Directions::Together(budget)) => budget.rate.get(),
+        other => panic!("{other:?}"),
     }
 }

@@ -65,7 +65,7 @@ impl EnvironmentSpec {
             }
             volume.check()?;
             for (index, disk) in volume.disks.iter().enumerate() {
-                if disk.pool.as_ref().is_some_and(|pool| !names.contains(pool)) {
+                if disk.pool.iter().chain(&disk.allowance).any(|pool| !names.contains(pool)) {
                     return fail(&volume.place(index), "its pool is not among the environment's pools");
                 }
             }

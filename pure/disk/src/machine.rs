@@ -57,6 +57,8 @@ pub struct Machine {
     targets: Vec<TargetState>,
     disks: Vec<DiskState>,
     vm_cached: Option<Limiter>,
+    /// Whether disks in the host do not count against `vm_cached`.
+    local_is_free: bool,
     vm_uncached: Option<Limiter>,
     pools: Vec<Limiter>,
     caches: Vec<CacheState>,
@@ -92,6 +94,7 @@ enum Path {
 #[derive(Debug, Clone)]
 struct DiskState {
     path: Path,
+    allowance: Option<usize>,
     pool: Option<usize>,
     limiter: Limiter,
     lanes: Lanes,
@@ -153,7 +156,9 @@ impl Machine {
         for volume in &environment.volumes {
             let first = disks.len();
             for (number, disk) in volume.disks.iter().enumerate() {
-                let pool = disk.pool.as_ref().and_then(|name| environment.pools.iter().position(|p| p.name == *name));
+                let pool_of = |name: &String| environment.pools.iter().position(|pool| pool.name == *name);
+                let (allowance, pool) =
+                    (disk.allowance.as_ref().and_then(pool_of), disk.pool.as_ref().and_then(pool_of));
                 single.push(TargetState {
                     name: format!("{}/{number}", volume.name),
                     placement: Placement::new(Layout::Single),
@@ -163,6 +168,7 @@ impl Machine {
                 let path = if disk.place == Place::Local { Path::Local } else { Path::Network };
                 disks.push(DiskState {
                     path,
+                    allowance,
                     pool,
                     limiter: limiter(&disk.limit),
                     lanes: Lanes::new(disk.parallelism),
@@ -187,6 +193,7 @@ impl Machine {
             targets,
             disks,
             vm_cached,
+            local_is_free: vm.is_some_and(|vm| vm.cached_estimated),
             vm_uncached,
             pools,
             caches: Vec::new(),
@@ -274,14 +281,20 @@ impl Machine {
         let of = |limiter: &Option<Limiter>| limiter.as_ref().map(Limiter::waited).unwrap_or_default();
         let mut waits =
             Waits { vm_cached: of(&self.vm_cached), vm_uncached: of(&self.vm_uncached), ..Waits::default() };
-        let (mut pools, mut caches) = (Vec::new(), Vec::new());
+        let (mut allowances, mut pools, mut caches) = (Vec::new(), Vec::new(), Vec::new());
         for disk in self.targets[target.0].disks.iter().map(|disk| &self.disks[*disk]) {
             waits.disks = waits.disks + disk.limiter.waited();
             waits.service = waits.service + disk.lanes.waited();
+            allowances.extend(disk.allowance);
             pools.extend(disk.pool);
             if let Path::Cached { cache, .. } = disk.path {
                 caches.push(cache);
             }
+        }
+        allowances.sort_unstable();
+        allowances.dedup();
+        for allowance in &allowances {
+            waits.allowances = waits.allowances + self.pools[*allowance].waited();
         }
         pools.sort_unstable();
         pools.dedup();
@@ -301,8 +314,10 @@ impl Machine {
             let of_disk = disk.write_back.waited;
             let (none, own) = (Waited::default(), self.targets[target.0].disks.contains(&number));
             let shares = disk.pool.is_some_and(|pool| pools.contains(&pool));
+            let allowed = disk.allowance.is_some_and(|allowance| allowances.contains(&allowance));
             behind = behind.and(&Waits {
                 vm_uncached: of_disk.vm_uncached,
+                allowances: if allowed { of_disk.allowances } else { none },
                 pools: if shares { of_disk.pools } else { none },
                 disks: if own { of_disk.disks } else { none },
                 service: if own { of_disk.service } else { none },
@@ -444,7 +459,8 @@ impl Machine {
         let operation = request.operation;
         match self.disks[disk].path {
             Path::Network | Path::Local => {
-                let at = pass(&mut self.vm_cached, now, operation, offset, length);
+                let at =
+                    if self.local_is_free { now } else { pass(&mut self.vm_cached, now, operation, offset, length) };
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
             Path::Cached { cache, member, mode, hit } => {
@@ -491,6 +507,9 @@ impl Machine {
     ) -> Known {
         let disk = &mut self.disks[number];
         let mut at = now;
+        if let Some(allowance) = disk.allowance {
+            at = self.pools[allowance].pass(at, operation, offset, length);
+        }
         if let Some(pool) = disk.pool {
             at = self.pools[pool].pass(at, operation, offset, length);
         }

@@ -33,6 +33,9 @@ pub struct VmSpec {
     pub uncached: Option<Limit>,
     /// What goes through the host: cached disks, and disks of [`Place::Local`].
     pub cached: Option<Limit>,
+    /// Whether `cached` is an estimate, for want of a published figure: then it holds for cached disks alone, since the limits of
+    /// those in the host are known by themselves.
+    pub cached_estimated: bool,
     /// Data disks at most.
     pub disks_max: Option<u32>,
     /// The host's cache, shared by every disk whose cache has no capacity of its own; `None`: without bound.
@@ -45,7 +48,7 @@ pub struct VmSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolSpec {
-    /// What disks call it by in [`DiskSpec::pool`].
+    /// What disks call it by in [`DiskSpec::pool`] or [`DiskSpec::allowance`].
     pub name: String,
     /// The budget.
     pub limit: Limit,
@@ -125,16 +128,12 @@ pub struct HostCacheSpec {
 }
 
 impl Default for HostCacheSpec {
-    /// No cache; were there one, it would answer in 0.1 ms and might be filled with writes to the last block.
+    /// No cache; were there one, it would answer at once and might be filled with writes to the last block.
     fn default() -> Self {
         Self {
             mode: HostCache::None,
             capacity: None,
-            latency: LatencySpec {
-                median: Duration::from_us(100),
-                p99: Duration::from_us(300),
-                per_kib: Duration::ZERO,
-            },
+            latency: LatencySpec::default(),
             dirty_max: Ratio::ONE,
             resume_at: Ratio::ONE,
         }
@@ -155,6 +154,8 @@ pub struct DiskSpec {
     pub limit: Limit,
     /// A budget shared with other disks, by its name in [`EnvironmentSpec::pools`].
     pub pool: Option<String>,
+    /// What the virtual machine allows all disks like this one together, by its name in [`EnvironmentSpec::pools`].
+    pub allowance: Option<String>,
     /// How long a request is in service once it has passed the limits.
     pub latency: Latency,
     /// How many requests and bytes are in service at once.

@@ -10,6 +10,8 @@ pub struct Waits {
     pub vm_cached: Waited,
     /// At the virtual machine's budget for what goes to network disks; of all volumes together.
     pub vm_uncached: Waited,
+    /// At what the virtual machine allows all disks of a kind together, of all such disks.
+    pub allowances: Waited,
     /// At budgets shared by several disks, of all disks that share them.
     pub pools: Waited,
     /// At the limits of the target's disks.
@@ -32,6 +34,7 @@ impl Waits {
         Self {
             vm_cached: self.vm_cached.since(earlier.vm_cached),
             vm_uncached: self.vm_uncached.since(earlier.vm_uncached),
+            allowances: self.allowances.since(earlier.allowances),
             pools: self.pools.since(earlier.pools),
             disks: self.disks.since(earlier.disks),
             service: self.service.since(earlier.service),
@@ -46,6 +49,7 @@ impl Waits {
         Self {
             vm_cached: self.vm_cached + other.vm_cached,
             vm_uncached: self.vm_uncached + other.vm_uncached,
+            allowances: self.allowances + other.allowances,
             pools: self.pools + other.pools,
             disks: self.disks + other.disks,
             service: self.service + other.service,

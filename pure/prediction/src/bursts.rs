@@ -8,7 +8,7 @@ use loadline_units::{Duration, NS_PER_S};
 pub(crate) fn budgets(waits: &Waits) -> [(Stage, Waited); 4] {
     [
         (Stage::VmCached, waits.vm_cached),
-        (Stage::VmUncached, waits.vm_uncached),
+        (Stage::VmUncached, waits.vm_uncached + waits.allowances),
         (Stage::Shared, waits.pools),
         (Stage::Disk, waits.disks),
     ]

@@ -133,7 +133,10 @@ impl Way<'_> {
             _ => 1.0,
         };
         match (passes, disk.place) {
-            (Passes::Cached, Place::Local) => 1.0,
+            // An estimate is of what the cache answers; disks in the host have limits of their own.
+            (Passes::Cached, Place::Local) => {
+                f64::from(u8::from(!self.model.spec.vm.as_ref().is_some_and(|vm| vm.cached_estimated)))
+            }
             (Passes::Cached, Place::Network) => f64::from(u8::from(cached)),
             (Passes::Uncached, Place::Local) => 0.0,
             (Passes::Uncached, Place::Network) | (Passes::Disk, _) => beyond,
@@ -175,6 +178,10 @@ impl Way<'_> {
             let demand = self.demand(&pool.limit, Passes::Disk, of_pool);
             let who = format!("all disks {} of the machine together", pool.name);
             add(found, Stage::Shared, &who, self.load, &demand, (&pool.limit, &published.limit));
+            let allowed = |number: usize| self.spec.disks[number].allowance.as_ref() == Some(&pool.name);
+            let demand = self.demand(&pool.limit, Passes::Disk, allowed);
+            let who = format!("the machine's limit for all disks {}", pool.name);
+            add(found, Stage::VmUncached, &who, self.load, &demand, (&pool.limit, &published.limit));
         }
     }
 

@@ -51,23 +51,25 @@ impl Model {
                 Some(place) => Some(place.as_ppm()),
                 None => None,
             },
+            bursts_ppm: self.draw.bursts.as_ppm(),
         }
     }
 }
 
-/// The environment at `count` places of its intervals: the middle first, then a Latin hypercube over latency, enforcement
-/// and what is delivered. Each of the others takes every parameter from a stratum of its own, at a place in it that `seed`
+/// The environment at `count` places of its intervals: the middle first, then a Latin hypercube over latency, enforcement,
+/// what is delivered, and the size of buckets of credits. Each of the others takes every parameter from a stratum of its own, at a place in it that `seed`
 /// decides. What is known exactly is the same in all.
 #[must_use]
 pub fn models(environment: &Environment, count: u32, seed: u64, limits: Limits) -> Vec<Model> {
     let middle = if limits == Limits::Published { Draw::PUBLISHED } else { Draw::MIDDLE };
     let others = count.saturating_sub(1) as usize;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let [latency, enforcement, delivered] = std::array::from_fn(|_| strata(&mut random, others));
+    let [latency, enforcement, delivered, bursts] = std::array::from_fn(|_| strata(&mut random, others));
     let other = |index: usize| Draw {
         latency: latency[index],
         enforcement: enforcement[index],
         delivered: (limits == Limits::Delivered).then_some(delivered[index]),
+        bursts: bursts[index],
     };
     let draws = std::iter::once(middle).chain((0..others).map(other));
     draws.zip(0..).map(|(draw, number)| Model::new(environment, number, draw)).collect()

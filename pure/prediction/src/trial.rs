@@ -5,10 +5,14 @@ use crate::bursts::BurstWatch;
 use crate::ceilings::ceilings;
 use crate::models::Model;
 use crate::volumes::{VolumeUnknown, find};
-use loadline_disk::{EnvironmentError, Fullness, HostCache, InitialState, Machine, VolumeSpec, Warmth};
+use crate::words::number;
+use loadline_disk::{
+    Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, Place, PoolSpec,
+    VolumeSpec, Waited, Waits, Warmth,
+};
 use loadline_record::{CacheUse, ModelRecord, StateTaken, TrialRecord};
-use loadline_simulator::{Simulation, SimulationError, TrialSetup};
-use loadline_units::{Bytes, Duration, Instant};
+use loadline_simulator::{Simulated, Simulation, SimulationError, Together, TrialSetup};
+use loadline_units::{ByteRate, Bytes, Duration, Instant};
 use loadline_workload::{Fill, LoadSpec};
 
 /// What a load that names no size spreads over, or half the volume where that is less: as much as the test file that
@@ -19,6 +23,10 @@ pub const INTERVALS_MAX: usize = 3_600;
 /// Time that passes between two looks at a trial, and the number of looks above which it is longer.
 const STEP: Duration = Duration::from_s(1);
 const STEPS_MAX: u64 = 86_400;
+
+/// What draws that only tell a range take of a load that would go on for longer.
+const WARM_UP_OF_RANGES: Duration = Duration::from_s(10);
+const TIME_OF_RANGES: Duration = Duration::from_s(60);
 
 /// A load to be put on a volume of a model.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +86,14 @@ pub enum PredictionError {
     /// The load cannot be simulated there.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
+    /// It names more than there is.
+    #[error("the load spreads over {asked}, and the volume has {size}: give less in the plan, or with --size")]
+    Size {
+        /// What the load names, from its start on.
+        asked: Bytes,
+        /// What the volume has.
+        size: Bytes,
+    },
 }
 
 /// The load with a size, where it names none.
@@ -104,7 +120,13 @@ pub fn is_filled(load: &LoadSpec) -> bool {
 /// # Errors
 /// [`PredictionError`].
 pub fn check(model: &Model, volume: &str, load: &LoadSpec) -> Result<(), PredictionError> {
-    let load = fit(load, find(&model.spec, volume)?.size());
+    let size = find(&model.spec, volume)?.size();
+    if let (Some(asked), Some(size)) = (load.size.map(|asked| load.start + asked), size)
+        && asked > size
+    {
+        return Err(PredictionError::Size { asked, size });
+    }
+    let load = fit(load, size);
     let machine = Machine::new(&model.spec, 0, InitialState::default())?;
     let target = machine.target(volume).expect("the volume was found in the machine's own specification");
     Simulation::new(&load, machine, target, TrialSetup { trial: 0, seed: 0, started_unix_s: 0 })?;
@@ -151,43 +173,236 @@ pub fn predict(
             return Ok(None);
         }
     }
-    let simulated = simulation.finish();
-    let mut record = simulated.record;
-    let waits = stage_waits(&simulated.waits);
-    let cache = CacheUse { hits: simulated.waits.cache_hits, misses: simulated.waits.cache_misses };
-    let ceilings = ceilings(model, volume, &load, cache.hit_share().unwrap_or(0.0))?;
+    let Simulated { record, waits, machine } = simulation.finish();
+    let taken = Taken { machine_seed, is_carried, waits };
+    Ok(Some(Predicted { record: told(putting, &spec, &load, record, &bursts, &taken)?, machine }))
+}
+
+/// What of a trial is not in its record yet.
+struct Taken {
+    machine_seed: u64,
+    is_carried: bool,
+    waits: Waits,
+}
+
+/// A record with the model's own account.
+fn told(
+    putting: &Putting<'_>,
+    spec: &VolumeSpec,
+    load: &LoadSpec,
+    mut record: TrialRecord,
+    bursts: &BurstWatch,
+    taken: &Taken,
+) -> Result<TrialRecord, PredictionError> {
+    let Putting { model, volume, initial, .. } = *putting;
+    let waits = stage_waits(&taken.waits);
+    let cache = CacheUse { hits: taken.waits.cache_hits, misses: taken.waits.cache_misses };
+    let ceilings = ceilings(model, volume, load, cache.hit_share().unwrap_or(0.0))?;
     let bursts_ended = bursts.ends(&record.series, Duration::from_ns(record.warm_up_ns));
     record.series = record.series.thinned(INTERVALS_MAX);
     record.model = Some(ModelRecord {
         draw: model.taken(),
-        seed: machine_seed,
+        seed: taken.machine_seed,
         initial: StateTaken {
             bursts_full: initial.bursts == Fullness::Full,
             caches_warm: initial.caches == Warmth::Warm,
-            carried: is_carried,
+            carried: taken.is_carried,
         },
-        binding: binding(&spec, &load, &record, &waits, &ceilings),
+        binding: binding(spec, load, &record, &waits, &ceilings),
         waits,
         cache: cache.hit_share().map(|_| cache),
         ceilings: ceilings.list(),
         bursts_ended,
-        limits_unknown: limits_unknown(model, &spec, cache),
+        bucket_ns: deepest_bucket(model, spec),
+        limits_unknown: limits_unknown(model, spec, cache),
     });
-    Ok(Some(Predicted { record, machine: simulated.machine }))
+    Ok(record)
 }
 
-/// Limits without a figure that the load passed: a host's cache answers no faster than its VM lets it, whether or not that
-/// was ever published.
+/// Puts loads on volumes of one model at the same time: `puttings` are of the same model, trial and initial state, each on a
+/// volume of its own. Otherwise as [`predict`], with a record for each in their order.
+///
+/// The waiting at a budget that several volumes share is divided among them by the time that their requests took.
+///
+/// # Errors
+/// [`PredictionError`].
+///
+/// # Panics
+/// Without a load.
+pub fn predict_together(
+    puttings: &[Putting<'_>],
+    watch: &mut dyn FnMut(Progress) -> Going,
+) -> Result<Option<Vec<TrialRecord>>, PredictionError> {
+    let Putting { model, trial, seed, initial, started_unix_s, .. } = *puttings.first().expect("there is a load");
+    let machine_seed = model_seed(seed, model.number, trial);
+    let machine = Machine::new(&model.spec, machine_seed, initial)?;
+    let mut specs = Vec::new();
+    for putting in puttings {
+        let spec = find(&model.spec, putting.volume)?;
+        let load = fit(putting.load, spec.size());
+        specs.push((spec, load));
+    }
+    let begin = machine.now();
+    let loads: Vec<_> = (puttings.iter().zip(&specs))
+        .map(|(putting, (_, load))| {
+            let target =
+                machine.target(putting.volume).expect("the volume was found in the machine's own specification");
+            (load, target, TrialSetup { trial, seed: putting.seed, started_unix_s })
+        })
+        .collect();
+    let expected = specs.iter().map(|(_, load)| load.trial_time()).max().unwrap_or_default();
+    let step = STEP.max(Duration::from_ns(expected.as_ns() / STEPS_MAX));
+    let mut together = Together::new(&loads, machine)?;
+    let mut bursts: Vec<BurstWatch> = together.waits().into_iter().map(BurstWatch::new).collect();
+    let mut elapsed = Duration::ZERO;
+    loop {
+        let is_over = together.run_until(instant(begin, elapsed + step));
+        bursts.iter_mut().zip(together.waits()).for_each(|(watch, waits)| watch.look(elapsed, waits));
+        if is_over {
+            break;
+        }
+        elapsed = elapsed + step;
+        if watch(Progress { elapsed, expected }) == Going::Stop {
+            return Ok(None);
+        }
+    }
+    let (records, _) = together.finish();
+    let spent: Vec<u128> = records.iter().map(|(record, _)| time_of_requests(record)).collect();
+    let passing = |passes: fn(&VolumeSpec) -> bool| {
+        let of = specs.iter().zip(&spent).filter(|((spec, _), _)| passes(spec)).map(|(_, spent)| spent);
+        of.sum::<u128>().max(1)
+    };
+    let (through_host, beyond_host) = (passing(passes_host), passing(passes_network));
+    let mut told_of = Vec::new();
+    for ((((putting, (spec, load)), (record, waits)), bursts), own) in
+        puttings.iter().zip(&specs).zip(records).zip(&bursts).zip(&spent)
+    {
+        let waits = own_share(&waits, spec, *own, through_host, beyond_host);
+        let taken = Taken { machine_seed, is_carried: false, waits };
+        told_of.push(told(putting, spec, load, record, bursts, &taken)?);
+    }
+    Ok(Some(told_of))
+}
+
+/// The time of all requests of a trial, ns.
+fn time_of_requests(record: &TrialRecord) -> u128 {
+    record.operations.values().map(|of| of.latency.sum_ns()).sum()
+}
+
+/// Whether requests to a volume count against what its machine allows through the host.
+fn passes_host(volume: &VolumeSpec) -> bool {
+    !passes_network(volume) || volume.host_cache.mode != HostCache::None
+}
+
+/// Whether requests to a volume may go to network disks.
+fn passes_network(volume: &VolumeSpec) -> bool {
+    volume.disks.iter().any(|disk| disk.place == Place::Network)
+}
+
+/// Of what was waited at budgets that all volumes share, the part of one whose requests took so long; nothing where they do not
+/// pass. The other two are the time of all requests that pass the host, and of all that may go beyond it.
+fn own_share(waits: &Waits, volume: &VolumeSpec, own: u128, through_host: u128, beyond_host: u128) -> Waits {
+    let share = |waited: Waited, passes: bool, all: u128| {
+        let part = |time: Duration| {
+            let part = u128::from(time.as_ns()) * if passes { own } else { 0 } / all;
+            Duration::from_ns(u64::try_from(part).unwrap_or(u64::MAX))
+        };
+        Waited { iops: part(waited.iops), throughput: part(waited.throughput), credits: part(waited.credits) }
+    };
+    let beyond = passes_network(volume);
+    Waits {
+        vm_cached: share(waits.vm_cached, passes_host(volume), through_host),
+        vm_uncached: share(waits.vm_uncached, beyond, beyond_host),
+        allowances: share(waits.allowances, beyond, beyond_host),
+        pools: share(waits.pools, beyond, beyond_host),
+        ..*waits
+    }
+}
+
+/// Limits without a published figure that the load passed: a host's cache answers no faster than its VM lets it, whether or
+/// not that was ever published.
 fn limits_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Vec<String> {
     let takes_writes = volume.host_cache.mode == HostCache::ReadWrite;
     let used = volume.host_cache.mode != HostCache::None && (cache.hits > 0 || takes_writes);
     let vm = model.spec.vm.as_ref();
-    if !used || vm.is_some_and(|vm| vm.cached.is_some()) {
+    if !used || vm.is_some_and(|vm| vm.cached.is_some() && !vm.cached_estimated) {
         return Vec::new();
     }
     let whose =
         vm.filter(|vm| !vm.name.is_empty()).map_or("the environment has no VM".to_owned(), |vm| vm.name.clone());
-    vec![format!("what the host's cache answers ({whose}: no limit of cached requests or bytes per second)")]
+    let taken = vm.and_then(|vm| vm.cached.as_ref()).map_or_else(
+        || "taken for without limit".to_owned(),
+        |cached| {
+            let (iops, bytes) = (both(cached.iops, |b| b.rate.get()), both(cached.throughput, |b| b.rate.get()));
+            let rate = bytes.and_then(ByteRate::per_second).map_or_else(String::new, loadline_catalog::rate_text);
+            format!("estimated by its processors as {} IOPS and {rate}", number(iops.unwrap_or(0) as f64))
+        },
+    );
+    vec![format!("what the host's cache may answer ({whose}), {taken}")]
+}
+
+/// What a budget for both directions allows.
+fn both<T>(found: Option<Directions<T>>, of: impl Fn(&T) -> u64) -> Option<u64> {
+    match found {
+        Some(Directions::Together(budget)) => Some(of(&budget)),
+        _ => None,
+    }
+}
+
+/// Every limit of the environment that a load on the volume may pass.
+fn limits<'m>(model: &'m Model, volume: &'m VolumeSpec) -> impl Iterator<Item = &'m Limit> {
+    let vm = model.spec.vm.iter().flat_map(|vm| vm.cached.iter().chain(&vm.uncached));
+    let own = volume.disks.iter().map(|disk| &disk.limit);
+    let of = move |pool: &&PoolSpec| {
+        volume.disks.iter().any(|disk| disk.pool.iter().chain(&disk.allowance).any(|name| *name == pool.name))
+    };
+    vm.chain(own).chain(model.spec.pools.iter().filter(of).map(|pool| &pool.limit))
+}
+
+/// Depth of the deepest token bucket, ns.
+fn deepest_bucket(model: &Model, volume: &VolumeSpec) -> u64 {
+    let depth = |limit: &Limit| match limit.enforcement {
+        Enforcement::Bucket { depth } if limit.iops.is_some() || limit.throughput.is_some() => depth.as_ns(),
+        _ => 0,
+    };
+    limits(model, volume).map(depth).max().unwrap_or(0)
+}
+
+/// Whether what the storage does depends on what it did long before: on credits saved up, or on a cache.
+fn has_memory(model: &Model, volume: &VolumeSpec) -> bool {
+    let iops = |limit: &Limit| limit.iops.is_some_and(|found| any(found, |budget| budget.burst.is_some()));
+    let bytes = |limit: &Limit| limit.throughput.is_some_and(|found| any(found, |budget| budget.burst.is_some()));
+    volume.host_cache.mode != HostCache::None || limits(model, volume).any(|limit| iops(limit) || bytes(limit))
+}
+
+fn any<T>(found: Directions<T>, test: impl Fn(&T) -> bool) -> bool {
+    match found {
+        Directions::Together(both) => test(&both),
+        Directions::Apart { read, write } => read.iter().chain(&write).any(test),
+        Directions::Traded { read, write } => test(&read) || test(&write),
+    }
+}
+
+/// The load as it is put on a draw. The first gives the figures and takes the whole time; of the others only a range is told, and
+/// where nothing that happened long before matters, a minute after ten seconds tells it as well as an hour.
+#[must_use]
+pub fn for_draw(model: &Model, volume: &str, load: &LoadSpec) -> LoadSpec {
+    let Ok(spec) = find(&model.spec, volume) else { return load.clone() };
+    let whole = model.number == 0
+        || load.warm_up < WARM_UP_OF_RANGES
+        || load.volume.is_some()
+        || load.steady_state.is_some()
+        || has_memory(model, &spec);
+    if whole {
+        return load.clone();
+    }
+    LoadSpec {
+        warm_up: WARM_UP_OF_RANGES,
+        duration: load.duration.min(TIME_OF_RANGES),
+        cool_down: Duration::ZERO,
+        pause: Duration::ZERO,
+        ..load.clone()
+    }
 }
 
 /// The moment so long after another, the last there is at most.

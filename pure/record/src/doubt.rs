@@ -105,7 +105,9 @@ impl DoubtCode {
             Self::Errors => "some requests failed",
             Self::EndedEarly => "the trial ended before its time",
             Self::VerifyFailed => "data read back was not what was written",
-            Self::UnknownLimit => "a limit that must be there is not known, so nothing holds the prediction there",
+            Self::UnknownLimit => {
+                "a limit that must be there was not published: an estimate holds the prediction there, or nothing"
+            }
         }
     }
 }

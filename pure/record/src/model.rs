@@ -22,7 +22,10 @@ pub struct ModelRecord {
     pub binding: Option<Binding>,
     /// Bursts that ended while the load went on, in the order of their ends.
     pub bursts_ended: Vec<BurstEnd>,
-    /// Limits that must be there and that the environment has no figure for, where requests passed them; in words.
+    /// Depth of the deepest token bucket on the way, as time at its rate, ns; 0 where no limit is held by one.
+    #[serde(default)]
+    pub bucket_ns: u64,
+    /// Limits that must be there and were not published, where requests passed them, and what they were taken for; in words.
     #[serde(default)]
     pub limits_unknown: Vec<String>,
 }
@@ -39,6 +42,14 @@ pub struct DrawTaken {
     pub enforcement_ppm: u32,
     /// Of what is delivered of the published limits; `None`: exactly what is published.
     pub delivered_ppm: Option<u32>,
+    /// Of the size of buckets of credits.
+    #[serde(default = "middle")]
+    pub bursts_ppm: u32,
+}
+
+/// Where records of earlier versions took what they did not vary.
+const fn middle() -> u32 {
+    500_000
 }
 
 /// The state of the storage when the load began.

@@ -76,6 +76,9 @@ pub struct LoadSummary {
     pub read_ratio: f64,
     /// Block size; the mean, in a mix.
     pub block_bytes: u64,
+    /// Bytes that the load spreads over, where it names them.
+    #[serde(default)]
+    pub size_bytes: Option<u64>,
     /// Requests kept outstanding by each thread; `None` in an open loop.
     pub queue_depth: Option<u32>,
     /// Load threads.

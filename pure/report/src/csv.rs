@@ -1,6 +1,6 @@
 //! One row for each cell, for spreadsheets and scripts: RFC 4180, a unit in every column's name, nothing rounded.
 
-use loadline_analysis::{CellSummary, OperationFigures, RunSummary};
+use loadline_analysis::{CellSummary, LatencyRange, OperationFigures, RunSummary};
 use loadline_record::{Clock, HistogramSnapshot};
 
 /// The run's cells as CSV (RFC 4180, UTF-8, CRLF). A missing figure is an empty field. Shares are from 0 to 1.
@@ -55,6 +55,7 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Str
     put("pattern", text(|c| c.load.pattern.clone()));
     put("read_ratio", cell.map_or_else(String::new, |c| float(Some(c.load.read_ratio))));
     put("block_bytes", text(|c| c.load.block_bytes.to_string()));
+    put("size_bytes", text(|c| c.load.size_bytes.map_or_else(String::new, |size| size.to_string())));
     put(
         "queue_depth_requests_per_thread",
         text(|c| c.load.queue_depth.map_or_else(String::new, |depth| depth.to_string())),
@@ -80,6 +81,14 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Str
     for (name, figures) in operations {
         put(&format!("{name}_iops"), float(figures.map(|f| f.iops)));
         put(&format!("{name}_throughput_bytes_per_s"), float(figures.map(|f| f.throughput_bytes_per_s)));
+        if name != "flush" {
+            let range = figures.and_then(|f| f.latency_range_ns);
+            let end = |of: fn(&LatencyRange) -> u64| range.map_or_else(String::new, |range| of(&range).to_string());
+            put(&format!("{name}_latency_p50_low_ns"), end(|r| r.p50_low));
+            put(&format!("{name}_latency_p50_high_ns"), end(|r| r.p50_high));
+            put(&format!("{name}_latency_p99_low_ns"), end(|r| r.p99_low));
+            put(&format!("{name}_latency_p99_high_ns"), end(|r| r.p99_high));
+        }
         for (span, snapshot) in [
             ("latency", figures.map(|f| f.latency_ns)),
             ("waiting", figures.and_then(|f| f.waiting_ns)),

@@ -83,6 +83,18 @@ pub(crate) fn latency(ns: f64) -> String {
     if unit.is_empty() { number } else { format!("{number} {unit}") }
 }
 
+/// From one span to another, ns, in the unit of the longer: "1.2–4.0 ms".
+pub(crate) fn span(low: u64, high: u64) -> String {
+    let (number, unit) = latency_parts(high as f64);
+    let scale = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        _ => 1e9,
+    };
+    format!("{}–{number} {unit}", decimal(low as f64 / scale, 3))
+}
+
 /// A round number on an axis: no zeros after the last digit that counts.
 pub(crate) fn tick(value: f64) -> String {
     let text = decimal(value, 6);

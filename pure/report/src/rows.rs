@@ -2,9 +2,9 @@
 
 use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
-use loadline_analysis::{CellSummary, Limit, OperationFigures, RunSummary};
+use loadline_analysis::{CellSummary, LatencyRange, Limit, OperationFigures, RunSummary};
 use loadline_block::Operation;
-use loadline_record::{HistogramSnapshot, RunStatus};
+use loadline_record::{BurstEnd, HistogramSnapshot, RunStatus};
 
 /// One row.
 pub(crate) struct Row<'a> {
@@ -20,6 +20,8 @@ pub(crate) struct Row<'a> {
     pub(crate) throughput_bytes_per_s: Option<f64>,
     /// Latency.
     pub(crate) latency: RowLatency<'a>,
+    /// Its range over what is uncertain, where it was predicted.
+    pub(crate) latency_range: Option<LatencyRange>,
     /// "†1,3", or nothing.
     pub(crate) mark: String,
 }
@@ -64,6 +66,10 @@ pub(crate) fn cell_rows<'a>(index: usize, cell: &'a CellSummary, groups: &[Doubt
         iops: total.map(|t| t.iops),
         throughput_bytes_per_s: total.map(|t| t.throughput_bytes_per_s),
         latency,
+        latency_range: match transfers.as_slice() {
+            [(_, figures)] => figures.latency_range_ns,
+            _ => None,
+        },
         mark: doubts::mark(groups, index),
     };
     let mut rows = vec![own];
@@ -76,6 +82,7 @@ pub(crate) fn cell_rows<'a>(index: usize, cell: &'a CellSummary, groups: &[Doubt
             iops: Some(figures.iops),
             throughput_bytes_per_s: (operation != Operation::Flush).then_some(figures.throughput_bytes_per_s),
             latency: RowLatency::Known(&figures.latency_ns),
+            latency_range: figures.latency_range_ns,
             mark: String::new(),
         });
     }
@@ -105,8 +112,12 @@ pub(crate) enum Column {
     Mean,
     /// Median latency.
     P50,
+    /// The median's range over what is uncertain.
+    P50Range,
     /// 99th percentile.
     P99,
+    /// Its range over what is uncertain.
+    P99Range,
     /// 99.9th percentile.
     P999,
     /// 99.99th percentile.
@@ -121,7 +132,7 @@ pub(crate) enum Column {
 
 impl Column {
     /// Every column, from left to right.
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 18] = [
         Self::Volume,
         Self::Load,
         Self::Doubts,
@@ -132,7 +143,9 @@ impl Column {
         Self::Throughput,
         Self::Mean,
         Self::P50,
+        Self::P50Range,
         Self::P99,
+        Self::P99Range,
         Self::P999,
         Self::P9999,
         Self::Max,
@@ -155,6 +168,9 @@ impl Column {
                     let has_own = (*column == Self::Range) == predicted;
                     has_own && any(&|c| c.total.as_ref().and_then(figures::interval).is_some())
                 }
+                Self::P50Range | Self::P99Range => {
+                    any(&|c| transfers(c).iter().any(|(_, figures)| figures.latency_range_ns.is_some()))
+                }
                 Self::Errors => any(&|c| c.errors > 0),
                 Self::Binding => any(&|c| c.binding.is_some()),
                 _ => true,
@@ -174,7 +190,9 @@ impl Column {
             Self::Throughput => "MB/s",
             Self::Mean => "mean",
             Self::P50 => "p50",
+            Self::P50Range => "p50 range",
             Self::P99 => "p99",
+            Self::P99Range => "p99 range",
             Self::P999 => "p99.9",
             Self::P9999 => "p99.99",
             Self::Max => "max",
@@ -228,6 +246,12 @@ impl Row<'_> {
                 (RowLatency::ByOperation, _) => String::new(),
                 (_, ns) => or_missing(ns.map(figures::latency)),
             },
+            Column::P50Range => {
+                self.latency_range.map_or_else(String::new, |range| figures::span(range.p50_low, range.p50_high))
+            }
+            Column::P99Range => {
+                self.latency_range.map_or_else(String::new, |range| figures::span(range.p99_low, range.p99_high))
+            }
             _ if !own => String::new(),
             Column::Volume => plain(&self.cell.volume),
             Column::Doubts => self.mark.clone(),
@@ -287,6 +311,19 @@ pub(crate) const fn status_warning(status: RunStatus) -> Option<&'static str> {
     }
 }
 
+/// A rate across a burst's end: what it was while credits lasted, and what lasts. The mean of both is neither.
+fn apart(
+    cell: &CellSummary,
+    of: fn(&BurstEnd) -> Option<(f64, f64)>,
+    text: fn(f64) -> String,
+    unit: &str,
+) -> Option<String> {
+    let end = cell.prediction.as_ref()?.bursts_ended.last()?;
+    let (before, after) = of(end)?;
+    let lasted = loadline_units::Duration::from_ns(end.at_ns).clock();
+    Some(format!("{} {unit} for {lasted}, then {} {unit}", text(before), text(after)))
+}
+
 /// The most that the run reached, in one sentence: cells without doubts first, since a doubted best is no best.
 pub(crate) fn verdict(summary: &RunSummary) -> String {
     let measured = summary.cells.iter().filter(|c| c.total.as_ref().is_some_and(|t| t.iops.is_finite())).count();
@@ -309,10 +346,18 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
     };
     let mut parts = Vec::new();
     if let Some((bytes, cell)) = best(|c| c.total.as_ref().map(|t| t.throughput_bytes_per_s)) {
-        parts.push(format!("{} MB/s ({})", figures::megabytes(bytes), name(cell)));
+        let apart = apart(cell, |end| end.bytes_per_s_before.zip(end.bytes_per_s_after), figures::megabytes, "MB/s");
+        parts.push(match apart {
+            Some(apart) => format!("{apart} ({})", name(cell)),
+            None => format!("{} MB/s ({})", figures::megabytes(bytes), name(cell)),
+        });
     }
     if let Some((iops, cell)) = best(|c| c.total.as_ref().map(|t| t.iops)) {
-        parts.push(format!("{} IOPS ({})", figures::iops(iops), name(cell)));
+        let apart = apart(cell, |end| end.iops_before.zip(end.iops_after), figures::iops, "IOPS");
+        parts.push(match apart {
+            Some(apart) => format!("{apart} ({})", name(cell)),
+            None => format!("{} IOPS ({})", figures::iops(iops), name(cell)),
+        });
     }
     let verb = if summary.run.clock == loadline_record::Clock::Virtual { "Predicted" } else { "Measured" };
     let tail = match (doubted, trusted) {

@@ -45,6 +45,19 @@ const EXPENDABLE: [Column; 8] = [
     Column::Offered,
 ];
 
+/// Likewise of a prediction with ranges: percentiles and their ranges stay longest.
+const EXPENDABLE_PREDICTED: [Column; 9] = [
+    Column::P9999,
+    Column::Max,
+    Column::P999,
+    Column::Mean,
+    Column::Binding,
+    Column::Offered,
+    Column::P50Range,
+    Column::P50,
+    Column::P99Range,
+];
+
 /// What a text is to stand out by.
 #[derive(Clone, Copy)]
 pub(crate) enum Style {
@@ -138,7 +151,10 @@ fn table(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options:
         .collect();
     let total = |columns: &[Printed]| columns.iter().map(|c| c.width + 2).sum::<usize>().saturating_sub(2);
     let label_width = |columns: &[Printed]| columns.iter().find(|c| c.column == Column::Load).map_or(0, |c| c.width);
-    for column in EXPENDABLE {
+    // What the model is sure of is worth more of a line than the far tail.
+    let is_range = |c: &Printed| matches!(c.column, Column::P50Range | Column::P99Range);
+    let expendable: &[Column] = if columns.iter().any(is_range) { &EXPENDABLE_PREDICTED } else { &EXPENDABLE };
+    for column in expendable.iter().copied() {
         // A wrapped label costs less than a lost column, up to a point.
         let squeezable = label_width(&columns).saturating_sub(LABEL_WIDTH_WANTED);
         if total(&columns) <= options.width + squeezable {

@@ -41,7 +41,15 @@ fn volume(disks: u32, cache: HostCache, enforcement: Enforcement) -> VolumeSpec 
         name: "data".to_owned(),
         disks: vec![disk(enforcement); disks as usize],
         layout,
-        host_cache: HostCacheSpec { mode: cache, ..HostCacheSpec::default() },
+        host_cache: HostCacheSpec {
+            mode: cache,
+            latency: LatencySpec {
+                median: Duration::from_us(100),
+                p99: Duration::from_us(300),
+                per_kib: Duration::ZERO,
+            },
+            ..HostCacheSpec::default()
+        },
     }
 }
 

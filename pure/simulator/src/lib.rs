@@ -5,7 +5,9 @@
 
 mod log;
 mod simulation;
+mod together;
 
 pub use simulation::{
     OPEN_OUTSTANDING_MAX, Simulated, Simulation, SimulationError, TrialSetup, UNBOUNDED_SIZE, simulate,
 };
+pub use together::Together;

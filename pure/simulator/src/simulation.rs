@@ -64,6 +64,12 @@ pub struct Simulated {
 #[derive(Debug, Clone)]
 pub struct Simulation {
     machine: Machine,
+    party: Party,
+}
+
+/// A load with all that is known of it, beside the machine that it is put on.
+#[derive(Debug, Clone)]
+pub(crate) struct Party {
     target: Target,
     setup: TrialSetup,
     generators: Vec<LoadGenerator>,
@@ -132,6 +138,79 @@ impl Simulation {
     /// # Errors
     /// When the load cannot be simulated there.
     pub fn new(load: &LoadSpec, machine: Machine, target: Target, setup: TrialSetup) -> Result<Self, SimulationError> {
+        let party = Party::new(load, &machine, target, setup)?;
+        Ok(Self { machine, party })
+    }
+
+    /// Goes on until the trial is over or nothing more happens until `until`; says whether it is over.
+    pub fn run_until(&mut self, until: Instant) -> bool {
+        let Self { machine, party } = self;
+        while party.ending.is_none() {
+            let answer = machine.next_event_at();
+            let next = match (answer.filter(|_| party.outstanding > 0), party.timer_at()) {
+                (Some(answer), Some(timer)) => answer.min(timer),
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => {
+                    party.ending = Some(Ending::Complete);
+                    break;
+                }
+            };
+            if next > until {
+                return false;
+            }
+            party.reach(machine, next);
+            if let Some(id) = machine.take_completed(next) {
+                party.answer(machine, id, &mut |_| ());
+            } else {
+                party.look_at_timers(machine, &mut |_| ());
+            }
+        }
+        true
+    }
+
+    /// How long requests have waited at each limit since the machine began; other than the figure of
+    /// [`Simulated::waits`], not from the beginning of the measurement on.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        self.machine.waits(self.party.target)
+    }
+
+    /// Whether the trial is over.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.party.is_over()
+    }
+
+    /// What the trial yields. One that is not over yet counts as interrupted.
+    #[must_use]
+    pub fn finish(self) -> Simulated {
+        let Self { mut machine, party } = self;
+        let (record, waits) = party.finish(&machine);
+        drain(&mut machine);
+        Simulated { record, waits, machine }
+    }
+}
+
+/// Lets everything that is outstanding be answered.
+pub(crate) fn drain(machine: &mut Machine) {
+    while machine.outstanding() > 0
+        && let Some(at) = machine.next_event_at()
+    {
+        machine.pop_completed(at);
+    }
+}
+
+impl Party {
+    /// `load` on a volume of `machine`; nothing has happened yet.
+    ///
+    /// # Errors
+    /// When the load cannot be simulated there.
+    pub(crate) fn new(
+        load: &LoadSpec,
+        machine: &Machine,
+        target: Target,
+        setup: TrialSetup,
+    ) -> Result<Self, SimulationError> {
         load.check()?;
         if load.buffered {
             return Err(SimulationError::Buffered { load: load.to_string() });
@@ -145,7 +224,6 @@ impl Simulation {
         let open_loop = load.offered().is_some();
         let count = generators.len();
         Ok(Self {
-            machine,
             target,
             setup,
             generators,
@@ -170,60 +248,61 @@ impl Simulation {
         })
     }
 
-    /// Goes on until the trial is over or nothing more happens until `until`; says whether it is over.
-    pub fn run_until(&mut self, until: Instant) -> bool {
-        while self.ending.is_none() {
-            let answer = self.machine.next_event_at();
-            let timer = self.timers.peek().map(|Reverse((at, _))| *at);
-            let next = match (answer.filter(|_| self.outstanding > 0), timer) {
-                (Some(answer), Some(timer)) => answer.min(timer),
-                (Some(one), None) | (None, Some(one)) => one,
-                (None, None) => {
-                    self.ending = Some(Ending::Complete);
-                    break;
-                }
-            };
-            if next > until {
-                return false;
-            }
-            self.step(next);
-        }
-        true
+    /// When a thread wants to be asked again.
+    #[inline(always)]
+    pub(crate) fn timer_at(&self) -> Option<Instant> {
+        self.timers.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// How long requests have waited at each limit since the machine began; other than the figure of
-    /// [`Simulated::waits`], not from the beginning of the measurement on.
-    #[must_use]
-    pub fn waits(&self) -> Waits {
-        self.machine.waits(self.target)
+    /// Requests not answered yet.
+    pub(crate) const fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// The volume.
+    pub(crate) const fn target(&self) -> Target {
+        self.target
     }
 
     /// Whether the trial is over.
-    #[must_use]
-    pub const fn is_over(&self) -> bool {
+    pub(crate) const fn is_over(&self) -> bool {
         self.ending.is_some()
     }
 
-    /// What happens at `now`, the time of the next event.
+    /// Nothing of it will happen any more.
+    pub(crate) fn end(&mut self) {
+        self.ending.get_or_insert(Ending::Complete);
+    }
+
+    /// The time is `now`, that of an event.
     #[inline(always)]
-    fn step(&mut self, now: Instant) {
+    pub(crate) fn reach(&mut self, machine: &Machine, now: Instant) {
         if now >= self.log.boundary() {
-            self.pass_boundary(now);
+            self.pass_boundary(machine, now);
         }
         self.log.integrate(now, self.outstanding);
         self.now = now;
-        if let Some(id) = self.machine.take_completed(now) {
-            let completion = self.machine.completion(id);
-            let thread = self.thread_of(id);
-            self.outstanding -= 1;
-            if self.open_loop {
-                self.places[thread as usize] += 1;
-            }
-            self.answered(&completion);
-            self.generators[thread as usize].complete(now);
-            self.issue(thread);
-        } else if let Some(thread) = self.timer(now) {
-            self.issue(thread);
+    }
+
+    /// A request of its own was answered. `issued` is told the number of each request that follows.
+    #[inline(always)]
+    pub(crate) fn answer(&mut self, machine: &mut Machine, id: RequestId, issued: &mut impl FnMut(usize)) {
+        let completion = machine.completion(id);
+        let thread = self.thread_of(id);
+        self.outstanding -= 1;
+        if self.open_loop {
+            self.places[thread as usize] += 1;
+        }
+        self.answered(&completion);
+        self.generators[thread as usize].complete(self.now);
+        self.issue(machine, thread, issued);
+    }
+
+    /// Issues what a thread wanted to be asked for by now.
+    #[inline(always)]
+    pub(crate) fn look_at_timers(&mut self, machine: &mut Machine, issued: &mut impl FnMut(usize)) {
+        if let Some(thread) = self.timer(self.now) {
+            self.issue(machine, thread, issued);
         }
     }
 
@@ -246,13 +325,13 @@ impl Simulation {
 
     /// Keeps what requests had waited when the measurement began. The time may pass several boundaries at once.
     #[cold]
-    fn pass_boundary(&mut self, now: Instant) {
+    fn pass_boundary(&mut self, machine: &Machine, now: Instant) {
         self.log.tell(now, self.outstanding);
         if !self.exhausted {
             self.issues_until = self.log.to() + self.cool_down;
         }
         if self.waits_before.is_none() && matches!(self.log.stage(), Stage::Measuring | Stage::After) {
-            self.waits_before = Some(self.machine.waits(self.target));
+            self.waits_before = Some(machine.waits(self.target));
         }
     }
 
@@ -284,7 +363,7 @@ impl Simulation {
 
     /// Issues what is due of a thread.
     #[inline(always)]
-    fn issue(&mut self, thread: u32) {
+    fn issue(&mut self, machine: &mut Machine, thread: u32, issued: &mut impl FnMut(usize)) {
         let index = thread as usize;
         while self.now < self.issues_until && (!self.open_loop || self.places[index] > 0) {
             match self.generators[index].due(self.now) {
@@ -298,7 +377,8 @@ impl Simulation {
                         };
                         self.volume = Some(left);
                     }
-                    let id = self.machine.submit(self.now, self.target, request).index();
+                    let id = machine.submit(self.now, self.target, request).index();
+                    issued(id);
                     if self.generators.len() > 1 {
                         if self.threads.len() <= id {
                             self.threads.resize(id + 1, 0);
@@ -324,9 +404,8 @@ impl Simulation {
         }
     }
 
-    /// What the trial yields. One that is not over yet counts as interrupted.
-    #[must_use]
-    pub fn finish(mut self) -> Simulated {
+    /// What the trial yields, and where it waited. One that is not over yet counts as interrupted.
+    pub(crate) fn finish(mut self, machine: &Machine) -> (TrialRecord, Waits) {
         let ending = self.ending.take().unwrap_or(Ending::Interrupted);
         // A measurement in which nothing happened any more lasts its time all the same.
         let mut ended_at = self.now;
@@ -342,12 +421,7 @@ impl Simulation {
                 }
             }
         }
-        let waits = self.machine.waits(self.target).since(&self.waits_before.unwrap_or_default());
-        while self.machine.outstanding() > 0
-            && let Some(at) = self.machine.next_event_at()
-        {
-            self.machine.pop_completed(at);
-        }
+        let waits = machine.waits(self.target).since(&self.waits_before.unwrap_or_default());
         let kept = self.log.finish(ended_at);
         let elapsed = ended_at.since(self.started_at);
         let record = TrialRecord {
@@ -374,6 +448,6 @@ impl Simulation {
             ending,
             doubts: Vec::new(),
         };
-        Simulated { record, waits, machine: self.machine }
+        (record, waits)
     }
 }

@@ -40,6 +40,11 @@ const PRESETS: &[Preset] = &[
         text: include_str!("../../../plans/layouts.toml"),
     },
     Preset {
+        name: "search-farm",
+        title: "Writes of a search farm's SQL server during a full crawl: is 20 ms kept?",
+        text: include_str!("../../../plans/search-farm.toml"),
+    },
+    Preset {
         name: "matrix-200",
         title: "Pattern x reads x block x depth, 200 cells of 7 minutes: where does a volume stop scaling?",
         text: include_str!("../../../plans/matrix-200.toml"),
@@ -107,6 +112,7 @@ mod tests {
             ("crystaldiskmark-3", 8),
             ("outstanding-sweep", 44),
             ("layouts", 8),
+            ("search-farm", 4),
             ("matrix-200", 200),
             ("matrix-200-short", 200),
         ];

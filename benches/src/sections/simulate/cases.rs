@@ -45,7 +45,15 @@ fn environment(vm: Option<VmSpec>, disks: u32, each: &DiskSpec, cache: HostCache
         name: "data".to_owned(),
         disks: vec![each.clone(); disks as usize],
         layout: if disks == 1 { Layout::Single } else { Layout::Stripe { columns: disks, interleave } },
-        host_cache: HostCacheSpec { mode: cache, ..HostCacheSpec::default() },
+        host_cache: HostCacheSpec {
+            mode: cache,
+            latency: LatencySpec {
+                median: Duration::from_us(100),
+                p99: Duration::from_us(300),
+                per_kib: Duration::ZERO,
+            },
+            ..HostCacheSpec::default()
+        },
     };
     EnvironmentSpec { vm, volumes: vec![volume], ..EnvironmentSpec::default() }
 }

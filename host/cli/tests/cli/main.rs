@@ -13,6 +13,7 @@ mod predict;
 mod results;
 mod safety;
 mod volumes;
+mod worked_examples;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -174,6 +174,8 @@ fn every_plan_that_comes_along_can_be_predicted_on_the_field_cases() {
         ("crystaldiskmark-8", "small-local-ssd"),
         ("layouts", "small-mirrored"),
         ("quick-look", "d14"),
+        ("search-farm", "search-farm-dev"),
+        ("search-farm", "search-farm-prod"),
     ];
     for (plan, environment) in fields {
         let run = predicted(&bench, &[plan, "--env", environment, "--short", "--draws", "1", "--duration", "1 s"]);
@@ -183,9 +185,11 @@ fn every_plan_that_comes_along_can_be_predicted_on_the_field_cases() {
             let codes = cell["doubts"].as_array().unwrap().iter().map(|doubt| doubt["code"].as_str().unwrap());
             for code in codes {
                 // Nobody published how much this VM's cache answers.
-                let unknown = environment == "d14" && code == "unknown-limit";
+                let unknown = ["d14", "search-farm-prod"].contains(&environment) && code == "unknown-limit";
                 let usual = ["short-run", "few-samples", "not-steady"].contains(&code);
-                assert!(usual || unknown, "{plan} on {environment}: {code}");
+                // Of arrivals in one second some are still on their way when it ends.
+                let cut = plan == "search-farm" && code == "offered-load-missed";
+                assert!(usual || unknown || cut, "{plan} on {environment}: {code}");
             }
         }
     }
@@ -206,6 +210,51 @@ fn trials_that_go_on_from_one_another_show_the_hosts_cache() {
     assert!(found.contains("1 MiB reads"), "{found}");
     assert_eq!(cells(&carried)[0]["trials"], 12);
     assert_eq!(trend(&predicted(&bench, &cold)), None);
+}
+
+/// One draw has no range: what its trials differ by is chance alone.
+#[test]
+fn ranges_are_over_draws_and_stand_in_the_table() {
+    let bench = Bench::new();
+    let plan = bench.file("sweep.toml", SWEEP);
+    let range = |run: &Value| {
+        let cell = &cells(run)[0];
+        [&cell["total"]["iops_low"], &cell["read"]["latency_range_ns"]].map(Value::is_null)
+    };
+    assert_eq!(range(&predicted(&bench, &[&plan, "--env", "ds3-p30", "--draws", "1", "--trials", "3"])), [true, true]);
+    assert_eq!(range(&predicted(&bench, &[&plan, "--env", "ds3-p30", "--draws", "3"])), [false, false]);
+    let table = bench.done(&["show", "last"]);
+    let heading = table.lines().find(|line| line.trim_start().starts_with("load ")).unwrap();
+    assert!(heading.contains("p50 range") && heading.contains("p99 range"), "{table}");
+}
+
+#[test]
+fn what_does_not_fit_together_is_told_with_what_to_write() {
+    let bench = Bench::new();
+    let plan = bench.file("sweep.toml", SWEEP);
+    let refused = |name: &str, text: &str| {
+        let file = bench.file(name, text);
+        bench.refused(2, &["predict", &plan, "--env", &file])
+    };
+    let one =
+        |vm: &str, disk: &str| format!("schema = 1\nname = \"x\"\nvm = \"{vm}\"\n[volume.data]\ndisks = [{disk}]\n");
+    let foreign = refused("foreign.toml", &one("aws/m5.large", "{ sku = \"azure/premium-p30\" }"));
+    assert!(foreign.contains("another provider's"), "{foreign}");
+    let odd = refused("odd.toml", &one("gcp/n2-standard-7", "{ sku = \"gcp/pd-ssd\", size = \"100 GiB\" }"));
+    assert!(odd.contains("did you mean gcp/n2-standard-8?"), "{odd}");
+    let both = refused("both.toml", &one("azure/ds33", "{ sku = \"azure/premium-p30\", cuont = 2 }"));
+    assert!(both.contains("azure/ds33") && both.contains("cuont"), "{both}");
+    let large = SWEEP.replace("trials = 1", "trials = 1\nsize = \"2 TiB\"");
+    let large = bench.file("large.toml", large);
+    let message = bench.refused(2, &["predict", &large, "--env", "ds3-p30"]);
+    assert!(message.contains("spreads over 2 TiB") && message.contains("--size"), "{message}");
+    let named = bench.file("named.toml", SWEEP.replace("trials = 1", "trials = 1\nvolume = \"data\""));
+    let message = bench.refused(2, &["predict", &named, "--env", "ds3-p30"]);
+    assert!(message.contains("no amount") && message.contains("--volume"), "{message}");
+    let message = bench.refused(2, &["predict", &plan, "--env", "nowhere/mine.toml"]);
+    assert!(message.contains("there is no such file"), "{message}");
+    let hours = ["predict", &plan, "--env", "ds3-p30", "--hours", "0.001", "--draws", "1", "--seed", "1"];
+    assert_eq!(cells(&json(&bench.done(&[&hours[..], &["--format", "json"]].concat()))).len(), 4);
 }
 
 #[test]

@@ -160,7 +160,14 @@ fn model() -> impl Strategy<Value = ModelRecord> {
     )
         .prop_map(|((draw, delivered_ppm, seed, state), (waits, cache, ceilings, binding, bursts_ended))| {
             ModelRecord {
-                draw: DrawTaken { number: draw[0], latency_ppm: draw[1], enforcement_ppm: draw[2], delivered_ppm },
+                bucket_ns: u64::from(draw[1]),
+                draw: DrawTaken {
+                    number: draw[0],
+                    latency_ppm: draw[1],
+                    enforcement_ppm: draw[2],
+                    delivered_ppm,
+                    bursts_ppm: draw[2],
+                },
                 seed,
                 initial: StateTaken { bursts_full: state[0], caches_warm: state[1], carried: state[2] },
                 waits,
@@ -239,6 +246,7 @@ fn cell() -> impl Strategy<Value = CellRecord> {
             arrival,
             rate_iops,
             buffered: block_bytes % 2 == 0,
+            size_bytes: (block_bytes % 3 == 0).then_some(block_bytes),
             flush_every: (block_bytes % 3 == 0).then_some(block_bytes),
             duration_ns: block_bytes,
             objective,

@@ -74,6 +74,7 @@ pub(crate) fn cell(index: u32, trials_planned: u32) -> CellRecord {
             arrival: "closed".into(),
             rate_iops: None,
             buffered: false,
+            size_bytes: None,
             flush_every: None,
             duration_ns: 60_000_000_000,
             objective: Some(("p99".into(), 20_000_000)),

@@ -126,7 +126,7 @@ fn ended_early(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
 
 fn unknown_limit(trial: &TrialRecord) -> Option<String> {
     let unknown = &trial.model.as_ref()?.limits_unknown;
-    (!unknown.is_empty()).then(|| format!("Predicted as if there were no limit to {}.", listed(unknown)))
+    (!unknown.is_empty()).then(|| format!("Not published: {}.", listed(unknown)))
 }
 
 fn generator_bound(trial: &TrialRecord) -> Option<String> {
@@ -241,16 +241,23 @@ fn short_run(trial: &TrialRecord, volume: &VolumeFacts) -> Option<String> {
     if volume.kind == TargetKind::Null || measured_s * (1.0 + SHORT_RUN_SLACK) >= SHORT_RUN_S || measured_s <= 0.0 {
         return None;
     }
+    // A model knows how deep its buckets are, and whether it has any.
+    let bucket_s = match &trial.model {
+        Some(model) if model.bucket_ns == 0 => return None,
+        Some(model) => model.bucket_ns as f64 / 1e9,
+        None => BUCKET_S,
+    };
+    let bucket = if trial.model.is_some() { seconds((bucket_s * 1e9) as u64) } else { "about a second".to_owned() };
     let unless = if trial.warm_up_ns > 0 {
         format!(", unless the warm-up of {} used that up", seconds(trial.warm_up_ns))
     } else {
         String::new()
     };
     Some(format!(
-        "Measured for {}: a limit kept by a token bucket of about a second lets so short a run show up to {} more than \
+        "Measured for {}: a limit kept by a token bucket of {bucket} lets so short a run show up to {} more than \
          lasts{unless}.",
         seconds(trial.measured_ns),
-        percent((BUCKET_S / measured_s).min(1.0))
+        percent((bucket_s / measured_s).min(1.0))
     ))
 }
 

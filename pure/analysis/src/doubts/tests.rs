@@ -521,6 +521,19 @@ fn a_limit_that_nobody_knows_is_a_doubt_of_a_prediction() {
     predicted().changed(unknown).earns(DoubtCode::UnknownLimit, &["what the cache answers"]);
 }
 
+/// A model knows whether a token bucket is on the way, and how deep it is.
+#[test]
+fn a_short_prediction_is_doubted_only_where_a_bucket_may_still_be_full() {
+    let short = |depth_ns: u64| {
+        predicted().changed(move |s| {
+            s.trial.measured_ns = 5_000_000_000;
+            s.trial.model.as_mut().unwrap().bucket_ns = depth_ns;
+        })
+    };
+    short(0).lacks(DoubtCode::ShortRun);
+    short(500_000_000).earns(DoubtCode::ShortRun, &["10 %"]);
+}
+
 #[test]
 fn a_rate_that_a_spent_burst_moved_is_not_called_unsteady() {
     let mut scene = predicted().with_rates(|i| if i < 45 { 5_000.0 } else { 500.0 });

@@ -2,7 +2,7 @@
 
 use super::{View, codes, how_much};
 use crate::summarize::{trials_counted, trials_used};
-use crate::summary::Finding;
+use crate::summary::{CellSummary, Finding};
 use crate::words::{counted, load_name, number, throughput};
 use loadline_record::{BurstEnd, CellRecord, RunRecord, Stage, TrialRecord};
 use loadline_units::Duration;
@@ -29,6 +29,20 @@ pub(super) fn ended(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
         found.push(view.finding(codes::BURST_ENDED, &text, &cells));
     }
     found
+}
+
+/// A rate across a burst's end, in words: what it was while credits lasted; and for how long, and what lasts. Their mean is
+/// neither.
+pub(super) fn apart(cell: &CellSummary, in_bytes: bool) -> Option<(String, String)> {
+    let end = cell.prediction.as_ref()?.bursts_ended.last()?;
+    let (before, after) = if in_bytes {
+        let (before, after) = end.bytes_per_s_before.zip(end.bytes_per_s_after)?;
+        (throughput(before), throughput(after))
+    } else {
+        let (before, after) = end.iops_before.zip(end.iops_after)?;
+        (number(before), number(after))
+    };
+    Some((before, format!(" for {} of burst, {after} from then on", Duration::from_ns(end.at_ns).clock())))
 }
 
 fn ends(trial: &TrialRecord) -> &[BurstEnd] {

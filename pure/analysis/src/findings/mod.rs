@@ -183,7 +183,9 @@ impl View<'_> {
             .iter()
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
-                format!("{} {} a second ({}{})", number(*rate), load_name(cell), how_much(cell), warning(cell))
+                let (name, much, warning) = (load_name(cell), how_much(cell), warning(cell));
+                let (rate, then) = bursts::apart(cell, false).unwrap_or_else(|| (number(*rate), String::new()));
+                format!("{rate} {name} a second{then} ({much}{warning})")
             })
             .collect();
         let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
@@ -198,7 +200,8 @@ impl View<'_> {
             .iter()
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
-                format!("{} with {} ({}{})", throughput(*rate), load_name(cell), how_much(cell), warning(cell))
+                let (rate, then) = bursts::apart(cell, true).unwrap_or_else(|| (throughput(*rate), String::new()));
+                format!("{rate}{then} with {} ({}{})", load_name(cell), how_much(cell), warning(cell))
             })
             .collect();
         let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();

@@ -334,3 +334,24 @@ fn nothing_measured_finds_nothing_but_that() {
     assert_eq!(summary.findings.iter().map(|f| f.code.as_str()).collect::<Vec<_>>(), [codes::INCOMPLETE]);
     assert!(summary.cells.iter().all(|c| c.total.is_none() && c.binding.is_none() && c.read.is_none()));
 }
+
+#[test]
+fn a_rate_across_the_end_of_a_burst_is_told_in_its_two_parts() {
+    let summary = summarize(&crate::example::predicted(&[1.0, 0.8]));
+    let best = summary.findings.iter().find(|f| f.code == codes::BEST_RANDOM_IOPS).unwrap();
+    assert_eq!(
+        best.text,
+        "Delivers up to 3,000 random 4 KiB reads a second for 20 s of burst, 100 from then on (depth 8)."
+    );
+}
+
+#[test]
+fn several_trials_of_one_draw_have_no_range() {
+    let mut record = crate::example::predicted(&[1.0, 0.9]);
+    for trial in &mut record.cells[0].trials {
+        trial.model.as_mut().unwrap().draw.number = 0;
+    }
+    let cell = &summarize(&record).cells[0];
+    assert_eq!(cell.total.as_ref().unwrap().iops_low, None);
+    assert_eq!(cell.read.as_ref().unwrap().latency_range_ns, None);
+}

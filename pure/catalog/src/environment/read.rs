@@ -2,11 +2,10 @@
 
 use super::{DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, Pool};
 use crate::catalog::Catalog;
-use crate::entry::{DiskEntry, Family, Mechanism, ReadsAndWrites, SizeRule};
-use crate::file::directions;
+use crate::entry::{DiskEntry, Family, Mechanism, SizeRule};
 use crate::parts::{self, Readable};
 use crate::resolve::{DiskFigures, Draw, LimitFigures, Part, Provisioned, VmFigures};
-use loadline_disk::{Directions, HostCache, IopsBudget, Layout, Limit, Parallelism, Place, ThroughputBudget};
+use loadline_disk::{HostCache, Layout, Parallelism, Place};
 use loadline_document::{DocumentError, Item, Key, Reader, Synonym, entries, kind, nested};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
 use std::collections::BTreeSet;
@@ -55,10 +54,14 @@ pub(super) fn environment(text: &str, source: &str, catalog: &Catalog) -> Result
         };
         let description = top.get("description").and_then(|item| reader.text("description", item));
         let vm = match top.get("vm") {
-            Some(item) => Some(read_vm(reader, item, catalog)?),
+            Some(item) => read_vm(reader, item, catalog),
             None => None,
         };
-        let volumes = read_volumes(reader, top, catalog);
+        let mut volumes = read_volumes(reader, top, catalog);
+        for volume in &mut volumes {
+            give_hit_latency(reader, top, volume, vm.as_ref(), catalog);
+        }
+        tell_foreign(reader, top, vm.as_ref(), &volumes);
         tell_too_many(reader, top, vm.as_ref(), &volumes);
         let pools = pools(catalog, vm.as_ref(), &volumes);
         let environment = Environment { name: name?, description, text: text.to_owned(), vm, volumes, pools };
@@ -97,6 +100,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
         uncached: None,
         uncached_for: None,
         cached: None,
+        cached_estimate: None,
         caps: Vec::new(),
         disks_max: None,
         cache_size: None,
@@ -202,6 +206,37 @@ fn read_volume(
     Some(EnvironmentVolume { name: name.to_owned(), disks, layout, host_cache, path })
 }
 
+/// How long a hit takes is the provider's, unless the environment says it.
+fn give_hit_latency(
+    reader: &mut Reader<'_>,
+    top: &DeTable<'_>,
+    volume: &mut EnvironmentVolume,
+    vm: Option<&VmFigures>,
+    catalog: &Catalog,
+) {
+    let cache = &mut volume.host_cache;
+    if cache.mode == HostCache::None || cache.latency.is_some() {
+        return;
+    }
+    let mut names = vm.iter().map(|vm| vm.name.as_str()).chain(volume.disks.iter().map(|disk| disk.name.as_str()));
+    let provider = names.find_map(|name| Some(name.split_once('/')?.0));
+    let entry = match provider {
+        Some(provider) => catalog.host_cache(provider),
+        // Storage given in full has the hosts that the catalog knows.
+        None => catalog.any_host_cache(),
+    };
+    cache.latency = entry.map(|entry| entry.latency);
+    if cache.latency.is_none() {
+        let message = format!(
+            "is cached by the host, and for {:?} the catalog does not say how long a hit takes: write host_cache = {{ mode = \
+             \"read-only\", latency = {{ median = \"300 us\", p99 = \"1 ms\" }} }}",
+            provider.unwrap_or_default()
+        );
+        let place = top.get("volume").map_or(0..0, Item::span);
+        reader.problem(place, &nested("volume", &volume.name), message);
+    }
+}
+
 fn tell_uncachable(reader: &mut Reader<'_>, key: &str, disk: &DiskFigures, item: &Item<'_>, mode: HostCache) {
     if mode == HostCache::None {
         return;
@@ -275,6 +310,7 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         date: None,
         mechanism: Mechanism::default(),
         latency: None,
+        sold_vcpus: Vec::new(),
     };
     let mut disk = DiskEntry {
         name: String::new(),
@@ -443,6 +479,24 @@ fn read_columns(
     Some((columns, copies, interleave))
 }
 
+/// A provider's machines take that provider's disks.
+fn tell_foreign(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) {
+    let Some(vm) = vm.filter(|vm| !vm.name.is_empty()) else { return };
+    let provider = |name: &str| name.split_once('/').map(|(provider, _)| provider.to_owned());
+    let place = top.get("vm").map_or(0..0, Item::span);
+    for volume in volumes {
+        let foreign =
+            volume.disks.iter().find(|disk| !disk.name.is_empty() && provider(&disk.name) != provider(&vm.name));
+        if let Some(disk) = foreign {
+            let message = format!(
+                "{} is another provider's than {} of volume {}: write one of the same",
+                vm.name, disk.name, volume.name
+            );
+            reader.problem(place.clone(), "vm", message);
+        }
+    }
+}
+
 /// A machine takes so many data disks and no more.
 fn tell_too_many(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) {
     let Some((vm, most)) = vm.and_then(|vm| vm.disks_max.map(|most| (vm, most))) else { return };
@@ -455,80 +509,26 @@ fn tell_too_many(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigur
     }
 }
 
-/// The budgets that disks of one name share: by their total size, and by what the machine allows them.
+/// The budgets that disks of one name share: what they have by their total size, and what the machine allows them.
 fn pools(catalog: &Catalog, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) -> Vec<Pool> {
     let disks: Vec<&DiskFigures> = volumes.iter().flat_map(|volume| &volume.disks).collect();
     let names: BTreeSet<&str> = disks.iter().map(|disk| disk.name.as_str()).filter(|name| !name.is_empty()).collect();
     let mut pools = Vec::new();
     for name in names {
-        let cap = vm.and_then(|vm| vm.caps.iter().find(|(of, _)| of == name)).map(|(_, limits)| limits);
         let Ok(entry) = catalog.disk_entry(name) else { continue };
         let family = catalog.disk_family(entry);
-        let replaces = family.mechanism.shared_by_type;
-        let own = replaces.then(|| {
+        if family.mechanism.shared_by_type {
             let sizes = disks.iter().filter(|disk| disk.name == name).filter_map(|disk| disk.size);
             let total = Bytes::new(sizes.map(Bytes::get).fold(0, u64::saturating_add));
-            entry.total(family, total).map(|figures| figures.limits)
-        });
-        let limits = match (own.and_then(Result::ok), cap) {
-            (Some(own), Some(cap)) => own.tighter(cap),
-            (Some(own), None) => own,
-            (None, Some(cap)) => cap.clone(),
-            (None, None) => continue,
-        };
-        pools.push(Pool { name: name.to_owned(), limits, replaces });
+            if let Ok(figures) = entry.total(family, total) {
+                let (name, disks) = (name.to_owned(), name.to_owned());
+                pools.push(Pool { name, disks, limits: figures.limits, is_allowance: false });
+            }
+        }
+        if let Some((vm, (_, limits))) = vm.and_then(|vm| Some((vm, vm.caps.iter().find(|(of, _)| of == name)?))) {
+            let (limits, name, disks) = (limits.clone(), format!("{name} of {}", vm.name), name.to_owned());
+            pools.push(Pool { name, disks, limits, is_allowance: true });
+        }
     }
     pools
-}
-
-impl LimitFigures {
-    /// In each direction the lower of the two, without bursts, held as this one is.
-    fn tighter(&self, other: &Self) -> Self {
-        let traded = self.mechanism.reads_and_writes == ReadsAndWrites::Traded;
-        let iops = lower(self.limit.iops, other.limit.iops, |budget| IopsBudget::steady(budget.rate), traded);
-        let throughput = lower(
-            self.limit.throughput,
-            other.limit.throughput,
-            |budget| ThroughputBudget::steady(budget.rate),
-            traded,
-        );
-        Self { limit: Limit { iops, throughput, ..self.limit.clone() }, mechanism: self.mechanism.clone() }
-    }
-}
-
-fn lower<T: Rated>(
-    one: Option<Directions<T>>,
-    two: Option<Directions<T>>,
-    steady: impl Fn(T) -> T,
-    traded: bool,
-) -> Option<Directions<T>> {
-    let apart = |found: Option<Directions<T>>| match found {
-        None => (None, None),
-        Some(Directions::Together(both)) => (Some(both), Some(both)),
-        Some(Directions::Apart { read, write }) => (read, write),
-        Some(Directions::Traded { read, write }) => (Some(read), Some(write)),
-    };
-    let (one, two) = (apart(one), apart(two));
-    let least = |a: Option<T>, b: Option<T>| a.into_iter().chain(b).min_by_key(Rated::per_second).map(&steady);
-    match (least(one.0, two.0), least(one.1, two.1)) {
-        (None, None) => None,
-        (Some(read), Some(write)) => Some(directions(read, write, traded)),
-        (read, write) => Some(Directions::Apart { read, write }),
-    }
-}
-
-/// A budget with a rate.
-trait Rated: Copy + PartialEq {
-    /// In the smallest unit.
-    fn per_second(&self) -> u64;
-}
-impl Rated for IopsBudget {
-    fn per_second(&self) -> u64 {
-        self.rate.get()
-    }
-}
-impl Rated for ThroughputBudget {
-    fn per_second(&self) -> u64 {
-        self.rate.get()
-    }
 }

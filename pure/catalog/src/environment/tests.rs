@@ -106,10 +106,21 @@ fn disks_of_a_shared_type_have_one_budget_up_to_the_machines() {
     // 0.75 and 1.5 IOPS for each of 4,000 GiB; and an SSD's 126,000 IOPS against the machine's 15,000.
     let standard = Directions::Traded { read: iops(3_000), write: iops(6_000) };
     let ssd = Directions::Traded { read: iops(15_000), write: iops(15_000) };
-    assert_eq!(pools, [("gcp/pd-ssd", Some(ssd)), ("gcp/pd-standard", Some(standard))]);
+    let own = Directions::Traded { read: iops(126_000), write: iops(126_000) };
+    assert_eq!(
+        pools[..3],
+        [
+            ("gcp/pd-ssd", Some(own)),
+            ("gcp/pd-ssd of gcp/n2-standard-8", Some(ssd)),
+            ("gcp/pd-standard", Some(standard))
+        ]
+    );
+    assert_eq!(pools[3].0, "gcp/pd-standard of gcp/n2-standard-8");
     for volume in &spec.volumes {
         assert_eq!(volume.disks[0].limit, Limit::default(), "the pool's limit is the only one");
-        assert_eq!(volume.disks[0].pool.as_deref(), Some(volume.disks[0].name.as_str()));
+        let name = &volume.disks[0].name;
+        assert_eq!(volume.disks[0].pool.as_ref(), Some(name));
+        assert_eq!(volume.disks[0].allowance, Some(format!("{name} of gcp/n2-standard-8")));
     }
 }
 

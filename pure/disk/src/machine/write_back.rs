@@ -92,6 +92,7 @@ impl Machine {
         let disk = &self.disks[disk];
         Waits {
             vm_uncached: self.vm_uncached.as_ref().map(Limiter::waited).unwrap_or_default(),
+            allowances: disk.allowance.map(|pool| self.pools[pool].waited()).unwrap_or_default(),
             pools: disk.pool.map(|pool| self.pools[pool].waited()).unwrap_or_default(),
             disks: disk.limiter.waited(),
             service: disk.lanes.waited(),

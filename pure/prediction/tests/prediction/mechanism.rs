@@ -181,3 +181,40 @@ fn a_cache_without_a_published_limit_is_told() {
     assert_eq!(unknown("d14", "temporary", 100), Vec::<String>::new());
     assert_eq!(unknown("ds3-p30", "data", 100), Vec::<String>::new());
 }
+
+/// A machine's allowance for disks of a type is its own limit, and theirs by size stands beside it.
+#[test]
+fn what_a_machine_allows_disks_of_a_type_is_the_machines_limit() {
+    let text = |gib: u32| {
+        format!(
+            "schema = 1\nname = \"x\"\nvm = \"gcp/n2-standard-8\"\n[volume.data]\n\
+             disks = [{{ sku = \"gcp/pd-ssd\", size = \"{gib} GiB\" }}]"
+        )
+    };
+    let large = trial(&model(&text(4_000), Draw::PUBLISHED), &load(4, 100, 256));
+    assert_eq!(bound_by(&large), Limit::VmUncachedIops);
+    assert!(near(ceiling(&large, Limit::VmUncachedIops), 15_000.0, 1e-9));
+    assert!(near(ceiling(&large, Limit::DiskIops), 126_000.0, 1e-9));
+    assert!(near(iops(&large), 15_000.0, 0.01), "{}", iops(&large));
+    let small = trial(&model(&text(100), Draw::PUBLISHED), &load(4, 100, 256));
+    assert_eq!((bound_by(&small), ceiling(&small, Limit::DiskIops)), (Limit::DiskIops, 9_000.0));
+}
+
+/// Draws that only tell a range are measured for a minute, unless what happened long before matters.
+#[test]
+fn draws_other_than_the_first_are_short_where_nothing_lasts() {
+    let long = LoadSpec { warm_up: Duration::from_s(60), duration: Duration::from_s(300), ..load(4, 100, 8) };
+    let other = |environment: &str| {
+        let text = loadline_catalog::environment_text(environment).unwrap();
+        let environment = loadline_catalog::Environment::parse(text, "x", &crate::CATALOG).unwrap();
+        loadline_prediction::Model::new(&environment, 1, Draw::MIDDLE)
+    };
+    let short = loadline_prediction::for_draw(&other("pool-4"), "data", &long);
+    assert_eq!((short.warm_up, short.duration), (Duration::from_s(10), Duration::from_s(60)));
+    // A cache, or credits, remember; the first draw is the figure itself.
+    assert_eq!(loadline_prediction::for_draw(&other("ds3-p30"), "data", &long), long);
+    assert_eq!(loadline_prediction::for_draw(&model("pool-4", Draw::MIDDLE), "data", &long), long);
+    let (whole, part) =
+        (put(&other("pool-4"), "data", &long, Fullness::Full), put(&other("pool-4"), "data", &short, Fullness::Full));
+    assert!(near(iops(&part), iops(&whole), 0.01), "{} {}", iops(&part), iops(&whole));
+}

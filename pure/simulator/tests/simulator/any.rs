@@ -125,6 +125,7 @@ fn disk(draws: &mut Draws, pool: bool) -> DiskSpec {
         place: if draws.once_in(6) { Place::Local } else { Place::Network },
         limit,
         pool: pool.then(|| "pool".to_owned()),
+        allowance: None,
         latency: Latency {
             read: one,
             write: if draws.once_in(2) { one } else { latency_spec(draws) },

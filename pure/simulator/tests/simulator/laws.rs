@@ -5,7 +5,7 @@ use loadline_disk::{
     Enforcement, EnvironmentSpec, Fullness, HostCache, InitialState, Layout, Machine, VmSpec, VolumeSpec, Warmth,
 };
 use loadline_record::TrialRecord;
-use loadline_simulator::{Simulation, simulate};
+use loadline_simulator::{Simulation, Together, simulate};
 use loadline_units::{Bytes, Duration, Instant, Iops, Ratio};
 use loadline_workload::{Arrival, FlushCadence, FlushMethod, LoadSpec, Pattern};
 use proptest::prelude::*;
@@ -93,6 +93,28 @@ proptest! {
         let target = machine.target("data").unwrap();
         let whole = simulate(&load, machine.clone(), target, SETUP).unwrap().record;
         prop_assert_eq!(in_steps(&load, machine, &steps), whole);
+    }
+
+    /// A load that is alone among several places is as by itself, in one go and in steps.
+    #[test]
+    fn alone_together_is_as_by_itself(
+        environment in environments(), load in loads(), seed in any::<u64>(),
+        steps in prop::collection::vec(1u64..700_000_000, 1..20),
+    ) {
+        let machine = Machine::new(&environment, seed, InitialState::default()).unwrap();
+        let target = machine.target("data").unwrap();
+        let whole = simulate(&load, machine.clone(), target, SETUP).unwrap();
+        let mut together = Together::new(&[(&load, target, SETUP)], machine).unwrap();
+        let mut until = 0;
+        for step in steps.iter().cycle() {
+            until += step;
+            if together.run_until(Instant::from_ns(until)) {
+                break;
+            }
+        }
+        let (records, _) = together.finish();
+        prop_assert_eq!(&records[0].0, &whole.record);
+        prop_assert_eq!(&records[0].1, &whole.waits);
     }
 
     /// Requests outstanding are the rate times the latency.

@@ -317,7 +317,20 @@ fn read_choices(r: &mut Reader<'_>, key: &str, v: &Item<'_>) -> Vec<Choice> {
         "cool_down" => r.quantity(key, v).map(Setting::CoolDown),
         "steady_state" => read_steady_state(r, v),
         "duration" => r.quantity(key, v).map(Setting::Duration),
-        "volume" => r.quantity(key, v).map(Setting::Volume),
+        "volume" => {
+            if let Some(text) = v.get_ref().as_str()
+                && !text.starts_with(|c: char| c.is_ascii_digit())
+            {
+                let message = format!(
+                    "is how much a trial transfers, such as \"1 GiB\", and {text:?} is no amount; a plan names no volume to run on: \
+                     say that on the command line, with --on or --volume"
+                );
+                r.problem(v.span(), key, message);
+                None
+            } else {
+                r.quantity(key, v).map(Setting::Volume)
+            }
+        }
         _ => unreachable!("{key} is one of DIMENSIONS"),
     };
     setting.map(|setting| Choice { setting, span: v.span() }).into_iter().collect()

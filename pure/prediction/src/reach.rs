@@ -1,0 +1,215 @@
+//! Holds the catalog against the model: every entry, simulated, reaches its own published limits and does not pass them.
+
+use loadline_block::Operation;
+use loadline_catalog::{Cap, Catalog, CatalogProblem, DiskEntry, Draw, Part, ProblemKind, Provisioned, VmEntry};
+use loadline_disk::{
+    Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, InitialState, Latency, LatencySpec, Limit, Machine,
+    Place, VmSpec, VolumeSpec,
+};
+use loadline_simulator::{TrialSetup, simulate};
+use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
+use loadline_workload::{Arrival, BlockShare, LoadSpec};
+
+/// Too small to meet a limit on bytes, and large enough to meet one.
+const BLOCKS: [Bytes; 2] = [Bytes::new(512), Bytes::MIB];
+/// Requests in a measurement at least.
+const REQUESTS_MIN: f64 = 400.0;
+/// Depths of a token bucket after which it is empty although large requests found it full, where the other limit lets through 1.04
+/// times as many; where it lets through less than that, what was saved is within the tolerance.
+const SPENT_DEPTHS: f64 = 26.0;
+/// Seconds before other measurements.
+const BEFORE_S: f64 = 0.2;
+/// How deep buckets are does not change the rate that lasts: they are taken as shallow as they may be.
+const DRAW: Draw = Draw { enforcement: Ratio::ZERO, ..Draw::PUBLISHED };
+/// Of so many seconds of measurement a window of quota is a small part, whether it falls into them or not. What is held otherwise
+/// comes evenly, once the bucket is empty.
+const MEASURED_S: f64 = 2.0;
+const MEASURED_EVENLY_S: f64 = 0.4;
+/// A measurement ends within a window of quota.
+const TOLERANCE: f64 = 0.04;
+/// Never short of requests.
+const QUEUE_DEPTH: u32 = 2_048;
+
+/// An entry of the catalog that is to be held.
+#[derive(Debug, Clone, Copy)]
+pub struct Held<'c>(Which<'c>);
+
+#[derive(Debug, Clone, Copy)]
+enum Which<'c> {
+    Disk(&'c DiskEntry),
+    Vm(&'c VmEntry),
+    Cap(&'c Cap),
+}
+
+/// Every entry of the catalog.
+#[must_use]
+pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
+    let disks = catalog.disks().iter().map(Which::Disk);
+    let vms = catalog.vms().iter().map(Which::Vm);
+    disks.chain(vms).chain(catalog.caps().iter().map(Which::Cap)).map(Held).collect()
+}
+
+/// Where an entry, simulated under its published limits with its credits spent, does less than they say or more: disks at every
+/// size that their source lists, machines through the host and past it, and what machines allow disks of a type.
+#[must_use]
+pub fn unreached(catalog: &Catalog, entry: Held<'_>) -> Vec<CatalogProblem> {
+    let mut texts = Vec::new();
+    let (place, name) = match entry.0 {
+        Which::Disk(disk) => {
+            for wanted in purchases(catalog, disk) {
+                let Ok(figures) = catalog.disk_figures(&disk.name, &wanted) else { continue };
+                let spec = DiskSpec { place: Place::Network, ..figures.spec(&DRAW) };
+                let at = wanted.size.map_or_else(String::new, |size| format!("at {size}, "));
+                let limit = spec.limit.clone();
+                texts.extend(hold(&limit, &environment(spec, None)).into_iter().map(|text| format!("{at}{text}")));
+            }
+            (catalog.disk_place(disk), disk.name.clone())
+        }
+        Which::Vm(vm) => {
+            if let Ok(figures) = catalog.vm_figures(&vm.name) {
+                let spec = figures.spec(&DRAW, false);
+                for (limit, place) in [(&spec.uncached, Place::Network), (&spec.cached, Place::Local)] {
+                    let Some(limit) = limit.as_ref().filter(|_| place == Place::Network || !spec.cached_estimated)
+                    else {
+                        continue;
+                    };
+                    let disk = DiskSpec { place, ..brief() };
+                    texts.extend(hold(limit, &environment(disk, Some(spec.clone()))));
+                }
+            }
+            (catalog.vm_place(vm), vm.name.clone())
+        }
+        Which::Cap(cap) => {
+            let limit = catalog.cap_limit(cap, &DRAW);
+            let disk = DiskSpec { limit: limit.clone(), ..brief() };
+            texts
+                .extend(hold(&limit, &environment(disk, None)).into_iter().map(|text| format!("{}: {text}", cap.disk)));
+            catalog.cap_place(cap)
+        }
+    };
+    let kind = ProblemKind::Unreached;
+    texts.into_iter().map(|text| CatalogProblem { place: place.clone(), name: name.clone(), kind, text }).collect()
+}
+
+/// A disk without limits that answers in 0.1 ms.
+fn brief() -> DiskSpec {
+    let (median, p99) = (Duration::from_us(100), Duration::from_us(100));
+    let latency = LatencySpec { median, p99, per_kib: Duration::ZERO };
+    let latency = Latency { read: latency, write: latency, flush: None };
+    DiskSpec { size: Some(Bytes::gib(1024)), latency, ..DiskSpec::default() }
+}
+
+fn environment(disk: DiskSpec, vm: Option<VmSpec>) -> EnvironmentSpec {
+    let volume = VolumeSpec { name: "data".to_owned(), disks: vec![disk], ..VolumeSpec::default() };
+    EnvironmentSpec { vm, volumes: vec![volume], ..EnvironmentSpec::default() }
+}
+
+/// The rate in one direction.
+fn side<T: Copy, U>(found: Option<Directions<T>>, reads: bool, of: impl Fn(T) -> U) -> Option<U> {
+    match found? {
+        Directions::Together(both) => Some(of(both)),
+        Directions::Apart { read, write } => if reads { read } else { write }.map(of),
+        Directions::Traded { read, write } => Some(of(if reads { read } else { write })),
+    }
+}
+
+/// Requests per second of random `block`s in one direction that `limit` lets through, when no credits are left.
+fn ceiling(limit: &Limit, reads: bool, block: Bytes) -> Option<f64> {
+    let iops = side(limit.iops, reads, |budget| budget.rate.get() as f64);
+    let bytes = side(limit.throughput, reads, |budget| budget.rate.get() as f64);
+    let units = limit.counted_size.map_or(1, |size| block.get().div_ceil(size.get()));
+    let charge = limit.least_charge.map_or(block, |least| least.max(block));
+    let by_iops = iops.map(|rate| rate / units as f64);
+    let by_bytes = bytes.map(|rate| rate / charge.get() as f64);
+    by_iops.into_iter().chain(by_bytes).min_by(f64::total_cmp)
+}
+
+/// Requests per second of a closed loop that is never short of requests, with credits spent.
+fn simulated(
+    environment: &EnvironmentSpec,
+    reads: bool,
+    block: Bytes,
+    wanted: f64,
+    (before_s, measured_s): (f64, f64),
+) -> Result<f64, String> {
+    let initial = InitialState { bursts: Fullness::Empty, ..InitialState::default() };
+    let machine = Machine::new(environment, 1, initial).map_err(|error| error.to_string())?;
+    let target = machine.target("data").expect("there is a volume of this name");
+    let span = |seconds: f64| Duration::from_ns((seconds * 1e9) as u64);
+    let load = LoadSpec {
+        reads: if reads { Ratio::ONE } else { Ratio::ZERO },
+        blocks: vec![BlockShare { size: block, share: Ratio::ONE }],
+        arrival: Arrival::Closed { queue_depth: QUEUE_DEPTH, rate_max: None, think_time: Duration::ZERO },
+        warm_up: span((REQUESTS_MIN / wanted).max(before_s)),
+        duration: span((REQUESTS_MIN / wanted).max(measured_s)),
+        trials: 1,
+        ..LoadSpec::default()
+    };
+    let setup = TrialSetup { trial: 0, seed: 1, started_unix_s: 0 };
+    let record = simulate(&load, machine, target, setup).map_err(|error| error.to_string())?.record;
+    let operation = if reads { Operation::Read } else { Operation::Write };
+    let count = record.of(operation).map_or(0, |of| of.count);
+    Ok(count as f64 / (record.measured_ns as f64 / 1e9))
+}
+
+/// Holds one limit against the model, in both directions and with both blocks.
+fn hold(limit: &Limit, environment: &EnvironmentSpec) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let in_windows = matches!(limit.enforcement, Enforcement::Window { .. });
+    let measured_s = if in_windows { MEASURED_S } else { MEASURED_EVENLY_S };
+    for reads in directions(limit, environment) {
+        for block in BLOCKS {
+            let Some(wanted) = ceiling(limit, reads, block) else { continue };
+            let direction = if reads { "reads" } else { "writes" };
+            let before_s = match limit.enforcement {
+                Enforcement::Bucket { depth } if block >= Bytes::MIB => BEFORE_S.max(SPENT_DEPTHS * depth.as_s_f64()),
+                _ => BEFORE_S,
+            };
+            match simulated(environment, reads, block, wanted, (before_s, measured_s)) {
+                Ok(found) if (found - wanted).abs() <= TOLERANCE * wanted => {}
+                Ok(found) => wrong.push(format!(
+                    "{direction} of {block} come to {found:.1}/s when simulated, and {wanted:.1}/s are published"
+                )),
+                Err(error) => wrong.push(format!("{direction} of {block} cannot be simulated: {error}")),
+            }
+        }
+    }
+    wrong
+}
+
+/// Reads, and writes where they are not as reads are.
+fn directions(limit: &Limit, environment: &EnvironmentSpec) -> impl Iterator<Item = bool> {
+    let alike = matches!(limit.iops, None | Some(Directions::Together(_)))
+        && matches!(limit.throughput, None | Some(Directions::Together(_)))
+        && environment
+            .volumes
+            .iter()
+            .flat_map(|volume| &volume.disks)
+            .all(|disk| disk.latency.read == disk.latency.write);
+    std::iter::once(true).chain((!alike).then_some(false))
+}
+
+/// What an entry can be bought as: every row that its source lists, or one size.
+fn purchases(catalog: &Catalog, disk: &DiskEntry) -> Vec<Provisioned> {
+    let rows: Vec<(Option<Bytes>, Option<Iops>, Option<ByteRate>)> = if disk.published.is_empty() {
+        let (iops, throughput) = (Iops::per_second(10_000), ByteRate::per_second(100_000_000));
+        let sizes =
+            [None, Some(Bytes::gib(2_048)), Some(Bytes::gib(1_024)), Some(Bytes::gib(128)), Some(Bytes::gib(16))];
+        let size = sizes.into_iter().find(|size| comes_with(catalog, disk, *size)).flatten();
+        vec![(size, iops, throughput)]
+    } else {
+        disk.published.iter().map(|row| (Some(row.size), row.iops, row.throughput)).collect()
+    };
+    let possible = rows.into_iter().filter_map(|(size, iops, throughput)| {
+        let ways = [(iops, throughput), (iops, None), (None, throughput), (None, None)]
+            .map(|(iops, throughput)| Provisioned { size, iops, throughput, option: None });
+        ways.into_iter().find(|way| catalog.disk(&disk.name, way).is_ok())
+    });
+    possible.collect()
+}
+
+/// Whether the disk comes with this size, whatever else it wants to be told.
+fn comes_with(catalog: &Catalog, disk: &DiskEntry, size: Option<Bytes>) -> bool {
+    let wanted = Provisioned { size, ..Provisioned::default() };
+    !matches!(catalog.disk(&disk.name, &wanted), Err(error) if error.part() == Part::Size)
+}
