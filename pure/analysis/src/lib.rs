@@ -8,6 +8,7 @@ mod doubts;
 pub mod example;
 mod findings;
 mod limits;
+mod narrative;
 pub mod statistics;
 mod summarize;
 mod summary;
@@ -21,6 +22,7 @@ pub use compare::{
 pub use doubts::doubts;
 pub use findings::codes as finding_codes;
 pub use loadline_record::{Binding, Ceiling, Limit};
+pub use narrative::{Paragraph, narrative};
 pub use summarize::summarize;
 pub use summary::{
     CellSummary, CpuFigures, Finding, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary,

@@ -5,6 +5,7 @@ mod families;
 mod heat;
 mod overview;
 mod provenance;
+mod roofline;
 mod side_by_side;
 mod table;
 
@@ -293,9 +294,9 @@ fn sections(out: &mut String, run: &Run<'_>) {
     let charts = overview::charts(run);
     let links = [
         ("findings", "Findings", true),
+        ("charts", "Charts", !charts.is_empty()),
         ("table", "Results", true),
         ("doubts", "Doubts", !run.groups.is_empty()),
-        ("charts", "Charts", !charts.is_empty()),
         ("cells", "Cell by cell", !run.views.is_empty()),
         ("provenance", "Machine and provenance", true),
     ];

@@ -1,6 +1,7 @@
 //! The charts over all cells: by depth, by load, by name, by trial.
 
 use super::families::{Curve, Family, Panel, operation_mix};
+use super::roofline::rooflines;
 use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Bar, BarChart, Line, LineChart, Point, Reference, STYLES, Size, Ticks, swatch};
 use crate::figures;
@@ -55,6 +56,7 @@ pub(crate) const MEAN_LATENCY: Metric = Metric {
 pub(crate) fn charts(run: &Run<'_>) -> String {
     let mut out = String::new();
     bars(&mut out, run);
+    rooflines(&mut out, run);
     by_depth(&mut out, run);
     by_rate(&mut out, run);
     by_trial(&mut out, run);
@@ -64,7 +66,7 @@ pub(crate) fn charts(run: &Run<'_>) -> String {
 /// A chart with its caption.
 pub(crate) fn figure(out: &mut String, size: Size, heading: &str, svg: &str, caption: &str) {
     let class = match size {
-        Size::Large => "fig",
+        Size::Large | Size::Roof => "fig",
         Size::Small => "fig small",
         Size::Wide => "fig wide",
     };
@@ -75,7 +77,7 @@ pub(crate) fn figure(out: &mut String, size: Size, heading: &str, svg: &str, cap
     out.push_str("</figure>\n");
 }
 
-fn legend(out: &mut String, names: &[(String, usize)]) {
+pub(crate) fn legend(out: &mut String, names: &[(String, usize)]) {
     if names.is_empty() {
         return;
     }
@@ -102,7 +104,7 @@ fn references<'a>(cells: impl Iterator<Item = &'a CellView<'a>>, figure: Option<
     references
 }
 
-fn point(run: &Run<'_>, x: f64, y: f64, view: &CellView<'_>) -> Point {
+pub(crate) fn point(run: &Run<'_>, x: f64, y: f64, view: &CellView<'_>) -> Point {
     Point { x, y, interval: None, doubted: !view.summary.doubts.is_empty(), title: run.cell_title(view) }
 }
 
