@@ -17,7 +17,7 @@ mod words;
 pub use compare::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide, Comparison, Counts,
     Figure, Gain, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep,
-    ScalingTotal, Unmatched, Verdict, compare,
+    ScalingTotal, Unmatched, Verdict, compare, scaling_of, scaling_sentences,
 };
 pub use doubts::doubts;
 pub use findings::codes as finding_codes;

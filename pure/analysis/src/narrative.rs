@@ -1,4 +1,4 @@
-//! What a run says, as an engineer would write it down: for each volume the limit, its evidence, what follows, and what to try.
+//! What a run says, as an engineer would write it down: for each volume and kind of load the limit, its evidence, what follows, and what to try.
 
 use crate::curves::{iops, outstanding, paced};
 use crate::findings::{how_much, warning};
@@ -18,7 +18,7 @@ const USUAL_NS: u64 = 20_000_000;
 /// A next limit no further away than this leaves next to nothing to be gained.
 const NEAR: f64 = 0.05;
 
-/// What is said of one volume.
+/// What is said of one kind of load on one volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paragraph {
     /// The volume's name; `None` where the run has only one.
@@ -27,16 +27,16 @@ pub struct Paragraph {
     pub text: String,
 }
 
-/// The run in a paragraph for each volume that has figures.
+/// The run in a paragraph for the reads and one for the writes of each volume, or one for both where they stop alike.
 #[must_use]
 pub fn narrative(record: &RunRecord, summary: &RunSummary) -> Vec<Paragraph> {
     let volumes = &summary.run.volumes;
     let told = volumes.iter().filter(|v| v.kind != TargetKind::Null).take(VOLUMES_MAX);
-    told.filter_map(|volume| {
+    told.flat_map(|volume| {
         let cells: Vec<&CellSummary> = summary.cells.iter().filter(|c| c.volume == volume.name).collect();
-        let text = Told { record, cells }.text();
         let named = (volumes.len() > 1).then(|| volume.name.clone());
-        (!text.is_empty()).then_some(Paragraph { volume: named, text })
+        let texts = Told { record, cells }.texts().into_iter();
+        texts.map(move |text| Paragraph { volume: named.clone(), text })
     })
     .collect()
 }
@@ -67,25 +67,26 @@ impl Kind {
 }
 
 impl<'a> Told<'a> {
-    fn text(&self) -> String {
+    fn texts(&self) -> Vec<String> {
         let anchor = |kind| Some((kind, self.best(kind, iops)?));
         let mut anchors: Vec<(Kind, &CellSummary)> =
             [Kind::Reads, Kind::Writes].into_iter().filter_map(anchor).collect();
         if anchors.is_empty() {
             anchors.extend(anchor(Kind::Mixes));
         }
-        let mut sentences = Vec::new();
+        let mut texts = Vec::new();
         let mut advised: Option<Limit> = None;
         if let [(_, reads), (_, writes)] = anchors.as_slice()
             && alike(reads, writes)
         {
-            sentences.extend(self.story(Kind::Reads, reads, " and writes", &mut advised));
+            texts.push(self.story(Kind::Reads, reads, " and writes", &mut advised).join(" "));
         } else {
             for (kind, cell) in &anchors {
-                sentences.extend(self.story(*kind, cell, "", &mut advised));
+                texts.push(self.story(*kind, cell, "", &mut advised).join(" "));
             }
         }
-        sentences.join(" ")
+        texts.retain(|text| !text.is_empty());
+        texts
     }
 
     /// The cell with the largest figure, or the least demanding one of those as good; one that is not in doubt, if there is one.

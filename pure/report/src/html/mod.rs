@@ -6,6 +6,7 @@ mod heat;
 mod overview;
 mod provenance;
 mod roofline;
+mod scaling;
 mod side_by_side;
 mod table;
 
@@ -204,6 +205,12 @@ pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
     }
     out.push_str("</header>\n<main>\n");
     if runs.len() > 1 {
+        let records: Vec<&RunRecord> = runs.iter().map(|run| run.record).collect();
+        if let Some(comparison) = loadline_analysis::scaling_of(&records) {
+            out.push_str("<section id=\"scaling\">\n");
+            scaling::scaling(&mut out, &comparison, 2, "");
+            out.push_str("</section>\n");
+        }
         side_by_side::side_by_side(&mut out, &runs);
     }
     for run in &runs {

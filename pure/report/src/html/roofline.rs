@@ -305,7 +305,7 @@ fn clipped(points: &[(f64, f64)], top: f64) -> Vec<(f64, f64)> {
 struct Styles(Vec<Limit>);
 
 impl Styles {
-    /// What binds most often comes first; limits beyond the number of styles share them.
+    /// What binds most often comes first; limits beyond the number of styles share the last.
     fn of<'a>(views: impl Iterator<Item = &'a CellView<'a>>) -> Self {
         let mut counts: BTreeMap<Limit, usize> = BTreeMap::new();
         for view in views {
@@ -324,7 +324,7 @@ impl Styles {
         self.0.iter().copied()
     }
     fn of_limit(&self, limit: Limit) -> usize {
-        self.0.iter().position(|l| *l == limit).unwrap_or(0) % STYLES
+        self.0.iter().position(|l| *l == limit).unwrap_or(0).min(STYLES - 1)
     }
     fn legend(&self) -> Vec<(String, usize)> {
         self.0.iter().map(|limit| (limit_name(*limit).to_owned(), self.of_limit(*limit))).collect()
