@@ -95,6 +95,7 @@ impl<'a> Told<'a> {
             || self.cells.iter().copied().filter(|c| kind.holds(c) && !paced(c) && c.load.queue_depth.is_some());
         let clean: Vec<&CellSummary> = among().filter(|c| warning(c).is_empty()).collect();
         let all: Vec<&CellSummary> = if clean.is_empty() { among().collect() } else { clean };
+        let figure = |c: &CellSummary| figure(c).filter(|f| f.is_finite());
         let most = all.iter().filter_map(|c| figure(c)).max_by(f64::total_cmp).filter(|m| *m > 0.0)?;
         let demand = |c: &&CellSummary| (outstanding(c), c.load.block_bytes, c.load.pattern != "random");
         all.into_iter().filter(|c| figure(c).is_some_and(|f| f >= most * AS_GOOD)).min_by_key(demand)
@@ -102,7 +103,11 @@ impl<'a> Told<'a> {
 
     /// Limit, evidence, consequence, next step of one kind of load.
     fn story(&self, kind: Kind, cell: &CellSummary, also: &str, advised: &mut Option<Limit>) -> Vec<String> {
-        let Some((rate, total)) = iops(cell).zip(cell.total.as_ref()) else { return Vec::new() };
+        let Some((rate, total)) =
+            iops(cell).zip(cell.total.as_ref()).filter(|(r, t)| r.is_finite() && t.throughput_bytes_per_s.is_finite())
+        else {
+            return Vec::new();
+        };
         let name = sentence(&format!("{}{also}", load_name(cell)));
         let level = format!("{} IOPS ({})", number(rate), throughput(total.throughput_bytes_per_s));
         let Some(binding) = &cell.binding else {
@@ -266,7 +271,8 @@ fn latency(cell: &CellSummary, figure: &str) -> Option<f64> {
             _ => l.mean,
         }
     };
-    [&cell.read, &cell.write, &cell.trim].into_iter().flatten().map(of).max_by(f64::total_cmp)
+    let all = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().map(of);
+    all.filter(|l| l.is_finite()).max_by(f64::total_cmp)
 }
 
 fn figure_words(figure: &str) -> String {

@@ -8,9 +8,11 @@ mod emulate;
 mod end_to_end;
 mod faults;
 mod golden;
+mod hunt;
 mod predict;
 mod results;
 mod safety;
+mod search;
 mod volumes;
 
 use std::path::{Path, PathBuf};

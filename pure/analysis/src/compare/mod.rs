@@ -3,6 +3,7 @@
 
 mod comparison;
 mod disks;
+mod latency;
 mod matching;
 mod notes;
 mod overall;
@@ -19,6 +20,7 @@ pub use comparison::{
 };
 
 pub use disks::{scaling_of, scaling_sentences};
+pub use latency::{LatencyEstimate, latency_estimate};
 
 use crate::statistics::CONFIDENCE;
 use crate::summarize::{cell_doubts, trials_used};

@@ -91,7 +91,7 @@ fn outstanding(view: &CellView<'_>) -> Option<f64> {
 }
 
 fn rate(view: &CellView<'_>) -> Option<f64> {
-    view.summary.total.as_ref().map(|t| t.iops).filter(|iops| *iops > 0.0)
+    view.summary.total.as_ref().map(|t| t.iops).filter(|iops| iops.is_finite() && *iops > 0.0)
 }
 
 /// The ceilings of a cell: those declared or modelled; or else the one that was inferred for it.
