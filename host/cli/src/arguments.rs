@@ -174,6 +174,7 @@ pub(crate) struct QuickArguments {
 
 /// `run`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct RunArguments {
     /// Plan files (TOML), fio job files, or names from `loadline plans`
     #[arg(required_unless_present_any = ["resume", "verify_only"])]
@@ -246,6 +247,7 @@ pub(crate) struct Modelling {
 
 /// `predict`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct PredictArguments {
     /// Plan files (TOML), fio job files, or names from `loadline plans`
     #[arg(required_unless_present = "resume")]

@@ -152,28 +152,27 @@ fn chosen(plan: &Plan, arguments: &HuntArguments) -> Result<LoadSpec, Usage> {
     let spec = match arguments.cell.as_deref() {
         None if count == 1 => cells[0],
         None => return Err(Usage(format!("say around which cell, with --cell: {}", listed()))),
-        Some(typed) => match typed.parse::<usize>() {
-            Ok(place) => {
+        Some(typed) => {
+            if let Ok(place) = typed.parse::<usize>() {
                 let cell = place.checked_sub(1).and_then(|index| cells.get(index).copied());
                 cell.ok_or_else(|| Usage(format!("there is no cell {place}: {}", listed())))?
-            }
-            Err(_) => {
+            } else {
                 let lower = typed.to_lowercase();
-                let fitting: Vec<&LoadSpec> =
-                    cells.iter().copied().filter(|spec| label(spec).to_lowercase().contains(&lower)).collect();
+                let fits = |spec: &&LoadSpec| label(spec).to_lowercase().contains(&lower);
+                let fitting: Vec<&LoadSpec> = cells.iter().copied().filter(fits).collect();
                 match fitting.as_slice() {
                     [one] => *one,
                     [] => return Err(Usage(format!("no cell is called {typed:?}: {}", listed()))),
                     many => {
+                        let count = many.len();
                         return Err(Usage(format!(
-                            "{} cells are called {typed:?}: name one by its number; {}",
-                            many.len(),
+                            "{count} cells are called {typed:?}: name one by its number; {}",
                             listed()
                         )));
                     }
                 }
             }
-        },
+        }
     };
     let mut spec = spec.clone();
     let overrides = Overrides {
@@ -274,18 +273,15 @@ fn begin(
         fields.insert(SETTINGS_KEY.into(), serde_json::to_value(&hunt.plan).context("a hunt is plain data")?);
     }
     let Hunt { plans, name, volume, probes, plan, models } = hunt;
-    let (mut place, facts) = match environment {
-        Some(_) => {
-            let facts: Vec<VolumeFacts> = vec![volume_facts(&models[0], &volume, &volume)?];
-            (Place::Modelled { models, volume }, facts)
-        }
-        None => {
-            let cells = probes.iter().map(|probe| probe.cell.clone()).collect();
-            let work = Work { plans: plans.clone(), cells, steps: Vec::new(), left_out: Vec::new() };
-            let opened = volumes::open(&work, &settings, &id, &[])?;
-            let facts = settings.targets.iter().map(|t| opened[&t.volume].facts()).collect();
-            (Place::Measured { settings: Box::new(settings), volumes: opened }, facts)
-        }
+    let (mut place, facts) = if environment.is_some() {
+        let facts: Vec<VolumeFacts> = vec![volume_facts(&models[0], &volume, &volume)?];
+        (Place::Modelled { models, volume }, facts)
+    } else {
+        let cells = probes.iter().map(|probe| probe.cell.clone()).collect();
+        let work = Work { plans: plans.clone(), cells, steps: Vec::new(), left_out: Vec::new() };
+        let opened = volumes::open(&work, &settings, &id, &[])?;
+        let facts = settings.targets.iter().map(|t| opened[&t.volume].facts()).collect();
+        (Place::Measured { settings: Box::new(settings), volumes: opened }, facts)
     };
     let header = RunHeader {
         id: id.clone(),
@@ -335,7 +331,7 @@ fn begin(
 
 /// Round after round, each with the baseline and every setting that is not decided yet in random order; whether it came to an
 /// end.
-fn rounds(prober: &mut Prober<'_>, probes: &[Probe], plan: &HuntPlan) -> anyhow::Result<bool> {
+fn rounds(prober: &mut Prober<'_>, loads: &[Probe], plan: &HuntPlan) -> anyhow::Result<bool> {
     let mut logs: Vec<Vec<f64>> = vec![Vec::new(); plan.variants.len()];
     let mut undecided: Vec<usize> = (0..plan.variants.len()).collect();
     for round in 0..rounds_max() {
@@ -344,7 +340,7 @@ fn rounds(prober: &mut Prober<'_>, probes: &[Probe], plan: &HuntPlan) -> anyhow:
         let mut trials: Vec<(usize, TrialRecord)> = Vec::new();
         for (done, index) in order.iter().enumerate() {
             let counted = format!("round {}, {} of {}", round + 1, done + 1, order.len());
-            match prober.trial(&probes[*index], round, &counted)? {
+            match prober.trial(&loads[*index], round, &counted)? {
                 Some(record) => trials.push((*index, record)),
                 None => return Ok(false),
             }

@@ -207,19 +207,19 @@ fn begin(
 
 /// Probes until the turn is known well enough.
 fn answer(prober: &mut Prober<'_>, question: &Question) -> anyhow::Result<Ended> {
-    let mut probes: Vec<Probed> = Vec::new();
-    while let Some(load) = question.search.next_load(&probes) {
+    let mut tried: Vec<Probed> = Vec::new();
+    while let Some(load) = question.search.next_load(&tried) {
         let probe = probe(&question.volume, &with_amount(&question.spec, load), 0);
         let record = cell_record(&probe.cell);
         prober.books.store()?.add_cell(prober.run, &record)?;
-        let Some(trial) = prober.trial(&probe, 0, &format!("probe {}", probes.len() + 1))? else {
+        let Some(trial) = prober.trial(&probe, 0, &format!("probe {}", tried.len() + 1))? else {
             return Ok(Ended::Interrupted);
         };
-        let tried = CellRecord { trials: vec![trial], ..record };
-        let probed = Probed::of(&tried, load, question.figure).with_context(|| {
+        let cell = CellRecord { trials: vec![trial], ..record };
+        let outcome = Probed::of(&cell, load, question.figure).with_context(|| {
             format!("{}: no request was completed, so nothing is known of its latency", probe.label)
         })?;
-        probes.push(probed);
+        tried.push(outcome);
     }
     Ok(Ended::Complete)
 }

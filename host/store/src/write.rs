@@ -120,7 +120,8 @@ impl Store {
     pub fn add_cell(&self, run: &str, cell: &CellRecord) -> Result<(), StoreError> {
         self.write("add a cell to a run", |transaction| {
             let key = open_run(transaction, run)?;
-            let position: i64 = transaction.query_row("SELECT cells FROM runs WHERE key = ?", [key], |row| row.get(0))?;
+            let position: i64 =
+                transaction.query_row("SELECT cells FROM runs WHERE key = ?", [key], |row| row.get(0))?;
             insert_cell(transaction, key, run, position.cast_unsigned(), cell)?;
             transaction.execute(
                 "UPDATE runs SET cells = cells + 1, trials_planned = trials_planned + ? WHERE key = ?",

@@ -144,7 +144,7 @@ impl<'a> Told<'a> {
             told.push(format!("Next: {}.", advice(binding.limit)));
         }
         *advised = Some(binding.limit);
-        if let Some((next, share)) = next.and_then(|n| Some((n, n.iops / binding.ceiling_iops.unwrap_or(rate) - 1.0))) {
+        if let Some((next, share)) = next.map(|n| (n, n.iops / binding.ceiling_iops.unwrap_or(rate) - 1.0)) {
             told.push(if share <= NEAR {
                 format!(
                     "That alone gains next to nothing: {} follows at {} IOPS, {} above.",

@@ -7,6 +7,7 @@ use loadline_disk::{HostCache, Layout};
 use loadline_engine::EngineChoice;
 use loadline_units::Bytes;
 use loadline_workload::{Arrival, BlockShare, LoadSpec, Pattern};
+use std::fmt::Display;
 use std::str::FromStr;
 
 /// Length of a stripe's pieces where the volume had no stripe before.
@@ -140,8 +141,7 @@ pub(crate) fn model(environment: &Environment) -> loadline_prediction::Model {
     one.remove(0)
 }
 
-fn plain(ground: &Ground<'_>, factor: Factor, from: impl ToString, to: impl ToString, spec: LoadSpec) -> Variation {
-    let _ = ground;
+fn plain(factor: Factor, from: &dyn Display, to: &dyn Display, spec: LoadSpec) -> Variation {
     Variation { factor, from: from.to_string(), to: to.to_string(), spec, engine: None, environment: None }
 }
 
@@ -164,7 +164,7 @@ fn counts(
     let varied = |count: u32| {
         let mut spec = ground.spec.clone();
         set(&mut spec, count);
-        plain(ground, asked.factor, now, count, spec)
+        plain(asked.factor, &now, &count, spec)
     };
     Ok(settings(asked, &usual)?.into_iter().map(varied).collect())
 }
@@ -186,7 +186,7 @@ fn files(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reason> {
     }
     let now = ground.spec.files;
     let usual = if now == 1 { [4] } else { [1] };
-    let varied = |files: u32| plain(ground, Factor::Files, now, files, LoadSpec { files, ..ground.spec.clone() });
+    let varied = |files: u32| plain(Factor::Files, &now, &files, LoadSpec { files, ..ground.spec.clone() });
     Ok(settings(asked, &usual)?.into_iter().map(varied).collect())
 }
 
@@ -197,7 +197,7 @@ fn block(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reason> {
     let usual = [Bytes::new(now.get() / 4), now * 4];
     let varied = |size: Bytes| {
         let spec = LoadSpec { blocks: vec![BlockShare { size, share }], ..ground.spec.clone() };
-        plain(ground, Factor::Block, now, size, spec)
+        plain(Factor::Block, &now, &size, spec)
     };
     Ok(settings(asked, &usual)?.into_iter().map(varied).collect())
 }
@@ -208,9 +208,8 @@ fn alignment(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reaso
     }
     let now = ground.spec.alignment();
     let usual: Vec<Bytes> = [Bytes::kib(4), Bytes::kib(64), Bytes::mib(1)].into_iter().filter(|a| *a > now).collect();
-    let varied = |align: Bytes| {
-        plain(ground, Factor::Alignment, now, align, LoadSpec { align: Some(align), ..ground.spec.clone() })
-    };
+    let varied =
+        |align: Bytes| plain(Factor::Alignment, &now, &align, LoadSpec { align: Some(align), ..ground.spec.clone() });
     Ok(settings(asked, &usual)?.into_iter().map(varied).collect())
 }
 
@@ -321,7 +320,7 @@ fn engine(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reason> 
     let from = name(ground.engine);
     let varied = |(to, choice): (&str, EngineChoice)| Variation {
         engine: Some(choice),
-        ..plain(ground, Factor::Engine, from, to, ground.spec.clone())
+        ..plain(Factor::Engine, &from, &to, ground.spec.clone())
     };
     Ok(chosen.into_iter().map(varied).collect())
 }
@@ -336,7 +335,7 @@ fn direct(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reason> 
         return Err(format!("the only other setting is {}", words(other)));
     }
     let spec = LoadSpec { buffered: other, ..ground.spec.clone() };
-    Ok(vec![plain(ground, Factor::Direct, words(now), words(other), spec)])
+    Ok(vec![plain(Factor::Direct, &words(now), &words(other), spec)])
 }
 
 #[cfg(test)]

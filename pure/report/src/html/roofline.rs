@@ -158,10 +158,10 @@ fn chart(run: &Run<'_>, roof: &Roof<'_>, styles: &Styles, id: String) -> LineCha
     let heights = shown.iter().map(|line| line.points.iter().map(|(_, y)| *y).fold(f64::MAX, f64::min));
     let values = placed.iter().map(|(_, y, _)| *y).chain(heights).chain([most * 1.5]);
     let y = Axis::logarithmic("IOPS", figures::tick, values);
-    let places: Vec<f64> = placed.iter().map(|(x, _, _)| *x).collect();
+    let along: Vec<f64> = placed.iter().map(|(x, _, _)| *x).collect();
     let x = match roof.along {
-        Along::Block => Axis { logarithmic: true, ..Axis::at_values("block size", block_tick, places) },
-        Along::Depth => Axis::at_values("outstanding requests (depth × threads)", figures::tick, places),
+        Along::Block => Axis { logarithmic: true, ..Axis::at_values("block size", block_tick, along) },
+        Along::Depth => Axis::at_values("outstanding requests (depth × threads)", figures::tick, along),
     };
     let mut drawn: Vec<Line> = tracks(&placed, roof.along).into_iter().map(Line::faint).collect();
     for line in &shown {

@@ -473,7 +473,7 @@ fn split_blocks(text: &str, size: impl Fn(&str) -> Option<Bytes>) -> Option<Vec<
     let given: u32 = parts.iter().filter_map(|(_, share)| *share).sum();
     let open = parts.iter().filter(|(_, share)| share.is_none()).count() as u32;
     let left = 100u32.checked_sub(given)?;
-    let each = if open > 0 { left / open } else { 0 };
+    let each = left.checked_div(open).unwrap_or(0);
     let blocks: Vec<BlockShare> = parts
         .into_iter()
         .map(|(size, share)| BlockShare { size, share: Ratio::percent(share.unwrap_or(each)) })

@@ -32,11 +32,9 @@ pub struct FioError {
 
 fn told(source: &str, problems: &[FioProblem]) -> String {
     let lines = problems.iter().take(PROBLEMS_MAX).map(|p| format!("{source}:{}: {}", p.line, p.message));
-    let mut text = lines.collect::<Vec<_>>().join("\n");
-    if problems.len() > PROBLEMS_MAX {
-        text.push_str(&format!("\nand {} more", problems.len() - PROBLEMS_MAX));
-    }
-    text
+    let more = problems.len().saturating_sub(PROBLEMS_MAX);
+    let rest = (more > 0).then(|| format!("and {more} more"));
+    lines.chain(rest).collect::<Vec<_>>().join("\n")
 }
 
 /// A job file as a plan.

@@ -1,3 +1,5 @@
+//! Job files as fio reads them, onto loads; and what is refused.
+
 use super::*;
 use crate::spec::{Arrival, Distribution, Pattern};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
