@@ -342,7 +342,7 @@ impl<'a> Job<'a> {
             self.problem(self.section.line, message);
         }
         let own = !shared || increment.is_some();
-        spec.size = size.flatten().map(|size| if own { size * u64::from(spec.threads) } else { size });
+        spec.size = size.flatten().map(|size| if own { times(size, spec.threads) } else { size });
         if several && !shared {
             self.note("the files of a job's clones are one file here, of their size together");
         }
@@ -354,7 +354,7 @@ impl<'a> Job<'a> {
         let time_based = self.flag("time_based") == Some(true);
         let moved = self.bytes("io_size");
         spec.duration = runtime.unwrap_or(DURATION_MAX);
-        let all = moved.map(|each| each * u64::from(spec.threads)).or(spec.size);
+        let all = moved.map(|each| times(each, spec.threads)).or(spec.size);
         // fio counts the bytes of its ramp, too; here the measured time has all of them.
         spec.volume = if time_based { None } else { all };
         if runtime.is_none() && spec.volume.is_none() {
@@ -460,6 +460,11 @@ impl<'a> Job<'a> {
     }
 }
 
+/// So much for each of the clones; what is too much is refused by the check of the load.
+fn times(size: Bytes, clones: u32) -> Bytes {
+    Bytes::new(size.get().saturating_mul(clones.into()))
+}
+
 /// "4k/60:64k/40": sizes with shares; a share left out takes an equal part of what is left.
 fn split_blocks(text: &str, size: impl Fn(&str) -> Option<Bytes>) -> Option<Vec<BlockShare>> {
     let parts: Vec<(Bytes, Option<u32>)> = text
@@ -470,7 +475,7 @@ fn split_blocks(text: &str, size: impl Fn(&str) -> Option<Bytes>) -> Option<Vec<
             Some((size(bytes)?, share))
         })
         .collect::<Option<_>>()?;
-    let given: u32 = parts.iter().filter_map(|(_, share)| *share).sum();
+    let given = parts.iter().filter_map(|(_, share)| *share).fold(0u32, u32::saturating_add);
     let open = parts.iter().filter(|(_, share)| share.is_none()).count() as u32;
     let left = 100u32.checked_sub(given)?;
     let each = left.checked_div(open).unwrap_or(0);
