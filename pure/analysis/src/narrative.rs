@@ -130,7 +130,8 @@ impl<'a> Told<'a> {
                 } else {
                     format!(" at {}", how_much(cell))
                 };
-                let inferred = if binding.inferred { ", as the other cells show" } else { "" };
+                let shown_by_others = binding.inferred && matches!(limit, Limit::DiskIops | Limit::DiskThroughput);
+                let inferred = if shown_by_others { ", as the other cells show" } else { "" };
                 format!("{name} stop at {level}{from}: {} ({}){inferred}.", what_binds(limit), limit.name())
             }
         }];
