@@ -17,8 +17,9 @@ use std::str::FromStr;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("control", control),
+    ("fio_jobs", fio_jobs),
     ("histogram_decode", histogram_decode),
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
@@ -84,6 +85,23 @@ pub fn histogram_decode(bytes: &[u8]) {
     let slack = 1e-9;
     let (low, high) = (figures.min as f64 * (1.0 - slack), figures.max as f64 * (1.0 + slack));
     assert!((low..=high).contains(&figures.mean), "{figures:?}");
+}
+
+/// A job file is read, with loads that can be run, or refused with lines that are there.
+pub fn fio_jobs(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match loadline_workload::fio_jobs(text, "any.fio") {
+        Ok(jobs) => {
+            assert!(jobs.plan.cells().count() > 0);
+            for (spec, _) in jobs.plan.cells() {
+                spec.check().expect("what was read can be run");
+            }
+        }
+        Err(error) => {
+            let lines = text.lines().count();
+            assert!(!error.problems.is_empty() && error.problems.iter().all(|p| p.line <= lines), "{error}");
+        }
+    }
 }
 
 /// A client's bytes at the beginning lead to the same answers however they are cut, and to no more of them than there are

@@ -4,6 +4,7 @@ use crate::catalog::{CatalogArguments, Own};
 use crate::compare::CompareArguments;
 use crate::emulate::EmulateArguments;
 use crate::fault::FaultArguments;
+use crate::hunt::HuntArguments;
 use crate::replay::ReplayArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
@@ -81,6 +82,8 @@ pub(crate) enum Verb {
     Run(RunArguments),
     /// Predicts what a plan would do on storage that is described, in virtual time
     Predict(PredictArguments),
+    /// Varies one factor at a time around a cell: what moves its ceiling, what is ruled out
+    Hunt(HuntArguments),
     /// Lists stored runs
     List(ListArguments),
     /// Shows a stored run: its findings, its figures and what to doubt
@@ -177,8 +180,9 @@ pub(crate) struct QuickArguments {
 
 /// `run`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct RunArguments {
-    /// Plan files (TOML), or names from `loadline plans`
+    /// Plan files (TOML), fio job files, or names from `loadline plans`
     #[arg(required_unless_present_any = ["resume", "verify_only"])]
     pub(crate) plan: Vec<String>,
     /// What to measure: a directory, a file or a block device; the same plan runs on each volume
@@ -199,6 +203,10 @@ pub(crate) struct RunArguments {
     /// Keep the plan's shape, cut its times short: one trial of 3 s each at most
     #[arg(long)]
     pub(crate) short: bool,
+    /// Look for the deepest queue, or the highest rate of arrivals, that keeps the plan's objective; its own depths and rates
+    /// are only where to begin. Exits with 3 where nothing keeps it
+    #[arg(long, conflicts_with_all = ["resume", "trials", "verify_only"])]
+    pub(crate) find_objective: bool,
     /// Print every cell and how long it all takes; touch nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -245,8 +253,9 @@ pub(crate) struct Modelling {
 
 /// `predict`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct PredictArguments {
-    /// Plan files (TOML), or names from `loadline plans`
+    /// Plan files (TOML), fio job files, or names from `loadline plans`
     #[arg(required_unless_present = "resume")]
     pub(crate) plan: Vec<String>,
     /// The storage: an environment file (TOML), or a name from `loadline environments`
@@ -282,6 +291,10 @@ pub(crate) struct PredictArguments {
     /// Keep the plan's shape, cut its times short: 3 s each at most
     #[arg(long)]
     pub(crate) short: bool,
+    /// Look for the deepest queue, or the highest rate of arrivals, that keeps the plan's objective; its own depths and rates
+    /// are only where to begin. Exits with 3 where nothing keeps it
+    #[arg(long, conflicts_with_all = ["resume", "trials", "hours"])]
+    pub(crate) find_objective: bool,
     /// Print every cell and how much virtual time it takes; predict nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

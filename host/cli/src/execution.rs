@@ -104,6 +104,23 @@ impl Execution<'_> {
         Ok(if given_up.is_empty() { Ended::Complete } else { Ended::Broken(given_up.join("; ")) })
     }
 
+    /// Runs one trial of a cell that need not be of any plan, filling its volume first where it wants that; `None` when the user
+    /// stopped it.
+    ///
+    /// # Errors
+    /// A volume that cannot be filled, a trial that could not be started, or the store.
+    pub(crate) fn probe(&mut self, cell: &RunCell, trial: u32, place: &str) -> anyhow::Result<Option<TrialRecord>> {
+        match self.ready(cell)? {
+            Ready::Yes => {}
+            Ready::Interrupted => return Ok(None),
+            Ready::Failed(why) => anyhow::bail!("volume {}: {why}", cell.volume),
+        }
+        self.books.look()?;
+        let (label, planned) = (label(&cell.spec), cell.spec.trial_time());
+        self.live.begin(Shown { place: place.to_owned(), label, planned });
+        self.trial(cell, trial)
+    }
+
     /// Why no further trial on the volume would tell anything, after this one; `None` where it is worth going on.
     fn why_to_give_up(&mut self, trial: &TrialRecord, cell: &RunCell) -> anyhow::Result<Option<String>> {
         Ok(match &trial.ending {

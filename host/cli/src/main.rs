@@ -15,6 +15,7 @@ mod fault;
 mod figures;
 mod forecast;
 mod generated;
+mod hunt;
 mod interruption;
 mod leftovers;
 mod live;
@@ -26,11 +27,13 @@ mod plans;
 mod predict;
 mod preparation;
 mod printing;
+mod probing;
 mod quick;
 mod quick_plan;
 mod replay;
 mod report_file;
 mod run;
+mod search;
 mod settings;
 mod stored;
 mod verdict;
@@ -61,6 +64,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
             Some(run) => predict::resume(run, arguments.printing.format, quiet, store()?),
             None => predict::predict(arguments, quiet, path),
         },
+        Verb::Hunt(arguments) => hunt::hunt(arguments, quiet, path),
         Verb::List(arguments) => stored::list(arguments, &store()?),
         Verb::Show(arguments) => stored::show(arguments, &store()?),
         Verb::Compare(arguments) => compare::compare(arguments, &store()?),

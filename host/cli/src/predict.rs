@@ -8,8 +8,9 @@ use crate::forecast::Forecast;
 use crate::interruption::Interruption;
 use crate::live::Live;
 use crate::moment::{self, Moment};
-use crate::preparation::{Length, Scope, Work, label, read_plan};
-use crate::run::{conclude, joined_names};
+use crate::preparation::{Length, Scope, Work, label, read_again, read_plan};
+use crate::run::{Manner, conclude, joined_names};
+use crate::search::{self, Modelled};
 use crate::settings::{NamedTarget, Overrides, named_targets};
 use crate::{catalog, dry_run, environments, output};
 use anyhow::{Context as _, bail};
@@ -176,6 +177,12 @@ pub(crate) fn predict(
         return Ok(Outcome::Done);
     }
     check(&settings, &work, &models[0])?;
+    if arguments.find_objective {
+        let manner = Manner { quiet, format: arguments.printing.format };
+        let volumes = settings.volumes.into_iter().map(|named| (named.volume, named.target)).collect();
+        let modelled = Modelled { environment: &environment, model: models[0].clone(), volumes, facts };
+        return search::modelled(name, modelled, work, seed, store()?, &manner);
+    }
     if !quiet {
         for note in notes(&work) {
             output::tell(&note);
@@ -213,6 +220,13 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     let id = store.resolve(typed)?;
     let claim = store.claim(&id)?;
     let stored = store.load(&id)?;
+    if ["hunt", search::VERB].contains(&stored.header.verb.as_str()) {
+        let RunHeader { verb, .. } = &stored.header;
+        let text = format!(
+            "run {id} decided what to try as its figures came in ({verb}), and cannot be resumed: begin it anew"
+        );
+        return Err(Usage(text).into());
+    }
     if stored.header.clock != Clock::Virtual {
         return Err(Usage(format!("run {id} was measured: carry on with `loadline run --resume {id}`")).into());
     }
@@ -223,8 +237,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     let (settings, environment) = told(&stored)?;
     let seed = stored.header.seed;
     let models = settings.models(&environment, seed);
-    let parse = |plan: &PlanText| Plan::parse(&plan.text, &plan.name).map_err(anyhow::Error::from);
-    let plans = stored.header.plans.iter().map(parse).collect::<anyhow::Result<Vec<_>>>()?;
+    let plans = stored.header.plans.iter().map(read_again).collect::<anyhow::Result<Vec<_>>>()?;
     let work = settings.work(plans, seed)?;
     if !work.cells.iter().map(|cell| &cell.id).eq(stored.cells.iter().map(|cell| &cell.id)) {
         let version = &stored.header.version;

@@ -1,12 +1,14 @@
 //! From plans and volumes to cells, and the order in which their trials are run.
 
 use crate::failure::Usage;
+use crate::output;
 use crate::settings::Overrides;
 use anyhow::Context;
 use loadline_record::{CellRecord, LoadSummary, PlanText};
 use loadline_units::Duration;
 use loadline_workload::{
-    Arrival, LoadSpec, Pattern, Plan, RunCell, Step, nearest_preset, preset, run_cells, schedule, short_form, text_hash,
+    Arrival, LoadSpec, Pattern, Plan, RunCell, Step, fio_jobs, is_fio, nearest_preset, preset, run_cells, schedule,
+    short_form, text_hash,
 };
 use std::path::Path;
 
@@ -46,7 +48,7 @@ pub(crate) enum Length {
 /// Reads what was typed in place of a plan: the name of one that comes with loadline, or a file.
 ///
 /// # Errors
-/// [`Usage`] where there is no such plan, the file cannot be read, it is an fio job file, or it is no plan.
+/// [`Usage`] where there is no such plan, the file cannot be read, or it is neither a plan nor an fio job file that can be run.
 pub(crate) fn read_plan(typed: &str, length: Length) -> anyhow::Result<Plan> {
     let shortened = if length == Length::Short { short_form(typed) } else { None };
     if let Some(preset) = shortened.or_else(|| preset(typed)) {
@@ -61,31 +63,40 @@ pub(crate) fn read_plan(typed: &str, length: Length) -> anyhow::Result<Plan> {
     }
     let text =
         std::fs::read_to_string(typed).map_err(|error| Usage(format!("cannot read the plan {typed}: {error}")))?;
-    if is_fio_job(typed, &text) {
-        return Err(Usage(format!(
-            "{typed} is an fio job file, which this version does not read; write it as a plan in TOML \
-             (`loadline plans show crystaldiskmark-8` prints one to begin with)"
-        ))
-        .into());
+    if !is_fio_job(typed, &text) {
+        return parsed(&text, typed);
     }
-    parsed(&text, typed)
+    let jobs = fio_jobs(&text, typed).context(Usage(format!("{typed} is not an fio job file that can be run")))?;
+    for note in &jobs.notes {
+        output::tell(&format!("{typed}: {note}"));
+    }
+    Ok(jobs.plan)
+}
+
+/// What a job file names to be measured, where it is one and names something.
+pub(crate) fn target_named(typed: &str) -> Option<String> {
+    let text = std::fs::read_to_string(typed).ok().filter(|text| is_fio_job(typed, text))?;
+    fio_jobs(&text, typed).ok()?.target
+}
+
+/// A stored plan once more.
+///
+/// # Errors
+/// A text that this version does not read.
+pub(crate) fn read_again(plan: &PlanText) -> anyhow::Result<Plan> {
+    if is_fio(&plan.text) {
+        return Ok(fio_jobs(&plan.text, &plan.name)?.plan);
+    }
+    Ok(Plan::parse(&plan.text, &plan.name)?)
 }
 
 fn parsed(text: &str, source: &str) -> anyhow::Result<Plan> {
     Plan::parse(text, source).context(Usage(format!("{source} is not a plan that can be run")))
 }
 
-/// By its name, or by sections and bare `key=value` lines that TOML does not allow.
+/// By its name, or by what is in it.
 fn is_fio_job(path: &str, text: &str) -> bool {
-    const KEYS: [&str; 8] = ["rw", "readwrite", "ioengine", "bs", "blocksize", "filename", "directory", "iodepth"];
-    let has_key = |line: &str| {
-        let value =
-            |(key, value): (&str, &str)| KEYS.contains(&key.trim()) && !value.trim().starts_with(['"', '\'', '[']);
-        line.split_once('=').is_some_and(value)
-    };
-    let is_section = |line: &str| line.starts_with('[') && !line.starts_with("[[") && line.ends_with(']');
-    let lines = || text.lines().map(str::trim);
-    Path::new(path).extension().is_some_and(|e| e == "fio") || (lines().any(is_section) && lines().any(has_key))
+    Path::new(path).extension().is_some_and(|e| e == "fio") || is_fio(text)
 }
 
 impl Work {
@@ -174,6 +185,11 @@ impl Work {
         };
         self.cells.iter().map(record).collect()
     }
+}
+
+/// A cell as the run's record begins with it: without trials.
+pub(crate) fn cell_record(cell: &RunCell) -> CellRecord {
+    record(cell, label(&cell.spec))
 }
 
 fn record(cell: &RunCell, label: String) -> CellRecord {

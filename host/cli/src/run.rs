@@ -8,14 +8,14 @@ use crate::interruption::Interruption;
 use crate::leftovers;
 use crate::live::Live;
 use crate::moment::{self, Moment};
-use crate::preparation::{Length, Work, read_plan};
-use crate::settings::Settings;
+use crate::preparation::{Length, Work, read_again, read_plan, target_named};
+use crate::settings::{Settings, sole_target};
 use crate::verdict;
 use crate::volumes::{self, OpenVolumes};
-use crate::{dry_run, output, printing};
+use crate::{dry_run, output, printing, search};
 use anyhow::{Context, bail};
 use loadline_analysis::RunSummary;
-use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus};
+use loadline_record::{Clock, RunHeader, RunRecord, RunStatus};
 use loadline_store::Store;
 use loadline_workload::Plan;
 use std::collections::BTreeSet;
@@ -62,12 +62,21 @@ pub(crate) fn run(
         dry_run::print(&Work::of(plans, &settings.scope(), seed)?, Clock::Real, arguments.printing.format)?;
         return Ok(Outcome::Done);
     }
+    if settings.targets.is_empty()
+        && let Some(target) = arguments.plan.iter().find_map(|typed| target_named(typed))
+    {
+        settings.targets = sole_target(&target);
+    }
     if settings.targets.is_empty() {
         return Err(Usage("say what to measure: --on PATH, or --on VOLUME=PATH for each of several".into()).into());
     }
     let work = Work::of(plans, &settings.scope(), seed)?;
     for load in &work.left_out {
         output::tell(&format!("left out, because --read-only forbids writing: {load}"));
+    }
+    if arguments.find_objective {
+        let manner = Manner { quiet, format: arguments.printing.format };
+        return search::measured(name, settings, work, seed, store()?, &manner);
     }
     let interruption = Interruption::watch()?;
     let directories = settings.clone();
@@ -123,6 +132,13 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
 
 /// What a stored run was told beside its plans.
 pub(crate) fn settings_of(stored: &RunRecord) -> anyhow::Result<Settings> {
+    if ["hunt", search::VERB].contains(&stored.header.verb.as_str()) {
+        let RunHeader { id, verb, .. } = &stored.header;
+        let text = format!(
+            "run {id} decided what to try as its figures came in ({verb}), and cannot be resumed: begin it anew"
+        );
+        return Err(Usage(text).into());
+    }
     if stored.header.clock == Clock::Virtual {
         let text = format!(
             "run {0} is a prediction, with nothing to measure: carry on with `loadline predict --resume {0}`",
@@ -137,8 +153,7 @@ pub(crate) fn settings_of(stored: &RunRecord) -> anyhow::Result<Settings> {
 
 /// What a stored run had to do, made from its plans once more.
 pub(crate) fn work_of(stored: &RunRecord, settings: &Settings) -> anyhow::Result<Work> {
-    let parse = |plan: &PlanText| Plan::parse(&plan.text, &plan.name).map_err(anyhow::Error::from);
-    let plans = stored.header.plans.iter().map(parse).collect::<anyhow::Result<Vec<_>>>()?;
+    let plans = stored.header.plans.iter().map(read_again).collect::<anyhow::Result<Vec<_>>>()?;
     let work = Work::of(plans, &settings.scope(), stored.header.seed)?;
     if !work.cells.iter().map(|cell| &cell.id).eq(stored.cells.iter().map(|cell| &cell.id)) {
         let RunHeader { id, version, .. } = &stored.header;

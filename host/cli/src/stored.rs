@@ -6,7 +6,7 @@ use crate::arguments::{
 use crate::failure::{Outcome, Usage};
 use crate::leftovers::{self, Leftover};
 use crate::output::{self, Column, Field, Table};
-use crate::{printing, run};
+use crate::{hunt, printing, run};
 use anyhow::Context;
 use loadline_analysis::{RunSummary, summarize};
 use loadline_block::Operation;
@@ -93,7 +93,13 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         summary.findings.retain(|finding| {
             finding.cells.is_empty() || finding.cells.iter().any(|id| summary.cells.iter().any(|cell| cell.id == *id))
         });
-        printing::summary(&summary, arguments.printing.format)
+        match hunt::of_run(&record) {
+            // Programs get the run as of any other verb; `hunt` itself prints what it found.
+            Some(found) if arguments.printing.format == Format::Table && chosen.is_none() => {
+                format!("{}\n{}", hunt::text(&found, Format::Table), printing::summary(&summary, Format::Table))
+            }
+            _ => printing::summary(&summary, arguments.printing.format),
+        }
     };
     output::print(&text)?;
     let id = &record.header.id;

@@ -112,6 +112,40 @@ impl Store {
         })
     }
 
+    /// Adds a cell, after those that there are, to a run that decides what to try as its figures come in.
+    ///
+    /// # Errors
+    /// [`StoreError::RunFinished`], [`StoreError::NoSuchRun`], [`StoreError::CellExists`]; or trouble with the file. Nothing is
+    /// stored then.
+    pub fn add_cell(&self, run: &str, cell: &CellRecord) -> Result<(), StoreError> {
+        self.write("add a cell to a run", |transaction| {
+            let key = open_run(transaction, run)?;
+            let position: i64 =
+                transaction.query_row("SELECT cells FROM runs WHERE key = ?", [key], |row| row.get(0))?;
+            insert_cell(transaction, key, run, position.cast_unsigned(), cell)?;
+            transaction.execute(
+                "UPDATE runs SET cells = cells + 1, trials_planned = trials_planned + ? WHERE key = ?",
+                params![cell.trials_planned, key],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Says that a run is finished which knew no more than how many trials it would need at most: those that it has are all.
+    ///
+    /// # Errors
+    /// [`StoreError::RunFinished`], [`StoreError::NoSuchRun`]; or trouble with the file.
+    pub fn finish_with_what_there_is(&self, run: &str) -> Result<(), StoreError> {
+        self.write("finish a run", |transaction| {
+            let key = open_run(transaction, run)?;
+            transaction.execute(
+                "UPDATE runs SET status = ?, trials_planned = trials_done WHERE key = ?",
+                params![status_name(RunStatus::Finished), key],
+            )?;
+            Ok(())
+        })
+    }
+
     /// Removes the run with all that belongs to it.
     ///
     /// # Errors

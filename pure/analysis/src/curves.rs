@@ -79,6 +79,15 @@ pub(crate) fn met(cell: &CellSummary) -> Option<f64> {
     Some(iops(cell)? / cell.offered_iops.filter(|o| *o > 0.0)?)
 }
 
+/// The same of a record, over the trials that its figures rest on.
+pub(crate) fn met_of(cell: &CellRecord) -> Option<f64> {
+    let trials = trials_used(cell);
+    let rates = trials.iter().map(|t| Some((t.iops()?, t.offered_iops.filter(|o| *o > 0.0)?)));
+    let rates: Vec<(f64, f64)> = rates.collect::<Option<_>>()?;
+    let (done, offered) = rates.iter().fold((0.0, 0.0), |sum, rate| (sum.0 + rate.0, sum.1 + rate.1));
+    (offered > 0.0).then(|| done / offered)
+}
+
 fn closed(cell: &CellSummary) -> bool {
     cell.load.queue_depth.is_some()
 }

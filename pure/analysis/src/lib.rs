@@ -7,7 +7,10 @@ mod doubts;
 #[doc(hidden)]
 pub mod example;
 mod findings;
+mod hunt;
 mod limits;
+mod narrative;
+mod search;
 pub mod statistics;
 mod summarize;
 mod summary;
@@ -15,14 +18,20 @@ mod words;
 
 pub use compare::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide, Comparison, Counts,
-    Figure, Gain, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep,
-    ScalingTotal, Unmatched, Verdict, compare,
+    Figure, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling, ScalingCell, ScalingPoint,
+    ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate, scaling_of, scaling_sentences,
 };
 pub use doubts::doubts;
 pub use findings::codes as finding_codes;
+pub use hunt::{
+    Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, Standing, Suspect,
+    hunted, judge, round_log,
+};
 pub use loadline_record::{Binding, Ceiling, Limit};
+pub use narrative::{Paragraph, narrative};
+pub use search::{Probed, Search};
 pub use summarize::summarize;
 pub use summary::{
-    CellSummary, CpuFigures, Finding, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary,
-    SCHEMA, TotalFigures,
+    CellSummary, CpuFigures, Finding, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView,
+    RunInfo, RunSummary, SCHEMA, TotalFigures,
 };

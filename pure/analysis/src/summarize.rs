@@ -1,12 +1,13 @@
 //! A run record in, its results as programs read them out.
 
 use crate::clusters::{Clusters, clusters};
+use crate::compare::latency_estimate;
 use crate::findings::findings;
 use crate::limits::name_limits;
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
 use crate::summary::{
-    CellSummary, CpuFigures, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA,
-    TotalFigures,
+    CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo,
+    RunSummary, SCHEMA, TotalFigures,
 };
 use loadline_block::Operation;
 use loadline_record::{
@@ -61,6 +62,12 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
     let (used, counted) = (trials_used(cell), trials_counted(cell));
     let of = |operation| operation_figures(&used, &counted, operation);
     let offered: Option<Vec<f64>> = used.iter().map(|t| t.offered_iops).collect();
+    let mut transfers = [Operation::Read, Operation::Write, Operation::Trim].map(of);
+    let mut occurring: Vec<&mut OperationFigures> = transfers.iter_mut().flatten().collect();
+    if let ([only], false) = (occurring.as_mut_slice(), is_predicted(&used)) {
+        only.latency_interval_ns = latency_intervals(cell);
+    }
+    let [read, write, trim] = transfers;
     CellSummary {
         id: cell.id.clone(),
         volume: cell.volume.clone(),
@@ -68,9 +75,9 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         load: load_view(&cell.load),
         trials: counted.len() as u32,
         total: total_figures(&used, &counted),
-        read: of(Operation::Read),
-        write: of(Operation::Write),
-        trim: of(Operation::Trim),
+        read,
+        write,
+        trim,
         flush: of(Operation::Flush),
         offered_iops: offered.and_then(|o| mean(&o)),
         errors: cell.trials.iter().map(TrialRecord::errors_total).sum(),
@@ -165,6 +172,22 @@ fn latency_range(counted: &[&TrialRecord], operation: Operation) -> Option<Laten
     })
 }
 
+/// How well the latencies of a cell of one operation are known; `None` where nothing is told of any.
+fn latency_intervals(cell: &CellRecord) -> Option<LatencyIntervals> {
+    let of = |figure| latency_estimate(cell, figure).and_then(|estimate| estimate.interval_ns);
+    let [mean, p50, p99] = ["mean", "p50", "p99"].map(of);
+    let (low, high) = (|ends: (f64, f64)| ends.0, |ends: (f64, f64)| ends.1);
+    mean.or(p50).or(p99)?;
+    Some(LatencyIntervals {
+        mean_low: mean.map(low),
+        mean_high: mean.map(high),
+        p50_low: p50.map(low),
+        p50_high: p50.map(high),
+        p99_low: p99.map(low),
+        p99_high: p99.map(high),
+    })
+}
+
 /// What the seconds of a single trial say about its mean. The series counts flushes too and leaves out a short last second, so its
 /// interval is taken in proportion.
 fn interval_of_one(trial: &TrialRecord, iops: f64) -> Option<Interval> {
@@ -195,6 +218,7 @@ fn operation_figures(
         throughput_bytes_per_s: rate(|r| r.bytes),
         latency_ns,
         latency_range_ns: latency_range(counted, operation).filter(|_| is_predicted(used) && differ_in_draw(counted)),
+        latency_interval_ns: None,
         waiting_ns: part(|r| r.waiting.as_ref()),
         service_ns: part(|r| r.service.as_ref()),
     })
@@ -281,6 +305,18 @@ mod tests {
         // the two 90th percentiles would be 67 ms.
         assert!((latency.p90 as f64 / 124e6 - 1.0).abs() < 0.02, "{latency:?}");
         assert!((latency.mean / 50.8e6 - 1.0).abs() < 0.02, "{latency:?}");
+    }
+
+    #[test]
+    fn percentiles_of_one_operation_have_intervals_and_those_of_mixes_have_none() {
+        let read = summarize(&depth_8(&[1.0, 1.05, 0.95])).cells[0].read.clone().unwrap();
+        let ends = read.latency_interval_ns.unwrap();
+        let holds = |low: Option<f64>, value: f64, high: Option<f64>| low.unwrap() < value && value < high.unwrap();
+        assert!(holds(ends.mean_low, read.latency_ns.mean, ends.mean_high), "{ends:?}");
+        assert!(holds(ends.p99_low, read.latency_ns.p99 as f64, ends.p99_high), "{ends:?}");
+        let mixed = cell(closed("random", 0.7, 4 << 10, 8), &ExampleDisk::default(), &[1.0, 1.05]);
+        let mixed = &summarize(&run(vec![mixed])).cells[0];
+        assert!(mixed.read.as_ref().unwrap().latency_interval_ns.is_none());
     }
 
     #[test]

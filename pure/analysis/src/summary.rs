@@ -169,6 +169,23 @@ pub struct LatencyRange {
     pub p99_high: u64,
 }
 
+/// 95 % intervals of latencies, ns; an end is `null` where there is too little to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LatencyIntervals {
+    /// Of the mean: lower end.
+    pub mean_low: Option<f64>,
+    /// Upper end.
+    pub mean_high: Option<f64>,
+    /// Of the median: lower end.
+    pub p50_low: Option<f64>,
+    /// Upper end.
+    pub p50_high: Option<f64>,
+    /// Of the 99th percentile: lower end.
+    pub p99_low: Option<f64>,
+    /// Upper end.
+    pub p99_high: Option<f64>,
+}
+
 /// One operation's figures. Latency counts from when the load wanted the request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationFigures {
@@ -181,6 +198,10 @@ pub struct OperationFigures {
     /// Predicted: the range of the latency over all draws. `null` where it was measured.
     #[serde(default)]
     pub latency_range_ns: Option<LatencyRange>,
+    /// Measured: 95 % intervals over trials, or of a single trial by order statistics and its seconds, whichever is wider. `null`
+    /// where it was predicted, and where several operations share a cell.
+    #[serde(default)]
+    pub latency_interval_ns: Option<LatencyIntervals>,
     /// From due to submitted, where the load has due times of its own.
     pub waiting_ns: Option<HistogramSnapshot>,
     /// From submitted to completed, likewise.

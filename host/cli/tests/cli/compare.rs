@@ -82,11 +82,12 @@ const NO_LOOP: &str = "it takes root and a loop device";
 const CGROUPS: &str = "/sys/fs/cgroup/blkio";
 
 /// A control group that holds devices to a rate of reads.
-struct Group(PathBuf);
+pub(crate) struct Group(PathBuf);
 
 impl Group {
-    fn new(limits: &[(&Loop, u64)]) -> Option<Self> {
-        let path = Path::new(CGROUPS).join(format!("loadline-test-compare-{}", std::process::id()));
+    pub(crate) fn new(limits: &[(&Loop, u64)]) -> Option<Self> {
+        let device = limits.first()?.0.node.trim_start_matches("/dev/");
+        let path = Path::new(CGROUPS).join(format!("loadline-test-{device}-{}", std::process::id()));
         fs::create_dir(&path).ok()?;
         let group = Self(path);
         for (device, rate) in limits {
@@ -98,7 +99,7 @@ impl Group {
         Some(group)
     }
     /// Runs the command within the group.
-    fn run(&self, bench: &Bench, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, bench: &Bench, arguments: &[&str]) -> Output {
         let command = bench.command(arguments);
         let joined = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
         let mut shell = std::process::Command::new("sh");

@@ -158,3 +158,30 @@ fn doctor_ends_well_whatever_it_sees() {
     assert!(entries(target.as_ref()).is_empty());
     assert!(bench.done(&["doctor", "no-such-place"]).contains("no-such-place"));
 }
+
+#[test]
+fn a_job_file_runs_as_it_stands_on_what_it_names() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let jobs = format!(
+        "[global]\nioengine=libaio\ndirect=1\nsize=4m\nruntime=1\ndirectory={target}\ngroup_reporting\n\
+         [Seq]\nrw=read\nbs=1m\nstonewall\n[Rand-QD8]\nrw=randread\nbs=4k\niodepth=8\nstonewall\n"
+    );
+    let job = bench.file("disk.fio", &jobs);
+    let output = bench.run(&["run", &job, "--quiet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("do not change the load: group_reporting"));
+    let run = bench.last();
+    assert_eq!(run["run"]["name"], "disk");
+    let labels: Vec<&str> = run["cells"].as_array().unwrap().iter().map(|c| c["label"].as_str().unwrap()).collect();
+    assert!(labels[0].starts_with("Seq: sequential read 1 MiB") && labels[1].starts_with("Rand-QD8: "), "{labels:?}");
+    // A job ends with its size: 4 MiB of 4 KiB, each block once.
+    let bytes = run["cells"][1]["total"]["throughput_bytes_per_s"].as_f64().unwrap();
+    assert!(bytes > 0.0);
+    // The same file is predicted.
+    let predicted = bench.done(&["predict", &job, "--env", "ds3-p30", "--draws", "1", "--quiet"]);
+    assert!(predicted.contains("Rand-QD8"), "{predicted}");
+    // And what it asks beyond what is known is refused with its line.
+    let odd = bench.file("odd.fio", format!("{jobs}verify=crc32c\n"));
+    assert!(bench.refused(2, &["run", &odd]).contains("odd.fio:17: verify=crc32c"));
+}

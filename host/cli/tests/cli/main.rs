@@ -9,9 +9,11 @@ mod end_to_end;
 mod fault;
 mod faults;
 mod golden;
+mod hunt;
 mod predict;
 mod results;
 mod safety;
+mod search;
 mod volumes;
 mod worked_examples;
 

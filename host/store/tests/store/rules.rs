@@ -250,3 +250,21 @@ fn a_trial_of_a_minute_takes_few_kibibytes() {
     let each = (used() - before) / 100;
     assert!(each < 16 << 10, "{each} bytes");
 }
+
+#[test]
+fn a_run_that_decides_as_it_goes_gains_cells_and_is_finished_with_what_it_has() {
+    let (_folder, store) = new_store();
+    begin(&store, "a", "search", 0);
+    store.add_cell("a", &made::cell(2, 9)).unwrap();
+    let twice = store.add_cell("a", &made::cell(2, 9)).unwrap_err();
+    assert!(matches!(twice, StoreError::CellExists { .. }), "{twice}");
+    store.finish_trial("a", &made::cell(2, 9).id, &made::trial(0, 7, 3)).unwrap();
+    store.finish_with_what_there_is("a").unwrap();
+    let run = store.load("a").unwrap();
+    let trials: Vec<usize> = run.cells.iter().map(|cell| cell.trials.len()).collect();
+    assert_eq!((run.status, trials), (RunStatus::Finished, vec![0, 0, 1]));
+    let listed = &store.list(&Filter::default()).unwrap()[0];
+    assert_eq!((listed.cells, listed.trials_done, listed.trials_planned), (3, 1, 1));
+    // What is finished is never edited again.
+    assert!(matches!(store.add_cell("a", &made::cell(3, 1)), Err(StoreError::RunFinished { .. })));
+}

@@ -2,6 +2,8 @@
 //! `docs/how-we-compare.md` explains every rule to those who read the verdicts.
 
 mod comparison;
+mod disks;
+mod latency;
 mod matching;
 mod notes;
 mod overall;
@@ -16,6 +18,9 @@ pub use comparison::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, Figure, Gain, Note, Overall,
     RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict,
 };
+
+pub use disks::{scaling_of, scaling_sentences};
+pub use latency::{LatencyEstimate, latency_estimate};
 
 use crate::statistics::CONFIDENCE;
 use crate::summarize::{cell_doubts, trials_used};

@@ -7,6 +7,7 @@ mod objective;
 mod trials;
 
 use crate::clusters::Clusters;
+use crate::compare::{scaling_of, scaling_sentences};
 use crate::curves::{Curve, iops, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, sentence, span, throughput};
@@ -36,6 +37,8 @@ pub mod codes {
     pub const FLUSH_LATENCY: &str = "flush-latency";
     /// Whether the speed depends on the number of the trial.
     pub const TREND: &str = "trend-over-trials";
+    /// How rates grow with the disks of the run's layouts.
+    pub const SCALING: &str = "scaling";
     /// Data read back was what was written.
     pub const VERIFIED: &str = "verified";
     /// The tool measured itself.
@@ -46,7 +49,7 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 15] = [
+    pub const ALL: [&str; 16] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
@@ -58,6 +61,7 @@ pub mod codes {
         LATENCY_ALONE,
         FLUSH_LATENCY,
         TREND,
+        SCALING,
         VERIFIED,
         TOOL,
         INCOMPLETE,
@@ -115,6 +119,7 @@ pub(crate) fn findings(
         found.extend(view.flush_latency());
         found.extend(trials::trends(&view, record));
     }
+    found.extend(scaling(record));
     found.extend(trials::verified(record));
     found.extend(incomplete(record, cells));
     found.extend(doubts::summary(cells));
@@ -363,6 +368,16 @@ pub(crate) fn warning(cell: &CellSummary) -> String {
         .map(|d| d.code.name().to_owned())
         .collect();
     if codes.is_empty() { String::new() } else { format!("; in doubt: {}", listed(&codes)) }
+}
+
+/// What more disks bring, where the volumes of the run are layouts of different numbers of them.
+fn scaling(record: &RunRecord) -> Option<Finding> {
+    if record.header.volumes.len() < 2 {
+        return None;
+    }
+    let scaling = scaling_of(&[record])?.scaling?;
+    let cells = scaling.cells.iter().map(|cell| cell.baseline_id.clone()).collect();
+    Some(Finding { code: codes::SCALING.to_owned(), text: scaling_sentences(&scaling).join(" "), cells })
 }
 
 fn incomplete(record: &RunRecord, cells: &[CellSummary]) -> Option<Finding> {

@@ -2,6 +2,7 @@
 
 use super::levels::importance;
 use super::{View, at_depth, codes};
+use crate::compare::latency_estimate;
 use crate::curves::{Curve, iops, met, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, percent, span};
@@ -14,6 +15,9 @@ const DEFAULT: (&str, u64) = ("mean", 20_000_000);
 const MET_MIN: f64 = 0.99;
 /// Curves told one by one.
 const TOLD_ONE_BY_ONE: usize = 6;
+
+/// The verb of runs that look for the turn, as stored with them.
+const SEARCH: &str = "search";
 
 /// A latency to keep.
 struct Objective<'a> {
@@ -41,7 +45,11 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
                     Objective { figure: DEFAULT.0, limit_ns: DEFAULT.1, chosen: false },
                     |(figure, limit_ns)| Objective { figure, limit_ns: *limit_ns, chosen: true },
                 );
-            let of_curve = if open { of_open(view, curve, &objective) } else { of_closed(view, curve, &objective) };
+            let of_curve = if open {
+                of_open(view, record, curve, &objective)
+            } else {
+                of_closed(view, record, curve, &objective)
+            };
             told.extend(of_curve.map(|t| (first, t)));
         }
     }
@@ -148,14 +156,42 @@ impl Turn {
     }
 }
 
-fn of_closed(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
+/// Of a search: between which loads the turn lies with 95 % confidence, by the intervals of their latencies.
+fn known(
+    view: &View<'_>,
+    record: &RunRecord,
+    row: &[usize],
+    objective: &Objective<'_>,
+    named: impl Fn(usize) -> Option<String>,
+) -> String {
+    if record.header.verb != SEARCH {
+        return String::new();
+    }
+    let limit = objective.limit_ns as f64;
+    let ends = |i: usize| latency_estimate(&record.cells[i], objective.figure)?.interval_ns;
+    let overloaded = |i: usize| met(&view.cells[i]).is_some_and(|met| met < MET_MIN);
+    let lost = row.iter().copied().find(|i| overloaded(*i) || ends(*i).is_some_and(|(low, _)| low > limit));
+    let kept = |i: &usize| !overloaded(*i) && ends(*i).is_some_and(|(_, high)| high <= limit);
+    let kept = row.iter().copied().take_while(|i| Some(*i) != lost).filter(kept).last();
+    let at = |i: Option<usize>| i.and_then(&named);
+    match (at(kept), at(lost)) {
+        (Some(kept), Some(lost)) => {
+            format!(" Found by search: with 95 % confidence it is kept {kept} and lost {lost}.")
+        }
+        (Some(kept), None) => format!(" Found by search: with 95 % confidence it is kept {kept}."),
+        (None, Some(lost)) => format!(" Found by search: with 95 % confidence it is lost {lost}."),
+        (None, None) => " Found by search; its trials are too short to tell with what confidence.".to_owned(),
+    }
+}
+
+fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
     let turn = objective.turn(view, &curve.closed)?;
     let told = |i: usize| {
         let cell = &view.cells[i];
         Some((at_depth(view, curve, outstanding(cell)?), span(objective.figure_of(cell)?), number(iops(cell)?)))
     };
     let at = |i: usize| Some(format!("at {}", at_depth(view, curve, outstanding(&view.cells[i])?)));
-    let aside = turn.aside(at, "deeper queues")?;
+    let aside = turn.aside(at, "deeper queues")? + &known(view, record, &curve.closed, objective, at);
     let name = load_name(&view.cells[curve.closed[0]]);
     let objective_name = objective.name();
     let text = match (turn.kept, turn.lost) {
@@ -188,7 +224,7 @@ fn of_closed(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Optio
     Some(Told::Lost(view.finding(codes::OBJECTIVE, &(text + &aside), &turn.cells())))
 }
 
-fn of_open(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
+fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
     let turn = objective.turn(view, &curve.open)?;
     // What was offered as a share of what can be had: where the rate levels off, or else the most that was seen.
     let (most, what) = if let Some(plateau) = &curve.plateau {
@@ -204,7 +240,7 @@ fn of_open(view: &View<'_>, curve: &Curve, objective: &Objective<'_>) -> Option<
         Some((number(rate), percent(rate / most), span(objective.figure_of(cell)?)))
     };
     let with = |i: usize| Some(format!("with {} arriving a second", number(view.cells[i].offered_iops?)));
-    let aside = turn.aside(with, "higher loads")?;
+    let aside = turn.aside(with, "higher loads")? + &known(view, record, &curve.open, objective, with);
     let name = load_name(&view.cells[curve.open[0]]);
     let objective_name = objective.name();
     let text = match (turn.kept, turn.lost) {

@@ -1,4 +1,4 @@
-//! Horizontal bars on a logarithmic scale, in groups, each with its figure at its end.
+//! Horizontal bars, in groups, each with its figure at its end.
 
 use super::{Axis, STYLES, at, fitted, text_width};
 use crate::html::Escaped;
@@ -15,6 +15,8 @@ pub(crate) struct Bar {
     pub(crate) style: usize,
     /// How long; `None` where the figure is missing.
     pub(crate) value: Option<f64>,
+    /// A mark across the bar: how long it would be if all went well.
+    pub(crate) wanted: Option<f64>,
     /// Whether to draw it as doubted.
     pub(crate) doubted: bool,
     /// What stands at its end.
@@ -36,6 +38,8 @@ pub(crate) struct BarChart {
     pub(crate) label: String,
     /// How a value on the axis is printed.
     pub(crate) print: fn(f64) -> String,
+    /// Whether equal differences take equal room.
+    pub(crate) linear: bool,
     /// From top to bottom.
     pub(crate) bars: Vec<Bar>,
 }
@@ -113,10 +117,15 @@ impl BarChart {
                 at(left),
                 Escaped(&bar.title)
             );
+            let mut beyond = end;
+            if let Some(wanted) = bar.wanted.and_then(x) {
+                put!(out, "<path class=\"wanted\" d=\"M{} {}v{}\"/>", at(wanted), at(y - 1.5), BAR + 3.0);
+                beyond = beyond.max(wanted);
+            }
             put!(
                 out,
                 "<text x=\"{}\" y=\"{}\">{}</text></g>",
-                at(end + 6.0),
+                at(beyond + 6.0),
                 at(y + 12.0),
                 Escaped(&fitted(&bar.text, TEXT_WIDTH - 6.0))
             );
@@ -126,9 +135,13 @@ impl BarChart {
         out
     }
 
-    /// From the power of ten below the shortest bar, so that every bar has a length.
+    /// From zero; or from the power of ten below the shortest bar, so that every bar has a length.
     fn axis(&self) -> Axis {
         let values = || self.bars.iter().filter_map(|b| b.value);
+        if self.linear {
+            let wanted = self.bars.iter().filter_map(|b| b.wanted);
+            return Axis::linear(&self.label, self.print, values().chain(wanted));
+        }
         let mut axis = Axis::logarithmic(&self.label, self.print, values());
         if let Some(least) = values().filter(|v| *v > 0.0 && v.is_finite()).min_by(f64::total_cmp) {
             let decade = 10f64.powf((least / 1.5).log10().floor());

@@ -13,6 +13,8 @@ pub(crate) enum Size {
     Small,
     /// As wide as the page and low: time series.
     Wide,
+    /// Half of the page, with room for the names of ceilings beside it.
+    Roof,
 }
 
 /// A measured point.
@@ -46,6 +48,10 @@ pub(crate) struct Line {
 pub(crate) enum Points {
     /// Few, each with a marker and a title.
     Marked(Vec<Point>),
+    /// The same, with no line between them.
+    Scattered(Vec<Point>),
+    /// Few, with a thin line that stays behind everything else.
+    Faint(Vec<(f64, f64)>),
     /// Many: (x, y), nothing but a line.
     Bare(Vec<(f64, f64)>),
 }
@@ -100,6 +106,14 @@ impl Line {
     pub(crate) fn marked(name: String, style: usize, points: Vec<Point>) -> Self {
         Self { name, style, points: Points::Marked(points) }
     }
+    /// Points that belong to no line.
+    pub(crate) fn scattered(style: usize, points: Vec<Point>) -> Self {
+        Self { name: String::new(), style, points: Points::Scattered(points) }
+    }
+    /// A line in the background.
+    pub(crate) fn faint(points: Vec<(f64, f64)>) -> Self {
+        Self { name: String::new(), style: 0, points: Points::Faint(points) }
+    }
     /// A line through many points.
     pub(crate) fn bare(name: String, style: usize, points: Vec<(f64, f64)>) -> Self {
         Self { name, style, points: Points::Bare(points) }
@@ -127,6 +141,8 @@ impl Frame {
 
 /// Widest name at the end of a line.
 const NAME_WIDTH_MAX: f64 = 150.0;
+/// Widest name of a ceiling, which tells its height too.
+const ROOF_NAME_WIDTH_MAX: f64 = 230.0;
 /// Distance between names at the ends of lines.
 const NAME_DISTANCE: f64 = 14.0;
 
@@ -174,10 +190,11 @@ impl LineChart {
             Size::Large => (560.0, 330.0),
             Size::Small => (300.0, 210.0),
             Size::Wide => (760.0, 190.0),
+            Size::Roof => (640.0, 330.0),
         };
         let widest = if self.names {
             // Bold letters are wider.
-            self.lines.iter().map(|l| text_width(&l.name) * 1.1).fold(0.0, f64::max).min(NAME_WIDTH_MAX)
+            self.lines.iter().map(|l| text_width(&l.name) * 1.1).fold(0.0, f64::max).min(self.name_width_max())
         } else {
             0.0
         };
@@ -194,9 +211,13 @@ impl LineChart {
         }
     }
 
+    const fn name_width_max(&self) -> f64 {
+        if matches!(self.size, Size::Roof) { ROOF_NAME_WIDTH_MAX } else { NAME_WIDTH_MAX }
+    }
+
     const fn y_room(size: Size) -> usize {
         match size {
-            Size::Large => 10,
+            Size::Large | Size::Roof => 10,
             Size::Small => 6,
             Size::Wide => 4,
         }
@@ -270,7 +291,11 @@ impl LineChart {
     fn line(&self, out: &mut String, frame: &Frame, line: &Line) {
         let style = line.style % super::STYLES;
         let bare = matches!(line.points, Points::Bare(_));
-        put!(out, "<g class=\"s{style}\">");
+        if let Points::Faint(_) = line.points {
+            put!(out, "<g class=\"faint\">");
+        } else {
+            put!(out, "<g class=\"s{style}\">");
+        }
         let mut path = String::new();
         // A gap in the figures is a gap in the line; between neighbours a separator breaks it, too.
         let mut last_x: Option<f64> = None;
@@ -283,7 +308,7 @@ impl LineChart {
             put!(path, "{}{} {}", if broken { 'M' } else { 'L' }, at(x), at(y));
             last_x = Some(x_value);
         }
-        if !path.is_empty() {
+        if !path.is_empty() && !matches!(line.points, Points::Scattered(_)) {
             let thin = if bare { " bare" } else { "" };
             let name = Escaped(&line.name);
             if bare {
@@ -292,7 +317,7 @@ impl LineChart {
                 put!(out, "<path class=\"ln{thin}\" d=\"{path}\"/>");
             }
         }
-        if let Points::Marked(points) = &line.points {
+        if let Points::Marked(points) | Points::Scattered(points) = &line.points {
             for point in points {
                 self.point(out, frame, point, style);
             }
@@ -353,7 +378,7 @@ impl LineChart {
                 line.style % super::STYLES,
                 at(frame.right + 8.0),
                 at(y + 4.0),
-                Escaped(&fitted(&line.name, NAME_WIDTH_MAX / 1.1))
+                Escaped(&fitted(&line.name, self.name_width_max() / 1.1))
             );
         }
     }
@@ -363,8 +388,8 @@ impl Points {
     /// Every (x, y) in order.
     pub(crate) fn values(&self) -> Box<dyn DoubleEndedIterator<Item = (f64, f64)> + '_> {
         match self {
-            Self::Marked(points) => Box::new(points.iter().map(|p| (p.x, p.y))),
-            Self::Bare(points) => Box::new(points.iter().copied()),
+            Self::Marked(points) | Self::Scattered(points) => Box::new(points.iter().map(|p| (p.x, p.y))),
+            Self::Bare(points) | Self::Faint(points) => Box::new(points.iter().copied()),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::chart::{Axis, Hover, Line, LineChart, Reference, Size, Ticks, swatch}
 use crate::figures::{self, MISSING, plain};
 use crate::put;
 use crate::rows;
-use loadline_analysis::OperationFigures;
+use loadline_analysis::{LatencyIntervals, OperationFigures};
 use loadline_block::Operation;
 use loadline_record::{Ending, Histogram, HistogramSnapshot, SecondOperation, Series};
 use loadline_units::{Bytes, Duration};
@@ -136,8 +136,29 @@ fn percentiles(out: &mut String, view: &CellView<'_>) {
             }
             out.push_str("</tr>\n");
         }
+        if let Some(ends) = &figures.latency_interval_ns {
+            intervals(out, operation, ends);
+        }
     }
     out.push_str("</tbody></table></div>\n");
+}
+
+/// How well the mean, the median and p99 are known.
+fn intervals(out: &mut String, operation: Operation, ends: &LatencyIntervals) {
+    put!(out, "<tr class=\"part\"><th scope=\"row\">{}: 95 % interval</th><td></td>", operation.name());
+    for (name, _) in QUANTILES {
+        let (low, high) = match name {
+            "mean" => (ends.mean_low, ends.mean_high),
+            "p50" => (ends.p50_low, ends.p50_high),
+            "p99" => (ends.p99_low, ends.p99_high),
+            _ => (None, None),
+        };
+        let text = low
+            .zip(high)
+            .map_or_else(String::new, |(low, high)| format!("{}–{}", figures::latency(low), figures::latency(high)));
+        put!(out, "<td class=\"num\">{text}</td>");
+    }
+    out.push_str("</tr>\n");
 }
 
 /// Latency by percentile, the far ones spread out.

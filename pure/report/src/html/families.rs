@@ -53,6 +53,20 @@ impl Dimension {
     }
 }
 
+/// What a load is apart from its block size and its depth: "random read", with its volume where runs have several. Sequential
+/// threads are streams of their own, so their number is part of it.
+pub(crate) fn kind(view: &CellView<'_>, volumes_several: bool) -> String {
+    let streams = view.summary.load.pattern == "sequential" && view.summary.load.threads > 1;
+    let parts = Dimension::SPOKEN.into_iter().filter(|d| match d {
+        Dimension::Volume => volumes_several,
+        Dimension::Threads => streams,
+        Dimension::Block => false,
+        Dimension::Pattern | Dimension::Reads | Dimension::Rest => true,
+    });
+    let parts: Vec<String> = parts.map(|d| d.of(view)).filter(|text| !text.is_empty()).collect();
+    parts.join(" ")
+}
+
 /// "read", "write", "70 % read", "trim".
 pub(crate) fn operation_mix(view: &CellView<'_>) -> String {
     let cell = view.summary;

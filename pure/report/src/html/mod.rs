@@ -5,6 +5,8 @@ mod families;
 mod heat;
 mod overview;
 mod provenance;
+mod roofline;
+mod scaling;
 mod side_by_side;
 mod table;
 
@@ -203,6 +205,12 @@ pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
     }
     out.push_str("</header>\n<main>\n");
     if runs.len() > 1 {
+        let records: Vec<&RunRecord> = runs.iter().map(|run| run.record).collect();
+        if let Some(comparison) = loadline_analysis::scaling_of(&records) {
+            out.push_str("<section id=\"scaling\">\n");
+            scaling::scaling(&mut out, &comparison, 2, "");
+            out.push_str("</section>\n");
+        }
         side_by_side::side_by_side(&mut out, &runs);
     }
     for run in &runs {
@@ -293,9 +301,9 @@ fn sections(out: &mut String, run: &Run<'_>) {
     let charts = overview::charts(run);
     let links = [
         ("findings", "Findings", true),
+        ("charts", "Charts", !charts.is_empty()),
         ("table", "Results", true),
         ("doubts", "Doubts", !run.groups.is_empty()),
-        ("charts", "Charts", !charts.is_empty()),
         ("cells", "Cell by cell", !run.views.is_empty()),
         ("provenance", "Machine and provenance", true),
     ];

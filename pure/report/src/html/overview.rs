@@ -1,10 +1,13 @@
 //! The charts over all cells: by depth, by load, by name, by trial.
 
 use super::families::{Curve, Family, Panel, operation_mix};
+use super::roofline::rooflines;
+use super::scaling::scaling;
 use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Bar, BarChart, Line, LineChart, Point, Reference, STYLES, Size, Ticks, swatch};
 use crate::figures;
 use crate::put;
+use loadline_analysis::scaling_of;
 
 /// Rows of named loads in the bar chart at most; more is a matrix, not a suite.
 const BARS_MAX: usize = 48;
@@ -55,6 +58,10 @@ pub(crate) const MEAN_LATENCY: Metric = Metric {
 pub(crate) fn charts(run: &Run<'_>) -> String {
     let mut out = String::new();
     bars(&mut out, run);
+    if let Some(comparison) = scaling_of(&[run.record]) {
+        scaling(&mut out, &comparison, run.level + 1, &format!("r{}-", run.number));
+    }
+    rooflines(&mut out, run);
     by_depth(&mut out, run);
     by_rate(&mut out, run);
     by_trial(&mut out, run);
@@ -64,7 +71,7 @@ pub(crate) fn charts(run: &Run<'_>) -> String {
 /// A chart with its caption.
 pub(crate) fn figure(out: &mut String, size: Size, heading: &str, svg: &str, caption: &str) {
     let class = match size {
-        Size::Large => "fig",
+        Size::Large | Size::Roof => "fig",
         Size::Small => "fig small",
         Size::Wide => "fig wide",
     };
@@ -75,7 +82,7 @@ pub(crate) fn figure(out: &mut String, size: Size, heading: &str, svg: &str, cap
     out.push_str("</figure>\n");
 }
 
-fn legend(out: &mut String, names: &[(String, usize)]) {
+pub(crate) fn legend(out: &mut String, names: &[(String, usize)]) {
     if names.is_empty() {
         return;
     }
@@ -102,7 +109,7 @@ fn references<'a>(cells: impl Iterator<Item = &'a CellView<'a>>, figure: Option<
     references
 }
 
-fn point(run: &Run<'_>, x: f64, y: f64, view: &CellView<'_>) -> Point {
+pub(crate) fn point(run: &Run<'_>, x: f64, y: f64, view: &CellView<'_>) -> Point {
     Point { x, y, interval: None, doubted: !view.summary.doubts.is_empty(), title: run.cell_title(view) }
 }
 
@@ -199,8 +206,43 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
         }
     }
     if size == Size::Large {
+        latency_against_load(out, run, &family, latency, limited);
         out.push_str("</div>\n");
     }
+}
+
+/// What a rate costs in latency: the curve that bends upwards where a limit is reached.
+fn latency_against_load(out: &mut String, run: &Run<'_>, family: &Family<'_>, latency: Metric, limited: &str) {
+    let Some(panel) = family.panels.first() else { return };
+    let line = |curve: &Curve<'_>| {
+        let points =
+            curve.cells.iter().filter_map(|(_, view)| Some((view, (IOPS.value)(view)?, (latency.value)(view)?)));
+        Line::marked(curve.name.clone(), curve.style, points.map(|(view, x, y)| point(run, x, y, view)).collect())
+    };
+    let lines: Vec<Line> = panel.curves.iter().map(line).collect();
+    let references = references(family.cells(), Some(limited));
+    let values = || lines.iter().flat_map(|l| l.points.values());
+    if values().next().is_none() {
+        return;
+    }
+    let chart = LineChart {
+        id: format!("r{}-hockey", run.number),
+        title: format!("{} against achieved IOPS", latency.name),
+        description: description(panel, latency),
+        x: Axis::linear("achieved IOPS", figures::tick, values().map(|(x, _)| x)),
+        y: Axis::logarithmic(
+            latency.name,
+            figures::latency_tick,
+            values().map(|(_, y)| y).chain(references.iter().map(|r| r.y)),
+        ),
+        references,
+        separators: Vec::new(),
+        size: Size::Large,
+        names: true,
+        hover: None,
+        lines: lines.clone(),
+    };
+    figure(out, Size::Large, &format!("{} against load", latency.name), &chart.svg(), "");
 }
 
 /// What every line of a family shares, as a sentence.
@@ -351,6 +393,7 @@ fn bars(out: &mut String, run: &Run<'_>) {
                 name: if several { figures::plain(&view.summary.volume) } else { mix.clone() },
                 style: if several { volume_style } else { usize::from(mix != "read") },
                 value: value.map(|v| v / 1e6),
+                wanted: None,
                 doubted: !view.summary.doubts.is_empty(),
                 text: format!("{figure} {mark}").trim_end().to_owned(),
                 title: run.cell_title(view),
@@ -372,6 +415,7 @@ fn bars(out: &mut String, run: &Run<'_>) {
         description: spoken.join(". "),
         label: "MB/s (mean over trials, logarithmic)".to_owned(),
         print: figures::tick,
+        linear: false,
         bars,
     };
     put!(out, "<h{0}>The named loads</h{0}>\n", run.level + 1);

@@ -5,6 +5,7 @@ use crate::doubts;
 use crate::figures::{self, plain};
 use crate::put;
 use crate::rows::{self, Column, Row};
+use loadline_analysis::narrative;
 
 /// Cells that a finding names with a link each; beyond it their number says enough.
 const LINKS_MAX: usize = 6;
@@ -13,6 +14,11 @@ const OPEN_MAX: usize = 60;
 
 /// What follows from the figures.
 pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
+    for paragraph in narrative(run.record, run.summary) {
+        let volume =
+            paragraph.volume.map_or_else(String::new, |name| format!("<strong>{}.</strong> ", Escaped(plain(&name))));
+        put!(out, "<p class=\"story\">{volume}{}</p>\n", Escaped(plain(&paragraph.text)));
+    }
     if run.summary.findings.is_empty() {
         out.push_str("<p>None.</p>\n");
         return;

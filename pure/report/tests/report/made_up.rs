@@ -241,6 +241,7 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
             iops: mean(&|t| rate(t, |o| o.count)),
             throughput_bytes_per_s: mean(&|t| rate(t, |o| o.bytes)),
             latency_range_ns: None,
+            latency_interval_ns: None,
             waiting_ns: parts[1].snapshot(),
             service_ns: parts[2].snapshot(),
         })

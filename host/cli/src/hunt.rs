@@ -1,0 +1,450 @@
+//! `hunt`: one factor at a time around a cell, until it is known what moves its ceiling and what is ruled out.
+
+mod vary;
+
+use crate::arguments::{Driving, Format, Printing};
+use crate::books::Opening;
+use crate::catalog::Own;
+use crate::failure::{Outcome, Usage};
+use crate::interruption::Interruption;
+use crate::live::Live;
+use crate::measure::cell_seed;
+use crate::moment::{self, Moment};
+use crate::output::{self, Column, Field, Table};
+use crate::preparation::{Length, Work, cell_record, label, read_plan};
+use crate::probing::{Place, Probe, Prober, probe};
+use crate::settings::{NamedTarget, Overrides, Settings, named_targets};
+use crate::volumes;
+use crate::{catalog, environments, figures};
+use anyhow::Context as _;
+use clap::Args;
+use loadline_analysis::{Effect, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, Standing, hunted, judge, round_log};
+use loadline_catalog::Environment;
+use loadline_prediction::{fit, volume_facts};
+use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, TrialRecord, VolumeFacts};
+use loadline_units::{Bytes, Duration, Ratio};
+use loadline_workload::{LoadSpec, Plan};
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+use vary::{Ground, Variation, asked, variations};
+
+/// `hunt`.
+#[derive(Debug, Args)]
+pub(crate) struct HuntArguments {
+    /// Plan file (TOML), or a name from `loadline plans`
+    plan: String,
+    /// The cell that falls short: its number in the plan (from 1), or part of what it is called
+    #[arg(long, value_name = "CELL")]
+    cell: Option<String>,
+    /// What to vary: depth, threads, files, block, alignment, interleave, layout, vm, engine, direct; each may name settings,
+    /// as in depth=64:256. By default all that can be varied here
+    #[arg(long, value_name = "FACTOR", value_delimiter = ',')]
+    vary: Vec<String>,
+    /// Hunt on a model: an environment file (TOML), or a name from `loadline environments`
+    #[arg(long, value_name = "FILE", conflicts_with = "on")]
+    env: Option<String>,
+    /// The volume of the environment; by default its first
+    #[arg(long, value_name = "NAME", requires = "env")]
+    volume: Option<String>,
+    #[command(flatten)]
+    own: Own,
+    /// Hunt on this: a directory, a file or a block device
+    #[arg(long, value_name = "TARGET", required_unless_present = "env")]
+    on: Option<String>,
+    /// Effects that are no larger are none
+    #[arg(long, value_name = "SHARE", default_value = "5 %")]
+    margin: Ratio,
+    /// Measured time of each trial, in place of the plan's
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Duration>,
+    /// Load before each measurement, in place of the plan's
+    #[arg(long, value_name = "TIME")]
+    warm_up: Option<Duration>,
+    /// Bytes that the load spreads over, in place of the plan's
+    #[arg(long, value_name = "SIZE")]
+    size: Option<Bytes>,
+    /// Cut the plan's times short: 3 s each at most
+    #[arg(long)]
+    short: bool,
+    /// Print what would be varied; touch nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    driving: Driving,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+/// The key of a run's settings under which its hunt stands.
+const SETTINGS_KEY: &str = "hunt";
+
+/// Rounds at most.
+const fn rounds_max() -> u32 {
+    HUNT_LOOKS[HUNT_LOOKS.len() - 1]
+}
+
+/// Hunts, prints what was found.
+pub(crate) fn hunt(
+    arguments: &HuntArguments,
+    quiet: bool,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Outcome> {
+    if arguments.margin == Ratio::ZERO || arguments.margin >= Ratio::ONE {
+        return Err(Usage("--margin is a share above 0 % and below 100 %".into()).into());
+    }
+    let length = if arguments.short { Length::Short } else { Length::Full };
+    let plan = read_plan(&arguments.plan, length)?;
+    let environment = match &arguments.env {
+        Some(typed) => Some(environments::read(typed, &catalog::with_folder(arguments.own.catalog.as_deref())?)?),
+        None => None,
+    };
+    let (volume, target) = names(arguments, environment.as_ref())?;
+    let mut spec = chosen(&plan, arguments)?;
+    if let Some(environment) = &environment {
+        // Fixed for all variations, so that a larger layout is not asked for more.
+        let facts =
+            volume_facts(&vary::model(environment), &volume, &volume).map_err(|error| Usage(error.to_string()))?;
+        spec = fit(&spec, Some(Bytes::new(facts.size_bytes)));
+    }
+    let settings = Settings::of_driving(target, &arguments.driving);
+    if settings.read_only && spec.writes_any() {
+        return Err(Usage(format!("{} writes, and --read-only forbids it: choose another cell", label(&spec))).into());
+    }
+    let ground = Ground {
+        spec: &spec,
+        environment: environment.as_ref().map(|e| (e, volume.as_str())),
+        directory: settings.targets.first().is_some_and(|t| Path::new(&t.target).is_dir()),
+        engine: settings.engine.engine,
+    };
+    let found = variations(&ground, &asked(&arguments.vary)?)?;
+    if found.is_empty() {
+        return Err(
+            Usage("nothing can be varied around this cell; name a factor with --vary to see why not".into()).into()
+        );
+    }
+    let hunt = Hunt::new(&plan, &volume, &spec, found, environment.as_ref(), arguments.margin);
+    if arguments.dry_run {
+        let table = hunt.dry();
+        output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+        return Ok(Outcome::Done);
+    }
+    begin(hunt, settings, environment.as_ref(), arguments, quiet, store()?)
+}
+
+/// The volume's name, and the target behind it where something real is measured.
+fn names(arguments: &HuntArguments, environment: Option<&Environment>) -> Result<(String, Vec<NamedTarget>), Usage> {
+    if let Some(environment) = environment {
+        let first = environment.volumes.first().map(|v| v.name.clone());
+        let volume = arguments.volume.clone().or(first).expect("an environment has a volume");
+        return Ok((volume, Vec::new()));
+    }
+    let typed = arguments.on.clone().expect("clap asks for a target where there is no environment");
+    let targets = named_targets(&[typed])?;
+    Ok((targets[0].volume.clone(), targets))
+}
+
+/// The plan's cell that was meant, with the values from the command line.
+fn chosen(plan: &Plan, arguments: &HuntArguments) -> Result<LoadSpec, Usage> {
+    let cells: Vec<&LoadSpec> = plan.cells().map(|(spec, _)| spec).collect();
+    let count = cells.len();
+    let listed =
+        || format!("plan {:?} has {count} cells; `loadline run {} --dry-run` lists them", plan.name, arguments.plan);
+    let spec = match arguments.cell.as_deref() {
+        None if count == 1 => cells[0],
+        None => return Err(Usage(format!("say around which cell, with --cell: {}", listed()))),
+        Some(typed) => {
+            if let Ok(place) = typed.parse::<usize>() {
+                let cell = place.checked_sub(1).and_then(|index| cells.get(index).copied());
+                cell.ok_or_else(|| Usage(format!("there is no cell {place}: {}", listed())))?
+            } else {
+                let lower = typed.to_lowercase();
+                let fits = |spec: &&LoadSpec| label(spec).to_lowercase().contains(&lower);
+                let fitting: Vec<&LoadSpec> = cells.iter().copied().filter(fits).collect();
+                match fitting.as_slice() {
+                    [one] => *one,
+                    [] => return Err(Usage(format!("no cell is called {typed:?}: {}", listed()))),
+                    many => {
+                        let count = many.len();
+                        return Err(Usage(format!(
+                            "{count} cells are called {typed:?}: name one by its number; {}",
+                            listed()
+                        )));
+                    }
+                }
+            }
+        }
+    };
+    let mut spec = spec.clone();
+    let overrides = Overrides {
+        trials: Some(rounds_max()),
+        duration: arguments.duration,
+        warm_up: arguments.warm_up,
+        size: arguments.size,
+        short: arguments.short,
+    };
+    overrides.apply(&mut spec);
+    spec.check().map_err(|error| Usage(format!("with the values from the command line: {spec}: {error}")))?;
+    Ok(spec)
+}
+
+/// A hunt that is about to begin.
+struct Hunt {
+    plans: Vec<PlanText>,
+    name: String,
+    volume: String,
+    /// The baseline first.
+    probes: Vec<Probe>,
+    plan: HuntPlan,
+    /// The baseline's first.
+    models: Vec<loadline_prediction::Model>,
+}
+
+impl Hunt {
+    fn new(
+        plan: &Plan,
+        volume: &str,
+        spec: &LoadSpec,
+        found: Vec<Variation>,
+        environment: Option<&Environment>,
+        margin: Ratio,
+    ) -> Self {
+        let baseline = probe(volume, spec, 0);
+        let mut models: Vec<loadline_prediction::Model> = environment.map(vary::model).into_iter().collect();
+        let mut variants = Vec::new();
+        let mut probes = vec![baseline];
+        for (number, variation) in (1u32..).zip(found) {
+            // Some variations leave the load as it is: their number tells the cells apart.
+            let mut probe = probe(volume, &variation.spec, number);
+            probe.label = format!("{}: {} {}", probes[0].label, variation.factor.name(), variation.to);
+            probe.engine = variation.engine;
+            if let Some(environment) = &variation.environment {
+                models.push(vary::model(environment));
+                probe.model = models.len() - 1;
+            }
+            variants.push(HuntVariant {
+                cell: probe.cell.id.clone(),
+                factor: variation.factor,
+                from: variation.from,
+                to: variation.to,
+            });
+            probes.push(probe);
+        }
+        let baseline = probes[0].cell.id.clone();
+        let plans = vec![PlanText { name: plan.name.clone(), text: plan.text.clone(), hash: plan.hash() }];
+        let name = format!("hunt around {}", probes[0].label);
+        let plan = HuntPlan { baseline, variants, margin: margin.as_f64() };
+        Self { plans, name, volume: volume.to_owned(), probes, plan, models }
+    }
+
+    /// What would be varied.
+    fn dry(&self) -> Table {
+        let mut table = Table::new(&[
+            Column::words("factor", "factor"),
+            Column::words("from", "from"),
+            Column::words("to", "to"),
+            Column::numbers("rounds at most", "rounds_max"),
+        ]);
+        for variant in &self.plan.variants {
+            table.push(vec![
+                Field::text(variant.factor.name()),
+                Field::text(&variant.from),
+                Field::text(&variant.to),
+                Field::count(rounds_max().into()),
+            ]);
+        }
+        table
+    }
+}
+
+fn begin(
+    hunt: Hunt,
+    settings: Settings,
+    environment: Option<&Environment>,
+    arguments: &HuntArguments,
+    quiet: bool,
+    store: PathBuf,
+) -> anyhow::Result<Outcome> {
+    let interruption = Interruption::watch()?;
+    let opening = Opening::start(store, |_| ());
+    let id = moment::run_id(Moment::now());
+    let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
+    let mut told = serde_json::to_value(&settings).context("settings are plain data")?;
+    if let Json::Object(fields) = &mut told {
+        fields.insert(SETTINGS_KEY.into(), serde_json::to_value(&hunt.plan).context("a hunt is plain data")?);
+    }
+    let Hunt { plans, name, volume, probes, plan, models } = hunt;
+    let (mut place, facts) = if environment.is_some() {
+        let facts: Vec<VolumeFacts> = vec![volume_facts(&models[0], &volume, &volume)?];
+        (Place::Modelled { models, volume }, facts)
+    } else {
+        let cells = probes.iter().map(|probe| probe.cell.clone()).collect();
+        let work = Work { plans: plans.clone(), cells, steps: Vec::new(), left_out: Vec::new() };
+        let opened = volumes::open(&work, &settings, &id, &[])?;
+        let facts = settings.targets.iter().map(|t| opened[&t.volume].facts()).collect();
+        (Place::Measured { settings: Box::new(settings), volumes: opened }, facts)
+    };
+    let header = RunHeader {
+        id: id.clone(),
+        name,
+        verb: "hunt".into(),
+        clock: if environment.is_some() { Clock::Virtual } else { Clock::Real },
+        started: Moment::now().rfc3339(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        seed,
+        host: loadline_engine::facts::host(),
+        plans,
+        environment: environment.map(|e| PlanText { name: e.name.clone(), text: e.text.clone(), hash: e.hash() }),
+        volumes: facts,
+        settings: told,
+    };
+    let records = probes.iter().map(|probe| {
+        let mut record = cell_record(&probe.cell);
+        record.label.clone_from(&probe.label);
+        record
+    });
+    let mut books = opening.begin(header, records.collect())?;
+    let mut live = Live::new(quiet);
+    live.say(&format!("run {id}, seed {seed}: {} settings around {}", plan.variants.len(), probes[0].label));
+    let mut prober =
+        Prober { place: &mut place, books: &mut books, run: &id, seed, live: &mut live, interruption: &interruption };
+    let result = rounds(&mut prober, &probes, &plan);
+    live.clear();
+    if let Place::Measured { volumes: opened, .. } = place {
+        volumes::close(opened);
+    }
+    let store = books.store()?;
+    match &result {
+        Ok(true) => store.finish_with_what_there_is(&id)?,
+        Ok(false) => store.set_status(&id, RunStatus::Interrupted)?,
+        Err(_) => store.set_status(&id, RunStatus::Failed)?,
+    }
+    let complete =
+        result.map_err(|error| error.context(format!("hunt {id} ended early; what was finished is kept")))?;
+    let found = hunted(&store.load(&id)?, &plan);
+    output::print(&text(&found, arguments.printing.format))?;
+    Ok(match complete {
+        false => Outcome::Interrupted,
+        true if found.rows.iter().any(|row| row.effect == Effect::CannotTell) => Outcome::Inconclusive,
+        true => Outcome::Done,
+    })
+}
+
+/// Round after round, each with the baseline and every setting that is not decided yet in random order; whether it came to an
+/// end.
+fn rounds(prober: &mut Prober<'_>, loads: &[Probe], plan: &HuntPlan) -> anyhow::Result<bool> {
+    let mut logs: Vec<Vec<f64>> = vec![Vec::new(); plan.variants.len()];
+    let mut undecided: Vec<usize> = (0..plan.variants.len()).collect();
+    for round in 0..rounds_max() {
+        let mut order: Vec<usize> = std::iter::once(0).chain(undecided.iter().map(|variant| variant + 1)).collect();
+        order.sort_by_key(|index| cell_seed(prober.seed, &format!("round {round} of {index}")));
+        let mut trials: Vec<(usize, TrialRecord)> = Vec::new();
+        for (done, index) in order.iter().enumerate() {
+            let counted = format!("round {}, {} of {}", round + 1, done + 1, order.len());
+            match prober.trial(&loads[*index], round, &counted)? {
+                Some(record) => trials.push((*index, record)),
+                None => return Ok(false),
+            }
+        }
+        let baseline = trials.iter().find(|(index, _)| *index == 0).map(|(_, record)| record);
+        for (index, record) in trials.iter().filter(|(index, _)| *index > 0) {
+            let log = baseline.and_then(|b| round_log(b, record, plan.variants[index - 1].factor));
+            logs[index - 1].extend(log);
+        }
+        if HUNT_LOOKS.contains(&(round + 1)) {
+            let effect = |variant: usize| judge(&logs[variant], plan.variants.len(), plan.margin);
+            undecided.retain(|variant| effect(*variant).is_none_or(|j| j.effect == Effect::CannotTell));
+            let decided = plan.variants.len() - undecided.len();
+            prober.live.say(&format!("round {}: {decided} of {} settings are decided", round + 1, plan.variants.len()));
+        }
+        if undecided.is_empty() {
+            break;
+        }
+    }
+    Ok(true)
+}
+
+/// The hunt behind a stored run; `None` where the run is of another verb.
+pub(crate) fn of_run(record: &RunRecord) -> Option<HuntResult> {
+    let plan: HuntPlan = serde_json::from_value(record.header.settings.get(SETTINGS_KEY)?.clone()).ok()?;
+    Some(hunted(record, &plan))
+}
+
+/// What was found, in the form asked for.
+pub(crate) fn text(found: &HuntResult, format: Format) -> String {
+    let table = rows(found);
+    match format {
+        Format::Json => output::pretty(found),
+        Format::Csv => table.render(format, false),
+        Format::Table => {
+            let rate = figures_of(found);
+            let mut text = format!("{}\nrun {}{rate}\n\n", found.name, found.run);
+            text.push_str(&table.render(format, output::colour_wanted()));
+            text.push_str("\nIntervals hold for all looks at all settings together with 95 % confidence.\n\nLimits\n");
+            text + &suspects(found, "• ")
+        }
+        Format::Markdown => {
+            let rate = figures_of(found);
+            let mut text = format!("# {}\n\nrun `{}`{rate}\n\n", found.name, found.run);
+            text.push_str(&table.render(format, false));
+            text.push_str(
+                "\nIntervals hold for all looks at all settings together with 95 % confidence.\n\n## Limits\n\n",
+            );
+            text + &suspects(found, "- ")
+        }
+    }
+}
+
+fn figures_of(found: &HuntResult) -> String {
+    match (found.iops, found.bytes_per_s) {
+        (Some(iops), Some(bytes)) => format!(": {}, {}", figures::iops(iops), figures::megabytes_per_s(bytes)),
+        _ => String::new(),
+    }
+}
+
+fn rows(found: &HuntResult) -> Table {
+    let mut table = Table::new(&[
+        Column::words("factor", "factor"),
+        Column::words("from", "from"),
+        Column::words("to", "to"),
+        Column::numbers("rounds", "rounds"),
+        Column::numbers("before", "before"),
+        Column::numbers("after", "after"),
+        Column::numbers("ratio", "ratio"),
+        Column::words("interval", "interval"),
+        Column::words("verdict", "verdict"),
+    ]);
+    let or_dash = |text: Option<String>, exact: Option<f64>| {
+        Field::both(text.unwrap_or_else(|| "-".to_owned()), exact.map_or(Json::Null, Json::from))
+    };
+    for row in &found.rows {
+        let rate = |value: f64| {
+            if row.in_bytes { figures::megabytes_per_s(value) } else { figures::iops(value) }
+        };
+        let interval =
+            row.low.zip(row.high).map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:.3}–{high:.3}"));
+        table.push(vec![
+            Field::text(row.variant.factor.name()),
+            Field::text(&row.variant.from),
+            Field::text(&row.variant.to),
+            Field::count(row.rounds.into()),
+            or_dash(row.before.map(rate), row.before),
+            or_dash(row.after.map(rate), row.after),
+            or_dash(row.ratio.map(|r| format!("{r:.3}")), row.ratio),
+            Field::text(interval),
+            Field::text(row.effect.words()),
+        ]);
+    }
+    table
+}
+
+fn suspects(found: &HuntResult, mark: &str) -> String {
+    let lines = found.suspects.iter().map(|suspect| {
+        let standing = match suspect.standing {
+            Standing::Binds => "binds",
+            Standing::Possible => "possible",
+            Standing::RuledOut => "ruled out",
+        };
+        format!("{mark}{standing}: {} ({}): {}\n", suspect.what, suspect.limits.join(", "), suspect.because)
+    });
+    lines.collect()
+}

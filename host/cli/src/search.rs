@@ -1,0 +1,225 @@
+//! `--find-objective`: the deepest queue, or the highest rate of arrivals, that keeps the latency asked for, found with few
+//! probes. Each probe is a trial of a cell of its own, stored like any other.
+
+use crate::books::Opening;
+use crate::execution::Ended;
+use crate::failure::{Outcome, Usage};
+use crate::interruption::Interruption;
+use crate::live::Live;
+use crate::moment::{self, Moment};
+use crate::preparation::{Work, cell_record};
+use crate::probing::{Place, Prober, probe};
+use crate::run::{Manner, conclude};
+use crate::settings::Settings;
+use crate::volumes;
+use anyhow::Context as _;
+use loadline_analysis::{Probed, Search};
+use loadline_catalog::Environment;
+use loadline_prediction::Model;
+use loadline_record::{CellRecord, Clock, PlanText, RunHeader, RunStatus, VolumeFacts};
+use loadline_units::Iops;
+use loadline_workload::{Arrival, LoadSpec, QUEUE_DEPTH_MAX};
+use std::path::PathBuf;
+
+/// The verb under which searches are stored; analysis knows them by it.
+pub(crate) const VERB: &str = "search";
+/// Arrivals per second that are tried at most.
+const RATE_MAX: u64 = 100_000_000;
+
+/// A load whose depth or rate is looked for.
+struct Question {
+    volume: String,
+    spec: LoadSpec,
+    figure: &'static str,
+    search: Search,
+}
+
+/// An environment to be searched on.
+pub(crate) struct Modelled<'a> {
+    /// The environment.
+    pub(crate) environment: &'a Environment,
+    /// Its most plausible model.
+    pub(crate) model: Model,
+    /// Names in the results, each with the volume of the environment.
+    pub(crate) volumes: Vec<(String, String)>,
+    /// What is stored of them.
+    pub(crate) facts: Vec<VolumeFacts>,
+}
+
+/// The amount of a load: its queue depth, or its arrivals per second.
+fn amount(spec: &LoadSpec) -> u64 {
+    match spec.arrival {
+        Arrival::Closed { queue_depth, .. } => queue_depth.into(),
+        Arrival::Constant { rate } | Arrival::Poisson { rate } => rate.get(),
+    }
+}
+
+/// The load with another amount.
+fn with_amount(spec: &LoadSpec, amount: u64) -> LoadSpec {
+    let rate = || Iops::per_second(amount).expect("a search stays above 0");
+    let arrival = match spec.arrival {
+        Arrival::Closed { rate_max, think_time, .. } => {
+            let queue_depth = u32::try_from(amount).expect("a search stays within what a load may have");
+            Arrival::Closed { queue_depth, rate_max, think_time }
+        }
+        Arrival::Constant { .. } => Arrival::Constant { rate: rate() },
+        Arrival::Poisson { .. } => Arrival::Poisson { rate: rate() },
+    };
+    LoadSpec { arrival, ..spec.clone() }
+}
+
+/// One question for all cells of a volume that differ in their amount alone; the search begins in the middle of their amounts.
+fn questions(work: &Work) -> Result<Vec<Question>, Usage> {
+    let mut asked: Vec<(String, LoadSpec, Vec<u64>)> = Vec::new();
+    for cell in work.cells.iter().filter(|cell| cell.spec.objective.is_some()) {
+        let spec = LoadSpec { trials: 1, ..with_amount(&cell.spec, 1) };
+        match asked.iter_mut().find(|(volume, known, _)| *volume == cell.volume && *known == spec) {
+            Some((_, _, amounts)) => amounts.push(amount(&cell.spec)),
+            None => asked.push((cell.volume.clone(), spec, vec![amount(&cell.spec)])),
+        }
+    }
+    if asked.is_empty() {
+        return Err(Usage(
+            "no load of the plan has an objective to find: write objective = { p99 = \"20 ms\" } in one".into(),
+        ));
+    }
+    let question = |(volume, spec, mut amounts): (String, LoadSpec, Vec<u64>)| {
+        amounts.sort_unstable();
+        let objective = spec.objective.expect("only loads with one were asked about");
+        let most = if spec.outstanding().is_some() { u64::from(QUEUE_DEPTH_MAX) } else { RATE_MAX };
+        let search =
+            Search { limit_ns: objective.limit.as_ns() as f64, least: 1, most, start: amounts[amounts.len() / 2] };
+        Question { volume, figure: objective.of.name(), spec, search }
+    };
+    Ok(asked.into_iter().map(question).collect())
+}
+
+/// Searches on what stands on this machine.
+pub(crate) fn measured(
+    name: String,
+    settings: Settings,
+    work: Work,
+    seed: u64,
+    store: PathBuf,
+    manner: &Manner,
+) -> anyhow::Result<Outcome> {
+    let questions = questions(&work)?;
+    let id = moment::run_id(Moment::now());
+    let interruption = Interruption::watch()?;
+    let opened = volumes::open(&work, &settings, &id, &[])?;
+    let header = RunHeader {
+        clock: Clock::Real,
+        volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),
+        settings: serde_json::to_value(&settings).context("settings are plain data")?,
+        ..header(id, name, seed, work.plans)
+    };
+    let place = Place::Measured { settings: Box::new(settings), volumes: opened };
+    begin(header, place, &questions, &[], store, &interruption, manner)
+}
+
+/// Searches on the most plausible model of an environment.
+pub(crate) fn modelled(
+    name: String,
+    modelled: Modelled<'_>,
+    work: Work,
+    seed: u64,
+    store: PathBuf,
+    manner: &Manner,
+) -> anyhow::Result<Outcome> {
+    let questions = questions(&work)?;
+    let Modelled { environment, model, volumes, facts } = modelled;
+    let interruption = Interruption::watch()?;
+    let header = RunHeader {
+        clock: Clock::Virtual,
+        environment: Some(PlanText {
+            name: environment.name.clone(),
+            text: environment.text.clone(),
+            hash: environment.hash(),
+        }),
+        volumes: facts,
+        ..header(moment::run_id(Moment::now()), name, seed, work.plans)
+    };
+    let place = Place::Modelled { models: vec![model], volume: String::new() };
+    begin(header, place, &questions, &volumes, store, &interruption, manner)
+}
+
+fn header(id: String, name: String, seed: u64, plans: Vec<PlanText>) -> RunHeader {
+    RunHeader {
+        id,
+        name,
+        verb: VERB.into(),
+        clock: Clock::Real,
+        started: Moment::now().rfc3339(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        seed,
+        host: loadline_engine::facts::host(),
+        plans,
+        environment: None,
+        volumes: Vec::new(),
+        settings: serde_json::Value::Null,
+    }
+}
+
+fn begin(
+    header: RunHeader,
+    mut place: Place,
+    questions: &[Question],
+    modelled: &[(String, String)],
+    store: PathBuf,
+    interruption: &Interruption,
+    manner: &Manner,
+) -> anyhow::Result<Outcome> {
+    let (id, seed) = (header.id.clone(), header.seed);
+    let mut books = Opening::start(store, |_| ()).begin(header, Vec::new())?;
+    let mut live = Live::new(manner.quiet);
+    live.say(&format!(
+        "run {id}, seed {seed}: {} to find",
+        if questions.len() == 1 { "1 load".to_owned() } else { format!("{} loads", questions.len()) }
+    ));
+    let mut ended = Ok(Ended::Complete);
+    for question in questions {
+        if let (Place::Modelled { volume, .. }, Some((_, target))) =
+            (&mut place, modelled.iter().find(|(name, _)| *name == question.volume))
+        {
+            volume.clone_from(target);
+        }
+        let mut prober = Prober { place: &mut place, books: &mut books, run: &id, seed, live: &mut live, interruption };
+        ended = answer(&mut prober, question);
+        if !matches!(ended, Ok(Ended::Complete)) {
+            break;
+        }
+    }
+    live.clear();
+    if let Place::Measured { volumes: opened, .. } = place {
+        volumes::close(opened);
+    }
+    let store = books.store()?;
+    match &ended {
+        Ok(Ended::Complete) => store.finish_with_what_there_is(&id)?,
+        Ok(_) => store.set_status(&id, RunStatus::Interrupted)?,
+        Err(_) => store.set_status(&id, RunStatus::Failed)?,
+    }
+    match ended.map_err(|error| error.context(format!("run {id} ended early; what was finished is kept")))? {
+        Ended::Complete => conclude(store, &id, Ended::Complete, manner.format, &|_, _| Ok(())),
+        _ => Ok(Outcome::Interrupted),
+    }
+}
+
+/// Probes until the turn is known well enough.
+fn answer(prober: &mut Prober<'_>, question: &Question) -> anyhow::Result<Ended> {
+    let mut tried: Vec<Probed> = Vec::new();
+    while let Some(load) = question.search.next_load(&tried) {
+        let probe = probe(&question.volume, &with_amount(&question.spec, load), 0);
+        let record = cell_record(&probe.cell);
+        prober.books.store()?.add_cell(prober.run, &record)?;
+        let Some(trial) = prober.trial(&probe, 0, &format!("probe {}", tried.len() + 1))? else {
+            return Ok(Ended::Interrupted);
+        };
+        let cell = CellRecord { trials: vec![trial], ..record };
+        let outcome = Probed::of(&cell, load, question.figure).with_context(|| {
+            format!("{}: no request was completed, so nothing is known of its latency", probe.label)
+        })?;
+        tried.push(outcome);
+    }
+    Ok(Ended::Complete)
+}

@@ -1,0 +1,144 @@
+//! `hunt`: what moves a ceiling and what is ruled out, on models where the answer is known and on a throttled device.
+
+use crate::bad_disk::Loop;
+use crate::compare::Group;
+use crate::{Bench, or_skip, text};
+use serde_json::Value;
+
+fn plan(block: &str, depth: u32) -> String {
+    format!(
+        "schema = 1\nname = \"one\"\n[[load]]\npattern = \"random\"\nreads = \"100 %\"\nblock = \"{block}\"\n\
+         queue_depth = {depth}\nwarm_up = \"0 s\"\nduration = \"4 s\"\nsize = \"8 GiB\"\n"
+    )
+}
+
+/// Four standard disks whose pieces are as long as the requests, so that each request lies on one of them.
+const STRIPE: &str = r#"
+schema = 1
+name = "stripe"
+[volume.data]
+disks = [{ sku = "azure/classic-standard", count = 4 }]
+layout = { stripe = { columns = 4, interleave = "1 MiB" } }
+"#;
+
+/// Eight disks that could do 40,000 IOPS together, on a VM that lets 12,800 through.
+const CAPPED: &str = r#"
+schema = 1
+name = "capped"
+vm = "azure/ds3"
+[volume.data]
+disks = [{ sku = "azure/classic-premium-p30", count = 8 }]
+layout = { stripe = { columns = 8, interleave = "64 KiB" } }
+host_cache = "none"
+"#;
+
+/// One disk of the same latency wherever a request falls.
+const EVEN: &str = r#"
+schema = 1
+name = "even"
+[[volume.data.disks]]
+size = "10 GiB"
+[volume.data.disks.latency.read]
+median = "1 ms"
+p99 = "8 ms"
+"#;
+
+fn hunted(bench: &Bench, arguments: &[&str]) -> Value {
+    let output = bench.run(&[&["hunt"], arguments, &["--format", "json", "--quiet"]].concat());
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", text(&output.stderr));
+    serde_json::from_str(&text(&output.stdout)).unwrap()
+}
+/// "factor to: effect" of every row.
+fn effects(found: &Value) -> Vec<String> {
+    let rows = found["rows"].as_array().unwrap().iter();
+    rows.map(|r| {
+        format!("{} {}: {}", r["factor"].as_str().unwrap(), r["to"].as_str().unwrap(), r["effect"].as_str().unwrap())
+    })
+    .collect()
+}
+fn standing(found: &Value, what: &str) -> String {
+    let suspect = found["suspects"].as_array().unwrap().iter().find(|s| s["what"] == what);
+    suspect.unwrap_or_else(|| panic!("{what} in {found}"))["standing"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn on_a_stripe_whose_pieces_are_too_long_the_interleave_moves_the_ceiling() {
+    let bench = Bench::new();
+    let (plan, env) = (bench.file("p.toml", plan("1 MiB", 1)), bench.file("e.toml", STRIPE));
+    let found = hunted(&bench, &[&plan, "--env", &env, "--vary", "interleave=256KiB,layout=8", "--seed", "5"]);
+    assert_eq!(effects(&found), ["interleave 256 KiB: moved", "layout 8 disks: ruled-out"]);
+    assert_eq!(standing(&found, "how requests fall on the disks of a stripe"), "binds");
+    assert_eq!(standing(&found, "the disks, by their number"), "ruled-out");
+    // It is a run like others, and is shown with what was found.
+    let shown = bench.done(&["show", "last"]);
+    assert!(shown.contains("moved the ceiling") && shown.contains("ruled out"), "{shown}");
+    assert_eq!(bench.runs()[0]["verb"], "hunt");
+    assert_eq!(bench.runs()[0]["status"], "finished");
+}
+
+#[test]
+fn under_the_cap_of_a_vm_the_disks_are_ruled_out() {
+    let bench = Bench::new();
+    let (plan, env) = (bench.file("p.toml", plan("8 KiB", 256)), bench.file("e.toml", CAPPED));
+    let vary = ["--vary", "layout=4", "--vary", "vm", "--vary", "depth=512", "--duration", "1s", "--seed", "5"];
+    let found = hunted(&bench, &[&[plan.as_str(), "--env", &env], &vary[..]].concat());
+    assert_eq!(effects(&found), ["layout 4 disks: ruled-out", "vm none: moved", "depth 512: ruled-out"]);
+    assert_eq!(standing(&found, "the VM's limits"), "binds");
+    assert_eq!(standing(&found, "the disks, by their number"), "ruled-out");
+    assert_eq!(standing(&found, "too few requests at once"), "ruled-out");
+}
+
+#[test]
+fn where_nothing_has_an_effect_hardly_any_hunt_finds_one() {
+    let bench = Bench::new();
+    let (plan, env) = (bench.file("p.toml", plan("4 KiB", 4)), bench.file("e.toml", EVEN));
+    // A margin far below the noise, so that only the interval stands in the way of an alarm.
+    let alarms = (0..20).filter(|seed| {
+        let seed = seed.to_string();
+        let varied =
+            ["--vary", "alignment=16KiB:64KiB:256KiB", "--margin", "0.1%", "--duration", "200ms", "--seed", &seed];
+        let found = hunted(&bench, &[&[plan.as_str(), "--env", &env], &varied[..]].concat());
+        effects(&found).iter().any(|e| e.ends_with("moved") || e.ends_with("lowered"))
+    });
+    // 5 % of 20 is 1; more than 4 would come up in one of 400 such tests.
+    assert!(alarms.count() <= 4);
+}
+
+#[test]
+fn what_cannot_be_varied_is_refused_with_the_reason() {
+    let bench = Bench::new();
+    let (one, env) = (bench.file("p.toml", plan("4 KiB", 4)), bench.file("e.toml", EVEN));
+    let refused = |arguments: &[&str]| bench.refused(2, &[&["hunt"], arguments].concat());
+    assert!(refused(&[&one, "--env", &env, "--vary", "interleave"]).contains("no stripe"));
+    assert!(refused(&[&one, "--env", &env, "--vary", "engine"]).contains("hunt on a target"));
+    assert!(refused(&[&one, "--on", "null", "--vary", "layout"]).contains("cannot make it anew"));
+    assert!(refused(&[&one, "--on", "null", "--vary", "colour"]).contains("no such factor"));
+    assert!(refused(&["matrix-200", "--env", &env]).contains("say around which cell"));
+    assert!(refused(&["matrix-200", "--env", &env, "--cell", "201"]).contains("no cell 201"));
+}
+
+#[test]
+fn a_hunt_on_a_target_varies_the_engine_too() {
+    let bench = Bench::new();
+    let plan = bench.file("p.toml", plan("4 KiB", 1).replace("4 s", "30 ms").replace("8 GiB", "8 MiB"));
+    let output = bench.run(&["hunt", &plan, "--on", "null", "--vary", "depth=2", "--margin", "50%", "--format", "csv"]);
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("depth,1,2,"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn on_a_disk_that_the_kernel_holds_to_a_rate_more_depth_is_ruled_out() {
+    let bench = Bench::new();
+    let folder = or_skip!(tempfile::tempdir_in("/dev/shm").ok(), "no /dev/shm");
+    let file = folder.path().join("held");
+    std::fs::write(&file, vec![0x5a; 64 << 20]).unwrap();
+    let device = or_skip!(Loop::attach(&file), "it takes root and a loop device");
+    let group = or_skip!(Group::new(&[(&device, 500)]), "no blkio.throttle");
+    let plan = bench.file("p.toml", plan("4 KiB", 8).replace("4 s", "2 s").replace("8 GiB", "32 MiB"));
+    let varied = ["--vary", "depth=16", "--margin", "20%", "--read-only", "--quiet", "--format", "json"];
+    let output = group.run(&bench, &[&["hunt", &plan, "--on", &device.node], &varied[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert_eq!(effects(&found), ["depth 16: ruled-out"], "{found}");
+    assert_eq!(standing(&found, "too few requests at once"), "ruled-out");
+}

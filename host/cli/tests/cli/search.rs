@@ -1,0 +1,90 @@
+//! `--find-objective`: the load at which an objective is lost, where it is known.
+
+use crate::{Bench, text};
+use serde_json::Value;
+
+fn plan(arrival: &str, objective: &str) -> String {
+    format!(
+        "schema = 1\nname = \"turn\"\n[[load]]\npattern = \"random\"\nreads = \"100 %\"\nblock = \"4 KiB\"\n{arrival}\n\
+         warm_up = \"2 s\"\nduration = \"20 s\"\nsize = \"1 GiB\"\nobjective = {{ {objective} }}\n"
+    )
+}
+
+/// A disk of 1,000 IOPS that answers in 1 ms.
+const DISK: &str = r#"
+schema = 1
+name = "disk"
+[[volume.data.disks]]
+size = "10 GiB"
+[volume.data.disks.limit]
+iops = "1000 IOPS"
+enforcement = "smooth"
+[volume.data.disks.latency.read]
+median = "1 ms"
+p99 = "1.2 ms"
+"#;
+
+fn searched(bench: &Bench, plan: &str, arguments: &[&str]) -> (Option<i32>, Value) {
+    let plan = bench.file("p.toml", plan);
+    let env = bench.file("e.toml", DISK);
+    let common = ["--find-objective", "--seed", "5", "--quiet", "--format", "json"];
+    let output = bench.run(&[&["predict", &plan, "--env", &env], &common[..], arguments].concat());
+    let run = serde_json::from_str(&text(&output.stdout)).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+    (output.status.code(), run)
+}
+fn finding(run: &Value) -> String {
+    let found = run["findings"].as_array().unwrap().iter().find(|f| f["code"] == "objective");
+    found.unwrap_or_else(|| panic!("{run}"))["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_deepest_queue_is_found_with_few_probes_and_its_interval() {
+    let bench = Bench::new();
+    let (status, run) = searched(&bench, &plan("queue_depth = [1, 4]", "mean = \"20 ms\""), &[]);
+    assert_eq!(status, Some(0));
+    let told = finding(&run);
+    // 20 outstanding at 1,000 IOPS take 20 ms.
+    assert!(told.contains("up to depth 20 (") || told.contains("up to depth 19 ("), "{told}");
+    assert!(told.contains("Found by search: with 95 % confidence it is kept at depth"), "{told}");
+    assert!(run["cells"].as_array().unwrap().len() <= 8, "{run}");
+    assert_eq!((&run["run"]["verb"], &run["run"]["status"]), (&"search".into(), &"finished".into()));
+    assert!(bench.refused(2, &["predict", "--resume", run["run"]["id"].as_str().unwrap()]).contains("begin it anew"));
+}
+
+#[test]
+fn the_highest_rate_is_found_below_what_the_disk_can_do() {
+    let bench = Bench::new();
+    let (status, run) = searched(&bench, &plan("arrival = { poisson = [\"100 IOPS\"] }", "p99 = \"20 ms\""), &[]);
+    assert_eq!(status, Some(0));
+    let kept = run["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|c| c["read"]["latency_ns"]["p99"].as_f64().unwrap() <= 20e6 && c["binding"]["limit"] == "arrival");
+    let most = kept.map(|c| c["offered_iops"].as_f64().unwrap()).fold(0.0, f64::max);
+    // An M/D/1 queue at 1,000 IOPS has its p99 at 20 ms where about 0.89 of it are used.
+    assert!((820.0..960.0).contains(&most), "{most}");
+    assert!(finding(&run).contains("Found by search"), "{}", finding(&run));
+}
+
+#[test]
+fn an_objective_that_nothing_keeps_comes_out_against() {
+    let bench = Bench::new();
+    assert_eq!(searched(&bench, &plan("queue_depth = 8", "p99 = \"10 us\""), &[]).0, Some(3));
+}
+
+#[test]
+fn it_works_on_a_target_too_and_needs_an_objective() {
+    let bench = Bench::new();
+    let short = |objective: &str| plan("queue_depth = 2", objective).replace("20 s", "20 ms").replace("2 s", "0 s");
+    let one = bench.file("p.toml", short("mean = \"1 s\"").replace("1 GiB", "8 MiB"));
+    let output = bench.run(&["run", &one, "--on", "null", "--find-objective", "--quiet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(bench.runs()[0]["verb"], "search");
+    let none = bench.file("q.toml", short("mean = \"1 s\"").replace("objective = { mean = \"1 s\" }\n", ""));
+    assert!(
+        bench
+            .refused(2, &["run", &none, "--on", "null", "--find-objective"])
+            .contains("no load of the plan has an objective")
+    );
+}

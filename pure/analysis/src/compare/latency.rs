@@ -1,0 +1,87 @@
+//! A latency figure of a cell with the interval in which it is known.
+
+use super::comparison::Figure;
+use super::sample::Sample;
+use crate::statistics::mean_over_trials;
+use crate::summarize::trials_used;
+use loadline_block::Operation;
+use loadline_record::{CellRecord, Histogram};
+
+/// A latency of the slowest of reads, writes and trims, which is what an objective is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LatencyEstimate {
+    /// ns.
+    pub value_ns: f64,
+    /// Its 95 % interval, ns: over trials by Student's t; of a single trial by the larger of order statistics and what its seconds
+    /// say, which are like their neighbours. Of a mix it is as wide in proportion as that of all its requests together. `None`
+    /// where there is too little to tell.
+    pub interval_ns: Option<(f64, f64)>,
+}
+
+/// The figure "mean", "p50", "p90", "p95", "p99" or "p99_9" of a cell; `None` for another, and where nothing was completed.
+#[must_use]
+pub fn latency_estimate(cell: &CellRecord, figure: &str) -> Option<LatencyEstimate> {
+    let (of, share) = match figure {
+        "mean" => (Figure::Mean, None),
+        "p50" => (Figure::P50, Some(0.5)),
+        "p90" => (Figure::P90, Some(0.9)),
+        "p95" => (Figure::P95, Some(0.95)),
+        "p99" => (Figure::P99, Some(0.99)),
+        "p99_9" => (Figure::P999, Some(0.999)),
+        _ => return None,
+    };
+    let Ok(sample) = Sample::of(cell, of) else {
+        // Too few requests lie beyond the percentile for an interval; the figure itself is there all the same.
+        return Some(LatencyEstimate { value_ns: slowest(cell, share)?, interval_ns: None });
+    };
+    let operations = OPERATIONS.iter().filter(|o| merged(cell, **o).count() > 0).count();
+    let value_ns = if operations > 1 { slowest(cell, share)? } else { sample.figure() };
+    let half = match sample.within {
+        Some(within) => Some(within.half_width()),
+        None => mean_over_trials(&sample.values())
+            .and_then(|estimate| Some((estimate.interval?.high - estimate.interval?.low) / 2.0)),
+    };
+    let interval_ns = half.map(|half| (value_ns * libm::exp(-half), value_ns * libm::exp(half)));
+    Some(LatencyEstimate { value_ns, interval_ns })
+}
+
+const OPERATIONS: [Operation; 3] = [Operation::Read, Operation::Write, Operation::Trim];
+
+/// The largest of the operations' figures: of their means, or at this share of their requests.
+fn slowest(cell: &CellRecord, share: Option<f64>) -> Option<f64> {
+    let figure = |operation: &Operation| {
+        let all = merged(cell, *operation);
+        match share {
+            Some(share) => all.quantile(share).map(|latency| latency.as_ns() as f64),
+            None => all.mean_ns(),
+        }
+    };
+    OPERATIONS.iter().filter_map(figure).max_by(f64::total_cmp)
+}
+
+fn merged(cell: &CellRecord, operation: Operation) -> Histogram {
+    let mut all = Histogram::new();
+    for record in trials_used(cell).iter().filter_map(|trial| trial.of(operation)) {
+        all.merge(&record.latency);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{ExampleDisk, closed};
+
+    #[test]
+    fn trials_and_seconds_give_a_percentile_its_interval() {
+        let of =
+            |factors: &[f64]| crate::example::cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), factors);
+        for factors in [&[1.0, 1.02, 0.98][..], &[1.0]] {
+            let estimate = latency_estimate(&of(factors), "p99").unwrap();
+            let (low, high) = estimate.interval_ns.unwrap();
+            assert!(low <= estimate.value_ns && estimate.value_ns <= high, "{estimate:?}");
+            assert!(high / low < 1.3, "{estimate:?}");
+        }
+        assert_eq!(latency_estimate(&of(&[1.0]), "p12"), None);
+    }
+}

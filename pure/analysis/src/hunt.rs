@@ -1,0 +1,499 @@
+//! One factor at a time around a cell: which of them move its ceiling, which are ruled out, and which limits remain possible.
+//!
+//! Rounds are looked at again and again while they come in. So that looking often does not find what is not there, the 5 % of
+//! errors that are allowed are shared evenly by all looks at all settings (Bonferroni): whatever is called moved where nothing
+//! moves, anywhere in a hunt, is so in at most 5 % of hunts. `docs/how-we-compare.md` explains it.
+
+use crate::statistics::{CONFIDENCE, mean, t_quantile, variance};
+use loadline_record::{Ending, RunRecord, TrialRecord};
+use loadline_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// The schema's name and version.
+pub const HUNT_SCHEMA: &str = "loadline.hunt/1";
+/// Rounds after which a hunt is looked at: about half as many again each time.
+pub const HUNT_LOOKS: [u32; 6] = [4, 6, 9, 13, 19, 28];
+
+/// A property of a load or its storage that is varied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Factor {
+    /// Requests outstanding of each thread.
+    Depth,
+    /// Load threads.
+    Threads,
+    /// Test files.
+    Files,
+    /// Block size.
+    Block,
+    /// What offsets are multiples of.
+    Alignment,
+    /// Length of a stripe's pieces.
+    Interleave,
+    /// Disks side by side.
+    Layout,
+    /// The virtual machine's limits.
+    Vm,
+    /// The way to the device.
+    Engine,
+    /// Past the page cache or through it.
+    Direct,
+}
+
+impl Factor {
+    /// Every factor.
+    pub const ALL: [Self; 10] = [
+        Self::Depth,
+        Self::Threads,
+        Self::Files,
+        Self::Block,
+        Self::Alignment,
+        Self::Interleave,
+        Self::Layout,
+        Self::Vm,
+        Self::Engine,
+        Self::Direct,
+    ];
+    /// Its name, as typed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Depth => "depth",
+            Self::Threads => "threads",
+            Self::Files => "files",
+            Self::Block => "block",
+            Self::Alignment => "alignment",
+            Self::Interleave => "interleave",
+            Self::Layout => "layout",
+            Self::Vm => "vm",
+            Self::Engine => "engine",
+            Self::Direct => "direct",
+        }
+    }
+    /// Whether the setting changes how many bytes a request has, so that bytes and not requests per second are compared.
+    #[must_use]
+    pub const fn in_bytes(self) -> bool {
+        matches!(self, Self::Block)
+    }
+}
+
+/// What a hunt does: stored with its run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HuntPlan {
+    /// Id of the cell around which everything is varied.
+    pub baseline: String,
+    /// What is varied, each in a cell of its own.
+    pub variants: Vec<HuntVariant>,
+    /// Effects that are no larger are none, as a share above 0.
+    pub margin: f64,
+}
+
+/// One setting of one factor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HuntVariant {
+    /// Id of its cell.
+    pub cell: String,
+    /// What is varied.
+    pub factor: Factor,
+    /// How it is in the baseline.
+    pub from: String,
+    /// And how in this cell.
+    pub to: String,
+}
+
+/// What came of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// It raised the rate.
+    Moved,
+    /// It lowered it.
+    Lowered,
+    /// It changes it by no more than the margin.
+    RuledOut,
+    /// The rounds do not tell.
+    CannotTell,
+}
+
+impl Effect {
+    /// For people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Moved => "moved the ceiling",
+            Self::Lowered => "lowered it",
+            Self::RuledOut => "ruled out",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// A setting with its effect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HuntRow {
+    /// What was varied, from what to what.
+    #[serde(flatten)]
+    pub variant: HuntVariant,
+    /// Rounds that it rests on.
+    pub rounds: u32,
+    /// Mean rate in the baseline over these rounds: requests per second, or bytes per second where the block size differs.
+    pub before: Option<f64>,
+    /// The same with the setting.
+    pub after: Option<f64>,
+    /// Rate with the setting over that without.
+    pub ratio: Option<f64>,
+    /// Lower end of its interval, which holds for all looks at all settings together with 95 % confidence.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// What follows.
+    pub effect: Effect,
+    /// Whether bytes rather than requests per second were compared.
+    pub in_bytes: bool,
+}
+
+/// A limit that might be the one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspect {
+    /// Names of limits, as in `binding`.
+    pub limits: Vec<String>,
+    /// What it is, in words.
+    pub what: String,
+    /// Where it stands after the hunt.
+    pub standing: Standing,
+    /// Why.
+    pub because: String,
+}
+
+/// Where a suspect stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// What would lift it did raise the rate.
+    Binds,
+    /// Nothing rules it out.
+    Possible,
+    /// What would lift it changed nothing.
+    RuledOut,
+}
+
+/// What a hunt found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HuntResult {
+    /// Always [`HUNT_SCHEMA`].
+    pub schema: String,
+    /// The run's id.
+    pub run: String,
+    /// The run's name.
+    pub name: String,
+    /// The cell around which everything was varied.
+    pub cell: String,
+    /// The same, for people.
+    pub label: String,
+    /// Its mean rate, requests per second.
+    pub iops: Option<f64>,
+    /// The same in bytes per second.
+    pub bytes_per_s: Option<f64>,
+    /// Effects that are no larger are none.
+    pub margin: f64,
+    /// In the order in which they were asked for.
+    pub rows: Vec<HuntRow>,
+    /// What may bind, the likeliest first.
+    pub suspects: Vec<Suspect>,
+}
+
+/// An effect with its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judged {
+    /// Rate with the setting over that without.
+    pub ratio: f64,
+    /// Its interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// What follows.
+    pub effect: Effect,
+}
+
+/// Judges the logarithms of one setting's ratios, one for each round, of a hunt over so many `settings`, as the
+/// last of [`HUNT_LOOKS`] that has come up saw them; `None` before the first.
+///
+/// The interval is wide enough to hold for every look at every setting at once.
+#[must_use]
+pub fn judge(logs: &[f64], settings: usize, margin: f64) -> Option<Judged> {
+    let seen = HUNT_LOOKS.into_iter().rfind(|look| *look as usize <= logs.len())?;
+    let logs = &logs[..seen as usize];
+    let (middle, spread) = (mean(logs)?, variance(logs)?);
+    let looks = HUNT_LOOKS.len() * settings.max(1);
+    let confidence = 1.0 - (1.0 - CONFIDENCE) / looks as f64;
+    let freedom = (logs.len() - 1) as f64;
+    let half = t_quantile(confidence, freedom) * libm::sqrt(spread / logs.len() as f64);
+    let edge = libm::log(1.0 + margin);
+    let effect = if middle - half > -edge && middle + half < edge {
+        Effect::RuledOut
+    } else if middle - half > 0.0 && middle > edge {
+        Effect::Moved
+    } else if middle + half < 0.0 && middle < -edge {
+        Effect::Lowered
+    } else {
+        Effect::CannotTell
+    };
+    Some(Judged { ratio: libm::exp(middle), low: libm::exp(middle - half), high: libm::exp(middle + half), effect })
+}
+
+/// The logarithm of one round's ratio; `None` where either trial is not complete or did nothing.
+#[must_use]
+pub fn round_log(baseline: &TrialRecord, varied: &TrialRecord, factor: Factor) -> Option<f64> {
+    let rate = |trial: &TrialRecord| {
+        let rate = if factor.in_bytes() { trial.bytes_per_s() } else { trial.iops() };
+        rate.filter(|r| *r > 0.0 && trial.ending == Ending::Complete)
+    };
+    Some(libm::log(rate(varied)? / rate(baseline)?))
+}
+
+/// What the rounds that the run has so far tell.
+#[must_use]
+pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
+    let cell = |id: &str| record.cells.iter().find(|c| c.id == id);
+    let baseline = cell(&plan.baseline);
+    let rows: Vec<HuntRow> = plan
+        .variants
+        .iter()
+        .map(|variant| {
+            let pairs: Vec<(&TrialRecord, &TrialRecord)> = (cell(&variant.cell).into_iter().flat_map(|c| &c.trials))
+                .filter_map(|t| Some((baseline?.trials.iter().find(|b| b.trial == t.trial)?, t)))
+                .filter(|(b, t)| round_log(b, t, variant.factor).is_some())
+                .collect();
+            let logs: Vec<f64> = pairs.iter().filter_map(|(b, t)| round_log(b, t, variant.factor)).collect();
+            let rate = |t: &TrialRecord| if variant.factor.in_bytes() { t.bytes_per_s() } else { t.iops() };
+            let judged = judge(&logs, plan.variants.len(), plan.margin);
+            HuntRow {
+                variant: variant.clone(),
+                rounds: logs.len() as u32,
+                before: mean(&pairs.iter().filter_map(|(b, _)| rate(b)).collect::<Vec<_>>()),
+                after: mean(&pairs.iter().filter_map(|(_, t)| rate(t)).collect::<Vec<_>>()),
+                ratio: judged.map(|j| j.ratio),
+                low: judged.map(|j| j.low),
+                high: judged.map(|j| j.high),
+                effect: judged.map_or(Effect::CannotTell, |j| j.effect),
+                in_bytes: variant.factor.in_bytes(),
+            }
+        })
+        .collect();
+    let trials = || baseline.into_iter().flat_map(|c| &c.trials);
+    HuntResult {
+        schema: HUNT_SCHEMA.to_owned(),
+        run: record.header.id.clone(),
+        name: record.header.name.clone(),
+        cell: plan.baseline.clone(),
+        label: baseline.map_or_else(String::new, |c| c.label.clone()),
+        iops: mean(&trials().filter_map(TrialRecord::iops).collect::<Vec<_>>()),
+        bytes_per_s: mean(&trials().filter_map(TrialRecord::bytes_per_s).collect::<Vec<_>>()),
+        margin: plan.margin,
+        suspects: suspects(&rows, plan.margin),
+        rows,
+    }
+}
+
+/// What the effects say about each limit that there may be.
+fn suspects(rows: &[HuntRow], margin: f64) -> Vec<Suspect> {
+    let told = |limits: &[&str], what: &str, factors: &[Factor]| {
+        let own: Vec<&HuntRow> = rows.iter().filter(|r| factors.contains(&r.variant.factor)).collect();
+        let names = |effect: Effect| {
+            let rows = own.iter().filter(|r| r.effect == effect);
+            let texts: Vec<String> = rows.map(|r| format!("{} {}", r.variant.factor.name(), r.variant.to)).collect();
+            texts
+        };
+        let (moved, out) = (names(Effect::Moved), names(Effect::RuledOut));
+        let (standing, because) = if !moved.is_empty() {
+            (Standing::Binds, format!("{} raised the rate", crate::words::listed(&moved)))
+        } else if own.is_empty() {
+            let wanted: Vec<String> = factors.iter().map(|f| f.name().to_owned()).collect();
+            (Standing::Possible, format!("not varied; vary {}", wanted.join(" or ")))
+        } else if own.iter().any(|r| r.effect == Effect::CannotTell) {
+            (Standing::Possible, "the rounds do not tell".to_owned())
+        } else if out.is_empty() {
+            (Standing::RuledOut, format!("{} only lowered the rate", crate::words::listed(&names(Effect::Lowered))))
+        } else {
+            (Standing::RuledOut, format!("{} changed nothing", crate::words::listed(&out)))
+        };
+        Suspect { limits: limits.iter().map(|l| (*l).to_owned()).collect(), what: what.to_owned(), standing, because }
+    };
+    // More threads are more requests at once, too: they tell of the threads only where more depth does not help.
+    let deeper_helps = rows.iter().any(|r| r.variant.factor == Factor::Depth && r.effect == Effect::Moved);
+    let of_tool: &[Factor] = if deeper_helps { &[Factor::Engine] } else { &[Factor::Engine, Factor::Threads] };
+    let mut suspects = vec![
+        told(&["latency"], "too few requests at once", &[Factor::Depth, Factor::Threads]),
+        told(&["disk-iops", "disk-throughput"], "the disks, by their number", &[Factor::Layout]),
+        told(
+            &["vm-uncached-iops", "vm-uncached-throughput", "vm-cached-iops", "vm-cached-throughput"],
+            "the VM's limits",
+            &[Factor::Vm],
+        ),
+        told(&["disk-iops"], "how requests fall on the disks of a stripe", &[Factor::Interleave]),
+        told(&["generator", "cpu"], "the load threads and the way to the device", of_tool),
+        told(&["unexplained"], "the file system, or locks in it", &[Factor::Files, Factor::Direct]),
+        told(&["unexplained"], "requests that lie across blocks of the storage", &[Factor::Alignment]),
+    ];
+    suspects.extend(by_block(rows, margin));
+    // What was not varied is only listed where it says what is left to find.
+    suspects.sort_by_key(|s| match s.standing {
+        Standing::Binds => 0,
+        Standing::Possible => 1,
+        Standing::RuledOut => 2,
+    });
+    suspects
+}
+
+/// Larger requests tell a limit on requests from one on bytes: bytes that stay bind, bytes that grow in proportion do not.
+fn by_block(rows: &[HuntRow], margin: f64) -> Vec<Suspect> {
+    let bytes = ["disk-throughput", "vm-uncached-throughput", "vm-cached-throughput"];
+    let requests = ["disk-iops", "vm-uncached-iops", "vm-cached-iops"];
+    let suspect = |limits: &[&str], what: &str, standing, because: String| Suspect {
+        limits: limits.iter().map(|l| (*l).to_owned()).collect(),
+        what: what.to_owned(),
+        standing,
+        because,
+    };
+    let (on_requests, on_bytes) = ("a limit on requests per second", "a limit on bytes per second");
+    let known = || rows.iter().filter(|r| r.variant.factor == Factor::Block && r.effect != Effect::CannotTell);
+    // Smaller requests that move fewer bytes in just that proportion are as many per second.
+    let as_many = |row: &&HuntRow| {
+        let size = |text: &str| text.parse::<Bytes>().ok().map(|b| b.get() as f64);
+        let sizes = size(&row.variant.to).zip(size(&row.variant.from)).map(|(to, from)| to / from);
+        row.effect == Effect::Lowered
+            && row.ratio.zip(sizes).is_some_and(|(ratio, sizes)| (ratio / sizes - 1.0).abs() <= margin)
+    };
+    if let (Some(smaller), Some(larger)) = (known().find(as_many), known().find(|r| r.effect == Effect::RuledOut)) {
+        return vec![
+            suspect(
+                &requests,
+                on_requests,
+                Standing::Binds,
+                format!("blocks of {} are as many per second", smaller.variant.to),
+            ),
+            suspect(
+                &bytes,
+                on_bytes,
+                Standing::Possible,
+                format!("blocks of {} move as many bytes per second: both limits are near", larger.variant.to),
+            ),
+        ];
+    }
+    if known().any(|r| r.effect == Effect::RuledOut) {
+        let to = known().find(|r| r.effect == Effect::RuledOut).map_or("", |r| &r.variant.to);
+        return vec![
+            suspect(&bytes, on_bytes, Standing::Binds, format!("blocks of {to} move as many bytes per second")),
+            suspect(
+                &requests,
+                on_requests,
+                Standing::RuledOut,
+                format!("with blocks of {to} the requests per second differ"),
+            ),
+        ];
+    }
+    if let Some(row) = known().find(|r| r.effect == Effect::Moved) {
+        let ratio = row.ratio.unwrap_or(1.0);
+        let because = format!("blocks of {} move {ratio:.2} times the bytes", row.variant.to);
+        return vec![
+            suspect(&bytes, on_bytes, Standing::RuledOut, because.clone()),
+            suspect(&requests, on_requests, Standing::Possible, because),
+        ];
+    }
+    if let Some(row) = known().find(as_many) {
+        let because = format!("blocks of {} are as many per second", row.variant.to);
+        return vec![suspect(&requests, on_requests, Standing::Possible, because)];
+    }
+    if known().any(|r| r.effect == Effect::Lowered) {
+        let because = format!("smaller blocks move fewer bytes, by more than {:.0} %", margin * 100.0);
+        return vec![suspect(&requests, on_requests, Standing::Possible, because)];
+    }
+    vec![suspect(
+        &[&requests[..], &bytes[..]].concat(),
+        "a limit on requests or bytes per second",
+        Standing::Possible,
+        "not varied, or not told; vary block".to_owned(),
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::tests::noise;
+
+    /// A hunt over `settings` without any effect, by rounds with noise of 2 %: whether anything is called moved or lowered.
+    fn false_alarm(seed: u64, settings: usize) -> bool {
+        let most = HUNT_LOOKS[HUNT_LOOKS.len() - 1] as usize;
+        (0..settings).any(|setting| {
+            let logs: Vec<f64> = noise(seed * 1_000 + setting as u64, most, 0.0).iter().map(|v| v * 0.02).collect();
+            for look in HUNT_LOOKS {
+                match judge(&logs[..look as usize], settings, 0.001).unwrap().effect {
+                    Effect::Moved | Effect::Lowered => return true,
+                    Effect::RuledOut => return false,
+                    Effect::CannotTell => {}
+                }
+            }
+            false
+        })
+    }
+
+    #[test]
+    fn looking_again_and_again_finds_no_more_than_five_percent_that_is_not_there() {
+        // The margin is far below the noise, so that nothing but the interval stands in the way of an alarm.
+        for settings in [1, 8] {
+            let alarms = (0..400).filter(|seed| false_alarm(*seed, settings)).count();
+            assert!(alarms <= 20, "{alarms} of 400 with {settings} settings");
+        }
+    }
+
+    #[test]
+    fn an_effect_beyond_the_margin_is_found_and_one_within_it_ruled_out() {
+        let logs = |effect: f64| -> Vec<f64> { noise(3, 13, 0.0).iter().map(|v| effect + v * 0.01).collect() };
+        assert_eq!(judge(&logs(0.2), 6, 0.05).unwrap().effect, Effect::Moved);
+        assert_eq!(judge(&logs(-0.2), 6, 0.05).unwrap().effect, Effect::Lowered);
+        assert_eq!(judge(&logs(0.0), 6, 0.05).unwrap().effect, Effect::RuledOut);
+        assert_eq!(judge(&logs(0.04), 6, 0.05).unwrap().effect, Effect::CannotTell);
+        assert!(judge(&[0.1; 3], 1, 0.05).is_none());
+    }
+
+    fn row(factor: Factor, effect: Effect) -> HuntRow {
+        let variant = HuntVariant { cell: "c".into(), factor, from: "1".into(), to: "4".into() };
+        HuntRow {
+            variant,
+            rounds: 4,
+            before: Some(100.0),
+            after: Some(100.0),
+            ratio: Some(1.0),
+            low: Some(0.99),
+            high: Some(1.01),
+            effect,
+            in_bytes: factor.in_bytes(),
+        }
+    }
+    fn standing(rows: &[HuntRow], what: &str) -> Standing {
+        suspects(rows, 0.05).into_iter().find(|s| s.what.contains(what)).unwrap_or_else(|| panic!("{what}")).standing
+    }
+
+    #[test]
+    fn what_moves_the_rate_binds_and_what_changes_nothing_is_ruled_out() {
+        let rows = [
+            row(Factor::Layout, Effect::RuledOut),
+            row(Factor::Vm, Effect::Moved),
+            row(Factor::Depth, Effect::RuledOut),
+        ];
+        assert_eq!(standing(&rows, "the disks, by their number"), Standing::RuledOut);
+        assert_eq!(standing(&rows, "the VM's limits"), Standing::Binds);
+        assert_eq!(standing(&rows, "too few requests"), Standing::RuledOut);
+        assert_eq!(standing(&rows, "file system"), Standing::Possible);
+    }
+
+    #[test]
+    fn blocks_tell_requests_from_bytes() {
+        let same_bytes = [row(Factor::Block, Effect::RuledOut)];
+        assert_eq!(standing(&same_bytes, "on bytes"), Standing::Binds);
+        assert_eq!(standing(&same_bytes, "on requests"), Standing::RuledOut);
+        let more_bytes = [row(Factor::Block, Effect::Moved)];
+        assert_eq!(standing(&more_bytes, "on bytes"), Standing::RuledOut);
+        assert_eq!(standing(&more_bytes, "on requests"), Standing::Possible);
+    }
+}

@@ -1,0 +1,160 @@
+//! The most load that keeps a latency objective, found with few probes: widely apart until the objective is kept and lost, then
+//! between the two where a straight line on logarithmic scales says.
+
+use crate::compare::latency_estimate;
+use crate::curves::met_of;
+use loadline_record::CellRecord;
+
+/// Kept and lost are near enough when they are no further apart than this.
+const NEAR: f64 = 1.03;
+/// Probes at most.
+const PROBES_MAX: usize = 24;
+/// How far the next probe is from the last one while the objective has not been both kept and lost.
+const STEP_MIN: f64 = 2.0;
+/// And at most.
+const STEP_MAX: f64 = 8.0;
+/// The next probe is no nearer to either end of the bracket than this share of it, on a logarithmic scale.
+const EDGE: f64 = 0.15;
+/// An open loop that completes less than this share of what it offers has lost its objective, whatever its latency.
+const MET_MIN: f64 = 0.99;
+
+/// A load that was tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Probed {
+    /// Queue depth of each thread, or arrivals per second.
+    pub load: u64,
+    /// The objective's figure, ns.
+    pub latency_ns: f64,
+    /// Whether what was offered was completed.
+    pub met: bool,
+}
+
+impl Probed {
+    /// From a cell that was tried; `None` where it completed nothing.
+    #[must_use]
+    pub fn of(cell: &CellRecord, load: u64, figure: &str) -> Option<Self> {
+        let latency_ns = latency_estimate(cell, figure)?.value_ns;
+        Some(Self { load, latency_ns, met: met_of(cell).is_none_or(|met| met >= MET_MIN) })
+    }
+}
+
+/// Where the next probe goes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    /// The objective, ns.
+    pub limit_ns: f64,
+    /// The least load that there is.
+    pub least: u64,
+    /// The most.
+    pub most: u64,
+    /// The first to be tried.
+    pub start: u64,
+}
+
+impl Search {
+    fn keeps(&self, probe: &Probed) -> bool {
+        probe.met && probe.latency_ns <= self.limit_ns
+    }
+
+    /// The heaviest load that keeps the objective below the lightest that loses it, and that one.
+    #[must_use]
+    pub fn bracket(&self, probes: &[Probed]) -> (Option<Probed>, Option<Probed>) {
+        let lost = probes.iter().filter(|p| !self.keeps(p)).min_by_key(|p| p.load).copied();
+        let below = |p: &&Probed| self.keeps(p) && lost.is_none_or(|l| p.load < l.load);
+        (probes.iter().filter(below).max_by_key(|p| p.load).copied(), lost)
+    }
+
+    /// The next load to be tried; `None` when it is known well enough.
+    #[must_use]
+    pub fn next_load(&self, probes: &[Probed]) -> Option<u64> {
+        if probes.is_empty() {
+            return Some(self.start.clamp(self.least, self.most));
+        }
+        if probes.len() >= PROBES_MAX {
+            return None;
+        }
+        // In a closed loop past its limit latency grows with the depth.
+        let step = |probe: &Probed| {
+            let ratio = self.limit_ns / probe.latency_ns.max(1.0);
+            ratio.max(1.0 / ratio).clamp(STEP_MIN, STEP_MAX)
+        };
+        match self.bracket(probes) {
+            (None, None) => None,
+            (Some(kept), None) => {
+                let next = (kept.load as f64 * step(&kept)) as u64;
+                (kept.load < self.most).then(|| next.clamp(kept.load + 1, self.most))
+            }
+            (None, Some(lost)) => {
+                let next = (lost.load as f64 / step(&lost)) as u64;
+                (lost.load > self.least).then(|| next.clamp(self.least, lost.load - 1))
+            }
+            (Some(kept), Some(lost)) => self.between(&kept, &lost),
+        }
+    }
+
+    fn between(&self, kept: &Probed, lost: &Probed) -> Option<u64> {
+        let (low, high) = (kept.load as f64, lost.load as f64);
+        if lost.load - kept.load <= 1 || high / low <= NEAR {
+            return None;
+        }
+        let rise = libm::log(lost.latency_ns.max(1.0) / kept.latency_ns.max(1.0));
+        let share = if lost.met && rise > 0.0 {
+            libm::log(self.limit_ns / kept.latency_ns.max(1.0)) / rise
+        } else {
+            // The latency of a backlog says how long it grew, not by how much too much was asked.
+            0.5
+        };
+        let place = libm::exp(libm::log(low) + share.clamp(EDGE, 1.0 - EDGE) * libm::log(high / low));
+        Some((libm::round(place) as u64).clamp(kept.load + 1, lost.load - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Searches a load whose latency follows from it; the answer and the number of probes.
+    fn found(limit_ns: f64, start: u64, latency: impl Fn(u64) -> (f64, bool)) -> (Option<u64>, Option<u64>, usize) {
+        let search = Search { limit_ns, least: 1, most: 16_384, start };
+        let mut probes = Vec::new();
+        while let Some(load) = search.next_load(&probes) {
+            assert!(probes.iter().all(|p: &Probed| p.load != load), "{load} is tried twice");
+            let (latency_ns, met) = latency(load);
+            probes.push(Probed { load, latency_ns, met });
+        }
+        let (kept, lost) = search.bracket(&probes);
+        (kept.map(|p| p.load), lost.map(|p| p.load), probes.len())
+    }
+    /// A closed loop on a disk of 5,000 IOPS and 1 ms.
+    fn closed(depth: u64) -> (f64, bool) {
+        ((depth as f64 / 5_000.0 * 1e9).max(1e6), true)
+    }
+
+    #[test]
+    fn the_deepest_queue_is_found_with_few_probes_wherever_it_begins() {
+        for start in [1, 32, 102, 1_024, 16_384] {
+            let (kept, lost, probes) = found(20e6, start, closed);
+            // 20 ms at 5,000 IOPS are 100 outstanding.
+            assert!(kept.is_some_and(|k| (97..=100).contains(&k)), "{kept:?} from {start}");
+            assert!(lost.is_some_and(|l| (101..=103).contains(&l)), "{lost:?} from {start}");
+            assert!(probes <= 8, "{probes} probes from {start}");
+        }
+    }
+
+    #[test]
+    fn the_highest_rate_is_found_where_a_backlog_begins() {
+        let open = |rate: u64| if rate <= 3_000 { (2e6, true) } else { (3e9, false) };
+        let (kept, lost, probes) = found(20e6, 500, open);
+        assert!(
+            kept.is_some_and(|k| (2_900..=3_000).contains(&k)) && lost.is_some_and(|l| l <= 3_100),
+            "{kept:?} {lost:?}"
+        );
+        assert!(probes <= 12, "{probes}");
+    }
+
+    #[test]
+    fn what_is_never_kept_or_never_lost_is_said_so() {
+        assert_eq!(found(0.5e6, 32, closed).0, None);
+        assert_eq!(found(1e12, 32, closed).1, None);
+    }
+}

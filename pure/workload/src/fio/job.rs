@@ -1,0 +1,489 @@
+//! One job's options onto a load.
+
+use super::units::{self, Bare};
+use super::{FioProblem, Section, Setting, base};
+use crate::spec::{Arrival, BlockShare, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern};
+use loadline_units::{Bytes, Duration, Iops, Ratio};
+
+/// A job that is read: options are taken one by one, and what is left over is judged at the end.
+pub(super) struct Job<'a> {
+    section: &'a Section,
+    problems: &'a mut Vec<FioProblem>,
+    taken: Vec<&'static str>,
+    /// Options that do not change the load.
+    pub(super) ignored: Vec<String>,
+    /// What is done otherwise than fio does it.
+    pub(super) notes: Vec<String>,
+    /// What it names to be measured.
+    pub(super) target: Option<String>,
+    /// Whether it waits for the jobs before it.
+    pub(super) waits: bool,
+}
+
+/// Options that say how fio works or what it prints, and nothing about what is asked of storage.
+const HARMLESS: [&str; 55] = [
+    "allow_file_create",
+    "allow_mounted_write",
+    "bwavgtime",
+    "clat_percentiles",
+    "clocksource",
+    "continue_on_error",
+    "create_fsync",
+    "create_on_open",
+    "create_only",
+    "create_serialize",
+    "description",
+    "disable_bw",
+    "disable_bw_measurement",
+    "disable_clat",
+    "disable_lat",
+    "disable_slat",
+    "disk_util",
+    "error_dump",
+    "eta",
+    "exitall",
+    "exitall_on_error",
+    "fallocate",
+    "file_service_type",
+    "filename_format",
+    "fixedbufs",
+    "group_reporting",
+    "gtod_cpu",
+    "gtod_reduce",
+    "hipri",
+    "iomem",
+    "iopsavgtime",
+    "kb_base",
+    "lat_percentiles",
+    "log_avg_msec",
+    "log_hist_msec",
+    "log_max_value",
+    "log_offset",
+    "log_unix_epoch",
+    "mem",
+    "minimal",
+    "name",
+    "new_group",
+    "opendir",
+    "overwrite",
+    "per_job_logs",
+    "percentile_list",
+    "pre_read",
+    "randrepeat",
+    "randseed",
+    "refill_buffers",
+    "registerfiles",
+    "scramble_buffers",
+    "slat_percentiles",
+    "thread",
+    "unlink",
+];
+/// The same by how they begin.
+const HARMLESS_BEGINNINGS: [&str; 4] = ["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log"];
+/// And by their whole name.
+const HARMLESS_MORE: [&str; 6] =
+    ["unit_base", "allrandrepeat", "sqthread_poll", "nonvectored", "status-interval", "stonewall"];
+
+/// Where a job neither ends by time nor says how much it moves, nobody waits longer.
+const DURATION_MAX: Duration = Duration::from_s(86_400);
+
+/// What `rw` says.
+struct Kind {
+    random: bool,
+    reads: Option<Ratio>,
+    trims: Ratio,
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(section: &'a Section, problems: &'a mut Vec<FioProblem>) -> Self {
+        Self {
+            section,
+            problems,
+            taken: Vec::new(),
+            ignored: Vec::new(),
+            notes: Vec::new(),
+            target: None,
+            waits: false,
+        }
+    }
+
+    pub(super) fn problem(&mut self, line: usize, message: String) {
+        self.problems.push(FioProblem { line, message });
+    }
+
+    fn get(&mut self, key: &'static str) -> Option<&'a Setting> {
+        self.taken.push(key);
+        self.section.settings.get(key)
+    }
+
+    /// The value of an option as `read` takes it; a problem where it does not.
+    fn value<T>(&mut self, key: &'static str, wanted: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let setting = self.get(key)?;
+        let value = read(&setting.value);
+        if value.is_none() {
+            self.problem(setting.line, format!("{key}={}: is not {wanted}", setting.value));
+        }
+        value
+    }
+
+    fn flag(&mut self, key: &'static str) -> Option<bool> {
+        self.value(key, "0 or 1", |text| match text {
+            "1" | "true" => Some(true),
+            "0" | "false" => Some(false),
+            _ => None,
+        })
+    }
+    fn number(&mut self, key: &'static str) -> Option<u64> {
+        let base = base(&self.section.settings);
+        self.value(key, "a number", |text| units::integer(text, base))
+    }
+    fn bytes(&mut self, key: &'static str) -> Option<Bytes> {
+        let base = base(&self.section.settings);
+        self.value(key, "a size, such as 4k or 1g", |text| units::bytes(text, base))
+    }
+    fn time(&mut self, key: &'static str, bare: Bare) -> Option<Duration> {
+        self.value(key, "a time, such as 60 or 500ms", |text| units::time(text, bare))
+    }
+    fn note(&mut self, text: impl Into<String>) {
+        self.notes.push(text.into());
+    }
+
+    /// The load that the job asks for. What cannot be had is in the problems.
+    pub(super) fn load(&mut self) -> LoadSpec {
+        // Both are looked at, and neither stands for the other.
+        self.waits = [self.flag("stonewall"), self.flag("wait_for_previous")].contains(&Some(true));
+        let kind = self.kind();
+        let threads = self.number("numjobs").unwrap_or(1);
+        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+        let blocks = self.blocks(&kind);
+        let buffered = self.buffered();
+        let mut spec = LoadSpec {
+            name: Some(self.section.name.clone()),
+            reads: kind.reads.unwrap_or(Ratio::ONE),
+            trims: kind.trims,
+            align: self.bytes("ba"),
+            threads,
+            buffered,
+            flush: self.flush(),
+            content: self.content(),
+            warm_up: self.time("ramp_time", Bare::Seconds).unwrap_or(Duration::ZERO),
+            pause: self.time("startdelay", Bare::Seconds).unwrap_or(Duration::ZERO),
+            trials: u32::try_from(self.number("loops").unwrap_or(1)).unwrap_or(u32::MAX),
+            blocks,
+            ..LoadSpec::default()
+        };
+        spec.pattern = self.pattern(&kind, &spec);
+        self.place(&mut spec, kind.random);
+        self.length(&mut spec);
+        spec.arrival = self.arrival(&spec);
+        // fio drops what the page cache has of its files before each job, unless told otherwise.
+        let invalidates = self.flag("invalidate").unwrap_or(true);
+        spec.drop_caches = spec.buffered && invalidates && spec.reads_any();
+        self.others();
+        spec
+    }
+
+    fn kind(&mut self) -> Kind {
+        let mixed = |job: &mut Self| {
+            let read = job.number("rwmixread");
+            let written = job.number("rwmixwrite").map(|w| 100 - w.min(100));
+            let share = read.or(written).unwrap_or(50).min(100);
+            Ratio::percent(share as u32)
+        };
+        let (text, line) = match self.get("rw") {
+            Some(setting) => (setting.value.as_str(), setting.line),
+            // As fio has it.
+            None => ("read", self.section.line),
+        };
+        let kind = match text {
+            "read" => Kind { random: false, reads: Some(Ratio::ONE), trims: Ratio::ZERO },
+            "write" => Kind { random: false, reads: Some(Ratio::ZERO), trims: Ratio::ZERO },
+            "randread" => Kind { random: true, reads: Some(Ratio::ONE), trims: Ratio::ZERO },
+            "randwrite" => Kind { random: true, reads: Some(Ratio::ZERO), trims: Ratio::ZERO },
+            "trim" => Kind { random: false, reads: None, trims: Ratio::ONE },
+            "randtrim" => Kind { random: true, reads: None, trims: Ratio::ONE },
+            "rw" | "readwrite" => Kind { random: false, reads: Some(mixed(self)), trims: Ratio::ZERO },
+            "randrw" => Kind { random: true, reads: Some(mixed(self)), trims: Ratio::ZERO },
+            other => {
+                let known = "read, write, randread, randwrite, rw, randrw, trim or randtrim";
+                self.problem(line, format!("rw={other}: loadline has {known}"));
+                Kind { random: false, reads: Some(Ratio::ONE), trims: Ratio::ZERO }
+            }
+        };
+        // Of no effect unless reads and writes are mixed.
+        self.taken.extend(["rwmixread", "rwmixwrite"]);
+        kind
+    }
+
+    fn blocks(&mut self, kind: &Kind) -> Vec<BlockShare> {
+        let base = base(&self.section.settings);
+        let whole = |size| vec![BlockShare { size, share: Ratio::ONE }];
+        let single = self.get("bs");
+        if let Some(setting) = self.get("bssplit") {
+            let split = split_blocks(&setting.value, |text| units::bytes(text, base));
+            return split.unwrap_or_else(|| {
+                let message = format!(
+                    "bssplit={}: is no list of sizes with shares that add up to 100, such as 4k/60:64k/40, for reads and \
+                     writes alike",
+                    setting.value
+                );
+                self.problem(setting.line, message);
+                whole(Bytes::kib(4))
+            });
+        }
+        let Some(setting) = single else { return whole(Bytes::kib(4)) };
+        let sizes: Option<Vec<Bytes>> = setting.value.split(',').map(|text| units::bytes(text, base)).collect();
+        let place = match kind.reads {
+            Some(reads) if reads == Ratio::ONE => Some(0),
+            Some(reads) if reads == Ratio::ZERO => Some(1),
+            Some(_) => None,
+            None => Some(2),
+        };
+        let size = match (sizes.as_deref(), place) {
+            (Some([one]), _) => Some(*one),
+            (Some(several @ [first, ..]), Some(place)) => Some(*several.get(place).unwrap_or(first)),
+            (Some(several @ [first, ..]), None) if several.iter().all(|s| s == first) => Some(*first),
+            _ => None,
+        };
+        if size.is_none() {
+            let message = format!("bs={}: is no one block size for all requests; write bs=SIZE", setting.value);
+            self.problem(setting.line, message);
+        }
+        whole(size.unwrap_or(Bytes::kib(4)))
+    }
+
+    /// fio goes through the page cache unless told otherwise.
+    fn buffered(&mut self) -> bool {
+        let (direct, buffered) = (self.flag("direct"), self.flag("buffered"));
+        direct.map(|d| !d).or(buffered).unwrap_or(true)
+    }
+
+    fn flush(&mut self) -> Option<FlushCadence> {
+        let every = [self.number("fsync"), self.number("fdatasync")].into_iter().flatten().find(|every| *every > 0);
+        if self.section.settings.get("fsync").is_some_and(|s| s.value != "0") {
+            self.note("fsync is done as fdatasync, which leaves out the file's times");
+        }
+        let durable = self.value("sync", "0, 1, none, sync or dsync", |text| match text {
+            "0" | "none" => Some(false),
+            "1" | "sync" | "dsync" => Some(true),
+            _ => None,
+        });
+        match (every, durable) {
+            (Some(every), _) => Some(FlushCadence { every, how: FlushMethod::Fdatasync }),
+            (None, Some(true)) => Some(FlushCadence { every: 1, how: FlushMethod::Fua }),
+            _ => None,
+        }
+    }
+
+    fn content(&mut self) -> Content {
+        let share = |text: &str| text.parse::<u32>().ok().filter(|p| *p <= 100).map(Ratio::percent);
+        let compressible = self.value("buffer_compress_percentage", "a percentage", share);
+        let duplicate = self.value("dedupe_percentage", "a percentage", share);
+        let zero = self.flag("zero_buffers") == Some(true);
+        Content {
+            compressible: if zero { Ratio::ONE } else { compressible.unwrap_or(Ratio::ZERO) },
+            duplicate: duplicate.unwrap_or(Ratio::ZERO),
+        }
+    }
+
+    fn pattern(&mut self, kind: &Kind, spec: &LoadSpec) -> Pattern {
+        let map_off = self.flag("norandommap") == Some(true);
+        let distribution = self.get("random_distribution");
+        if !kind.random {
+            return Pattern::Sequential { stride: None };
+        }
+        let zipf = |text: &str| {
+            let theta: f64 = text.parse().ok()?;
+            (theta > 0.0 && theta <= 5.0).then(|| Distribution::Zipf { theta_milli: (theta * 1e3).round() as u32 })
+        };
+        let chosen = match distribution.map(|s| (s.value.as_str(), s.line)) {
+            // fio asks for each block once before any comes again, as long as it can keep a map of them.
+            None | Some(("random", _)) if !map_off && spec.blocks.len() == 1 => Some(Distribution::Permutation),
+            None | Some(("random", _)) => Some(Distribution::Uniform),
+            Some((text, _)) if text.starts_with("zipf:") => zipf(&text["zipf:".len()..]),
+            Some(_) => None,
+        };
+        if let (None, Some(setting)) = (&chosen, distribution) {
+            let message = format!("random_distribution={}: loadline has random and zipf:THETA", setting.value);
+            self.problem(setting.line, message);
+        }
+        Pattern::Random(chosen.unwrap_or(Distribution::Uniform))
+    }
+
+    /// Where the load lies: target, size, files, offset.
+    fn place(&mut self, spec: &mut LoadSpec, random: bool) {
+        let base = base(&self.section.settings);
+        let (filename, directory) = (self.get("filename"), self.get("directory"));
+        self.target = match (directory, filename) {
+            (_, Some(file)) if file.value.contains(':') => {
+                let message = format!("filename={}: names several files; name one, and run once for each", file.value);
+                self.problem(file.line, message);
+                None
+            }
+            (Some(folder), Some(file)) => Some(format!("{}/{}", folder.value.trim_end_matches('/'), file.value)),
+            (folder, file) => folder.or(file).map(|s| s.value.clone()),
+        };
+        let files = self.number("nrfiles").unwrap_or(1);
+        spec.files = u32::try_from(files).unwrap_or(u32::MAX);
+        let size = self.value("size", "a size, such as 1g, or 100%", |text| match text {
+            "100%" => Some(None),
+            text => units::bytes(text, base).map(Some),
+        });
+        let increment = self.bytes("offset_increment");
+        spec.start = self.bytes("offset").unwrap_or(Bytes::ZERO);
+        let shared = filename.is_some();
+        let several = spec.threads > 1;
+        if several && shared && !random && increment.is_none() {
+            let message = format!(
+                "[{}]: {} jobs go through the same stretch of one file at the same time, which caches answer: set \
+                 offset_increment to the size, or numjobs=1",
+                self.section.name, spec.threads
+            );
+            self.problem(self.section.line, message);
+        }
+        let own = !shared || increment.is_some();
+        spec.size = size.flatten().map(|size| if own { times(size, spec.threads) } else { size });
+        if several && !shared {
+            self.note("the files of a job's clones are one file here, of their size together");
+        }
+    }
+
+    /// How long, and up to how many bytes.
+    fn length(&mut self, spec: &mut LoadSpec) {
+        let runtime = self.time("runtime", Bare::Seconds).filter(|t| *t > Duration::ZERO);
+        let time_based = self.flag("time_based") == Some(true);
+        let moved = self.bytes("io_size");
+        spec.duration = runtime.unwrap_or(DURATION_MAX);
+        let all = moved.map(|each| times(each, spec.threads)).or(spec.size);
+        // fio counts the bytes of its ramp, too; here the measured time has all of them.
+        spec.volume = if time_based { None } else { all };
+        if runtime.is_none() && spec.volume.is_none() {
+            let message = format!("[{}]: says neither how long nor how much: write runtime=SECONDS", self.section.name);
+            self.problem(self.section.line, message);
+        }
+    }
+
+    fn arrival(&mut self, spec: &LoadSpec) -> Arrival {
+        let depth = u32::try_from(self.number("iodepth").unwrap_or(1)).unwrap_or(u32::MAX);
+        let engine = self.get("ioengine");
+        let queue_depth = match engine.map_or("psync", |s| s.value.as_str()) {
+            "libaio" | "io_uring" | "posixaio" | "windowsaio" | "solarisaio" => depth,
+            "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => {
+                if depth > 1 {
+                    self.note("iodepth has no effect with a synchronous ioengine, in fio as here: the depth is 1");
+                }
+                1
+            }
+            other => {
+                let line = engine.map_or(self.section.line, |s| s.line);
+                let message = format!(
+                    "ioengine={other}: loadline has no such way to a device; write libaio or io_uring, or psync"
+                );
+                self.problem(line, message);
+                depth
+            }
+        };
+        if engine.is_some_and(|s| s.value != "io_uring") {
+            self.note(
+                "ioengine only says whether requests wait for each other; how they get to the device is up to --engine",
+            );
+        }
+        let think_time = self.time("thinktime", Bare::Microseconds).unwrap_or(Duration::ZERO);
+        let poisson = self.value("rate_process", "linear or poisson", |text| match text {
+            "linear" => Some(false),
+            "poisson" => Some(true),
+            _ => None,
+        });
+        let rate = self.rate(spec);
+        match (rate, poisson) {
+            (Some(rate), Some(true)) => {
+                self.note(
+                    "rate_process=poisson is an open loop here: arrivals do not wait for the depth, and latency counts from \
+                     when each was due",
+                );
+                Arrival::Poisson { rate }
+            }
+            (rate_max, _) => Arrival::Closed { queue_depth, rate_max, think_time },
+        }
+    }
+
+    /// Requests per second over all clones; fio's is for each of them.
+    fn rate(&mut self, spec: &LoadSpec) -> Option<Iops> {
+        let base = base(&self.section.settings);
+        let threads = u64::from(spec.threads);
+        let both = |text: &str| {
+            let parts: Option<Vec<u64>> = text.split(',').map(|p| units::integer(p, base)).collect();
+            parts.filter(|p| p.len() == 1 || p.iter().all(|v| *v == p[0])).map(|p| p[0]).filter(|v| *v > 0)
+        };
+        let requests = self.value("rate_iops", "one number of requests per second, for reads and writes alike", both);
+        let bytes = self.value("rate", "one number of bytes per second, for reads and writes alike", both);
+        let requests = requests.or(bytes.map(|b| b / spec.block_mean().get().max(1)))?;
+        Iops::per_second(requests.checked_mul(threads)?)
+    }
+
+    /// What no rule above has taken: harmless, or refused.
+    fn others(&mut self) {
+        let section = self.section;
+        for (key, setting) in &section.settings {
+            if self.taken.contains(&key.as_str()) {
+                continue;
+            }
+            let harmless = HARMLESS.contains(&key.as_str())
+                || HARMLESS_MORE.contains(&key.as_str())
+                || HARMLESS_BEGINNINGS.iter().any(|beginning| key.starts_with(beginning));
+            // Off, they ask for what happens here anyway.
+            let off =
+                setting.value == "0" && ["end_fsync", "fsync_on_close", "do_verify", "numa"].contains(&key.as_str());
+            if harmless || off {
+                self.ignored.push(key.clone());
+                continue;
+            }
+            let advice = match key.as_str() {
+                "verify" | "do_verify" | "verify_pattern" => "write the job as a plan with verify = true",
+                "end_fsync" | "fsync_on_close" => {
+                    "write fdatasync=N for flushes within the measured time, or leave it out"
+                }
+                "cpus_allowed" | "numa_cpu_nodes" | "numa_mem_policy" | "nice" | "prio" | "prioclass" => {
+                    "start loadline itself so (taskset, numactl, nice, ionice), and leave it out here"
+                }
+                "bsrange" => "write bssplit with the sizes and their shares",
+                "zonesize" | "zonerange" | "zonemode" => "zoned loads are not here; leave it out",
+                "latency_target" | "latency_window" | "latency_percentile" => {
+                    "write the job as a plan with an objective, and search with --find-objective"
+                }
+                _ => "leave it out if the load does not need it, or write the job as a plan",
+            };
+            let message =
+                format!("{key}={}: would change the load, and loadline does not know it: {advice}", setting.value);
+            self.problems.push(FioProblem { line: setting.line, message });
+        }
+    }
+}
+
+/// So much for each of the clones; what is too much is refused by the check of the load.
+fn times(size: Bytes, clones: u32) -> Bytes {
+    Bytes::new(size.get().saturating_mul(clones.into()))
+}
+
+/// "4k/60:64k/40": sizes with shares; a share left out takes an equal part of what is left.
+fn split_blocks(text: &str, size: impl Fn(&str) -> Option<Bytes>) -> Option<Vec<BlockShare>> {
+    let parts: Vec<(Bytes, Option<u32>)> = text
+        .split(':')
+        .map(|part| {
+            let (bytes, share) = part.split_once('/').unwrap_or((part, ""));
+            let share = if share.is_empty() { None } else { Some(share.parse().ok()?) };
+            Some((size(bytes)?, share))
+        })
+        .collect::<Option<_>>()?;
+    let given = parts.iter().filter_map(|(_, share)| *share).fold(0u32, u32::saturating_add);
+    let open = parts.iter().filter(|(_, share)| share.is_none()).count() as u32;
+    let left = 100u32.checked_sub(given)?;
+    let each = left.checked_div(open).unwrap_or(0);
+    let blocks: Vec<BlockShare> = parts
+        .into_iter()
+        .map(|(size, share)| BlockShare { size, share: Ratio::percent(share.unwrap_or(each)) })
+        .filter(|block| block.share != Ratio::ZERO)
+        .collect();
+    let sum: u64 = blocks.iter().map(|b| u64::from(b.share.as_ppm())).sum();
+    (sum == u64::from(Ratio::ONE.as_ppm())).then_some(blocks)
+}

@@ -1,0 +1,213 @@
+//! fio job files as plans: each job is a load, what does not change a load is listed, and everything else is refused with its
+//! line. `docs/formats/fio.md` has the table of options.
+
+mod job;
+mod units;
+
+use crate::plan::{Order, Plan, PlanLoad};
+use std::collections::BTreeMap;
+use units::Base;
+
+/// Problems that are told at most.
+const PROBLEMS_MAX: usize = 20;
+
+/// Something in a job file that cannot be taken as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FioProblem {
+    /// From 1; 0 for the file as a whole.
+    pub line: usize,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+/// A text that is no job file that can be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", told(.source_name, .problems))]
+pub struct FioError {
+    /// What the text is called.
+    pub source_name: String,
+    /// In the order of the text.
+    pub problems: Vec<FioProblem>,
+}
+
+fn told(source: &str, problems: &[FioProblem]) -> String {
+    let lines = problems.iter().take(PROBLEMS_MAX).map(|p| format!("{source}:{}: {}", p.line, p.message));
+    let more = problems.len().saturating_sub(PROBLEMS_MAX);
+    let rest = (more > 0).then(|| format!("and {more} more"));
+    lines.chain(rest).collect::<Vec<_>>().join("\n")
+}
+
+/// A job file as a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FioJobs {
+    /// Its jobs, in their order.
+    pub plan: Plan,
+    /// What it names to be measured: a directory or a file.
+    pub target: Option<String>,
+    /// Options that change nothing of the load and were not taken, and what is done otherwise than fio does it, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// One option where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Setting {
+    line: usize,
+    value: String,
+}
+
+/// The options of a job, those of the global sections before it included; what stands later counts.
+type Settings = BTreeMap<String, Setting>;
+
+/// A section of the text.
+#[derive(Debug)]
+struct Section {
+    line: usize,
+    name: String,
+    settings: Settings,
+}
+
+/// Whether a text looks like a job file: sections, and `key=value` lines that TOML does not allow.
+#[must_use]
+pub fn is_fio(text: &str) -> bool {
+    const KEYS: [&str; 8] = ["rw", "readwrite", "ioengine", "bs", "blocksize", "filename", "directory", "iodepth"];
+    let has_key = |line: &str| {
+        let bare =
+            |(key, value): (&str, &str)| KEYS.contains(&key.trim()) && !value.trim().starts_with(['"', '\'', '[']);
+        line.split_once('=').is_some_and(bare)
+    };
+    let is_section = |line: &str| line.starts_with('[') && !line.starts_with("[[") && line.ends_with(']');
+    let lines = || text.lines().map(str::trim);
+    lines().any(is_section) && lines().any(has_key)
+}
+
+/// Reads a job file; `source` names the text in errors, and the plan.
+///
+/// # Errors
+/// Every option that would change the load and is not known, and every value that cannot be read, with its line.
+pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
+    let mut problems = Vec::new();
+    let sections = sections(text, &mut problems);
+    if sections.is_empty() && problems.is_empty() {
+        problems.push(FioProblem { line: 0, message: "a job file without a job measures nothing".into() });
+    }
+    let mut ignored: Vec<String> = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    let mut targets: Vec<String> = Vec::new();
+    let mut loads = Vec::new();
+    for (index, section) in sections.iter().enumerate() {
+        let mut job = job::Job::new(section, &mut problems);
+        let spec = job.load();
+        if index > 0 && !job.waits {
+            job.problem(
+                section.line,
+                format!(
+                    "[{}] runs at the same time as the job before it; loads run one after the other here: write \
+                     stonewall in it, or in [global]",
+                    section.name
+                ),
+            );
+        }
+        let job::Job { ignored: own, notes: said, target, .. } = job;
+        own.into_iter()
+            .filter(|key| !ignored.contains(key))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|k| ignored.push(k));
+        said.into_iter()
+            .filter(|note| !notes.contains(note))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|n| notes.push(n));
+        if let Some(target) = target
+            && !targets.contains(&target)
+        {
+            targets.push(target);
+        }
+        if let Err(error) = spec.check() {
+            problems.push(FioProblem { line: section.line, message: format!("[{}]: {error}", section.name) });
+        }
+        loads.push(PlanLoad { cells: vec![spec], order: Order::AsListed });
+    }
+    if targets.len() > 1 {
+        problems.push(FioProblem {
+            line: 0,
+            message: format!(
+                "its jobs name several targets ({}): name one, or give each a file of its own",
+                targets.join(", ")
+            ),
+        });
+    }
+    problems.sort_by_key(|p| p.line);
+    if !problems.is_empty() {
+        return Err(FioError { source_name: source.to_owned(), problems });
+    }
+    if !ignored.is_empty() {
+        notes.push(format!("not taken, since they do not change the load: {}", ignored.join(", ")));
+    }
+    let name = source.rsplit('/').next().unwrap_or(source);
+    let name = name.strip_suffix(".fio").unwrap_or(name).to_owned();
+    let plan = Plan { name, description: Some("an fio job file".into()), text: text.to_owned(), loads };
+    Ok(FioJobs { plan, target: targets.into_iter().next(), notes })
+}
+
+/// The jobs with their options. A `[global]` section counts for the jobs that follow it.
+fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
+    let mut global = Settings::new();
+    let mut jobs: Vec<Section> = Vec::new();
+    // None before the first section, and within a global one.
+    let mut in_job: Option<bool> = None;
+    for (number, line) in text.lines().enumerate() {
+        let (number, line) = (number + 1, line.trim());
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            in_job = Some(name != "global");
+            if name != "global" {
+                jobs.push(Section { line: number, name: name.to_owned(), settings: global.clone() });
+            }
+            continue;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, "1"));
+        let key = canonical(&key.trim().to_ascii_lowercase()).to_owned();
+        let setting = Setting { line: number, value: value.trim().to_owned() };
+        if setting.value.contains('$') {
+            let message = format!("{key}: loadline replaces no variables: write the value itself");
+            problems.push(FioProblem { line: number, message });
+        } else if key.starts_with("include ") {
+            problems
+                .push(FioProblem { line: number, message: "include: put the other file's lines here instead".into() });
+        } else {
+            match (in_job, jobs.last_mut()) {
+                (Some(true), Some(job)) => drop(job.settings.insert(key, setting)),
+                (Some(_), _) => drop(global.insert(key, setting)),
+                (None, _) => {
+                    let message = format!("{key} stands before the first section: put [global] above it");
+                    problems.push(FioProblem { line: number, message });
+                }
+            }
+        }
+    }
+    jobs
+}
+
+/// One name for options that have several.
+fn canonical(key: &str) -> &str {
+    match key {
+        "blocksize" => "bs",
+        "readwrite" => "rw",
+        "blockalign" => "ba",
+        "timeout" => "runtime",
+        "io_limit" => "io_size",
+        "fileoffset" => "offset",
+        other => other,
+    }
+}
+
+/// What `kb_base` says.
+fn base(settings: &Settings) -> Base {
+    if settings.get("kb_base").is_some_and(|s| s.value == "1000") { Base::Decimal } else { Base::Binary }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Job files as fio reads them, onto loads; and what is refused.
+
+use super::*;
+use crate::spec::{Arrival, Distribution, Pattern};
+use loadline_units::{Bytes, Duration, Iops, Ratio};
+
+fn jobs(text: &str) -> FioJobs {
+    fio_jobs(text, "dir/job.fio").unwrap_or_else(|error| panic!("{error}"))
+}
+fn problems(text: &str) -> String {
+    fio_jobs(text, "job.fio").expect_err("refused").to_string()
+}
+
+const SUITE: &str = "\
+; the suite of a well-known disk benchmark
+[global]
+ioengine=libaio
+bs=1m
+size=1g
+direct=1
+runtime=60
+directory=/mnt/data
+filename=test.tmp
+group_reporting
+
+[Seq-Read]
+rw=read
+stonewall
+[Seq-Write]
+rw=write
+stonewall
+[Rand-Read-4K-QD32]
+bs=4k
+iodepth=32
+rw=randread
+stonewall
+";
+
+#[test]
+fn sections_inherit_from_the_global_ones_before_them() {
+    let read = jobs(SUITE);
+    let cells: Vec<_> = read.plan.cells().map(|(spec, _)| spec.clone()).collect();
+    assert_eq!((read.plan.name.as_str(), cells.len()), ("job", 3));
+    assert_eq!(read.target.as_deref(), Some("/mnt/data/test.tmp"));
+    assert_eq!(cells[1].reads, Ratio::ZERO);
+    assert_eq!(cells[0].blocks[0].size, Bytes::mib(1));
+    assert_eq!(cells[2].blocks[0].size, Bytes::kib(4));
+    assert_eq!(cells[2].outstanding(), Some(32));
+    assert_eq!(cells[2].pattern, Pattern::Random(Distribution::Permutation));
+    // Without time_based a job ends with its size, or its time if that comes first.
+    assert_eq!((cells[0].duration, cells[0].volume), (Duration::from_s(60), Some(Bytes::gib(1))));
+    assert!(!cells[0].buffered && cells[0].trials == 1 && cells[0].warm_up == Duration::ZERO);
+    assert!(read.notes.iter().any(|n| n.ends_with("do not change the load: group_reporting")), "{:?}", read.notes);
+}
+
+fn one(options: &str) -> crate::LoadSpec {
+    let text = format!("[global]\nsize=1g\nruntime=10\n[job]\n{options}\n");
+    jobs(&text).plan.loads[0].cells[0].clone()
+}
+
+#[test]
+fn options_mean_what_they_mean_to_fio() {
+    assert!(one("rw=read").buffered, "fio is buffered unless told otherwise");
+    assert!(one("rw=read").drop_caches && !one("rw=read\ninvalidate=0").drop_caches);
+    // A synchronous engine has no depth.
+    assert_eq!(one("iodepth=32\ndirect=1").outstanding(), Some(1));
+    let rated = one("ioengine=io_uring\niodepth=4\nnumjobs=2\nrate_iops=500\ndirect=1\nrw=randrw\nrwmixread=70");
+    assert_eq!(rated.reads, Ratio::percent(70));
+    // The rate is each clone's, and so is the file.
+    assert!(
+        matches!(rated.arrival, Arrival::Closed { queue_depth: 4, rate_max, .. } if rate_max == Iops::per_second(1_000))
+    );
+    assert_eq!(rated.size, Some(Bytes::gib(2)));
+    let open = one("rate_iops=500\nrate_process=poisson\nioengine=libaio\nrw=randread");
+    assert!(matches!(open.arrival, Arrival::Poisson { rate } if Some(rate) == Iops::per_second(500)));
+    let flushed = one("rw=write\nfdatasync=8");
+    assert_eq!(flushed.flush.unwrap().every, 8);
+    assert_eq!(one("time_based\nrw=read").volume, None);
+    assert_eq!(one("rw=randread\nnorandommap").pattern, Pattern::Random(Distribution::Uniform));
+    assert_eq!(
+        one("rw=randread\nrandom_distribution=zipf:1.2").pattern,
+        Pattern::Random(Distribution::Zipf { theta_milli: 1200 })
+    );
+    let mixed = one("rw=randread\nbssplit=4k/60:64k/40");
+    assert_eq!((mixed.blocks[1].size, mixed.blocks[1].share), (Bytes::kib(64), Ratio::percent(40)));
+    // Reads first, then writes.
+    assert_eq!(one("rw=write\nbs=4k,64k").blocks[0].size, Bytes::kib(64));
+    assert!(
+        matches!(one("thinktime=500").arrival, Arrival::Closed { think_time, .. } if think_time == Duration::from_us(500))
+    );
+    // The suffix rules hold for rates too.
+    assert!(
+        matches!(one("rate_iops=1k").arrival, Arrival::Closed { rate_max, .. } if rate_max == Iops::per_second(1024))
+    );
+}
+
+#[test]
+fn what_would_change_the_load_and_is_not_known_is_refused_with_its_line() {
+    let text = "[job]\nrw=randread\nruntime=10\nsize=1g\niodepth_batch=8\nverify=crc32c\n";
+    let told = problems(text);
+    assert!(told.contains("job.fio:5: iodepth_batch=8") && told.contains("job.fio:6: verify=crc32c"), "{told}");
+    assert!(told.contains("verify = true"), "{told}");
+    assert!(
+        problems("[a]\nruntime=1\nsize=1m\n[b]\nruntime=1\nsize=1m\n").contains("job.fio:4: [b] runs at the same time")
+    );
+    assert!(problems("[a]\nrw=sideways\nruntime=1\n").contains("job.fio:2: rw=sideways"));
+    assert!(problems("[a]\nbs=4x\nruntime=1\n").contains("job.fio:2: bs=4x"));
+    assert!(problems("[a]\nsize=${SIZE}\nruntime=1\n").contains("replaces no variables"));
+    assert!(problems("[a]\nrw=read\n").contains("neither how long nor how much"));
+    assert!(problems("[a]\nioengine=mmap\nruntime=1\n").contains("no such way"));
+    assert!(problems("rw=read\n").contains("before the first section"));
+    assert!(problems("").contains("without a job"));
+    assert!(problems("[a]\nnumjobs=4\nfilename=/dev/sdz\nrw=read\nruntime=1\nsize=1g\n").contains("offset_increment"));
+}
+
+#[test]
+fn job_files_are_told_from_plans() {
+    assert!(is_fio(SUITE));
+    assert!(!is_fio("schema = 1\nname = \"x\"\n[[load]]\nblock = \"4 KiB\"\n"));
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "(\\[[a-z]{0,6}\\]|[a-z_]{1,9}=[0-9a-z%,:/]{0,9}|[a-z]{0,5}|\\PC{0,8}|\n){0,40}") {
+        let _ = fio_jobs(&text, "any");
+    }
+    #[test]
+    fn every_option_is_taken_listed_or_refused(key in "[a-z_]{3,14}", value in "[0-9]{1,3}") {
+        let text = format!("[job]\nsize=1g\nruntime=5\n{key}={value}\n");
+        match fio_jobs(&text, "any") {
+            Err(error) => proptest::prop_assert!(error.to_string().contains(&key) || !error.problems.is_empty()),
+            Ok(read) => {
+                let plain = jobs("[job]\nsize=1g\nruntime=5\n");
+                let said = read.notes.iter().any(|note| note.contains(canonical(&key)));
+                let changed = read.plan.loads != plain.plan.loads;
+                // What is neither taken nor listed has the value that it has anyway.
+                let taken = ["invalidate", "loops", "numjobs", "iodepth", "fsync", "fdatasync", "rwmixread", "rwmixwrite", "direct", "buffered"];
+                proptest::prop_assert!(said || changed || taken.contains(&canonical(&key)) || value.chars().all(|c| c == '0') || read.target.is_some(), "{key}={value}");
+            }
+        }
+    }
+}
