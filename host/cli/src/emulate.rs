@@ -36,6 +36,7 @@ const LATE_DELIVERY: &str = "late-delivery";
 
 /// `emulate`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct EmulateArguments {
     /// The environment: a file, or the name of one that comes with loadline
     #[arg(value_name = "ENV", required_unless_present = "detach")]

@@ -27,6 +27,10 @@ pub(crate) fn beside(socket: &Path) -> PathBuf {
 
 /// `fault`.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line, and the group lets one of them through"
+)]
 #[command(group = ArgGroup::new("what").required(true).multiple(false).args([
     "list", "status", "error", "delay", "stall", "hang", "lose", "detach", "clear", "clear_all", "drop_caches", "spend_credits",
     "environment", "redeploy", "power_cut",
@@ -67,6 +71,7 @@ pub(crate) struct FaultArguments {
     detach: bool,
     /// End the faults on VOLUME, or the one of this number
     #[arg(long, value_name = "NUMBER", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "not given, given without a number, given with one")]
     clear: Option<Option<u32>>,
     /// End all faults
     #[arg(long)]

@@ -54,7 +54,7 @@ fn faults_begin_are_listed_and_end() {
     let cut = fault(&["--power-cut", "--seed", "3"]);
     assert!(cut.starts_with("power cut with seed 3: 0 connections dropped"), "{cut}");
     assert!(fault(&["--redeploy"]).starts_with("redeployed"));
-    let faster = bench.file("faster.toml", &crate::emulate::ENVIRONMENT.replace("5000 IOPS", "7500 IOPS"));
+    let faster = bench.file("faster.toml", crate::emulate::ENVIRONMENT.replace("5000 IOPS", "7500 IOPS"));
     assert_eq!(fault(&["--environment", &faster]), "done\n");
     assert!(fault(&["--status"]).contains("log/0"));
     let (status, _, err) = end(child, "-TERM");
@@ -76,7 +76,7 @@ fn what_cannot_be_done_says_what_to_do() {
     assert!(refused(2, &["data", "--power-cut"]).contains("whole machine"));
     refused(2, &["data"]);
     refused(2, &["data", "--hang", "--lose"]);
-    let other = bench.file("other.toml", &crate::emulate::ENVIRONMENT.replace("volume.log", "volume.logs"));
+    let other = bench.file("other.toml", crate::emulate::ENVIRONMENT.replace("volume.log", "volume.logs"));
     assert!(refused(1, &["--environment", &other]).contains("log became logs"));
     end(child, "-TERM");
     let nobody = bench.refused(1, &["fault", &socket, "--list"]);
@@ -90,7 +90,7 @@ fn a_trace_replays_on_other_storage_and_says_what_it_cannot_know() {
     let child = start(&bench, &["--trace", &trace]);
     assert_eq!(requests(&bench, &[1, 0, 0, 1, 0]), [0; 5]);
     end(child, "-TERM");
-    let slower = bench.file("slower.toml", &crate::emulate::ENVIRONMENT.replace("5000 IOPS", "100 IOPS"));
+    let slower = bench.file("slower.toml", crate::emulate::ENVIRONMENT.replace("5000 IOPS", "100 IOPS"));
     for (by, blind) in [("time", "queues"), ("answers", "by the clock")] {
         let output = bench
             .command(&["replay", &trace, "--env", &slower, "--by", by, "--seed", "1", "--format", "json"])
@@ -104,7 +104,7 @@ fn a_trace_replays_on_other_storage_and_says_what_it_cannot_know() {
         assert_eq!(result["cells"][0]["volume"], "data");
     }
     assert!(bench.done(&["show", "last"]).contains("recorded load"));
-    let other = bench.file("other.toml", &crate::emulate::ENVIRONMENT.replace("volume.data", "volume.dat"));
+    let other = bench.file("other.toml", crate::emulate::ENVIRONMENT.replace("volume.data", "volume.dat"));
     assert!(bench.refused(1, &["replay", &trace, "--env", &other]).contains("no volume of that name"));
     let none = bench.file("none", "x");
     assert!(bench.refused(1, &["replay", &none, "--env", &slower]).contains("no trace"));

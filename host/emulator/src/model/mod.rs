@@ -254,7 +254,9 @@ impl Model {
     #[inline]
     pub fn pop_ended(&mut self, now: Instant) -> Option<(usize, Ended)> {
         for index in 0..self.generations.len() {
-            while let Some((own, completion)) = self.generations[index].machine.pop_completed(now) {
+            // What a change found answered waits here for whoever asks, and may be due before that change.
+            let reached = now.max(self.generations[index].machine.now());
+            while let Some((own, completion)) = self.generations[index].machine.pop_completed(reached) {
                 let id = self.generations[index].owners[own.index()];
                 if self.slots[id as usize].is_plain() {
                     self.free.push(id);

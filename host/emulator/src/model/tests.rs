@@ -176,6 +176,15 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
     assert_eq!(model.faults().count(), 0);
 }
 
+#[test]
+fn what_a_change_found_answered_can_be_taken_at_its_own_time() {
+    let mut model = model(Layout::Single, 1);
+    model.submit(at(1), 0, request(Operation::Read, 0, at(1)));
+    model.change(at(9), &Change::DropCaches(None)).unwrap();
+    assert_eq!(model.next_event_at(), Some(at(2)));
+    assert_eq!(model.pop_ended(at(2)).unwrap().1.at, at(2));
+}
+
 fn any_fault() -> impl Strategy<Value = Fault> {
     let kind = prop_oneof![
         Just(FaultKind::Error(ErrorKind::Io)),

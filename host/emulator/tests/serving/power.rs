@@ -136,7 +136,9 @@ fn lost_after_a_cut(seed: u64, lies: bool) -> usize {
     let done = touched.iter().filter(|number| found[**number as usize] == Some(whole + 1)).count();
     let partly = usize::from(done > 0 && done < touched.len());
     if done == touched.len() {
-        touched.iter().for_each(|number| expected[*number as usize] = whole + 1);
+        for number in &touched {
+            expected[*number as usize] = whole + 1;
+        }
     }
     partly + found.iter().zip(&expected).filter(|(found, expected)| **found != Some(**expected)).count()
 }

@@ -152,7 +152,7 @@ fn whatever_may_be_is_what_some_seed_leaves() {
         let sectors = run(&disk, &steps);
         disk.cut(seed).unwrap();
         let held = held(&disk);
-        torn += u32::from(held[8..12].iter().any(|held| *held == 3) && held[8..12].iter().any(|held| *held == 0));
+        torn += u32::from(held[8..12].contains(&3) && held[8..12].contains(&0));
         for ((seen, held), sector) in seen.iter_mut().zip(held).zip(&sectors) {
             seen.insert(held);
             assert!(sector.may_be.iter().any(|(write, _)| *write == held));
