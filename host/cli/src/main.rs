@@ -4,6 +4,7 @@ mod arguments;
 mod books;
 mod catalog;
 mod compare;
+mod declared;
 mod doctor;
 mod dry_run;
 mod emulate;
@@ -11,6 +12,7 @@ mod environments;
 mod execution;
 mod failure;
 mod figures;
+mod fitting;
 mod forecast;
 mod generated;
 mod interruption;
@@ -61,6 +63,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::List(arguments) => stored::list(arguments, &store()?),
         Verb::Show(arguments) => stored::show(arguments, &store()?),
         Verb::Compare(arguments) => compare::compare(arguments, &store()?),
+        Verb::Fit(arguments) => fitting::fit(arguments, quiet, &store()?),
         Verb::Rm(arguments) => stored::rm(arguments, &store()?),
         Verb::Report(arguments) => stored::report(arguments, &store()?),
         Verb::Export(arguments) => stored::export(arguments, &store()?),

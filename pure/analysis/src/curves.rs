@@ -203,7 +203,9 @@ fn plateau(curve: &Curve, records: &[CellRecord], cells: &[CellSummary]) -> Opti
     (0..closed.len()).find_map(|start| {
         let tail = &closed[start..];
         let ((first_depth, first_rate, first), (last_depth, last_rate, _)) = (*tail.first()?, *tail.last()?);
-        let level = median(&tail.iter().map(|p| p.1).collect::<Vec<_>>()).filter(|l| *l > 0.0)?;
+        // The shallower ones may still lack a little of it.
+        let deeper = &tail[tail.len() / 2..];
+        let level = median(&deeper.iter().map(|p| p.1).collect::<Vec<_>>()).filter(|l| *l > 0.0)?;
         let flat = tail.iter().all(|(_, rate, _)| (rate / level - 1.0).abs() <= PLATEAU_SPREAD);
         let span = last_depth / first_depth;
         let grows = span > 1.0 && libm::log(last_rate / first_rate) / libm::log(span) > PLATEAU_GROWTH;

@@ -20,6 +20,7 @@ pub use compare::{
 };
 pub use doubts::doubts;
 pub use findings::codes as finding_codes;
+pub use limits::{LimitFigure, Quantity, limits};
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use summarize::summarize;
 pub use summary::{

@@ -8,9 +8,11 @@ mod emulate;
 mod end_to_end;
 mod faults;
 mod golden;
+mod limits;
 mod predict;
 mod results;
 mod safety;
+mod throttle;
 mod volumes;
 
 use std::path::{Path, PathBuf};
