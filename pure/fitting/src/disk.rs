@@ -3,6 +3,9 @@
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 use std::fmt::Write as _;
 
+/// A limit that was not seen stands so many times above the one of the other direction.
+const NO_LIMIT: f64 = 1_000.0;
+
 /// How limits are held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Holding {
@@ -86,18 +89,20 @@ impl Disk {
         let bytes = |value: f64| ByteRate::per_second(libm::round(value) as u64).map(|rate| rate.to_string());
         let mut text = String::new();
         let burst = self.read.burst.or(self.write.burst);
-        let mut line = |key: &str, read: Option<String>, write: Option<String>| {
-            let value = match (read, write) {
-                (None, None) => return,
-                (Some(read), _) if self.together || burst.is_some() => format!("\"{read}\""),
-                (Some(read), Some(write)) => format!("{{ read = \"{read}\", write = \"{write}\" }}"),
-                (Some(read), None) => format!("{{ read = \"{read}\" }}"),
-                (None, Some(write)) => format!("{{ write = \"{write}\" }}"),
+        let is_one = self.together || burst.is_some();
+        let mut line = |key: &str, (read, write): (Option<f64>, Option<f64>), print: &dyn Fn(f64) -> Option<String>| {
+            let Some(least) = [read, write].into_iter().flatten().min_by(f64::total_cmp) else { return };
+            // An environment gives both directions or none: one without a limit gets one that nothing reaches.
+            let of = |side: Option<f64>| print(side.unwrap_or(least * NO_LIMIT)).unwrap_or_default();
+            let value = if is_one {
+                format!("\"{}\"", print(read.unwrap_or(least)).unwrap_or_default())
+            } else {
+                format!("{{ read = \"{}\", write = \"{}\" }}", of(read), of(write))
             };
             let _ = writeln!(text, "{key} = {value}");
         };
-        line("iops", self.read.iops.and_then(iops), self.write.iops.and_then(iops));
-        line("throughput", self.read.bytes_per_s.and_then(bytes), self.write.bytes_per_s.and_then(bytes));
+        line("iops", (self.read.iops, self.write.iops), &iops);
+        line("throughput", (self.read.bytes_per_s, self.write.bytes_per_s), &bytes);
         if text.is_empty() {
             return text;
         }

@@ -5,13 +5,8 @@ mod environments;
 
 use environments::{Mechanism, environment, plan};
 use loadline_analysis::{Binding, summarize};
-use loadline_catalog::{Catalog, Draw, Environment};
-use loadline_disk::{InitialState, Warmth};
-use loadline_prediction::{Going, Model, Putting, is_filled, predict, volume_facts};
-use loadline_record::{
-    CellRecord, Clock, HostFacts, Limit, LoadSummary, ModelRecord, RunHeader, RunRecord, RunStatus, TrialRecord,
-};
-use loadline_workload::{Arrival, LoadSpec, Pattern, Plan};
+use loadline_record::{Limit, ModelRecord};
+use loadline_tests::measured::measure;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
@@ -23,87 +18,13 @@ const ENVIRONMENTS: u64 = 160;
 const RIGHT_MIN: f64 = 0.95;
 /// Cells called unexplained though the model knows why, at most.
 const UNEXPLAINED_MAX: f64 = 0.02;
+/// Of the stripes.
+const INTERLEAVE: u64 = 64 << 10;
 /// How far the moment of a burst's end may be off.
 const MOMENT_TOLERANCE: f64 = 0.05;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}: {text} is no number")))
-}
-
-/// What the model knows, and the record without it.
-struct Measured {
-    record: RunRecord,
-    truths: Vec<ModelRecord>,
-}
-
-fn load_summary(spec: &LoadSpec) -> LoadSummary {
-    let (queue_depth, arrival, rate) = match spec.arrival {
-        Arrival::Closed { queue_depth, rate_max, .. } => (Some(queue_depth), "closed", rate_max),
-        Arrival::Constant { rate } => (None, "constant", Some(rate)),
-        Arrival::Poisson { rate } => (None, "poisson", Some(rate)),
-    };
-    LoadSummary {
-        pattern: if matches!(spec.pattern, Pattern::Random(_)) { "random" } else { "sequential" }.into(),
-        read_ratio: spec.reads.as_f64(),
-        block_bytes: spec.block_mean().get(),
-        queue_depth,
-        threads: spec.threads,
-        arrival: arrival.into(),
-        rate_iops: rate.map(|rate| rate.get() as f64),
-        buffered: false,
-        flush_every: None,
-        duration_ns: spec.duration.as_ns(),
-        objective: None,
-    }
-}
-
-fn trial(model: &Model, load: &LoadSpec, seed: u64) -> TrialRecord {
-    let caches = if is_filled(load) { Warmth::Warm } else { Warmth::Cold };
-    let initial = InitialState { caches, ..InitialState::default() };
-    let putting = Putting { model, volume: "data", load, trial: 0, seed, initial, started_unix_s: 0 };
-    predict(&putting, None, &mut |_| Going::On)
-        .unwrap_or_else(|error| panic!("{error}"))
-        .expect("nobody stops it")
-        .record
-}
-
-/// What `run` would store of the plan's cells on the environment.
-fn measure(environment: &str, plan: &str, seed: u64) -> Measured {
-    let parsed = Environment::parse(environment, "environment", &Catalog::builtin())
-        .unwrap_or_else(|error| panic!("{error}\n{environment}"));
-    let model = Model::new(&parsed, 0, Draw::PUBLISHED);
-    let plan = Plan::parse(plan, "plan").unwrap_or_else(|error| panic!("{error}\n{plan}"));
-    let mut truths = Vec::new();
-    let mut cells = Vec::new();
-    for (number, (spec, _)) in plan.cells().enumerate() {
-        let mut record = trial(&model, spec, seed ^ number as u64);
-        truths.push(record.model.take().expect("a prediction has a model"));
-        cells.push(CellRecord {
-            id: number.to_string(),
-            volume: "data".into(),
-            label: spec.to_string(),
-            load: load_summary(spec),
-            spec: serde_json::to_value(spec).unwrap(),
-            ceilings: Vec::new(),
-            trials_planned: 1,
-            trials: vec![record],
-        });
-    }
-    let header = RunHeader {
-        id: "simulated".into(),
-        name: "simulated".into(),
-        verb: "run".into(),
-        clock: Clock::Real,
-        started: String::new(),
-        version: String::new(),
-        seed,
-        host: HostFacts::default(),
-        plans: Vec::new(),
-        environment: None,
-        volumes: vec![volume_facts(&model, "data", "data").unwrap()],
-        settings: serde_json::Value::Null,
-    };
-    Measured { record: RunRecord { header, status: RunStatus::Finished, cells }, truths }
 }
 
 /// What can be told of a limit without knowing whose it is: a VM's looks like the disk's.
@@ -116,7 +37,7 @@ fn class(limit: Limit) -> &'static str {
 }
 
 /// The names that are right for what the model knows.
-fn right(truth: &ModelRecord, binding: &Binding, pattern: &str) -> Vec<&'static str> {
+fn right(truth: &ModelRecord, binding: &Binding, (pattern, spans): (&str, bool)) -> Vec<&'static str> {
     let mut names = vec![class(binding.limit)];
     if binding.evidence.contains("the mechanics of a spinning disk") && pattern == "sequential" {
         // A head over its data moves bytes.
@@ -126,8 +47,9 @@ fn right(truth: &ModelRecord, binding: &Binding, pattern: &str) -> Vec<&'static 
         // Spent before it was looked at: what remains is a limit like any other.
         names.extend(["requests", "bytes"]);
     }
-    if binding.evidence.contains("counted requests on it for each") {
-        // So many requests for each of a size are so many bytes to all who cannot see what is counted.
+    if binding.evidence.contains("counted requests on it for each") || (spans && names[0] == "requests") {
+        // So many requests for each of a size, or for each disk of a stripe, are so many bytes to all who cannot see what is
+        // counted.
         names.push("bytes");
     }
     if !truth.bursts_ended.is_empty() && binding.limit != Limit::BurstExhausted {
@@ -167,11 +89,12 @@ fn limits_of_modelled_disks_are_named_from_their_figures() {
         let mechanisms = Mechanism::some(&mut random);
         let environment = environment(&mechanisms, &mut random);
         let plan = plan(&mechanisms, &mut random);
+        let striped = mechanisms.contains(&Mechanism::Stripe);
         let measured = measure(&environment, &plan, seed.wrapping_add(number));
         let summary = summarize(&measured.record);
         for (cell, truth) in summary.cells.iter().zip(&measured.truths) {
             let (Some(named), Some(known)) = (&cell.binding, &truth.binding) else { continue };
-            let wanted = right(truth, known, &cell.load.pattern);
+            let wanted = right(truth, known, (&cell.load.pattern, striped && cell.load.block_bytes > INTERLEAVE));
             let name = class(named.limit);
             let is_right = wanted.contains(&name);
             cells += 1;

@@ -11,6 +11,9 @@ use std::hash::BuildHasher;
 use std::path::PathBuf;
 
 const NO_LOOP: &str = "it takes root and a loop device";
+const NO_THROTTLE: &str = "it takes root, loop devices, btrfs and blkio.throttle";
+/// Storages measured at the same time; they are slow.
+const AT_ONCE: usize = 3;
 /// Throttled storages in the gate, of four cells each; `LOADLINE_TEST_THROTTLED` sets another number (25 make 100 cells),
 /// `LOADLINE_TEST_SEED` another seed.
 const STORAGES: u64 = 3;
@@ -92,11 +95,11 @@ impl Case {
         let reads = disks > 1 || draw(seed, 1, 0, 1) == 0;
         let kind = draw(seed, 2, 0, 2);
         let iops = draw(seed, 3, 200, 1_500);
-        let bytes = draw(seed, 4, 4_000_000, 20_000_000);
+        let bytes = draw(seed, 4, 20_000_000, 60_000_000);
         let blocks = match kind {
             0 => [4, 8],
-            1 => [64, 128],
-            _ => [4, 256],
+            1 => [32, 128],
+            _ => [4, 128],
         };
         let deep = if disks > 1 { 64 } else { draw(seed, 5, 16, 64) };
         Self {
@@ -113,7 +116,7 @@ impl Case {
         let reads = if self.reads { "100 %" } else { "0 %" };
         format!(
             "schema = 1\nname = \"throttled\"\n[[load]]\npattern = \"random\"\nreads = \"{reads}\"\nblock = [\"{} KiB\", \"{} \
-             KiB\"]\nqueue_depth = [{}, {}]\nwarm_up = \"1 s\"\nduration = \"4 s\"\ntrials = 1\nsize = \"48 MiB\"\n",
+             KiB\"]\nqueue_depth = [{}, {}]\nwarm_up = \"1 s\"\nduration = \"8 s\"\ntrials = 1\nsize = \"48 MiB\"\n",
             self.blocks[0], self.blocks[1], self.depths[0], self.depths[1]
         )
     }
@@ -126,7 +129,7 @@ impl Case {
             limits.extend(self.iops.map(|rate| (device, iops.as_str(), rate)));
             limits.extend(self.bytes_per_s.map(|rate| (device, bytes.as_str(), rate)));
         }
-        Group::new("limits", &limits)
+        Group::new(&format!("limits-{}", storage.devices[0].node.trim_start_matches("/dev/")), &limits)
     }
 
     /// The name of what binds requests of this size, and the rate that it allows.
@@ -186,26 +189,41 @@ impl Outcomes {
     }
 }
 
+/// The cells of a case, without and with its environment declared.
+fn measure(case: Case) -> Option<(Case, [Value; 2])> {
+    let bench = Bench::new();
+    let storage = Storage::new(usize::try_from(case.disks).unwrap())?;
+    let plan = bench.file("p.toml", case.plan());
+    let environment = bench.file("e.toml", case.environment());
+    let target = storage.target();
+    let on = format!("data={target}");
+    let group = case.group(&storage)?;
+    let cells = [&[][..], &["--env", environment.as_str(), "--duration", "3 s"][..]].map(|more| {
+        let base = ["run", &plan, "--on", &on, "--overwrite", &target];
+        let output = group.run(&bench, &[&base[..], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        bench.last()["cells"].clone()
+    });
+    Some((case, cells))
+}
+
 #[test]
 fn limits_of_throttled_devices_are_named_declared_or_not() {
     let seed = setting("LOADLINE_TEST_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
     let count = setting("LOADLINE_TEST_THROTTLED").unwrap_or(STORAGES);
     println!("seed {seed}, {count} storages (LOADLINE_TEST_SEED, LOADLINE_TEST_THROTTLED)");
     let (mut undeclared, mut declared) = (Outcomes::default(), Outcomes::default());
-    for number in 0..count {
-        let case = Case::of(seed.wrapping_add(number));
-        let bench = Bench::new();
-        let storage = or_skip!(Storage::new(case.disks as usize), NO_LOOP);
-        let plan = bench.file("p.toml", case.plan());
-        let environment = bench.file("e.toml", case.environment());
-        let target = storage.target();
-        let on = format!("data={target}");
-        let group = or_skip!(case.group(&storage), "no blkio.throttle");
-        for (outcomes, more) in [(&mut undeclared, &[][..]), (&mut declared, &["--env", environment.as_str()][..])] {
-            let base = ["run", &plan, "--on", &on, "--overwrite", &target];
-            let output = group.run(&bench, &[&base[..], more].concat());
-            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-            outcomes.add(&case, &bench.last()["cells"]);
+    let numbers: Vec<u64> = (0..count).collect();
+    for batch in numbers.chunks(AT_ONCE) {
+        let measured = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                batch.iter().map(|number| scope.spawn(|| measure(Case::of(seed.wrapping_add(*number))))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        for measured in measured {
+            let (case, [without, with]) = or_skip!(measured, NO_THROTTLE);
+            undeclared.add(&case, &without);
+            declared.add(&case, &with);
         }
     }
     undeclared.print("undeclared");

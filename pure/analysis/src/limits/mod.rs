@@ -101,10 +101,10 @@ fn seen(
                 trials.filter_map(|t| held_back(&record.cells[index].load, t, volume?)).next().is_some()
             };
             let unmet = met(cell).is_some_and(|share| share < 1.0 - MET_TOLERANCE);
-            let counted = clustered[index].is_some() || (is_closed && course.steady) || unmet || held();
             let spins = cell.load.pattern == "random"
                 && !level.contains(&index)
                 && volume.is_some_and(|volume| volume.devices.iter().any(|device| device.rotational == Some(true)));
+            let counted = clustered[index].is_some() || (is_closed && course.steady && !spins) || unmet || held();
             Some(Seen { sustained: course.sustained, interval: course.interval, counted, spins })
         })
         .collect()
@@ -127,9 +127,10 @@ impl Case<'_> {
     fn binding(&self) -> Option<Binding> {
         let rate = iops(self.cell())?;
         Some(
-            self.by_generator()
+            self.by_nothing_below()
                 .or_else(|| self.by_arrival(rate))
                 .or_else(|| self.by_cache())
+                .or_else(|| self.by_generator())
                 .or_else(|| self.by_declared())
                 .or_else(|| self.by_cpu())
                 .or_else(|| self.by_burst())
@@ -142,13 +143,15 @@ impl Case<'_> {
         )
     }
 
+    fn by_nothing_below(&self) -> Option<Binding> {
+        let evidence = "The target is nothing at all: the tool measured itself.".to_owned();
+        let is_null = self.volume.is_some_and(|v| v.kind == TargetKind::Null);
+        is_null.then(|| inferred(Limit::Generator, None, None, evidence))
+    }
+
     fn by_generator(&self) -> Option<Binding> {
-        let evidence = if self.volume.is_some_and(|v| v.kind == TargetKind::Null) {
-            "The target is nothing at all: the tool measured itself.".to_owned()
-        } else {
-            self.cell().doubts.iter().find(|d| d.code == DoubtCode::GeneratorBound)?.detail.clone()
-        };
-        Some(inferred(Limit::Generator, None, None, evidence))
+        let doubt = self.cell().doubts.iter().find(|d| d.code == DoubtCode::GeneratorBound)?;
+        Some(inferred(Limit::Generator, None, None, doubt.detail.clone()))
     }
 
     fn by_arrival(&self, rate: f64) -> Option<Binding> {
@@ -175,6 +178,11 @@ impl Case<'_> {
     /// the same level was reached neither with CPU to spare nor in bursts, which want of CPU does not make.
     fn by_cpu(&self) -> Option<Binding> {
         let busy = machine_busy(self.record()).filter(|busy| *busy > CPU_BUSY_MAX)?;
+        // A single request takes its time, whatever that is made of; and what is counted out waits for its turn, not for a CPU.
+        let is_counted = self.seen[self.index].as_ref().is_some_and(|seen| seen.counted);
+        if is_counted || outstanding(self.cell()) == Some(1) {
+            return None;
+        }
         let at_level = self.plateau().map_or(&[][..], |p| &p.cells);
         let spare = |i: &usize| machine_busy(&self.records[*i]).is_some_and(|busy| busy <= CPU_BUSY_MAX);
         if at_level.contains(&self.index) && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some()) {
