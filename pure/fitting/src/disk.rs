@@ -16,12 +16,12 @@ pub(crate) enum Holding {
     Window(f64),
 }
 
-/// How long requests are in service.
+/// How long requests are in service, ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Service {
-    pub(crate) median_ns: f64,
-    pub(crate) p99_ns: f64,
-    pub(crate) per_kib_ns: f64,
+    pub(crate) median: f64,
+    pub(crate) p99: f64,
+    pub(crate) per_kib: f64,
 }
 
 /// One direction.
@@ -73,12 +73,12 @@ impl Disk {
             [("read", self.read.service.or(self.write.service)), ("write", self.write.service.or(self.read.service))];
         for (operation, service) in sides {
             let Some(service) = service else { continue };
-            let median = duration(service.median_ns.max(1.0));
+            let median = duration(service.median.max(1.0));
             let _ = writeln!(
                 text,
                 "[volume.{name}.disks.latency.{operation}]\nmedian = \"{median}\"\np99 = \"{}\"\nper_kib = \"{}\"",
-                duration(service.p99_ns).max(median),
-                duration(service.per_kib_ns)
+                duration(service.p99).max(median),
+                duration(service.per_kib)
             );
         }
         text

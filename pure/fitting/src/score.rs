@@ -106,7 +106,7 @@ impl Bench {
         let most = self.wanted.iter().max_by(|a, b| a.iops.total_cmp(&b.iops))?;
         let least = self.wanted.iter().map(|w| w.figures.p50).min_by(f64::total_cmp)?;
         let places = libm::round(most.iops * least / 1e9 * share);
-        (places >= 1.0 && places < 1e4).then_some(places as u32)
+        (1.0..1e4).contains(&places).then_some(places as u32)
     }
 
     fn make(&self, disk: &Disk) -> Result<Vec<Made>, FitError> {
@@ -192,8 +192,8 @@ impl Bench {
                 middle(free.iter().map(|(w, m)| of(&w.figures) / of(&m.figures).max(1.0)).collect())
             };
             let service = side.service.map(|service| Service {
-                median_ns: service.median_ns * by(|f| f.p50),
-                p99_ns: service.p99_ns * by(|f| f.p99),
+                median: service.median * by(|f| f.p50),
+                p99: service.p99 * by(|f| f.p99),
                 ..service
             });
             Side {

@@ -40,8 +40,8 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool) -> Option<Service> {
     // Each KiB adds no less than nothing, and no more than takes a small request beyond its own time.
     let slope =
         points.windows(2).map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).fold(f64::MAX, f64::min);
-    let per_kib_ns = if points.len() > 1 { slope.max(0.0) } else { 0.0 };
-    let transfer = per_kib_ns * points[0].0;
-    let median_ns = (first - transfer).max(first * 0.1);
-    Some(Service { median_ns, p99_ns: (first_p99 - transfer).max(median_ns), per_kib_ns })
+    let per_kib = if points.len() > 1 { slope.max(0.0) } else { 0.0 };
+    let transfer = per_kib * points[0].0;
+    let median = (first - transfer).max(first * 0.1);
+    Some(Service { median, p99: (first_p99 - transfer).max(median), per_kib })
 }

@@ -96,10 +96,12 @@ impl Case {
         let kind = draw(seed, 2, 0, 2);
         let iops = draw(seed, 3, 200, 1_500);
         let bytes = draw(seed, 4, 20_000_000, 60_000_000);
+        // A larger one would be asked of two disks of a stripe.
+        let large = if disks > 1 { 64 } else { 128 };
         let blocks = match kind {
             0 => [4, 8],
-            1 => [32, 128],
-            _ => [4, 128],
+            1 => [32, large],
+            _ => [4, large],
         };
         let deep = if disks > 1 { 64 } else { draw(seed, 5, 16, 64) };
         Self {
@@ -263,4 +265,41 @@ fn a_cached_file_is_bound_by_the_cache_and_nothing_by_the_generator() {
     let plan = bench.file("q.toml", alone("queue_depth = 4"));
     bench.done(&["run", &plan, "--on", "data=null"]);
     assert_eq!(bound_by(&bench), "generator");
+}
+
+#[test]
+fn a_declared_volume_is_measured_where_it_is_and_its_limits_are_shown() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let text = format!(
+        "schema = 1\nname = \"own\"\n[volume.data]\npath = \"{target}\"\n[[volume.data.disks]]\nsize = \"1 GiB\"\n\
+         [volume.data.disks.limit]\niops = \"100000000 IOPS\"\n"
+    );
+    let environment = bench.file("e.toml", text);
+    let plan = bench.file("p.toml", alone("queue_depth = 1"));
+    bench.done(&["run", &plan, "--env", &environment]);
+    let last = bench.last();
+    assert_eq!(last["run"]["environment"]["name"], "own");
+    assert_eq!(last["cells"][0]["ceilings"][0]["iops"], 1e8);
+    let limits: Value = serde_json::from_str(&bench.done(&["show", "last", "--limits", "--format", "json"])).unwrap();
+    let known: Vec<&str> = limits.as_array().unwrap().iter().map(|l| l["known"].as_str().unwrap()).collect();
+    assert!(known.contains(&"declared"), "{limits}");
+    // A volume of another name is refused where the environment has several.
+    let two = fs::read_to_string(&environment).unwrap() + "[volume.log]\n[[volume.log.disks]]\nsize = \"1 GiB\"\n";
+    let two = bench.file("two.toml", two);
+    let refused = bench.refused(2, &["run", &plan, "--env", &two, "--on", &format!("other={target}")]);
+    assert!(refused.contains("has no volume \"other\": it has data, log"), "{refused}");
+}
+
+#[test]
+fn a_measured_disk_becomes_an_environment_that_can_be_predicted_on() {
+    let bench = Bench::new();
+    let plan = bench.file("p.toml", alone("queue_depth = [1, 4]"));
+    bench.done(&["run", &plan, "--on", &format!("data={}", bench.target())]);
+    let file = bench.path("fitted.toml").display().to_string();
+    bench.done(&["fit", "last", "-o", &file]);
+    bench.done(&["predict", &plan, "--env", &file, "--seed", "1"]);
+    assert_eq!(bench.last()["cells"].as_array().unwrap().len(), 2);
+    let refused = bench.refused(1, &["fit", "nonsense"]);
+    assert!(refused.contains("nonsense"), "{refused}");
 }

@@ -127,3 +127,61 @@ fn is_steady(trial: &TrialRecord, rates: &[f64]) -> bool {
     let scatter = libm::exp(scale * scale) - 1.0;
     counts.len() >= STEADY_INTERVALS_MIN && variance < STEADY_SHARE * scatter * mean
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{ExampleDisk, cell, closed};
+    use loadline_record::Second;
+
+    /// A cell whose seconds completed so many reads.
+    fn of(counts: impl IntoIterator<Item = u64>) -> CellRecord {
+        let mut cell = cell(closed("random", 1.0, 4096, 8), &ExampleDisk::default(), &[1.0]);
+        let trial = &mut cell.trials[0];
+        trial.series.seconds = counts
+            .into_iter()
+            .map(|count| {
+                let mut second = Second::default();
+                second.operations[0].count = count;
+                second
+            })
+            .collect();
+        cell
+    }
+    fn counts(parts: &[(usize, u64)]) -> impl Iterator<Item = u64> {
+        parts
+            .iter()
+            .flat_map(|(times, count)| std::iter::repeat_n(*count, *times))
+            .enumerate()
+            .map(|(i, c)| c + (i as u64 % 3))
+    }
+
+    #[test]
+    fn a_burst_ends_within_its_second() {
+        // 20.25 s at 3,000, then 500: 5 s of warm-up before. The second in between holds 0.25 x 3,000 + 0.75 x 500.
+        let course = course(&of(counts(&[(20, 3_000), (1, 1_125), (30, 500)]))).unwrap();
+        let fall = course.fall.unwrap();
+        assert!((fall.at_ns / 1e9 - 25.25).abs() < 0.02, "{fall:?}");
+        assert!(fall.is_burst() && (course.sustained - 501.0).abs() < 1.0, "{course:?}");
+    }
+
+    #[test]
+    fn a_full_bucket_is_no_burst_and_its_rate_does_not_last() {
+        let course = course(&of(counts(&[(1, 2_000), (1, 1_001), (30, 1_000)]))).unwrap();
+        assert!(course.fall.is_none_or(|fall| !fall.is_burst()), "{course:?}");
+        assert!((course.sustained - 1_001.0).abs() < 1.0 || course.fall.is_none(), "{course:?}");
+    }
+
+    #[test]
+    fn drift_and_noise_are_no_fall() {
+        assert_eq!(course(&of((0..40).map(|i| 2_000 - 20 * i))).unwrap().fall.filter(Fall::is_burst), None);
+        assert_eq!(course(&of((0..40).map(|i| 2_000 + 300 * (i * 7 % 5)))).unwrap().fall, None);
+    }
+
+    #[test]
+    fn a_counted_rate_scatters_less_than_its_latencies() {
+        assert!(course(&of(counts(&[(30, 1_000)]))).unwrap().steady);
+        // The example's latencies scatter by 22 %: counts of 1,000 by 7.
+        assert!(!course(&of((0..30).map(|i| 993 + 14 * (i % 2)))).unwrap().steady);
+    }
+}

@@ -31,21 +31,18 @@ impl Case<'_> {
         let rate = self.seen[self.index].as_ref()?.sustained;
         let reached = self.declared().find(|c| (REACHED..=SURPASSED).contains(&(rate / c.iops)));
         let surpassed: Vec<&Ceiling> = self.declared().filter(|c| rate > c.iops * SURPASSED).collect();
-        let (ceiling, how) = match reached {
-            Some(ceiling) => {
-                let how = format!("It comes to {} of {} IOPS", percent(rate / ceiling.iops), number(ceiling.iops));
-                (ceiling, how)
-            }
-            None => {
-                let lowest = self.declared().find(|c| rate < c.iops)?;
-                let why = self.why_it_waits(rate).filter(|_| rate >= lowest.iops * WAITS_FOR_IT)?;
-                let how = format!(
-                    "It comes to {} of {} IOPS, and {why}, so that not every part of the storage is always asked",
-                    percent(rate / lowest.iops),
-                    number(lowest.iops)
-                );
-                (lowest, how)
-            }
+        let (ceiling, how) = if let Some(ceiling) = reached {
+            let how = format!("It comes to {} of {} IOPS", percent(rate / ceiling.iops), number(ceiling.iops));
+            (ceiling, how)
+        } else {
+            let lowest = self.declared().find(|c| rate < c.iops)?;
+            let why = self.why_it_waits(rate).filter(|_| rate >= lowest.iops * WAITS_FOR_IT)?;
+            let how = format!(
+                "It comes to {} of {} IOPS, and {why}, so that not every part of the storage is always asked",
+                percent(rate / lowest.iops),
+                number(lowest.iops)
+            );
+            (lowest, how)
         };
         let fall = self.course().and_then(|course| course.fall).filter(|_| ceiling.limit == Limit::BurstExhausted);
         let fall = fall.map_or_else(String::new, |fall| {
@@ -90,5 +87,57 @@ impl Case<'_> {
             number(lowest.iops),
             lowest.source
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::example::{ExampleDisk, cell, closed, run};
+    use crate::summarize;
+    use loadline_record::{Binding, Ceiling, CellRecord, Limit};
+
+    /// The example's disk of 5,000 IOPS at these depths, with these ceilings declared.
+    fn bindings(depths: &[u32], ceilings: &[(Limit, f64)]) -> Vec<Binding> {
+        let ceilings: Vec<Ceiling> = ceilings
+            .iter()
+            .map(|(limit, iops)| Ceiling { limit: *limit, iops: *iops, source: "as sold".into() })
+            .collect();
+        let measured = |depth: &u32| CellRecord {
+            ceilings: ceilings.clone(),
+            ..cell(closed("random", 1.0, 4096, *depth), &ExampleDisk::default(), &[1.0])
+        };
+        let record = run(depths.iter().map(measured).collect());
+        summarize(&record).cells.into_iter().map(|cell| cell.binding.unwrap()).collect()
+    }
+
+    #[test]
+    fn the_lowest_ceiling_that_is_reached_binds_and_says_where_it_is_from() {
+        let found = bindings(&[32], &[(Limit::VmUncachedIops, 5_100.0), (Limit::DiskIops, 5_200.0)]);
+        assert_eq!(
+            (found[0].limit, found[0].ceiling_iops, found[0].inferred),
+            (Limit::VmUncachedIops, Some(5_100.0), false)
+        );
+        assert!(found[0].evidence.contains("as sold"), "{}", found[0].evidence);
+    }
+
+    #[test]
+    fn a_ceiling_that_is_surpassed_does_not_hold() {
+        let found = bindings(&[32], &[(Limit::VmUncachedIops, 3_000.0), (Limit::DiskIops, 5_000.0)]);
+        assert_eq!(found[0].limit, Limit::DiskIops);
+        assert!(
+            found[0].evidence.contains("does not hold here: vm-uncached-iops at 3,000 IOPS"),
+            "{}",
+            found[0].evidence
+        );
+    }
+
+    #[test]
+    fn below_every_ceiling_waiting_requests_tell_a_limit_from_latency() {
+        let found = bindings(&[1, 32], &[(Limit::DiskIops, 6_000.0)]);
+        assert_eq!([found[0].limit, found[1].limit], [Limit::Latency, Limit::DiskIops]);
+        assert!(found[1].evidence.contains("6.40 ms and single ones 1.00 ms"), "{}", found[1].evidence);
+        // Far below it, something else holds them.
+        let found = bindings(&[1, 32], &[(Limit::DiskIops, 20_000.0)]);
+        assert_eq!((found[1].ceiling_iops.map(f64::round), found[1].inferred), (Some(5_001.0), true), "{:?}", found[1]);
     }
 }

@@ -1,7 +1,7 @@
 //! Every limit that a run knows: those that its environment declares, and those that its figures show, with intervals.
 
 use super::caps::{Caps, Seen, caps, explains, latency_ns, request_bytes, waits};
-use super::{Course, course, seen};
+use super::{Course, Fall, course, seen};
 use crate::clusters::{Clusters, clusters};
 use crate::curves::{curves, doubted, outstanding, paced, sound};
 use crate::statistics::{Interval, mean, median};
@@ -225,7 +225,7 @@ impl All<'_> {
             let shown = match &names[..] {
                 [] => "the loads of this kind together".to_owned(),
                 [only] => only.clone(),
-                [one, .., last] => format!("{} loads, from {one} to {last}", names.len()),
+                [first, .., deepest] => format!("{} loads, from {first} to {deepest}", names.len()),
             };
             figures.push(LimitFigure {
                 limit,
@@ -258,7 +258,7 @@ impl All<'_> {
     }
 
     fn bursts(&self, kind: &[usize], base: &LimitFigure, figures: &mut Vec<LimitFigure>) {
-        let found = kind.iter().find_map(|i| Some((*i, self.courses[*i].as_ref()?.fall.filter(|f| f.is_burst())?)));
+        let found = kind.iter().find_map(|i| Some((*i, self.courses[*i].as_ref()?.fall.filter(Fall::is_burst)?)));
         let Some((index, fall)) = found else { return };
         let cell = &self.cells[index];
         let source = format!(

@@ -14,7 +14,7 @@ use crate::doubts::held_back;
 use crate::summary::CellSummary;
 use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
 use caps::{Caps, Seen, caps, explains};
-pub(crate) use course::{Course, course};
+pub(crate) use course::{Course, Fall, course};
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
@@ -98,7 +98,9 @@ fn seen(
             let is_closed = cell.load.queue_depth.is_some();
             let held = || {
                 let trials = record.cells[index].trials.iter();
-                trials.filter_map(|t| held_back(&record.cells[index].load, t, volume?)).next().is_some()
+                trials
+                    .filter_map(|t| Some((t, volume?)))
+                    .any(|(t, v)| held_back(&record.cells[index].load, t, v).is_some())
             };
             let unmet = met(cell).is_some_and(|share| share < 1.0 - MET_TOLERANCE);
             let spins = cell.load.pattern == "random"

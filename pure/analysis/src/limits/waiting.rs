@@ -1,7 +1,7 @@
 //! Cells whose requests wait, or do not, where no plateau shows for what.
 
 use super::caps::{at_level_of_another, explains, latency_ns, request_bytes, unhindered_ns, waits};
-use super::{Case, inferred};
+use super::{Case, Fall, inferred};
 use crate::curves::{doubted, met, outstanding, paced};
 use crate::words::{block, load_name, number, percent, seconds, span, throughput};
 use loadline_block::Operation;
@@ -15,7 +15,7 @@ const RESIDENT: f64 = 0.99;
 impl Case<'_> {
     /// A burst that was spent within the measured time.
     pub(super) fn by_burst(&self) -> Option<Binding> {
-        let fall = self.course()?.fall.filter(super::course::Fall::is_burst)?;
+        let fall = self.course()?.fall.filter(Fall::is_burst)?;
         if doubted(self.cell(), DoubtCode::Buffered) || paced(self.cell()) {
             return None;
         }
@@ -32,7 +32,7 @@ impl Case<'_> {
     /// The page cache answered: less reached the devices than was asked.
     pub(super) fn by_page_cache(&self) -> Option<Binding> {
         let cell = self.cell();
-        if !cell.load.buffered && !self.volume.is_some_and(|volume| !volume.direct) {
+        if !cell.load.buffered && self.volume.is_none_or(|volume| volume.direct) {
             return None;
         }
         let trials = &self.record().trials;
