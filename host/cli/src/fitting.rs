@@ -18,7 +18,9 @@ pub(crate) fn fit(arguments: &FitArguments, quiet: bool, store: &Store) -> anyho
         None => output::print(&text)?,
     }
     if !quiet {
-        agreement.iter().for_each(|agreement| output::tell(&told(agreement)));
+        for agreement in &agreement {
+            output::tell(&told(agreement));
+        }
         if let Some(file) = &arguments.output {
             output::tell(&format!("environment: {0}; try it with: loadline predict PLAN --env {0}", file.display()));
         }

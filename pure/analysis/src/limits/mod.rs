@@ -3,6 +3,7 @@
 mod caps;
 mod course;
 mod declared;
+mod interface;
 mod kinds;
 mod listing;
 mod model;
@@ -64,6 +65,9 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
     for (cell, (binding, ceilings)) in cells.iter_mut().zip(named) {
         cell.binding = binding;
         cell.ceilings = ceilings;
+    }
+    if record.header.clock == Clock::Real {
+        interface::in_common(cells, &record.header.volumes);
     }
     curves
 }
