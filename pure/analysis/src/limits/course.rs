@@ -5,7 +5,7 @@ use crate::summarize::trials_used;
 use loadline_record::{CellRecord, Histogram, TrialRecord};
 
 /// A rate that falls by less than this factor is noise or drift.
-const FALL_MIN: f64 = 1.12;
+const FALL_MIN: f64 = 1.2;
 /// Two levels explain at least this share of the variance about one, or there are none.
 const EXPLAINED_MIN: f64 = 0.8;
 /// A fast beginning shorter than so many intervals is the depth of a bucket, no burst worth the name.
