@@ -5,6 +5,11 @@ use loadline_block::Operation;
 use loadline_record::{CellRecord, Histogram, TrialRecord};
 use std::collections::BTreeMap;
 
+/// Standard deviations at the 99th percentile of a normal distribution over those at the 90th.
+const P99_BY_P90: f64 = 2.326_347_9 / 1.281_551_6;
+/// A 99th percentile so many times the expected one is not that of service.
+const TURNS: f64 = 10.0;
+
 /// The latencies of one operation over trials.
 pub(crate) fn latencies(trials: &[TrialRecord], operation: Operation) -> Histogram {
     let mut all = Histogram::new();
@@ -28,7 +33,12 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool) -> Option<Service> {
     for cell in cells {
         let Some(depth) = cell.load.queue_depth.map(|depth| depth * cell.load.threads) else { continue };
         let all = latencies(&cell.trials, operation);
-        let (Some(p50), Some(p99)) = (quantile(&all, 0.5), quantile(&all, 0.99)) else { continue };
+        let (Some(p50), Some(p90), Some(p99)) = (quantile(&all, 0.5), quantile(&all, 0.9), quantile(&all, 0.99)) else {
+            continue;
+        };
+        // Far beyond what a log-normal time makes of the 90th percentile lie waits for a throttle's turn, which are no service.
+        let expected = p50 * libm::pow(p90 / p50.max(1.0), P99_BY_P90);
+        let p99 = if p99 > expected * TURNS { expected } else { p99 };
         let entry = shallowest.entry(cell.load.block_bytes).or_insert((depth, p50, p99));
         if p50 < entry.1 {
             *entry = (depth, p50, p99);
