@@ -2,6 +2,7 @@
 
 pub mod console;
 pub mod fuzz;
+pub mod measured;
 pub mod mutation;
 
 use std::path::{Path, PathBuf};

@@ -90,6 +90,8 @@ pub(crate) enum Verb {
     Show(ShowArguments),
     /// Compares stored runs, or volumes of one: better, worse, same, cannot tell
     Compare(CompareArguments),
+    /// Makes a modelled disk of a measured one: an environment file that predict and emulate take
+    Fit(FitArguments),
     /// Removes stored runs
     Rm(RmArguments),
     /// Writes a report of stored runs
@@ -188,6 +190,12 @@ pub(crate) struct RunArguments {
     /// What to measure: a directory, a file or a block device; the same plan runs on each volume
     #[arg(long, value_name = "VOLUME=TARGET")]
     pub(crate) on: Vec<String>,
+    /// What the storage is: an environment file (TOML), or a name from `loadline environments`; names limits by its ceilings,
+    /// and its volumes are measured where their path says unless --on does
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env: Option<String>,
+    #[command(flatten)]
+    pub(crate) own: Own,
     /// Trials of each cell, in place of the plan's
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
@@ -211,10 +219,10 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Carry on with a run that was interrupted or killed
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "trials", "duration", "warm_up", "size", "short", "dry_run", "read_only", "overwrite", "engine", "sqpoll", "iopoll", "seed", "keep", "name", "verify_only"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "env", "trials", "duration", "warm_up", "size", "short", "dry_run", "read_only", "overwrite", "engine", "sqpoll", "iopoll", "seed", "keep", "name", "verify_only"])]
     pub(crate) resume: Option<String>,
     /// Read back and check what a stored run with verify = true wrote; measure nothing
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "trials", "duration", "warm_up", "size", "short", "dry_run", "seed", "keep", "name"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "trials", "duration", "warm_up", "size", "short", "dry_run", "seed", "keep", "name"])]
     pub(crate) verify_only: Option<String>,
     /// Leave test files in place
     #[arg(long)]
@@ -393,11 +401,28 @@ pub(crate) struct ShowArguments {
     /// Only this cell, by its number in the table (from 1); or those whose id begins with, or label contains, this
     #[arg(long, value_name = "CELL")]
     pub(crate) cell: Option<String>,
+    /// Every limit known: those that the environment declares, and those inferred from the measurements with their intervals
+    #[arg(long, conflicts_with_all = ["series", "cell"])]
+    pub(crate) limits: bool,
     /// The one-second series of each trial in place of the summary
     #[arg(long)]
     pub(crate) series: bool,
     #[command(flatten)]
     pub(crate) printing: Printing,
+}
+
+/// `fit`.
+#[derive(Debug, Args)]
+pub(crate) struct FitArguments {
+    /// The run: its id, the beginning of it, or "last"
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Where the environment goes; by default to standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// What to call the environment; by default the run's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 /// `rm`.

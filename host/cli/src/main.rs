@@ -5,6 +5,7 @@ mod attach;
 mod books;
 mod catalog;
 mod compare;
+mod declared;
 mod doctor;
 mod dry_run;
 mod emulate;
@@ -13,6 +14,7 @@ mod execution;
 mod failure;
 mod fault;
 mod figures;
+mod fitting;
 mod forecast;
 mod generated;
 mod hunt;
@@ -68,6 +70,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::List(arguments) => stored::list(arguments, &store()?),
         Verb::Show(arguments) => stored::show(arguments, &store()?),
         Verb::Compare(arguments) => compare::compare(arguments, &store()?),
+        Verb::Fit(arguments) => fitting::fit(arguments, quiet, &store()?),
         Verb::Rm(arguments) => stored::rm(arguments, &store()?),
         Verb::Report(arguments) => stored::report(arguments, &store()?),
         Verb::Export(arguments) => stored::export(arguments, &store()?),

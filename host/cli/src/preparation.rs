@@ -199,6 +199,7 @@ fn record(cell: &RunCell, label: String) -> CellRecord {
         label,
         load: load_summary(&cell.spec),
         spec: serde_json::to_value(&cell.spec).expect("a specification is plain data"),
+        ceilings: Vec::new(),
         trials_planned: cell.spec.trials,
         trials: Vec::new(),
     }

@@ -68,7 +68,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let work = Work::of(vec![plan], &settings.scope(), seed)?;
     let id = moment::run_id(Moment::now());
     let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
-    let beginning = Beginning { id, name: "quick".into(), verb: "quick", seed, settings, work };
+    let beginning = Beginning { id, name: "quick".into(), verb: "quick", seed, settings, work, declared: None };
     let manner = Manner { quiet, format: arguments.printing.format };
     let outcome = run::begin(beginning, opened, store, &interruption, &manner, &|record, summary| {
         report.write(&loadline_report::html(&[(record, summary)]))?;

@@ -219,6 +219,7 @@ fn cell(number: usize, export: &str, trial: &TrialRecord, by: DependenceName) ->
             objective: None,
         },
         spec: serde_json::json!({ "recorded": export, "by": by.name() }),
+        ceilings: Vec::new(),
         trials_planned: 1,
         trials: Vec::new(),
     }

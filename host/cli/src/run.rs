@@ -2,6 +2,7 @@
 
 use crate::arguments::{Format, RunArguments};
 use crate::books::{Books, Opening};
+use crate::declared::Declared;
 use crate::execution::{Ended, Execution};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
@@ -12,11 +13,12 @@ use crate::preparation::{Length, Work, read_again, read_plan, target_named};
 use crate::settings::{Settings, sole_target};
 use crate::verdict;
 use crate::volumes::{self, OpenVolumes};
-use crate::{dry_run, output, printing, search};
+use crate::{catalog, dry_run, environments, output, printing, search};
 use anyhow::{Context, bail};
 use loadline_analysis::RunSummary;
 use loadline_record::{Clock, RunHeader, RunRecord, RunStatus};
 use loadline_store::Store;
+use loadline_units::Bytes;
 use loadline_workload::Plan;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -43,6 +45,8 @@ pub(crate) struct Beginning {
     pub(crate) settings: Settings,
     /// What it does.
     pub(crate) work: Work,
+    /// The environment that it was told of.
+    pub(crate) declared: Option<Declared>,
 }
 
 /// `run PLAN...`, not resumed: prints the plan, or measures it.
@@ -52,6 +56,10 @@ pub(crate) fn run(
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
     let mut settings = Settings::of_run(arguments)?;
+    let declared = declared(arguments)?;
+    if let Some(declared) = declared.as_ref().filter(|_| settings.targets.is_empty() && !arguments.dry_run) {
+        settings.targets = declared.targets()?;
+    }
     let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
     let length = if arguments.short { Length::Short } else { Length::Full };
     let plans: Vec<Plan> =
@@ -70,6 +78,7 @@ pub(crate) fn run(
     if settings.targets.is_empty() {
         return Err(Usage("say what to measure: --on PATH, or --on VOLUME=PATH for each of several".into()).into());
     }
+    declared.as_ref().map_or(Ok(()), |declared| declared.check(&settings.targets))?;
     let work = Work::of(plans, &settings.scope(), seed)?;
     for load in &work.left_out {
         output::tell(&format!("left out, because --read-only forbids writing: {load}"));
@@ -83,9 +92,16 @@ pub(crate) fn run(
     let store = Opening::start(store()?, move |store| tell_of_strangers(&directories, store));
     let id = moment::run_id(Moment::now());
     let opened = volumes::open(&work, &settings, &id, &[])?;
-    let beginning = Beginning { id, name, verb: "run", seed, settings, work };
+    let beginning = Beginning { id, name, verb: "run", seed, settings, work, declared };
     let manner = Manner { quiet, format: arguments.printing.format };
     begin(beginning, opened, store, &interruption, &manner, &|_, _| Ok(()))
+}
+
+/// The environment of `--env`.
+fn declared(arguments: &RunArguments) -> anyhow::Result<Option<Declared>> {
+    let Some(typed) = &arguments.env else { return Ok(None) };
+    let environment = environments::read(typed, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
+    Ok(Some(Declared::new(environment)))
 }
 
 /// Names test files that belong to no run.
@@ -174,7 +190,11 @@ pub(crate) fn begin(
     manner: &Manner,
     keep: Keep<'_>,
 ) -> anyhow::Result<Outcome> {
-    let Beginning { id, name, verb, seed, settings, work } = beginning;
+    let Beginning { id, name, verb, seed, settings, work, declared } = beginning;
+    let records = match &declared {
+        Some(declared) => declared.records(&work, |cell| Some(Bytes::new(opened[&cell.volume].facts().size_bytes)))?,
+        None => work.records(),
+    };
     let header = RunHeader {
         id,
         name,
@@ -185,12 +205,12 @@ pub(crate) fn begin(
         seed,
         host: loadline_engine::facts::host(),
         plans: work.plans.clone(),
-        environment: None,
+        environment: declared.as_ref().map(Declared::text),
         volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),
         settings: serde_json::to_value(&settings).context("settings are plain data")?,
     };
     let run = header.id.clone();
-    let mut books = store.begin(header, work.records())?;
+    let mut books = store.begin(header, records)?;
     let going = Going { run: &run, seed, settings: &settings, work: &work, quiet: manner.quiet, interruption };
     let ended = execute(going, &mut books, opened, &BTreeSet::new())?;
     conclude(books.store()?, &run, ended, manner.format, keep)

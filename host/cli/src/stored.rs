@@ -6,9 +6,9 @@ use crate::arguments::{
 use crate::failure::{Outcome, Usage};
 use crate::leftovers::{self, Leftover};
 use crate::output::{self, Column, Field, Table};
-use crate::{hunt, printing, run};
+use crate::{figures, hunt, printing, run};
 use anyhow::Context;
-use loadline_analysis::{RunSummary, summarize};
+use loadline_analysis::{Quantity, RunSummary, limits, summarize};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
 use loadline_store::{Filter, Store};
@@ -86,6 +86,8 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
     let text = if arguments.series {
         record.cells.retain(|cell| wanted(&cell.id));
         series(&record).render(arguments.printing.format, output::colour_wanted())
+    } else if arguments.limits {
+        limits_table(&record).render(arguments.printing.format, output::colour_wanted())
     } else {
         // Summed up before cells are left out: what is known of one cell may rest on others.
         let mut summary = summarize(&record);
@@ -145,6 +147,53 @@ fn chosen_cells(record: &RunRecord, typed: &str) -> Result<BTreeSet<String>, Usa
         )));
     }
     Ok(ids)
+}
+
+/// One row for each figure of a limit.
+fn limits_table(record: &RunRecord) -> Table {
+    let mut table = Table::new(&[
+        Column::words("volume", "volume"),
+        Column::words("loads", "loads"),
+        Column::words("limit", "limit"),
+        Column::words("quantity", "quantity"),
+        Column::numbers("value", "value"),
+        Column::numbers("low", "low"),
+        Column::numbers("high", "high"),
+        Column::words("known", "known"),
+        Column::words("from", "source"),
+    ]);
+    let text = |quantity: Quantity, value: f64| match quantity {
+        Quantity::RequestsPerS | Quantity::BurstRequestsPerS => figures::iops(value),
+        Quantity::BytesPerS => figures::megabytes_per_s(value),
+        Quantity::BreakPointBytes => loadline_units::Bytes::new(value as u64).human(),
+        Quantity::LatencyNs | Quantity::WindowNs | Quantity::BurstNs => {
+            loadline_units::Duration::from_ns(value as u64).human()
+        }
+    };
+    for figure in limits(record) {
+        let quantity = serde_json::to_value(figure.quantity).expect("a quantity is a word");
+        let number = |value: Option<f64>| match value {
+            Some(value) => Field::both(text(figure.quantity, value), value),
+            None => Field::both("-", serde_json::Value::Null),
+        };
+        let known = match (figure.inferred, figure.told) {
+            (false, _) => "declared",
+            (true, true) => "inferred",
+            (true, false) => "presumed",
+        };
+        table.push(vec![
+            Field::text(&figure.volume),
+            Field::text(&figure.loads),
+            Field::text(figure.limit.name()),
+            Field::text(quantity.as_str().unwrap_or_default()),
+            number(Some(figure.value)),
+            number(figure.low),
+            number(figure.high),
+            Field::text(known),
+            Field::text(&figure.source),
+        ]);
+    }
+    table
 }
 
 /// One row for each interval and operation that occurred in it.

@@ -1,6 +1,5 @@
 //! Cells that differ only in how much is asked at once, put in order: how the rate grows with the load, and where it stops.
 
-use crate::statistics::median;
 use crate::summarize::trials_used;
 use crate::summary::CellSummary;
 use loadline_record::{CellRecord, DoubtCode};
@@ -212,7 +211,10 @@ fn plateau(curve: &Curve, records: &[CellRecord], cells: &[CellSummary]) -> Opti
     (0..closed.len()).find_map(|start| {
         let tail = &closed[start..];
         let ((first_depth, first_rate, first), (last_depth, last_rate, _)) = (*tail.first()?, *tail.last()?);
-        let level = median(&tail.iter().map(|p| p.1).collect::<Vec<_>>()).filter(|l| *l > 0.0)?;
+        // A limit is an upper bound: a busy machine takes from any rate. The shallower ones may still lack a little of it, or live on
+        // what a bucket saved.
+        let deeper = &tail[tail.len() / 2..];
+        let level = deeper.iter().map(|p| p.1).max_by(f64::total_cmp).filter(|l| *l > 0.0)?;
         let flat = tail.iter().all(|(_, rate, _)| (rate / level - 1.0).abs() <= PLATEAU_SPREAD);
         let span = last_depth / first_depth;
         let grows = span > 1.0 && libm::log(last_rate / first_rate) / libm::log(span) > PLATEAU_GROWTH;

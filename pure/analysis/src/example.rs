@@ -236,6 +236,7 @@ pub fn cell(load: LoadSummary, disk: &ExampleDisk, factors: &[f64]) -> CellRecor
         label,
         load,
         spec: serde_json::Value::Null,
+        ceilings: Vec::new(),
         trials_planned: factors.len() as u32,
         trials,
     }

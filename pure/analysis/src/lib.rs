@@ -27,6 +27,7 @@ pub use hunt::{
     Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, Standing, Suspect,
     hunted, judge, round_log,
 };
+pub use limits::{LimitFigure, Quantity, limits};
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use narrative::{Paragraph, narrative};
 pub use search::{Probed, Search};

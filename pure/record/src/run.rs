@@ -1,6 +1,6 @@
 //! A run: its provenance, its cells, and the trials that each cell has had so far.
 
-use crate::{Doubt, HostFacts, TrialRecord, VolumeFacts};
+use crate::{Ceiling, Doubt, HostFacts, TrialRecord, VolumeFacts};
 use serde::{Deserialize, Serialize};
 
 /// Which clock a run's times are told by.
@@ -110,6 +110,9 @@ pub struct CellRecord {
     pub load: LoadSummary,
     /// The whole specification (`LoadSpec` of the workload crate) as JSON.
     pub spec: serde_json::Value,
+    /// Every ceiling of this load that a declared environment gives, lowest first; empty where none was declared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ceilings: Vec<Ceiling>,
     /// Trials that the plan wants.
     pub trials_planned: u32,
     /// Trials done, in order of their number.

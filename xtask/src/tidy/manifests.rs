@@ -19,6 +19,20 @@ const LEFT_OF: &[(&str, &[&str])] = &[
         &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/catalog", "pure/record", "pure/simulator"],
     ),
     ("pure/analysis", &["pure/units", "pure/block", "pure/record"]),
+    // Tries what the analysis infers on the model, until a modelled disk does what was measured.
+    (
+        "pure/fitting",
+        &[
+            "pure/units",
+            "pure/block",
+            "pure/workload",
+            "pure/disk",
+            "pure/catalog",
+            "pure/record",
+            "pure/analysis",
+            "pure/prediction",
+        ],
+    ),
     ("pure/report", &["pure/units", "pure/block", "pure/record", "pure/analysis"]),
     ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record"]),
     ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record"]),

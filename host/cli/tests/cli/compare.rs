@@ -1,11 +1,11 @@
 //! `compare`: its forms, how it exits, and disks that the kernel holds to known rates.
 
 use crate::bad_disk::Loop;
+use crate::throttle::Group;
 use crate::{Bench, or_skip, text};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::path::PathBuf;
 
 const PLAN: &str = r#"
 schema = 1
@@ -79,55 +79,7 @@ fn runs_without_a_common_cell_leave_a_gate_without_an_answer() {
 }
 
 const NO_LOOP: &str = "it takes root and a loop device";
-const CGROUPS: &str = "/sys/fs/cgroup/blkio";
-
-/// A control group that holds devices to a rate of reads.
-pub(crate) struct Group(PathBuf);
-
-impl Group {
-    pub(crate) fn new(limits: &[(&Loop, u64)]) -> Option<Self> {
-        let device = limits.first()?.0.node.trim_start_matches("/dev/");
-        let path = Path::new(CGROUPS).join(format!("loadline-test-{device}-{}", std::process::id()));
-        fs::create_dir(&path).ok()?;
-        let group = Self(path);
-        for (device, rate) in limits {
-            let name = device.node.trim_start_matches("/dev/");
-            let number = fs::read_to_string(format!("/sys/block/{name}/dev")).ok()?;
-            let rule = format!("{} {rate}", number.trim());
-            fs::write(group.0.join("blkio.throttle.read_iops_device"), rule).ok()?;
-        }
-        Some(group)
-    }
-    /// Runs the command within the group.
-    pub(crate) fn run(&self, bench: &Bench, arguments: &[&str]) -> Output {
-        let command = bench.command(arguments);
-        let joined = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
-        let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", &joined, "sh"]).arg(command.get_program()).args(command.get_args());
-        shell.current_dir(command.get_current_dir().unwrap());
-        for (key, value) in command.get_envs() {
-            match value {
-                Some(value) => shell.env(key, value),
-                None => shell.env_remove(key),
-            };
-        }
-        shell.output().unwrap()
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        // A process that has just ended may still be on its way out.
-        for _ in 0..100 {
-            if fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        println!("{} is left behind", self.0.display());
-    }
-}
-
+const READS: &str = "read_iops_device";
 /// 64 MiB of written data in memory, where no other load slows it down.
 fn image(folder: &tempfile::TempDir, name: &str) -> PathBuf {
     let path = folder.path().join(name);
@@ -141,7 +93,10 @@ fn disks_that_the_kernel_holds_to_known_rates_are_told_apart() {
     let folder = or_skip!(tempfile::tempdir_in("/dev/shm").ok(), "no /dev/shm");
     let attach = |name: &str| Loop::attach(&image(&folder, name));
     let (a, b, c) = (or_skip!(attach("a"), NO_LOOP), or_skip!(attach("b"), NO_LOOP), or_skip!(attach("c"), NO_LOOP));
-    let group = or_skip!(Group::new(&[(&a, 2_000), (&b, 2_000), (&c, 1_000)]), "no blkio.throttle");
+    let group = or_skip!(
+        Group::new("compare", &[(&a, READS, 2_000), (&b, READS, 2_000), (&c, READS, 1_000)]),
+        "no blkio.throttle"
+    );
     let plan = PLAN.replace("[1, 8]", "[16, 32]").replace("40 ms", "1 s").replace("\"0 s\"", "\"500 ms\"");
     let plan = bench.file("p.toml", plan);
     let on = |name: &str, device: &Loop| format!("{name}={}", device.node);

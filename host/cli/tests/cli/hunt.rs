@@ -1,7 +1,7 @@
 //! `hunt`: what moves a ceiling and what is ruled out, on models where the answer is known and on a throttled device.
 
 use crate::bad_disk::Loop;
-use crate::compare::Group;
+use crate::throttle::Group;
 use crate::{Bench, or_skip, text};
 use serde_json::Value;
 
@@ -133,7 +133,7 @@ fn on_a_disk_that_the_kernel_holds_to_a_rate_more_depth_is_ruled_out() {
     let file = folder.path().join("held");
     std::fs::write(&file, vec![0x5a; 64 << 20]).unwrap();
     let device = or_skip!(Loop::attach(&file), "it takes root and a loop device");
-    let group = or_skip!(Group::new(&[(&device, 500)]), "no blkio.throttle");
+    let group = or_skip!(Group::new("hunt", &[(&device, "read_iops_device", 500)]), "no blkio.throttle");
     let plan = bench.file("p.toml", plan("4 KiB", 8).replace("4 s", "2 s").replace("8 GiB", "32 MiB"));
     let varied = ["--vary", "depth=16", "--margin", "20%", "--read-only", "--quiet", "--format", "json"];
     let output = group.run(&bench, &[&["hunt", &plan, "--on", &device.node], &varied[..]].concat());

@@ -10,10 +10,12 @@ mod fault;
 mod faults;
 mod golden;
 mod hunt;
+mod limits;
 mod predict;
 mod results;
 mod safety;
 mod search;
+mod throttle;
 mod volumes;
 mod worked_examples;
 

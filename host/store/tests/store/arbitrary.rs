@@ -260,7 +260,7 @@ fn cell() -> impl Strategy<Value = CellRecord> {
                 .map(|(number, (_, trial))| TrialRecord { trial: number, ..trial })
                 .collect();
             let trials_planned = trials.last().map_or(0, |t| t.trial + 1) + beyond;
-            CellRecord { id: String::new(), volume, label, load, spec, trials_planned, trials }
+            CellRecord { id: String::new(), volume, label, load, spec, ceilings: Vec::new(), trials_planned, trials }
         },
     )
 }

@@ -80,6 +80,7 @@ pub(crate) fn cell(index: u32, trials_planned: u32) -> CellRecord {
             objective: Some(("p99".into(), 20_000_000)),
         },
         spec: serde_json::json!({"pattern": {"random": "uniform"}, "reads": "70 %", "blocks": [{"size": "4 KiB", "share": "100 %"}]}),
+        ceilings: Vec::new(),
         trials_planned,
         trials: Vec::new(),
     }

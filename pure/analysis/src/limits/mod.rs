@@ -1,16 +1,25 @@
 //! What bound each cell, as far as the run's own figures show it (`docs/how-limits-are-named.md`).
 
+mod caps;
+mod course;
+mod declared;
+mod interface;
 mod kinds;
+mod listing;
 mod model;
+mod waiting;
 
 use crate::clusters::Clusters;
 use crate::curves::{Curve, Growth, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound};
 use crate::doubts::held_back;
 use crate::summary::CellSummary;
 use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
+use caps::{Caps, Seen, caps, explains};
+pub(crate) use course::{Course, Fall, course};
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
+pub use listing::{LimitFigure, Quantity, limits};
 use loadline_record::{Binding, Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
 
 /// An open loop, or a rate ceiling, is met within this.
@@ -23,6 +32,10 @@ const CPU_BUSY_MAX: f64 = 0.95;
 pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], clustered: &[Option<Clusters>]) -> Vec<Curve> {
     let curves = curves(&record.cells, cells);
     let kinds = kinds(&curves, cells, clustered);
+    let courses: Vec<Option<Course>> = record.cells.iter().map(course).collect();
+    let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
+    let seen = seen(record, cells, clustered, &courses, &level);
+    let caps: Vec<Option<Caps>> = (0..cells.len()).map(|index| caps(cells, &seen, index)).collect();
     let named: Vec<_> = (0..cells.len())
         .map(|index| {
             let volume = record.header.volumes.iter().find(|v| v.name == cells[index].volume);
@@ -31,7 +44,19 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
             if record.header.clock == Clock::Virtual {
                 return (model::binding(&record.cells[index]), model::ceilings(&record.cells[index]));
             }
-            let case = Case { cells, index, volume, records, curves: &curves, kinds: &kinds, own, clustered };
+            let case = Case {
+                cells,
+                index,
+                volume,
+                records,
+                curves: &curves,
+                kinds: &kinds,
+                own,
+                clustered,
+                courses: &courses,
+                seen: &seen,
+                caps: &caps,
+            };
             let binding = case.binding();
             let ceilings = case.ceilings(binding.as_ref());
             (binding, ceilings)
@@ -40,6 +65,9 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
     for (cell, (binding, ceilings)) in cells.iter_mut().zip(named) {
         cell.binding = binding;
         cell.ceilings = ceilings;
+    }
+    if record.header.clock == Clock::Real {
+        interface::in_common(cells, &record.header.volumes);
     }
     curves
 }
@@ -54,6 +82,38 @@ struct Case<'a> {
     kinds: &'a [Option<Kind>],
     own: Option<usize>,
     clustered: &'a [Option<Clusters>],
+    courses: &'a [Option<Course>],
+    seen: &'a [Option<Seen>],
+    caps: &'a [Option<Caps>],
+}
+
+/// What each cell shows by itself.
+fn seen(
+    record: &RunRecord,
+    cells: &[CellSummary],
+    clustered: &[Option<Clusters>],
+    courses: &[Option<Course>],
+    level: &[usize],
+) -> Vec<Option<Seen>> {
+    (0..cells.len())
+        .map(|index| {
+            let (cell, course) = (&cells[index], courses[index].as_ref()?);
+            let volume = record.header.volumes.iter().find(|v| v.name == cell.volume);
+            let is_closed = cell.load.queue_depth.is_some();
+            let held = || {
+                let trials = record.cells[index].trials.iter();
+                trials
+                    .filter_map(|t| Some((t, volume?)))
+                    .any(|(t, v)| held_back(&record.cells[index].load, t, v).is_some())
+            };
+            let unmet = met(cell).is_some_and(|share| share < 1.0 - MET_TOLERANCE);
+            let spins = cell.load.pattern == "random"
+                && !level.contains(&index)
+                && volume.is_some_and(|volume| volume.devices.iter().any(|device| device.rotational == Some(true)));
+            let counted = clustered[index].is_some() || (is_closed && course.steady && !spins) || unmet || held();
+            Some(Seen { sustained: course.sustained, interval: course.interval, counted, spins })
+        })
+        .collect()
 }
 
 impl Case<'_> {
@@ -66,28 +126,38 @@ impl Case<'_> {
     fn plateau(&self) -> Option<&Plateau> {
         self.curves[self.own?].plateau.as_ref()
     }
+    fn course(&self) -> Option<&Course> {
+        self.courses[self.index].as_ref()
+    }
 
     fn binding(&self) -> Option<Binding> {
         let rate = iops(self.cell())?;
         Some(
-            self.by_generator()
+            self.by_nothing_below()
                 .or_else(|| self.by_arrival(rate))
                 .or_else(|| self.by_cache())
+                .or_else(|| self.by_generator())
+                .or_else(|| self.by_declared())
                 .or_else(|| self.by_cpu())
+                .or_else(|| self.by_burst())
                 .or_else(|| self.by_plateau(rate))
                 .or_else(|| self.by_level_of_another_load(rate))
                 .or_else(|| self.by_latency(rate))
+                .or_else(|| self.by_waiting())
+                .or_else(|| self.by_own_time(rate))
                 .unwrap_or_else(|| self.unexplained()),
         )
     }
 
+    fn by_nothing_below(&self) -> Option<Binding> {
+        let evidence = "The target is nothing at all: the tool measured itself.".to_owned();
+        let is_null = self.volume.is_some_and(|v| v.kind == TargetKind::Null);
+        is_null.then(|| inferred(Limit::Generator, None, None, evidence))
+    }
+
     fn by_generator(&self) -> Option<Binding> {
-        let evidence = if self.volume.is_some_and(|v| v.kind == TargetKind::Null) {
-            "The target is nothing at all: the tool measured itself.".to_owned()
-        } else {
-            self.cell().doubts.iter().find(|d| d.code == DoubtCode::GeneratorBound)?.detail.clone()
-        };
-        Some(inferred(Limit::Generator, None, None, evidence))
+        let doubt = self.cell().doubts.iter().find(|d| d.code == DoubtCode::GeneratorBound)?;
+        Some(inferred(Limit::Generator, None, None, doubt.detail.clone()))
     }
 
     fn by_arrival(&self, rate: f64) -> Option<Binding> {
@@ -104,7 +174,9 @@ impl Case<'_> {
     }
 
     fn by_cache(&self) -> Option<Binding> {
-        let doubt = self.cell().doubts.iter().find(|d| d.code == DoubtCode::CachedReads)?;
+        let Some(doubt) = self.cell().doubts.iter().find(|d| d.code == DoubtCode::CachedReads) else {
+            return self.by_page_cache();
+        };
         Some(inferred(Limit::Cache, None, None, doubt.detail.clone()))
     }
 
@@ -112,6 +184,11 @@ impl Case<'_> {
     /// the same level was reached neither with CPU to spare nor in bursts, which want of CPU does not make.
     fn by_cpu(&self) -> Option<Binding> {
         let busy = machine_busy(self.record()).filter(|busy| *busy > CPU_BUSY_MAX)?;
+        // A single request takes its time, whatever that is made of; and what is counted out waits for its turn, not for a CPU.
+        let is_counted = self.seen[self.index].as_ref().is_some_and(|seen| seen.counted);
+        if is_counted || outstanding(self.cell()) == Some(1) {
+            return None;
+        }
         let at_level = self.plateau().map_or(&[][..], |p| &p.cells);
         let spare = |i: &usize| machine_busy(&self.records[*i]).is_some_and(|busy| busy <= CPU_BUSY_MAX);
         if at_level.contains(&self.index) && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some()) {
@@ -156,7 +233,10 @@ impl Case<'_> {
                 (Limit::Unexplained, format!("{level}, with the page cache taking part: that need not be the disk's."))
             }
             Some(Kind { limit, evidence }) => (*limit, format!("{level}; {evidence}.")),
-            None => (Limit::Unexplained, format!("{level}. {}", self.why_no_kind(plateau.iops))),
+            None => match self.caps_of(plateau.iops).filter(|(_, allowed, _)| explains(plateau.iops, *allowed, true)) {
+                Some((limit, _, shown)) => (limit, format!("{level}. {shown}")),
+                None => (Limit::Unexplained, format!("{level}. {}", self.why_no_kind(plateau.iops))),
+            },
         };
         let evidence = format!("{evidence}{}", self.how_it_waits());
         Some(inferred(limit, Some(plateau.iops), Some(rate / plateau.iops), evidence))
@@ -249,7 +329,8 @@ impl Case<'_> {
         let growth = self.curves[self.own?].growth(self.cells, self.index);
         let each = format!("{} outstanding at {} each", number(depth as f64), span(depth as f64 / rate * 1e9));
         // Where more requests at once are not answered faster, or single ones wait for a throttle's turn, it is not their latency.
-        let own_latency = growth.map_or(self.clustered[self.index].is_none(), |g| !g.flat());
+        let counted = self.seen[self.index].as_ref().is_some_and(|seen| seen.counted);
+        let own_latency = growth.map_or(!counted, |g| !g.flat());
         if depth == 1 && own_latency {
             let then = match growth {
                 Some(growth) => {
@@ -275,29 +356,17 @@ impl Case<'_> {
 
     fn unexplained(&self) -> Binding {
         let cell = self.cell();
-        let below = |p: &&Plateau| outstanding(cell) < Some(p.from) && cell.load.queue_depth.is_some();
         let evidence = if let Some(share) = met(cell) {
             format!("Only {} of the offered load was completed, and no other cell shows why.", percent(share))
         } else if paced(cell) {
             "The load waits by its own will, and stays below its ceiling.".to_owned()
-        } else if let Some((plateau, rate)) = self.plateau().filter(below).zip(iops(cell)) {
-            let both = if rate < plateau.iops {
-                "latency and that limit both take part"
-            } else {
-                "the rates scatter too much to tell where the level begins"
-            };
-            format!(
-                "It comes to {} of the level reached from {} outstanding on ({} IOPS): {both}.",
-                percent(rate / plateau.iops),
-                number(plateau.from as f64),
-                number(plateau.iops)
-            )
         } else if self.own.is_some_and(|own| self.curves[own].closed.len() > 1) {
             "The rate grows less than the depth does, and has not levelled off within the depths measured.".to_owned()
         } else {
             "It was measured at one depth alone: twice and half the depth would tell.".to_owned()
         };
-        inferred(Limit::Unexplained, None, None, format!("{evidence}{}", self.how_it_waits()))
+        let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
+        inferred(Limit::Unexplained, None, None, format!("{evidence}{below}{}", self.how_it_waits()))
     }
 
     /// Requests outstanding over the latency of a single one (Little's law), where that was measured and is not the wait for
@@ -316,6 +385,10 @@ impl Case<'_> {
     fn ceilings(&self, binding: Option<&Binding>) -> Vec<Ceiling> {
         let cell = self.cell();
         let Some(total) = &cell.total else { return Vec::new() };
+        let declared = &self.record().ceilings;
+        if !declared.is_empty() {
+            return declared.clone();
+        }
         let mut ceilings: Vec<Ceiling> = Vec::new();
         let mut lowest = |limit, iops: f64, source| match ceilings.iter_mut().find(|c: &&mut Ceiling| c.limit == limit)
         {

@@ -200,6 +200,7 @@ pub(crate) fn cell(index: usize, plan: &CellPlan) -> CellRecord {
             objective: plan.objective.map(|(name, ns)| (name.to_owned(), ns)),
         },
         spec,
+        ceilings: Vec::new(),
         trials_planned: plan.trials,
         trials: (0..plan.trials).map(|number| trial(plan, number, &mut noise)).collect(),
     }

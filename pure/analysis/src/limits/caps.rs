@@ -1,0 +1,217 @@
+//! Requests or bytes, where no plateau tells: the pair of limits that explains all cells of a kind in which requests waited.
+
+use super::kinds::{alike, same};
+use crate::curves::{doubted, outstanding, paced, sound};
+use crate::statistics::Interval;
+use crate::summary::CellSummary;
+use loadline_record::{DoubtCode, Limit};
+
+/// A cell waits for a limit if its requests take this many times what they take where nothing waits.
+const WAITS: f64 = 2.0;
+/// A single random request on a spinning disk takes at least so long: half a turn at 10,000 turns a minute, ns.
+const SEEK_NS: f64 = 3e6;
+/// Or if it comes so near to it.
+const NEAR: f64 = 0.95;
+/// Sizes of requests that tell limits apart differ by this factor.
+const BLOCKS_APART: f64 = 1.5;
+/// How far rates of cells at one limit differ.
+const SPREAD: f64 = 0.02;
+/// No cell weighs more than this, in squared spreads.
+const WEIGHT_MAX: f64 = 25.0;
+/// A rate above a limit weighs more than one below it, which other causes may have.
+const CONTRADICTION: f64 = 2.0 * WEIGHT_MAX;
+/// What a further limit must explain, in squared spreads.
+const LIMIT_COST: f64 = 9.0;
+/// A rate above a limit by more than this contradicts it.
+const EXCEEDS: f64 = 1.05;
+/// A rate below this share of what the pair allows is not explained by it.
+const EXPLAINED_MIN: f64 = 0.5;
+/// Where one block size alone was seen: disks as they are sold move about `25 MB/s x (IOPS / 120)^0.7` (120 IOPS and 25 MB/s
+/// to 20,000 IOPS and 900 MB/s; docs/how-limits-are-named.md).
+const SOLD: (f64, f64, f64) = (25e6, 120.0, 0.7);
+
+/// What is known of a cell beside its figures.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    /// The rate that lasts.
+    pub(super) sustained: f64,
+    pub(super) interval: Option<Interval>,
+    /// Whether the cell itself shows that something counts: clusters, counts that hardly scatter, or an offer unmet.
+    pub(super) counted: bool,
+    /// Whether the devices say that they spin, requests are random, and the rate does not level off.
+    pub(super) spins: bool,
+}
+
+/// Requests and bytes per second that bound loads of one kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Caps {
+    pub(super) iops: Option<f64>,
+    pub(super) bytes_per_s: Option<f64>,
+    /// Whether two block sizes, or one that rules the other limit out, tell them apart; else it is what is usual.
+    pub(super) told: bool,
+}
+
+impl Caps {
+    /// The lower of the two for requests of this size.
+    pub(super) fn of(&self, block: f64) -> Option<(Limit, f64)> {
+        let bytes = self.bytes_per_s.map(|rate| (Limit::DiskThroughput, rate / block));
+        let iops = self.iops.map(|rate| (Limit::DiskIops, rate));
+        [iops, bytes].into_iter().flatten().min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+}
+
+/// The size of a cell's requests, as they were.
+pub(super) fn request_bytes(cell: &CellSummary) -> f64 {
+    let total = cell.total.as_ref().filter(|total| total.iops > 0.0 && total.throughput_bytes_per_s > 0.0);
+    total.map_or(cell.load.block_bytes as f64, |total| total.throughput_bytes_per_s / total.iops)
+}
+
+/// Mean latency of a cell's requests over all operations, ns.
+pub(super) fn latency_ns(cell: &CellSummary) -> Option<f64> {
+    let parts: Vec<(f64, f64)> = [&cell.read, &cell.write, &cell.trim]
+        .into_iter()
+        .flatten()
+        .map(|figures| (figures.iops, figures.service_ns.as_ref().unwrap_or(&figures.latency_ns).mean))
+        .collect();
+    let all: f64 = parts.iter().map(|part| part.0).sum();
+    (all > 0.0).then(|| parts.iter().map(|part| part.0 * part.1).sum::<f64>() / all)
+}
+
+/// What a request of this cell takes where nothing waits, as other cells show it: the least that requests of its size or larger
+/// take at fewer outstanding. `None` where there is no such cell.
+pub(super) fn unhindered_ns(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<f64> {
+    let own = &cells[index];
+    let depth = outstanding(own).unwrap_or(u64::MAX);
+    let fits = |other: usize| {
+        let cell = &cells[other];
+        other != index
+            && alike(own, cell)
+            && cell.load.pattern == own.load.pattern
+            && cell.load.block_bytes >= own.load.block_bytes
+            && outstanding(cell).is_some_and(|of| of < depth)
+            && !paced(cell)
+            && sound(cell)
+            && seen[other].as_ref().is_some_and(|seen| !seen.counted)
+    };
+    let all = (0..cells.len()).filter(|other| fits(*other)).filter_map(|other| latency_ns(&cells[other]));
+    all.min_by(f64::total_cmp)
+}
+
+/// Whether a cell's requests wait for something other than the device's own time.
+pub(super) fn waits(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> bool {
+    let Some(own) = &seen[index] else { return false };
+    let longer = || {
+        let (took, unhindered) = (latency_ns(&cells[index])?, unhindered_ns(cells, seen, index)?);
+        // A head serves one request at a time, and the more there are the shorter its ways.
+        let is_mechanics = own.spins && unhindered >= SEEK_NS;
+        Some(took >= WAITS * unhindered && !is_mechanics)
+    };
+    own.counted || longer().unwrap_or(false)
+}
+
+/// The limits of the loads that are like cell `index`, from all of them.
+pub(super) fn caps(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<Caps> {
+    let own = &cells[index];
+    let usable = |i: usize| {
+        let cell = &cells[i];
+        alike(own, cell) && sound(cell) && !paced(cell) && !doubted(cell, DoubtCode::Buffered) && seen[i].is_some()
+    };
+    let same_pattern: Vec<usize> =
+        (0..cells.len()).filter(|i| usable(*i) && cells[*i].load.pattern == own.load.pattern).collect();
+    let points: Vec<Point> = same_pattern
+        .iter()
+        .filter_map(|i| {
+            let rate = seen[*i].as_ref()?.sustained;
+            (rate > 0.0).then(|| Point { block: request_bytes(&cells[*i]), rate, waits: waits(cells, seen, *i) })
+        })
+        .collect();
+    let waiting: Vec<Point> = points.iter().copied().filter(|p| p.waits).collect();
+    let mut candidates: Vec<(f64, Caps)> = Vec::new();
+    for requests in waiting.iter().map(Some).chain([None]) {
+        for bytes in waiting.iter().map(Some).chain([None]) {
+            // Requests bind small ones and bytes large ones; at one block size they are the same.
+            let makes_sense = match (requests, bytes) {
+                (Some(small), Some(large)) => large.block >= small.block * BLOCKS_APART,
+                (None, None) => false,
+                _ => true,
+            };
+            if makes_sense {
+                let caps =
+                    Caps { iops: requests.map(|p| p.rate), bytes_per_s: bytes.map(|p| p.rate * p.block), told: true };
+                candidates.push((cost(&points, caps), caps));
+            }
+        }
+    }
+    let least = candidates.iter().map(|c| c.0).min_by(f64::total_cmp)?;
+    let best = |of: fn(&Caps) -> bool| {
+        let fitting = candidates.iter().filter(|(cost, caps)| of(caps) && *cost <= least + 1e-9);
+        fitting.map(|(_, caps)| *caps).next()
+    };
+    let requests = best(|caps| caps.bytes_per_s.is_none());
+    let bytes = best(|caps| caps.iops.is_none());
+    match (requests, bytes) {
+        (Some(requests), Some(bytes)) => Some(usual(own, requests, bytes)),
+        _ => candidates.iter().min_by(|a, b| a.0.total_cmp(&b.0)).map(|c| c.1),
+    }
+}
+
+/// Where either alone explains all: what disks of that many requests per second usually move decides.
+fn usual(own: &CellSummary, requests: Caps, bytes: Caps) -> Caps {
+    let (rate, usual_iops, power) = SOLD;
+    let iops = requests.iops.unwrap_or(0.0);
+    let usual_bytes = rate * libm::pow(iops / usual_iops, power);
+    let is_bytes = iops * request_bytes(own) > usual_bytes;
+    Caps { told: false, ..if is_bytes { bytes } else { requests } }
+}
+
+/// A cell by what tells limits apart.
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    block: f64,
+    rate: f64,
+    waits: bool,
+}
+
+/// How badly a pair of limits explains what was seen.
+fn cost(points: &[Point], caps: Caps) -> f64 {
+    let limits = [caps.iops, caps.bytes_per_s].into_iter().flatten().count() as f64;
+    let of = |point: &Point| {
+        let Some((_, allowed)) = caps.of(point.block) else { return 0.0 };
+        let ratio = point.rate / allowed;
+        if ratio > EXCEEDS {
+            CONTRADICTION
+        } else if point.waits {
+            let off = libm::log(ratio) / SPREAD;
+            (off * off).min(WEIGHT_MAX)
+        } else {
+            0.0
+        }
+    };
+    points.iter().map(of).sum::<f64>() + limits * LIMIT_COST
+}
+
+/// Whether the cell's rate is that of this limit: at it, or below it with requests waiting.
+pub(super) fn explains(rate: f64, allowed: f64, waits: bool) -> bool {
+    let share = rate / allowed;
+    share <= EXCEEDS && (share >= NEAR || (waits && share >= EXPLAINED_MIN))
+}
+
+/// A limit of another kind of load on the volume at this cell's level.
+pub(super) fn at_level_of_another<'a>(
+    cells: &'a [CellSummary],
+    all: &[Option<Caps>],
+    index: usize,
+    rate: f64,
+) -> Option<(Limit, f64, &'a CellSummary)> {
+    let own = &cells[index];
+    let block = request_bytes(own);
+    let known = (0..cells.len()).filter(|i| *i != index && cells[*i].volume == own.volume);
+    known
+        .filter_map(|i| Some((i, all[i].filter(|caps| caps.told)?)))
+        .flat_map(|(i, caps)| {
+            let iops = caps.iops.map(|rate| (Limit::DiskIops, rate, &cells[i]));
+            let bytes = caps.bytes_per_s.map(|rate| (Limit::DiskThroughput, rate / block, &cells[i]));
+            [iops, bytes].into_iter().flatten()
+        })
+        .find(|(_, level, _)| same(*level, rate, SPREAD))
+}

@@ -1,0 +1,143 @@
+//! Which of the ceilings that a declared environment gives a measurement reaches.
+
+use super::Case;
+use super::caps::{latency_ns, unhindered_ns, waits};
+use crate::words::{number, percent, seconds, span};
+use loadline_record::{Binding, Ceiling, Limit};
+
+/// A ceiling is reached from this share of it on.
+const REACHED: f64 = 0.95;
+/// A rate above this share of a ceiling shows that it does not hold here: providers deliver up to so much more than they publish.
+const SURPASSED: f64 = 1.08;
+/// A load whose requests wait, but that comes to less than this share of the lowest ceiling, waits for something else.
+const WAITS_FOR_IT: f64 = 0.5;
+/// Requests that take this many times what the device needs wait.
+const WAITS: f64 = 2.0;
+
+impl Case<'_> {
+    /// The limits that the environment declares for this cell, lowest first.
+    fn declared(&self) -> impl Iterator<Item = &Ceiling> {
+        let ceilings = self.record().ceilings.iter();
+        ceilings.filter(|ceiling| !matches!(ceiling.limit, Limit::Latency | Limit::Arrival))
+    }
+
+    /// What the device needs for a load of this depth, as declared.
+    fn declared_latency(&self) -> Option<&Ceiling> {
+        self.record().ceilings.iter().find(|ceiling| ceiling.limit == Limit::Latency)
+    }
+
+    /// The lowest declared ceiling that the rate reaches; or that holds it all the same, since its requests wait.
+    pub(super) fn by_declared(&self) -> Option<Binding> {
+        let rate = self.seen[self.index].as_ref()?.sustained;
+        let reached = self.declared().find(|c| (REACHED..=SURPASSED).contains(&(rate / c.iops)));
+        let surpassed: Vec<&Ceiling> = self.declared().filter(|c| rate > c.iops * SURPASSED).collect();
+        let (ceiling, how) = if let Some(ceiling) = reached {
+            let how = format!("It comes to {} of {} IOPS", percent(rate / ceiling.iops), number(ceiling.iops));
+            (ceiling, how)
+        } else {
+            let lowest = self.declared().find(|c| rate < c.iops)?;
+            let why = self.why_it_waits(rate).filter(|_| rate >= lowest.iops * WAITS_FOR_IT)?;
+            let how = format!(
+                "It comes to {} of {} IOPS, and {why}, so that not every part of the storage is always asked",
+                percent(rate / lowest.iops),
+                number(lowest.iops)
+            );
+            (lowest, how)
+        };
+        let fall = self.course().and_then(|course| course.fall).filter(|_| ceiling.limit == Limit::BurstExhausted);
+        let fall = fall.map_or_else(String::new, |fall| {
+            format!(" After {} of load the rate fell from {} IOPS.", seconds(fall.at_ns as u64), number(fall.before))
+        });
+        let passed = surpassed.last().map_or_else(String::new, |passed| {
+            format!(
+                " A lower one does not hold here: {} at {} IOPS ({}).",
+                passed.limit.name(),
+                number(passed.iops),
+                passed.source
+            )
+        });
+        Some(Binding {
+            limit: ceiling.limit,
+            ceiling_iops: Some(ceiling.iops),
+            utilization: Some(rate / ceiling.iops),
+            evidence: format!("{how}: {}.{fall}{passed}{}", ceiling.source, self.how_it_waits()),
+            inferred: false,
+        })
+    }
+
+    /// What shows that requests wait for more than the device, in words.
+    fn why_it_waits(&self, rate: f64) -> Option<String> {
+        let own = latency_ns(self.cell())?;
+        if let Some(declared) = self.declared_latency().filter(|declared| declared.iops >= rate * WAITS) {
+            let needs = own * rate / declared.iops;
+            return Some(format!("its requests take {} where the device needs about {}", span(own), span(needs)));
+        }
+        if let Some(least) = unhindered_ns(self.cells, self.seen, self.index).filter(|least| own >= WAITS * least) {
+            return Some(format!("its requests take {} and single ones {}", span(own), span(least)));
+        }
+        waits(self.cells, self.seen, self.index).then(|| "its requests are let through at a counted rate".to_owned())
+    }
+
+    /// Below every declared ceiling.
+    pub(super) fn below_declared(&self) -> Option<String> {
+        let lowest = self.declared().next()?;
+        Some(format!(
+            "It is below every ceiling of the environment, of which {} is the lowest ({} IOPS: {}).",
+            lowest.limit.name(),
+            number(lowest.iops),
+            lowest.source
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::example::{ExampleDisk, cell, closed, run};
+    use crate::summarize;
+    use loadline_record::{Binding, Ceiling, CellRecord, Limit};
+
+    /// The example's disk of 5,000 IOPS at these depths, with these ceilings declared.
+    fn bindings(depths: &[u32], ceilings: &[(Limit, f64)]) -> Vec<Binding> {
+        let ceilings: Vec<Ceiling> = ceilings
+            .iter()
+            .map(|(limit, iops)| Ceiling { limit: *limit, iops: *iops, source: "as sold".into() })
+            .collect();
+        let measured = |depth: &u32| CellRecord {
+            ceilings: ceilings.clone(),
+            ..cell(closed("random", 1.0, 4096, *depth), &ExampleDisk::default(), &[1.0])
+        };
+        let record = run(depths.iter().map(measured).collect());
+        summarize(&record).cells.into_iter().map(|cell| cell.binding.unwrap()).collect()
+    }
+
+    #[test]
+    fn the_lowest_ceiling_that_is_reached_binds_and_says_where_it_is_from() {
+        let found = bindings(&[32], &[(Limit::VmUncachedIops, 5_100.0), (Limit::DiskIops, 5_200.0)]);
+        assert_eq!(
+            (found[0].limit, found[0].ceiling_iops, found[0].inferred),
+            (Limit::VmUncachedIops, Some(5_100.0), false)
+        );
+        assert!(found[0].evidence.contains("as sold"), "{}", found[0].evidence);
+    }
+
+    #[test]
+    fn a_ceiling_that_is_surpassed_does_not_hold() {
+        let found = bindings(&[32], &[(Limit::VmUncachedIops, 3_000.0), (Limit::DiskIops, 5_000.0)]);
+        assert_eq!(found[0].limit, Limit::DiskIops);
+        assert!(
+            found[0].evidence.contains("does not hold here: vm-uncached-iops at 3,000 IOPS"),
+            "{}",
+            found[0].evidence
+        );
+    }
+
+    #[test]
+    fn below_every_ceiling_waiting_requests_tell_a_limit_from_latency() {
+        let found = bindings(&[1, 32], &[(Limit::DiskIops, 6_000.0)]);
+        assert_eq!([found[0].limit, found[1].limit], [Limit::Latency, Limit::DiskIops]);
+        assert!(found[1].evidence.contains("6.40 ms and single ones 1.00 ms"), "{}", found[1].evidence);
+        // Far below it, something else holds them.
+        let found = bindings(&[1, 32], &[(Limit::DiskIops, 20_000.0)]);
+        assert_eq!((found[1].ceiling_iops.map(f64::round), found[1].inferred), (Some(5_001.0), true), "{:?}", found[1]);
+    }
+}

@@ -1,0 +1,305 @@
+//! Every limit that a run knows: those that its environment declares, and those that its figures show, with intervals.
+
+use super::caps::{Caps, Seen, caps, explains, latency_ns, request_bytes, waits};
+use super::{Course, Fall, course, seen};
+use crate::clusters::{Clusters, clusters};
+use crate::curves::{curves, doubted, outstanding, paced, sound};
+use crate::statistics::{Interval, mean, median};
+use crate::summarize::summarize;
+use crate::summary::CellSummary;
+use crate::words::{block, load_name, number};
+use loadline_record::{DoubtCode, Limit, RunRecord};
+use serde::{Deserialize, Serialize};
+
+/// What a figure of a limit measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Requests per second.
+    RequestsPerS,
+    /// Bytes per second.
+    BytesPerS,
+    /// The size of requests from which on bytes rather than requests bind.
+    BreakPointBytes,
+    /// What a request takes where nothing waits, ns.
+    LatencyNs,
+    /// Length of the window over which requests are counted, ns.
+    WindowNs,
+    /// Requests per second while a burst lasts.
+    BurstRequestsPerS,
+    /// How long the load lasted when the burst was spent, ns.
+    BurstNs,
+}
+
+/// One figure of a limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LimitFigure {
+    /// The volume.
+    pub volume: String,
+    /// The loads for which it holds: "random reads".
+    pub loads: String,
+    /// Their share of reads.
+    pub read_ratio: f64,
+    /// Its name.
+    pub limit: Limit,
+    /// What the value is.
+    pub quantity: Quantity,
+    /// The value in that unit.
+    pub value: f64,
+    /// Lower end of its 95 % interval; `null` where there is too little to tell.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Whether it follows from the data rather than from an environment.
+    pub inferred: bool,
+    /// Whether the data tell requests from bytes; otherwise the kind is what is usual for disks as they are sold.
+    pub told: bool,
+    /// Where it comes from.
+    pub source: String,
+    /// Ids of the cells that show it.
+    pub cells: Vec<String>,
+}
+
+/// Every limit of the run: the declared ones, then the inferred ones, by volume and kind of load.
+#[must_use]
+pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
+    let cells = summarize(record).cells;
+    let clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
+    let courses: Vec<Option<Course>> = record.cells.iter().map(course).collect();
+    let curves = curves(&record.cells, &cells);
+    let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
+    let seen = seen(record, &cells, &clustered, &courses, &level);
+    let all = All { record, cells: &cells, clustered: &clustered, courses: &courses, seen: &seen };
+    let mut figures = all.declared();
+    let mut done: Vec<usize> = Vec::new();
+    for index in 0..cells.len() {
+        if cells[index].total.is_some() && !done.iter().any(|other| alike(&cells[*other], &cells[index])) {
+            done.push(index);
+            all.of_kind(index, &mut figures);
+        }
+    }
+    figures
+}
+
+/// Loads of one kind: they differ in block size and in how much is asked at once.
+fn alike(a: &CellSummary, b: &CellSummary) -> bool {
+    super::alike(a, b) && a.load.pattern == b.load.pattern
+}
+
+/// "random reads".
+fn kind_name(cell: &CellSummary) -> String {
+    let ratio = cell.load.read_ratio;
+    let what = if ratio >= 1.0 {
+        "reads".to_owned()
+    } else if ratio <= 0.0 {
+        "writes".to_owned()
+    } else {
+        format!("requests, {} reads", crate::words::percent(ratio))
+    };
+    format!("{} {what}", cell.load.pattern)
+}
+
+struct All<'a> {
+    record: &'a RunRecord,
+    cells: &'a [CellSummary],
+    clustered: &'a [Option<Clusters>],
+    courses: &'a [Option<Course>],
+    seen: &'a [Option<Seen>],
+}
+
+impl All<'_> {
+    /// Each ceiling once, for the first load that has it.
+    fn declared(&self) -> Vec<LimitFigure> {
+        let mut figures: Vec<LimitFigure> = Vec::new();
+        for (record, cell) in self.record.cells.iter().zip(self.cells) {
+            for ceiling in record.ceilings.iter().filter(|c| !matches!(c.limit, Limit::Latency | Limit::Arrival)) {
+                if figures.iter().any(|f| f.volume == cell.volume && f.source == ceiling.source) {
+                    continue;
+                }
+                let is_bytes = matches!(
+                    ceiling.limit,
+                    Limit::DiskThroughput | Limit::VmCachedThroughput | Limit::VmUncachedThroughput
+                );
+                let (quantity, value) = if is_bytes {
+                    (Quantity::BytesPerS, ceiling.iops * request_bytes(cell))
+                } else {
+                    (Quantity::RequestsPerS, ceiling.iops)
+                };
+                figures.push(LimitFigure {
+                    volume: cell.volume.clone(),
+                    loads: cell.label.clone(),
+                    read_ratio: cell.load.read_ratio,
+                    limit: ceiling.limit,
+                    quantity,
+                    value,
+                    low: None,
+                    high: None,
+                    inferred: false,
+                    told: true,
+                    source: ceiling.source.clone(),
+                    cells: vec![cell.id.clone()],
+                });
+            }
+        }
+        figures
+    }
+
+    /// The limits of the loads that are like cell `first`.
+    fn of_kind(&self, first: usize, figures: &mut Vec<LimitFigure>) {
+        let cells = self.cells;
+        let usable = |i: &usize| {
+            alike(&cells[first], &cells[*i])
+                && sound(&cells[*i])
+                && !paced(&cells[*i])
+                && !doubted(&cells[*i], DoubtCode::Buffered)
+                && self.seen[*i].is_some()
+        };
+        let kind: Vec<usize> = (0..cells.len()).filter(usable).collect();
+        let base = LimitFigure {
+            volume: cells[first].volume.clone(),
+            loads: kind_name(&cells[first]),
+            read_ratio: cells[first].load.read_ratio,
+            limit: Limit::Latency,
+            quantity: Quantity::LatencyNs,
+            value: 0.0,
+            low: None,
+            high: None,
+            inferred: true,
+            told: true,
+            source: String::new(),
+            cells: Vec::new(),
+        };
+        self.own_time(&kind, &base, figures);
+        let waiting = kind.iter().copied().find(|i| {
+            let bound = cells[*i].binding.as_ref();
+            waits(cells, self.seen, *i) || bound.is_some_and(|b| b.limit != Limit::Latency && b.ceiling_iops.is_some())
+        });
+        if let Some(caps) = waiting.and_then(|i| caps(cells, self.seen, i)) {
+            self.rates(&kind, caps, &base, figures);
+        }
+        self.bursts(&kind, &base, figures);
+        self.windows(&kind, &base, figures);
+    }
+
+    /// What single requests take.
+    fn own_time(&self, kind: &[usize], base: &LimitFigure, figures: &mut Vec<LimitFigure>) {
+        let free = kind.iter().filter(|i| !waits(self.cells, self.seen, **i));
+        let shallowest = free.min_by_key(|i| (outstanding(&self.cells[**i]), self.cells[**i].load.block_bytes));
+        let Some((cell, value)) = shallowest.and_then(|i| Some((&self.cells[*i], latency_ns(&self.cells[*i])?))) else {
+            return;
+        };
+        figures.push(LimitFigure {
+            value,
+            source: format!("the mean of {}", cell.label),
+            cells: vec![cell.id.clone()],
+            ..base.clone()
+        });
+    }
+
+    fn rates(&self, kind: &[usize], caps: Caps, base: &LimitFigure, figures: &mut Vec<LimitFigure>) {
+        let limits = [(Limit::DiskIops, caps.iops), (Limit::DiskThroughput, caps.bytes_per_s)];
+        for (limit, value) in limits {
+            let Some(value) = value else { continue };
+            let is_bytes = limit == Limit::DiskThroughput;
+            let scale = |i: usize| if is_bytes { request_bytes(&self.cells[i]) } else { 1.0 };
+            let at: Vec<usize> = kind
+                .iter()
+                .copied()
+                .filter(|i| {
+                    let rate = self.seen[*i].as_ref().map_or(0.0, |seen| seen.sustained);
+                    let binds = caps.of(request_bytes(&self.cells[*i])).is_some_and(|(of, _)| of == limit);
+                    binds && explains(rate, value / scale(*i), false)
+                })
+                .collect();
+            let intervals: Vec<Interval> = at
+                .iter()
+                .filter_map(|i| {
+                    let interval = self.seen[*i].as_ref()?.interval?;
+                    Some(Interval { low: interval.low * scale(*i), high: interval.high * scale(*i) })
+                })
+                .collect();
+            let least = |of: fn(&Interval) -> f64| mean(&intervals.iter().map(of).collect::<Vec<_>>());
+            let rates: Vec<f64> =
+                at.iter().filter_map(|i| Some(self.seen[*i].as_ref()?.sustained * scale(*i))).collect();
+            let names: Vec<String> = at.iter().map(|i| self.cells[*i].label.clone()).collect();
+            let shown = match &names[..] {
+                [] => "the loads of this kind together".to_owned(),
+                [only] => only.clone(),
+                [first, .., deepest] => format!("{} loads, from {first} to {deepest}", names.len()),
+            };
+            figures.push(LimitFigure {
+                limit,
+                quantity: if is_bytes { Quantity::BytesPerS } else { Quantity::RequestsPerS },
+                value: median(&rates).unwrap_or(value),
+                low: least(|i| i.low),
+                high: least(|i| i.high),
+                told: caps.told,
+                source: if caps.told {
+                    format!("the level of {shown}")
+                } else {
+                    format!(
+                        "the level of {shown}; requests or bytes by what is usual, since one block size was at a limit"
+                    )
+                },
+                cells: at.iter().map(|i| self.cells[*i].id.clone()).collect(),
+                ..base.clone()
+            });
+        }
+        if let (Some(iops), Some(bytes), true) = (caps.iops, caps.bytes_per_s, caps.told) {
+            let size = bytes / iops;
+            figures.push(LimitFigure {
+                limit: Limit::DiskThroughput,
+                quantity: Quantity::BreakPointBytes,
+                value: size,
+                source: format!("{} a second over {} requests a second", crate::words::throughput(bytes), number(iops)),
+                ..base.clone()
+            });
+        }
+    }
+
+    fn bursts(&self, kind: &[usize], base: &LimitFigure, figures: &mut Vec<LimitFigure>) {
+        let found = kind.iter().find_map(|i| Some((*i, self.courses[*i].as_ref()?.fall.filter(Fall::is_burst)?)));
+        let Some((index, fall)) = found else { return };
+        let cell = &self.cells[index];
+        let source = format!(
+            "{}: the rate fell from {} to {} IOPS ({} requests)",
+            load_name(cell),
+            number(fall.before),
+            number(fall.after),
+            block(cell.load.block_bytes)
+        );
+        let of = |quantity, value| LimitFigure {
+            limit: Limit::BurstExhausted,
+            quantity,
+            value,
+            source: source.clone(),
+            cells: vec![cell.id.clone()],
+            ..base.clone()
+        };
+        figures.push(of(Quantity::BurstRequestsPerS, fall.before));
+        figures.push(of(Quantity::BurstNs, fall.at_ns));
+    }
+
+    /// In a window of length `w` a rate `r` lets `r w` requests through, of which those outstanding waited for it: their share is
+    /// `outstanding / (r w)`.
+    fn windows(&self, kind: &[usize], base: &LimitFigure, figures: &mut Vec<LimitFigure>) {
+        let lengths: Vec<(usize, f64)> = kind
+            .iter()
+            .filter_map(|i| {
+                let clusters = self.clustered[*i].as_ref()?;
+                let rate = self.seen[*i].as_ref()?.sustained;
+                let depth = outstanding(&self.cells[*i])? as f64;
+                Some((*i, depth / (clusters.slow_share * rate) * 1e9))
+            })
+            .collect();
+        let Some(value) = median(&lengths.iter().map(|l| l.1).collect::<Vec<_>>()) else { return };
+        figures.push(LimitFigure {
+            limit: Limit::DiskIops,
+            quantity: Quantity::WindowNs,
+            value,
+            source: "latencies in two clusters: requests outstanding over the rate of slow ones".to_owned(),
+            cells: lengths.iter().map(|(i, _)| self.cells[*i].id.clone()).collect(),
+            ..base.clone()
+        });
+    }
+}

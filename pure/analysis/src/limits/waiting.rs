@@ -1,0 +1,164 @@
+//! Cells whose requests wait, or do not, where no plateau shows for what.
+
+use super::caps::{at_level_of_another, explains, latency_ns, request_bytes, unhindered_ns, waits};
+use super::{Case, Fall, inferred};
+use crate::curves::{doubted, met, outstanding, paced};
+use crate::words::{block, load_name, number, percent, seconds, span, throughput};
+use loadline_block::Operation;
+use loadline_record::{Binding, DeviceCounters, DoubtCode, Limit};
+
+/// A device that moved less than this share of what was asked did not serve it.
+const REACHED_DEVICE_MIN: f64 = 0.5;
+/// A page cache that holds this share of a file answers its reads.
+const RESIDENT: f64 = 0.99;
+
+impl Case<'_> {
+    /// A burst that was spent within the measured time.
+    pub(super) fn by_burst(&self) -> Option<Binding> {
+        let fall = self.course()?.fall.filter(Fall::is_burst)?;
+        if doubted(self.cell(), DoubtCode::Buffered) || paced(self.cell()) {
+            return None;
+        }
+        let evidence = format!(
+            "After {} of load the rate fell from {} to {} IOPS and stayed there: what was saved up was spent.",
+            seconds(fall.at_ns as u64),
+            number(fall.before),
+            number(fall.after)
+        );
+        let share = self.course()?.sustained / fall.after;
+        Some(inferred(Limit::BurstExhausted, Some(fall.after), Some(share), evidence))
+    }
+
+    /// The page cache answered: less reached the devices than was asked.
+    pub(super) fn by_page_cache(&self) -> Option<Binding> {
+        let cell = self.cell();
+        if !cell.load.buffered && self.volume.is_none_or(|volume| volume.direct) {
+            return None;
+        }
+        let trials = &self.record().trials;
+        let asked = |operation: Operation| -> u64 {
+            trials.iter().filter_map(|t| t.surroundings.asked.get(&operation)).map(|(_, bytes)| bytes).sum()
+        };
+        let moved = |of: fn(&DeviceCounters) -> u64| -> u64 {
+            trials.iter().flat_map(|t| &t.surroundings.devices).map(of).sum()
+        };
+        let (operation, bytes, of): (_, _, fn(&DeviceCounters) -> u64) = if cell.load.read_ratio >= 0.5 {
+            (Operation::Read, asked(Operation::Read), |device| device.read_bytes)
+        } else {
+            (Operation::Write, asked(Operation::Write), |device| device.write_bytes)
+        };
+        let seen = trials.iter().any(|t| !t.surroundings.devices.is_empty()) && bytes > 0;
+        let share = seen.then(|| moved(of) as f64 / bytes as f64);
+        let resident = trials.iter().filter_map(|t| t.surroundings.residency).map(|r| r.before).fold(0.0, f64::max);
+        let evidence = match share {
+            Some(share) if share < REACHED_DEVICE_MIN => format!(
+                "Of the bytes that {}s asked for, {} reached the devices: the page cache took the others.",
+                operation.name(),
+                percent(share)
+            ),
+            None if resident >= RESIDENT && operation == Operation::Read => {
+                format!("{} of the file lay in the page cache before it began.", percent(resident))
+            }
+            _ => return None,
+        };
+        Some(inferred(Limit::Cache, None, None, evidence))
+    }
+
+    /// A limit on requests or bytes that this cell's requests wait for, where all cells of its kind together show one.
+    pub(super) fn by_waiting(&self) -> Option<Binding> {
+        let seen = self.seen[self.index].as_ref()?;
+        if doubted(self.cell(), DoubtCode::Buffered) || paced(self.cell()) {
+            return None;
+        }
+        let is_waiting = waits(self.cells, self.seen, self.index);
+        let told = self.caps[self.index].is_some_and(|caps| caps.told);
+        if !is_waiting && !told {
+            return None;
+        }
+        let (limit, allowed, shown) = self.caps_of(seen.sustained)?;
+        let near = explains(seen.sustained, allowed, is_waiting);
+        let evidence = format!("{} {shown}{}", self.waiting_in_words(), self.how_it_waits());
+        near.then(|| inferred(limit, Some(allowed), Some(seen.sustained / allowed), evidence))
+    }
+
+    /// What bounds the cell as all cells of its kind show it, at `rate`: the limit, its ceiling and what shows it.
+    pub(super) fn caps_of(&self, rate: f64) -> Option<(Limit, f64, String)> {
+        let caps = self.caps[self.index]?;
+        let (limit, allowed) = caps.of(request_bytes(self.cell()))?;
+        if caps.told {
+            let parts: Vec<String> = [
+                caps.iops.map(|iops| format!("{} requests", number(iops))),
+                caps.bytes_per_s.map(|bytes| throughput(bytes).trim_end_matches("/s").to_owned()),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+            let shown =
+                format!("{} a second explain all loads of this kind and no other pair does.", parts.join(" and "));
+            return Some((limit, allowed, shown));
+        }
+        if let Some((limit, level, cell)) = at_level_of_another(self.cells, self.caps, self.index, rate) {
+            let shown = format!("It is the limit that {} show ({} IOPS).", load_name(cell), number(level));
+            return Some((limit, level, shown));
+        }
+        let (what, not, next) = match limit {
+            Limit::DiskIops => ("requests", "bytes", self.cell().load.block_bytes * 4),
+            _ => ("bytes", "requests", (self.cell().load.block_bytes / 4).max(512)),
+        };
+        let shown = format!(
+            "Presumably {what} are counted and not {not}, as disks are sold: no other block size was measured at a limit. Requests \
+             of {} would tell.",
+            block(next)
+        );
+        Some((limit, allowed, shown))
+    }
+
+    /// "Its requests take 6.40 ms, and 1.00 ms where nothing waits." or what else shows it.
+    fn waiting_in_words(&self) -> String {
+        let own = latency_ns(self.cell());
+        let least = unhindered_ns(self.cells, self.seen, self.index);
+        match (own, least) {
+            (Some(own), Some(least)) if own > least * 1.05 => {
+                format!("Its requests take {}, and {} where fewer are outstanding.", span(own), span(least))
+            }
+            _ if self.course().is_some_and(|course| course.steady) => {
+                "Its rate is steadier than its latencies would make it: something counts.".to_owned()
+            }
+            _ if met(self.cell()).is_some() => {
+                format!("Only {} of the offered load was completed.", percent(met(self.cell()).unwrap_or(0.0)))
+            }
+            _ => "Its requests wait.".to_owned(),
+        }
+    }
+
+    /// A closed loop in which nothing shows that requests wait: the depth over the device's own time.
+    pub(super) fn by_own_time(&self, rate: f64) -> Option<Binding> {
+        let cell = self.cell();
+        let depth = outstanding(cell).filter(|_| !paced(cell) && !doubted(cell, DoubtCode::Buffered))?;
+        let is_level = self.plateau().is_some_and(|plateau| plateau.cells.contains(&self.index));
+        if is_level {
+            return None;
+        }
+        let longer = waits(self.cells, self.seen, self.index);
+        let what = if longer {
+            "they take longer the more are outstanding, and no limit on requests or bytes explains the rate: the device serves only so \
+             many at once"
+        } else {
+            "nothing shows that requests wait for more than the device's own time"
+        };
+        let more = if longer || self.own.is_some_and(|own| self.curves[own].closed.len() > 1) {
+            String::new()
+        } else {
+            format!(" Twice {} outstanding would make twice as many, if that is so.", number(depth as f64))
+        };
+        let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
+        let evidence = format!(
+            "{} outstanding at {} each make {} IOPS, and {what}.{more}{below}",
+            number(depth as f64),
+            span(depth as f64 / rate * 1e9),
+            number(rate)
+        );
+        let ceiling = self.latency_ceiling();
+        Some(inferred(Limit::Latency, ceiling, ceiling.map(|ceiling| rate / ceiling), evidence))
+    }
+}

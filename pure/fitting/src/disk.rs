@@ -1,0 +1,120 @@
+//! A disk in full, as an environment file gives it.
+
+use loadline_units::{ByteRate, Bytes, Duration, Iops};
+use std::fmt::Write as _;
+
+/// A limit that was not seen stands so many times above the one of the other direction.
+const NO_LIMIT: f64 = 1_000.0;
+
+/// How limits are held.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Holding {
+    Smooth,
+    /// Depth of the bucket, ns.
+    Bucket(f64),
+    /// Length of the window, ns.
+    Window(f64),
+}
+
+/// How long requests are in service, ns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Service {
+    pub(crate) median: f64,
+    pub(crate) p99: f64,
+    pub(crate) per_kib: f64,
+}
+
+/// One direction.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Side {
+    pub(crate) iops: Option<f64>,
+    pub(crate) bytes_per_s: Option<f64>,
+    /// Requests per second while it lasts, and the credits that a full bucket holds.
+    pub(crate) burst: Option<(f64, f64)>,
+    /// `None` where nothing was measured in this direction.
+    pub(crate) service: Option<Service>,
+}
+
+/// A disk.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Disk {
+    pub(crate) size_bytes: u64,
+    pub(crate) read: Side,
+    pub(crate) write: Side,
+    pub(crate) holding: Holding,
+    /// Reads and writes draw on one budget.
+    pub(crate) together: bool,
+    /// Requests in service at once.
+    pub(crate) places: Option<u32>,
+}
+
+fn duration(ns: f64) -> Duration {
+    Duration::from_ns(libm::round(ns.max(0.0)) as u64)
+}
+
+impl Disk {
+    /// The same without counted limits.
+    pub(crate) fn without_limits(&self) -> Self {
+        let bare = |side: &Side| Side { iops: None, bytes_per_s: None, burst: None, ..side.clone() };
+        Self { read: bare(&self.read), write: bare(&self.write), holding: Holding::Smooth, ..self.clone() }
+    }
+
+    /// The text of one disk of volume `name`.
+    pub(crate) fn toml(&self, name: &str) -> String {
+        let mut text = format!("[[volume.{name}.disks]]\nsize = \"{}\"\n", Bytes::new(self.size_bytes.max(512)));
+        if let Some(places) = self.places {
+            let _ = writeln!(text, "parallelism = {{ requests = {places} }}");
+        }
+        let limit = self.limit();
+        if !limit.is_empty() {
+            let _ = write!(text, "[volume.{name}.disks.limit]\n{limit}");
+        }
+        let sides =
+            [("read", self.read.service.or(self.write.service)), ("write", self.write.service.or(self.read.service))];
+        for (operation, service) in sides {
+            let Some(service) = service else { continue };
+            let median = duration(service.median.max(1.0));
+            let _ = writeln!(
+                text,
+                "[volume.{name}.disks.latency.{operation}]\nmedian = \"{median}\"\np99 = \"{}\"\nper_kib = \"{}\"",
+                duration(service.p99).max(median),
+                duration(service.per_kib)
+            );
+        }
+        text
+    }
+
+    fn limit(&self) -> String {
+        let iops = |value: f64| Iops::per_second(libm::round(value) as u64).map(|rate| rate.to_string());
+        let bytes = |value: f64| ByteRate::per_second(libm::round(value) as u64).map(|rate| rate.to_string());
+        let mut text = String::new();
+        let burst = self.read.burst.or(self.write.burst);
+        let is_one = self.together || burst.is_some();
+        let mut line = |key: &str, (read, write): (Option<f64>, Option<f64>), print: &dyn Fn(f64) -> Option<String>| {
+            let Some(least) = [read, write].into_iter().flatten().min_by(f64::total_cmp) else { return };
+            // An environment gives both directions or none: one without a limit gets one that nothing reaches.
+            let of = |side: Option<f64>| print(side.unwrap_or(least * NO_LIMIT)).unwrap_or_default();
+            let value = if is_one {
+                format!("\"{}\"", print(read.unwrap_or(least)).unwrap_or_default())
+            } else {
+                format!("{{ read = \"{}\", write = \"{}\" }}", of(read), of(write))
+            };
+            let _ = writeln!(text, "{key} = {value}");
+        };
+        line("iops", (self.read.iops, self.write.iops), &iops);
+        line("throughput", (self.read.bytes_per_s, self.write.bytes_per_s), &bytes);
+        if text.is_empty() {
+            return text;
+        }
+        if let Some((rate, credits)) = burst {
+            let rate = iops(rate).unwrap_or_default();
+            let _ = writeln!(text, "burst = {{ iops = \"{rate}\", iops_credits = {} }}", libm::round(credits) as u64);
+        }
+        let _ = match self.holding {
+            Holding::Smooth => writeln!(text, "enforcement = \"smooth\""),
+            Holding::Bucket(depth) => writeln!(text, "enforcement = {{ bucket = \"{}\" }}", duration(depth)),
+            Holding::Window(length) => writeln!(text, "enforcement = {{ window = \"{}\" }}", duration(length)),
+        };
+        text
+    }
+}

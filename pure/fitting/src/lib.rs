@@ -1,0 +1,167 @@
+//! A measured disk becomes a modelled one.
+//!
+//! Limits come from what the analysis infers, service times from loads in which nothing waits. How the limits are held cannot
+//! be read off: each way that the model knows is tried on the run's own loads, and the one whose rates and percentiles are
+//! nearest is taken. The result is an environment with a disk given in full.
+
+mod disk;
+mod score;
+mod service;
+
+use disk::{Disk, Holding, Side};
+use loadline_analysis::{LimitFigure, Quantity, limits};
+use loadline_prediction::PredictionError;
+use loadline_record::{CellRecord, RunRecord};
+pub use score::Agreement;
+use score::Bench;
+use service::service;
+use std::fmt::Write as _;
+
+/// Rounds in which figures are put right by what the model makes of them.
+const ROUNDS: usize = 3;
+/// A read and a write limit that differ by no more than this may be one.
+const ONE_LIMIT: f64 = 0.05;
+/// Windows that are tried beside the one that clusters of latencies show, ns.
+const WINDOWS: [f64; 3] = [20e6, 50e6, 100e6];
+/// Depths of token buckets that are tried, ns.
+const BUCKETS: [f64; 2] = [100e6, 1e9];
+/// Requests in service at once that are tried, beside no bound, as multiples of what the plateau needs.
+const PLACES: [f64; 1] = [1.0];
+
+/// A run that cannot be fitted.
+#[derive(Debug, thiserror::Error)]
+pub enum FitError {
+    /// Nothing was measured on any volume that the model could be fitted to.
+    #[error(
+        "run {run} holds no load that a disk could be fitted to: measure closed loops of reads or writes past the page cache, \
+         with one request outstanding and with many"
+    )]
+    Nothing {
+        /// Its id.
+        run: String,
+    },
+    /// A load's specification is not of this version.
+    #[error("cell {cell} of the run cannot be read by this version of loadline: {source}; measure it anew")]
+    Cell {
+        /// Its label.
+        cell: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// The fitted environment is none; a fault of ours.
+    #[error("the fitted environment cannot be modelled: {0}")]
+    Environment(String),
+    /// A load of the run cannot be put on it.
+    #[error(transparent)]
+    Prediction(#[from] PredictionError),
+}
+
+/// What was fitted.
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    /// The environment file.
+    pub text: String,
+    /// How the run's own loads come out on it, in the run's order.
+    pub agreement: Vec<Agreement>,
+}
+
+/// Fits an environment called `name` to the volumes of a run, each as one disk.
+///
+/// The same run gives the same text.
+///
+/// # Errors
+/// [`FitError`].
+pub fn fit(record: &RunRecord, name: &str) -> Result<Fitted, FitError> {
+    let figures = limits(record);
+    let mut text = format!(
+        "# Fitted to run {} ({}), loadline {}.\nschema = 1\nname = \"{}\"\n",
+        record.header.id,
+        record.header.started,
+        record.header.version,
+        name.replace(['"', '\\', '\n'], " ")
+    );
+    let mut agreement = Vec::new();
+    for volume in &record.header.volumes {
+        let cells: Vec<&CellRecord> =
+            record.cells.iter().filter(|cell| cell.volume == volume.name && score::fits(cell)).collect();
+        if cells.is_empty() {
+            continue;
+        }
+        let of_volume: Vec<&LimitFigure> = figures.iter().filter(|f| f.inferred && f.volume == volume.name).collect();
+        let bench = Bench::new(&volume.name, &cells)?;
+        let disk = fit_disk(first_guess(volume.size_bytes, &cells, &of_volume), &of_volume, &bench)?;
+        let _ = write!(text, "\n[volume.{}]\n{}", volume.name, disk.toml(&volume.name));
+        agreement.extend(bench.agreement(&disk)?);
+    }
+    if agreement.is_empty() {
+        return Err(FitError::Nothing { run: record.header.id.clone() });
+    }
+    Ok(Fitted { text, agreement })
+}
+
+/// Figures as they were inferred, held evenly.
+fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure]) -> Disk {
+    let side = |reads: bool| {
+        let fits = |f: &&&LimitFigure| f.read_ratio.to_bits() == if reads { 1f64 } else { 0f64 }.to_bits();
+        // Loads of one direction tell best; a mix stands for both where there is none.
+        let own: Vec<&&LimitFigure> = figures.iter().filter(fits).collect();
+        let own = if own.is_empty() { figures.iter().collect() } else { own };
+        let largest = |quantity| {
+            let values = own.iter().filter(|f| f.quantity == quantity).map(|f| f.value);
+            values.max_by(f64::total_cmp)
+        };
+        let bursts = largest(Quantity::BurstRequestsPerS).zip(largest(Quantity::BurstNs));
+        let after = own.iter().filter(|f| f.quantity == Quantity::RequestsPerS).map(|f| f.value).min_by(f64::total_cmp);
+        Side {
+            iops: if bursts.is_some() { after } else { largest(Quantity::RequestsPerS) },
+            bytes_per_s: largest(Quantity::BytesPerS),
+            burst: bursts.zip(after).map(|((rate, at_ns), after)| (rate, (rate - after).max(0.0) * at_ns / 1e9)),
+            service: service(cells, reads),
+        }
+    };
+    Disk { size_bytes, read: side(true), write: side(false), holding: Holding::Smooth, together: false, places: None }
+}
+
+/// Tries what cannot be read off, and puts figures right.
+fn fit_disk(guess: Disk, figures: &[&LimitFigure], bench: &Bench) -> Result<Disk, FitError> {
+    let mut best = (bench.error(&guess)?, guess);
+    let consider = |disk: Disk, best: &mut (f64, Disk)| -> Result<(), FitError> {
+        let error = bench.error(&disk)?;
+        if error < best.0 {
+            *best = (error, disk);
+        }
+        Ok(())
+    };
+    for round in 0..ROUNDS {
+        if round == 0 {
+            let (read, write) = (best.1.read.iops, best.1.write.iops);
+            let one = match (read, write) {
+                (Some(read), Some(write)) => (read / write - 1.0).abs() <= ONE_LIMIT,
+                (None, None) => true,
+                _ => false,
+            };
+            if one && bench.reads_and_writes() {
+                let error = bench.error(&Disk { together: true, ..best.1.clone() })?;
+                // Where no mix was measured both say the same: disks as they are sold count both together.
+                if error <= best.0 + 1e-6 {
+                    best = (error, Disk { together: true, ..best.1.clone() });
+                }
+            }
+        }
+        if round < 2 {
+            let seen = figures.iter().filter(|f| f.quantity == Quantity::WindowNs).map(|f| f.value);
+            let windows = seen.take(1).chain(WINDOWS).map(Holding::Window);
+            for holding in windows.chain(BUCKETS.map(Holding::Bucket)) {
+                consider(Disk { holding, ..best.1.clone() }, &mut best)?;
+            }
+            for share in PLACES {
+                if let Some(places) = bench.places(share) {
+                    consider(Disk { places: Some(places), ..best.1.without_limits() }, &mut best)?;
+                }
+            }
+        }
+        let corrected = bench.corrected(&best.1)?;
+        consider(corrected, &mut best)?;
+    }
+    Ok(best.1)
+}

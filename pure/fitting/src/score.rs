@@ -1,0 +1,215 @@
+//! How the loads of a run come out on a fitted disk.
+
+use crate::FitError;
+use crate::disk::{Disk, Service, Side};
+use crate::service::{latencies, quantile};
+use loadline_block::Operation;
+use loadline_catalog::{Catalog, Draw, Environment};
+use loadline_disk::InitialState;
+use loadline_prediction::{Going, Model, Putting, predict};
+use loadline_record::{CellRecord, Ending, TrialRecord};
+use loadline_units::{Bytes, Duration};
+use loadline_workload::LoadSpec;
+
+/// Loads that the fit is tried on, at most.
+const CELLS_MAX: usize = 24;
+/// What is simulated of each, unless a burst is spent in it.
+const WARM_UP_MAX: Duration = Duration::from_s(1);
+const DURATION_MAX: Duration = Duration::from_s(5);
+/// Relative errors that weigh as much as one another: of a rate, and of a percentile.
+const RATE_SCALE: f64 = 0.03;
+const LATENCY_SCALE: f64 = 0.15;
+/// No figure of a load weighs more than this.
+const WEIGHT_MAX: f64 = 25.0;
+/// Rates within this share of a limit are at it.
+const AT_LIMIT: f64 = 0.9;
+/// A correction changes a figure by no more than this factor.
+const CORRECTION_MAX: f64 = 2.0;
+
+/// A load of the run beside what the fitted disk makes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agreement {
+    /// The load.
+    pub label: String,
+    /// Requests per second, measured.
+    pub iops_measured: f64,
+    /// And on the fitted disk.
+    pub iops_fitted: f64,
+    /// The 99th percentile over reads and writes, measured, ns.
+    pub p99_measured_ns: f64,
+    /// And on the fitted disk.
+    pub p99_fitted_ns: f64,
+}
+
+/// Whether a load tells of the disk: a measured closed or open loop of reads and writes past the page cache.
+pub(crate) fn fits(cell: &CellRecord) -> bool {
+    !cell.load.buffered && cell.trials.iter().any(|t| t.ending == Ending::Complete && t.count() > 0)
+}
+
+/// A load with the figures to be met.
+struct Wanted {
+    label: String,
+    load: LoadSpec,
+    iops: f64,
+    figures: Figures,
+}
+
+/// Percentiles over reads and writes together, ns.
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    p50: f64,
+    p99: f64,
+}
+
+fn figures(trials: &[TrialRecord]) -> Option<Figures> {
+    let mut all = latencies(trials, Operation::Read);
+    all.merge(&latencies(trials, Operation::Write));
+    Some(Figures { p50: quantile(&all, 0.5)?, p99: quantile(&all, 0.99)? })
+}
+
+/// The loads of one volume.
+pub(crate) struct Bench {
+    volume: String,
+    wanted: Vec<Wanted>,
+    catalog: Catalog,
+}
+
+/// What the model makes of a load.
+struct Made {
+    iops: f64,
+    figures: Figures,
+}
+
+impl Bench {
+    pub(crate) fn new(volume: &str, cells: &[&CellRecord]) -> Result<Self, FitError> {
+        let step = cells.len().div_ceil(CELLS_MAX).max(1);
+        let mut wanted = Vec::new();
+        for cell in cells.iter().step_by(step) {
+            let load: LoadSpec = serde_json::from_value(cell.spec.clone())
+                .map_err(|source| FitError::Cell { cell: cell.label.clone(), source })?;
+            let rates: Vec<f64> = cell.trials.iter().filter_map(TrialRecord::iops).collect();
+            let iops = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+            let Some(figures) = figures(&cell.trials).filter(|_| iops > 0.0) else { continue };
+            wanted.push(Wanted { label: cell.label.clone(), load, iops, figures });
+        }
+        Ok(Self { volume: volume.to_owned(), wanted, catalog: Catalog::builtin() })
+    }
+
+    /// Whether both directions were measured.
+    pub(crate) fn reads_and_writes(&self) -> bool {
+        let any = |of: fn(&LoadSpec) -> bool| self.wanted.iter().any(|wanted| of(&wanted.load));
+        any(LoadSpec::reads_any) && any(LoadSpec::writes_any)
+    }
+
+    /// Requests in service at once that would explain the highest rate by the shallowest load's latency.
+    pub(crate) fn places(&self, share: f64) -> Option<u32> {
+        let most = self.wanted.iter().max_by(|a, b| a.iops.total_cmp(&b.iops))?;
+        let least = self.wanted.iter().map(|w| w.figures.p50).min_by(f64::total_cmp)?;
+        let places = libm::round(most.iops * least / 1e9 * share);
+        (1.0..1e4).contains(&places).then_some(places as u32)
+    }
+
+    fn make(&self, disk: &Disk) -> Result<Vec<Made>, FitError> {
+        let text = format!("schema = 1\nname = \"fitted\"\n[volume.{0}]\n{1}", self.volume, disk.toml(&self.volume));
+        let environment = Environment::parse(&text, "fitted", &self.catalog)
+            .map_err(|error| FitError::Environment(format!("{error}\n{text}")))?;
+        let model = Model::new(&environment, 0, Draw::MIDDLE);
+        let bursts = disk.read.burst.or(disk.write.burst).is_some();
+        self.wanted
+            .iter()
+            .map(|wanted| {
+                let mut load =
+                    LoadSpec { size: wanted.load.size.or(Some(Bytes::new(disk.size_bytes))), ..wanted.load.clone() };
+                if !bursts {
+                    load.warm_up = load.warm_up.min(WARM_UP_MAX);
+                    load.duration = load.duration.min(DURATION_MAX);
+                }
+                load.steady_state = None;
+                load.pause = Duration::ZERO;
+                let putting = Putting {
+                    model: &model,
+                    volume: &self.volume,
+                    load: &load,
+                    trial: 0,
+                    seed: 1,
+                    initial: InitialState::default(),
+                    started_unix_s: 0,
+                };
+                let record = predict(&putting, None, &mut |_| Going::On)?.expect("nobody stops it").record;
+                let iops = record.iops().unwrap_or(0.0);
+                let none = Figures { p50: 0.0, p99: 0.0 };
+                Ok(Made { iops, figures: figures(&[record]).unwrap_or(none) })
+            })
+            .collect()
+    }
+
+    /// How far the disk is off, over all loads.
+    pub(crate) fn error(&self, disk: &Disk) -> Result<f64, FitError> {
+        let made = self.make(disk)?;
+        let off = |a: f64, b: f64, scale: f64| {
+            let off = libm::log(a.max(1e-9) / b.max(1e-9)) / scale;
+            (off * off).min(WEIGHT_MAX)
+        };
+        let sum = self.wanted.iter().zip(&made).map(|(wanted, made)| {
+            off(made.iops, wanted.iops, RATE_SCALE)
+                + off(made.figures.p99, wanted.figures.p99, LATENCY_SCALE)
+                + off(made.figures.p50, wanted.figures.p50, LATENCY_SCALE)
+        });
+        Ok(sum.sum())
+    }
+
+    pub(crate) fn agreement(&self, disk: &Disk) -> Result<Vec<Agreement>, FitError> {
+        let made = self.make(disk)?;
+        let one = |(wanted, made): (&Wanted, &Made)| Agreement {
+            label: wanted.label.clone(),
+            iops_measured: wanted.iops,
+            iops_fitted: made.iops,
+            p99_measured_ns: wanted.figures.p99,
+            p99_fitted_ns: made.figures.p99,
+        };
+        Ok(self.wanted.iter().zip(&made).map(one).collect())
+    }
+
+    /// The disk with figures changed by as much as the model's are off: limits by the rates of loads at them, service times by
+    /// the percentiles of the loads with the shortest.
+    pub(crate) fn corrected(&self, disk: &Disk) -> Result<Disk, FitError> {
+        let made = self.make(disk)?;
+        let side = |side: &Side, reads: bool| {
+            let own: Vec<(&Wanted, &Made)> = (self.wanted.iter().zip(&made))
+                .filter(|(wanted, _)| if reads { !wanted.load.writes_any() } else { !wanted.load.reads_any() })
+                .collect();
+            let rate = |limit: Option<f64>, size: fn(&Wanted) -> f64| {
+                let limit = limit?;
+                let at = own.iter().filter(|(_, made)| made.iops > 0.0);
+                let near = at.filter(|(wanted, made)| made.iops * size(wanted) >= AT_LIMIT * limit);
+                let factors: Vec<f64> = near.map(|(wanted, made)| wanted.iops / made.iops).collect();
+                Some(limit * middle(factors))
+            };
+            let shallow = |w: &Wanted| w.load.outstanding().unwrap_or(u64::MAX);
+            let least = own.iter().map(|(wanted, _)| shallow(wanted)).min();
+            let free: Vec<_> = own.iter().filter(|(wanted, _)| Some(shallow(wanted)) == least).collect();
+            let by = |of: fn(&Figures) -> f64| {
+                middle(free.iter().map(|(w, m)| of(&w.figures) / of(&m.figures).max(1.0)).collect())
+            };
+            let service = side.service.map(|service| Service {
+                median: service.median * by(|f| f.p50),
+                p99: service.p99 * by(|f| f.p99),
+                ..service
+            });
+            Side {
+                iops: rate(side.iops, |_| 1.0),
+                bytes_per_s: rate(side.bytes_per_s, |wanted| wanted.load.block_mean().get() as f64),
+                service,
+                ..side.clone()
+            }
+        };
+        Ok(Disk { read: side(&disk.read, true), write: side(&disk.write, false), ..disk.clone() })
+    }
+}
+
+/// The median of factors, within bounds; 1 of none.
+fn middle(mut factors: Vec<f64>) -> f64 {
+    factors.sort_by(f64::total_cmp);
+    let middle = factors.get(factors.len() / 2).copied().unwrap_or(1.0);
+    middle.clamp(1.0 / CORRECTION_MAX, CORRECTION_MAX)
+}

@@ -1,0 +1,92 @@
+//! Modelled storage as if it had been measured: records of plans without what only the model knows.
+
+use loadline_catalog::{Catalog, Draw, Environment};
+use loadline_disk::{InitialState, Warmth};
+use loadline_prediction::{Going, Model, Putting, is_filled, predict, volume_facts};
+use loadline_record::{
+    CellRecord, Clock, HostFacts, LoadSummary, ModelRecord, RunHeader, RunRecord, RunStatus, TrialRecord,
+};
+use loadline_workload::{Arrival, LoadSpec, Pattern, Plan};
+
+/// What the model knows, and the record without it.
+pub struct Measured {
+    /// As a measurement leaves it.
+    pub record: RunRecord,
+    /// What the model knows of each cell.
+    pub truths: Vec<ModelRecord>,
+}
+
+fn load_summary(spec: &LoadSpec) -> LoadSummary {
+    let (queue_depth, arrival, rate) = match spec.arrival {
+        Arrival::Closed { queue_depth, rate_max, .. } => (Some(queue_depth), "closed", rate_max),
+        Arrival::Constant { rate } => (None, "constant", Some(rate)),
+        Arrival::Poisson { rate } => (None, "poisson", Some(rate)),
+    };
+    LoadSummary {
+        pattern: if matches!(spec.pattern, Pattern::Random(_)) { "random" } else { "sequential" }.into(),
+        read_ratio: spec.reads.as_f64(),
+        block_bytes: spec.block_mean().get(),
+        size_bytes: spec.size.map(loadline_units::Bytes::get),
+        queue_depth,
+        threads: spec.threads,
+        arrival: arrival.into(),
+        rate_iops: rate.map(|rate| rate.get() as f64),
+        buffered: false,
+        flush_every: None,
+        duration_ns: spec.duration.as_ns(),
+        objective: None,
+    }
+}
+
+fn trial(model: &Model, load: &LoadSpec, seed: u64) -> TrialRecord {
+    let caches = if is_filled(load) { Warmth::Warm } else { Warmth::Cold };
+    let initial = InitialState { caches, ..InitialState::default() };
+    let putting = Putting { model, volume: "data", load, trial: 0, seed, initial, started_unix_s: 0 };
+    predict(&putting, None, &mut |_| Going::On)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .expect("nobody stops it")
+        .record
+}
+
+/// What `run` would store of the plan's cells on volume `data` of the environment.
+///
+/// # Panics
+/// Where either is none.
+#[must_use]
+pub fn measure(environment: &str, plan: &str, seed: u64) -> Measured {
+    let parsed = Environment::parse(environment, "environment", &Catalog::builtin())
+        .unwrap_or_else(|error| panic!("{error}\n{environment}"));
+    let model = Model::new(&parsed, 0, Draw::PUBLISHED);
+    let plan = Plan::parse(plan, "plan").unwrap_or_else(|error| panic!("{error}\n{plan}"));
+    let mut truths = Vec::new();
+    let mut cells = Vec::new();
+    for (number, (spec, _)) in plan.cells().enumerate() {
+        let mut record = trial(&model, spec, seed ^ number as u64);
+        truths.push(record.model.take().expect("a prediction has a model"));
+        cells.push(CellRecord {
+            id: number.to_string(),
+            volume: "data".into(),
+            label: spec.to_string(),
+            load: load_summary(spec),
+            spec: serde_json::to_value(spec).unwrap(),
+            ceilings: Vec::new(),
+            trials_planned: 1,
+            trials: vec![record],
+        });
+    }
+    let header = RunHeader {
+        id: "simulated".into(),
+        name: "simulated".into(),
+        verb: "run".into(),
+        clock: Clock::Real,
+        started: String::new(),
+        version: String::new(),
+        seed,
+        host: HostFacts::default(),
+        plans: Vec::new(),
+        environment: None,
+        volumes: vec![volume_facts(&model, "data", "data").unwrap()],
+        settings: serde_json::Value::Null,
+    };
+    Measured { record: RunRecord { header, status: RunStatus::Finished, cells }, truths }
+}

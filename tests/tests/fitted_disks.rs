@@ -1,0 +1,118 @@
+//! Disks of every family of the catalog, measured in the model and fitted: what the fitted disk makes of the loads that it was
+//! fitted to, and of loads that it has not seen.
+
+use loadline_block::Operation;
+use loadline_catalog::Catalog;
+use loadline_record::{CellRecord, Histogram};
+use loadline_tests::measured::measure;
+use std::collections::BTreeMap;
+
+const SEEN: &str = r#"
+schema = 1
+name = "seen"
+[[load]]
+pattern = "random"
+reads = ["100 %", "0 %"]
+block = ["4 KiB", "32 KiB", "256 KiB"]
+queue_depth = [1, 8, 64]
+size = "4 GiB"
+warm_up = "3 s"
+duration = "8 s"
+trials = 1
+"#;
+const UNSEEN: &str = r#"
+schema = 1
+name = "unseen"
+[[load]]
+pattern = "random"
+reads = ["100 %", "0 %", "70 %"]
+block = ["8 KiB", "128 KiB"]
+queue_depth = [4, 32]
+size = "4 GiB"
+warm_up = "3 s"
+duration = "8 s"
+trials = 1
+"#;
+
+fn iops(cell: &CellRecord) -> f64 {
+    cell.trials[0].iops().unwrap()
+}
+
+/// Over reads and writes.
+fn p99(cell: &CellRecord) -> f64 {
+    let mut all = Histogram::new();
+    for operation in [Operation::Read, Operation::Write] {
+        if let Some(record) = cell.trials[0].of(operation) {
+            all.merge(&record.latency);
+        }
+    }
+    all.quantile(0.99).unwrap().as_ns() as f64
+}
+
+/// How many cells of a plan come out within both tolerances, of how many.
+fn within(measured: &[CellRecord], fitted: &[CellRecord], (rate, latency): (f64, f64), name: &str) -> (u32, u32) {
+    let mut good = 0;
+    for (wanted, got) in measured.iter().zip(fitted) {
+        let (rates, tails) = (iops(got) / iops(wanted) - 1.0, p99(got) / p99(wanted) - 1.0);
+        let is_good = rates.abs() <= rate && tails.abs() <= latency;
+        good += u32::from(is_good);
+        if !is_good {
+            println!(
+                "{name}, {}: {:.0} IOPS {:+.1} %, p99 {:.2} ms {:+.1} %",
+                wanted.label,
+                iops(wanted),
+                rates * 100.0,
+                p99(wanted) / 1e6,
+                tails * 100.0
+            );
+        }
+    }
+    (good, u32::try_from(measured.len()).unwrap())
+}
+
+/// One disk of each family: the first of it that can be had in a common size.
+fn disks() -> Vec<(String, String)> {
+    let catalog = Catalog::builtin();
+    let mut families: BTreeMap<String, String> = BTreeMap::new();
+    for entry in catalog.disks() {
+        let family = catalog.disk_family(entry);
+        let key = format!("{}/{}", family.provider, family.name);
+        for provisioned in
+            ["", ", size = \"500 GiB\"", ", size = \"500 GiB\", iops = \"3000 IOPS\", throughput = \"125 MB/s\""]
+        {
+            let text = format!(
+                "schema = 1\nname = \"sold\"\n[volume.data]\ndisks = [{{ sku = \"{}\"{provisioned} }}]\n",
+                entry.name
+            );
+            if loadline_catalog::Environment::parse(&text, "sold", &catalog).is_ok() {
+                families.entry(key.clone()).or_insert(text);
+                break;
+            }
+        }
+    }
+    families.into_iter().collect()
+}
+
+#[test]
+fn fitted_disks_do_what_was_measured_and_nearly_so_what_was_not() {
+    let (mut seen, mut unseen) = ((0, 0), (0, 0));
+    for (family, environment) in disks() {
+        let measured = measure(&environment, SEEN, 1);
+        let fitted =
+            loadline_fitting::fit(&measured.record, "fitted").unwrap_or_else(|error| panic!("{family}: {error}"));
+        let again = measure(&fitted.text, SEEN, 2);
+        let (good, all) = within(&measured.record.cells, &again.record.cells, (0.03, 0.15), &family);
+        let (others, on_fitted) = (measure(&environment, UNSEEN, 3), measure(&fitted.text, UNSEEN, 4));
+        let (good_unseen, all_unseen) =
+            within(&others.record.cells, &on_fitted.record.cells, (0.08, 0.25), &format!("{family} (unseen)"));
+        println!("{family}: {good} of {all} seen, {good_unseen} of {all_unseen} unseen");
+        if good < all {
+            println!("{}", fitted.text);
+        }
+        seen = (seen.0 + good, seen.1 + all);
+        unseen = (unseen.0 + good_unseen, unseen.1 + all_unseen);
+    }
+    println!("{} of {} loads that were measured, {} of {} that were not", seen.0, seen.1, unseen.0, unseen.1);
+    assert!(seen.0 * 25 >= seen.1 * 23, "{} of {}", seen.0, seen.1);
+    assert!(unseen.0 * 20 >= unseen.1 * 17, "{} of {}", unseen.0, unseen.1);
+}
