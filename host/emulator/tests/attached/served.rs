@@ -37,6 +37,7 @@ impl Served {
             trace: None,
             write_cache: Bytes::mib(16),
             lie_about_flush,
+            spin: false,
         };
         let folder = tempfile::tempdir().unwrap();
         let mut emulation = Emulation::start(&environment, &settings).unwrap();
