@@ -50,7 +50,7 @@ type Shard = HashMap<u64, Region, BuildHasherDefault<NumberHasher>>;
 
 /// Spreads small numbers: a multiplication by an odd number near 2^64 divided by the golden ratio (Knuth, 6.4).
 #[derive(Debug, Default)]
-struct NumberHasher(u64);
+pub(super) struct NumberHasher(u64);
 
 impl Hasher for NumberHasher {
     fn finish(&self) -> u64 {
@@ -151,8 +151,8 @@ impl MemoryStore {
                 }
                 match (page.as_mut(), <&[u8; PAGE]>::try_from(first)) {
                     // A whole page, while somebody is being sent the old one or may want it back.
-                    (Some(old), Ok(whole)) if Arc::strong_count(old) > 1 => *old = Arc::new(Page(*whole)),
-                    (None, Ok(whole)) => *page = Some(Arc::new(Page(*whole))),
+                    (Some(old), Ok(whole)) if Arc::strong_count(old) > 1 => *old = Page::of(whole),
+                    (None, Ok(whole)) => *page = Some(Page::of(whole)),
                     // Copied where somebody holds the old one.
                     (Some(old), _) => Arc::make_mut(old).0[within..within + first.len()].copy_from_slice(first),
                     (None, Err(_)) => {

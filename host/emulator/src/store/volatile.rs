@@ -1,10 +1,13 @@
 //! What a power cut would take: the bytes that writes replaced and that were not made durable since.
 
+use super::memory::NumberHasher;
 use super::{Store, StoreError};
 use crate::made::{PAGE, Page};
 use crate::model::scramble;
+use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 /// What a disk writes in one piece, whatever happens.
@@ -24,7 +27,7 @@ struct Before {
 /// A write that is not durable.
 #[derive(Debug, Default)]
 struct Write {
-    pages: Vec<u64>,
+    pages: SmallVec<[u64; 2]>,
     /// Its place in the order of answers; `None`: it was not answered yet.
     answered: Option<u64>,
 }
@@ -56,7 +59,7 @@ impl std::ops::AddAssign for Losses {
 /// Invariant: the entries of a page stand in the order in which they were written; `held` counts them.
 #[derive(Debug, Default)]
 pub(crate) struct Volatile {
-    pages: HashMap<u64, Vec<Before>>,
+    pages: HashMap<u64, SmallVec<[Before; 1]>, BuildHasherDefault<NumberHasher>>,
     writes: BTreeMap<u64, Write>,
     held: usize,
 }
@@ -119,7 +122,13 @@ impl Volatile {
                 for earlier in &mut entries[..=place] {
                     earlier.sectors &= !sectors;
                 }
-                entries.retain(|entry| entry.sectors != 0);
+                entries.retain(|entry| {
+                    let stays = entry.sectors != 0;
+                    if !stays && let Some(page) = entry.page.take() {
+                        Page::spare(page);
+                    }
+                    stays
+                });
             }
             self.held -= before - entries.len();
             if entries.is_empty() {
