@@ -6,7 +6,7 @@ use crate::model::{Change, ChangeError, Ended, Model};
 use crate::trace::{Record, Recorder};
 use loadline_block::{ErrorKind, Request};
 use loadline_disk::Layout;
-use loadline_units::Instant;
+use loadline_units::{Duration, Instant};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Parts of requests under way at once, over all connections: a request has one for each piece of its layout that it touches
@@ -17,6 +17,11 @@ const SLICE_PARTS_MAX: u64 = 1 << 15;
 /// Bytes of such a slice: reads and writes, and what carries no bytes.
 const SLICE_BYTES_MAX: u64 = 1 << 25;
 const SLICE_TRIM_MAX: u64 = 1 << 30;
+
+/// What is due within so much is waited for awake: about what a thread's sleep and wake-up take.
+const LINGER: Duration = Duration::from_us(5);
+/// No longer in one go.
+const LINGER_MAX: Duration = Duration::from_us(20);
 
 /// How a target cuts requests, as far as it bounds the work that one makes.
 #[derive(Debug, Clone, Copy)]
@@ -113,8 +118,24 @@ impl Driver {
             }
             state.begin(now, ask);
         }
-        state.collect(now, answers);
+        self.collect_soon(&mut state, answers);
         self.leave(state);
+    }
+
+    /// Takes what is due by now, and what follows so soon that waiting for it takes less than being woken for it.
+    fn collect_soon(&self, state: &mut State, answers: &mut Vec<Answer>) {
+        let mut now = self.clock.now();
+        let last = now + LINGER_MAX;
+        state.collect(now, answers);
+        while let Some(next) = state.model.next_event_at()
+            && next <= last.min(now + LINGER)
+        {
+            while now < next {
+                std::hint::spin_loop();
+                now = self.clock.now();
+            }
+            state.collect(now, answers);
+        }
     }
 
     /// Does something to the model, now, and records it. Gives the number of a fault that began.
@@ -158,7 +179,7 @@ impl Driver {
         if state.alarm_at <= now {
             state.alarm_at = Instant::MAX;
         }
-        state.collect(now, answers);
+        self.collect_soon(&mut state, answers);
         self.leave(state);
     }
 

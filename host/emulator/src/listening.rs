@@ -104,7 +104,10 @@ fn start(welcome: Welcome, socket: OwnedFd, tcp: bool, file: Option<SocketFile>)
                     if tcp {
                         let _ = sockopt::set_tcp_nodelay(&client, true);
                     }
-                    let _ = sockopt::set_socket_send_buffer_size(&client, SEND_BUFFER);
+                    // Beyond what everyone may have, if the system lets us.
+                    if sockopt::set_socket_send_buffer_size_force(&client, SEND_BUFFER).is_err() {
+                        let _ = sockopt::set_socket_send_buffer_size(&client, SEND_BUFFER);
+                    }
                     welcome(client);
                 }
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::CONNABORTED) => {}

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a page, the unit in which contents are kept in memory.
 pub(crate) const PAGE: usize = 4_096;
@@ -12,6 +12,34 @@ pub(crate) const PAGE: usize = 4_096;
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub(crate) struct Page(pub(crate) [u8; PAGE]);
+
+/// Pages that wait to be used again, at most: fresh memory costs a fault for each page, as much as its bytes.
+const SPARE_MAX: usize = 4_096;
+static SPARE: Mutex<Vec<Arc<Page>>> = Mutex::new(Vec::new());
+
+impl Page {
+    /// A page of these bytes.
+    pub(crate) fn of(bytes: &[u8; PAGE]) -> Arc<Self> {
+        let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(mut page) = spare
+            && let Some(own) = Arc::get_mut(&mut page)
+        {
+            own.0 = *bytes;
+            return page;
+        }
+        Arc::new(Self(*bytes))
+    }
+
+    /// Keeps a page that nobody else holds for the next one.
+    pub(crate) fn spare(mut page: Arc<Self>) {
+        if Arc::get_mut(&mut page).is_some() {
+            let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+            if spare.len() < SPARE_MAX {
+                spare.push(page);
+            }
+        }
+    }
+}
 
 /// Parts handed to one system call.
 pub(crate) const PARTS_MAX: usize = 128;

@@ -67,9 +67,7 @@ impl Disk {
         if self.keeping.pages_max == 0 || bytes.is_empty() {
             return self.store.write(offset, bytes);
         }
-        let mut volatile = self.volatile();
-        volatile.before_write(&self.store, offset, bytes.len(), ticket, self.keeping.pages_max)?;
-        self.store.write(offset, bytes)
+        self.volatile().write(&self.store, offset, bytes, ticket, self.keeping.pages_max)
     }
 
     /// Makes a range read as zeroes, durably.

@@ -50,7 +50,7 @@ type Shard = HashMap<u64, Region, BuildHasherDefault<NumberHasher>>;
 
 /// Spreads small numbers: a multiplication by an odd number near 2^64 divided by the golden ratio (Knuth, 6.4).
 #[derive(Debug, Default)]
-struct NumberHasher(u64);
+pub(super) struct NumberHasher(u64);
 
 impl Hasher for NumberHasher {
     fn finish(&self) -> u64 {
@@ -87,6 +87,16 @@ fn part(offset: u64, length: u64) -> Part {
     Part { region: offset / REGION, start: start as usize, length: length.min(REGION - start) as usize }
 }
 
+/// A page like another, or of zeroes, but for some bytes.
+fn changed(old: Option<&Arc<Page>>, within: usize, part: &[u8]) -> Arc<Page> {
+    if let Ok(whole) = part.try_into() {
+        return Page::of(whole);
+    }
+    let mut new = old.map_or([0; PAGE], |old| old.0);
+    new[within..within + part.len()].copy_from_slice(part);
+    Page::of(&new)
+}
+
 impl MemoryStore {
     pub(crate) fn new(budget: Arc<Budget>) -> Self {
         Self { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), budget }
@@ -97,12 +107,6 @@ impl MemoryStore {
     }
     fn shard_to_change(&self, region: u64) -> RwLockWriteGuard<'_, Shard> {
         self.shards[region as usize % SHARDS].write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn page(&self, number: u64) -> Option<Arc<Page>> {
-        let pages = REGION_PAGES as u64;
-        let region = number / pages;
-        self.shard(region).get(&region)?[(number % pages) as usize].clone()
     }
 
     pub(crate) fn read(&self, mut offset: u64, mut length: u64, made: &mut Made) {
@@ -128,10 +132,49 @@ impl MemoryStore {
         }
     }
 
-    pub(crate) fn write(&self, mut offset: u64, mut bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        self.for_pages(offset, bytes, |_, page, within, part, budget| {
+            match (page.as_mut(), <&[u8; PAGE]>::try_from(part)) {
+                // A whole page, while somebody is being sent the old one.
+                (Some(old), Ok(whole)) if Arc::strong_count(old) > 1 => *old = Page::of(whole),
+                // Copied where somebody holds the old one.
+                (Some(old), _) => Arc::make_mut(old).0[within..within + part.len()].copy_from_slice(part),
+                (None, _) => {
+                    budget.take()?;
+                    *page = Some(changed(None, within, part));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// As [`MemoryStore::write`]; the pages before are given away, and new ones take their places.
+    pub(crate) fn write_keeping(
+        &self,
+        offset: u64,
+        bytes: &[u8],
+        keep: &mut impl FnMut(u64, Option<Arc<Page>>),
+    ) -> Result<(), StoreError> {
+        self.for_pages(offset, bytes, |number, page, within, part, budget| {
+            if page.is_none() {
+                budget.take()?;
+            }
+            let new = changed(page.as_ref(), within, part);
+            keep(number, page.replace(new));
+            Ok(())
+        })
+    }
+
+    /// Calls `each` for every page that bytes fall on: with its number, its place, where in it they begin, and which.
+    fn for_pages(
+        &self,
+        mut offset: u64,
+        mut bytes: &[u8],
+        mut each: impl FnMut(u64, &mut Option<Arc<Page>>, usize, &[u8], &Budget) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         while !bytes.is_empty() {
             let part = part(offset, bytes.len() as u64);
-            let (now, rest) = bytes.split_at(part.length);
+            let (mut now, rest) = bytes.split_at(part.length);
             let mut shard = self.shard_to_change(part.region);
             let pages = match shard.entry(part.region) {
                 Entry::Occupied(region) => region.into_mut(),
@@ -141,26 +184,12 @@ impl MemoryStore {
                     place.insert(Box::new([const { None }; REGION_PAGES]))
                 }
             };
-            let (mut at, mut now) = (part.start, now);
+            let mut at = part.start;
             while !now.is_empty() {
                 let within = at % PAGE;
                 let (first, others) = now.split_at(now.len().min(PAGE - within));
-                let page = &mut pages[at / PAGE];
-                if page.is_none() {
-                    self.budget.take()?;
-                }
-                match (page.as_mut(), <&[u8; PAGE]>::try_from(first)) {
-                    // A whole page, while somebody is being sent the old one or may want it back.
-                    (Some(old), Ok(whole)) if Arc::strong_count(old) > 1 => *old = Arc::new(Page(*whole)),
-                    (None, Ok(whole)) => *page = Some(Arc::new(Page(*whole))),
-                    // Copied where somebody holds the old one.
-                    (Some(old), _) => Arc::make_mut(old).0[within..within + first.len()].copy_from_slice(first),
-                    (None, Err(_)) => {
-                        let mut new = Page([0; PAGE]);
-                        new.0[within..within + first.len()].copy_from_slice(first);
-                        *page = Some(Arc::new(new));
-                    }
-                }
+                let number = part.region * REGION_PAGES as u64 + (at / PAGE) as u64;
+                each(number, &mut pages[at / PAGE], within, first, &self.budget)?;
                 at += first.len();
                 now = others;
             }

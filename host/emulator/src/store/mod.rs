@@ -6,7 +6,7 @@ mod folder;
 mod memory;
 mod volatile;
 
-use crate::made::{Made, Page};
+use crate::made::{Made, PAGE, Page};
 use crate::protocol::NbdError;
 use crate::protocol::reply::Extent;
 pub(crate) use disk::{Disk, Keeping, Presence};
@@ -102,11 +102,22 @@ impl Store {
         }
     }
 
-    /// The bytes of a page, by its number; `None`: nothing is kept there.
-    pub(crate) fn page(&self, number: u64) -> Result<Option<Arc<Page>>, StoreError> {
+    /// Keeps bytes, and gives away each page as it was before, with its number; `None`: nothing was kept there.
+    pub(crate) fn write_keeping(
+        &self,
+        offset: u64,
+        bytes: &[u8],
+        keep: &mut impl FnMut(u64, Option<Arc<Page>>),
+    ) -> Result<(), StoreError> {
         match self {
-            Self::Memory(memory) => Ok(memory.page(number)),
-            Self::File(file) => file.page(number).map(Some),
+            Self::Memory(memory) => memory.write_keeping(offset, bytes, keep),
+            Self::File(file) => {
+                let page = PAGE as u64;
+                for number in offset / page..(offset + bytes.len() as u64).div_ceil(page) {
+                    keep(number, Some(file.page(number)?));
+                }
+                file.write(offset, bytes)
+            }
         }
     }
 

@@ -1,10 +1,13 @@
 //! What a power cut would take: the bytes that writes replaced and that were not made durable since.
 
+use super::memory::NumberHasher;
 use super::{Store, StoreError};
 use crate::made::{PAGE, Page};
 use crate::model::scramble;
+use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 /// What a disk writes in one piece, whatever happens.
@@ -24,7 +27,7 @@ struct Before {
 /// A write that is not durable.
 #[derive(Debug, Default)]
 struct Write {
-    pages: Vec<u64>,
+    pages: SmallVec<[u64; 2]>,
     /// Its place in the order of answers; `None`: it was not answered yet.
     answered: Option<u64>,
 }
@@ -56,7 +59,7 @@ impl std::ops::AddAssign for Losses {
 /// Invariant: the entries of a page stand in the order in which they were written; `held` counts them.
 #[derive(Debug, Default)]
 pub(crate) struct Volatile {
-    pages: HashMap<u64, Vec<Before>>,
+    pages: HashMap<u64, SmallVec<[Before; 1]>, BuildHasherDefault<NumberHasher>>,
     writes: BTreeMap<u64, Write>,
     held: usize,
 }
@@ -74,37 +77,41 @@ fn fate(seed: u64, ticket: u64) -> Fate {
 }
 
 impl Volatile {
-    /// Notes what a write is about to replace. Beyond `pages_max` the oldest writes have reached the disk.
-    pub(crate) fn before_write(
+    /// Writes, and keeps what that replaces. Beyond `pages_max` the oldest writes have reached the disk.
+    pub(crate) fn write(
         &mut self,
         store: &Store,
         offset: u64,
-        length: usize,
+        bytes: &[u8],
         ticket: u64,
         pages_max: usize,
     ) -> Result<(), StoreError> {
-        let (page, end) = (PAGE as u64, offset + length as u64);
-        let own = self.writes.entry(ticket).or_default();
-        for number in offset / page..end.div_ceil(page) {
-            let (from, to) = (offset.max(number * page) % page, (end - 1).min(number * page + page - 1) % page);
+        let Self { pages, writes, held } = self;
+        let (size, end) = (PAGE as u64, offset + bytes.len() as u64);
+        let own = writes.entry(ticket).or_default();
+        let written = store.write_keeping(offset, bytes, &mut |number, page| {
+            let (from, to) = (offset.max(number * size) % size, (end - 1).min(number * size + size - 1) % size);
             let sectors = (from / SECTOR as u64..=to / SECTOR as u64).fold(0, |bits, sector| bits | 1 << sector);
-            let entries = self.pages.entry(number).or_default();
+            let entries = pages.entry(number).or_default();
             match entries.last_mut() {
                 // The rest of a write whose bytes come in parts.
-                Some(last) if last.ticket == ticket => last.sectors |= sectors,
+                Some(last) if last.ticket == ticket => {
+                    last.sectors |= sectors;
+                    page.into_iter().for_each(Page::spare);
+                }
                 _ => {
-                    entries.push(Before { ticket, sectors, page: store.page(number)? });
+                    entries.push(Before { ticket, sectors, page });
                     own.pages.push(number);
-                    self.held += 1;
+                    *held += 1;
                 }
             }
-        }
+        });
         while self.held > pages_max
             && let Some((ticket, write)) = self.writes.pop_first()
         {
             self.forget(ticket, &write.pages);
         }
-        Ok(())
+        written
     }
 
     /// What this write replaced is gone for good, and so is what stood there earlier.
@@ -119,7 +126,13 @@ impl Volatile {
                 for earlier in &mut entries[..=place] {
                     earlier.sectors &= !sectors;
                 }
-                entries.retain(|entry| entry.sectors != 0);
+                entries.retain(|entry| {
+                    let stays = entry.sectors != 0;
+                    if !stays && let Some(page) = entry.page.take() {
+                        Page::spare(page);
+                    }
+                    stays
+                });
             }
             self.held -= before - entries.len();
             if entries.is_empty() {

@@ -110,7 +110,7 @@ fn lost_by_sqlite(lie_about_flush: bool, cuts: u64) -> Option<u64> {
             while committed.load(Ordering::Acquire) < enough && begun.elapsed() < Span::from_secs(20) {
                 std::thread::sleep(Span::from_micros(50));
             }
-            std::thread::sleep(Span::from_micros(drawn(seed ^ 77, 3_000)));
+            std::thread::sleep(Span::from_micros(drawn(!seed, 3_000)));
             machine.cut(seed);
             over.store(true, Ordering::Release);
         });
