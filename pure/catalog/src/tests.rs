@@ -350,10 +350,12 @@ fn an_entry_of_ones_own_may_stand_in_place_of_one_that_comes_along() {
 #[test]
 fn rows_of_ones_own_may_stand_in_place_of_those_that_come_along() {
     let own = |rows: usize| {
-        let row = "{ machines = \"n2-*-#\", vcpus = \"8 to 15\", read = { iops = \"9000 IOPS\" }, write = { iops = \"8000 IOPS\" } },\n".repeat(rows);
+        let rates = "{ iops = \"9000 IOPS\", throughput = \"400 MiB/s\" }";
+        let row = format!("{{ machines = \"n2-*-#\", vcpus = \"8 to 15\", read = {rates}, write = {rates} }},\n");
+        let rows = row.repeat(rows);
         format!(
             "schema = 1\nkind = \"vm\"\nprovider = \"gcp\"\nfamily = \"own\"\ntitle = \"x\"\nsource = \"x\"\n\
-             [caps]\npd-balanced = [\n{row}]\n"
+             [caps]\npd-balanced = [\n{rows}]\n"
         )
     };
     let with = |rows: usize| Catalog::builtin().with(&[("own.toml", own(rows).as_str())]).unwrap();
