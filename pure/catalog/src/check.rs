@@ -203,12 +203,18 @@ impl Catalog {
                 tell(ProblemKind::Contradiction, format!("has a limit for {disk}, which is not in the catalog"));
             }
             let Some((least, _)) = cap.vcpus else { continue };
-            let alike = |other: &&crate::Cap| other.machines == cap.machines && other.disk == cap.disk;
+            // Rows of one's own stand in place of those that come along, as entries do.
+            let is_own = |cap: &crate::Cap| cap.family >= self.builtin_families;
+            let alike = |other: &&crate::Cap| {
+                other.machines == cap.machines && other.disk == cap.disk && is_own(other) == is_own(cap)
+            };
             for other in self.caps[..index].iter().filter(alike) {
                 let Some((_, most)) = other.vcpus else { continue };
                 if most.is_none_or(|most| most >= least) {
                     tell(ProblemKind::Duplicate, format!("has two rows for {least} vCPUs and {}", cap.disk));
-                } else if falls(&other.limit, &cap.limit) {
+                    break;
+                }
+                if falls(&other.limit, &cap.limit) {
                     tell(ProblemKind::Falls, format!("has less for {least} vCPUs and {} than for fewer", cap.disk));
                 }
             }

@@ -432,7 +432,11 @@ fn read_cap(
         }
     }
     let (Some(machines), Some(read), Some(write)) = (machines, read, write) else {
-        reader.problem(item.span(), key, "is not complete: write machines, read and write".into());
+        reader.problem(
+            item.span(),
+            key,
+            "is not complete: write machines, and read and write with iops and throughput each".into(),
+        );
         return None;
     };
     let traded = family.mechanism.reads_and_writes == ReadsAndWrites::Traded;

@@ -103,7 +103,7 @@ pub enum EntryError {
         bounds: Option<(Bytes, Bytes)>,
     },
     /// The size is not to be had.
-    #[error("{name} comes with {least} to {most}, not with {size}")]
+    #[error("{name} comes with {}, not with {size}", sizes(*.least, *.most))]
     SizeOutside {
         /// The disk.
         name: String,
@@ -168,6 +168,11 @@ pub enum EntryError {
         /// What there is.
         known: Vec<String>,
     },
+}
+
+/// The sizes that there are. A disk of one size may be used in part: only its most is told.
+fn sizes(least: Bytes, most: Bytes) -> String {
+    if least.get() <= 1 { format!("at most {most}") } else { format!("{least} to {most}") }
 }
 
 impl EntryError {

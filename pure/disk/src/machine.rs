@@ -57,8 +57,8 @@ pub struct Machine {
     targets: Vec<TargetState>,
     disks: Vec<DiskState>,
     vm_cached: Option<Limiter>,
-    /// Whether disks in the host do not count against `vm_cached`.
-    local_is_free: bool,
+    /// Whether only what hosts' caches answer counts against `vm_cached`: not what goes beyond them, nor disks in the host.
+    only_answers_count: bool,
     vm_uncached: Option<Limiter>,
     pools: Vec<Limiter>,
     caches: Vec<CacheState>,
@@ -193,7 +193,7 @@ impl Machine {
             targets,
             disks,
             vm_cached,
-            local_is_free: vm.is_some_and(|vm| vm.cached_estimated),
+            only_answers_count: vm.is_some_and(|vm| vm.cached_estimated),
             vm_uncached,
             pools,
             caches: Vec::new(),
@@ -459,8 +459,7 @@ impl Machine {
         let operation = request.operation;
         match self.disks[disk].path {
             Path::Network | Path::Local => {
-                let at =
-                    if self.local_is_free { now } else { pass(&mut self.vm_cached, now, operation, offset, length) };
+                let at = self.pass_host(now, operation, offset, length);
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
             Path::Cached { cache, member, mode, hit } => {
@@ -487,11 +486,16 @@ impl Machine {
                     Operation::Write => self.caches[cache].cache.insert(member, run),
                     Operation::Trim | Operation::Flush => {}
                 }
-                let at = pass(&mut self.vm_cached, now, operation, offset, length);
+                let at = self.pass_host(now, operation, offset, length);
                 let at = pass(&mut self.vm_uncached, at, operation, offset, length);
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
         }
+    }
+
+    /// When a part that no cache answers has passed the budget of what goes through the host.
+    fn pass_host(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
+        if self.only_answers_count { now } else { pass(&mut self.vm_cached, now, operation, offset, length) }
     }
 
     /// A part has passed the virtual machine's budgets: on to the disk.

@@ -33,8 +33,8 @@ pub struct VmSpec {
     pub uncached: Option<Limit>,
     /// What goes through the host: cached disks, and disks of [`Place::Local`].
     pub cached: Option<Limit>,
-    /// Whether `cached` is an estimate, for want of a published figure: then it holds for cached disks alone, since the limits of
-    /// those in the host are known by themselves.
+    /// Whether `cached` is an estimate, for want of a published figure: then it holds for what the host's cache answers alone. What
+    /// goes beyond the cache has the limits of its way there, and disks in the host have limits of their own.
     pub cached_estimated: bool,
     /// Data disks at most.
     pub disks_max: Option<u32>,

@@ -127,6 +127,7 @@ impl Way<'_> {
     /// The share of a disk's parts of this operation that pass there before they are answered.
     fn share(&self, disk: &DiskSpec, operation: Operation, passes: Passes) -> f64 {
         let cached = self.is_cached(disk);
+        let estimated = self.model.spec.vm.as_ref().is_some_and(|vm| vm.cached_estimated);
         let beyond = match operation {
             Operation::Read if cached => 1.0 - self.hits,
             Operation::Write if cached && self.spec.host_cache.mode == HostCache::ReadWrite => 0.0,
@@ -134,9 +135,8 @@ impl Way<'_> {
         };
         match (passes, disk.place) {
             // An estimate is of what the cache answers; disks in the host have limits of their own.
-            (Passes::Cached, Place::Local) => {
-                f64::from(u8::from(!self.model.spec.vm.as_ref().is_some_and(|vm| vm.cached_estimated)))
-            }
+            (Passes::Cached, Place::Local) => f64::from(u8::from(!estimated)),
+            (Passes::Cached, Place::Network) if cached && estimated => 1.0 - beyond,
             (Passes::Cached, Place::Network) => f64::from(u8::from(cached)),
             (Passes::Uncached, Place::Local) => 0.0,
             (Passes::Uncached, Place::Network) | (Passes::Disk, _) => beyond,

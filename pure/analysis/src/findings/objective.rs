@@ -156,6 +156,18 @@ impl Turn {
     }
 }
 
+/// How many outstanding requests take exactly as long as a mean allows, by Little's law, where that lies between the two
+/// depths measured and the rate is level at both. Not for mixed loads, whose reads and writes have a mean each.
+fn between(view: &View<'_>, curve: &Curve, objective: &Objective<'_>, kept: usize, lost: usize) -> Option<f64> {
+    let plateau = curve.plateau.as_ref()?;
+    let level = [kept, lost].iter().all(|i| plateau.cells.contains(i));
+    let cell = &view.cells[lost];
+    let single = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().count() == 1;
+    let depth = (iops(cell)? * objective.limit_ns as f64 / 1e9).floor();
+    let (least, most) = (outstanding(&view.cells[kept])? as f64, outstanding(cell)? as f64);
+    (objective.figure == "mean" && level && single && least < depth && depth < most).then_some(depth)
+}
+
 /// Of a search: between which loads the turn lies with 95 % confidence, by the intervals of their latencies.
 fn known(
     view: &View<'_>,
@@ -197,8 +209,13 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
     let text = match (turn.kept, turn.lost) {
         (Some(kept), Some(lost)) => {
             let ((depth, latency, rate), (beyond, too_long, _)) = (told(kept)?, told(lost)?);
+            let between = between(view, curve, objective, kept, lost).map_or_else(String::new, |depth| {
+                let limit = Duration::from_ns(objective.limit_ns);
+                format!(" Since the rate is level there, {} outstanding take {limit}.", number(depth))
+            });
             format!(
-                "{name} stay within {objective_name} up to {depth} ({latency}, {rate} IOPS); at {beyond} it is {too_long}."
+                "{name} stay within {objective_name} up to {depth} ({latency}, {rate} IOPS); at {beyond} it is \
+                 {too_long}.{between}"
             )
         }
         (None, Some(lost)) => {

@@ -40,6 +40,23 @@ fn writes_go_through_a_read_only_cache_and_are_then_in_it() {
     assert!(read[0].count.abs_diff(8_000) <= 40, "{}", read[0].count);
 }
 
+/// A published cached limit counts misses and writes too; an estimate of what the cache answers says nothing of them.
+#[test]
+fn an_estimated_limit_holds_for_what_the_cache_answers_alone() {
+    let mut environment = setup(HostCache::ReadOnly, None);
+    environment.volumes[0].disks[0].limit = limit(2_000, 100 * MIB);
+    let misses = Load { span: 1 << 39, ..reads("data", 4096, 32) };
+    for (estimated, beyond) in [(false, 300), (true, 2_000)] {
+        let vm = environment.vm.as_mut().unwrap();
+        (vm.cached, vm.cached_estimated) = (Some(limit(300, 66 * MIB)), estimated);
+        assert_eq!(rates(&environment, WARM, &[reads("data", 4096, 32)]), [300]);
+        assert_eq!(rates(&environment, COLD, &[writes("data", 4096, 32)]), [beyond]);
+        assert_eq!(rates(&environment, COLD, &[misses]), [beyond]);
+    }
+    environment.volumes[0].host_cache.mode = HostCache::ReadWrite;
+    assert_eq!(rates(&environment, COLD, &[writes("data", 4096, 32)]), [300], "what the cache takes is answered by it");
+}
+
 /// A machine with nothing outstanding.
 fn drained(mut machine: Machine) -> Machine {
     while machine.outstanding() > 0 {
