@@ -1,5 +1,6 @@
 //! What bound each cell, as far as the run's own figures show it (`docs/how-limits-are-named.md`).
 
+mod counters;
 mod kinds;
 mod model;
 
@@ -8,6 +9,7 @@ use crate::curves::{Curve, Growth, Plateau, curves, doubted, iops, met, outstand
 use crate::doubts::held_back;
 use crate::summary::CellSummary;
 use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
+pub(crate) use counters::exceeded_shares;
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
@@ -73,6 +75,7 @@ impl Case<'_> {
             self.by_generator()
                 .or_else(|| self.by_arrival(rate))
                 .or_else(|| self.by_cache())
+                .or_else(|| self.by_counters(rate))
                 .or_else(|| self.by_cpu())
                 .or_else(|| self.by_plateau(rate))
                 .or_else(|| self.by_level_of_another_load(rate))
