@@ -502,6 +502,12 @@ pub(crate) enum EnvironmentsVerb {
         /// Its name
         name: String,
     },
+    /// Prints the environment of this machine: what its cloud (Azure, AWS, Google Cloud) and its devices tell
+    Recognise {
+        /// What `aws ec2 describe-volumes` printed (JSON): an AWS machine is not told the types of its volumes
+        #[arg(long, value_name = "FILE")]
+        volumes: Option<PathBuf>,
+    },
 }
 
 /// `doctor`.

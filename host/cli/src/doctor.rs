@@ -4,6 +4,7 @@ use crate::arguments::{DoctorArguments, Format};
 use crate::failure::Outcome;
 use crate::leftovers;
 use crate::output::{self, Column, Field, Table};
+use crate::recognition;
 
 use loadline_engine::{Access, Need, Observation, Volume, capabilities, facts};
 use loadline_record::{FileSystemFacts, HostFacts, Surroundings, VolumeFacts};
@@ -126,6 +127,7 @@ fn machine(host: &HostFacts) -> Vec<Check> {
         let detail = format!("{virtualization}: a cache on the machine's host cannot be seen from here");
         checks.push(Check::new("virtual machine", Verdict::Note, detail));
     }
+    checks.push(Check::good_or("cloud", recognition::in_a_line(), Verdict::Note));
     checks.push(clock(host.clock_source.as_deref()));
     checks.extend(governor());
     checks.extend(quotas());

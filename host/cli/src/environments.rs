@@ -1,8 +1,9 @@
-//! `environments`: what comes with loadline; and what is typed in place of one.
+//! `environments`: what comes with loadline, and what this machine is; and what is typed in place of one.
 
 use crate::arguments::{EnvironmentsArguments, EnvironmentsVerb};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
+use crate::recognition;
 use anyhow::Context as _;
 use loadline_catalog::{Catalog, Environment, environment_text, nearest_environment};
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::path::Path;
 pub(crate) fn environments(arguments: &EnvironmentsArguments) -> anyhow::Result<Outcome> {
     match &arguments.verb {
         Some(EnvironmentsVerb::Show { name }) => show(name)?,
+        Some(EnvironmentsVerb::Recognise { volumes }) => recognition::print(volumes.as_deref(), &Catalog::builtin())?,
         None => {
             let table = list()?;
             output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
@@ -19,11 +21,15 @@ pub(crate) fn environments(arguments: &EnvironmentsArguments) -> anyhow::Result<
     Ok(Outcome::Done)
 }
 
-/// Reads what was typed in place of an environment: the name of one that comes with loadline, or a file.
+/// Reads what was typed in place of an environment: the name of one that comes with loadline, a file, or `auto` for that
+/// of this machine.
 ///
 /// # Errors
 /// [`Usage`] where there is no such environment, the file cannot be read, or it is none.
 pub(crate) fn read(typed: &str, catalog: &Catalog) -> anyhow::Result<Environment> {
+    if typed == recognition::AUTO {
+        return recognition::environment(catalog);
+    }
     if let Some(text) = environment_text(typed) {
         return parsed(text, typed, catalog);
     }

@@ -242,6 +242,53 @@ pub(crate) fn sole_opener(file: &File) -> Option<bool> {
     Some(true)
 }
 
+/// Reads the beginning of a log page of an NVMe controller through one of its namespaces into `page`, whose length is a
+/// multiple of four.
+pub(crate) fn nvme_log_page(namespace: &File, id: u8, page: &mut [u8]) -> io::Result<()> {
+    const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xC048_4E41_u32 as libc::Ioctl;
+    const GET_LOG_PAGE: u8 = 2;
+    const TIMEOUT_MS: u32 = 1_000;
+    /// `struct nvme_passthru_cmd` of linux/nvme_ioctl.h.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Command {
+        opcode: u8,
+        flags: u8,
+        reserved: u16,
+        namespace: u32,
+        words: [u32; 2],
+        metadata: u64,
+        address: u64,
+        metadata_length: u32,
+        length: u32,
+        /// Command dwords 10 to 15.
+        arguments: [u32; 6],
+        timeout_ms: u32,
+        result: u32,
+    }
+    const { assert!(size_of::<Command>() == 72) };
+    let length = u32::try_from(page.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+    // The number of dwords counts from 0 and stands above the page's id.
+    let dwords = (length / 4).checked_sub(1).filter(|n| *n <= 0xFFFF && length.is_multiple_of(4));
+    let dwords = dwords.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
+    let mut command = Command {
+        opcode: GET_LOG_PAGE,
+        namespace: 1,
+        address: page.as_mut_ptr() as u64,
+        length,
+        arguments: [u32::from(id) | dwords << 16, 0, 0, 0, 0, 0],
+        timeout_ms: TIMEOUT_MS,
+        ..Command::default()
+    };
+    // SAFETY: `command` has the layout that the request reads and writes, and outlives the call, which returns only when the
+    // command is done; the kernel copies at most `length` bytes to `address`, and `page` has that many, borrowed for writing.
+    // A file that is no NVMe device refuses the request.
+    match check(unsafe { libc::ioctl(namespace.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, &raw mut command) })? {
+        0 => Ok(()),
+        status => Err(io::Error::other(format!("the controller refuses log page {id:#04x} with status {status:#x}"))),
+    }
+}
+
 /// CPU time of this process so far, in nanoseconds: user mode, system.
 pub(crate) fn process_cpu_ns() -> (u64, u64) {
     // SAFETY: all-zero bytes are a valid rusage.
@@ -294,6 +341,17 @@ mod tests {
                 "an old or closed kernel only: {error}"
             ),
         }
+    }
+
+    #[test]
+    fn what_is_no_nvme_device_has_no_log_page() {
+        let file = tempfile::tempfile().unwrap();
+        let mut page = [7; 512];
+        assert!(nvme_log_page(&file, 0xD0, &mut page).is_err());
+        let odd = nvme_log_page(&file, 0xD0, &mut page[..510]).expect_err("no whole number of dwords");
+        assert_eq!(odd.raw_os_error(), Some(libc::EINVAL));
+        assert_eq!(nvme_log_page(&file, 0xD0, &mut []).expect_err("nothing").raw_os_error(), Some(libc::EINVAL));
+        assert_eq!(page, [7; 512]);
     }
 
     #[test]

@@ -205,6 +205,7 @@ fn surroundings(
         caches_dropped: None,
         others: Vec::new(),
         clock: Some(ClockCheck { source: Some("tsc".to_owned()), drift_ppm: 3.0, wall_step_ns: 0 }),
+        exceeded: Vec::new(),
     }
 }
 

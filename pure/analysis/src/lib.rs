@@ -33,6 +33,6 @@ pub use narrative::{Paragraph, narrative};
 pub use search::{Probed, Search};
 pub use summarize::summarize;
 pub use summary::{
-    CellSummary, CpuFigures, Finding, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView,
-    RunInfo, RunSummary, SCHEMA, TotalFigures,
+    CellSummary, CpuFigures, ExceededView, Finding, LatencyIntervals, LatencyRange, LoadView, OperationFigures,
+    PredictionView, RunInfo, RunSummary, SCHEMA, TotalFigures,
 };

@@ -3,7 +3,7 @@
 use crate::clusters::{Clusters, clusters};
 use crate::compare::latency_estimate;
 use crate::findings::findings;
-use crate::limits::name_limits;
+use crate::limits::{exceeded_shares, name_limits};
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
 use crate::summary::{
     CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo,
@@ -85,6 +85,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         binding: None,
         ceilings: Vec::new(),
         prediction: prediction_view(&used),
+        exceeded: exceeded_shares(&cell.trials),
         doubts: cell_doubts(cell, counted.len()),
     }
 }

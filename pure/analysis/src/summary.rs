@@ -86,8 +86,26 @@ pub struct CellSummary {
     /// What the model tells of the most plausible draw; `null` where it was measured.
     #[serde(default)]
     pub prediction: Option<PredictionView>,
+    /// Devices that count how long more was asked of them than is allowed; empty where none does.
+    #[serde(default)]
+    pub exceeded: Vec<ExceededView>,
     /// Why the figures should not be believed as they stand.
     pub doubts: Vec<Doubt>,
+}
+
+/// How long more was asked of a device than is allowed, by its own counters: shares of the time of all trials (0.0 to 1.0).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExceededView {
+    /// The kernel's name of the device.
+    pub device: String,
+    /// More requests per second than the volume allows.
+    pub volume_iops_share: f64,
+    /// More bytes per second than the volume allows.
+    pub volume_throughput_share: f64,
+    /// More requests per second than the machine allows all volumes together.
+    pub instance_iops_share: f64,
+    /// More bytes per second than the machine allows all volumes together.
+    pub instance_throughput_share: f64,
 }
 
 /// What a model knows of a cell and no measurement can.

@@ -17,6 +17,6 @@ pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, Stage, StageWait, St
 pub use run::{CellRecord, Clock, LoadSummary, PlanText, RunHeader, RunRecord, RunStatus};
 pub use series::{Second, SecondOperation, Series};
 pub use trial::{
-    ClockCheck, DeviceCounters, Ending, EngineUsed, MachineCpu, OperationRecord, OtherLoad, Pressure, Residency,
-    SteadyState, Surroundings, ThreadBusy, TrialRecord, VerifyFault, VerifyFaultKind, VerifyRecord,
+    ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad, Pressure,
+    Residency, SteadyState, Surroundings, ThreadBusy, TrialRecord, VerifyFault, VerifyFaultKind, VerifyRecord,
 };

@@ -119,6 +119,24 @@ pub struct Surroundings {
     pub others: Vec<OtherLoad>,
     /// How the clock behaved.
     pub clock: Option<ClockCheck>,
+    /// How long more was asked of volumes, or of the machine, than they allow: of devices that count it themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exceeded: Vec<Exceeded>,
+}
+
+/// How long more was asked than is allowed, as a device counts it (log page 0xD0 of EBS volumes): the change over a trial.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exceeded {
+    /// The kernel's name of the device.
+    pub device: String,
+    /// More requests per second than the volume allows, microseconds.
+    pub volume_iops_us: u64,
+    /// More bytes per second than the volume allows, microseconds.
+    pub volume_throughput_us: u64,
+    /// More requests per second than the machine allows all its volumes together, microseconds.
+    pub instance_iops_us: u64,
+    /// More bytes per second than the machine allows all its volumes together, microseconds.
+    pub instance_throughput_us: u64,
 }
 
 /// How busy a load thread was, as shares of its time.

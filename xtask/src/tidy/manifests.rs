@@ -18,6 +18,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
         "pure/prediction",
         &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/catalog", "pure/record", "pure/simulator"],
     ),
+    // Puts what a cloud and devices (as records have them) tell into the words of the catalog.
+    ("pure/recognition", &["pure/units", "pure/catalog", "pure/record"]),
     ("pure/analysis", &["pure/units", "pure/block", "pure/record"]),
     // Tries what the analysis infers on the model, until a modelled disk does what was measured.
     (

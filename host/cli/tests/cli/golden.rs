@@ -56,6 +56,22 @@ fn environments_that_come_along() {
 }
 
 #[test]
+fn a_machine_in_no_cloud_says_so() {
+    let bench = Bench::new();
+    let vendor = std::fs::read_to_string("/sys/class/dmi/id/sys_vendor").unwrap_or_default();
+    if ["Amazon", "Google", "Microsoft", "Xen"].iter().any(|cloud| vendor.starts_with(cloud)) {
+        println!("skipped: this machine may be in a cloud ({})", vendor.trim());
+        return;
+    }
+    let told = bench.refused(2, &["environments", "recognise"]);
+    assert!(told.contains("none of Azure, AWS and Google Cloud"), "{told}");
+    let told = bench.refused(2, &["predict", "quick-look", "--env", "auto"]);
+    assert!(told.contains("docs/formats/environment.md"), "{told}");
+    assert!(bench.done(&["doctor", "."]).contains("none of Azure, AWS and Google Cloud, by its firmware"));
+    compare("help-environments-recognise.txt", &bench.done(&["environments", "recognise", "--help"]));
+}
+
+#[test]
 fn dry_run_of_two_volumes() {
     let bench = Bench::new();
     let arguments = ["run", "crystaldiskmark-8", "--on", "a=/x", "--on", "b=/y", "--dry-run", "--seed", "1"];

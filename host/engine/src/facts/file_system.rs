@@ -92,6 +92,14 @@ fn all_options(mount: &Mount) -> String {
     options.join(",")
 }
 
+/// The block devices of what is mounted, as far as the kernel tells without a file opened in it.
+pub(super) fn mounted_on(view: &KernelView, mounts: &[Mount], mount: &Mount) -> Vec<BlockDevice> {
+    if PSEUDO_FILE_SYSTEMS.contains(&mount.kind.as_str()) || mount.kind == "overlay" {
+        return Vec::new();
+    }
+    members(view, mounts, Some(mount), mount.number, 0)
+}
+
 /// The block devices of a mounted file system.
 fn members(
     view: &KernelView,

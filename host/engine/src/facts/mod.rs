@@ -1,15 +1,19 @@
 //! What is known of the machine, its devices, its file systems and its page cache. A fact that cannot be had is missing.
 
+mod attached;
 pub(crate) mod devices;
 mod extents;
 mod file_system;
+mod firmware;
 mod host;
 pub(crate) mod mounts;
 mod page_cache;
 
+pub use attached::{AttachedDisk, Spread, SpreadVolume, attached};
 pub use extents::extents;
 pub use file_system::MEMORY_FILE_SYSTEMS;
 pub(crate) use file_system::{PSEUDO_FILE_SYSTEMS, Storage, btrfs_groups};
+pub use firmware::{Firmware, firmware};
 pub use host::host;
 pub(crate) use host::{clock_source, memory_available};
 pub use page_cache::{CacheScope, cached_share, drop_caches};

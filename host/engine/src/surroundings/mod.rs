@@ -1,6 +1,7 @@
 //! What happened around a trial: CPU time, pressure, the devices' own counters, the page cache, other processes, the clock.
 
 mod counters;
+mod exceeded;
 mod processes;
 
 use crate::facts::clock_source;
@@ -8,7 +9,7 @@ use crate::facts::devices::{BlockDevice, KernelView};
 use crate::system_calls::{KernelClock, clock_ns, process_cpu_ns};
 use crate::target::Volume;
 use counters::{CpuTicks, cpu_shares, cpu_ticks, disk_change, disk_counters, pressure, pressure_change};
-use loadline_record::{ClockCheck, DeviceCounters, Pressure, Residency, Surroundings};
+use loadline_record::{ClockCheck, DeviceCounters, Exceeded, Pressure, Residency, Surroundings};
 use processes::ProcessBytes;
 use std::fs;
 use std::thread::JoinHandle;
@@ -32,6 +33,7 @@ struct Snapshot {
     pressure: Option<Pressure>,
     devices: Vec<DeviceCounters>,
     cached_share: Option<f64>,
+    exceeded: Vec<Exceeded>,
 }
 
 impl Observation {
@@ -45,10 +47,18 @@ impl Observation {
             move || ProcessBytes::read(&proc)
         });
         let cached_share = volume.cached_share();
+        let exceeded = exceeded::read(&view, &volume.facts.devices);
         let (cpu, pressure) = (read_cpu(&view), read_pressure(&view));
         let devices = read_devices(&view, volume);
-        let before =
-            Snapshot { tool_cpu: process_cpu_ns(), clocks: Clocks::read(), cpu, pressure, devices, cached_share };
+        let before = Snapshot {
+            tool_cpu: process_cpu_ns(),
+            clocks: Clocks::read(),
+            cpu,
+            pressure,
+            devices,
+            cached_share,
+            exceeded,
+        };
         Self { view, before, processes }
     }
 
@@ -63,6 +73,7 @@ impl Observation {
         let (cpu, pressure) = (read_cpu(&view), read_pressure(&view));
         let residency =
             before.cached_share.zip(volume.cached_share()).map(|(before, after)| Residency { before, after });
+        let exceeded = exceeded::change(&before.exceeded, &exceeded::read(&view, &volume.facts.devices));
         let processes = ProcessBytes::read(&view.proc);
         let processes_before = processes_before.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Surroundings {
@@ -79,6 +90,7 @@ impl Observation {
             residency,
             others: processes.busiest_since(&processes_before, &view.proc),
             clock: before.clocks.check(&clocks),
+            exceeded,
             ..Surroundings::default()
         }
     }

@@ -1,6 +1,7 @@
 //! What bound each cell, as far as the run's own figures show it (`docs/how-limits-are-named.md`).
 
 mod caps;
+mod counters;
 mod course;
 mod declared;
 mod interface;
@@ -15,6 +16,7 @@ use crate::doubts::held_back;
 use crate::summary::CellSummary;
 use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
 use caps::{Caps, Seen, caps, explains};
+pub(crate) use counters::exceeded_shares;
 pub(crate) use course::{Course, Fall, course};
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
@@ -137,6 +139,7 @@ impl Case<'_> {
                 .or_else(|| self.by_arrival(rate))
                 .or_else(|| self.by_cache())
                 .or_else(|| self.by_generator())
+                .or_else(|| self.by_counters(rate))
                 .or_else(|| self.by_declared())
                 .or_else(|| self.by_cpu())
                 .or_else(|| self.by_burst())

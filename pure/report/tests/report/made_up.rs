@@ -274,6 +274,7 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
         cpu: CpuFigures { user_s: 0.4, system_s: 1.1 },
         binding: None,
         ceilings: Vec::new(),
+        exceeded: Vec::new(),
         prediction: None,
         doubts: cell.doubts(),
     }

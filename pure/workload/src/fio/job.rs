@@ -84,6 +84,13 @@ const HARMLESS_BEGINNINGS: [&str; 4] = ["write_bw_log", "write_lat_log", "write_
 const HARMLESS_MORE: [&str; 6] =
     ["unit_base", "allrandrepeat", "sqthread_poll", "nonvectored", "status-interval", "stonewall"];
 
+/// Whether an option says nothing about what is asked of storage.
+pub(super) fn is_harmless(key: &str) -> bool {
+    HARMLESS.contains(&key)
+        || HARMLESS_MORE.contains(&key)
+        || HARMLESS_BEGINNINGS.iter().any(|beginning| key.starts_with(beginning))
+}
+
 /// Where a job neither ends by time nor says how much it moves, nobody waits longer.
 const DURATION_MAX: Duration = Duration::from_s(86_400);
 
@@ -128,8 +135,8 @@ impl<'a> Job<'a> {
 
     fn flag(&mut self, key: &'static str) -> Option<bool> {
         self.value(key, "0 or 1", |text| match text {
-            "1" | "true" => Some(true),
-            "0" | "false" => Some(false),
+            "1" => Some(true),
+            "0" => Some(false),
             _ => None,
         })
     }
@@ -428,13 +435,12 @@ impl<'a> Job<'a> {
             if self.taken.contains(&key.as_str()) {
                 continue;
             }
-            let harmless = HARMLESS.contains(&key.as_str())
-                || HARMLESS_MORE.contains(&key.as_str())
-                || HARMLESS_BEGINNINGS.iter().any(|beginning| key.starts_with(beginning));
-            // Off, they ask for what happens here anyway.
+            let harmless = is_harmless(key);
+            // Off, they ask for what happens here anyway; and each request is thought about.
             let off =
                 setting.value == "0" && ["end_fsync", "fsync_on_close", "do_verify", "numa"].contains(&key.as_str());
-            if harmless || off {
+            let each = setting.value == "1" && key == "thinktime_blocks";
+            if harmless || off || each {
                 self.ignored.push(key.clone());
                 continue;
             }
@@ -446,6 +452,7 @@ impl<'a> Job<'a> {
                 "cpus_allowed" | "numa_cpu_nodes" | "numa_mem_policy" | "nice" | "prio" | "prioclass" => {
                     "start loadline itself so (taskset, numactl, nice, ionice), and leave it out here"
                 }
+                "thinktime_blocks" => "here each request is thought about: write 1, with a thinktime of that share",
                 "bsrange" => "write bssplit with the sizes and their shares",
                 "zonesize" | "zonerange" | "zonemode" => "zoned loads are not here; leave it out",
                 "latency_target" | "latency_window" | "latency_percentile" => {

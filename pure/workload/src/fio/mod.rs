@@ -48,6 +48,9 @@ pub struct FioJobs {
     pub notes: Vec<String>,
 }
 
+/// Options by which a job waits for those before it.
+const WAITING: [&str; 2] = ["stonewall", "wait_for_previous"];
+
 /// One option where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Setting {
@@ -94,6 +97,7 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
     let mut notes: Vec<String> = Vec::new();
     let mut targets: Vec<String> = Vec::new();
     let mut loads = Vec::new();
+    let sections = joined(sections, &mut notes);
     for (index, section) in sections.iter().enumerate() {
         let mut job = job::Job::new(section, &mut problems);
         let spec = job.load();
@@ -101,8 +105,8 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
             job.problem(
                 section.line,
                 format!(
-                    "[{}] runs at the same time as the job before it; loads run one after the other here: write \
-                     stonewall in it, or in [global]",
+                    "[{}] runs at the same time as the job before it, with another load; loads run one after the other here: \
+                     write stonewall in it, or in [global]",
                     section.name
                 ),
             );
@@ -189,6 +193,53 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
         }
     }
     jobs
+}
+
+/// Jobs with those that run at the same time and ask the same put into them as clones: they are threads of one load.
+fn joined(sections: Vec<Section>, notes: &mut Vec<String>) -> Vec<Section> {
+    let mut jobs: Vec<Section> = Vec::new();
+    for section in sections {
+        match jobs.last_mut() {
+            Some(before) if !waits(&section) && asks_the_same(before, &section) => {
+                let Some(clones) = clones(before).zip(clones(&section)).and_then(|(a, b)| a.checked_add(b)) else {
+                    jobs.push(section);
+                    continue;
+                };
+                notes.push(format!(
+                    "[{}] runs at the same time as [{}] and asks the same: they are threads of one load",
+                    section.name, before.name
+                ));
+                let line = before.settings.get("numjobs").map_or(before.line, |setting| setting.line);
+                before.settings.insert("numjobs".to_owned(), Setting { line, value: clones.to_string() });
+                before.name = format!("{} + {}", before.name, section.name);
+            }
+            _ => jobs.push(section),
+        }
+    }
+    jobs
+}
+
+/// Whether a job waits for those before it.
+fn waits(section: &Section) -> bool {
+    WAITING.iter().any(|key| section.settings.get(*key).is_some_and(|setting| setting.value != "0"))
+}
+
+/// Whether two jobs differ at most in what says nothing about what is asked of storage, in the number of their clones, and in
+/// whether they wait.
+fn asks_the_same(one: &Section, other: &Section) -> bool {
+    let counts = |(key, _): &(&String, &Setting)| {
+        !job::is_harmless(key) && key.as_str() != "numjobs" && !WAITING.contains(&key.as_str())
+    };
+    let asked = |section: &'_ Section| -> Vec<(String, String)> {
+        let settings = section.settings.iter().filter(counts);
+        settings.map(|(key, setting)| (key.clone(), setting.value.clone())).collect()
+    };
+    asked(one) == asked(other)
+}
+
+/// How many of a job run at once; `None` where that cannot be read.
+fn clones(section: &Section) -> Option<u64> {
+    section.settings.get("numjobs").map_or(Some(1), |setting| units::integer(&setting.value, base(&section.settings)))
 }
 
 /// One name for options that have several.

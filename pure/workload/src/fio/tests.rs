@@ -101,7 +101,7 @@ fn what_would_change_the_load_and_is_not_known_is_refused_with_its_line() {
     assert!(told.contains("job.fio:5: iodepth_batch=8") && told.contains("job.fio:6: verify=crc32c"), "{told}");
     assert!(told.contains("verify = true"), "{told}");
     assert!(
-        problems("[a]\nruntime=1\nsize=1m\n[b]\nruntime=1\nsize=1m\n").contains("job.fio:4: [b] runs at the same time")
+        problems("[a]\nruntime=1\nsize=1m\n[b]\nruntime=2\nsize=1m\n").contains("job.fio:4: [b] runs at the same time")
     );
     assert!(problems("[a]\nrw=sideways\nruntime=1\n").contains("job.fio:2: rw=sideways"));
     assert!(problems("[a]\nbs=4x\nruntime=1\n").contains("job.fio:2: bs=4x"));
@@ -111,6 +111,30 @@ fn what_would_change_the_load_and_is_not_known_is_refused_with_its_line() {
     assert!(problems("rw=read\n").contains("before the first section"));
     assert!(problems("").contains("without a job"));
     assert!(problems("[a]\nnumjobs=4\nfilename=/dev/sdz\nrw=read\nruntime=1\nsize=1g\n").contains("offset_increment"));
+}
+
+#[test]
+fn jobs_that_run_at_once_and_ask_the_same_are_threads_of_one_load() {
+    let global =
+        "[global]\nfilename=/dev/sdz\nrw=randread\nruntime=5\ntime_based\nsize=1g\niodepth=4\nioengine=libaio\n";
+    let same = format!("{global}[a]\nnumjobs=2\nrandseed=1\n[b]\ndescription=x\n[c]\nnumjobs=3\n[d]\nstonewall\n");
+    let read = jobs(&same);
+    let loads: Vec<_> = read.plan.cells().map(|(spec, _)| (spec.name.clone().unwrap(), spec.threads)).collect();
+    assert_eq!(loads, [("a + b + c".to_owned(), 6), ("d".to_owned(), 1)]);
+    assert!(read.notes.iter().any(|note| note.starts_with("[c] runs at the same time as [a + b]")), "{:?}", read.notes);
+    // Another depth is another load, and one target more is none of ours.
+    assert!(problems(&format!("{global}[a]\n[b]\niodepth=8\n")).contains("with another load"));
+    assert!(problems(&format!("{global}[a]\n[b]\nfilename=/dev/sdy\n")).contains("with another load"));
+    // What caches would answer stays refused.
+    let sequential = format!("{}[a]\n[b]\n", global.replace("randread", "read"));
+    assert!(problems(&sequential).contains("offset_increment"));
+}
+
+#[test]
+fn thinking_after_each_request_is_what_a_think_time_is() {
+    let each = one("thinktime=500\nthinktime_blocks=1");
+    assert_eq!(each.arrival, one("thinktime=500").arrival);
+    assert!(problems("[a]\nsize=1g\nthinktime_blocks=4\nthinktime=9\n").contains("here each request is thought about"));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use loadline_units::{Bytes, Duration};
 
-/// What a `k` is: fio's `kb_base`, 1024 unless a job file says 1000. With 1024, fio takes `ki` for 1000: the opposite of the
-/// standards, for the sake of old job files.
+/// What a `k` is: fio's `kb_base`, 1024 unless a job file says 1000. With 1024, fio takes `kib` for 1000: the opposite of the
+/// standards, for the sake of old job files. `ki` is to fio what `k` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Base {
     Binary,
@@ -36,8 +36,8 @@ pub(super) fn integer(text: &str, base: Base) -> Option<u64> {
     }
     let power = "kmgtp".find(suffix.chars().next()?)? as u32 + 1;
     let is_ki = match &suffix[1..] {
-        "" | "b" => false,
-        "i" | "ib" => true,
+        "" | "b" | "i" => false,
+        "ib" => true,
         _ => return None,
     };
     number.checked_mul(base.of(is_ki).checked_pow(power)?)
@@ -59,12 +59,13 @@ pub(super) enum Bare {
 pub(super) fn time(text: &str, bare: Bare) -> Option<Duration> {
     let (number, suffix) = split(text)?;
     let unit_ns: u64 = match (suffix.as_str(), bare) {
-        ("", Bare::Seconds) | ("s" | "sec", _) => 1_000_000_000,
+        // fio takes "3sec", "2min" and the like for so many microseconds, which nobody means.
+        ("", Bare::Seconds) | ("s", _) => 1_000_000_000,
         ("", Bare::Microseconds) | ("us" | "usec", _) => 1_000,
         ("ms" | "msec", _) => 1_000_000,
-        ("m" | "min", _) => 60_000_000_000,
-        ("h" | "hour", _) => 3_600_000_000_000,
-        ("d" | "day", _) => 86_400_000_000_000,
+        ("m", _) => 60_000_000_000,
+        ("h", _) => 3_600_000_000_000,
+        ("d", _) => 86_400_000_000_000,
         _ => return None,
     };
     number.checked_mul(unit_ns).map(Duration::from_ns)
@@ -80,6 +81,8 @@ mod tests {
         assert_eq!(integer("4K", Base::Binary), Some(4096));
         assert_eq!(integer("1mb", Base::Binary), Some(1 << 20));
         assert_eq!(integer("1mib", Base::Binary), Some(1_000_000));
+        assert_eq!(integer("4ki", Base::Binary), Some(4096));
+        assert_eq!(integer("4ki", Base::Decimal), Some(4000));
         assert_eq!(integer("4k", Base::Decimal), Some(4000));
         assert_eq!(integer("4kib", Base::Decimal), Some(4096));
         assert_eq!(integer("0x1000", Base::Binary), Some(4096));
@@ -95,5 +98,6 @@ mod tests {
         assert_eq!(time("2m", Bare::Seconds), Some(Duration::from_s(120)));
         assert_eq!(time("20ms", Bare::Microseconds), Some(Duration::from_ms(20)));
         assert_eq!(time("soon", Bare::Seconds), None);
+        assert_eq!(time("2min", Bare::Seconds), None, "two microseconds to fio");
     }
 }
