@@ -16,6 +16,21 @@ pub(crate) enum Holding {
     Window(f64),
 }
 
+/// What reads and writes draw on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// A budget each.
+    Apart,
+    /// One, at one price: the lower of the two figures.
+    Together,
+    /// One, at a price each.
+    Traded,
+}
+
+impl Sharing {
+    pub(crate) const ALL: [Self; 3] = [Self::Together, Self::Traded, Self::Apart];
+}
+
 /// How long requests are in service, ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Service {
@@ -42,8 +57,7 @@ pub(crate) struct Disk {
     pub(crate) read: Side,
     pub(crate) write: Side,
     pub(crate) holding: Holding,
-    /// Reads and writes draw on one budget.
-    pub(crate) together: bool,
+    pub(crate) sharing: Sharing,
     /// Requests in service at once.
     pub(crate) places: Option<u32>,
 }
@@ -89,7 +103,7 @@ impl Disk {
         let bytes = |value: f64| ByteRate::per_second(libm::round(value) as u64).map(|rate| rate.to_string());
         let mut text = String::new();
         let burst = self.read.burst.or(self.write.burst);
-        let is_one = self.together || burst.is_some();
+        let is_one = self.sharing == Sharing::Together || burst.is_some();
         let mut line = |key: &str, (read, write): (Option<f64>, Option<f64>), print: &dyn Fn(f64) -> Option<String>| {
             let Some(least) = [read, write].into_iter().flatten().min_by(f64::total_cmp) else { return };
             // An environment gives both directions or none: one without a limit gets one that nothing reaches.
@@ -109,6 +123,9 @@ impl Disk {
         if let Some((rate, credits)) = burst {
             let rate = iops(rate).unwrap_or_default();
             let _ = writeln!(text, "burst = {{ iops = \"{rate}\", iops_credits = {} }}", libm::round(credits) as u64);
+        }
+        if self.sharing == Sharing::Traded && !is_one {
+            text += "reads_and_writes = \"traded\"\n";
         }
         let _ = match self.holding {
             Holding::Smooth => writeln!(text, "enforcement = \"smooth\""),

@@ -8,7 +8,7 @@ mod disk;
 mod score;
 mod service;
 
-use disk::{Disk, Holding, Side};
+use disk::{Disk, Holding, Sharing, Side};
 use loadline_analysis::{LimitFigure, Quantity, limits};
 use loadline_prediction::PredictionError;
 use loadline_record::{CellRecord, RunRecord};
@@ -119,49 +119,84 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
             service: service(cells, reads),
         }
     };
-    Disk { size_bytes, read: side(true), write: side(false), holding: Holding::Smooth, together: false, places: None }
+    Disk {
+        size_bytes,
+        read: side(true),
+        write: side(false),
+        holding: Holding::Smooth,
+        sharing: Sharing::Apart,
+        places: None,
+    }
+}
+
+/// The disk that comes nearest so far, and how far it is off.
+struct Search<'a> {
+    bench: &'a Bench,
+    error: f64,
+    best: Disk,
+}
+
+impl Search<'_> {
+    /// Takes the disk if it comes nearer by more than rounding.
+    fn consider(&mut self, disk: Disk) -> Result<(), FitError> {
+        let error = self.bench.error(&disk)?;
+        if error < self.error - 1e-6 {
+            (self.error, self.best) = (error, disk);
+        }
+        Ok(())
+    }
+    /// The same for the disk and for what it becomes with its figures put right, which another way of holding limits asks for.
+    fn consider_corrected(&mut self, disk: Disk) -> Result<(), FitError> {
+        let corrected = self.bench.corrected(&disk)?;
+        self.consider(disk)?;
+        self.consider(corrected)
+    }
 }
 
 /// Tries what cannot be read off, and puts figures right.
 fn fit_disk(guess: Disk, figures: &[&LimitFigure], bench: &Bench) -> Result<Disk, FitError> {
-    let mut best = (bench.error(&guess)?, guess);
-    let consider = |disk: Disk, best: &mut (f64, Disk)| -> Result<(), FitError> {
-        let error = bench.error(&disk)?;
-        if error < best.0 {
-            *best = (error, disk);
-        }
-        Ok(())
-    };
+    let mut search = Search { bench, error: bench.error(&guess)?, best: guess };
     for round in 0..ROUNDS {
-        if round == 0 {
-            let (read, write) = (best.1.read.iops, best.1.write.iops);
-            let one = match (read, write) {
-                (Some(read), Some(write)) => (read / write - 1.0).abs() <= ONE_LIMIT,
-                (None, None) => true,
-                _ => false,
-            };
-            if one && bench.reads_and_writes() {
-                let error = bench.error(&Disk { together: true, ..best.1.clone() })?;
-                // Where no mix was measured both say the same: disks as they are sold count both together.
-                if error <= best.0 + 1e-6 {
-                    best = (error, Disk { together: true, ..best.1.clone() });
-                }
-            }
+        if round == 0 && !bench.mixes() {
+            take_one_budget(&mut search)?;
         }
         if round < 2 {
             let seen = figures.iter().filter(|f| f.quantity == Quantity::WindowNs).map(|f| f.value);
             let windows = seen.take(1).chain(WINDOWS).map(Holding::Window);
+            let tried = search.best.clone();
             for holding in windows.chain(BUCKETS.map(Holding::Bucket)) {
-                consider(Disk { holding, ..best.1.clone() }, &mut best)?;
+                search.consider_corrected(Disk { holding, ..tried.clone() })?;
             }
             for share in PLACES {
                 if let Some(places) = bench.places(share) {
-                    consider(Disk { places: Some(places), ..best.1.without_limits() }, &mut best)?;
+                    search.consider_corrected(Disk { places: Some(places), ..tried.without_limits() })?;
                 }
             }
         }
-        let corrected = bench.corrected(&best.1)?;
-        consider(corrected, &mut best)?;
+        if round < 2 && bench.mixes() {
+            let tried = search.best.clone();
+            for sharing in Sharing::ALL {
+                search.consider_corrected(Disk { sharing, ..tried.clone() })?;
+            }
+        }
+        search.consider(bench.corrected(&search.best)?)?;
     }
-    Ok(best.1)
+    Ok(search.best)
+}
+
+/// Where no mix was measured, one budget and two of the same size say the same: disks as they are sold count both together.
+fn take_one_budget(search: &mut Search<'_>) -> Result<(), FitError> {
+    let one = match (search.best.read.iops, search.best.write.iops) {
+        (Some(read), Some(write)) => (read / write - 1.0).abs() <= ONE_LIMIT,
+        (None, None) => true,
+        _ => false,
+    };
+    if one && search.bench.reads_and_writes() {
+        let together = Disk { sharing: Sharing::Together, ..search.best.clone() };
+        let error = search.bench.error(&together)?;
+        if error <= search.error + 1e-6 {
+            (search.error, search.best) = (error, together);
+        }
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::FitError;
 use crate::disk::{Disk, Service, Side};
-use crate::service::{latencies, quantile};
+use crate::service::{TURNS, latencies, quantile, usual_p99};
 use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_disk::InitialState;
@@ -13,9 +13,11 @@ use loadline_workload::LoadSpec;
 
 /// Loads that the fit is tried on, at most.
 const CELLS_MAX: usize = 24;
-/// What is simulated of each, unless a burst is spent in it.
-const WARM_UP_MAX: Duration = Duration::from_s(1);
-const DURATION_MAX: Duration = Duration::from_s(5);
+/// What is simulated of each, unless a burst is spent in it: as long as it was measured where that is so many requests at most,
+/// since what a bucket saved shows in the whole of a short trial.
+const REQUESTS_MAX: f64 = 200_000.0;
+const WARM_UP_MIN: Duration = Duration::from_s(1);
+const DURATION_MIN: Duration = Duration::from_s(5);
 /// Relative errors that weigh as much as one another: of a rate, and of a percentile.
 const RATE_SCALE: f64 = 0.03;
 const LATENCY_SCALE: f64 = 0.15;
@@ -58,13 +60,21 @@ struct Wanted {
 #[derive(Debug, Clone, Copy)]
 struct Figures {
     p50: f64,
+    p90: f64,
     p99: f64,
+}
+
+impl Figures {
+    /// The 99th percentile if it is one of service times rather than of waits for a throttle's turn.
+    fn p99_of_service(&self) -> Option<f64> {
+        (self.p99 <= usual_p99(self.p50, self.p90) * TURNS).then_some(self.p99)
+    }
 }
 
 fn figures(trials: &[TrialRecord]) -> Option<Figures> {
     let mut all = latencies(trials, Operation::Read);
     all.merge(&latencies(trials, Operation::Write));
-    Some(Figures { p50: quantile(&all, 0.5)?, p99: quantile(&all, 0.99)? })
+    Some(Figures { p50: quantile(&all, 0.5)?, p90: quantile(&all, 0.9)?, p99: quantile(&all, 0.99)? })
 }
 
 /// The loads of one volume.
@@ -101,6 +111,11 @@ impl Bench {
         any(LoadSpec::reads_any) && any(LoadSpec::writes_any)
     }
 
+    /// Whether reads and writes were measured at once.
+    pub(crate) fn mixes(&self) -> bool {
+        self.wanted.iter().any(|wanted| wanted.load.reads_any() && wanted.load.writes_any())
+    }
+
     /// Requests in service at once that would explain the highest rate by the shallowest load's latency.
     pub(crate) fn places(&self, share: f64) -> Option<u32> {
         let most = self.wanted.iter().max_by(|a, b| a.iops.total_cmp(&b.iops))?;
@@ -121,8 +136,9 @@ impl Bench {
                 let mut load =
                     LoadSpec { size: wanted.load.size.or(Some(Bytes::new(disk.size_bytes))), ..wanted.load.clone() };
                 if !bursts {
-                    load.warm_up = load.warm_up.min(WARM_UP_MAX);
-                    load.duration = load.duration.min(DURATION_MAX);
+                    let most = Duration::from_ns((REQUESTS_MAX / wanted.iops * 1e9) as u64);
+                    load.warm_up = load.warm_up.min(most.max(WARM_UP_MIN));
+                    load.duration = load.duration.min(most.max(DURATION_MIN));
                 }
                 load.steady_state = None;
                 load.pause = Duration::ZERO;
@@ -137,7 +153,7 @@ impl Bench {
                 };
                 let record = predict(&putting, None, &mut |_| Going::On)?.expect("nobody stops it").record;
                 let iops = record.iops().unwrap_or(0.0);
-                let none = Figures { p50: 0.0, p99: 0.0 };
+                let none = Figures { p50: 0.0, p90: 0.0, p99: 0.0 };
                 Ok(Made { iops, figures: figures(&[record]).unwrap_or(none) })
             })
             .collect()
@@ -188,12 +204,13 @@ impl Bench {
             let shallow = |w: &Wanted| w.load.outstanding().unwrap_or(u64::MAX);
             let least = own.iter().map(|(wanted, _)| shallow(wanted)).min();
             let free: Vec<_> = own.iter().filter(|(wanted, _)| Some(shallow(wanted)) == least).collect();
-            let by = |of: fn(&Figures) -> f64| {
-                middle(free.iter().map(|(w, m)| of(&w.figures) / of(&m.figures).max(1.0)).collect())
+            let by = |of: fn(&Figures) -> Option<f64>| {
+                let factors = free.iter().filter_map(|(w, m)| Some(of(&w.figures)? / of(&m.figures)?.max(1.0)));
+                middle(factors.collect())
             };
             let service = side.service.map(|service| Service {
-                median: service.median * by(|f| f.p50),
-                p99: service.p99 * by(|f| f.p99),
+                median: service.median * by(|f| Some(f.p50)),
+                p99: service.p99 * by(Figures::p99_of_service),
                 ..service
             });
             Side {

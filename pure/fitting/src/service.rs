@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Standard deviations at the 99th percentile of a normal distribution over those at the 90th.
 const P99_BY_P90: f64 = 2.326_347_9 / 1.281_551_6;
 /// A 99th percentile so many times the expected one is not that of service.
-const TURNS: f64 = 10.0;
+pub(crate) const TURNS: f64 = 10.0;
 
 /// The latencies of one operation over trials.
 pub(crate) fn latencies(trials: &[TrialRecord], operation: Operation) -> Histogram {
@@ -24,6 +24,11 @@ pub(crate) fn quantile(histogram: &Histogram, share: f64) -> Option<f64> {
     histogram.quantile(share).map(|value| value.as_ns() as f64)
 }
 
+/// The 99th percentile of a log-normal time with this median and 90th percentile.
+pub(crate) fn usual_p99(p50: f64, p90: f64) -> f64 {
+    p50 * libm::pow(p90 / p50.max(1.0), P99_BY_P90)
+}
+
 /// Median and 99th percentile by the cells of each block size that ask for least at once, with what each KiB adds. `None`
 /// where the operation was not measured.
 pub(crate) fn service(cells: &[&CellRecord], reads: bool) -> Option<Service> {
@@ -37,7 +42,7 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool) -> Option<Service> {
             continue;
         };
         // Far beyond what a log-normal time makes of the 90th percentile lie waits for a throttle's turn, which are no service.
-        let expected = p50 * libm::pow(p90 / p50.max(1.0), P99_BY_P90);
+        let expected = usual_p99(p50, p90);
         let p99 = if p99 > expected * TURNS { expected } else { p99 };
         let entry = shallowest.entry(cell.load.block_bytes).or_insert((depth, p50, p99));
         if p50 < entry.1 {

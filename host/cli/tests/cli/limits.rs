@@ -11,7 +11,7 @@ use std::hash::BuildHasher;
 use std::path::PathBuf;
 
 const NO_LOOP: &str = "it takes root and a loop device";
-const NO_THROTTLE: &str = "it takes root, loop devices, btrfs and blkio.throttle";
+pub(crate) const NO_THROTTLE: &str = "it takes root, loop devices, btrfs and blkio.throttle";
 /// Storages measured at the same time; they are slow.
 const AT_ONCE: usize = 3;
 const ATTEMPTS: u32 = 3;
@@ -20,26 +20,26 @@ const ATTEMPTS: u32 = 3;
 const STORAGES: u64 = 3;
 
 /// A number between two, by a seed and a place (SplitMix64).
-fn draw(seed: u64, place: u64, least: u64, most: u64) -> u64 {
+pub(crate) fn draw(seed: u64, place: u64, least: u64, most: u64) -> u64 {
     let mut z = seed.wrapping_add((place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     least + (z ^ (z >> 31)) % (most - least + 1)
 }
 
-fn setting(name: &str) -> Option<u64> {
+pub(crate) fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}: {text} is no number")))
 }
 
 /// Loop devices in memory, one alone or several under btrfs raid0.
-struct Storage {
+pub(crate) struct Storage {
     mounted: Option<PathBuf>,
-    devices: Vec<Loop>,
+    pub(crate) devices: Vec<Loop>,
     folder: tempfile::TempDir,
 }
 
 impl Storage {
-    fn new(disks: usize) -> Option<Self> {
+    pub(crate) fn new(disks: usize) -> Option<Self> {
         let folder = tempfile::tempdir_in("/dev/shm").ok()?;
         let mut storage = Self { mounted: None, devices: Vec::new(), folder };
         for number in 0..disks {
@@ -62,7 +62,7 @@ impl Storage {
         }
         Some(storage)
     }
-    fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         match &self.mounted {
             Some(place) => place.display().to_string(),
             None => self.devices[0].node.clone(),
