@@ -28,6 +28,12 @@ const BUCKETS: [f64; 2] = [100e6, 1e9];
 /// Requests in service at once that are tried, beside no bound, as multiples of what the plateau needs.
 const PLACES: [f64; 1] = [1.0];
 
+/// What a start that was not inferred must come nearer by, in squared scales of [`score`].
+const START_COST: f64 = 1.0;
+
+/// What one budget for two that are alike may cost, in the same measure: figures that differ by noise.
+const SHARING_COST: f64 = 0.1;
+
 /// A run that cannot be fitted.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
@@ -124,7 +130,7 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
         read: side(true),
         write: side(false),
         holding: Holding::Smooth,
-        sharing: Sharing::Apart,
+        sharing: Sharing::APART,
         places: None,
     }
 }
@@ -153,48 +159,68 @@ impl Search<'_> {
     }
 }
 
-/// Tries what cannot be read off, and puts figures right.
+/// Tries what cannot be read off, and puts figures right: with the limits that were inferred, with the highest rates as limits, and
+/// with none, where requests wait for one another. Whichever comes nearest is taken; none is left for another half-way, since each
+/// looks bad until its figures are put right.
 fn fit_disk(guess: Disk, figures: &[&LimitFigure], bench: &Bench) -> Result<Disk, FitError> {
-    let mut search = Search { bench, error: bench.error(&guess)?, best: guess };
-    for round in 0..ROUNDS {
-        if round == 0 && !bench.mixes() {
-            take_one_budget(&mut search)?;
+    let mut starts = Vec::new();
+    if guess.read.iops.is_none() || guess.write.iops.is_none() {
+        starts.push(bench.limited(&guess));
+    }
+    starts.extend(PLACES.iter().filter_map(|share| {
+        Some(Disk { places: Some(bench.places(*share)?), ..guess.without_limits() })
+    }));
+    starts.insert(0, guess);
+    let mut best: Option<Search<'_>> = None;
+    for start in starts {
+        let search = settled(start, figures, bench)?;
+        if best.as_ref().is_none_or(|best| search.error < best.error - START_COST) {
+            best = Some(search);
         }
-        if round < 2 {
+    }
+    Ok(best.expect("there is a guess").best)
+}
+
+/// The best that comes of one start.
+fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench) -> Result<Search<'a>, FitError> {
+    let mut search = Search { bench, error: bench.error(&start)?, best: start };
+    for round in 0..ROUNDS {
+        let tried = search.best.clone();
+        if round < 2 && tried.limited() {
             let seen = figures.iter().filter(|f| f.quantity == Quantity::WindowNs).map(|f| f.value);
             let windows = seen.take(1).chain(WINDOWS).map(Holding::Window);
-            let tried = search.best.clone();
             for holding in windows.chain(BUCKETS.map(Holding::Bucket)) {
                 search.consider_corrected(Disk { holding, ..tried.clone() })?;
             }
-            for share in PLACES {
-                if let Some(places) = bench.places(share) {
-                    search.consider_corrected(Disk { places: Some(places), ..tried.without_limits() })?;
+            if bench.mixes() {
+                let tried = search.best.clone();
+                for sharing in Sharing::all() {
+                    search.consider_corrected(Disk { sharing, ..tried.clone() })?;
                 }
             }
         }
-        if round < 2 && bench.mixes() {
-            let tried = search.best.clone();
-            for sharing in Sharing::ALL {
-                search.consider_corrected(Disk { sharing, ..tried.clone() })?;
-            }
-        }
         search.consider(bench.corrected(&search.best)?)?;
+        if !bench.mixes() {
+            take_one_budget(&mut search)?;
+        }
     }
-    Ok(search.best)
+    Ok(search)
 }
 
 /// Where no mix was measured, one budget and two of the same size say the same: disks as they are sold count both together.
 fn take_one_budget(search: &mut Search<'_>) -> Result<(), FitError> {
-    let one = match (search.best.read.iops, search.best.write.iops) {
+    let alike = |sides: (Option<f64>, Option<f64>)| match sides {
         (Some(read), Some(write)) => (read / write - 1.0).abs() <= ONE_LIMIT,
         (None, None) => true,
         _ => false,
     };
-    if one && search.bench.reads_and_writes() {
-        let together = Disk { sharing: Sharing::Together, ..search.best.clone() };
+    let (read, write) = (&search.best.read, &search.best.write);
+    let (iops, bytes) = (alike((read.iops, write.iops)), alike((read.bytes_per_s, write.bytes_per_s)));
+    let sharing = Sharing { iops, bytes, traded: false };
+    if search.bench.reads_and_writes() && sharing != search.best.sharing {
+        let together = Disk { sharing, ..search.best.clone() };
         let error = search.bench.error(&together)?;
-        if error <= search.error + 1e-6 {
+        if error <= search.error + SHARING_COST {
             (search.error, search.best) = (error, together);
         }
     }

@@ -124,6 +124,16 @@ impl Bench {
         (1.0..1e4).contains(&places).then_some(places as u32)
     }
 
+    /// The disk with the highest rate of a direction as its limit where it has none.
+    pub(crate) fn limited(&self, disk: &Disk) -> Disk {
+        let highest = |of: fn(&LoadSpec) -> bool| {
+            self.wanted.iter().filter(|wanted| of(&wanted.load)).map(|wanted| wanted.iops).max_by(f64::total_cmp)
+        };
+        let with = |side: &Side, iops| Side { iops: side.iops.or(iops), ..side.clone() };
+        let (read, write) = (highest(|load| !load.writes_any()), highest(|load| !load.reads_any()));
+        Disk { read: with(&disk.read, read), write: with(&disk.write, write), ..disk.clone() }
+    }
+
     fn make(&self, disk: &Disk) -> Result<Vec<Made>, FitError> {
         let text = format!("schema = 1\nname = \"fitted\"\n[volume.{0}]\n{1}", self.volume, disk.toml(&self.volume));
         let environment = Environment::parse(&text, "fitted", &self.catalog)
@@ -204,6 +214,14 @@ impl Bench {
             let shallow = |w: &Wanted| w.load.outstanding().unwrap_or(u64::MAX);
             let least = own.iter().map(|(wanted, _)| shallow(wanted)).min();
             let free: Vec<_> = own.iter().filter(|(wanted, _)| Some(shallow(wanted)) == least).collect();
+            let at_limit = |wanted: &Wanted| {
+                let bytes = wanted.iops * wanted.load.block_mean().get() as f64;
+                side.iops.is_some_and(|limit| wanted.iops >= AT_LIMIT * limit)
+                    || side.bytes_per_s.is_some_and(|limit| bytes >= AT_LIMIT * limit)
+            };
+            // A load at its limit waits for turns as well.
+            let below: Vec<_> = free.iter().copied().filter(|(wanted, _)| !at_limit(wanted)).collect();
+            let free = if below.is_empty() { free } else { below };
             let by = |of: fn(&Figures) -> Option<f64>| {
                 let factors = free.iter().filter_map(|(w, m)| Some(of(&w.figures)? / of(&m.figures)?.max(1.0)));
                 middle(factors.collect())

@@ -51,12 +51,15 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool) -> Option<Service> {
     }
     let points: Vec<(f64, f64, f64)> =
         shallowest.iter().map(|(block, (_, p50, p99))| (*block as f64 / 1024.0, *p50, *p99)).collect();
-    let (_, first, first_p99) = *points.first()?;
+    let (_, first, _) = *points.first()?;
     // Each KiB adds no less than nothing, and no more than takes a small request beyond its own time.
     let slope =
         points.windows(2).map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).fold(f64::MAX, f64::min);
     let per_kib = if points.len() > 1 { slope.max(0.0) } else { 0.0 };
     let transfer = per_kib * points[0].0;
     let median = (first - transfer).max(first * 0.1);
-    Some(Service { median, p99: (first_p99 - transfer).max(median), per_kib })
+    // Waits for a turn only ever widen the spread: the narrowest is that of service.
+    let spreads = points.iter().map(|(kib, p50, p99)| (p99 - per_kib * kib) / (p50 - per_kib * kib).max(p50 * 0.1));
+    let spread = spreads.min_by(f64::total_cmp)?.max(1.0);
+    Some(Service { median, p99: median * spread, per_kib })
 }

@@ -257,6 +257,18 @@ fn alone(more: &str) -> String {
     )
 }
 
+/// What `show --limits` prints as JSON, which follows its published schema.
+#[track_caller]
+fn shown_limits(bench: &Bench) -> Value {
+    let schema = include_str!("../../../../docs/formats/limits.schema.json");
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    let limits: Value = serde_json::from_str(&bench.done(&["show", "last", "--limits", "--format", "json"])).unwrap();
+    let errors: Vec<String> = schema.iter_errors(&limits).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{limits}");
+    assert!(!limits.as_array().unwrap().is_empty(), "no limit was shown");
+    limits
+}
+
 fn bound_by(bench: &Bench) -> String {
     bench.last()["cells"][0]["binding"]["limit"].as_str().unwrap().to_owned()
 }
@@ -295,7 +307,7 @@ fn a_declared_volume_is_measured_where_it_is_and_its_limits_are_shown() {
     let last = bench.last();
     assert_eq!(last["run"]["environment"]["name"], "own");
     assert_eq!(last["cells"][0]["ceilings"][0]["iops"], 1e8);
-    let limits: Value = serde_json::from_str(&bench.done(&["show", "last", "--limits", "--format", "json"])).unwrap();
+    let limits = shown_limits(&bench);
     let known: Vec<&str> = limits.as_array().unwrap().iter().map(|l| l["known"].as_str().unwrap()).collect();
     assert!(known.contains(&"declared"), "{limits}");
     // A volume of another name is refused where the environment has several.
@@ -310,6 +322,8 @@ fn a_measured_disk_becomes_an_environment_that_can_be_predicted_on() {
     let bench = Bench::new();
     let plan = bench.file("p.toml", alone("queue_depth = [1, 4]"));
     bench.done(&["run", &plan, "--on", &format!("data={}", bench.target())]);
+    let limits = shown_limits(&bench);
+    assert!(limits.as_array().unwrap().iter().all(|limit| limit["known"] != "declared"), "{limits}");
     let file = bench.path("fitted.toml").display().to_string();
     bench.done(&["fit", "last", "-o", &file]);
     bench.done(&["predict", &plan, "--env", &file, "--seed", "1"]);

@@ -5,7 +5,7 @@ use loadline_analysis::example::volume;
 use loadline_analysis::{CompareOptions, Comparison, Verdict, compare};
 use loadline_record::{LoadSummary, RunRecord, TrialRecord};
 
-const PAIRS: u64 = 1000;
+const PAIRS: u64 = 200;
 
 fn compared(a: &RunRecord, b: &RunRecord) -> Comparison {
     compare(&[a, b], &CompareOptions::default()).unwrap()
