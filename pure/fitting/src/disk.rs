@@ -135,7 +135,8 @@ impl Disk {
             // An environment gives both directions or none: one without a limit gets one that nothing reaches.
             let of = |side: Option<f64>| print(side.unwrap_or(least * NO_LIMIT)).unwrap_or_default();
             let value = if is_one {
-                format!("\"{}\"", print(read.unwrap_or(least)).unwrap_or_default())
+                let both = f64::midpoint(read.unwrap_or(least), write.or(read).unwrap_or(least));
+                format!("\"{}\"", print(both).unwrap_or_default())
             } else {
                 format!("{{ read = \"{}\", write = \"{}\" }}", of(read), of(write))
             };

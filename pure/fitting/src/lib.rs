@@ -31,7 +31,7 @@ const PLACES: [f64; 1] = [1.0];
 /// What a start that was not inferred must come nearer by, in squared scales of [`score`].
 const START_COST: f64 = 1.0;
 
-/// What one budget for two that are alike may cost, in the same measure: figures that differ by noise.
+/// What one budget for two that are alike may cost for each load, in the same measure: figures that differ by noise.
 const SHARING_COST: f64 = 0.1;
 
 /// A run that cannot be fitted.
@@ -220,7 +220,7 @@ fn take_one_budget(search: &mut Search<'_>) -> Result<(), FitError> {
     if search.bench.reads_and_writes() && sharing != search.best.sharing {
         let together = Disk { sharing, ..search.best.clone() };
         let error = search.bench.error(&together)?;
-        if error <= search.error + SHARING_COST {
+        if error <= search.error + SHARING_COST * search.bench.loads() as f64 {
             (search.error, search.best) = (error, together);
         }
     }

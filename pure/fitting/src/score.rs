@@ -105,6 +105,11 @@ impl Bench {
         Ok(Self { volume: volume.to_owned(), wanted, catalog: Catalog::builtin() })
     }
 
+    /// How many loads there are.
+    pub(crate) fn loads(&self) -> usize {
+        self.wanted.len()
+    }
+
     /// Whether both directions were measured.
     pub(crate) fn reads_and_writes(&self) -> bool {
         let any = |of: fn(&LoadSpec) -> bool| self.wanted.iter().any(|wanted| of(&wanted.load));

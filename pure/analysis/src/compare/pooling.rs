@@ -11,6 +11,8 @@ use crate::statistics::{digamma, mean, trigamma, variance};
 
 /// How alike variances are is itself known badly: their scatter is taken to be larger by so many of its standard errors.
 const CAUTION: f64 = 0.5;
+/// Fewer cells say nothing of how alike they are.
+const CELLS_MIN: usize = 3;
 /// Excess kurtosis of the logarithm of a variance with two degrees of freedom, the fewest that three trials have (Gumbel).
 const KURTOSIS: f64 = 2.4;
 /// A variance far below the common one is resolution, not calm.
@@ -18,24 +20,34 @@ const LEAST: f64 = 1e-12;
 /// Ends of the search for the degrees of freedom that the common variance stands for.
 const FREEDOM: (f64, f64) = (1e-3, 1e6);
 
-/// The spread of the trials of each side of each cell, in the order given; `None` where it has one trial, or nothing to lean on.
+/// The spread of the trials of each side of each cell, in the order given; `None` where it has one trial, or too few cells to lean
+/// on. Each side has a common variance of its own, since one run may be made on a calmer day than the other; how alike cells are is
+/// judged over both.
 pub(super) fn spreads(cells: &[(&Sample, &Sample)]) -> Vec<[Option<Spread>; 2]> {
-    let known: Vec<[Option<Own>; 2]> = cells.iter().map(|(a, b)| [Own::of(a), Own::of(b)]).collect();
-    let all: Vec<Own> = known.iter().flatten().flatten().copied().collect();
-    let Some(prior) = Prior::of(&all) else { return vec![[None, None]; cells.len()] };
-    let in_common = [0, 1].map(|side| {
-        let of = |(a, b): &(&Sample, &Sample)| -> Vec<(u32, f64)> { [&a.logs, &b.logs][side].clone() };
-        let logs: Vec<(Vec<(u32, f64)>, f64)> =
-            cells.iter().zip(&known).filter_map(|(cell, own)| Some((of(cell), prior.variance_of(own[side]?)))).collect();
-        of_rounds(&logs)
-    });
-    let most: f64 = all.iter().map(|own| own.freedom).sum();
-    let spread = |own: Own, in_common: f64| {
+    let sides: [Vec<&Sample>; 2] = [0, 1].map(|side| cells.iter().map(|(a, b)| [*a, *b][side]).collect());
+    let known = sides.each_ref().map(|side| side.iter().map(|sample| Own::of(sample)).collect::<Vec<_>>());
+    let priors = priors(&known.each_ref().map(|side| side.iter().flatten().copied().collect()));
+    let of = |side: usize| match priors {
+        Some(priors) => of_one_side(&sides[side], &known[side], priors[side]),
+        None => vec![None; cells.len()],
+    };
+    of(0).into_iter().zip(of(1)).map(|(a, b)| [a, b]).collect()
+}
+
+fn of_one_side(samples: &[&Sample], known: &[Option<Own>], prior: Prior) -> Vec<Option<Spread>> {
+    let logs: Vec<(Vec<(u32, f64)>, f64)> = samples
+        .iter()
+        .zip(known)
+        .filter_map(|(sample, own)| Some((sample.logs.clone(), prior.variance_of((*own)?))))
+        .collect();
+    let in_common = of_rounds(&logs);
+    let most: f64 = known.iter().flatten().map(|own| own.freedom).sum();
+    let spread = |own: Own| {
         let variance = prior.variance_of(own);
         let shared = in_common.min(variance);
-        Spread { own: (variance - shared, own.freedom + prior.freedom), shared: (shared, own.freedom), most }
+        Spread { own: (variance - shared, (own.freedom + prior.freedom).min(most)), shared: (shared, own.freedom) }
     };
-    known.iter().map(|own| [0, 1].map(|side| own[side].map(|own| spread(own, in_common[side])))).collect()
+    known.iter().map(|own| own.map(spread)).collect()
 }
 
 /// The variance of one cell's trials on one side.
@@ -59,21 +71,28 @@ struct Prior {
     freedom: f64,
 }
 
-impl Prior {
-    /// From the mean and the scatter of the variances' logarithms, less what their own degrees of freedom make of them.
-    fn of(all: &[Own]) -> Option<Self> {
-        let logs: Vec<f64> = all
-            .iter()
-            .map(|own| libm::log(own.variance) - digamma(own.freedom / 2.0) + libm::log(own.freedom / 2.0))
-            .collect();
-        let count = logs.len() as f64;
-        let own = mean(&all.iter().map(|own| trigamma(own.freedom / 2.0)).collect::<Vec<_>>())?;
-        let error = own * libm::sqrt(2.0 / (count - 1.0) + KURTOSIS / count);
-        let scatter = (variance(&logs)? - own).max(0.0) + CAUTION * error;
-        let half = inverse_trigamma(scatter);
-        let freedom = 2.0 * half;
-        Some(Self { variance: libm::exp(mean(&logs)? + digamma(half) - libm::log(half)), freedom })
+/// Of each side, from the mean and the scatter of the variances' logarithms, less what their own degrees of freedom make of them.
+fn priors(sides: &[Vec<Own>; 2]) -> Option<[Prior; 2]> {
+    if sides.iter().any(|side| side.len() < CELLS_MIN) {
+        return None;
     }
+    let log = |own: &Own| libm::log(own.variance) - digamma(own.freedom / 2.0) + libm::log(own.freedom / 2.0);
+    let logs = sides.each_ref().map(|side| side.iter().map(log).collect::<Vec<f64>>());
+    let all: Vec<Own> = sides.concat();
+    let count = all.len() as f64;
+    let own = mean(&all.iter().map(|own| trigamma(own.freedom / 2.0)).collect::<Vec<_>>())?;
+    let error = own * libm::sqrt(2.0 / (count - 2.0) + KURTOSIS / count);
+    let squares = |logs: &[f64]| Some(variance(logs)? * (logs.len() - 1) as f64);
+    let scatter = ((squares(&logs[0])? + squares(&logs[1])?) / (count - 2.0) - own).max(0.0);
+    // Caution takes from the freedom alone: it must not make the common variance any smaller.
+    let freedom = 2.0 * inverse_trigamma(scatter + CAUTION * error);
+    let half = inverse_trigamma(scatter);
+    let shift = digamma(half) - libm::log(half);
+    let of = |logs: &[f64]| Some(Prior { variance: libm::exp(mean(logs)? + shift), freedom });
+    Some([of(&logs[0])?, of(&logs[1])?])
+}
+
+impl Prior {
     fn variance_of(&self, own: Own) -> f64 {
         (self.freedom * self.variance + own.freedom * own.variance) / (self.freedom + own.freedom)
     }
@@ -157,16 +176,16 @@ mod tests {
             (0..20).map(|_| (sample(&[0.0, 0.1, -0.1]), sample(&[0.05, -0.1, 0.05]))).collect();
         for [a, b] in of(&together) {
             for spread in [a.unwrap(), b.unwrap()] {
-                assert!(spread.shared.0 > 10.0 * spread.own.0, "{spread:?}");
+                assert!(spread.shared.0 > spread.own.0, "{spread:?}");
                 close(spread.shared.1, 2.0, 1e-12);
             }
         }
     }
 
     #[test]
-    fn one_cell_lends_itself_nothing_beyond_what_it_has() {
-        let one = of(&made(&[0.01]));
-        close(one[0][0].unwrap().most, 4.0, 1e-12);
-        assert!(of(&[(sample(&[0.1]), sample(&[0.2]))])[0].iter().all(Option::is_none));
+    fn a_cell_or_two_lend_each_other_nothing() {
+        assert!(of(&made(&[0.01; 2])).iter().flatten().all(Option::is_none));
+        let single: Vec<(Sample, Sample)> = (0..5).map(|_| (sample(&[0.1]), sample(&[0.2]))).collect();
+        assert!(of(&single).iter().flatten().all(Option::is_none));
     }
 }

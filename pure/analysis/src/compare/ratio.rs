@@ -122,7 +122,7 @@ fn pooled(baseline: (&Sample, Spread), other: (&Sample, Spread), resolution: f64
     };
     let parts: Vec<(f64, f64)> = of(baseline).into_iter().chain(of(other)).collect();
     let variance = parts.iter().map(|(part, _)| part).sum::<f64>() + resolution;
-    let freedom = satterthwaite(variance, &parts).min(baseline.1.most);
+    let freedom = satterthwaite(variance, &parts);
     let log = mean(&other.0.values()).unwrap_or(0.0) - mean(&baseline.0.values()).unwrap_or(0.0);
     LogRatio { log, error: Some(LogError { variance, freedom, basis: Basis::Trials }) }
 }

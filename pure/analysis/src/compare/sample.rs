@@ -35,8 +35,6 @@ pub(super) struct Spread {
     pub(super) own: (f64, f64),
     /// What all cells of a round have in common.
     pub(super) shared: (f64, f64),
-    /// All that the comparison's trials know together.
-    pub(super) most: f64,
 }
 
 /// Why a cell has no figure.
