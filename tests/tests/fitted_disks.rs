@@ -93,26 +93,44 @@ fn disks() -> Vec<(String, String)> {
     families.into_iter().collect()
 }
 
-#[test]
-fn fitted_disks_do_what_was_measured_and_nearly_so_what_was_not() {
+/// Fits to `plan` on each disk; loads that came out well and all, of those that were seen and of others.
+fn outcome(plan: &str) -> [(u32, u32); 2] {
     let (mut seen, mut unseen) = ((0, 0), (0, 0));
     for (family, environment) in disks() {
-        let measured = measure(&environment, SEEN, 1);
+        let measured = measure(&environment, plan, 1);
         let fitted =
             loadline_fitting::fit(&measured.record, "fitted").unwrap_or_else(|error| panic!("{family}: {error}"));
-        let again = measure(&fitted.text, SEEN, 2);
+        let again = measure(&fitted.text, plan, 2);
         let (good, all) = within(&measured.record.cells, &again.record.cells, (0.03, 0.15), &family);
         let (others, on_fitted) = (measure(&environment, UNSEEN, 3), measure(&fitted.text, UNSEEN, 4));
         let (good_unseen, all_unseen) =
             within(&others.record.cells, &on_fitted.record.cells, (0.08, 0.25), &format!("{family} (unseen)"));
         println!("{family}: {good} of {all} seen, {good_unseen} of {all_unseen} unseen");
-        if good < all {
+        if good < all || good_unseen < all_unseen {
             println!("{}", fitted.text);
         }
         seen = (seen.0 + good, seen.1 + all);
         unseen = (unseen.0 + good_unseen, unseen.1 + all_unseen);
     }
     println!("{} of {} loads that were measured, {} of {} that were not", seen.0, seen.1, unseen.0, unseen.1);
-    assert!(seen.0 * 25 >= seen.1 * 23, "{} of {}", seen.0, seen.1);
-    assert!(unseen.0 * 20 >= unseen.1 * 17, "{} of {}", unseen.0, unseen.1);
+    [seen, unseen]
+}
+
+#[track_caller]
+fn at_least(percent: u32, (good, all): (u32, u32)) {
+    assert!(good * 100 >= all * percent, "{good} of {all}");
+}
+
+#[test]
+fn fitted_disks_do_what_was_measured_and_nearly_so_what_was_not() {
+    let [seen, unseen] = outcome(SEEN);
+    at_least(92, seen);
+    at_least(85, unseen);
+}
+
+#[test]
+fn a_mix_in_the_plan_tells_shared_budgets_from_budgets_apart() {
+    let [seen, unseen] = outcome(&SEEN.replace("\"0 %\"]", "\"0 %\", \"50 %\"]"));
+    at_least(92, seen);
+    at_least(95, unseen);
 }

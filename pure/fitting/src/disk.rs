@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 /// A limit that was not seen stands so many times above the one of the other direction.
 const NO_LIMIT: f64 = 1_000.0;
 
+/// Digits of rates that are traded for each other.
+const TRADED_DIGITS: f64 = 4.0;
+
 /// How limits are held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Holding {
@@ -14,6 +17,29 @@ pub(crate) enum Holding {
     Bucket(f64),
     /// Length of the window, ns.
     Window(f64),
+}
+
+/// What reads and writes draw on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sharing {
+    /// One budget of requests, at one price.
+    pub(crate) iops: bool,
+    /// One budget of bytes, at one price.
+    pub(crate) bytes: bool,
+    /// Where they have a figure each: one budget at a price each, or two.
+    pub(crate) traded: bool,
+}
+
+impl Sharing {
+    /// A budget each.
+    pub(crate) const APART: Self = Self { iops: false, bytes: false, traded: false };
+
+    /// Every way, the plainest first.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let of = |(iops, bytes)| [true, false].map(|traded| Self { iops, bytes, traded });
+        let ways = [(true, true), (true, false), (false, true), (false, false)].into_iter().flat_map(of);
+        ways.filter(|way| !(way.traded && way.iops && way.bytes))
+    }
 }
 
 /// How long requests are in service, ns.
@@ -35,6 +61,9 @@ pub(crate) struct Side {
     pub(crate) service: Option<Service>,
 }
 
+/// A figure for reads and one for writes.
+type Sides = (Option<f64>, Option<f64>);
+
 /// A disk.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Disk {
@@ -42,10 +71,15 @@ pub(crate) struct Disk {
     pub(crate) read: Side,
     pub(crate) write: Side,
     pub(crate) holding: Holding,
-    /// Reads and writes draw on one budget.
-    pub(crate) together: bool,
+    pub(crate) sharing: Sharing,
     /// Requests in service at once.
     pub(crate) places: Option<u32>,
+}
+
+/// Rates that are traded for each other are round, so that both prices are whole numbers.
+fn rounded(value: f64) -> f64 {
+    let step = libm::pow(10.0, (libm::floor(libm::log10(value.max(1.0))) - TRADED_DIGITS + 1.0).max(0.0));
+    libm::round(value / step) * step
 }
 
 fn duration(ns: f64) -> Duration {
@@ -57,6 +91,11 @@ impl Disk {
     pub(crate) fn without_limits(&self) -> Self {
         let bare = |side: &Side| Side { iops: None, bytes_per_s: None, burst: None, ..side.clone() };
         Self { read: bare(&self.read), write: bare(&self.write), holding: Holding::Smooth, ..self.clone() }
+    }
+
+    /// Whether anything is counted.
+    pub(crate) fn limited(&self) -> bool {
+        [&self.read, &self.write].into_iter().any(|side| side.iops.is_some() || side.bytes_per_s.is_some())
     }
 
     /// The text of one disk of volume `name`.
@@ -85,30 +124,35 @@ impl Disk {
     }
 
     fn limit(&self) -> String {
-        let iops = |value: f64| Iops::per_second(libm::round(value) as u64).map(|rate| rate.to_string());
-        let bytes = |value: f64| ByteRate::per_second(libm::round(value) as u64).map(|rate| rate.to_string());
+        let whole = |value: f64| if self.sharing.traded { rounded(value) } else { libm::round(value) } as u64;
+        let iops = |value: f64| Iops::per_second(whole(value)).map(|rate| rate.to_string());
+        let bytes = |value: f64| ByteRate::per_second(whole(value)).map(|rate| rate.to_string());
         let mut text = String::new();
         let burst = self.read.burst.or(self.write.burst);
-        let is_one = self.together || burst.is_some();
-        let mut line = |key: &str, (read, write): (Option<f64>, Option<f64>), print: &dyn Fn(f64) -> Option<String>| {
+        let mut line = |key: &str, is_one: bool, (read, write): Sides, print: &dyn Fn(f64) -> Option<String>| {
+            let is_one = is_one || burst.is_some();
             let Some(least) = [read, write].into_iter().flatten().min_by(f64::total_cmp) else { return };
             // An environment gives both directions or none: one without a limit gets one that nothing reaches.
             let of = |side: Option<f64>| print(side.unwrap_or(least * NO_LIMIT)).unwrap_or_default();
             let value = if is_one {
-                format!("\"{}\"", print(read.unwrap_or(least)).unwrap_or_default())
+                let both = f64::midpoint(read.unwrap_or(least), write.or(read).unwrap_or(least));
+                format!("\"{}\"", print(both).unwrap_or_default())
             } else {
                 format!("{{ read = \"{}\", write = \"{}\" }}", of(read), of(write))
             };
             let _ = writeln!(text, "{key} = {value}");
         };
-        line("iops", (self.read.iops, self.write.iops), &iops);
-        line("throughput", (self.read.bytes_per_s, self.write.bytes_per_s), &bytes);
+        line("iops", self.sharing.iops, (self.read.iops, self.write.iops), &iops);
+        line("throughput", self.sharing.bytes, (self.read.bytes_per_s, self.write.bytes_per_s), &bytes);
         if text.is_empty() {
             return text;
         }
         if let Some((rate, credits)) = burst {
             let rate = iops(rate).unwrap_or_default();
             let _ = writeln!(text, "burst = {{ iops = \"{rate}\", iops_credits = {} }}", libm::round(credits) as u64);
+        }
+        if self.sharing.traded && text.contains("read =") {
+            text += "reads_and_writes = \"traded\"\n";
         }
         let _ = match self.holding {
             Holding::Smooth => writeln!(text, "enforcement = \"smooth\""),

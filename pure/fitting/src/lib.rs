@@ -8,7 +8,7 @@ mod disk;
 mod score;
 mod service;
 
-use disk::{Disk, Holding, Side};
+use disk::{Disk, Holding, Sharing, Side};
 use loadline_analysis::{LimitFigure, Quantity, limits};
 use loadline_prediction::PredictionError;
 use loadline_record::{CellRecord, RunRecord};
@@ -27,6 +27,12 @@ const WINDOWS: [f64; 3] = [20e6, 50e6, 100e6];
 const BUCKETS: [f64; 2] = [100e6, 1e9];
 /// Requests in service at once that are tried, beside no bound, as multiples of what the plateau needs.
 const PLACES: [f64; 1] = [1.0];
+
+/// What a start that was not inferred must come nearer by, in squared scales of [`score`].
+const START_COST: f64 = 1.0;
+
+/// What one budget for two that are alike may cost for each load, in the same measure: figures that differ by noise.
+const SHARING_COST: f64 = 0.1;
 
 /// A run that cannot be fitted.
 #[derive(Debug, thiserror::Error)]
@@ -119,49 +125,104 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
             service: service(cells, reads),
         }
     };
-    Disk { size_bytes, read: side(true), write: side(false), holding: Holding::Smooth, together: false, places: None }
+    Disk {
+        size_bytes,
+        read: side(true),
+        write: side(false),
+        holding: Holding::Smooth,
+        sharing: Sharing::APART,
+        places: None,
+    }
 }
 
-/// Tries what cannot be read off, and puts figures right.
-fn fit_disk(guess: Disk, figures: &[&LimitFigure], bench: &Bench) -> Result<Disk, FitError> {
-    let mut best = (bench.error(&guess)?, guess);
-    let consider = |disk: Disk, best: &mut (f64, Disk)| -> Result<(), FitError> {
-        let error = bench.error(&disk)?;
-        if error < best.0 {
-            *best = (error, disk);
+/// The disk that comes nearest so far, and how far it is off.
+struct Search<'a> {
+    bench: &'a Bench,
+    error: f64,
+    best: Disk,
+}
+
+impl Search<'_> {
+    /// Takes the disk if it comes nearer by more than rounding.
+    fn consider(&mut self, disk: Disk) -> Result<(), FitError> {
+        let error = self.bench.error(&disk)?;
+        if error < self.error - 1e-6 {
+            (self.error, self.best) = (error, disk);
         }
         Ok(())
-    };
-    for round in 0..ROUNDS {
-        if round == 0 {
-            let (read, write) = (best.1.read.iops, best.1.write.iops);
-            let one = match (read, write) {
-                (Some(read), Some(write)) => (read / write - 1.0).abs() <= ONE_LIMIT,
-                (None, None) => true,
-                _ => false,
-            };
-            if one && bench.reads_and_writes() {
-                let error = bench.error(&Disk { together: true, ..best.1.clone() })?;
-                // Where no mix was measured both say the same: disks as they are sold count both together.
-                if error <= best.0 + 1e-6 {
-                    best = (error, Disk { together: true, ..best.1.clone() });
-                }
-            }
+    }
+    /// The same for the disk and for what it becomes with its figures put right, which another way of holding limits asks for.
+    fn consider_corrected(&mut self, disk: Disk) -> Result<(), FitError> {
+        let corrected = self.bench.corrected(&disk)?;
+        self.consider(disk)?;
+        self.consider(corrected)
+    }
+}
+
+/// Tries what cannot be read off, and puts figures right: with the limits that were inferred, with the highest rates as limits, and
+/// with none, where requests wait for one another. Whichever comes nearest is taken; none is left for another half-way, since each
+/// looks bad until its figures are put right.
+fn fit_disk(guess: Disk, figures: &[&LimitFigure], bench: &Bench) -> Result<Disk, FitError> {
+    let mut starts = Vec::new();
+    if guess.read.iops.is_none() || guess.write.iops.is_none() {
+        starts.push(bench.limited(&guess));
+    }
+    starts.extend(PLACES.iter().filter_map(|share| {
+        Some(Disk { places: Some(bench.places(*share)?), ..guess.without_limits() })
+    }));
+    starts.insert(0, guess);
+    let mut best: Option<Search<'_>> = None;
+    for start in starts {
+        let search = settled(start, figures, bench)?;
+        if best.as_ref().is_none_or(|best| search.error < best.error - START_COST) {
+            best = Some(search);
         }
-        if round < 2 {
+    }
+    Ok(best.expect("there is a guess").best)
+}
+
+/// The best that comes of one start.
+fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench) -> Result<Search<'a>, FitError> {
+    let mut search = Search { bench, error: bench.error(&start)?, best: start };
+    for round in 0..ROUNDS {
+        let tried = search.best.clone();
+        if round < 2 && tried.limited() {
             let seen = figures.iter().filter(|f| f.quantity == Quantity::WindowNs).map(|f| f.value);
             let windows = seen.take(1).chain(WINDOWS).map(Holding::Window);
             for holding in windows.chain(BUCKETS.map(Holding::Bucket)) {
-                consider(Disk { holding, ..best.1.clone() }, &mut best)?;
+                search.consider_corrected(Disk { holding, ..tried.clone() })?;
             }
-            for share in PLACES {
-                if let Some(places) = bench.places(share) {
-                    consider(Disk { places: Some(places), ..best.1.without_limits() }, &mut best)?;
+            if bench.mixes() {
+                let tried = search.best.clone();
+                for sharing in Sharing::all() {
+                    search.consider_corrected(Disk { sharing, ..tried.clone() })?;
                 }
             }
         }
-        let corrected = bench.corrected(&best.1)?;
-        consider(corrected, &mut best)?;
+        search.consider(bench.corrected(&search.best)?)?;
+        if !bench.mixes() {
+            take_one_budget(&mut search)?;
+        }
     }
-    Ok(best.1)
+    Ok(search)
+}
+
+/// Where no mix was measured, one budget and two of the same size say the same: disks as they are sold count both together.
+fn take_one_budget(search: &mut Search<'_>) -> Result<(), FitError> {
+    let alike = |sides: (Option<f64>, Option<f64>)| match sides {
+        (Some(read), Some(write)) => (read / write - 1.0).abs() <= ONE_LIMIT,
+        (None, None) => true,
+        _ => false,
+    };
+    let (read, write) = (&search.best.read, &search.best.write);
+    let (iops, bytes) = (alike((read.iops, write.iops)), alike((read.bytes_per_s, write.bytes_per_s)));
+    let sharing = Sharing { iops, bytes, traded: false };
+    if search.bench.reads_and_writes() && sharing != search.best.sharing {
+        let together = Disk { sharing, ..search.best.clone() };
+        let error = search.bench.error(&together)?;
+        if error <= search.error + SHARING_COST * search.bench.loads() as f64 {
+            (search.error, search.best) = (error, together);
+        }
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::FitError;
 use crate::disk::{Disk, Service, Side};
-use crate::service::{latencies, quantile};
+use crate::service::{TURNS, latencies, quantile, usual_p99};
 use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_disk::InitialState;
@@ -13,9 +13,11 @@ use loadline_workload::LoadSpec;
 
 /// Loads that the fit is tried on, at most.
 const CELLS_MAX: usize = 24;
-/// What is simulated of each, unless a burst is spent in it.
-const WARM_UP_MAX: Duration = Duration::from_s(1);
-const DURATION_MAX: Duration = Duration::from_s(5);
+/// What is simulated of each, unless a burst is spent in it: as long as it was measured where that is so many requests at most,
+/// since what a bucket saved shows in the whole of a short trial.
+const REQUESTS_MAX: f64 = 200_000.0;
+const WARM_UP_MIN: Duration = Duration::from_s(1);
+const DURATION_MIN: Duration = Duration::from_s(5);
 /// Relative errors that weigh as much as one another: of a rate, and of a percentile.
 const RATE_SCALE: f64 = 0.03;
 const LATENCY_SCALE: f64 = 0.15;
@@ -58,13 +60,21 @@ struct Wanted {
 #[derive(Debug, Clone, Copy)]
 struct Figures {
     p50: f64,
+    p90: f64,
     p99: f64,
+}
+
+impl Figures {
+    /// The 99th percentile if it is one of service times rather than of waits for a throttle's turn.
+    fn p99_of_service(&self) -> Option<f64> {
+        (self.p99 <= usual_p99(self.p50, self.p90) * TURNS).then_some(self.p99)
+    }
 }
 
 fn figures(trials: &[TrialRecord]) -> Option<Figures> {
     let mut all = latencies(trials, Operation::Read);
     all.merge(&latencies(trials, Operation::Write));
-    Some(Figures { p50: quantile(&all, 0.5)?, p99: quantile(&all, 0.99)? })
+    Some(Figures { p50: quantile(&all, 0.5)?, p90: quantile(&all, 0.9)?, p99: quantile(&all, 0.99)? })
 }
 
 /// The loads of one volume.
@@ -95,10 +105,20 @@ impl Bench {
         Ok(Self { volume: volume.to_owned(), wanted, catalog: Catalog::builtin() })
     }
 
+    /// How many loads there are.
+    pub(crate) fn loads(&self) -> usize {
+        self.wanted.len()
+    }
+
     /// Whether both directions were measured.
     pub(crate) fn reads_and_writes(&self) -> bool {
         let any = |of: fn(&LoadSpec) -> bool| self.wanted.iter().any(|wanted| of(&wanted.load));
         any(LoadSpec::reads_any) && any(LoadSpec::writes_any)
+    }
+
+    /// Whether reads and writes were measured at once.
+    pub(crate) fn mixes(&self) -> bool {
+        self.wanted.iter().any(|wanted| wanted.load.reads_any() && wanted.load.writes_any())
     }
 
     /// Requests in service at once that would explain the highest rate by the shallowest load's latency.
@@ -107,6 +127,16 @@ impl Bench {
         let least = self.wanted.iter().map(|w| w.figures.p50).min_by(f64::total_cmp)?;
         let places = libm::round(most.iops * least / 1e9 * share);
         (1.0..1e4).contains(&places).then_some(places as u32)
+    }
+
+    /// The disk with the highest rate of a direction as its limit where it has none.
+    pub(crate) fn limited(&self, disk: &Disk) -> Disk {
+        let highest = |of: fn(&LoadSpec) -> bool| {
+            self.wanted.iter().filter(|wanted| of(&wanted.load)).map(|wanted| wanted.iops).max_by(f64::total_cmp)
+        };
+        let with = |side: &Side, iops| Side { iops: side.iops.or(iops), ..side.clone() };
+        let (read, write) = (highest(|load| !load.writes_any()), highest(|load| !load.reads_any()));
+        Disk { read: with(&disk.read, read), write: with(&disk.write, write), ..disk.clone() }
     }
 
     fn make(&self, disk: &Disk) -> Result<Vec<Made>, FitError> {
@@ -121,8 +151,9 @@ impl Bench {
                 let mut load =
                     LoadSpec { size: wanted.load.size.or(Some(Bytes::new(disk.size_bytes))), ..wanted.load.clone() };
                 if !bursts {
-                    load.warm_up = load.warm_up.min(WARM_UP_MAX);
-                    load.duration = load.duration.min(DURATION_MAX);
+                    let most = Duration::from_ns((REQUESTS_MAX / wanted.iops * 1e9) as u64);
+                    load.warm_up = load.warm_up.min(most.max(WARM_UP_MIN));
+                    load.duration = load.duration.min(most.max(DURATION_MIN));
                 }
                 load.steady_state = None;
                 load.pause = Duration::ZERO;
@@ -137,7 +168,7 @@ impl Bench {
                 };
                 let record = predict(&putting, None, &mut |_| Going::On)?.expect("nobody stops it").record;
                 let iops = record.iops().unwrap_or(0.0);
-                let none = Figures { p50: 0.0, p99: 0.0 };
+                let none = Figures { p50: 0.0, p90: 0.0, p99: 0.0 };
                 Ok(Made { iops, figures: figures(&[record]).unwrap_or(none) })
             })
             .collect()
@@ -188,12 +219,21 @@ impl Bench {
             let shallow = |w: &Wanted| w.load.outstanding().unwrap_or(u64::MAX);
             let least = own.iter().map(|(wanted, _)| shallow(wanted)).min();
             let free: Vec<_> = own.iter().filter(|(wanted, _)| Some(shallow(wanted)) == least).collect();
-            let by = |of: fn(&Figures) -> f64| {
-                middle(free.iter().map(|(w, m)| of(&w.figures) / of(&m.figures).max(1.0)).collect())
+            let at_limit = |wanted: &Wanted| {
+                let bytes = wanted.iops * wanted.load.block_mean().get() as f64;
+                side.iops.is_some_and(|limit| wanted.iops >= AT_LIMIT * limit)
+                    || side.bytes_per_s.is_some_and(|limit| bytes >= AT_LIMIT * limit)
+            };
+            // A load at its limit waits for turns as well.
+            let below: Vec<_> = free.iter().copied().filter(|(wanted, _)| !at_limit(wanted)).collect();
+            let free = if below.is_empty() { free } else { below };
+            let by = |of: fn(&Figures) -> Option<f64>| {
+                let factors = free.iter().filter_map(|(w, m)| Some(of(&w.figures)? / of(&m.figures)?.max(1.0)));
+                middle(factors.collect())
             };
             let service = side.service.map(|service| Service {
-                median: service.median * by(|f| f.p50),
-                p99: service.p99 * by(|f| f.p99),
+                median: service.median * by(|f| Some(f.p50)),
+                p99: service.p99 * by(Figures::p99_of_service),
                 ..service
             });
             Side {

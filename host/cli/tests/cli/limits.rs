@@ -11,7 +11,7 @@ use std::hash::BuildHasher;
 use std::path::PathBuf;
 
 const NO_LOOP: &str = "it takes root and a loop device";
-const NO_THROTTLE: &str = "it takes root, loop devices, btrfs and blkio.throttle";
+pub(crate) const NO_THROTTLE: &str = "it takes root, loop devices, btrfs and blkio.throttle";
 /// Storages measured at the same time; they are slow.
 const AT_ONCE: usize = 3;
 const ATTEMPTS: u32 = 3;
@@ -20,26 +20,26 @@ const ATTEMPTS: u32 = 3;
 const STORAGES: u64 = 3;
 
 /// A number between two, by a seed and a place (SplitMix64).
-fn draw(seed: u64, place: u64, least: u64, most: u64) -> u64 {
+pub(crate) fn draw(seed: u64, place: u64, least: u64, most: u64) -> u64 {
     let mut z = seed.wrapping_add((place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     least + (z ^ (z >> 31)) % (most - least + 1)
 }
 
-fn setting(name: &str) -> Option<u64> {
+pub(crate) fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}: {text} is no number")))
 }
 
 /// Loop devices in memory, one alone or several under btrfs raid0.
-struct Storage {
+pub(crate) struct Storage {
     mounted: Option<PathBuf>,
-    devices: Vec<Loop>,
+    pub(crate) devices: Vec<Loop>,
     folder: tempfile::TempDir,
 }
 
 impl Storage {
-    fn new(disks: usize) -> Option<Self> {
+    pub(crate) fn new(disks: usize) -> Option<Self> {
         let folder = tempfile::tempdir_in("/dev/shm").ok()?;
         let mut storage = Self { mounted: None, devices: Vec::new(), folder };
         for number in 0..disks {
@@ -62,7 +62,7 @@ impl Storage {
         }
         Some(storage)
     }
-    fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         match &self.mounted {
             Some(place) => place.display().to_string(),
             None => self.devices[0].node.clone(),
@@ -135,10 +135,11 @@ impl Case {
         Group::new(&format!("limits-{}", storage.devices[0].node.trim_start_matches("/dev/")), &limits)
     }
 
-    /// The name of what binds requests of this size, and the rate that it allows.
+    /// The name of what binds requests of this size, and the rate that the kernel lets through: it counts whole requests in slices of
+    /// a tenth of a second (`throtl_slice`, and `calculate_io_allowed`, which rounds down), so of 237 IOPS it gives 230.
     fn truth(&self, block: f64) -> (&'static str, f64) {
         let all = self.disks as f64;
-        let iops = self.iops.map_or(f64::INFINITY, |rate| rate as f64 * all);
+        let iops = self.iops.map_or(f64::INFINITY, |rate| (rate / 10 * 10) as f64 * all);
         let bytes = self.bytes_per_s.map_or(f64::INFINITY, |rate| rate as f64 * all / block);
         if iops <= bytes { ("disk-iops", iops) } else { ("disk-throughput", bytes) }
     }
@@ -257,6 +258,18 @@ fn alone(more: &str) -> String {
     )
 }
 
+/// What `show --limits` prints as JSON, which follows its published schema.
+#[track_caller]
+fn shown_limits(bench: &Bench) -> Value {
+    let schema = include_str!("../../../../docs/formats/limits.schema.json");
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    let limits: Value = serde_json::from_str(&bench.done(&["show", "last", "--limits", "--format", "json"])).unwrap();
+    let errors: Vec<String> = schema.iter_errors(&limits).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{limits}");
+    assert!(!limits.as_array().unwrap().is_empty(), "no limit was shown");
+    limits
+}
+
 fn bound_by(bench: &Bench) -> String {
     bench.last()["cells"][0]["binding"]["limit"].as_str().unwrap().to_owned()
 }
@@ -295,7 +308,7 @@ fn a_declared_volume_is_measured_where_it_is_and_its_limits_are_shown() {
     let last = bench.last();
     assert_eq!(last["run"]["environment"]["name"], "own");
     assert_eq!(last["cells"][0]["ceilings"][0]["iops"], 1e8);
-    let limits: Value = serde_json::from_str(&bench.done(&["show", "last", "--limits", "--format", "json"])).unwrap();
+    let limits = shown_limits(&bench);
     let known: Vec<&str> = limits.as_array().unwrap().iter().map(|l| l["known"].as_str().unwrap()).collect();
     assert!(known.contains(&"declared"), "{limits}");
     // A volume of another name is refused where the environment has several.
@@ -310,6 +323,8 @@ fn a_measured_disk_becomes_an_environment_that_can_be_predicted_on() {
     let bench = Bench::new();
     let plan = bench.file("p.toml", alone("queue_depth = [1, 4]"));
     bench.done(&["run", &plan, "--on", &format!("data={}", bench.target())]);
+    let limits = shown_limits(&bench);
+    assert!(limits.as_array().unwrap().iter().all(|limit| limit["known"] != "declared"), "{limits}");
     let file = bench.path("fitted.toml").display().to_string();
     bench.done(&["fit", "last", "-o", &file]);
     bench.done(&["predict", &plan, "--env", &file, "--seed", "1"]);

@@ -8,6 +8,7 @@ mod emulate;
 mod end_to_end;
 mod fault;
 mod faults;
+mod fit;
 mod golden;
 mod hunt;
 mod limits;

@@ -7,6 +7,7 @@ mod latency;
 mod matching;
 mod notes;
 mod overall;
+mod pooling;
 mod ratio;
 mod sample;
 mod scaling;
@@ -213,9 +214,12 @@ impl<'a> Pairing<'a> {
         let mut compared: Vec<CellComparison> = Vec::new();
         let mut samples: Vec<Option<(Sample, Sample)>> = Vec::new();
         let mut ratios: Vec<Option<LogRatio>> = Vec::new();
-        for (a, b) in &cells {
+        let by_figure: Vec<(Figure, Vec<SamplePair>)> =
+            Figure::ALL.into_iter().map(|figure| (figure, sampled(&cells, figure))).collect();
+        for (index, (a, b)) in cells.iter().enumerate() {
             let figure = options.figure.unwrap_or_else(|| deciding_figure(a));
-            let (ratio, cell, sample) = compare_cells(a, b, figure, rounds);
+            let of_cell = by_figure.iter().map(|(figure, pairs)| (*figure, &pairs[index]));
+            let (ratio, cell, sample) = compare_cells(a, b, figure, of_cell, rounds);
             ratios.push(ratio);
             compared.push(cell);
             samples.push(sample);
@@ -238,26 +242,44 @@ fn deciding_figure(cell: &CellRecord) -> Figure {
     if cell.load.rate_iops.is_some() || cell.load.queue_depth.is_none() { Figure::P99 } else { Figure::Rate }
 }
 
+/// A figure of a cell on either side.
+type SamplePair = (Result<Sample, sample::NoFigure>, Result<Sample, sample::NoFigure>);
+
+/// One figure of all cells, each with what the others tell of its spread.
+fn sampled(cells: &[(&CellRecord, &CellRecord)], figure: Figure) -> Vec<SamplePair> {
+    let mut pairs: Vec<SamplePair> =
+        cells.iter().map(|(a, b)| (Sample::of(a, figure), Sample::of(b, figure))).collect();
+    let known: Vec<usize> = (0..pairs.len()).filter(|i| pairs[*i].0.is_ok() && pairs[*i].1.is_ok()).collect();
+    let samples: Vec<(&Sample, &Sample)> =
+        known.iter().filter_map(|i| pairs[*i].0.as_ref().ok().zip(pairs[*i].1.as_ref().ok())).collect();
+    for (index, [a, b]) in known.into_iter().zip(pooling::spreads(&samples)) {
+        let with = |sample: &Result<Sample, sample::NoFigure>, spread| sample.as_ref().map(|s| s.with(spread)).map_err(|e| *e);
+        pairs[index] = (with(&pairs[index].0, a), with(&pairs[index].1, b));
+    }
+    pairs
+}
+
 /// Two cells, without a verdict yet; the samples of the figure that decides.
-fn compare_cells(
+fn compare_cells<'s>(
     a: &CellRecord,
     b: &CellRecord,
     figure: Figure,
+    samples_by_figure: impl Iterator<Item = (Figure, &'s SamplePair)>,
     rounds: Rounds,
 ) -> (Option<LogRatio>, CellComparison, Option<(Sample, Sample)>) {
     let (mut estimates, mut deciding, mut samples, mut why) = (Vec::new(), None, None, None);
-    for shown in Figure::ALL.into_iter().filter(|f| SHOWN.contains(f) || *f == figure) {
-        match (Sample::of(a, shown), Sample::of(b, shown)) {
+    for (shown, pair) in samples_by_figure.filter(|(f, _)| SHOWN.contains(f) || *f == figure) {
+        match pair {
             (Ok(from), Ok(to)) => {
-                let ratio = LogRatio::of(&from, &to, rounds);
-                estimates.push(ratio.estimate(shown, &from, &to));
+                let ratio = LogRatio::of(from, to, rounds);
+                estimates.push(ratio.estimate(shown, from, to));
                 if shown == figure {
-                    (deciding, samples) = (Some(ratio), Some((from, to)));
+                    (deciding, samples) = (Some(ratio), Some((from.clone(), to.clone())));
                 }
             }
             (from, to) if shown == figure => {
-                let of = |side: &str, result: Result<Sample, sample::NoFigure>| {
-                    result.err().map(|reason| format!("{side} {}", reason.words()))
+                let of = |side: &str, result: &Result<Sample, sample::NoFigure>| {
+                    result.as_ref().err().map(|reason| format!("{side} {}", reason.words()))
                 };
                 let reasons: Vec<String> = of("the baseline", from).into_iter().chain(of("the other", to)).collect();
                 why = Some(reasons.join("; "));
@@ -317,8 +339,10 @@ fn overalls(
         let parts: Vec<Part<'_>> = counted
             .iter()
             .filter_map(|i| {
+                // Together the cells know their noise well enough, and what they tell of each other would be counted twice.
                 let (baseline, other) = samples[*i].as_ref()?;
-                Some(Part { baseline, other, ratio: ratios[*i]? })
+                let alone = LogRatio::of(&baseline.with(None), &other.with(None), rounds);
+                ratios[*i].map(|_| Part { baseline, other, ratio: alone })
             })
             .collect();
         let ratio = together(&parts, rounds);

@@ -63,7 +63,7 @@ fn over_cells<'a>(samples: impl Iterator<Item = &'a Sample>) -> Option<Sample> {
         Some((*trial, mean(&of_trial?)?))
     });
     let resolution = samples.iter().map(|s| s.resolution).sum::<f64>() / count / count;
-    Some(Sample { logs: logs.collect(), within: None, resolution })
+    Some(Sample { logs: logs.collect(), within: None, resolution, spread: None })
 }
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ mod tests {
     use crate::statistics::tests::close;
 
     fn sample(logs: &[f64]) -> Sample {
-        Sample { logs: (0..).zip(logs.iter().copied()).collect(), within: None, resolution: 0.0 }
+        Sample { logs: (0..).zip(logs.iter().copied()).collect(), within: None, resolution: 0.0, spread: None }
     }
     fn of(pairs: &[(Sample, Sample)]) -> LogRatio {
         let parts: Vec<Part<'_>> = pairs

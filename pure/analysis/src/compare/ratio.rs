@@ -1,7 +1,7 @@
 //! The ratio of two figures with its error, and how much noise alone explains of it.
 
 use super::comparison::{Basis, Figure, RatioEstimate};
-use super::sample::{FREEDOM_MAX, Sample};
+use super::sample::{FREEDOM_MAX, Sample, Spread};
 use crate::statistics::{CONFIDENCE, mean, t_p_value, t_quantile, variance};
 
 /// Pairs halve the degrees of freedom. With fewer rounds than this that costs more than leaving out a drift gains: with three, the
@@ -60,6 +60,9 @@ impl LogRatio {
         {
             return paired;
         }
+        if let (Some(a), Some(b)) = (baseline.spread, other.spread) {
+            return pooled((baseline, a), (other, b), resolution);
+        }
         let (a, b) = (baseline.values(), other.values());
         let log = mean(&b).unwrap_or(0.0) - mean(&a).unwrap_or(0.0);
         let parts = match (variance(&a), variance(&b)) {
@@ -109,6 +112,19 @@ impl LogRatio {
             basis: self.error.map(|e| e.basis),
         }
     }
+}
+
+/// Several trials on either side, with the spread that all cells tell of.
+fn pooled(baseline: (&Sample, Spread), other: (&Sample, Spread), resolution: f64) -> LogRatio {
+    let of = |(sample, spread): (&Sample, Spread)| {
+        let trials = sample.logs.len() as f64;
+        [(spread.own.0 / trials, spread.own.1), (spread.shared.0 / trials, spread.shared.1)]
+    };
+    let parts: Vec<(f64, f64)> = of(baseline).into_iter().chain(of(other)).collect();
+    let variance = parts.iter().map(|(part, _)| part).sum::<f64>() + resolution;
+    let freedom = satterthwaite(variance, &parts);
+    let log = mean(&other.0.values()).unwrap_or(0.0) - mean(&baseline.0.values()).unwrap_or(0.0);
+    LogRatio { log, error: Some(LogError { variance, freedom, basis: Basis::Trials }) }
 }
 
 /// Each trial against the one of the same round; `None` with fewer than [`ROUNDS_MIN`] rounds that both have.
@@ -161,7 +177,7 @@ mod tests {
 
     fn sample(figures: &[f64]) -> Sample {
         let logs = (0..).zip(figures).map(|(trial, f)| (trial, f.ln())).collect();
-        Sample { logs, within: None, resolution: 0.0 }
+        Sample { logs, within: None, resolution: 0.0, spread: None }
     }
     fn error(ratio: &LogRatio) -> LogError {
         ratio.error.unwrap()

@@ -24,6 +24,17 @@ pub(super) struct Sample {
     pub(super) within: Option<MeanError>,
     /// Variance of the logarithm that no number of trials takes away: the figure is known in steps.
     pub(super) resolution: f64,
+    /// Of several trials: their variance as far as the other cells of the comparison tell of it, too.
+    pub(super) spread: Option<Spread>,
+}
+
+/// The variance of a single trial's logarithm, in two parts, each with its degrees of freedom.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Spread {
+    /// What each cell has for itself.
+    pub(super) own: (f64, f64),
+    /// What all cells of a round have in common.
+    pub(super) shared: (f64, f64),
 }
 
 /// Why a cell has no figure.
@@ -68,7 +79,11 @@ impl Sample {
             [only] => within(only, figure),
             _ => None,
         };
-        Ok(Self { logs: values.into_iter().map(|(trial, v)| (trial, libm::log(v))).collect(), within, resolution })
+        Ok(Self { logs: values.into_iter().map(|(trial, v)| (trial, libm::log(v))).collect(), within, resolution, spread: None })
+    }
+    /// The same with what other cells tell of its spread.
+    pub(super) fn with(&self, spread: Option<Spread>) -> Self {
+        Self { spread, ..self.clone() }
     }
     /// The logarithms alone.
     pub(super) fn values(&self) -> Vec<f64> {

@@ -4,7 +4,7 @@ mod bursts;
 mod doubts;
 mod levels;
 mod objective;
-mod trials;
+pub(crate) mod trials;
 
 use crate::clusters::Clusters;
 use crate::compare::{scaling_of, scaling_sentences};

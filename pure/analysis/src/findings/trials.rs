@@ -8,9 +8,9 @@ use crate::words::{counted, load_name, number, percent, significance, throughput
 use loadline_record::{RunRecord, TrialRecord};
 
 /// Fewer trials than this cannot show a trend: of five in any order two of 120 orders rise or fall throughout.
-const TRIALS_MIN: usize = 5;
+pub(crate) const TRIALS_MIN: usize = 5;
 /// How rarely noise alone may pass for a trend in any of the cells tested together.
-const SIGNIFICANCE: f64 = 0.05;
+pub(crate) const SIGNIFICANCE: f64 = 0.05;
 /// A smaller change over all trials is of no practical weight.
 const CHANGE_MIN: f64 = 0.05;
 
@@ -54,6 +54,15 @@ pub(super) fn trends(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
         found.push(view.finding(codes::TREND, &text, &calm));
     }
     found
+}
+
+/// By how much of its mean a rate rises over trials, or after the first, where that is no chance at `level`.
+pub(crate) fn rise(rates: &[f64], level: f64) -> Option<f64> {
+    let mean = mean(rates).filter(|mean| *mean > 0.0 && rates.len() >= TRIALS_MIN)?;
+    let change = theil_sen_slope(rates)? * (rates.len() - 1) as f64;
+    let steadily = mann_kendall(rates).filter(|test| test.p_value < level).map(|_| change);
+    let at_once = || first_differs(rates).filter(|test| test.p_value < level).map(|test| test.others - test.first);
+    steadily.or_else(at_once).map(|change| change / mean).filter(|change| *change > CHANGE_MIN)
 }
 
 fn moving(rates: &[f64], level: f64) -> Option<String> {

@@ -50,6 +50,14 @@ pub(crate) struct Course {
     pub(crate) steady: bool,
 }
 
+impl Course {
+    /// The same of a fall that was something else: the rate is that of the whole time.
+    pub(crate) fn without_fall(self, cell: &CellRecord) -> Option<Self> {
+        let rates: Vec<f64> = trials_used(cell).iter().filter_map(|trial| trial.iops()).collect();
+        Some(Self { fall: None, sustained: mean(&rates)?, interval: None, steady: false })
+    }
+}
+
 /// The course of a cell; `None` where nothing was measured.
 pub(crate) fn course(cell: &CellRecord) -> Option<Course> {
     let trials = trials_used(cell);

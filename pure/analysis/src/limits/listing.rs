@@ -1,7 +1,7 @@
 //! Every limit that a run knows: those that its environment declares, and those that its figures show, with intervals.
 
 use super::caps::{Caps, Seen, caps, explains, latency_ns, request_bytes, waits};
-use super::{Course, Fall, course, seen};
+use super::{Course, Fall, courses, seen};
 use crate::clusters::{Clusters, clusters};
 use crate::curves::{curves, doubted, outstanding, paced, sound};
 use crate::statistics::{Interval, mean, median};
@@ -65,7 +65,7 @@ pub struct LimitFigure {
 pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
     let cells = summarize(record).cells;
     let clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
-    let courses: Vec<Option<Course>> = record.cells.iter().map(course).collect();
+    let courses = courses(record, &cells);
     let curves = curves(&record.cells, &cells);
     let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
     let seen = seen(record, &cells, &clustered, &courses, &level);

@@ -26,6 +26,10 @@ use loadline_record::{Binding, Ceiling, CellRecord, Clock, DoubtCode, Limit, Run
 
 /// An open loop, or a rate ceiling, is met within this.
 const MET_TOLERANCE: f64 = 0.01;
+/// Time that a hypervisor takes below this is usual.
+const STEAL_MAX: f64 = 0.01;
+/// A rate that comes to this share of another has been kept.
+const KEPT_MIN: f64 = 0.95;
 /// A machine busier than this has no CPU to spare.
 const CPU_BUSY_MAX: f64 = 0.95;
 
@@ -34,7 +38,7 @@ const CPU_BUSY_MAX: f64 = 0.95;
 pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], clustered: &[Option<Clusters>]) -> Vec<Curve> {
     let curves = curves(&record.cells, cells);
     let kinds = kinds(&curves, cells, clustered);
-    let courses: Vec<Option<Course>> = record.cells.iter().map(course).collect();
+    let courses = courses(record, cells);
     let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
     let seen = seen(record, cells, clustered, &courses, &level);
     let caps: Vec<Option<Caps>> = (0..cells.len()).map(|index| caps(cells, &seen, index)).collect();
@@ -72,6 +76,27 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
         interface::in_common(cells, &record.header.volumes);
     }
     curves
+}
+
+/// How the rate of each cell went. A fall is none where a load of the same kind and size that began later kept the rate from before
+/// it: what was spent would not have been there for that one, so the fall was something that passed.
+fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<Course>> {
+    let found: Vec<Option<Course>> = record.cells.iter().map(course).collect();
+    let began = |index: usize| record.cells[index].trials.iter().map(|trial| trial.started_unix_s);
+    let kept = |index: usize, rate: f64| {
+        found[index].as_ref().is_some_and(|course| course.fall.is_none() && course.sustained >= rate * KEPT_MIN)
+    };
+    let contradicts = |own: usize, other: usize, rate: f64| {
+        let (a, b) = (&cells[own], &cells[other]);
+        let later = began(other).min().zip(began(own).max()).is_some_and(|(other, own)| other > own);
+        later && alike(a, b) && a.load.block_bytes == b.load.block_bytes && kept(other, rate)
+    };
+    let revised = |own: usize| {
+        let course = found[own].clone()?;
+        let passed = course.fall.is_some_and(|fall| (0..cells.len()).any(|other| contradicts(own, other, fall.before)));
+        if passed { course.without_fall(&record.cells[own]) } else { Some(course) }
+    };
+    (0..cells.len()).map(revised).collect()
 }
 
 /// One cell with all that may say something about it.
@@ -145,6 +170,7 @@ impl Case<'_> {
                 .or_else(|| self.by_burst())
                 .or_else(|| self.by_plateau(rate))
                 .or_else(|| self.by_level_of_another_load(rate))
+                .or_else(|| self.by_getting_faster())
                 .or_else(|| self.by_latency(rate))
                 .or_else(|| self.by_waiting())
                 .or_else(|| self.by_own_time(rate))
@@ -210,6 +236,11 @@ impl Case<'_> {
             percent(busy),
             if all > 0.0 { percent((tool / all / busy).min(1.0)) } else { "an unknown part".to_owned() }
         );
+        let taken: Vec<f64> = self.record().trials.iter().filter_map(|t| Some(t.surroundings.machine?.steal)).collect();
+        let taken = crate::statistics::mean(&taken).filter(|share| *share > STEAL_MAX);
+        let evidence = taken.map_or(evidence.clone(), |share| {
+            format!("{evidence} Of all CPU time the hypervisor took {}: this machine did not have it.", percent(share))
+        });
         Some(inferred(Limit::Cpu, None, None, evidence))
     }
 

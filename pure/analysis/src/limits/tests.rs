@@ -132,6 +132,45 @@ fn a_machine_without_cpu_to_spare_is_named() {
 }
 
 #[test]
+fn time_that_the_hypervisor_took_is_part_of_the_evidence() {
+    let mut record = run(sweep(1.0, 4 * KIB, &[4]));
+    let machine = record.cells[0].trials[0].surroundings.machine.as_mut().unwrap();
+    (machine.busy, machine.steal) = (0.98, 0.3);
+    let bindings = bindings(&record);
+    assert_eq!(bindings[0].limit, Limit::Cpu);
+    assert!(bindings[0].evidence.contains("the hypervisor took 30 %"), "{}", bindings[0].evidence);
+}
+
+#[test]
+fn reads_that_get_faster_by_trial_are_a_cache_filling() {
+    let of = |factors: &[f64], reads: f64| {
+        let disk = ExampleDisk { iops: 1e9, bytes_per_s: 1e12, ..ExampleDisk::default() };
+        bindings(&run(vec![cell(closed("random", reads, 4 * KIB, 8), &disk, factors)])).remove(0)
+    };
+    let filling = of(&[0.2, 0.4, 0.6, 0.8, 0.9, 1.0], 1.0);
+    assert_eq!(filling.limit, Limit::Cache, "{}", filling.evidence);
+    assert!(filling.evidence.contains("got faster"), "{}", filling.evidence);
+    assert_ne!(of(&[1.0, 0.99, 1.01, 1.0, 0.99, 1.0], 1.0).limit, Limit::Cache, "noise");
+    assert_ne!(of(&[1.0, 0.9, 0.8, 0.6, 0.4, 0.2], 1.0).limit, Limit::Cache, "slower");
+    assert_ne!(of(&[0.2, 0.4, 0.6, 0.8, 0.9, 1.0], 0.0).limit, Limit::Cache, "writes");
+}
+
+#[test]
+fn a_fall_after_which_a_later_load_was_as_fast_as_before_is_no_burst_spent() {
+    let falls = |later: u64| {
+        let disk = ExampleDisk { iops: 1_000.0, ..ExampleDisk::default() };
+        let mut record = run([16, 32].map(|depth| cell(closed("random", 1.0, 4 * KIB, depth), &disk, &[1.0])).to_vec());
+        let trial = &mut record.cells[0].trials[0];
+        let half = trial.series.seconds.len() / 2;
+        trial.series.seconds.iter_mut().skip(half).for_each(|second| second.operations[0].count /= 2);
+        record.cells[1].trials[0].started_unix_s = trial.started_unix_s + later;
+        limits(&record)[0]
+    };
+    assert_eq!(falls(0), Limit::BurstExhausted);
+    assert_ne!(falls(60), Limit::BurstExhausted);
+}
+
+#[test]
 fn a_cpu_without_time_to_spare_does_not_hide_a_level_reached_with_it() {
     let mut record = run([sweep(1.0, 4 * KIB, &[8, 32]), sweep(1.0, 8 * KIB, &[8, 32])].concat());
     let busy = |record: &mut RunRecord, index: usize| {

@@ -3,6 +3,8 @@
 use super::caps::{at_level_of_another, explains, latency_ns, request_bytes, unhindered_ns, waits};
 use super::{Case, Fall, inferred};
 use crate::curves::{doubted, met, outstanding, paced};
+use crate::findings::trials::{SIGNIFICANCE, TRIALS_MIN, rise};
+use crate::summarize::trials_used;
 use crate::words::{block, load_name, number, percent, seconds, span, throughput};
 use loadline_block::Operation;
 use loadline_record::{Binding, DeviceCounters, DoubtCode, Limit};
@@ -27,6 +29,26 @@ impl Case<'_> {
         );
         let share = self.course()?.sustained / fall.after;
         Some(inferred(Limit::BurstExhausted, Some(fall.after), Some(share), evidence))
+    }
+
+    /// Reads that get faster from trial to trial, over the same data: something keeps what was read.
+    pub(super) fn by_getting_faster(&self) -> Option<Binding> {
+        let cell = self.cell();
+        if cell.load.read_ratio < 0.5 || paced(cell) || cell.load.queue_depth.is_none() {
+            return None;
+        }
+        let enough = self.records.iter().filter(|record| trials_used(record).len() >= TRIALS_MIN).count();
+        let rates: Vec<f64> = trials_used(self.record()).iter().filter_map(|trial| trial.iops()).collect();
+        let rise = rise(&rates, SIGNIFICANCE / (2.0 * enough.max(1) as f64))?;
+        let evidence = format!(
+            "Over {} trials the reads got faster, from {} to {} IOPS (by {}), over the same data: something below, such as a cache \
+             of the host, keeps what was read. More trials, until they no longer differ, or a larger area tell where it ends.",
+            number(rates.len() as f64),
+            number(*rates.first()?),
+            number(*rates.last()?),
+            percent(rise)
+        );
+        Some(inferred(Limit::Cache, None, None, evidence))
     }
 
     /// The page cache answered: less reached the devices than was asked.

@@ -3,9 +3,11 @@
 //! Every function takes plain numbers in the order in which they were seen and gives `None` where there are too few of them
 //! to say anything. Significance is given as a two-sided p-value: how often noise alone would look at least like this.
 
+mod gamma;
 mod student;
 mod trend;
 
+pub(crate) use gamma::{digamma, trigamma};
 pub use student::{t_p_value, t_quantile};
 pub use trend::{
     FirstDiffers, Line, MannKendall, Shift, Trend, first_differs, least_squares, mann_kendall, shift, theil_sen_slope,

@@ -1,0 +1,175 @@
+//! Disks that the kernel throttles become modelled ones: what the fitted disk makes of loads that were measured on them.
+
+use crate::limits::{NO_THROTTLE, Storage, draw, setting};
+use crate::throttle::Group;
+use crate::{Bench, or_skip, text};
+use serde_json::Value;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+/// Throttled devices in the gate; `LOADLINE_TEST_FITTED` sets another number, `LOADLINE_TEST_SEED` another seed.
+const DEVICES: u64 = 3;
+const AT_ONCE: usize = 3;
+const ATTEMPTS: u32 = 3;
+/// How far a rate and a 99th percentile may be off, of loads that the fit saw and of others.
+const SEEN: (f64, f64) = (0.03, 0.15);
+const UNSEEN: (f64, f64) = (0.08, 0.25);
+
+/// A throttle on one device, by requests, by bytes or by both.
+struct Case {
+    of: &'static str,
+    iops: Option<u64>,
+    bytes_per_s: Option<u64>,
+}
+
+impl Case {
+    fn of(seed: u64) -> Self {
+        let kind = draw(seed, 2, 0, 2);
+        Self {
+            of: if draw(seed, 1, 0, 1) == 0 { "read" } else { "write" },
+            iops: (kind != 1).then(|| draw(seed, 3, 200, 1_500)),
+            bytes_per_s: (kind != 0).then(|| draw(seed, 4, 20_000_000, 60_000_000)),
+        }
+    }
+
+    fn plan(&self, blocks: &str, depths: &str) -> String {
+        let reads = if self.of == "read" { "100 %" } else { "0 %" };
+        format!(
+            "schema = 1\nname = \"throttled\"\n[[load]]\npattern = \"random\"\nreads = \"{reads}\"\nblock = [{blocks}]\n\
+             queue_depth = [{depths}]\nwarm_up = \"1 s\"\nduration = \"6 s\"\ntrials = 1\nsize = \"48 MiB\"\n"
+        )
+    }
+
+    fn name(&self) -> String {
+        let iops = self.iops.map_or(String::new(), |rate| format!(", {rate} IOPS"));
+        let bytes = self.bytes_per_s.map_or(String::new(), |rate| format!(", {:.1} MB/s", rate as f64 / 1e6));
+        format!("{}s{iops}{bytes}", self.of)
+    }
+}
+
+/// Rate and 99th percentile of each cell of the newest run, ns.
+fn figures(bench: &Bench, of: &str) -> Vec<(String, f64, f64)> {
+    let cells = bench.last()["cells"].clone();
+    let one = |cell: &Value| {
+        let label = cell["label"].as_str().unwrap().to_owned();
+        let p99 = cell[of]["latency_ns"]["p99"].as_f64().unwrap();
+        (label, cell["total"]["iops"].as_f64().unwrap(), p99)
+    };
+    cells.as_array().unwrap().iter().map(one).collect()
+}
+
+/// Cells by how the fitted disk did them.
+#[derive(Debug, Default, Clone, Copy)]
+struct Outcome {
+    good: u32,
+    cells: u32,
+    /// Loads that did not do the same when they were measured again.
+    unlike_themselves: u32,
+}
+
+impl Outcome {
+    fn add(&mut self, more: Self) {
+        self.good += more.good;
+        self.cells += more.cells;
+        self.unlike_themselves += more.unlike_themselves;
+    }
+    fn print(&self, what: &str) {
+        println!("{what}: {} of {}, {} more not like themselves", self.good, self.cells, self.unlike_themselves);
+    }
+}
+
+fn within(a: f64, b: f64, tolerance: f64) -> bool {
+    (a / b - 1.0).abs() <= tolerance
+}
+
+/// Both measurements of each load beside the prediction.
+fn judged(name: &str, [first, again, made]: [&[(String, f64, f64)]; 3], (rate, latency): (f64, f64)) -> Outcome {
+    let mut outcome = Outcome::default();
+    for ((first, again), made) in first.iter().zip(again).zip(made) {
+        let line = || {
+            format!(
+                "{name}: {}: {:.0} and {:.0} IOPS, fitted {:+.1} %; p99 {:.2} and {:.2} ms, fitted {:.2} ms, {:+.1} %",
+                first.0, first.1, again.1, (made.1 / first.1 - 1.0) * 100.0,
+                first.2 / 1e6, again.2 / 1e6, made.2 / 1e6, (made.2 / first.2 - 1.0) * 100.0
+            )
+        };
+        let near = |own: &(String, f64, f64), other: &(String, f64, f64)| {
+            within(other.1, own.1, rate) && within(other.2, own.2, latency)
+        };
+        if near(first, made) {
+            outcome.good += 1;
+            outcome.cells += 1;
+        } else if near(first, again) {
+            outcome.cells += 1;
+            println!("{}", line());
+        } else {
+            outcome.unlike_themselves += 1;
+            println!("(not like itself) {}", line());
+        }
+    }
+    outcome
+}
+
+/// What the fit saw, and what it did not.
+fn measure(case: &Case) -> Option<[Outcome; 2]> {
+    let bench = Bench::new();
+    let storage = Storage::new(1)?;
+    let target = storage.target();
+    let device = &storage.devices[0];
+    let (iops, bytes) = (format!("{}_iops_device", case.of), format!("{}_bps_device", case.of));
+    let iops = case.iops.map(|rate| (device, iops.as_str(), rate));
+    let bytes = case.bytes_per_s.map(|rate| (device, bytes.as_str(), rate));
+    let limits: Vec<_> = iops.into_iter().chain(bytes).collect();
+    let group = Group::new(&format!("fit-{}", device.node.trim_start_matches("/dev/")), &limits)?;
+    let on = format!("data={target}");
+    let seen = bench.file("seen.toml", case.plan("\"4 KiB\", \"64 KiB\"", "1, 8, 32"));
+    let unseen = bench.file("unseen.toml", case.plan("\"16 KiB\", \"128 KiB\"", "4, 20"));
+    let fitted = bench.path("fitted.toml").display().to_string();
+    let measured = |plan: &str| {
+        let output = group.run(&bench, &["run", plan, "--on", &on, "--overwrite", &target]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        figures(&bench, case.of)
+    };
+    let first = measured(&seen);
+    bench.done(&["fit", "last", "-o", &fitted]);
+    let outcomes = [(seen, Some(first), SEEN), (unseen, None, UNSEEN)].map(|(plan, first, tolerance)| {
+        let first = first.unwrap_or_else(|| measured(&plan));
+        let again = measured(&plan);
+        bench.done(&["predict", &plan, "--env", &fitted, "--seed", "1"]);
+        judged(&case.name(), [&first, &again, &figures(&bench, case.of)], tolerance)
+    });
+    println!("{}: {outcomes:?}\n{}", case.name(), std::fs::read_to_string(&fitted).unwrap());
+    Some(outcomes)
+}
+
+#[test]
+fn a_fitted_throttled_device_does_what_was_measured_and_nearly_so_what_was_not() {
+    let seed = setting("LOADLINE_TEST_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
+    let count = setting("LOADLINE_TEST_FITTED").unwrap_or(DEVICES);
+    println!("seed {seed}, {count} devices (LOADLINE_TEST_SEED, LOADLINE_TEST_FITTED)");
+    for attempt in 1..=ATTEMPTS {
+        let (mut seen, mut unseen) = (Outcome::default(), Outcome::default());
+        let numbers: Vec<u64> = (0..count).collect();
+        for batch in numbers.chunks(AT_ONCE) {
+            let one = |number: &u64| measure(&Case::of(seed.wrapping_add(*number)));
+            let measured = std::thread::scope(|scope| {
+                let threads: Vec<_> = batch.iter().map(|number| scope.spawn(|| one(number))).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+            });
+            for outcomes in measured {
+                let [own, other] = or_skip!(outcomes, NO_THROTTLE);
+                seen.add(own);
+                unseen.add(other);
+            }
+        }
+        println!("attempt {attempt}");
+        seen.print("loads that were fitted to");
+        unseen.print("loads that were not");
+        // A machine that keeps the load from running makes loads unlike themselves: once more then.
+        let enough = |of: Outcome| of.good * 20 >= of.cells * 19 && of.unlike_themselves * 4 <= of.cells;
+        if enough(seen) && enough(unseen) {
+            return;
+        }
+    }
+    panic!("{ATTEMPTS} times too few loads came out as measured, seed {seed}");
+}
