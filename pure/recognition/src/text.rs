@@ -57,7 +57,10 @@ pub fn recognised(told: &Told, devices: &[Attached], places: &[Place], catalog: 
     if names.is_empty() {
         notes.push("no disk was found: write a [volume.NAME] with its disks".to_owned());
     }
-    let comments: String = notes.iter().map(|note| format!("# {}\n", note.replace(['\n', '\r'], " "))).collect();
+    let mut comments = String::new();
+    for note in &notes {
+        let _ = writeln!(comments, "# {}", note.replace(['\n', '\r'], " "));
+    }
     text.insert_str(0, &comments);
     Recognised { machine, text, notes }
 }
