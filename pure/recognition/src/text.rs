@@ -167,7 +167,7 @@ fn write_volume(
         Some(CachingTold::ReadOnly) => text.push_str("host_cache = \"read-only\"\n"),
         Some(CachingTold::ReadWrite) => text.push_str("host_cache = \"read-write\"\n"),
         None => {
-            notes.push(format!("the disks of volume {name} are cached by the host in different ways: none is written"))
+            notes.push(format!("the disks of volume {name} are cached by the host in different ways: none is written"));
         }
     }
     if let Some(path) = &volume.path {
