@@ -46,9 +46,10 @@ fn of(option: &str, load: &LoadSpec) -> Option<u64> {
 const CASES: [(&str, &[&str], &[&str]); 9] = [
     (
         "bs",
+        // Whole sectors by either base.
         &[
-            "512", "4k", "4K", "4ki", "8Ki", "4kb", "8KB", "8kib", "16KiB", "1m", "1mi", "1mb", "1mib", "0x1000",
-            "4096B",
+            "512", "64k", "64K", "64ki", "64Ki", "64kb", "64KB", "64kib", "64KiB", "8m", "8mi", "8mb", "8mib",
+            "0x1000", "4096B",
         ],
         &["4x", "4e", "1.5k", "k", "4kx", "4 k"],
     ),

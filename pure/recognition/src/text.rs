@@ -57,7 +57,10 @@ pub fn recognised(told: &Told, devices: &[Attached], places: &[Place], catalog: 
     if names.is_empty() {
         notes.push("no disk was found: write a [volume.NAME] with its disks".to_owned());
     }
-    let comments: String = notes.iter().map(|note| format!("# {}\n", note.replace(['\n', '\r'], " "))).collect();
+    let mut comments = String::new();
+    for note in &notes {
+        let _ = writeln!(comments, "# {}", note.replace(['\n', '\r'], " "));
+    }
     text.insert_str(0, &comments);
     Recognised { machine, text, notes }
 }
@@ -164,7 +167,7 @@ fn write_volume(
         Some(CachingTold::ReadOnly) => text.push_str("host_cache = \"read-only\"\n"),
         Some(CachingTold::ReadWrite) => text.push_str("host_cache = \"read-write\"\n"),
         None => {
-            notes.push(format!("the disks of volume {name} are cached by the host in different ways: none is written"))
+            notes.push(format!("the disks of volume {name} are cached by the host in different ways: none is written"));
         }
     }
     if let Some(path) = &volume.path {

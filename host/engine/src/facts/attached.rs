@@ -148,7 +148,9 @@ fn links_of(root: &Path) -> BTreeMap<String, Vec<String>> {
             found.entry(device.to_owned()).or_default().push(name.to_string_lossy().into_owned());
         }
     }
-    found.values_mut().for_each(|names| names.sort());
+    for names in found.values_mut() {
+        names.sort();
+    }
     found
 }
 

@@ -15,12 +15,12 @@ struct Identity {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Description {
-    volumes: Vec<Volume>,
+    volumes: Vec<Described>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Volume {
+struct Described {
     volume_id: String,
     #[serde(default)]
     volume_type: String,

@@ -21,13 +21,13 @@ struct Compute {
 #[serde(rename_all = "camelCase")]
 struct StorageProfile {
     #[serde(default)]
-    data_disks: Vec<Disk>,
-    os_disk: Option<Disk>,
+    data_disks: Vec<Attachment>,
+    os_disk: Option<Attachment>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Disk {
+struct Attachment {
     lun: Option<String>,
     #[serde(rename = "diskSizeGB")]
     size_gib: Option<String>,
@@ -66,7 +66,7 @@ fn number<T: std::str::FromStr>(text: Option<&String>) -> Option<T> {
     text?.parse().ok()
 }
 
-fn told(disk: &Disk, role: Role) -> DiskTold {
+fn told(disk: &Attachment, role: Role) -> DiskTold {
     let told_as = disk.managed_disk.as_ref().map(|managed| managed.storage_account_type.clone()).unwrap_or_default();
     let is_ultra = disk.is_ultra_disk.as_deref() == Some("true");
     // The part after the last underscore is the redundancy.
