@@ -89,8 +89,14 @@ fn judged(name: &str, [first, again, made]: [&[(String, f64, f64)]; 3], (rate, l
         let line = || {
             format!(
                 "{name}: {}: {:.0} and {:.0} IOPS, fitted {:+.1} %; p99 {:.2} and {:.2} ms, fitted {:.2} ms, {:+.1} %",
-                first.0, first.1, again.1, (made.1 / first.1 - 1.0) * 100.0,
-                first.2 / 1e6, again.2 / 1e6, made.2 / 1e6, (made.2 / first.2 - 1.0) * 100.0
+                first.0,
+                first.1,
+                again.1,
+                (made.1 / first.1 - 1.0) * 100.0,
+                first.2 / 1e6,
+                again.2 / 1e6,
+                made.2 / 1e6,
+                (made.2 / first.2 - 1.0) * 100.0
             )
         };
         let near = |own: &(String, f64, f64), other: &(String, f64, f64)| {
