@@ -167,9 +167,9 @@ fn fit_disk(guess: Disk, figures: &[&LimitFigure], bench: &Bench) -> Result<Disk
     if guess.read.iops.is_none() || guess.write.iops.is_none() {
         starts.push(bench.limited(&guess));
     }
-    starts.extend(PLACES.iter().filter_map(|share| {
-        Some(Disk { places: Some(bench.places(*share)?), ..guess.without_limits() })
-    }));
+    starts.extend(
+        PLACES.iter().filter_map(|share| Some(Disk { places: Some(bench.places(*share)?), ..guess.without_limits() })),
+    );
     starts.insert(0, guess);
     let mut best: Option<Search<'_>> = None;
     for start in starts {

@@ -253,7 +253,8 @@ fn sampled(cells: &[(&CellRecord, &CellRecord)], figure: Figure) -> Vec<SamplePa
     let samples: Vec<(&Sample, &Sample)> =
         known.iter().filter_map(|i| pairs[*i].0.as_ref().ok().zip(pairs[*i].1.as_ref().ok())).collect();
     for (index, [a, b]) in known.into_iter().zip(pooling::spreads(&samples)) {
-        let with = |sample: &Result<Sample, sample::NoFigure>, spread| sample.as_ref().map(|s| s.with(spread)).map_err(|e| *e);
+        let with =
+            |sample: &Result<Sample, sample::NoFigure>, spread| sample.as_ref().map(|s| s.with(spread)).map_err(|e| *e);
         pairs[index] = (with(&pairs[index].0, a), with(&pairs[index].1, b));
     }
     pairs

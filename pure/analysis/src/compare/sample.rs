@@ -79,7 +79,12 @@ impl Sample {
             [only] => within(only, figure),
             _ => None,
         };
-        Ok(Self { logs: values.into_iter().map(|(trial, v)| (trial, libm::log(v))).collect(), within, resolution, spread: None })
+        Ok(Self {
+            logs: values.into_iter().map(|(trial, v)| (trial, libm::log(v))).collect(),
+            within,
+            resolution,
+            spread: None,
+        })
     }
     /// The same with what other cells tell of its spread.
     pub(super) fn with(&self, spread: Option<Spread>) -> Self {
