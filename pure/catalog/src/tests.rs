@@ -322,7 +322,7 @@ fn the_examples_of_the_documents_are_read_and_nothing_is_wrong_with_them() {
     let catalog = Catalog::builtin().with(&[("catalog.md", files[0])]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(catalog.check(), []);
     let environments = examples(include_str!("../../../docs/formats/environment.md"));
-    assert_eq!(environments.len(), 2);
+    assert_eq!(environments.len(), 3);
     for text in environments {
         Environment::parse(text, "environment.md", &catalog).unwrap_or_else(|error| panic!("{error}"));
     }
