@@ -31,7 +31,7 @@ pub(crate) fn print(volumes: Option<&Path>, catalog: &Catalog) -> anyhow::Result
 /// The environment of this machine, read.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub(crate) fn environment(catalog: &Catalog) -> anyhow::Result<Environment> {
     let found = of_this_machine(None, catalog)?;
     for note in &found.notes {
