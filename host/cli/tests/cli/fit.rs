@@ -172,7 +172,7 @@ fn a_fitted_throttled_device_does_what_was_measured_and_nearly_so_what_was_not()
         fitted_to.print("loads that were fitted to");
         others.print("loads that were not");
         // A machine that keeps the load from running makes loads unlike themselves: once more then.
-        let enough = |of: Outcome| of.good * 20 >= of.cells * 19 && of.unlike_themselves * 2 <= of.cells;
+        let enough = |of: Outcome| of.good * 20 >= of.cells * 19 && of.unlike_themselves * 4 <= of.cells;
         if enough(fitted_to) && enough(others) {
             return;
         }
