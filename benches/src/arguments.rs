@@ -25,6 +25,7 @@ Options:
   --rounds N          rounds, each tool once in each [5]
   --seconds N         seconds of each run, 2 or more [3]
   --t-io-uring PATH   fio's t/io_uring, to be compared with in `rate`
+  --as-scheduled      in `rate` and `agree`, leave tools and the kernel's threads where the scheduler puts them
   --quick             two rounds of 2 s: whether it works, not what it says
   --help
 
@@ -39,6 +40,8 @@ pub(crate) struct Arguments {
     pub(crate) length: Duration,
     pub(crate) peak: Option<PathBuf>,
     pub(crate) quick: bool,
+    /// Tools and kernel threads are not held on processors.
+    pub(crate) as_scheduled: bool,
 }
 
 impl Arguments {
@@ -47,7 +50,14 @@ impl Arguments {
     /// # Errors
     /// Words that mean nothing, and values missing or out of range.
     pub(crate) fn parse(words: &[String]) -> Result<Option<Self>> {
-        let mut read = Self { sections: Vec::new(), rounds: 5, length: Duration::from_s(3), peak: None, quick: false };
+        let mut read = Self {
+            sections: Vec::new(),
+            rounds: 5,
+            length: Duration::from_s(3),
+            peak: None,
+            quick: false,
+            as_scheduled: false,
+        };
         let (mut rounds, mut seconds) = (None, None);
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -55,6 +65,7 @@ impl Arguments {
             match word.as_str() {
                 "--help" | "-h" => return Ok(None),
                 "--quick" => read.quick = true,
+                "--as-scheduled" => read.as_scheduled = true,
                 "--rounds" => rounds = Some(whole(value()?, 1)?),
                 "--seconds" => seconds = Some(whole(value()?, 2)?),
                 "--t-io-uring" => {

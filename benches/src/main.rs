@@ -6,6 +6,7 @@ mod fio;
 mod job;
 mod ours;
 mod peak;
+mod placement;
 mod process;
 mod sections;
 mod stage;

@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, Runs, Sample, Tool, of};
 use crate::job::{Job, Pace, Target};
+use crate::placement::{Placed, Placement};
 use crate::stage::MemoryDisk;
 use crate::statistics::{Spread, against_itself, is_within, ratios};
 use crate::table::{Goal, Table};
@@ -18,6 +19,10 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     );
     let disk = MemoryDisk::new(bench.size, &bench.stop)?;
     let target = Target::Device(disk.device.node.clone());
+    // As a device is: what answers is not where the load is.
+    let placement = Placement::all(bench.arguments.as_scheduled).last().copied().unwrap_or(Placement::AsScheduled);
+    let obstacle = Placement::obstacle();
+    let _placed = Placed::new(placement)?;
     let mut most: f64 = 0.0;
     for depth in [1, 32, 128] {
         let job = job(bench, &target, Pace::Depth(depth));
@@ -29,6 +34,13 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let job = job(bench, &target, Pace::Constant(half));
     let runs = bench.interleaved(&TOOLS, &job)?;
     rows(bench, &mut table, &job, &runs)?;
+    match obstacle {
+        None => table.note(format!("Where the kernel's threads run beside the tools: {}.", placement.name())),
+        Some(why) => table.note(format!("The kernel's threads run where the scheduler puts them: {why}.")),
+    }
+    table.note(
+        "In an open loop fio takes completions in when its queue is full, or after it slept until the next is due.",
+    );
     table.note("Latency: fio's total latency, submission included; loadline's from submitted to completed.");
     table.note(
         "A goal for IOPS and p50 each: within for either fio, for each works its own way (batches, CPU per request).",

@@ -1,0 +1,136 @@
+//! Where the tools run, and where the kernel's worker threads.
+//!
+//! A loop device is answered by a worker thread of the kernel. At a shallow queue the figure hangs on whether the scheduler
+//! wakes that thread on the processor of the tool or on another one that sleeps: 5 us or 60 us on a virtual machine, in
+//! turns of a millisecond, whatever the tool. So both are held where the comparison says.
+
+use anyhow::{Context, Result};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use std::fs;
+
+/// Which processors the kernel's unbound worker threads may use, as a mask in hexadecimal (the kernel's
+/// Documentation/core-api/workqueue.rst).
+const WORKERS: &str = "/sys/devices/virtual/workqueue/cpumask";
+
+/// Who runs where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// Wherever the scheduler likes.
+    AsScheduled,
+    /// The tool and the kernel's threads on one processor: what one costs, the other lacks.
+    OneCpu,
+    /// The tool on one processor, the kernel's threads on another: each request crosses twice.
+    TwoCpus,
+}
+
+impl Placement {
+    /// Those that show what tools cost; what the scheduler likes, where it cannot be told or `as_scheduled` is wanted.
+    pub(crate) fn all(as_scheduled: bool) -> &'static [Self] {
+        if as_scheduled || Self::obstacle().is_some() { &[Self::AsScheduled] } else { &[Self::OneCpu, Self::TwoCpus] }
+    }
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::AsScheduled => "as scheduled",
+            Self::OneCpu => "one CPU",
+            Self::TwoCpus => "two CPUs",
+        }
+    }
+    /// Why the kernel's threads cannot be placed here, if they cannot.
+    pub(crate) fn obstacle() -> Option<String> {
+        match allowed() {
+            Ok(cpus) if cpus.len() < 2 => return Some("there is one processor only".to_owned()),
+            Err(error) => return Some(format!("{error:#}")),
+            Ok(_) => {}
+        }
+        let opened = fs::OpenOptions::new().write(true).open(WORKERS);
+        opened.err().map(|error| format!("{WORKERS} cannot be written: {error}"))
+    }
+}
+
+/// The placement in force, until it is dropped: this thread and the programs that it starts, and the kernel's threads.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// What to put back: the processors of this thread, the mask of the kernel's threads.
+    before: Option<(CpuSet, String)>,
+}
+
+impl Placed {
+    /// # Errors
+    /// When processors cannot be chosen, for this thread or the kernel's.
+    pub(crate) fn new(placement: Placement) -> Result<Self> {
+        let workers_at = match placement {
+            Placement::AsScheduled => return Ok(Self { before: None }),
+            Placement::OneCpu => 0,
+            Placement::TwoCpus => 1,
+        };
+        let cpus = allowed()?;
+        let (Some(&tools), Some(&workers)) = (cpus.first(), cpus.get(workers_at)) else {
+            anyhow::bail!("there are {} processors", cpus.len());
+        };
+        let mask = fs::read_to_string(WORKERS).with_context(|| format!("cannot read {WORKERS}"))?;
+        let own = sched_getaffinity(Pid::from_raw(0)).context("which processors may this program use?")?;
+        let placed = Self { before: Some((own, mask.trim().to_owned())) };
+        let mut only = CpuSet::new();
+        only.set(tools).with_context(|| format!("processor {tools}"))?;
+        sched_setaffinity(Pid::from_raw(0), &only).with_context(|| format!("cannot stay on processor {tools}"))?;
+        fs::write(WORKERS, mask_of(workers)).with_context(|| format!("cannot write {WORKERS}"))?;
+        Ok(placed)
+    }
+}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        let Some((own, mask)) = &self.before else { return };
+        if let Err(error) = fs::write(WORKERS, mask) {
+            eprintln!("cleaning up: {WORKERS} was {mask} before and cannot be written: {error}");
+        }
+        if let Err(error) = sched_setaffinity(Pid::from_raw(0), own) {
+            eprintln!("cleaning up: this program stays on one processor: {error}");
+        }
+    }
+}
+
+/// The processors that this program may use, in order.
+fn allowed() -> Result<Vec<usize>> {
+    let set = sched_getaffinity(Pid::from_raw(0)).context("which processors may this program use?")?;
+    Ok((0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect())
+}
+
+/// The kernel's way to write a set of one processor: words of 32 bits in hexadecimal, the highest first, commas between.
+fn mask_of(cpu: usize) -> String {
+    let mut text = format!("{:x}", 1_u32 << (cpu % 32));
+    for _ in 0..cpu / 32 {
+        text.push_str(",00000000");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_is_written_as_the_kernel_reads_it() {
+        assert_eq!(mask_of(0), "1");
+        assert_eq!(mask_of(5), "20");
+        assert_eq!(mask_of(31), "80000000");
+        assert_eq!(mask_of(64), "1,00000000,00000000");
+    }
+
+    #[test]
+    fn what_was_placed_is_put_back() {
+        if Placement::obstacle().is_some() {
+            return;
+        }
+        let mask = fs::read_to_string(WORKERS).unwrap();
+        let before = allowed().unwrap();
+        {
+            let _placed = Placed::new(Placement::TwoCpus).unwrap();
+            assert_eq!(allowed().unwrap(), before[..1]);
+            assert_ne!(fs::read_to_string(WORKERS).unwrap(), mask);
+        }
+        assert_eq!(fs::read_to_string(WORKERS).unwrap(), mask);
+        assert_eq!(allowed().unwrap(), before);
+    }
+}
