@@ -21,8 +21,9 @@ pub(crate) struct Page(pub(super) [u8; PAGE]);
 /// Shared by those who are sending it.
 #[derive(Debug, Clone)]
 pub(crate) struct Chunk {
-    /// Longer than the chunk, which begins with its first whole cache line.
-    place: Arc<[u8]>,
+    /// Longer than the chunk, which begins with its first whole cache line. Apart from who shares it: that is looked at without
+    /// the bytes.
+    place: Arc<Vec<u8>>,
 }
 
 impl Chunk {
@@ -31,7 +32,7 @@ impl Chunk {
     /// # Panics
     /// Where they are not as many as a chunk has.
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        let mut chunk = Self { place: std::iter::repeat_n(0, CHUNK + LINE).collect() };
+        let mut chunk = Self { place: Arc::new(vec![0; CHUNK + LINE]) };
         chunk.alone().expect("nobody else has it yet").copy_from_slice(bytes);
         chunk
     }
