@@ -14,6 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const ALARM: u64 = u64::MAX;
 /// How long before it is due a spinning thread wakes, ns.
 const SPIN: u64 = 500_000;
+/// How much before it is due the others wake at most, ns: they learn how long waking takes.
+const LEAD_MAX: u64 = 40_000;
+/// What each waking changes of it, ns: more where it took less than that, so that two in three take longer, and few come early.
+const LEAD_LONGER: u64 = 200;
+const LEAD_SHORTER: u64 = 400;
 /// Looks at the clock between two looks at sockets.
 const LOOK_EVERY: u32 = 64;
 /// Things that happened, taken at once.
@@ -42,18 +47,22 @@ impl Clock {
 /// What the thread that delivers late answers sleeps on: an alarm at a given instant, and sockets that take bytes again.
 ///
 /// The alarm is a timer of the kernel (timerfd), which it keeps to the nanosecond: timer slack does not apply to it. Whoever
-/// hands over a request sets it without waking the thread.
+/// hands over a request sets it without waking the thread. It goes off as much too early as a sleeping thread mostly needs
+/// to come back, by what was seen of that; a thread that is back sooner looks at the clock until it is time.
 ///
-/// A spinning one wakes a little earlier and looks at the clock until it is time: that takes a CPU as long as anything is due
-/// soon, and spares answers the time that a sleeping thread needs to come back.
+/// A spinning one wakes far earlier: that takes a CPU as long as anything is due soon, and spares answers that time always.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     clock: Clock,
     epoll: OwnedFd,
     alarm: OwnedFd,
     spins: bool,
-    /// When the alarm is to go off, ns; [`u64::MAX`]: it is not set.
+    /// When something is due, ns; [`u64::MAX`]: the alarm is not set.
     due: AtomicU64,
+    /// When the alarm goes off, ns; [`u64::MAX`]: at once, which says nothing of how long waking takes.
+    rings: AtomicU64,
+    /// How much earlier that is, ns.
+    lead: AtomicU64,
 }
 
 /// Why the thread woke.
@@ -68,15 +77,19 @@ impl Waiter {
         let alarm = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         // Edge-triggered: what was due need not be read off.
         epoll::add(&epoll, &alarm, epoll::EventData::new_u64(ALARM), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
-        Ok(Self { clock, epoll, alarm, spins, due: AtomicU64::new(u64::MAX) })
+        let never = || AtomicU64::new(u64::MAX);
+        Ok(Self { clock, epoll, alarm, spins, due: never(), rings: never(), lead: AtomicU64::new(0) })
     }
 
     /// Sets the alarm, in place of an earlier one; at once where `at` has passed.
     pub(crate) fn set(&self, at: Instant) {
-        let early = if self.spins { SPIN } else { 0 };
         self.due.store(at.as_ns(), Ordering::Release);
+        let early = if self.spins { SPIN } else { self.lead.load(Ordering::Relaxed) };
+        let rings = at.as_ns().saturating_sub(early);
+        let ahead = rings > self.clock.now().as_ns();
+        self.rings.store(if ahead { rings } else { u64::MAX }, Ordering::Release);
         // A time of zero would switch it off.
-        let at = (self.clock.origin + at.as_ns()).saturating_sub(early).max(1);
+        let at = (self.clock.origin + rings).max(1);
         let value = Timespec { tv_sec: (at / NS_PER_S).cast_signed(), tv_nsec: (at % NS_PER_S).cast_signed() };
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
         let set = timerfd_settime(&self.alarm, TimerfdTimerFlags::ABSTIME, &once);
@@ -97,25 +110,44 @@ impl Waiter {
     /// Sleeps until something happens.
     pub(crate) fn wait(&self, woken: &mut Woken) {
         self.look(woken, None);
-        if self.spins && woken.sockets().next().is_none() {
+        if woken.by_alarm() {
+            self.learn();
+            // A socket's turn comes first while one spins for long.
+            let due = self.due.load(Ordering::Acquire);
+            if self.spins && due < u64::MAX && woken.sockets().next().is_some() {
+                return self.set(Instant::from_ns(due));
+            }
             self.spin(woken);
         }
     }
 
+    /// Takes into account how long waking took.
+    fn learn(&self) {
+        let rang = self.rings.swap(u64::MAX, Ordering::AcqRel);
+        let Some(took) = self.clock.now().as_ns().checked_sub(rang) else { return };
+        let lead = self.lead.load(Ordering::Relaxed);
+        let lead = if took > lead { lead + LEAD_LONGER } else { lead.saturating_sub(LEAD_SHORTER) };
+        self.lead.store(lead.min(LEAD_MAX), Ordering::Relaxed);
+    }
+
     /// Waits without sleeping until the alarm is due, or a socket takes bytes.
     fn spin(&self, woken: &mut Woken) {
+        let most = if self.spins { SPIN } else { LEAD_MAX };
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         for round in 1_u32.. {
             let due = self.due.load(Ordering::Acquire);
             if self.clock.now().as_ns() >= due {
-                self.due.store(u64::MAX, Ordering::Release);
-                return;
+                // Somebody may have set another meanwhile.
+                match self.due.compare_exchange(due, u64::MAX, Ordering::AcqRel, Ordering::Relaxed) {
+                    Ok(_) => return,
+                    Err(_) => continue,
+                }
             }
             // Not soon any more, or not set: the timer wakes whoever sleeps.
-            if due.saturating_sub(self.clock.now().as_ns()) > SPIN {
+            if due.saturating_sub(self.clock.now().as_ns()) > most {
                 return;
             }
-            if round.is_multiple_of(LOOK_EVERY) {
+            if self.spins && round.is_multiple_of(LOOK_EVERY) {
                 self.look(woken, Some(&now));
                 if woken.sockets().next().is_some() {
                     // The timer went off already.
@@ -138,6 +170,11 @@ impl Waiter {
 }
 
 impl Woken {
+    /// Whether the alarm went off.
+    fn by_alarm(&self) -> bool {
+        self.events.iter().any(|event| event.data.u64() == ALARM)
+    }
+
     /// The numbers of the sockets that take bytes.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = u32> {
         // By value: the fields of the kernel's structure are not aligned.

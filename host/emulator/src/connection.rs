@@ -14,7 +14,7 @@ use loadline_block::Operation;
 use loadline_units::Instant;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::sockopt::{Timeout, set_socket_send_buffer_size, set_socket_timeout};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
@@ -24,7 +24,13 @@ use std::time::Duration as Span;
 /// Requests under way on one connection, until their answers were taken by the socket. Beyond it nothing more is read.
 pub const IN_FLIGHT_MAX: usize = 4_096;
 /// Bytes read at once.
-const RECEIVE: usize = 256 << 10;
+const RECEIVE: usize = 512 << 10;
+/// Room that there is for them at least, but for a message that was cut short.
+const ROOM: usize = 128 << 10;
+/// Bytes that a client's socket is asked to hold, so that long answers leave at once, and how many clients get as much: the kernel's
+/// memory is not bounded otherwise.
+const SEND: usize = 1 << 20;
+const ROOMY_CLIENTS: usize = 64;
 /// A client has so long to choose an export.
 pub const NEGOTIATION_MAX: Span = Span::from_secs(30);
 
@@ -57,6 +63,10 @@ pub(crate) fn serve(serving: &Serving, number: u32, outer: &Arc<OwnedFd>, encryp
         return;
     };
     let socket = &socket;
+    if serving.clients() <= ROOMY_CLIENTS {
+        // It goes slower where the system gives less.
+        let _ = set_socket_send_buffer_size(&**socket, SEND);
+    }
     let connection = Arc::new(Connection {
         number,
         socket: Arc::clone(socket),
@@ -99,13 +109,13 @@ impl Buffer {
     }
     /// Reads what is there, at least a byte; `false` at the end.
     fn read(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
-        // A message that is cut short goes to the front once the rest would not fit: headers and options are far shorter
-        // than the buffer, data is taken as it comes.
-        if self.end == self.bytes.len() {
-            assert!(self.start > 0, "a message is longer than {RECEIVE} bytes");
+        // A message that is cut short goes to the front before the rest would not fit: headers, options and stretches of data
+        // are far shorter than the buffer.
+        if self.bytes.len() - self.end < ROOM && self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
+        assert!(self.end < self.bytes.len(), "a message is longer than {RECEIVE} bytes");
         loop {
             match recv(socket.as_fd(), &mut self.bytes[self.end..], RecvFlags::empty()) {
                 Ok((count, _)) => {

@@ -1,49 +1,13 @@
 //! Bytes on their way to a client: some made here, some shared with the store.
 
+use crate::store::Chunk;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Bytes of a page, the unit in which contents are kept in memory.
-pub(crate) const PAGE: usize = 4_096;
-
-/// A page's bytes, where copies of them are fast: at the beginning of a cache line.
-#[derive(Debug, Clone)]
-#[repr(align(64))]
-pub(crate) struct Page(pub(crate) [u8; PAGE]);
-
-/// Pages that wait to be used again, at most: fresh memory costs a fault for each page, as much as its bytes.
-const SPARE_MAX: usize = 4_096;
-static SPARE: Mutex<Vec<Arc<Page>>> = Mutex::new(Vec::new());
-
-impl Page {
-    /// A page of these bytes.
-    pub(crate) fn of(bytes: &[u8; PAGE]) -> Arc<Self> {
-        let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        if let Some(mut page) = spare
-            && let Some(own) = Arc::get_mut(&mut page)
-        {
-            own.0 = *bytes;
-            return page;
-        }
-        Arc::new(Self(*bytes))
-    }
-
-    /// Keeps a page that nobody else holds for the next one.
-    pub(crate) fn spare(mut page: Arc<Self>) {
-        if Arc::get_mut(&mut page).is_some() {
-            let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
-            if spare.len() < SPARE_MAX {
-                spare.push(page);
-            }
-        }
-    }
-}
 
 /// Parts handed to one system call.
 pub(crate) const PARTS_MAX: usize = 128;
-/// Reads shorter than this, in bytes, are copied into one piece with their headers; longer ones share the store's pages.
+/// Reads shorter than this, in bytes, are copied into one piece with their headers; longer ones share the store's chunks.
 const SHARE_MIN: u64 = 16 << 10;
 
 static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
@@ -52,8 +16,8 @@ static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
 enum Piece {
     /// Of the bytes made here.
     Own(Range<usize>),
-    /// Of a page, as it was when it was read.
-    Shared(Arc<Page>, Range<usize>),
+    /// Of a chunk, as it was when it was read.
+    Shared(Chunk, Range<usize>),
     Zeroes(usize),
 }
 
@@ -102,13 +66,18 @@ impl Made {
         result
     }
 
-    /// Appends a part of a page.
-    pub(crate) fn page(&mut self, page: &Arc<Page>, range: Range<usize>) {
+    /// Appends a part of a chunk.
+    pub(crate) fn chunk(&mut self, chunk: &Chunk, range: Range<usize>) {
         if self.share {
-            self.pieces.push_back(Piece::Shared(Arc::clone(page), range));
+            self.pieces.push_back(Piece::Shared(chunk.clone(), range));
         } else {
-            self.own(|own| own.extend_from_slice(&page.0[range]));
+            self.bytes(&chunk.bytes()[range]);
         }
+    }
+
+    /// Appends these bytes.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.own(|own| own.extend_from_slice(bytes));
     }
 
     /// Appends `count` zeroes.
@@ -139,7 +108,7 @@ impl Made {
     /// Appends what is to be sent to `slices`, as far as one system call takes it.
     pub(crate) fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>; PARTS_MAX]) -> usize {
         let mut count = 0;
-        for bytes in self.pieces.iter().take(PARTS_MAX).flat_map(|piece| self.bytes(piece)).take(PARTS_MAX) {
+        for bytes in self.pieces.iter().take(PARTS_MAX).flat_map(|piece| self.bytes_of(piece)).take(PARTS_MAX) {
             slices[count] = IoSlice::new(bytes);
             count += 1;
         }
@@ -148,13 +117,13 @@ impl Made {
 
     /// Appends all that is to be sent to `slices`.
     pub(crate) fn all_slices<'a>(&'a self, slices: &mut Vec<IoSlice<'a>>) {
-        slices.extend(self.pieces.iter().flat_map(|piece| self.bytes(piece)).map(IoSlice::new));
+        slices.extend(self.pieces.iter().flat_map(|piece| self.bytes_of(piece)).map(IoSlice::new));
     }
 
-    fn bytes<'a>(&'a self, piece: &'a Piece) -> impl Iterator<Item = &'a [u8]> {
+    fn bytes_of<'a>(&'a self, piece: &'a Piece) -> impl Iterator<Item = &'a [u8]> {
         let (first, mut zeroes): (&[u8], usize) = match piece {
             Piece::Own(range) => (&self.own[range.clone()], 0),
-            Piece::Shared(page, range) => (&page.0[range.clone()], 0),
+            Piece::Shared(chunk, range) => (&chunk.bytes()[range.clone()], 0),
             Piece::Zeroes(length) => (&[], *length),
         };
         let zeroes = std::iter::from_fn(move || {
@@ -218,7 +187,7 @@ impl Made {
         for piece in &self.pieces {
             match piece {
                 Piece::Own(range) => all.extend_from_slice(&self.own[range.clone()]),
-                Piece::Shared(page, range) => all.extend_from_slice(&page.0[range.clone()]),
+                Piece::Shared(chunk, range) => all.extend_from_slice(&chunk.bytes()[range.clone()]),
                 Piece::Zeroes(length) => all.resize(all.len() + length, 0),
             }
         }
@@ -238,6 +207,7 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::CHUNK;
     use proptest::prelude::*;
 
     proptest! {
@@ -251,13 +221,13 @@ mod tests {
                 made.share = share;
                 match kind {
                     0 => made.own(|own| own.extend((0..length).map(|n| n as u8))),
-                    1 => made.page(&Arc::new(Page([7; PAGE])), 0..length % PAGE),
+                    1 => made.chunk(&Chunk::of(&vec![7; CHUNK]), 0..length % CHUNK),
                     2 => made.zeroes(length),
                     _ => made.fill(length, |bytes| { bytes.fill(9); Ok(()) }).unwrap(),
                 }
                 match kind {
                     0 => expected.extend((0..length).map(|n| n as u8)),
-                    1 => expected.resize(expected.len() + length % PAGE, 7),
+                    1 => expected.resize(expected.len() + length % CHUNK, 7),
                     2 => expected.resize(expected.len() + length, 0),
                     _ => expected.resize(expected.len() + length, 9),
                 }
@@ -285,7 +255,7 @@ mod tests {
             let mark = made.mark();
             made.zeroes(5);
             made.own(|own| own.push(4));
-            made.page(&Arc::new(Page([7; PAGE])), 0..9);
+            made.chunk(&Chunk::of(&vec![7; CHUNK]), 0..9);
             made.back_to(mark);
             made.own(|own| own.push(5));
             assert_eq!(made.to_vec(), [1, 2, 3, 0, 0, 5]);

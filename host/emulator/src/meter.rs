@@ -138,7 +138,9 @@ impl Meter {
     /// What came since the last look, and all.
     pub(crate) fn roll(&self) -> (Figures, Figures) {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        let recent = std::mem::take(&mut *self.recent.lock().unwrap_or_else(PoisonError::into_inner));
+        // Made before anybody who counts has to wait.
+        let fresh = Figures::default();
+        let recent = std::mem::replace(&mut *self.recent.lock().unwrap_or_else(PoisonError::into_inner), fresh);
         before.merge(&recent);
         (recent, before.clone())
     }

@@ -9,6 +9,10 @@ pub const HEADER: usize = 28;
 /// Bytes of an extended request's header.
 pub const EXTENDED_HEADER: usize = 32;
 
+/// Bytes of a write are handed over up to a multiple of so many from the export's beginning, or up to the write's end: what
+/// belongs in one piece comes in one piece.
+pub const STRETCH: u64 = 64 << 10;
+
 /// Numbers of the commands.
 pub mod code {
     /// Bytes from the export.
@@ -141,6 +145,18 @@ struct Payload {
     left: u64,
 }
 
+impl Payload {
+    /// How many of the bytes that are here are taken now: up to where the last stretch ends that is here in full.
+    fn count(&self, here: u64) -> u64 {
+        let here = here.min(self.left);
+        if here == self.left || self.refused.is_some() {
+            return here;
+        }
+        let at = self.offset % STRETCH + self.taken;
+        ((at + here) / STRETCH * STRETCH).saturating_sub(at)
+    }
+}
+
 /// A header as it is on the wire.
 #[derive(Debug, Clone, Copy)]
 struct Header {
@@ -165,10 +181,10 @@ impl Incoming {
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Message<'a>>, Violation> {
         loop {
             if let Some(payload) = &mut self.payload {
-                if input.is_empty() {
+                let count = payload.count(input.len() as u64);
+                if count == 0 {
                     return Ok(None);
                 }
-                let count = payload.left.min(input.len() as u64);
                 let (bytes, rest) = input.split_at(count as usize);
                 *input = rest;
                 payload.left -= count;

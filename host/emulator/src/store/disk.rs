@@ -1,8 +1,8 @@
 //! A disk as contents see it: its bytes, what of them is durable, and whether it is there.
 
 use super::volatile::{Losses, Volatile};
-use super::{Store, StoreError};
-use crate::made::{Made, PAGE};
+use super::{PAGE, Store, StoreError};
+use crate::made::Made;
 use crate::protocol::reply::Extent;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -73,7 +73,7 @@ impl Disk {
     /// Makes a range read as zeroes, durably.
     pub(crate) fn clear(&self, offset: u64, length: u64) -> Result<(), StoreError> {
         let mut volatile = self.volatile();
-        volatile.cleared(offset, length);
+        volatile.cleared(offset, length, self.keeping.pages_max);
         self.store.clear(offset, length)
     }
 

@@ -1,13 +1,13 @@
 //! Contents in a sparse file.
 
 use super::StoreError;
-use crate::made::{Made, PAGE, Page};
+use super::page::{PAGE, Page, Spare};
+use crate::made::Made;
 use crate::protocol::reply::Extent;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
 
 /// Zeroes written at once where a file system cannot make holes.
 const ZEROES: &[u8] = &[0; 64 << 10];
@@ -29,9 +29,9 @@ impl FileStore {
         Ok(made.fill(length as usize, |bytes| self.file.read_exact_at(bytes, offset))?)
     }
 
-    pub(crate) fn page(&self, number: u64) -> Result<Arc<Page>, StoreError> {
-        let mut page = Page([0; PAGE]);
+    pub(super) fn page(&self, number: u64, spare: &mut Spare) -> Result<Box<Page>, StoreError> {
         // The last page may end early.
+        let mut page = spare.page(&[0; PAGE]);
         let mut filled = 0;
         while filled < PAGE {
             match self.file.read_at(&mut page.0[filled..], number * PAGE as u64 + filled as u64)? {
@@ -39,7 +39,7 @@ impl FileStore {
                 count => filled += count,
             }
         }
-        Ok(Arc::new(page))
+        Ok(page)
     }
 
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {

@@ -1,7 +1,8 @@
 //! Contents in memory, as far as they were written.
 
 use super::StoreError;
-use crate::made::{Made, PAGE, Page};
+use super::page::{CHUNK, CHUNK_PAGES, Chunk, Old, PAGE, Page, Pages, Spare};
+use crate::made::Made;
 use crate::protocol::reply::Extent;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,10 +10,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Pages of a region, whose pages are looked up together.
-const REGION_PAGES: usize = 512;
+/// Chunks of a region, which are looked up together.
+const REGION_CHUNKS: usize = 32;
 /// Bytes of a region.
-const REGION: u64 = (REGION_PAGES * PAGE) as u64;
+const REGION: u64 = (REGION_CHUNKS * CHUNK) as u64;
 /// Locks of a disk: neighbouring regions have different ones.
 const SHARDS: usize = 64;
 
@@ -32,20 +33,34 @@ impl Budget {
     pub(crate) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
-    fn take(&self) -> Result<(), StoreError> {
-        let taken = self.used.fetch_add(PAGE as u64, Ordering::Relaxed);
-        if taken + PAGE as u64 > self.max {
-            self.give_back();
+    fn take(&self, pages: usize) -> Result<(), StoreError> {
+        if pages == 0 {
+            return Ok(());
+        }
+        let bytes = (pages * PAGE) as u64;
+        let taken = self.used.fetch_add(bytes, Ordering::Relaxed);
+        if taken + bytes > self.max {
+            self.give_back(pages);
             return Err(StoreError::NoSpace);
         }
         Ok(())
     }
-    fn give_back(&self) {
-        self.used.fetch_sub(PAGE as u64, Ordering::Relaxed);
+    fn give_back(&self, pages: usize) {
+        self.used.fetch_sub((pages * PAGE) as u64, Ordering::Relaxed);
     }
 }
 
-type Region = Box<[Option<Arc<Page>>; REGION_PAGES]>;
+/// What is kept of a chunk's pages.
+#[derive(Debug)]
+enum Slot {
+    Empty,
+    /// Written piece by piece.
+    Pages(Pages),
+    /// Written at once.
+    Whole(Chunk),
+}
+
+type Region = Box<[Slot; REGION_CHUNKS]>;
 type Shard = HashMap<u64, Region, BuildHasherDefault<NumberHasher>>;
 
 /// Spreads small numbers: a multiplication by an odd number near 2^64 divided by the golden ratio (Knuth, 6.4).
@@ -67,7 +82,7 @@ impl Hasher for NumberHasher {
     }
 }
 
-/// One disk's bytes. A page that is being sent is not changed: a write to it makes a new one.
+/// One disk's bytes. A chunk that is being sent is not changed: a write to it makes a new one.
 #[derive(Debug)]
 pub(crate) struct MemoryStore {
     shards: Box<[RwLock<Shard>]>,
@@ -75,10 +90,19 @@ pub(crate) struct MemoryStore {
 }
 
 /// A part of a range that lies in one region.
+#[derive(Clone, Copy)]
 struct Part {
     region: u64,
     /// From the region's beginning.
     start: usize,
+    length: usize,
+}
+
+/// A part of a range that lies in one page or one chunk.
+#[derive(Clone, Copy)]
+struct Piece {
+    /// From the beginning of the page or chunk.
+    within: usize,
     length: usize,
 }
 
@@ -87,14 +111,99 @@ fn part(offset: u64, length: u64) -> Part {
     Part { region: offset / REGION, start: start as usize, length: length.min(REGION - start) as usize }
 }
 
-/// A page like another, or of zeroes, but for some bytes.
-fn changed(old: Option<&Arc<Page>>, within: usize, part: &[u8]) -> Arc<Page> {
-    if let Ok(whole) = part.try_into() {
-        return Page::of(whole);
+/// Cuts a range where pages or chunks of `size` bytes end: gives the number of each, and what of it the range covers.
+fn pieces(start: usize, length: usize, size: usize) -> impl Iterator<Item = (usize, Piece)> {
+    let (mut at, end) = (start, start + length);
+    std::iter::from_fn(move || {
+        (at < end).then(|| {
+            let within = at % size;
+            let piece = Piece { within, length: (end - at).min(size - within) };
+            let number = at / size;
+            at += piece.length;
+            (number, piece)
+        })
+    })
+}
+
+impl Slot {
+    fn pages(&self) -> usize {
+        match self {
+            Self::Empty => 0,
+            Self::Pages(pages) => pages.iter().flatten().count(),
+            Self::Whole(_) => CHUNK_PAGES,
+        }
     }
-    let mut new = old.map_or([0; PAGE], |old| old.0);
-    new[within..within + part.len()].copy_from_slice(part);
-    Page::of(&new)
+
+    fn has(&self, page: usize) -> bool {
+        match self {
+            Self::Empty => false,
+            Self::Pages(pages) => pages[page].is_some(),
+            Self::Whole(_) => true,
+        }
+    }
+
+    /// Its pages one by one.
+    fn apart(&mut self) -> &mut Pages {
+        let pages = match self {
+            Self::Pages(_) => None,
+            Self::Empty => Some(Box::new([const { None }; CHUNK_PAGES])),
+            Self::Whole(chunk) => {
+                Some(Box::new(std::array::from_fn(|number| Some(Box::new(Page(*chunk.page(number)))))))
+            }
+        };
+        if let Some(pages) = pages {
+            *self = Self::Pages(pages);
+        }
+        let Self::Pages(pages) = self else { unreachable!("pages were put there") };
+        pages
+    }
+
+    fn read(&self, piece: Piece, made: &mut Made) {
+        match self {
+            Self::Empty => made.zeroes(piece.length),
+            Self::Whole(chunk) => made.chunk(chunk, piece.within..piece.within + piece.length),
+            Self::Pages(pages) => {
+                for (number, Piece { within, length }) in pieces(piece.within, piece.length, PAGE) {
+                    match &pages[number] {
+                        Some(page) => made.bytes(&page.0[within..within + length]),
+                        None => made.zeroes(length),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts bytes in a page of a chunk that is there already, or else gives the place for the page.
+    fn write(&mut self, number: usize, within: usize, bytes: &[u8]) -> Option<&mut Option<Box<Page>>> {
+        let place = match self {
+            Self::Whole(chunk) => {
+                chunk.change(number * PAGE + within, bytes);
+                return None;
+            }
+            Self::Empty | Self::Pages(_) => &mut self.apart()[number],
+        };
+        Some(place)
+    }
+
+    /// Makes a part read as zeroes; gives how many pages that spared.
+    fn clear(&mut self, piece: Piece) -> usize {
+        let before = self.pages();
+        if piece.length == CHUNK {
+            *self = Self::Empty;
+        }
+        if before == 0 || piece.length == CHUNK {
+            return before;
+        }
+        let pages = self.apart();
+        for (number, Piece { within, length }) in pieces(piece.within, piece.length, PAGE) {
+            if length == PAGE {
+                pages[number] = None;
+            } else if let Some(page) = &mut pages[number] {
+                page.0[within..within + length].fill(0);
+            }
+        }
+        before - self.pages()
+    }
 }
 
 impl MemoryStore {
@@ -114,16 +223,9 @@ impl MemoryStore {
             let part = part(offset, length);
             match self.shard(part.region).get(&part.region) {
                 None => made.zeroes(part.length),
-                Some(pages) => {
-                    let mut at = part.start;
-                    while at < part.start + part.length {
-                        let within = at % PAGE;
-                        let count = (part.start + part.length - at).min(PAGE - within);
-                        match &pages[at / PAGE] {
-                            Some(page) => made.page(page, within..within + count),
-                            None => made.zeroes(count),
-                        }
-                        at += count;
+                Some(slots) => {
+                    for (chunk, piece) in pieces(part.start, part.length, CHUNK) {
+                        slots[chunk].read(piece, made);
                     }
                 }
             }
@@ -133,65 +235,113 @@ impl MemoryStore {
     }
 
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
-        self.for_pages(offset, bytes, |_, page, within, part, budget| {
-            match (page.as_mut(), <&[u8; PAGE]>::try_from(part)) {
-                // A whole page, while somebody is being sent the old one.
-                (Some(old), Ok(whole)) if Arc::strong_count(old) > 1 => *old = Page::of(whole),
-                // Copied where somebody holds the old one.
-                (Some(old), _) => Arc::make_mut(old).0[within..within + part.len()].copy_from_slice(part),
-                (None, _) => {
-                    budget.take()?;
-                    *page = Some(changed(None, within, part));
+        self.for_pieces(offset, bytes, |slot, _, piece, bytes| {
+            if piece.length == CHUNK {
+                self.budget.take(CHUNK_PAGES - slot.pages())?;
+                if let Slot::Whole(chunk) = slot
+                    && let Some(own) = chunk.alone()
+                {
+                    own.copy_from_slice(bytes);
+                } else {
+                    *slot = Slot::Whole(Chunk::of(bytes));
+                }
+                return Ok(());
+            }
+            let mut left = bytes;
+            for (number, Piece { within, length }) in pieces(piece.within, piece.length, PAGE) {
+                let (now, rest) = left.split_at(length);
+                left = rest;
+                match slot.write(number, within, now) {
+                    None => {}
+                    Some(Some(page)) => page.0[within..within + length].copy_from_slice(now),
+                    Some(place) => {
+                        self.budget.take(1)?;
+                        place.insert(Box::new(Page([0; PAGE]))).0[within..within + length].copy_from_slice(now);
+                    }
                 }
             }
             Ok(())
         })
     }
 
-    /// As [`MemoryStore::write`]; the pages before are given away, and new ones take their places.
-    pub(crate) fn write_keeping(
+    /// As [`MemoryStore::write`]; what it replaces is given away, with the number of its first page and how many they are.
+    pub(super) fn write_keeping(
         &self,
         offset: u64,
         bytes: &[u8],
-        keep: &mut impl FnMut(u64, Option<Arc<Page>>),
+        spare: &mut Spare,
+        keep: &mut impl FnMut(u64, u64, Old),
     ) -> Result<(), StoreError> {
-        self.for_pages(offset, bytes, |number, page, within, part, budget| {
-            if page.is_none() {
-                budget.take()?;
+        self.for_pieces(offset, bytes, |slot, first, piece, bytes| {
+            if piece.length == CHUNK {
+                self.budget.take(CHUNK_PAGES - slot.pages())?;
+                let old = match std::mem::replace(slot, Slot::Whole(spare.chunk(bytes))) {
+                    Slot::Empty => Old::Nothing,
+                    Slot::Pages(pages) => Old::Pages(pages),
+                    Slot::Whole(chunk) => Old::Chunk(chunk),
+                };
+                keep(first, CHUNK_PAGES as u64, old);
+                return Ok(());
             }
-            let new = changed(page.as_ref(), within, part);
-            keep(number, page.replace(new));
+            let mut left = bytes;
+            for (number, Piece { within, length }) in pieces(piece.within, piece.length, PAGE) {
+                let (now, rest) = left.split_at(length);
+                left = rest;
+                let mut old = if let Slot::Whole(chunk) = slot {
+                    Old::Page(spare.page(chunk.page(number)))
+                } else {
+                    Old::Nothing
+                };
+                if let Some(place) = slot.write(number, within, now) {
+                    let new = match (&*place, <&[u8; PAGE]>::try_from(now)) {
+                        (_, Ok(whole)) => spare.page(whole),
+                        (before, Err(_)) => {
+                            let mut new = spare.page(before.as_ref().map_or(&[0; PAGE], |page| &page.0));
+                            new.0[within..within + length].copy_from_slice(now);
+                            new
+                        }
+                    };
+                    match place.replace(new) {
+                        Some(page) => old = Old::Page(page),
+                        None => {
+                            if let Err(error) = self.budget.take(1) {
+                                *place = None;
+                                return Err(error);
+                            }
+                        }
+                    }
+                }
+                keep(first + number as u64, 1, old);
+            }
             Ok(())
         })
     }
 
-    /// Calls `each` for every page that bytes fall on: with its number, its place, where in it they begin, and which.
-    fn for_pages(
+    /// Calls `each` for every chunk that bytes fall on: with its place, the number of its first page, where in it the bytes
+    /// begin and how many they are, and which.
+    fn for_pieces(
         &self,
         mut offset: u64,
         mut bytes: &[u8],
-        mut each: impl FnMut(u64, &mut Option<Arc<Page>>, usize, &[u8], &Budget) -> Result<(), StoreError>,
+        mut each: impl FnMut(&mut Slot, u64, Piece, &[u8]) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         while !bytes.is_empty() {
             let part = part(offset, bytes.len() as u64);
             let (mut now, rest) = bytes.split_at(part.length);
             let mut shard = self.shard_to_change(part.region);
-            let pages = match shard.entry(part.region) {
+            let slots = match shard.entry(part.region) {
                 Entry::Occupied(region) => region.into_mut(),
                 Entry::Vacant(place) => {
-                    // The region's own table is about as large as a page.
-                    self.budget.take()?;
-                    place.insert(Box::new([const { None }; REGION_PAGES]))
+                    // The region's own tables are about as large as a page.
+                    self.budget.take(1)?;
+                    place.insert(Box::new([const { Slot::Empty }; REGION_CHUNKS]))
                 }
             };
-            let mut at = part.start;
-            while !now.is_empty() {
-                let within = at % PAGE;
-                let (first, others) = now.split_at(now.len().min(PAGE - within));
-                let number = part.region * REGION_PAGES as u64 + (at / PAGE) as u64;
-                each(number, &mut pages[at / PAGE], within, first, &self.budget)?;
-                at += first.len();
+            for (chunk, piece) in pieces(part.start, part.length, CHUNK) {
+                let (own, others) = now.split_at(piece.length);
                 now = others;
+                let first = (part.region * REGION_CHUNKS as u64 + chunk as u64) * CHUNK_PAGES as u64;
+                each(&mut slots[chunk], first, piece, own)?;
             }
             drop(shard);
             offset += part.length as u64;
@@ -204,24 +354,13 @@ impl MemoryStore {
         while length > 0 {
             let part = part(offset, length);
             let mut shard = self.shard_to_change(part.region);
-            if let Some(pages) = shard.get_mut(&part.region) {
-                let mut at = part.start;
-                while at < part.start + part.length {
-                    let within = at % PAGE;
-                    let count = (part.start + part.length - at).min(PAGE - within);
-                    let page = &mut pages[at / PAGE];
-                    if count == PAGE {
-                        if page.take().is_some() {
-                            self.budget.give_back();
-                        }
-                    } else if let Some(page) = page {
-                        Arc::make_mut(page).0[within..within + count].fill(0);
-                    }
-                    at += count;
+            if let Some(slots) = shard.get_mut(&part.region) {
+                for (chunk, piece) in pieces(part.start, part.length, CHUNK) {
+                    self.budget.give_back(slots[chunk].clear(piece));
                 }
                 if part.length as u64 == REGION {
                     shard.remove(&part.region);
-                    self.budget.give_back();
+                    self.budget.give_back(1);
                 }
             }
             drop(shard);
@@ -233,11 +372,9 @@ impl MemoryStore {
     pub(crate) fn wipe(&self) {
         for shard in &self.shards {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
-            for (_, pages) in shard.drain() {
-                // One for the region's own table.
-                for _ in 0..=pages.iter().flatten().count() {
-                    self.budget.give_back();
-                }
+            for (_, slots) in shard.drain() {
+                // One for the region's own tables.
+                self.budget.give_back(1 + slots.iter().map(Slot::pages).sum::<usize>());
             }
         }
     }
@@ -249,7 +386,7 @@ impl MemoryStore {
         'regions: while at < end {
             let part = part(at, end - at);
             let shard = self.shard(part.region);
-            let Some(pages) = shard.get(&part.region) else {
+            let Some(slots) = shard.get(&part.region) else {
                 if found == Some(false) {
                     break;
                 }
@@ -257,15 +394,13 @@ impl MemoryStore {
                 at += part.length as u64;
                 continue;
             };
-            let first = part.start / PAGE;
-            let last = (part.start + part.length - 1) / PAGE;
-            for (index, page) in pages[first..=last].iter().enumerate() {
-                if *found.get_or_insert(page.is_none()) != page.is_none() {
-                    at = at.max(part.region * REGION + ((first + index) * PAGE) as u64);
+            for (page, piece) in pieces(part.start, part.length, PAGE) {
+                let hole = !slots[page / CHUNK_PAGES].has(page % CHUNK_PAGES);
+                if *found.get_or_insert(hole) != hole {
                     break 'regions;
                 }
+                at += piece.length as u64;
             }
-            at += part.length as u64;
         }
         Extent { length: at - offset, hole: found.unwrap_or(true) }
     }

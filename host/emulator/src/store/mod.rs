@@ -4,9 +4,10 @@ mod disk;
 mod file;
 mod folder;
 mod memory;
+mod page;
 mod volatile;
 
-use crate::made::{Made, PAGE, Page};
+use crate::made::Made;
 use crate::protocol::NbdError;
 use crate::protocol::reply::Extent;
 pub(crate) use disk::{Disk, Keeping, Presence};
@@ -14,8 +15,11 @@ pub(crate) use file::FileStore;
 pub(crate) use folder::Folder;
 pub use folder::FolderError;
 pub(crate) use memory::{Budget, MemoryStore};
+#[cfg(test)]
+pub(crate) use page::CHUNK;
+pub(crate) use page::{Chunk, PAGE};
+use page::{Old, Spare};
 use std::io;
-use std::sync::Arc;
 pub use volatile::Losses;
 
 /// The bytes of one disk. Ranges lie within it; what was never written reads as zeroes.
@@ -102,19 +106,21 @@ impl Store {
         }
     }
 
-    /// Keeps bytes, and gives away each page as it was before, with its number; `None`: nothing was kept there.
-    pub(crate) fn write_keeping(
+    /// Keeps bytes, and gives away what they replace, with the number of its first page and how many they are.
+    fn write_keeping(
         &self,
         offset: u64,
         bytes: &[u8],
-        keep: &mut impl FnMut(u64, Option<Arc<Page>>),
+        spare: &mut Spare,
+        keep: &mut impl FnMut(u64, u64, Old),
     ) -> Result<(), StoreError> {
         match self {
-            Self::Memory(memory) => memory.write_keeping(offset, bytes, keep),
+            Self::Memory(memory) => memory.write_keeping(offset, bytes, spare, keep),
             Self::File(file) => {
                 let page = PAGE as u64;
                 for number in offset / page..(offset + bytes.len() as u64).div_ceil(page) {
-                    keep(number, Some(file.page(number)?));
+                    let old = file.page(number, spare)?;
+                    keep(number, 1, Old::Page(old));
                 }
                 file.write(offset, bytes)
             }

@@ -1,7 +1,6 @@
 //! What every store must hold.
 
 use super::*;
-use crate::made::PAGE;
 use proptest::prelude::*;
 use std::sync::Arc;
 

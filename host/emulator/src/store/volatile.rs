@@ -1,35 +1,43 @@
 //! What a power cut would take: the bytes that writes replaced and that were not made durable since.
 
 use super::memory::NumberHasher;
+use super::page::{Old, PAGE, Spare};
 use super::{Store, StoreError};
-use crate::made::{PAGE, Page};
 use crate::model::scramble;
 use smallvec::SmallVec;
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
-use std::sync::Arc;
 
 /// What a disk writes in one piece, whatever happens.
 pub(crate) const SECTOR: usize = 512;
 const SECTORS: u64 = (PAGE / SECTOR) as u64;
+/// Entries at most that only say what is durable, beside those that hold pages.
+const SETTLED_MAX: usize = 1_024;
+/// The ticket of what is no write.
+const NOBODY: u64 = u64::MAX;
 
-/// What stood in a page before a write.
+/// What stood in pages before a write, or what became durable there.
 #[derive(Debug)]
-struct Before {
+struct Entry {
     ticket: u64,
-    /// The sectors that it wrote, a bit for each.
+    first: u64,
+    pages: u64,
+    /// The sectors of each page that it wrote, a bit for each.
     sectors: u8,
-    /// `None`: nothing was kept there, it read as zeroes.
-    page: Option<Arc<Page>>,
+    /// `None`: what it wrote is durable, and so is what was written there before.
+    old: Option<Old>,
 }
 
-/// A write that is not durable.
-#[derive(Debug, Default)]
+/// A write whose bytes came, as far as they did.
+#[derive(Debug)]
 struct Write {
-    pages: SmallVec<[u64; 2]>,
+    ticket: u64,
     /// Its place in the order of answers; `None`: it was not answered yet.
     answered: Option<u64>,
+    /// The number of its first entry, among all that ever were.
+    first: u64,
+    /// How many it has; others' may stand in between. 0: it is durable.
+    entries: u64,
 }
 
 /// What a power cut did to a disk.
@@ -56,12 +64,16 @@ impl std::ops::AddAssign for Losses {
 
 /// A disk's own cache of writes, as far as it matters: the store has the newest bytes, here is what they replaced.
 ///
-/// Invariant: the entries of a page stand in the order in which they were written; `held` counts them.
+/// Invariants: entries stand in the order in which bytes were written, writes in that of their tickets; the oldest of each is not
+/// durable; `held` counts the pages of the entries that are not.
 #[derive(Debug, Default)]
 pub(crate) struct Volatile {
-    pages: HashMap<u64, SmallVec<[Before; 1]>, BuildHasherDefault<NumberHasher>>,
-    writes: BTreeMap<u64, Write>,
-    held: usize,
+    entries: VecDeque<Entry>,
+    /// How many entries went before those that are here.
+    gone: u64,
+    writes: VecDeque<Write>,
+    held: u64,
+    spare: Spare,
 }
 
 /// How a write that was not durable comes out of a power cut.
@@ -86,98 +98,94 @@ impl Volatile {
         ticket: u64,
         pages_max: usize,
     ) -> Result<(), StoreError> {
-        let Self { pages, writes, held } = self;
+        let Self { entries, held, spare, .. } = self;
         let (size, end) = (PAGE as u64, offset + bytes.len() as u64);
-        let own = writes.entry(ticket).or_default();
-        let written = store.write_keeping(offset, bytes, &mut |number, page| {
-            let (from, to) = (offset.max(number * size) % size, (end - 1).min(number * size + size - 1) % size);
+        let before = entries.len();
+        let written = store.write_keeping(offset, bytes, spare, &mut |first, pages, old| {
+            // Of several pages all were written in full.
+            let (from, to) = (offset.max(first * size) % size, (end - 1).min(first * size + size - 1) % size);
             let sectors = (from / SECTOR as u64..=to / SECTOR as u64).fold(0, |bits, sector| bits | 1 << sector);
-            let entries = pages.entry(number).or_default();
-            match entries.last_mut() {
-                // The rest of a write whose bytes come in parts.
-                Some(last) if last.ticket == ticket => {
-                    last.sectors |= sectors;
-                    page.into_iter().for_each(Page::spare);
-                }
-                _ => {
-                    entries.push(Before { ticket, sectors, page });
-                    own.pages.push(number);
-                    *held += 1;
-                }
-            }
+            entries.push_back(Entry { ticket, first, pages, sectors, old: Some(old) });
+            *held += pages;
         });
-        while self.held > pages_max
-            && let Some((ticket, write)) = self.writes.pop_first()
-        {
-            self.forget(ticket, &write.pages);
+        let (first, added) = (self.gone + before as u64, (self.entries.len() - before) as u64);
+        if added > 0 {
+            self.add(ticket, first, added);
         }
+        self.settle_beyond(pages_max);
         written
     }
 
-    /// What this write replaced is gone for good, and so is what stood there earlier.
-    fn forget(&mut self, ticket: u64, pages: &[u64]) {
-        for page in pages {
-            let Entry::Occupied(mut entry) = self.pages.entry(*page) else { continue };
-            let entries = entry.get_mut();
-            let before = entries.len();
-            // It may have gone with a later one that overwrote it.
-            if let Some(place) = entries.iter().position(|entry| entry.ticket == ticket) {
-                let sectors = entries[place].sectors;
-                for earlier in &mut entries[..=place] {
-                    earlier.sectors &= !sectors;
+    /// Entries that were written last are those of a write, which may be known already.
+    fn add(&mut self, ticket: u64, first: u64, entries: u64) {
+        match self.place(ticket) {
+            Ok(place) => {
+                let write = &mut self.writes[place];
+                if write.entries == 0 {
+                    write.first = first;
                 }
-                entries.retain(|entry| {
-                    let stays = entry.sectors != 0;
-                    if !stays && let Some(page) = entry.page.take() {
-                        Page::spare(page);
-                    }
-                    stays
-                });
+                write.entries += entries;
             }
-            self.held -= before - entries.len();
-            if entries.is_empty() {
-                entry.remove();
-            }
+            Err(place) => self.writes.insert(place, Write { ticket, answered: None, first, entries }),
+        }
+    }
+
+    /// Where among the writes this one is, or would be.
+    fn place(&self, ticket: u64) -> Result<usize, usize> {
+        match self.writes.back() {
+            Some(newest) if newest.ticket >= ticket => self.writes.binary_search_by_key(&ticket, |write| write.ticket),
+            _ => Err(self.writes.len()),
+        }
+    }
+
+    /// The oldest writes reach the disk where there are too many.
+    fn settle_beyond(&mut self, pages_max: usize) {
+        while (self.held > pages_max as u64 || self.entries.len() > pages_max + SETTLED_MAX)
+            && let Some(oldest) = self.entries.front()
+        {
+            self.durable(oldest.ticket);
         }
     }
 
     /// A range was cleared: that is on the disk at once, and what was written there before is as well.
-    pub(crate) fn cleared(&mut self, offset: u64, length: u64) {
+    pub(crate) fn cleared(&mut self, offset: u64, length: u64, pages_max: usize) {
         let (first, end) = (offset / PAGE as u64, (offset + length).div_ceil(PAGE as u64));
-        let mut dropped = 0;
-        if end - first < self.pages.len() as u64 {
-            for page in first..end {
-                dropped += self.pages.remove(&page).map_or(0, |entries| entries.len());
-            }
-        } else {
-            self.pages.retain(|page, entries| {
-                let stays = !(first..end).contains(page);
-                dropped += if stays { 0 } else { entries.len() };
-                stays
-            });
+        if !self.entries.is_empty() {
+            let all = Entry { ticket: NOBODY, first, pages: end - first, sectors: u8::MAX, old: None };
+            self.entries.push_back(all);
+            self.settle_beyond(pages_max);
         }
-        self.held -= dropped;
     }
 
     /// A write was answered, as number `order` of all answers.
     pub(crate) fn answered(&mut self, ticket: u64, order: u64) {
-        if let Some(write) = self.writes.get_mut(&ticket) {
-            write.answered = Some(order);
+        if let Ok(place) = self.place(ticket) {
+            self.writes[place].answered = Some(order);
         }
     }
 
     /// A write is durable.
     pub(crate) fn durable(&mut self, ticket: u64) {
-        if let Some(write) = self.writes.remove(&ticket) {
-            self.forget(ticket, &write.pages);
+        let Ok(place) = self.place(ticket) else { return };
+        let Write { first, entries, .. } = &mut self.writes[place];
+        let own = self.entries.range_mut((*first - self.gone) as usize..).filter(|entry| entry.ticket == ticket);
+        for entry in own.take(std::mem::take(entries) as usize) {
+            self.held -= entry.pages;
+            self.spare.take(entry.old.take().expect("what is held is not durable"));
+        }
+        while self.entries.front().is_some_and(|oldest| oldest.old.is_none()) {
+            self.entries.pop_front();
+            self.gone += 1;
+        }
+        while self.writes.front().is_some_and(|oldest| oldest.entries == 0) {
+            self.writes.pop_front();
         }
     }
 
     /// Writes that were answered by `order` are durable.
     pub(crate) fn flushed(&mut self, order: u64) {
-        let covered = |write: &Write| write.answered.is_some_and(|answered| answered <= order);
-        let tickets: Vec<u64> =
-            self.writes.iter().filter(|(_, write)| covered(write)).map(|(ticket, _)| *ticket).collect();
+        let covered = |write: &&Write| write.entries > 0 && write.answered.is_some_and(|answered| answered <= order);
+        let tickets: Vec<u64> = self.writes.iter().filter(covered).map(|write| write.ticket).collect();
         for ticket in tickets {
             self.durable(ticket);
         }
@@ -190,41 +198,88 @@ impl Volatile {
 
     /// Power fails. Each write is lost, kept or torn; a later one may be kept where an earlier one is not.
     pub(crate) fn cut(&mut self, store: &Store, seed: u64) -> Result<Losses, StoreError> {
-        let mut losses = Losses::default();
-        for (ticket, write) in &self.writes {
-            if !write.pages.iter().any(|page| self.holds(*page, *ticket)) {
-                continue;
+        let entries = std::mem::take(self).entries;
+        let replaced = Replaced::of(&entries);
+        let losses = replaced.losses(seed);
+        replaced.put_back(store, seed)?;
+        Ok(losses)
+    }
+}
+
+/// What stood in a page before a write that is not durable.
+struct Before<'a> {
+    ticket: u64,
+    sectors: u8,
+    old: &'a Old,
+    /// Which of the pages that were replaced.
+    page: usize,
+}
+
+/// By page, what stood there before each write that is not durable, in their order.
+#[derive(Default)]
+struct Replaced<'a>(HashMap<u64, SmallVec<[Before<'a>; 1]>, BuildHasherDefault<NumberHasher>>);
+
+impl<'a> Replaced<'a> {
+    fn of(entries: &'a VecDeque<Entry>) -> Self {
+        let mut replaced = Self::default();
+        for Entry { ticket, first, pages, sectors, old } in entries {
+            match old {
+                Some(old) => {
+                    for page in 0..*pages {
+                        let before = Before { ticket: *ticket, sectors: *sectors, old, page: page as usize };
+                        replaced.0.entry(first + page).or_default().push(before);
+                    }
+                }
+                None => replaced.settle(*first, first + pages, *sectors),
             }
-            losses.writes += 1;
-            match fate(seed, *ticket) {
+        }
+        replaced
+    }
+
+    /// What was written to sectors of these pages is durable.
+    fn settle(&mut self, first: u64, end: u64, sectors: u8) {
+        self.0.retain(|page, befores| {
+            if (first..end).contains(page) {
+                befores.iter_mut().for_each(|before| before.sectors &= !sectors);
+                befores.retain(|before| before.sectors != 0);
+            }
+            !befores.is_empty()
+        });
+    }
+
+    fn losses(&self, seed: u64) -> Losses {
+        let tickets: HashSet<u64> = self.0.values().flatten().map(|before| before.ticket).collect();
+        let mut losses = Losses { writes: tickets.len() as u64, ..Losses::default() };
+        for ticket in tickets {
+            match fate(seed, ticket) {
                 Fate::Lost => losses.lost += 1,
                 Fate::Kept => losses.kept += 1,
                 Fate::Torn => losses.torn += 1,
             }
         }
-        for (page, entries) in &self.pages {
+        losses
+    }
+
+    fn put_back(&self, store: &Store, seed: u64) -> Result<(), StoreError> {
+        for (page, befores) in &self.0 {
             for sector in 0..SECTORS {
-                let own: Vec<&Before> = entries.iter().filter(|entry| entry.sectors & (1 << sector) != 0).collect();
-                let stays = |entry: &&Before| match fate(seed, entry.ticket) {
+                let own: Vec<&Before<'_>> =
+                    befores.iter().filter(|before| before.sectors & (1 << sector) != 0).collect();
+                let stays = |before: &&Before<'_>| match fate(seed, before.ticket) {
                     Fate::Lost => false,
                     Fate::Kept => true,
                     Fate::Torn => {
-                        scramble(seed ^ scramble(entry.ticket ^ scramble(page * SECTORS + sector))) >> 63 == 0
+                        scramble(seed ^ scramble(before.ticket ^ scramble(page * SECTORS + sector))) >> 63 == 0
                     }
                 };
                 let back_to = own.iter().rposition(stays).map_or(0, |last| last + 1);
                 let Some(before) = own.get(back_to) else { continue };
                 let from = sector as usize * SECTOR;
-                let old = before.page.as_ref().map_or(&[0; SECTOR][..], |page| &page.0[from..from + SECTOR]);
+                let old = before.old.bytes(before.page, from..from + SECTOR).unwrap_or(&[0; SECTOR]);
                 store.write(page * PAGE as u64 + from as u64, old)?;
             }
         }
-        self.reset();
-        Ok(losses)
-    }
-
-    fn holds(&self, page: u64, ticket: u64) -> bool {
-        self.pages.get(&page).is_some_and(|entries| entries.iter().any(|entry| entry.ticket == ticket))
+        Ok(())
     }
 }
 

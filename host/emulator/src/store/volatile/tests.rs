@@ -2,11 +2,14 @@
 
 use super::*;
 use crate::made::Made;
-use crate::store::{Budget, Disk, FileStore, Keeping, MemoryStore};
+use crate::store::{Budget, CHUNK, Disk, FileStore, Keeping, MemoryStore};
 use proptest::prelude::*;
+use std::sync::Arc;
 
-/// Sectors of the disk.
-const SIZE: usize = 64;
+/// Sectors of the disk: two chunks and a half.
+const SIZE: usize = 320;
+/// Sectors of a chunk.
+const CHUNK_SECTORS: usize = CHUNK / SECTOR;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -18,7 +21,14 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let range = (0..SIZE).prop_flat_map(|first| (Just(first), 1..=(SIZE - first).min(20)));
+    // Around the end of the first chunk, and over whole chunks.
+    let near = CHUNK_SECTORS - 40..CHUNK_SECTORS + 24;
+    let range = prop_oneof![
+        3 => (near, 1usize..=20),
+        1 => (0..3usize, 0..2usize, 0..20usize)
+            .prop_map(|(chunk, more, rest)| (chunk * CHUNK_SECTORS, (1 + more) * CHUNK_SECTORS + rest)),
+    ]
+    .prop_map(|(first, count)| (first, count.min(SIZE - first)));
     prop_oneof![
         8 => (range.clone(), any::<bool>(), prop::bool::weighted(0.8))
             .prop_map(|((first, count), durable, answered)| Step::Write(first, count, durable && count < 3, answered)),
