@@ -289,6 +289,8 @@ impl Emulation {
             }
         }
         self.serving.end();
+        // A client's last request may have set the alarm anew before the thread woke; nobody is left who could.
+        self.serving.driver.waiter.set(Instant::ZERO);
         for thread in [self.deliverer.take(), self.viewer.take()].into_iter().flatten() {
             // It panicked where this fails, and said so.
             let _ = thread.join();
