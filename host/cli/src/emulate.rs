@@ -13,7 +13,9 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{Backing, Emulation, ExportView, Figures, Settings, Tls, TraceSettings, View};
+use loadline_emulator::{
+    Account, Backing, Emulation, ExportView, Figures, Held, HeldBy, Settings, Tls, TraceSettings, View,
+};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
@@ -27,6 +29,8 @@ const LOOK: Span = Span::from_millis(50);
 /// Between two looks at whether answers leave too late.
 const JUDGE: Span = Span::from_secs(10);
 
+/// Shares of its time that a volume's line shows, the largest first.
+const HELD_SHOWN: usize = 2;
 /// Between two looks at what is going on.
 const SHOW: Span = Span::from_secs(1);
 /// Bytes of writes that a disk's own cache holds by default.
@@ -181,6 +185,7 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
     }
     let elapsed = emulation.elapsed();
     let figures = emulation.figures();
+    let held: Vec<Held> = emulation.accounts().iter().map(Account::held).collect();
     let names: Vec<String> = emulation.exports().iter().map(|export| export.name.clone()).collect();
     emulation.end()?;
     if !quiet {
@@ -191,7 +196,8 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
             output::tell(&late_delivery(name, late));
         }
     }
-    let used = names.iter().zip(&figures).filter(|(name, figures)| !name.contains('/') || figures.requests() > 0);
+    let used = |(name, figures, _): &(&String, &Figures, &Held)| !name.contains('/') || figures.requests() > 0;
+    let used = names.iter().zip(&figures).zip(&held).map(|((name, figures), held)| (name, figures, held)).filter(used);
     output::print(&summary(used).render(arguments.printing.format, output::colour_wanted()))?;
     Ok(Outcome::Done)
 }
@@ -299,6 +305,9 @@ fn line(export: &ExportView) -> String {
             let _ = write!(line, "  {name} {:.0} %", share * 100.0);
         }
     }
+    if !export.held.is_empty() {
+        let _ = write!(line, "  {}", HeldBy::words(&export.held[..export.held.len().min(HELD_SHOWN)]));
+    }
     line
 }
 
@@ -380,7 +389,7 @@ fn escaped(path: &str) -> String {
     text
 }
 
-fn summary<'a>(exports: impl Iterator<Item = (&'a String, &'a Figures)>) -> Table {
+fn summary<'a>(exports: impl Iterator<Item = (&'a String, &'a Figures, &'a Held)>) -> Table {
     let mut table = Table::new(&[
         Column::words("volume", "export"),
         Column::numbers("requests", "requests"),
@@ -391,9 +400,11 @@ fn summary<'a>(exports: impl Iterator<Item = (&'a String, &'a Figures)>) -> Tabl
         Column::numbers("late p50", "lateness_p50_ns"),
         Column::numbers("late p99", "lateness_p99_ns"),
         Column::numbers("errors", "errors"),
+        Column::words("bound by", "bound_by"),
+        Column::words("its time", "held"),
         Column::words("doubts", "doubts"),
     ]);
-    for (name, figures) in exports {
+    for (name, figures, held) in exports {
         let latency = figures.latency();
         let absent = || Field::both("-", Json::Null);
         let time = |span: Option<Duration>| span.map_or_else(absent, |span| Field::both(span.human(), span.as_ns()));
@@ -407,6 +418,8 @@ fn summary<'a>(exports: impl Iterator<Item = (&'a String, &'a Figures)>) -> Tabl
             time(figures.lateness.quantile(0.5)),
             time(figures.lateness.quantile(0.99)),
             Field::count(figures.errors),
+            fault::bound_by(held.bound_by),
+            fault::held(&held.shares),
             figures.late().map_or_else(
                 || Field::both("", Vec::<String>::new()),
                 |_| Field::both(LATE_DELIVERY, vec![LATE_DELIVERY]),

@@ -7,6 +7,7 @@ use crate::contents::{Contents, Order};
 use crate::control::Control;
 use crate::driver::{Cut, Driver};
 use crate::export::Export;
+use crate::held::Account;
 use crate::listening::{self, ListenError, Listener};
 use crate::made::PAGE;
 use crate::meter::{Figures, Meter};
@@ -235,6 +236,13 @@ impl Emulation {
     #[must_use]
     pub fn figures(&self) -> Vec<Figures> {
         self.serving.exports.iter().map(|export| export.meter.figures()).collect()
+    }
+
+    /// What became of the time of each export so far, in their order.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<Account> {
+        let exports = 0..self.serving.exports.len();
+        self.serving.driver.look(|model, now| exports.map(|export| model.account(now, export)).collect())
     }
 
     /// Since the beginning.

@@ -15,6 +15,7 @@ mod control;
 mod driver;
 mod emulation;
 mod export;
+mod held;
 mod listening;
 mod made;
 mod meter;
@@ -36,6 +37,7 @@ pub use control::{
     CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, NumberedFault, ask_control, parse_control,
 };
 pub use emulation::{Backing, Emulation, EmulationError, Settings};
+pub use held::{Account, Held, HeldBy, Holder, Other};
 pub use listening::ListenError;
 pub use meter::{Active, Figures, OperationFigures};
 pub use model::{Change, ChangeError, Ended, FAULTS_MAX, Fault, FaultKind, Model, Which};
