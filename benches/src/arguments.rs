@@ -20,11 +20,15 @@ Sections (all by default):
   throttle   a device throttled by the kernel to a known rate
   simulate   the simulator: requests per second and core, a matrix of 800 trials, memory; without a peer
   emulate    the emulator over NBD beside nbdkit's memory plugin, by a pipelining client and by fio
+  attached   the emulator as a block device beside nbdkit's memory plugin, nbdfuse and a loop device
+  truth      rates and latencies of emulated disks as fio sees them, over the model's, and lateness
+  busy       what busy emulated disks cost: one P30, eight behind one machine's budgets
 
 Options:
   --rounds N          rounds, each tool once in each [5]
   --seconds N         seconds of each run, 2 or more [3]
   --t-io-uring PATH   fio's t/io_uring, to be compared with in `rate`
+  --all               every case of `truth`: depths 1 to 256, 4 KiB to 1 MiB, both ways; else a selection
   --quick             two rounds of 2 s: whether it works, not what it says
   --help
 
@@ -39,6 +43,8 @@ pub(crate) struct Arguments {
     pub(crate) length: Duration,
     pub(crate) peak: Option<PathBuf>,
     pub(crate) quick: bool,
+    /// Every case, not a selection.
+    pub(crate) all: bool,
 }
 
 impl Arguments {
@@ -47,7 +53,8 @@ impl Arguments {
     /// # Errors
     /// Words that mean nothing, and values missing or out of range.
     pub(crate) fn parse(words: &[String]) -> Result<Option<Self>> {
-        let mut read = Self { sections: Vec::new(), rounds: 5, length: Duration::from_s(3), peak: None, quick: false };
+        let mut read =
+            Self { sections: Vec::new(), rounds: 5, length: Duration::from_s(3), peak: None, quick: false, all: false };
         let (mut rounds, mut seconds) = (None, None);
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -55,6 +62,7 @@ impl Arguments {
             match word.as_str() {
                 "--help" | "-h" => return Ok(None),
                 "--quick" => read.quick = true,
+                "--all" => read.all = true,
                 "--rounds" => rounds = Some(whole(value()?, 1)?),
                 "--seconds" => seconds = Some(whole(value()?, 2)?),
                 "--t-io-uring" => {
