@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_disk::EnvironmentSpec;
-use loadline_units::{Bytes, Duration};
+use loadline_units::Bytes;
 
 /// CPU of a busy disk and of eight, as a share of a core.
 const CPU_ONE: f64 = 0.05;
@@ -49,11 +49,11 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             let case = case(Operation::Read, 4, depth);
             let duration = bench.arguments.length;
             // A job for each volume, with a connection of its own.
-            let mut command = fio(&server.socket, "v0", &load_words(case, Duration::ZERO, duration));
+            let mut command = fio(&server.socket, "v0", &load_words(case, duration));
             for volume in 1..volumes {
                 command.arg(format!("--name=y{volume}")).args(["--ioengine=nbd", "--randrepeat=1"]);
                 command.arg(format!("--uri=nbd+unix:///v{volume}?socket={}", server.socket.display()));
-                command.arg(format!("--size={}", SPAN.get())).args(load_words(case, Duration::ZERO, duration));
+                command.arg(format!("--size={}", SPAN.get())).args(load_words(case, duration));
             }
             let (before, cpu) = (server.lateness()?, server.cpu_s()?);
             let ended = process::run(&mut command, &bench.stop)?;

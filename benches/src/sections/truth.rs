@@ -25,6 +25,9 @@ const MEAN: f64 = 0.01;
 /// Off its percentiles: so much of them, or so long, whichever is larger.
 const PERCENTILE: f64 = 0.05;
 const PERCENTILE_US: f64 = 100.0;
+/// How often the depth is answered, and what is too long for that.
+const TURNS: f64 = 150.0;
+const LONGEST: Duration = Duration::from_s(60);
 /// Lateness, us: the median and p99.
 const LATE: [f64; 2] = [50.0, 1_000.0];
 
@@ -71,13 +74,21 @@ impl Case {
         format!("{size} {}s, depth {}", self.operation.name(), self.depth)
     }
 
-    /// The load before what counts, and what counts: no shorter than `least`, and long enough that the depth is answered ten
-    /// times.
-    fn lengths(self, least: Duration) -> (Duration, Duration) {
-        let rate = (200e6 / (self.kib * 1_024) as f64).min(5_000.0);
-        let turn = Duration::from_ns((f64::from(self.depth) / rate * 1e9) as u64);
-        let whole = |span: Duration| Duration::from_s(span.as_ns().div_ceil(1_000_000_000));
-        (whole((turn * 2).max(Duration::from_s(1))), whole((turn * 10).max(least)))
+    /// No shorter than `least`, and long enough that the depth is answered so often that what fio takes in at the end is less
+    /// than what p99 leaves out: it waits for all of a depth then, and gives the time of the last one to each.
+    fn length(self, least: Duration) -> Duration {
+        let turns = Duration::from_ns((self.turn_s() * TURNS * 1e9) as u64);
+        Duration::from_s(turns.max(least).min(LONGEST.max(least)).as_ns().div_ceil(1_000_000_000))
+    }
+
+    /// The time in which as many as are outstanding are answered.
+    fn turn_s(self) -> f64 {
+        f64::from(self.depth) / (200e6 / (self.kib * 1_024) as f64).min(5_000.0)
+    }
+
+    /// Whether so many are answered in `length` that p99 says something.
+    fn has_p99(self, length: Duration) -> bool {
+        length.as_s_f64() >= self.turn_s() * 101.0
     }
 }
 
@@ -103,7 +114,7 @@ struct Seen {
 }
 
 /// In virtual time.
-fn modelled(environment: &EnvironmentSpec, case: Case, warm_up: Duration, duration: Duration) -> Result<Seen> {
+fn modelled(environment: &EnvironmentSpec, case: Case, duration: Duration) -> Result<Seen> {
     let machine = Machine::new(environment, 1, InitialState::default())?;
     let target = machine.target("data").context("no volume is called data")?;
     let load = LoadSpec {
@@ -111,7 +122,8 @@ fn modelled(environment: &EnvironmentSpec, case: Case, warm_up: Duration, durati
         blocks: vec![BlockShare { size: Bytes::kib(case.kib), share: Ratio::ONE }],
         arrival: Arrival::Closed { queue_depth: case.depth, rate_max: None, think_time: Duration::ZERO },
         size: Some(SPAN),
-        warm_up,
+        // fio leaves out what it asked for in a warm-up and was answered later: a whole depth of requests.
+        warm_up: Duration::ZERO,
         duration,
         ..LoadSpec::default()
     };
@@ -137,17 +149,15 @@ pub(super) fn fio(socket: &Path, export: &str, words: &[String]) -> Command {
     command
 }
 
-pub(super) fn load_words(case: Case, warm_up: Duration, duration: Duration) -> Vec<String> {
+pub(super) fn load_words(case: Case, duration: Duration) -> Vec<String> {
     let way = if case.operation == Operation::Write { "randwrite" } else { "randread" };
-    let ms = |span: Duration| span.as_ns() / 1_000_000;
     vec![
         format!("--rw={way}"),
         format!("--bs={}k", case.kib),
         format!("--iodepth={}", case.depth),
         "--norandommap".into(),
         "--time_based".into(),
-        format!("--ramp_time={}ms", ms(warm_up)),
-        format!("--runtime={}ms", ms(duration)),
+        format!("--runtime={}ms", duration.as_ns() / 1_000_000),
     ]
 }
 
@@ -180,10 +190,10 @@ struct Run {
 
 fn measure(bench: &Bench, server: &mut Server, case: Case) -> Result<Run> {
     settle(&bench.stop)?;
-    let (warm_up, duration) = case.lengths(bench.arguments.length);
-    let (late, cpu, begun) = (server.lateness()?, server.cpu_s()?, std::time::Instant::now());
-    let ended = process::run(&mut fio(&server.socket, "", &load_words(case, warm_up, duration)), &bench.stop)?;
-    let cpu = (server.cpu_s()? - cpu) / (warm_up + duration).as_s_f64().min(begun.elapsed().as_secs_f64());
+    let duration = case.length(bench.arguments.length);
+    let (late, cpu) = (server.lateness()?, server.cpu_s()?);
+    let ended = process::run(&mut fio(&server.socket, "", &load_words(case, duration)), &bench.stop)?;
+    let cpu = (server.cpu_s()? - cpu) / duration.as_s_f64();
     let late = server.lateness()?.since(&late);
     let late = [late.quantile_us(0.5), late.quantile_us(0.99)].map(Option::unwrap_or_default);
     Ok(Run { seen: seen(&ended.stdout, case.operation)?, late, cpu })
@@ -226,8 +236,8 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     fill(bench, &server.socket, "")?;
     let cases = if bench.arguments.all { all() } else { SELECTED.to_vec() };
     for case in cases {
-        let (warm_up, duration) = case.lengths(bench.arguments.length);
-        let model = modelled(&environment, case, warm_up, duration)?;
+        let duration = case.length(bench.arguments.length);
+        let model = modelled(&environment, case, duration)?;
         let mut runs = Vec::new();
         for _ in 0..bench.arguments.rounds {
             runs.push(measure(bench, &mut server, case)?);
@@ -238,7 +248,8 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         };
         let (rate, rate_shown) = off(&runs, model.rate, |seen| seen.rate)?;
         let (mean, mean_shown) = off(&runs, model.mean, |seen| seen.mean)?;
-        let percentiles = beyond(&runs, model.p50, |seen| seen.p50).max(beyond(&runs, model.p99, |seen| seen.p99));
+        let p99 = if case.has_p99(duration) { beyond(&runs, model.p99, |seen| seen.p99) } else { 0.0 };
+        let percentiles = beyond(&runs, model.p50, |seen| seen.p50).max(p99);
         let of =
             |figure: &dyn Fn(&Run) -> f64| median(&runs.iter().map(figure).collect::<Vec<_>>()).unwrap_or_default();
         let late = [of(&|run| run.late[0]), of(&|run| run.late[1])];
@@ -256,7 +267,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             mean_shown,
             marks[1].into(),
             off(&runs, model.p50, |seen| seen.p50)?.1,
-            off(&runs, model.p99, |seen| seen.p99)?.1,
+            if case.has_p99(duration) { off(&runs, model.p99, |seen| seen.p99)?.1 } else { "-".to_owned() },
             marks[2].into(),
             format!("{:.0}, {:.0} us", late[0], late[1]),
             marks[3].into(),
@@ -275,10 +286,10 @@ mod tests {
 
     #[test]
     fn the_model_is_the_arithmetic() {
-        let seen = modelled(&smooth(), case(Operation::Read, 4, 8), Duration::from_s(1), Duration::from_s(2)).unwrap();
+        let seen = modelled(&smooth(), case(Operation::Read, 4, 8), Duration::from_s(2)).unwrap();
         assert!((seen.rate - 5_000.0).abs() < 1.0 && (seen.mean - 1_600.0).abs() < 1.0, "{seen:?}");
         let large = case(Operation::Write, 1_024, 64);
-        let seen = modelled(&smooth(), large, Duration::from_s(1), Duration::from_s(2)).unwrap();
+        let seen = modelled(&smooth(), large, Duration::from_s(4)).unwrap();
         assert!((seen.rate - 200e6 / f64::from(1 << 20)).abs() < 1.0, "{seen:?}");
     }
 
@@ -296,8 +307,10 @@ mod tests {
     fn long_queues_are_asked_for_long_enough() {
         assert_eq!(all().len(), 32);
         let least = Duration::from_s(3);
-        assert_eq!(case(Operation::Read, 4, 1).lengths(least), (Duration::from_s(1), least));
+        assert_eq!(case(Operation::Read, 4, 1).length(least), least);
+        let (long, longer) = (case(Operation::Read, 4, 256), case(Operation::Read, 1_024, 256));
+        assert_eq!((long.length(least), long.has_p99(long.length(least))), (Duration::from_s(8), true));
         // A turn of 256 MiB takes 1.34 s.
-        assert_eq!(case(Operation::Read, 1_024, 256).lengths(least), (Duration::from_s(3), Duration::from_s(14)));
+        assert_eq!((longer.length(least), longer.has_p99(longer.length(least))), (LONGEST, false));
     }
 }

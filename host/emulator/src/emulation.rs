@@ -30,6 +30,9 @@ use std::thread::JoinHandle;
 /// The size of what has none, as clients see it: 1 PiB.
 const ENDLESS: u64 = 1 << 50;
 
+/// Between two looks at whether the thread that looks once a second has begun.
+const FIRST_LOOK: std::time::Duration = std::time::Duration::from_micros(50);
+
 /// Where contents are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backing {
@@ -139,6 +142,10 @@ impl Emulation {
         let own = Arc::clone(&serving);
         let thread = std::thread::Builder::new().name("viewer".into());
         let viewer = thread.spawn(move || own.watch()).map_err(system("start a thread"))?;
+        // Whoever looks from now on finds something.
+        while serving.view().exports.len() < serving.exports.len() {
+            std::thread::sleep(FIRST_LOOK);
+        }
         let (deliverer, viewer) = (Some(deliverer), Some(viewer));
         Ok(Self {
             serving,

@@ -41,7 +41,7 @@ pub use held::{Account, Held, HeldBy, Holder, Other};
 pub use listening::ListenError;
 pub use meter::{Active, Figures, OperationFigures};
 pub use model::{Change, ChangeError, Ended, FAULTS_MAX, Fault, FaultKind, Model, Which};
-pub use replaying::{Dependence, Replayed, replay_on, trial};
+pub use replaying::{Dependence, Replayed, account, replay_on, trial};
 pub use serving::CONNECTIONS_MAX;
 pub use store::FolderError;
 pub use store::Losses;
