@@ -20,12 +20,16 @@ Sections (all by default):
   throttle   a device throttled by the kernel to a known rate
   simulate   the simulator: requests per second and core, a matrix of 800 trials, memory; without a peer
   emulate    the emulator over NBD beside nbdkit's memory plugin, by a pipelining client and by fio
+  attached   the emulator as a block device beside nbdkit's memory plugin, nbdfuse and a loop device
+  truth      rates and latencies of emulated disks as fio sees them, over the model's, and lateness
+  busy       what busy emulated disks cost: one P30, eight behind one machine's budgets
 
 Options:
   --rounds N          rounds, each tool once in each [5]
   --seconds N         seconds of each run, 2 or more [3]
   --t-io-uring PATH   fio's t/io_uring, to be compared with in `rate`
   --as-scheduled      in `rate` and `agree`, leave tools and the kernel's threads where the scheduler puts them
+  --all               every case of `truth`: depths 1 to 256, 4 KiB to 1 MiB, both ways; else a selection
   --quick             two rounds of 2 s: whether it works, not what it says
   --help
 
@@ -42,6 +46,8 @@ pub(crate) struct Arguments {
     pub(crate) quick: bool,
     /// Tools and kernel threads are not held on processors.
     pub(crate) as_scheduled: bool,
+    /// Every case, not a selection.
+    pub(crate) all: bool,
 }
 
 impl Arguments {
@@ -57,6 +63,7 @@ impl Arguments {
             peak: None,
             quick: false,
             as_scheduled: false,
+            all: false,
         };
         let (mut rounds, mut seconds) = (None, None);
         let mut words = words.iter();
@@ -66,6 +73,7 @@ impl Arguments {
                 "--help" | "-h" => return Ok(None),
                 "--quick" => read.quick = true,
                 "--as-scheduled" => read.as_scheduled = true,
+                "--all" => read.all = true,
                 "--rounds" => rounds = Some(whole(value()?, 1)?),
                 "--seconds" => seconds = Some(whole(value()?, 2)?),
                 "--t-io-uring" => {

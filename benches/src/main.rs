@@ -9,6 +9,7 @@ mod peak;
 mod placement;
 mod process;
 mod sections;
+mod server;
 mod stage;
 mod statistics;
 mod table;
@@ -18,7 +19,7 @@ use arguments::{Arguments, USAGE};
 use bench::Bench;
 use loadline_units::Bytes;
 use process::Stop;
-use sections::{emulate, simulate};
+use sections::simulate;
 use std::process::ExitCode;
 use table::Verdicts;
 
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
         [first, days] if first == simulate::SUBCOMMAND => {
             simulate::simulate_days(days).map(|requests| println!("{requests}"))
         }
-        [first, socket] if first == emulate::SUBCOMMAND => emulate::serve(socket),
+        [first, order] if first == server::SUBCOMMAND => server::serve(order),
         words => match Arguments::parse(words) {
             Err(error) => {
                 eprintln!("{error:#}");

@@ -1,7 +1,9 @@
 //! What is compared, a section each.
 
 mod agree;
-pub(crate) mod emulate;
+mod attached;
+mod busy;
+mod emulate;
 mod null;
 mod open;
 mod rate;
@@ -9,6 +11,7 @@ pub(crate) mod simulate;
 mod stall;
 mod start;
 mod throttle;
+mod truth;
 
 use crate::bench::Bench;
 use crate::stage;
@@ -26,6 +29,9 @@ pub(crate) enum Section {
     Throttle,
     Simulate,
     Emulate,
+    Attached,
+    Truth,
+    Busy,
 }
 
 impl Section {
@@ -39,6 +45,9 @@ impl Section {
         Self::Throttle,
         Self::Simulate,
         Self::Emulate,
+        Self::Attached,
+        Self::Truth,
+        Self::Busy,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -52,6 +61,9 @@ impl Section {
             Self::Throttle => "throttle",
             Self::Simulate => "simulate",
             Self::Emulate => "emulate",
+            Self::Attached => "attached",
+            Self::Truth => "truth",
+            Self::Busy => "busy",
         }
     }
     /// Whether it has a peer to be compared with.
@@ -61,9 +73,10 @@ impl Section {
     /// Why it cannot run here, if it cannot.
     pub(crate) fn obstacle(self) -> Option<String> {
         match self {
-            Self::Null | Self::Open | Self::Simulate => None,
+            Self::Null | Self::Open | Self::Simulate | Self::Truth | Self::Busy => None,
             Self::Rate | Self::Start | Self::Stall | Self::Agree => stage::obstacle(),
             Self::Emulate => emulate::obstacle(),
+            Self::Attached => stage::obstacle().or_else(attached::obstacle),
             Self::Throttle => stage::obstacle().or_else(stage::Throttle::obstacle),
         }
     }
@@ -78,6 +91,9 @@ impl Section {
             Self::Throttle => throttle::run(bench),
             Self::Simulate => simulate::run(bench),
             Self::Emulate => emulate::run(bench),
+            Self::Attached => attached::run(bench),
+            Self::Truth => truth::run(bench),
+            Self::Busy => busy::run(bench),
         }
     }
 }

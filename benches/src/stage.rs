@@ -66,6 +66,10 @@ impl Loop {
     pub(crate) fn attach(image: &Path) -> Result<Self> {
         Ok(Self { node: tool("losetup", &["--find", "--show", text(image)?])?.into() })
     }
+    /// As [`Loop::attach`], past the page cache.
+    pub(crate) fn attach_direct(image: &Path) -> Result<Self> {
+        Ok(Self { node: tool("losetup", &["--find", "--show", "--direct-io=on", text(image)?])?.into() })
+    }
     /// The kernel's name.
     pub(crate) fn name(&self) -> Result<&str> {
         self.node.file_name().and_then(|name| name.to_str()).context("a loop device has a name")

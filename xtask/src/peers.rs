@@ -1,5 +1,7 @@
 //! The programs that tests and benches compare with or lean on, and how they get onto a Debian machine.
 
+mod tester;
+
 use crate::gate::Outcome;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -31,7 +33,19 @@ const PEERS: &[Peer] = &[
 const FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// Installs what is missing where that is possible, and names what stays missing. A missing peer never fails the gate.
-pub(crate) fn install(_root: &Path) -> Outcome {
+pub(crate) fn install(root: &Path) -> Outcome {
+    let mut outcome = install_packages();
+    match tester::build(root) {
+        Ok(()) => println!("nbd-tester-client is there"),
+        Err(reason) => {
+            outcome.skipped += 1;
+            outcome.notes.push(format!("skipped: {} (nbd-tester-client cannot be built: {reason})", tester::TESTS));
+        }
+    }
+    outcome
+}
+
+fn install_packages() -> Outcome {
     let absent = missing();
     if absent.is_empty() {
         println!("all {} are there", PEERS.len());

@@ -3,6 +3,7 @@
 use crate::arguments::Printing;
 use crate::attach::{self, Attached};
 use crate::catalog::{self, Own};
+use crate::emulated::{self, Emulated};
 use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::fault;
@@ -13,7 +14,8 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{Backing, Emulation, ExportView, Figures, Settings, Tls, TraceSettings, View};
+use loadline_emulator::{Account, Backing, Emulation, ExportView, Figures, HeldBy, Settings, Tls, TraceSettings, View};
+use loadline_record::DoubtCode;
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
@@ -27,12 +29,12 @@ const LOOK: Span = Span::from_millis(50);
 /// Between two looks at whether answers leave too late.
 const JUDGE: Span = Span::from_secs(10);
 
+/// Shares of its time that a volume's line shows, the largest first.
+const HELD_SHOWN: usize = 2;
 /// Between two looks at what is going on.
 const SHOW: Span = Span::from_secs(1);
 /// Bytes of writes that a disk's own cache holds by default.
 const WRITE_CACHE: Bytes = Bytes::mib(16);
-/// The code of the doubt that answers left too late.
-const LATE_DELIVERY: &str = "late-delivery";
 
 /// `emulate`.
 #[derive(Debug, Args)]
@@ -92,6 +94,9 @@ pub(crate) struct EmulateArguments {
     /// Watch the clock rather than sleep while an answer is due soon: less late, for a CPU of its own
     #[arg(long)]
     spin: bool,
+    /// Keep no record of what was done in the store
+    #[arg(long)]
+    no_record: bool,
     #[command(flatten)]
     own: Own,
     #[command(flatten)]
@@ -99,7 +104,11 @@ pub(crate) struct EmulateArguments {
 }
 
 /// Serves until Ctrl-C or SIGTERM, then tells what was done.
-pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Result<Outcome> {
+pub(crate) fn emulate(
+    arguments: &EmulateArguments,
+    quiet: bool,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Outcome> {
     if let Some(folder) = &arguments.detach {
         return attach::detach(folder);
     }
@@ -132,6 +141,7 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
     };
     let control = arguments.control.clone().or_else(|| socket.as_deref().map(fault::beside));
     let interruption = Interruption::watch()?;
+    let started_unix_s = moment::unix_s();
     let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
     let encrypted = tls.is_some();
     if let Some(tls) = tls {
@@ -181,6 +191,7 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
     }
     let elapsed = emulation.elapsed();
     let figures = emulation.figures();
+    let accounts = emulation.accounts();
     let names: Vec<String> = emulation.exports().iter().map(|export| export.name.clone()).collect();
     emulation.end()?;
     if !quiet {
@@ -191,8 +202,20 @@ pub(crate) fn emulate(arguments: &EmulateArguments, quiet: bool) -> anyhow::Resu
             output::tell(&late_delivery(name, late));
         }
     }
-    let used = names.iter().zip(&figures).filter(|(name, figures)| !name.contains('/') || figures.requests() > 0);
-    output::print(&summary(used).render(arguments.printing.format, output::colour_wanted()))?;
+    let used = |(name, figures, _): &Export<'_>| !name.contains('/') || figures.requests() > 0;
+    let exports = names.iter().zip(&figures).zip(&accounts).map(|((name, figures), account)| (name, figures, account));
+    let exports: Vec<Export<'_>> = exports.filter(used).collect();
+    output::print(&summary(&exports).render(arguments.printing.format, output::colour_wanted()))?;
+    if !arguments.no_record {
+        let settings = serde_json::json!({
+            "write_cache": arguments.write_cache, "lie_about_flush": arguments.lie_about_flush, "spin": arguments.spin,
+            "attached": arguments.attach.is_some(),
+        });
+        let emulated = Emulated { environment: &environment, seed, started_unix_s, settings };
+        if let (Some(run), false) = (emulated::store(&emulated, &exports, store)?, quiet) {
+            output::tell(&format!("Stored as {run}: loadline show {run}"));
+        }
+    }
     Ok(Outcome::Done)
 }
 
@@ -299,6 +322,9 @@ fn line(export: &ExportView) -> String {
             let _ = write!(line, "  {name} {:.0} %", share * 100.0);
         }
     }
+    if !export.held.is_empty() {
+        let _ = write!(line, "  {}", HeldBy::words(&export.held[..export.held.len().min(HELD_SHOWN)]));
+    }
     line
 }
 
@@ -380,7 +406,10 @@ fn escaped(path: &str) -> String {
     text
 }
 
-fn summary<'a>(exports: impl Iterator<Item = (&'a String, &'a Figures)>) -> Table {
+/// The name of an export, what it did, and what became of its time.
+type Export<'a> = (&'a String, &'a Figures, &'a Account);
+
+fn summary(exports: &[Export<'_>]) -> Table {
     let mut table = Table::new(&[
         Column::words("volume", "export"),
         Column::numbers("requests", "requests"),
@@ -391,14 +420,17 @@ fn summary<'a>(exports: impl Iterator<Item = (&'a String, &'a Figures)>) -> Tabl
         Column::numbers("late p50", "lateness_p50_ns"),
         Column::numbers("late p99", "lateness_p99_ns"),
         Column::numbers("errors", "errors"),
+        Column::words("bound by", "bound_by"),
+        Column::words("its time", "held"),
         Column::words("doubts", "doubts"),
     ]);
-    for (name, figures) in exports {
+    for (name, figures, account) in exports {
+        let (held, late) = (account.held(), DoubtCode::LateDelivery.name());
         let latency = figures.latency();
         let absent = || Field::both("-", Json::Null);
         let time = |span: Option<Duration>| span.map_or_else(absent, |span| Field::both(span.human(), span.as_ns()));
         table.push(vec![
-            Field::text(name),
+            Field::text(*name),
             Field::count(figures.requests()),
             figures.iops().map_or_else(absent, |iops| Field::both(format!("{iops:.0}"), iops)),
             figures.bytes_per_s().map_or_else(absent, |rate| Field::both(format!("{:.1} MB/s", rate / 1e6), rate)),
@@ -407,10 +439,9 @@ fn summary<'a>(exports: impl Iterator<Item = (&'a String, &'a Figures)>) -> Tabl
             time(figures.lateness.quantile(0.5)),
             time(figures.lateness.quantile(0.99)),
             Field::count(figures.errors),
-            figures.late().map_or_else(
-                || Field::both("", Vec::<String>::new()),
-                |_| Field::both(LATE_DELIVERY, vec![LATE_DELIVERY]),
-            ),
+            fault::bound_by(held.bound_by),
+            fault::held(&held.shares),
+            figures.late().map_or_else(|| Field::both("", Vec::<String>::new()), |_| Field::both(late, vec![late])),
         ]);
     }
     table

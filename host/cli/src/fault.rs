@@ -10,7 +10,9 @@ use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args, ValueEnum};
 use loadline_block::{ErrorKind, Operation};
 use loadline_catalog::Draw;
-use loadline_emulator::{Change, Changed, ControlAnswer, ControlRequest, Fault, FaultKind, View, Which, ask_control};
+use loadline_emulator::{
+    Change, Changed, ControlAnswer, ControlRequest, Fault, FaultKind, HeldBy, Holder, View, Which, ask_control,
+};
 use loadline_units::{Bytes, Duration, Ratio};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -290,6 +292,8 @@ pub(crate) fn status(view: &View) -> Table {
         Column::numbers("cache hits", "cache_hits"),
         Column::numbers("late p99", "lateness_p99_ns"),
         Column::numbers("errors", "errors"),
+        Column::words("bound by", "bound_by"),
+        Column::words("its time", "held"),
     ]);
     for export in &view.exports {
         let absent = || Field::both("-", Json::Null);
@@ -309,7 +313,21 @@ pub(crate) fn status(view: &View) -> Table {
             share(export.cache_hits),
             time(export.lateness_p99_ns),
             Field::count(export.errors_total),
+            bound_by(export.bound_by),
+            held(&export.held),
         ]);
     }
     table
+}
+
+/// What bound a volume.
+pub(crate) fn bound_by(bound: Option<Holder>) -> Field {
+    bound.map_or_else(|| Field::both("-", Json::Null), |bound| Field::text(bound.name()))
+}
+
+/// Where its time went.
+pub(crate) fn held(shares: &[HeldBy]) -> Field {
+    let exact: Vec<Json> =
+        shares.iter().map(|held| serde_json::json!({ "by": held.by.name(), "share": held.share })).collect();
+    Field::both(HeldBy::words(shares), exact)
 }

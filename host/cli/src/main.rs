@@ -9,6 +9,7 @@ mod declared;
 mod doctor;
 mod dry_run;
 mod emulate;
+mod emulated;
 mod environments;
 mod execution;
 mod failure;
@@ -24,6 +25,7 @@ mod live;
 mod location;
 mod measure;
 mod metadata;
+mod modelled;
 mod moment;
 mod output;
 mod plans;
@@ -79,7 +81,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Plans(arguments) => plans::plans(arguments),
         Verb::Environments(arguments) => environments::environments(arguments),
         Verb::Catalog(arguments) => catalog::catalog(arguments),
-        Verb::Emulate(arguments) => emulate::emulate(arguments, quiet),
+        Verb::Emulate(arguments) => emulate::emulate(arguments, quiet, path),
         Verb::Fault(arguments) => fault::fault(arguments, quiet),
         Verb::Replay(arguments) => replay::replay(arguments, quiet, path),
         Verb::Doctor(arguments) => doctor::doctor(arguments),

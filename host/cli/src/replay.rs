@@ -6,15 +6,16 @@ use crate::catalog::{self, Own};
 use crate::environments;
 use crate::execution::Ended;
 use crate::failure::{Outcome, Usage};
+use crate::modelled;
 use crate::moment::{self, Moment};
 use crate::output;
 use crate::run::conclude;
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use loadline_disk::{InitialState, Machine, Target};
-use loadline_emulator::{Dependence, Record, Replayed, Trace, replay_on, trial};
+use loadline_emulator::{Dependence, Record, Replayed, Trace, account, replay_on, trial};
 use loadline_prediction::{Limits, models, volume_facts};
-use loadline_record::{CellRecord, Clock, LoadSummary, PlanText, RunHeader, RunStatus, TrialRecord};
+use loadline_record::{Clock, PlanText, RunHeader, RunStatus, TrialRecord};
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -96,6 +97,7 @@ pub(crate) fn replay(
     let environment = environments::read(&arguments.env, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
     let model = models(&environment, 1, seed, Limits::Delivered).remove(0);
     let mut machine = Machine::new(&model.spec, seed, InitialState::default())?;
+    machine.keep_accounts();
     let targets = targets(&trace, &machine, &environment.name)?;
     if !quiet {
         output::tell(arguments.by.blind_spot());
@@ -122,9 +124,13 @@ pub(crate) fn replay(
         let own: Vec<(Record, Replayed)> = (trace.records.iter().copied().zip(replayed.iter().copied()))
             .filter(|(record, _)| usize::from(record.export) == number)
             .collect();
-        let Some(trial) = trial(&own, started_unix_s, dependence) else { continue };
+        let Some(mut trial) = trial(&own, started_unix_s, dependence) else { continue };
+        let waits = machine.held(targets[number]).expect("accounts are kept");
+        trial.model = Some(modelled::record(&model, export, seed, &account(&own, waits))?);
         facts.push(volume_facts(&model, export, export)?);
-        cells.push(cell(number, export, &trial, arguments.by));
+        let (id, label) = (format!("replay-{number}"), format!("recorded load, by {}", arguments.by.name()));
+        let spec = serde_json::json!({ "recorded": export, "by": arguments.by.name() });
+        cells.push(modelled::cell(id, export, label, "recorded", &trial, spec));
         trials.push((cells[cells.len() - 1].id.clone(), trial));
     }
     let stem = arguments.trace.file_stem().map_or_else(|| "trace".into(), |stem| stem.to_string_lossy().into_owned());
@@ -189,38 +195,4 @@ fn targets(trace: &Trace, machine: &Machine, environment: &str) -> anyhow::Resul
     }
     let any = found.context("the trace has no request")?;
     Ok(targets.into_iter().map(|target| target.unwrap_or(any)).collect())
-}
-
-fn cell(number: usize, export: &str, trial: &TrialRecord, by: DependenceName) -> CellRecord {
-    let count = |operation| trial.of(operation).map_or(0, |record| record.count);
-    let (reads, writes) = (count(loadline_block::Operation::Read), count(loadline_block::Operation::Write));
-    let transfers = (reads + writes).max(1);
-    let bytes: u64 = [loadline_block::Operation::Read, loadline_block::Operation::Write]
-        .iter()
-        .filter_map(|operation| trial.of(*operation))
-        .map(|record| record.bytes)
-        .sum();
-    CellRecord {
-        id: format!("replay-{number}"),
-        volume: export.to_owned(),
-        label: format!("recorded load, by {}", by.name()),
-        load: LoadSummary {
-            pattern: "recorded".into(),
-            read_ratio: reads as f64 / transfers as f64,
-            block_bytes: bytes / transfers,
-            size_bytes: None,
-            queue_depth: None,
-            threads: 1,
-            arrival: "recorded".into(),
-            rate_iops: trial.offered_iops,
-            buffered: false,
-            flush_every: None,
-            duration_ns: trial.measured_ns,
-            objective: None,
-        },
-        spec: serde_json::json!({ "recorded": export, "by": by.name() }),
-        ceilings: Vec::new(),
-        trials_planned: 1,
-        trials: Vec::new(),
-    }
 }

@@ -213,8 +213,8 @@ struct Turn {
 
 impl Connection {
     fn transmit(&self, serving: &Serving, buffer: &mut Buffer) {
-        let rules =
-            Rules { size: self.export.info.size, form: self.agreement.form, allocation: self.agreement.allocation };
+        let Agreement { form, allocation, sizes_told, .. } = self.agreement;
+        let rules = Rules { size: self.export.info.size, form, allocation, sizes_told };
         let mut incoming = Incoming::new(rules);
         let mut turn = Turn::default();
         // The first thing that went wrong with the bytes of the write under way.

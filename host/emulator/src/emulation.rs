@@ -7,6 +7,7 @@ use crate::contents::{Contents, Order};
 use crate::control::Control;
 use crate::driver::{Cut, Driver};
 use crate::export::Export;
+use crate::held::Account;
 use crate::listening::{self, ListenError, Listener};
 use crate::meter::{Figures, Meter};
 use crate::metrics;
@@ -27,6 +28,9 @@ use std::thread::JoinHandle;
 
 /// The size of what has none, as clients see it: 1 PiB.
 const ENDLESS: u64 = 1 << 50;
+
+/// Between two looks at whether the thread that looks once a second has begun.
+const FIRST_LOOK: std::time::Duration = std::time::Duration::from_micros(50);
 
 /// Where contents are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,6 +141,10 @@ impl Emulation {
         let own = Arc::clone(&serving);
         let thread = std::thread::Builder::new().name("viewer".into());
         let viewer = thread.spawn(move || own.watch()).map_err(system("start a thread"))?;
+        // Whoever looks from now on finds something.
+        while serving.view().exports.len() < serving.exports.len() {
+            std::thread::sleep(FIRST_LOOK);
+        }
         let (deliverer, viewer) = (Some(deliverer), Some(viewer));
         Ok(Self {
             serving,
@@ -236,6 +244,13 @@ impl Emulation {
         self.serving.exports.iter().map(|export| export.meter.figures()).collect()
     }
 
+    /// What became of the time of each export so far, in their order.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<Account> {
+        let exports = 0..self.serving.exports.len();
+        self.serving.driver.look(|model, now| exports.map(|export| model.account(now, export)).collect())
+    }
+
     /// Since the beginning.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
@@ -288,6 +303,8 @@ impl Emulation {
             }
         }
         self.serving.end();
+        // A client's last request may have set the alarm anew before the thread woke; nobody is left who could.
+        self.serving.driver.waiter.set(Instant::ZERO);
         for thread in [self.deliverer.take(), self.viewer.take()].into_iter().flatten() {
             // It panicked where this fails, and said so.
             let _ = thread.join();

@@ -15,6 +15,7 @@ mod control;
 mod driver;
 mod emulation;
 mod export;
+mod held;
 mod listening;
 mod made;
 mod meter;
@@ -36,10 +37,11 @@ pub use control::{
     CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, NumberedFault, ask_control, parse_control,
 };
 pub use emulation::{Backing, Emulation, EmulationError, Settings};
+pub use held::{Account, Held, HeldBy, Holder, Other};
 pub use listening::ListenError;
 pub use meter::{Active, Figures, OperationFigures};
 pub use model::{Change, ChangeError, Ended, FAULTS_MAX, Fault, FaultKind, Model, Which};
-pub use replaying::{Dependence, Replayed, replay_on, trial};
+pub use replaying::{Dependence, Replayed, account, replay_on, trial};
 pub use serving::CONNECTIONS_MAX;
 pub use store::FolderError;
 pub use store::Losses;

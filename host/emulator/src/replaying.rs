@@ -1,8 +1,9 @@
 //! A recorded application on another disk, in virtual time.
 
+use crate::held::Account;
 use crate::trace::Record;
 use loadline_block::{Operation, Request};
-use loadline_disk::{Machine, Target};
+use loadline_disk::{Machine, Target, Waits};
 use loadline_record::{
     Ending, EngineUsed, Histogram, OperationRecord, Second, SecondOperation, Series, Surroundings, TrialRecord,
 };
@@ -124,6 +125,25 @@ pub fn replay_on(
         }
     }
     replayed
+}
+
+/// What became of the time of replayed requests to one export, which waited as the machine tells.
+#[must_use]
+pub fn account(requests: &[(Record, Replayed)], waits: Waits) -> Account {
+    let mut account = Account { waits, ..Account::default() };
+    // When what was counted as busy so far ends.
+    let mut counted = Instant::ZERO;
+    let mut spans: Vec<Replayed> = requests.iter().map(|(_, replayed)| *replayed).collect();
+    spans.sort_unstable_by_key(|replayed| replayed.submitted_at);
+    for Replayed { submitted_at, completed_at } in spans {
+        account.requests += 1;
+        account.first.get_or_insert(submitted_at);
+        account.last = account.last.max(completed_at);
+        account.at_disk = account.at_disk + completed_at.since(submitted_at);
+        account.busy = account.busy + completed_at.since(submitted_at.max(counted));
+        counted = counted.max(completed_at);
+    }
+    account
 }
 
 /// What one interval holds so far.
@@ -310,6 +330,19 @@ mod tests {
         let replayed = replay_on(&mut machine, &[target], &recorded(), Dependence::Answers);
         let requests: Vec<(Record, Replayed)> = recorded().into_iter().zip(replayed).collect();
         assert_eq!(trial(&requests, 0, Dependence::Answers).unwrap().count(), 5);
+    }
+
+    #[test]
+    fn an_account_counts_time_with_something_outstanding_once() {
+        let requests: Vec<(Record, Replayed)> = [(5, 9), (0, 2), (6, 7), (8, 12)]
+            .map(|(from, until)| {
+                let at = |ms| Instant::ZERO + MS * ms;
+                (record(0, from, until), Replayed { submitted_at: at(from), completed_at: at(until) })
+            })
+            .into();
+        let account = account(&requests, Waits::default());
+        assert_eq!((account.busy, account.at_disk), (MS * (2 + 7), MS * (4 + 2 + 1 + 4)));
+        assert_eq!(account.span(), MS * 12);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What an emulation is doing at the moment: one line for each volume, from the last second or so.
 
+use crate::held::{Account, Held, HeldBy, Holder};
 use crate::meter::Figures;
 use crate::serving::Serving;
-use loadline_disk::Waits;
 use loadline_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,12 @@ pub struct ExportView {
     pub queue: f64,
     /// Share of the latency that was spent waiting at limits: of the disks, of pools, of the virtual machine.
     pub throttled: Option<f64>,
+    /// What bound it; `None`: nothing was asked for.
+    #[serde(default)]
+    pub bound_by: Option<Holder>,
+    /// Where its time went, the largest share first.
+    #[serde(default)]
+    pub held: Vec<HeldBy>,
     /// Share of burst credits left; `None`: nothing saves any.
     pub credits: Option<f64>,
     /// Share of reads that host caches answered; `None`: there is no cache, or nothing was read.
@@ -52,60 +58,55 @@ pub struct View {
 #[derive(Debug, Default)]
 pub(crate) struct Viewer {
     at: Instant,
-    waits: Vec<Waits>,
+    accounts: Vec<Account>,
 }
 
 impl Viewer {
     /// Looks again.
     pub(crate) fn look(&mut self, serving: &Serving) -> View {
         let count = serving.exports.len();
-        let (now, waits, credits) = serving.driver.look(|model, now| {
-            let waits: Vec<Waits> = (0..count).map(|export| model.waits(export)).collect();
+        let (now, accounts, credits) = serving.driver.look(|model, now| {
+            let accounts: Vec<Account> = (0..count).map(|export| model.account(now, export)).collect();
             let credits: Vec<_> = (0..count).map(|export| model.credits(now, export)).collect();
-            (now, waits, credits)
+            (now, accounts, credits)
         });
         let span = now.since(self.at.min(now));
         self.at = now;
-        self.waits.resize(count, Waits::default());
+        self.accounts.resize(count, Account::default());
         let mut exports = Vec::with_capacity(count);
         for (number, export) in serving.exports.iter().enumerate() {
             let (recent, total) = export.meter.roll();
-            let waited = since(&waits[number], &self.waits[number]);
+            let account = accounts[number].since(&self.accounts[number]);
             exports.push(ExportView {
                 export: export.info.name.clone(),
                 credits: credits[number].map(loadline_units::Ratio::as_f64),
                 requests_total: total.requests(),
                 bytes_total: total.transferred().get(),
                 errors_total: total.errors,
-                ..over(&recent, &waited, span)
+                ..over(&recent, &account, span)
             });
         }
-        self.waits = waits;
+        self.accounts = accounts;
         View { elapsed_ns: now.since(Instant::ZERO).as_ns(), clients: serving.clients(), exports }
     }
 }
 
-/// What was waited since; after a change of the environment the account begins anew.
-fn since(now: &Waits, before: &Waits) -> Waits {
-    let goes_on = now.cache_hits >= before.cache_hits && now.cache_misses >= before.cache_misses;
-    if goes_on { now.since(before) } else { *now }
-}
-
-fn over(recent: &Figures, waited: &Waits, span: Duration) -> ExportView {
+fn over(recent: &Figures, account: &Account, span: Duration) -> ExportView {
     let latency = recent.latency();
     let seconds = span.as_s_f64().max(1e-9);
     let all_ns = latency.mean_ns().unwrap_or(0.0) * latency.count() as f64;
-    let limits = [waited.vm_cached, waited.vm_uncached, waited.pools, waited.disks];
-    let at_limits: u64 = limits.iter().map(|limit| limit.iops.as_ns() + limit.throughput.as_ns()).sum();
-    let reads = waited.cache_hits + waited.cache_misses;
+    let reads = account.waits.cache_hits + account.waits.cache_misses;
+    let Held { bound_by, shares } = account.held_over(span);
     ExportView {
         iops: recent.requests() as f64 / seconds,
         bytes_per_s: recent.transferred().get() as f64 / seconds,
         p50_ns: latency.quantile(0.5).map(Duration::as_ns),
         p99_ns: latency.quantile(0.99).map(Duration::as_ns),
         queue: all_ns / (seconds * 1e9),
-        throttled: (all_ns > 0.0).then(|| (at_limits as f64 / all_ns).min(1.0)),
-        cache_hits: (reads > 0).then(|| waited.cache_hits as f64 / reads as f64),
+        throttled: account.throttled(),
+        bound_by,
+        held: shares,
+        cache_hits: (reads > 0).then(|| account.waits.cache_hits as f64 / reads as f64),
         lateness_p99_ns: recent.lateness.quantile(0.99).map(Duration::as_ns),
         ..ExportView::default()
     }

@@ -5,6 +5,7 @@
     reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
 )]
 
+mod accounts;
 mod changes;
 mod outstanding;
 mod write_back;
@@ -20,6 +21,7 @@ use crate::{
     DiskSpec, EnvironmentError, EnvironmentSpec, HostCache, HostCacheSpec, InitialState, LatencySpec, Layout, Limit,
     Place,
 };
+use accounts::Accounts;
 use loadline_block::{Completion, Operation, Request};
 use loadline_units::{Bytes, Duration, Instant};
 use outstanding::{Event, Known, NUMBER_BITS, Outstanding, Owner, Part};
@@ -73,6 +75,8 @@ pub struct Machine {
     free_parts: Vec<u32>,
     sequence: u64,
     now: u64,
+    /// Whose waiting it was, where somebody wants to know.
+    accounts: Option<Box<Accounts>>,
 }
 
 #[derive(Debug, Clone)]
@@ -207,6 +211,7 @@ impl Machine {
             free_parts: Vec::new(),
             sequence: 0,
             now: 0,
+            accounts: None,
         };
         machine.add_caches(environment, initial);
         Ok(machine)
@@ -356,6 +361,10 @@ impl Machine {
             self.part_ends(id, now, now);
         } else if let [disk] = *self.targets[target.0].disks {
             let known = self.start(now, id, disk, &request, request.offset, length);
+            if self.accounts.is_some() {
+                self.account_part(now, disk, known);
+                self.account_request(id, target);
+            }
             self.part_ends(id, known.admitted, known.completed);
         } else {
             let known = self.start_parts(now, id, target, &request);
@@ -384,8 +393,14 @@ impl Machine {
             }
             let disk = self.targets[target.0].disks[disk];
             let part = self.start(now, id, disk, request, offset, length);
+            if self.accounts.is_some() {
+                self.account_part(now, disk, part);
+            }
             known.admitted = known.admitted.max(part.admitted);
             known.completed = known.completed.max(part.completed);
+        }
+        if self.accounts.is_some() {
+            self.account_request(id, target);
         }
         known
     }

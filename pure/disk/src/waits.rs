@@ -45,7 +45,8 @@ impl Waits {
     }
 
     /// Both accounts together.
-    pub(crate) fn and(&self, other: &Self) -> Self {
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
         Self {
             vm_cached: self.vm_cached + other.vm_cached,
             vm_uncached: self.vm_uncached + other.vm_uncached,

@@ -20,7 +20,7 @@ pub use ceilings::{Ceilings, ceilings};
 pub use models::{DRAWS_DEFAULT, DRAWS_MAX, Limits, Model, models};
 pub use reach::{Held, held, unreached};
 pub use trial::{
-    Going, INTERVALS_MAX, Predicted, PredictionError, Progress, Putting, SIZE_DEFAULT, check, fit, for_draw, is_filled,
-    predict, predict_together,
+    Going, INTERVALS_MAX, Predicted, PredictionError, Progress, Putting, SIZE_DEFAULT, account, check, fit, for_draw,
+    is_filled, predict, predict_together,
 };
 pub use volumes::{VolumeUnknown, volume_facts, volume_names};

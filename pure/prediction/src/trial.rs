@@ -10,7 +10,7 @@ use loadline_disk::{
     Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, Place, PoolSpec,
     VolumeSpec, Waited, Waits, Warmth,
 };
-use loadline_record::{CacheUse, ModelRecord, StateTaken, TrialRecord};
+use loadline_record::{Binding, CacheUse, ModelRecord, StateTaken, TrialRecord};
 use loadline_simulator::{Simulated, Simulation, SimulationError, Together, TrialSetup};
 use loadline_units::{ByteRate, Bytes, Duration, Instant};
 use loadline_workload::{Fill, LoadSpec};
@@ -217,6 +217,39 @@ fn told(
         limits_unknown: limits_unknown(model, spec, cache),
     });
     Ok(record)
+}
+
+/// What a model knows of requests to `volume` that others made, such as an application's: they waited as `waits` tells, from
+/// `initial` on, and were bound as the caller knows. There are no ceilings: these are limits put as requests of one kind.
+///
+/// # Errors
+/// [`PredictionError`], where the model has no such volume.
+pub fn account(
+    model: &Model,
+    volume: &str,
+    seed: u64,
+    initial: InitialState,
+    waits: &Waits,
+    binding: Option<Binding>,
+) -> Result<ModelRecord, PredictionError> {
+    let spec = &find(&model.spec, volume)?;
+    let cache = CacheUse { hits: waits.cache_hits, misses: waits.cache_misses };
+    Ok(ModelRecord {
+        draw: model.taken(),
+        seed,
+        initial: StateTaken {
+            bursts_full: initial.bursts == Fullness::Full,
+            caches_warm: initial.caches == Warmth::Warm,
+            carried: false,
+        },
+        binding,
+        waits: stage_waits(waits),
+        cache: cache.hit_share().map(|_| cache),
+        ceilings: Vec::new(),
+        bursts_ended: Vec::new(),
+        bucket_ns: deepest_bucket(model, spec),
+        limits_unknown: limits_unknown(model, spec, cache),
+    })
 }
 
 /// Puts loads on volumes of one model at the same time: `puttings` are of the same model, trial and initial state, each on a

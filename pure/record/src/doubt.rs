@@ -38,11 +38,13 @@ pub enum DoubtCode {
     VerifyFailed,
     /// A prediction passed where a limit must be that nobody has published.
     UnknownLimit,
+    /// An emulation's answers left later than the model had them due.
+    LateDelivery,
 }
 
 impl DoubtCode {
     /// Every code, in the order in which reports list them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::VerifyFailed,
         Self::Errors,
         Self::EndedEarly,
@@ -52,6 +54,7 @@ impl DoubtCode {
         Self::Buffered,
         Self::CompressedOrSparse,
         Self::GeneratorBound,
+        Self::LateDelivery,
         Self::OfferedLoadMissed,
         Self::DepthNotReached,
         Self::OtherLoad,
@@ -83,6 +86,7 @@ impl DoubtCode {
             Self::EndedEarly => "ended-early",
             Self::VerifyFailed => "verify-failed",
             Self::UnknownLimit => "unknown-limit",
+            Self::LateDelivery => "late-delivery",
         }
     }
     /// One sentence for a reader who meets the code for the first time.
@@ -105,6 +109,7 @@ impl DoubtCode {
             Self::Errors => "some requests failed",
             Self::EndedEarly => "the trial ended before its time",
             Self::VerifyFailed => "data read back was not what was written",
+            Self::LateDelivery => "an emulated disk answered later than it was to: clients measured this machine",
             Self::UnknownLimit => {
                 "a limit that must be there was not published: an estimate holds the prediction there, or nothing"
             }

@@ -4,80 +4,25 @@ mod client;
 
 use crate::bench::Bench;
 use crate::process;
+use crate::server::Server;
 use crate::statistics::{Spread, order, ratios};
 use crate::table::{Goal, Table};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use client::Load;
-use loadline_disk::{Directions, DiskSpec, EnvironmentSpec, InitialState, IopsBudget, Limit, VolumeSpec};
-use loadline_emulator::{Backing, Emulation, Settings};
+use loadline_disk::{Directions, DiskSpec, EnvironmentSpec, IopsBudget, Limit, VolumeSpec};
 use loadline_units::{Bytes, Iops};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-/// The word that makes this program serve on the socket named after it.
-pub(crate) const SUBCOMMAND: &str = "--serve-a-fast-disk";
-
-/// Serves a disk of 5 million IOPS until its standard input ends.
-pub(crate) fn serve(socket: &str) -> Result<()> {
-    let rate = Iops::per_second(5_000_000).context("not zero")?;
-    let limit = Limit { iops: Some(Directions::Together(IopsBudget::steady(rate))), ..Limit::default() };
+/// A disk of 5 million IOPS: a limit that is asked for each request, and never binds.
+pub(crate) fn fast() -> EnvironmentSpec {
+    let limit = Limit {
+        iops: Iops::per_second(5_000_000).map(|rate| Directions::Together(IopsBudget::steady(rate))),
+        ..Limit::default()
+    };
     let disk = DiskSpec { size: Some(Bytes::gib(4)), limit, ..DiskSpec::default() };
     let volume = VolumeSpec { name: "data".into(), disks: vec![disk], ..VolumeSpec::default() };
-    let environment = EnvironmentSpec { name: "fast".into(), volumes: vec![volume], ..EnvironmentSpec::default() };
-    let settings = Settings {
-        seed: 1,
-        initial: InitialState::default(),
-        backing: Backing::Memory { max: Bytes::gib(2) },
-        trace: None,
-        write_cache: Bytes::mib(16),
-        lie_about_flush: false,
-        spin: false,
-    };
-    let mut emulation = Emulation::start(&environment, &settings)?;
-    emulation.listen_unix(Path::new(socket))?;
-    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
-    Ok(emulation.end()?)
-}
-
-/// A server in a process of its own. Dropped, it ends.
-struct Server {
-    child: Child,
-    socket: PathBuf,
-}
-
-impl Server {
-    fn start(mut command: Command, socket: PathBuf) -> Result<Self> {
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
-        let mut server = Self { child, socket };
-        for _ in 0..200 {
-            if std::os::unix::net::UnixStream::connect(&server.socket).is_ok() {
-                return Ok(server);
-            }
-            if let Some(status) = server.child.try_wait()? {
-                bail!("the server ended at once: {status}");
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        bail!("nobody listens on {}", server.socket.display())
-    }
-
-    /// CPU time of all its threads so far, in ticks of the kernel.
-    fn cpu_ticks(&self) -> Result<f64> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name in parentheses may hold blanks.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let tick = |place: usize| fields.get(place).and_then(|field| field.parse::<f64>().ok());
-        Ok(tick(11).context("no user time")? + tick(12).context("no system time")?)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    EnvironmentSpec { name: "fast".into(), volumes: vec![volume], ..EnvironmentSpec::default() }
 }
 
 /// Who asks.
@@ -99,16 +44,16 @@ const ROWS: &[(&str, Asker, Load, f64)] = &[
 /// The share of nbdkit's CPU time per request that a pipelining client may cost.
 const CPU: f64 = 0.4;
 
-/// Requests in a second, and CPU time of the server for each, in ticks.
+/// Requests in a second, and CPU time of the server for each, in seconds.
 fn measure(bench: &Bench, server: &Server, asker: Asker, load: Load) -> Result<(f64, f64)> {
     bench.stop.check()?;
     let time = Duration::from_nanos(bench.arguments.length.as_ns());
-    let before = server.cpu_ticks()?;
+    let before = server.cpu_s()?;
     let rate = match asker {
         Asker::Pipelining => client::rate(&server.socket, load, time)?,
         Asker::Fio => fio(bench, server, load, time)?,
     };
-    let used = server.cpu_ticks()? - before;
+    let used = server.cpu_s()? - before;
     Ok((rate, used / (rate * time.as_secs_f64()).max(1.0)))
 }
 
@@ -138,11 +83,9 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         Table::new(title, &["random", "nbdkit / s", "loadline / s", "ratio", "goal", "CPU per request", "goal"]);
     let folder = tempfile::tempdir()?;
     let (ours, peers) = (folder.path().join("ours"), folder.path().join("peer"));
-    let mut own = Command::new(std::env::current_exe()?);
-    own.arg(SUBCOMMAND).arg(&ours);
     let mut peer = Command::new("nbdkit");
     peer.args(["-f", "-U"]).arg(&peers).args(["memory", "4G"]);
-    let servers = [Server::start(peer, peers)?, Server::start(own, ours)?];
+    let servers = [Server::other(peer, peers)?, Server::emulating(&fast(), ours, None, Bytes::gib(2))?];
     // What is read is there.
     for server in &servers {
         let fill = Load { writes: true, length: 256 << 10, depth: 8 };

@@ -66,6 +66,38 @@ fn it_serves_until_it_is_asked_to_end_and_tells_what_it_did() {
 }
 
 #[test]
+fn what_was_asked_for_is_kept_with_what_held_it() {
+    let bench = Bench::new();
+    end(start(&bench, &[]), "-TERM");
+    assert!(bench.runs().is_empty(), "nobody asked for anything");
+    let child = start(&bench, &["--format", "json"]);
+    assert_eq!(crate::fault::requests(&bench, &[1, 0, 0]), [0; 3]);
+    let (status, out, err) = end(child, "-INT");
+    assert!(status == 0 && err.contains("loadline show "), "{err}");
+    let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let bound = rows[0]["bound_by"].as_str().unwrap();
+    let shares: f64 = rows[0]["held"].as_array().unwrap().iter().map(|held| held["share"].as_f64().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{out}");
+    assert!(rows[1]["bound_by"].is_null() && rows[1]["held"].as_array().unwrap().is_empty(), "{out}");
+    assert_eq!(bench.runs().len(), 1);
+    let shown: serde_json::Value = serde_json::from_str(&bench.done(&["show", "last", "--format", "json"])).unwrap();
+    assert_eq!((&shown["run"]["verb"], &shown["run"]["clock"]), (&"emulate".into(), &"real".into()));
+    let cells = shown["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 1, "only data was used");
+    assert_eq!((&cells[0]["volume"], &cells[0]["binding"]["limit"]), (&"data".into(), &bound.into()));
+    assert!(cells[0]["read"]["iops"].as_f64().unwrap() > 0.0 && cells[0]["write"]["iops"].as_f64().unwrap() > 0.0);
+    assert_eq!(bench.done(&["show", "last", "--limits", "--format", "json"]).trim(), "[]");
+    for format in ["table", "markdown", "csv"] {
+        bench.done(&["show", "last", "--format", format]);
+    }
+    bench.done(&["report", "last", "-o", "report.html"]);
+    let child = start(&bench, &["--no-record"]);
+    assert_eq!(crate::fault::requests(&bench, &[0]), [0]);
+    end(child, "-TERM");
+    assert_eq!(bench.runs().len(), 1);
+}
+
+#[test]
 fn what_cannot_be_served_is_refused_with_what_to_do() {
     let bench = Bench::new();
     assert!(bench.refused(2, &["emulate", "ds3-p3"]).contains("did you mean ds3-p30"));

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
 /// Reads and writes of the first volume, the oldest way: 512 B each; gives their errors.
-fn requests(bench: &Bench, kinds: &[u16]) -> Vec<u32> {
+pub(crate) fn requests(bench: &Bench, kinds: &[u16]) -> Vec<u32> {
     let mut stream = UnixStream::connect(bench.path("s")).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
     let mut greeting = [0; 18];
@@ -102,6 +102,11 @@ fn a_trace_replays_on_other_storage_and_says_what_it_cannot_know() {
         assert_eq!(result["run"]["clock"], "virtual");
         assert_eq!(result["cells"].as_array().unwrap().len(), 1);
         assert_eq!(result["cells"][0]["volume"], "data");
+        let binding = &result["cells"][0]["binding"];
+        let evidence = binding["evidence"].as_str().unwrap();
+        assert!(binding["inferred"] == false && evidence.contains("its time went to"), "{binding}");
+        // Five requests at 100 a second: the second to the fifth wait 10 ms each where they come at once, as they did nearly.
+        assert!(evidence.contains("disk-iops"), "{evidence}");
     }
     assert!(bench.done(&["show", "last"]).contains("recorded load"));
     let other = bench.file("other.toml", crate::emulate::ENVIRONMENT.replace("volume.data", "volume.dat"));

@@ -3,6 +3,7 @@
 
 mod change;
 mod fault;
+mod tally;
 
 pub use change::{Change, ChangeError, Which};
 use fault::{Active, Under, Volumes};
@@ -12,6 +13,7 @@ use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState, Machine, Ta
 use loadline_units::{Duration, Instant, Ratio};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use tally::Tally;
 
 /// A machine that answers, or did until the environment was changed: then what is under way there ends there.
 #[derive(Debug)]
@@ -26,6 +28,10 @@ struct Generation {
 /// A request under way.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
+    export: u16,
+    submitted_at: Instant,
+    /// How long it took until the disks had answered, once they have.
+    at_disk: Duration,
     error: Option<ErrorKind>,
     delay: Duration,
     /// The fault that stalls it.
@@ -75,6 +81,8 @@ pub struct Model {
     free: Vec<u32>,
     /// Answers that come later than the machine's.
     later: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// By export.
+    tallies: Vec<Tally>,
 }
 
 /// SplitMix64's finisher: choices that depend on nothing but what is handed in.
@@ -87,11 +95,17 @@ pub(crate) const fn scramble(value: u64) -> u64 {
 
 impl Generation {
     fn new(environment: &EnvironmentSpec, seed: u64, initial: InitialState) -> Result<Self, EnvironmentError> {
-        let machine = Machine::new(environment, seed, initial)?;
+        let mut machine = Machine::new(environment, seed, initial)?;
+        machine.keep_accounts();
         let names = Volumes::of(environment).names();
         let target = |name: &String| machine.target(name).expect("the machine has every volume and disk");
         let targets = names.iter().map(target).collect();
         Ok(Self { machine, targets, owners: Vec::new() })
+    }
+
+    /// What an export's own requests waited for here.
+    fn held(&self, export: usize) -> Waits {
+        self.machine.held(self.targets[export]).expect("accounts are kept")
     }
 }
 
@@ -103,10 +117,12 @@ impl Model {
     pub fn new(environment: &EnvironmentSpec, seed: u64, initial: InitialState) -> Result<Self, EnvironmentError> {
         let generation = Generation::new(environment, seed, initial)?;
         let volumes = Volumes::of(environment);
-        let exports = volumes.names().iter().map(|name| volumes.find(name).expect("it is in the list")).collect();
+        let exports: Vec<Under> =
+            volumes.names().iter().map(|name| volumes.find(name).expect("it is in the list")).collect();
         Ok(Self {
             environment: environment.clone(),
             volumes,
+            tallies: exports.iter().map(|_| Tally::default()).collect(),
             exports,
             generations: vec![generation],
             faults: Vec::new(),
@@ -136,12 +152,6 @@ impl Model {
         self.current().machine.size(self.current().targets[export])
     }
 
-    /// What requests to an export waited for so far, since the environment last changed.
-    #[must_use]
-    pub fn waits(&self, export: usize) -> Waits {
-        self.current().machine.waits(self.current().targets[export])
-    }
-
     /// The share of burst credits left; `None`: nothing saves any.
     #[must_use]
     pub fn credits(&self, now: Instant, export: usize) -> Option<Ratio> {
@@ -166,9 +176,11 @@ impl Model {
             self.slots.push(Slot::default());
             (self.slots.len() - 1) as u32
         });
-        self.slots[id as usize] = Slot::default();
+        let slot = Slot { export: export as u16, submitted_at: now, ..Slot::default() };
+        self.slots[id as usize] = slot;
+        self.tallies[export].begins(now);
         if !self.faults.is_empty() {
-            let (slot, refused) = self.judge(number, export, &request);
+            let (slot, refused) = self.judge(number, export, &request, slot);
             self.slots[id as usize] = slot;
             if refused {
                 self.later.push(Reverse((now, id)));
@@ -185,8 +197,7 @@ impl Model {
     }
 
     /// What the faults do to a request, and whether it fails before it reaches a disk.
-    fn judge(&self, number: u64, export: usize, request: &Request) -> (Slot, bool) {
-        let mut slot = Slot::default();
+    fn judge(&self, number: u64, export: usize, request: &Request, mut slot: Slot) -> (Slot, bool) {
         let own = &self.exports[export];
         let copies = self.volumes.layout(own.volume).copies();
         let mut failing: Vec<usize> = Vec::new();
@@ -258,8 +269,11 @@ impl Model {
             let reached = now.max(self.generations[index].machine.now());
             while let Some((own, completion)) = self.generations[index].machine.pop_completed(reached) {
                 let id = self.generations[index].owners[own.index()];
-                if self.slots[id as usize].is_plain() {
+                let slot = &self.slots[id as usize];
+                if slot.is_plain() {
                     self.free.push(id);
+                    let at_disk = completion.completed_at.since(completion.submitted_at);
+                    self.tallies[usize::from(slot.export)].ends(completion.completed_at, at_disk, Duration::ZERO);
                     let error = completion.outcome.err();
                     return Some((id as usize, Ended { at: completion.completed_at, error }));
                 }
@@ -267,12 +281,7 @@ impl Model {
             }
         }
         if self.generations.len() > 1 {
-            let last = self.generations.len() - 1;
-            let mut number = 0;
-            self.generations.retain(|generation| {
-                number += 1;
-                number > last || generation.machine.outstanding() > 0
-            });
+            self.retire();
         }
         let Reverse((at, id)) = *self.later.peek()?;
         if at > now {
@@ -280,7 +289,10 @@ impl Model {
         }
         self.later.pop();
         self.free.push(id);
-        Some((id as usize, Ended { at, error: self.slots[id as usize].error }))
+        let Slot { export, submitted_at, at_disk, error, .. } = self.slots[id as usize];
+        let faults = at.since(submitted_at).saturating_sub(at_disk);
+        self.tallies[usize::from(export)].ends(at, at_disk, faults);
+        Some((id as usize, Ended { at, error }))
     }
 
     /// The machine answered at `at`, but a fault has its say.
@@ -288,6 +300,7 @@ impl Model {
     fn detain(&mut self, id: u32, at: Instant, error: Option<ErrorKind>) {
         let slot = &mut self.slots[id as usize];
         slot.error = slot.error.or(error);
+        slot.at_disk = at.since(slot.submitted_at);
         let mut at = at.max(slot.released_at) + slot.delay;
         if let Some(fault) = slot.stalled_by
             && let Some((active, _)) = self.faults.iter().find(|(active, _)| active.number == fault)

@@ -71,11 +71,11 @@ pub mod command_flag {
     pub const PAYLOAD_LEN: u16 = 1 << 5;
 }
 
-/// The block that every request is a multiple of, in bytes: a disk's sector.
+/// The block that requests are multiples of, where clients are told, in bytes: a disk's sector.
 pub const BLOCK_MIN: u32 = 512;
 /// The block that clients should prefer, in bytes.
 pub const BLOCK_PREFERRED: u32 = 4_096;
-/// Bytes that a read or write may carry.
+/// Bytes that a read or write may carry, where clients are told.
 pub const PAYLOAD_MAX: u32 = 1 << 25;
 /// The number under which the context `base:allocation` is selected.
 pub const ALLOCATION_CONTEXT: u32 = 1;

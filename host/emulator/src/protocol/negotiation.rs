@@ -58,6 +58,8 @@ pub struct Agreement {
     pub form: ReplyForm,
     /// Whether `base:allocation` may be asked for.
     pub allocation: bool,
+    /// Whether the client was told which blocks there are: not if it asked for the export the oldest way.
+    pub sizes_told: bool,
 }
 
 /// Where the talk stands.
@@ -225,7 +227,7 @@ impl Negotiation {
                 if !self.no_zeroes {
                     out.extend_from_slice(&[0; 124]);
                 }
-                self.agree(export)
+                self.agree(export, false)
             }
             ClientOption::Abort => {
                 ack(out);
@@ -275,7 +277,7 @@ impl Negotiation {
                     tell(info_type::DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
                 }
                 ack(out);
-                if *go { self.agree(number) } else { Step::Next }
+                if *go { self.agree(number, true) } else { Step::Next }
             }
             ClientOption::StructuredReply => {
                 if self.form == ReplyForm::Extended {
@@ -332,8 +334,9 @@ impl Negotiation {
         option::reply(out, code, OptionReply::Ack, &[]);
     }
 
-    fn agree(&self, export: usize) -> Step {
-        Step::Transmit(Agreement { export, form: self.form, allocation: self.allocation == Some(export) })
+    fn agree(&self, export: usize, sizes_told: bool) -> Step {
+        let allocation = self.allocation == Some(export);
+        Step::Transmit(Agreement { export, form: self.form, allocation, sizes_told })
     }
 }
 

@@ -36,7 +36,7 @@ pub mod code {
 /// What is asked for, checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Bytes from the export, at most [`PAYLOAD_MAX`].
+    /// Bytes from the export.
     Read,
     /// Bytes to the export; they have been handed over before.
     Write,
@@ -109,7 +109,7 @@ pub enum Violation {
     #[error("the client sent {0:#010x} where a request begins")]
     Magic(u32),
     /// A request with more bytes than are taken.
-    #[error("the client announced {0} bytes of data, at most {PAYLOAD_MAX} are taken")]
+    #[error("the client announced {0} bytes of data, more than are taken")]
     Payload(u64),
 }
 
@@ -122,6 +122,9 @@ pub struct Rules {
     pub form: ReplyForm,
     /// Whether `base:allocation` was selected.
     pub allocation: bool,
+    /// Whether the client was told which blocks there are: then it keeps to them, and carries at most [`PAYLOAD_MAX`] bytes.
+    /// Who was not may ask for any bytes, as the specification has it.
+    pub sizes_told: bool,
 }
 
 /// Turns a connection's bytes into messages. It keeps no bytes itself.
@@ -207,7 +210,7 @@ impl Incoming {
             let extended = self.rules.form == ReplyForm::Extended;
             let announced = if extended { header.flags & flag::PAYLOAD_LEN != 0 } else { header.kind == code::WRITE };
             let bytes = if announced { header.length } else { 0 };
-            if bytes > u64::from(PAYLOAD_MAX) {
+            if bytes > self.rules.payload_max() {
                 return Err(Violation::Payload(bytes));
             }
             let Header { kind, cookie, offset, .. } = header;
@@ -257,6 +260,12 @@ impl Incoming {
 }
 
 impl Rules {
+    /// Bytes that a read or write may carry.
+    fn payload_max(self) -> u64 {
+        let most = u64::from(PAYLOAD_MAX);
+        if self.sizes_told { most } else { self.size.clamp(most, u64::from(u32::MAX)) }
+    }
+
     /// The request, or the error that the specification wants for it.
     fn check(&self, header: &Header) -> Result<NbdRequest, NbdError> {
         let Header { flags, kind, cookie, offset, length } = *header;
@@ -284,7 +293,7 @@ impl Rules {
         if command == Command::Flush {
             return if offset == 0 && length == 0 { Ok(request) } else { Err(NbdError::Invalid) };
         }
-        let block = u64::from(BLOCK_MIN);
+        let block = if self.sizes_told { u64::from(BLOCK_MIN) } else { 1 };
         if length == 0 || !offset.is_multiple_of(block) || !length.is_multiple_of(block) {
             return Err(NbdError::Invalid);
         }
@@ -292,7 +301,7 @@ impl Rules {
             let writes = matches!(command, Command::Write | Command::Zero { .. });
             return Err(if writes { NbdError::NoSpace } else { NbdError::Invalid });
         }
-        if command == Command::Read && length > u64::from(PAYLOAD_MAX) {
+        if command == Command::Read && length > self.payload_max() {
             return Err(if self.form == ReplyForm::Simple { NbdError::Invalid } else { NbdError::Overflow });
         }
         // Zeroes that keep their space are written like any others, so they are not faster.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Certificates of an authority, a server called localhost, and a client, made by openssl; `None`: it is not here.
-fn certificates(folder: &Path) -> Option<PathBuf> {
+pub(crate) fn certificates(folder: &Path) -> Option<PathBuf> {
     let folder = folder.join("pki");
     std::fs::create_dir(&folder).unwrap();
     let openssl = |words: &[&str]| {

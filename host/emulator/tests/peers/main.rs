@@ -1,6 +1,7 @@
 //! Clients that nobody here wrote: libnbd's tools, QEMU's and fio.
 
 mod encrypted;
+mod tester;
 
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec};
 use loadline_emulator::{Backing, Emulation, Settings};

@@ -49,6 +49,13 @@ impl Client {
         client.take(10);
         client
     }
+    /// On an export, with simple replies, and told which blocks there are.
+    pub(crate) fn told(socket: &Path, export: &str) -> Self {
+        let mut client = Self::greeted(socket);
+        client.option(option_code::GO, &[&(export.len() as u32).to_be_bytes(), export.as_bytes(), &[0, 0]].concat());
+        client.acknowledged(1);
+        client
+    }
     /// On an export, with extended headers and `base:allocation`.
     pub(crate) fn extended(socket: &Path, export: &str) -> Self {
         let mut client = Self::greeted(socket);
@@ -57,17 +64,21 @@ impl Client {
         client.option(option_code::EXTENDED_HEADERS, &[]);
         client.option(option_code::SET_META_CONTEXT, &context);
         client.option(option_code::GO, &[&named[..], &[0, 0]].concat());
-        let mut acks = 0;
-        while acks < 3 {
-            assert_eq!(client.take(8), OPTION_REPLY_MAGIC.to_be_bytes());
-            let header = client.take(12);
-            assert!(header[4] < 0x80, "refused: {header:?}");
-            let length = u32::from_be_bytes(header[8..].try_into().unwrap());
-            client.take(length as usize);
-            acks += u32::from(header[4..8] == [0, 0, 0, 1]);
-        }
+        client.acknowledged(3);
         client.extended = true;
         client
+    }
+    /// Takes replies to options until so many were acknowledged.
+    fn acknowledged(&mut self, count: u32) {
+        let mut acks = 0;
+        while acks < count {
+            assert_eq!(self.take(8), OPTION_REPLY_MAGIC.to_be_bytes());
+            let header = self.take(12);
+            assert!(header[4] < 0x80, "refused: {header:?}");
+            let length = u32::from_be_bytes(header[8..].try_into().unwrap());
+            self.take(length as usize);
+            acks += u32::from(header[4..8] == [0, 0, 0, 1]);
+        }
     }
     pub(crate) fn put(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).unwrap();

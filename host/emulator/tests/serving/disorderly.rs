@@ -46,7 +46,7 @@ fn an_export_that_is_not_there_closes_the_oldest_way() {
 #[test]
 fn a_bad_request_is_an_error_and_the_next_one_is_answered() {
     let served = Served::new(&free());
-    let mut client = Client::simple(&served.socket(), "data");
+    let mut client = Client::told(&served.socket(), "data");
     client.ask(Ask { kind: code::READ, cookie: 1, offset: 64 << 20, length: 512, ..Ask::default() }, &[]);
     assert_eq!(client.reply(), (22, 1));
     client.ask(Ask { kind: code::WRITE, cookie: 2, offset: 100, length: 512, ..Ask::default() }, &[1; 512]);

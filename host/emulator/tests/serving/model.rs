@@ -7,8 +7,8 @@ use loadline_disk::{
     LatencySpec, Layout, Limit, Machine, Parallelism, Target, VmSpec, VolumeSpec,
 };
 use loadline_emulator::protocol::request::code;
-use loadline_emulator::{Settings, Trace, TraceSettings, replay};
-use loadline_units::{Bytes, Duration, Iops};
+use loadline_emulator::{Change, Fault, FaultKind, Settings, Trace, TraceSettings, replay};
+use loadline_units::{Bytes, Duration, Iops, Ratio};
 
 /// Reads of 4 KiB, `depth` at a time, until `count` were answered.
 fn closed_loop(client: &mut Client, depth: u64, count: u64) {
@@ -34,13 +34,72 @@ fn closed_loop(client: &mut Client, depth: u64, count: u64) {
 
 #[test]
 fn a_modelled_rate_is_the_rate_that_is_delivered() {
+    for depth in [64, 512] {
+        let served = Served::new(&limited(5_000));
+        let mut client = Client::simple(&served.socket(), "data");
+        let begun = std::time::Instant::now();
+        closed_loop(&mut client, depth, 10_000);
+        // The client's own clock: whatever the machine does, no answer comes before its time.
+        assert!(begun.elapsed().as_micros() >= 9_999 * 200, "{:?} at depth {depth}", begun.elapsed());
+        let figures = served.figures(10_000).swap_remove(0);
+        // In the model's time, as long as something is outstanding: a machine too busy to ask changes nothing of that.
+        let busy = served.emulation.accounts()[0].busy.as_s_f64();
+        let rate = 10_000.0 / busy;
+        assert!((5_000.0..=5_050.0).contains(&rate), "{rate} IOPS of 5,000 at depth {depth}, over {busy} s");
+        // All the time: with 102 ms in the queue, only a machine that stops for longer leaves the disk idle.
+        if depth == 512 {
+            let iops = figures.iops().unwrap();
+            assert!((4_950.0..=5_050.0).contains(&iops), "{iops} IOPS of 5,000");
+        }
+    }
+}
+
+/// The shares of an account, and what bound it.
+fn held(served: &Served) -> (Vec<&'static str>, &'static str) {
+    let held = served.emulation.accounts()[0].held();
+    let sum: f64 = held.shares.iter().map(|share| share.share).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{held:?}");
+    (held.shares.iter().map(|share| share.by.name()).collect(), held.bound_by.unwrap().name())
+}
+
+#[test]
+fn what_holds_requests_is_told() {
     let served = Served::new(&limited(5_000));
+    assert!(served.emulation.accounts()[0].held().shares.is_empty(), "nothing was asked for");
+    closed_loop(&mut Client::simple(&served.socket(), "data"), 512, 5_000);
+    served.figures(5_000);
+    let (shares, bound) = held(&served);
+    assert_eq!((shares[0], bound), ("disk-iops", "disk-iops"));
+    assert!(shares[1..].iter().all(|other| *other == "idle"), "{shares:?}");
+
+    let served = Served::new(&slow(Duration::from_ms(5)));
     let mut client = Client::simple(&served.socket(), "data");
-    closed_loop(&mut client, 512, 10_000);
-    let figures = served.figures(10_000).swap_remove(0);
-    // In the model's own time, in which a busy machine changes nothing as long as requests wait in the queue.
-    let iops = figures.iops().unwrap();
-    assert!((4_950.0..=5_050.0).contains(&iops), "{iops} IOPS of 5,000");
+    (0..20).for_each(|_| drop(client.read(0, 512)));
+    served.figures(20);
+    assert_eq!(held(&served), (vec!["latency", "idle"], "latency"));
+    // Whoever thinks longer than the disk takes sets the pace.
+    for _ in 0..3 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        client.read(0, 512);
+    }
+    served.figures(23);
+    assert_eq!(held(&served), (vec!["idle", "latency"], "arrival"));
+
+    let served = Served::new(&slow(Duration::from_ms(1)));
+    let delay = Fault {
+        on: "data".into(),
+        kind: FaultKind::Delay(Duration::from_ms(40)),
+        operations: Vec::new(),
+        from: Bytes::ZERO,
+        until: None,
+        share: Ratio::ONE,
+    };
+    served.emulation.change(&Change::Begin(delay)).unwrap();
+    let mut client = Client::simple(&served.socket(), "data");
+    (0..10).for_each(|_| drop(client.read(0, 512)));
+    served.figures(10);
+    let (shares, bound) = held(&served);
+    assert_eq!((shares[0], bound), ("faults", "faults"));
 }
 
 #[test]

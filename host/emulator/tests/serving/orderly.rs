@@ -65,6 +65,41 @@ fn memory_that_is_used_up_is_no_space_and_nothing_worse() {
 }
 
 #[test]
+fn who_was_told_of_no_blocks_may_ask_for_any_bytes() {
+    let served = Served::new(&free());
+    let mut client = Client::simple(&served.socket(), "data");
+    let mut expected = vec![0_u8; 64 << 20];
+    let mut state = 88_172_645_463_325_252_u64;
+    let mut draw = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    for round in 0..400_u64 {
+        // Now and then more than those who were told may carry.
+        let longest = if round % 100 == 99 { 40 << 20 } else { 20_000 };
+        let length = 1 + draw(longest);
+        let offset = draw((64 << 20) - length);
+        let range = offset as usize..(offset + length) as usize;
+        match draw(4) {
+            0 => {
+                client.ask(Ask { kind: code::TRIM, offset, length, cookie: round, ..Ask::default() }, &[]);
+                assert_eq!(client.reply(), (0, round));
+                expected[range].fill(0);
+            }
+            1 => assert!(client.read(offset, length) == expected[range], "{length} bytes at {offset}"),
+            _ => {
+                let bytes: Vec<u8> = (0..length).map(|at| (at % 251) as u8 ^ round as u8).collect();
+                client.write(offset, &bytes);
+                expected[range].copy_from_slice(&bytes);
+            }
+        }
+    }
+    assert!(client.read(0, 64 << 20) == expected);
+}
+
+#[test]
 fn large_reads_come_whole_and_others_are_answered_meanwhile() {
     let served = Served::new(&free());
     let mut client = Client::simple(&served.socket(), "data");

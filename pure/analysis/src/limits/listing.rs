@@ -8,7 +8,7 @@ use crate::statistics::{Interval, mean, median};
 use crate::summarize::summarize;
 use crate::summary::CellSummary;
 use crate::words::{block, load_name, number};
-use loadline_record::{DoubtCode, Limit, RunRecord};
+use loadline_record::{Clock, DoubtCode, Limit, RunRecord};
 use serde::{Deserialize, Serialize};
 
 /// What a figure of a limit measures.
@@ -73,7 +73,10 @@ pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
     let mut figures = all.declared();
     let mut done: Vec<usize> = Vec::new();
     for index in 0..cells.len() {
-        if cells[index].total.is_some() && !done.iter().any(|other| alike(&cells[*other], &cells[index])) {
+        // An application on a model shows nothing of limits that the model does not know.
+        let modelled = record.cells[index].trials.iter().any(|trial| trial.model.is_some());
+        let modelled = modelled && record.header.clock == Clock::Real;
+        if !modelled && cells[index].total.is_some() && !done.iter().any(|other| alike(&cells[*other], &cells[index])) {
             done.push(index);
             all.of_kind(index, &mut figures);
         }

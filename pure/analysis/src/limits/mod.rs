@@ -47,7 +47,9 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
             let volume = record.header.volumes.iter().find(|v| v.name == cells[index].volume);
             let own = curves.iter().position(|c| c.closed.contains(&index) || c.open.contains(&index));
             let records = &record.cells;
-            if record.header.clock == Clock::Virtual {
+            // A model that answers in real time knows it, too.
+            let is_modelled = records[index].trials.iter().any(|trial| trial.model.is_some());
+            if record.header.clock == Clock::Virtual || is_modelled {
                 return (model::binding(&record.cells[index]), model::ceilings(&record.cells[index]));
             }
             let case = Case {

@@ -84,6 +84,7 @@ impl Machine {
             self.reach_disk(at, Owner::WriteBack(number), disk, Operation::Write, offset, length);
             let waited = self.waits_behind_cache(disk).since(&before);
             self.disks[disk].write_back.waited = self.disks[disk].write_back.waited.and(&waited);
+            self.account_nobody(disk);
         }
     }
 
@@ -129,6 +130,7 @@ impl Machine {
             self.free_parts.push(number);
             let known = self.take_write(now, disk, offset, length);
             let Owner::Request(id) = owner else { unreachable!("caches do not write to themselves") };
+            self.account_resumed(now, id, disk, since);
             self.part_ends(id, known.admitted, known.completed);
         }
         self.caches[cache].stalling = false;
@@ -155,6 +157,7 @@ impl Machine {
             !over
         });
         for flush in ended {
+            self.account_flushed(now, flush.id);
             let done = now + self.service(disk, Operation::Flush, 0);
             self.part_ends(flush.id, now, done);
         }

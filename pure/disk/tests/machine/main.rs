@@ -1,5 +1,6 @@
 //! The machine from the outside: published examples, budgets that are shared, caches, spinning disks, exact replay.
 
+mod accounts;
 mod caches;
 mod changes;
 mod drive;

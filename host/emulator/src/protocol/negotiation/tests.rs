@@ -78,7 +78,10 @@ fn replies(mut out: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
 fn go_tells_about_the_export_and_takes_it() {
     let go = named("data/0", &[0, 2, 0, 1, 0, 2]);
     let (out, step) = talk(&[&flags(3), &option(8, &[]), &option(7, &go)]);
-    assert_eq!(step, Step::Transmit(Agreement { export: 1, form: ReplyForm::Structured, allocation: false }));
+    assert_eq!(
+        step,
+        Step::Transmit(Agreement { export: 1, form: ReplyForm::Structured, allocation: false, sizes_told: true })
+    );
     let replies = replies(&out);
     let kinds: Vec<(u32, u32)> = replies.iter().map(|(code, kind, _)| (*code, *kind)).collect();
     assert_eq!(kinds, [(8, 1), (7, 3), (7, 3), (7, 3), (7, 3), (7, 1)]);
@@ -98,7 +101,10 @@ fn go_tells_about_the_export_and_takes_it() {
 #[test]
 fn the_empty_name_is_the_first_export_and_the_oldest_way_pads_with_zeroes() {
     let (out, step) = talk(&[&flags(1), &option(1, b"")]);
-    assert_eq!(step, Step::Transmit(Agreement { export: 0, form: ReplyForm::Simple, allocation: false }));
+    assert_eq!(
+        step,
+        Step::Transmit(Agreement { export: 0, form: ReplyForm::Simple, allocation: false, sizes_told: false })
+    );
     assert_eq!(out.len(), 8 + 2 + 124);
     assert_eq!(talk(&[&flags(3), &option(1, b"data")]).0.len(), 8 + 2);
     assert_eq!(talk(&[&flags(3), &option(1, b"nothing")]), (Vec::new(), Step::Close));
@@ -157,7 +163,10 @@ fn extended_headers_take_the_place_of_structured_replies() {
     let go = option(7, &named("data", &[0, 0]));
     let (out, step) = talk(&[&flags(3), &option(8, &[]), &option(11, &[]), &option(8, &[]), &go]);
     assert_eq!(replies(&out)[2].1, OptionReply::ExtendedHeaderRequired as u32);
-    assert_eq!(step, Step::Transmit(Agreement { export: 0, form: ReplyForm::Extended, allocation: false }));
+    assert_eq!(
+        step,
+        Step::Transmit(Agreement { export: 0, form: ReplyForm::Extended, allocation: false, sizes_told: true })
+    );
     assert_eq!(talk(&[&flags(3), &option(11, &[]), &option(1, b"data")]).1, Step::Close);
 }
 

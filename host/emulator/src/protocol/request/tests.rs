@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const SIZE: u64 = 1 << 30;
 
 fn rules(form: ReplyForm) -> Rules {
-    Rules { size: SIZE, form, allocation: form != ReplyForm::Simple }
+    Rules { size: SIZE, form, allocation: form != ReplyForm::Simple, sizes_told: true }
 }
 
 fn bytes(form: ReplyForm, flags: u16, kind: u16, cookie: u64, offset: u64, length: u64) -> Vec<u8> {
@@ -93,6 +93,27 @@ fn errors_are_those_of_the_specification() {
     ] {
         assert_eq!(one(form, flags, kind, offset, length), Err(error), "{form:?} {flags} {kind} {offset} {length}");
     }
+}
+
+#[test]
+fn who_was_told_of_no_blocks_may_ask_for_any_bytes() {
+    let rules = Rules { sizes_told: false, ..rules(ReplyForm::Simple) };
+    for (kind, offset, length) in
+        [(0, 1, 1_048_591), (0, 0, (1 << 25) + 1), (1, 7, (1 << 25) + 1), (4, 5, 3), (6, 9, 1)]
+    {
+        let mut input = bytes(ReplyForm::Simple, 0, kind, 7, offset, length);
+        input.resize(input.len() + if kind == code::WRITE { length as usize } else { 0 }, 1);
+        let (mut incoming, mut input) = (Incoming::new(rules), &input[..]);
+        match incoming.next(&mut input).unwrap().unwrap() {
+            Message::Request(request) | Message::Data { whole: Some(request), .. } => {
+                assert_eq!((request.offset, request.length), (offset, length));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let mut input = &bytes(ReplyForm::Simple, 0, 0, 7, SIZE - 1, 2)[..];
+    let beyond = Incoming::new(rules).next(&mut input).unwrap();
+    assert!(matches!(beyond, Some(Message::Refused { error: NbdError::Invalid, .. })), "{beyond:?}");
 }
 
 #[test]

@@ -1,0 +1,137 @@
+//! What an emulation did, as a run in the store: a cell for each volume that somebody used.
+
+use crate::books::Opening;
+use crate::modelled;
+use crate::moment::{self, Moment};
+use loadline_analysis::doubts;
+use loadline_block::{ErrorKind, Operation};
+use loadline_catalog::Environment;
+use loadline_emulator::{Account, Figures};
+use loadline_prediction::{Limits, models, volume_facts};
+use loadline_record::{
+    Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunStatus, Series, Surroundings,
+    TrialRecord,
+};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What was emulated, and since when.
+pub(crate) struct Emulated<'a> {
+    pub(crate) environment: &'a Environment,
+    pub(crate) seed: u64,
+    pub(crate) started_unix_s: u64,
+    /// Settings that matter to what clients saw.
+    pub(crate) settings: serde_json::Value,
+}
+
+/// Stores what each export did; gives the run's name. `None`: nobody asked for anything, and nothing is stored.
+///
+/// # Errors
+/// The store cannot be opened or written.
+pub(crate) fn store(
+    emulated: &Emulated<'_>,
+    exports: &[(&String, &Figures, &Account)],
+    path: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Option<String>> {
+    let model = models(emulated.environment, 1, emulated.seed, Limits::Delivered).remove(0);
+    let (mut cells, mut facts, mut trials) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, (name, figures, account)) in exports.iter().enumerate() {
+        if account.requests == 0 {
+            continue;
+        }
+        let mut trial = trial(figures, account, emulated.started_unix_s);
+        trial.model = Some(modelled::record(&model, name, emulated.seed, account)?);
+        let volume = volume_facts(&model, name, name)?;
+        let label = "an application's load".to_owned();
+        let spec = serde_json::json!({ "emulated": name });
+        let cell = modelled::cell(format!("emulate-{number}"), name, label, "application", &trial, spec);
+        trial.doubts = doubts(&cell.load, &trial, &volume);
+        trial.doubts.extend(late(figures));
+        trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
+        facts.push(volume);
+        trials.push((cell.id.clone(), trial));
+        cells.push(cell);
+    }
+    if cells.is_empty() {
+        return Ok(None);
+    }
+    let id = moment::run_id(Moment::from_unix_s(emulated.started_unix_s));
+    let environment = emulated.environment;
+    let header = RunHeader {
+        id: id.clone(),
+        name: format!("application on {}", environment.name),
+        verb: "emulate".into(),
+        clock: Clock::Real,
+        started: Moment::from_unix_s(emulated.started_unix_s).rfc3339(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        seed: emulated.seed,
+        host: loadline_engine::facts::host(),
+        plans: Vec::new(),
+        environment: Some(PlanText {
+            name: environment.name.clone(),
+            text: environment.text.clone(),
+            hash: environment.hash(),
+        }),
+        volumes: facts,
+        settings: emulated.settings.clone(),
+    };
+    let mut books = Opening::start(path()?, |_| ()).begin(header, cells)?;
+    let store = books.store()?;
+    for (cell, trial) in &trials {
+        store.finish_trial(&id, cell, trial)?;
+    }
+    store.set_status(&id, RunStatus::Finished)?;
+    Ok(Some(id))
+}
+
+/// That answers left too late to be the disk's, where they did.
+fn late(figures: &Figures) -> Option<Doubt> {
+    let (late, modelled) = figures.late()?;
+    let detail = format!(
+        "Answers left late: p99 {} after the model's time, beside a modelled latency of p99 {}. Clients measured this machine \
+         rather than the disk.",
+        late.human(),
+        modelled.human()
+    );
+    Some(Doubt { code: DoubtCode::LateDelivery, detail })
+}
+
+/// From the first request until the last answer. There is no course of seconds.
+fn trial(figures: &Figures, account: &Account, started_unix_s: u64) -> TrialRecord {
+    let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
+    for operation in Operation::ALL {
+        let of = &figures.operations[operation.index()];
+        if of.latency.count() > 0 {
+            let (count, bytes) = (of.latency.count(), of.bytes.get());
+            operations.insert(
+                operation,
+                OperationRecord { count, bytes, latency: of.latency.clone(), ..OperationRecord::default() },
+            );
+        }
+    }
+    let asked = operations.iter().map(|(operation, of)| (*operation, (of.count, of.bytes))).collect();
+    let errors = (figures.errors > 0).then_some((ErrorKind::Other, figures.errors));
+    TrialRecord {
+        trial: 0,
+        started_unix_s,
+        engine: EngineUsed {
+            name: "emulator".into(),
+            reason: "an application asks; the model answers under the real clock".into(),
+            options: Vec::new(),
+        },
+        warm_up_ns: 0,
+        measured_ns: account.span().as_ns(),
+        operations,
+        offered_iops: None,
+        missed: 0,
+        series: Series::default(),
+        errors: errors.into_iter().collect(),
+        error_samples: Vec::new(),
+        surroundings: Surroundings { asked, ..Surroundings::default() },
+        steady_state: None,
+        verify: None,
+        model: None,
+        ending: Ending::Complete,
+        doubts: Vec::new(),
+    }
+}

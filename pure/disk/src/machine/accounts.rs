@@ -1,0 +1,160 @@
+//! Whose waiting it was: what each target's own requests waited for, where a limit holds those of several.
+
+use super::{Known, Machine, Path, Target, Waits};
+use crate::limit::{Limiter, Waited};
+
+/// What is known of it, for each target.
+#[derive(Debug, Clone)]
+pub(super) struct Accounts {
+    /// By target.
+    held: Vec<Waits>,
+    /// By a request's number: its target.
+    whose: Vec<u32>,
+    /// Of the request whose parts begin: the part that ends last, and when.
+    last: (u64, Waits),
+    /// What of each limit's waiting has an owner already, or needs none.
+    vm_cached: Waited,
+    vm_uncached: Waited,
+    pools: Vec<Waited>,
+    disks: Vec<[Waited; 2]>,
+    /// Parts that each cache answered, and did not.
+    caches: Vec<[u64; 2]>,
+}
+
+/// What has been waited beyond what was `seen`, which it brings up to date.
+fn beyond(seen: &mut Waited, now: Waited) -> Waited {
+    let beyond = now.since(*seen);
+    *seen = now;
+    beyond
+}
+
+impl Machine {
+    /// Keeps, from here on, for each target what its own requests wait for: [`Machine::held`]. It changes no answer.
+    ///
+    /// # Panics
+    /// When requests are outstanding: theirs is not known.
+    pub fn keep_accounts(&mut self) {
+        assert_eq!(self.outstanding(), 0, "accounts begin before requests");
+        self.accounts = Some(Box::new(Accounts {
+            held: vec![Waits::default(); self.targets.len()],
+            whose: Vec::new(),
+            last: (0, Waits::default()),
+            vm_cached: self.vm_cached.as_ref().map(Limiter::waited).unwrap_or_default(),
+            vm_uncached: self.vm_uncached.as_ref().map(Limiter::waited).unwrap_or_default(),
+            pools: self.pools.iter().map(Limiter::waited).collect(),
+            disks: self.disks.iter().map(|disk| [disk.limiter.waited(), disk.lanes.waited()]).collect(),
+            caches: self.caches.iter().map(|cache| [cache.hits, cache.misses]).collect(),
+        }));
+    }
+
+    /// What the requests to `target` themselves waited for so far, wherever others wait too; `None`: no accounts are kept.
+    ///
+    /// Of a request in several parts it is the waiting of the part that ended last: the request took no longer for the others.
+    /// Before a spinning disk, whose own time is not known in advance, it is the part that passed the limits last. Flushes
+    /// that wait until a cache has written back count as waiting for the cache.
+    #[must_use]
+    pub fn held(&self, target: Target) -> Option<Waits> {
+        Some(self.accounts.as_ref()?.held[target.0])
+    }
+
+    /// A part has begun its way to `disk`.
+    #[inline(never)]
+    pub(super) fn account_part(&mut self, now: u64, disk: usize, known: Known) {
+        let of_disk = &self.disks[disk];
+        let accounts = self.accounts.as_mut().expect("accounts are kept");
+        // What waited nowhere is most of what there is where it matters how long this takes.
+        let waited = known.admitted > now || accounts.disks[disk][1] != of_disk.lanes.waited();
+        let mut waits = if waited {
+            accounts.take(of_disk, self.vm_uncached.as_ref(), &self.pools, disk)
+        } else {
+            Waits::default()
+        };
+        if waited && let Some(limiter) = &self.vm_cached {
+            waits.vm_cached = beyond(&mut accounts.vm_cached, limiter.waited());
+        }
+        if let Path::Cached { cache, .. } = of_disk.path {
+            let [hits, misses] = &mut accounts.caches[cache];
+            let state = &self.caches[cache];
+            waits.cache_hits = state.hits - std::mem::replace(hits, state.hits);
+            waits.cache_misses = state.misses - std::mem::replace(misses, state.misses);
+        }
+        let (ends, last) = &mut accounts.last;
+        // Each part has its hits and misses; the waiting is that of the last.
+        let (hits, misses) = (last.cache_hits + waits.cache_hits, last.cache_misses + waits.cache_misses);
+        if known.completed >= *ends {
+            (*ends, *last) = (known.completed, waits);
+        }
+        (last.cache_hits, last.cache_misses) = (hits, misses);
+    }
+
+    /// Every part of a request has begun its way.
+    pub(super) fn account_request(&mut self, id: u32, target: Target) {
+        let accounts = self.accounts.as_mut().expect("accounts are kept");
+        if accounts.whose.len() <= id as usize {
+            accounts.whose.resize(id as usize + 1, 0);
+        }
+        accounts.whose[id as usize] = target.0 as u32;
+        let (_, last) = std::mem::take(&mut accounts.last);
+        if last != Waits::default() {
+            accounts.held[target.0] = accounts.held[target.0].and(&last);
+        }
+    }
+
+    /// A write that `since` waited for room in a cache was taken at `now`.
+    pub(super) fn account_resumed(&mut self, now: u64, id: u32, disk: usize, since: u64) {
+        // Of several parts the last one counts.
+        let counts = self.outstanding[id as usize].parts == 1;
+        let Some(accounts) = self.accounts.as_mut() else { return };
+        let vm_cached = self.vm_cached.as_ref().map(|limiter| beyond(&mut accounts.vm_cached, limiter.waited()));
+        let behind = accounts.take(&self.disks[disk], self.vm_uncached.as_ref(), &self.pools, disk);
+        if counts {
+            let cache = loadline_units::Duration::from_ns(now - since);
+            let waits = Waits { vm_cached: vm_cached.unwrap_or_default(), cache, ..behind };
+            let held = &mut accounts.held[accounts.whose[id as usize] as usize];
+            *held = held.and(&waits);
+        }
+    }
+
+    /// A flush has waited until a cache wrote back what it had to.
+    pub(super) fn account_flushed(&mut self, now: u64, id: u32) {
+        let state = &self.outstanding[id as usize];
+        let Some(accounts) = self.accounts.as_mut() else { return };
+        if state.parts == 1 {
+            let held = &mut accounts.held[accounts.whose[id as usize] as usize];
+            held.cache = held.cache + loadline_units::Duration::from_ns(now - state.submitted);
+        }
+    }
+
+    /// Nobody waited for what was just passed behind a cache.
+    pub(super) fn account_nobody(&mut self, disk: usize) {
+        if let Some(accounts) = self.accounts.as_mut() {
+            accounts.take(&self.disks[disk], self.vm_uncached.as_ref(), &self.pools, disk);
+        }
+    }
+}
+
+impl Accounts {
+    /// What has been waited, and has no owner yet, on the way to a disk beyond any cache.
+    fn take(
+        &mut self,
+        of_disk: &super::DiskState,
+        vm_uncached: Option<&Limiter>,
+        pools: &[Limiter],
+        disk: usize,
+    ) -> Waits {
+        let mut waits = Waits::default();
+        if let Some(limiter) = vm_uncached {
+            waits.vm_uncached = beyond(&mut self.vm_uncached, limiter.waited());
+        }
+        if let Some(pool) = of_disk.allowance {
+            waits.allowances = beyond(&mut self.pools[pool], pools[pool].waited());
+        }
+        if let Some(pool) = of_disk.pool {
+            waits.pools = beyond(&mut self.pools[pool], pools[pool].waited());
+        }
+        let [limits, lanes] = &mut self.disks[disk];
+        waits.disks = beyond(limits, of_disk.limiter.waited());
+        waits.service = beyond(lanes, of_disk.lanes.waited());
+        waits
+    }
+}
