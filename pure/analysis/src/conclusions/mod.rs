@@ -21,10 +21,17 @@ const ALIKE: f64 = 0.05;
 const USUAL_NS: u64 = 20_000_000;
 /// A next limit no further away than this leaves next to nothing to be gained.
 const NEAR: f64 = 0.05;
+/// And one further away than this is out of sight.
+const FAR: f64 = 3.0;
+/// A rate that grows by less than this power of the depth gains little from more depth.
+const LITTLE_GROWTH: f64 = 0.5;
 /// A range narrower than this share of its middle adds nothing to the figure.
 const NARROW: f64 = 0.02;
 /// An open loop that completed so much of its offer was met.
 const MET: f64 = 0.99;
+/// What helps where neither depth nor a limit does.
+const FASTER: &str =
+    "a disk that answers faster or serves more at once (no head that seeks), or fewer and larger requests";
 /// A hunt varies one cell: what it found is told by its own table.
 const HUNT: &str = "hunt";
 
@@ -120,14 +127,19 @@ impl<'a> Told<'a> {
             }
             limit => format!("{name} stop at {level} {from}: {} {code}.", what_binds(limit)),
         };
-        let mut meant: Vec<String> = meaning(binding.limit).map(str::to_owned).into_iter().collect();
+        let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
+        let mut meant: Vec<String> =
+            little.clone().or_else(|| meaning(binding.limit).map(str::to_owned)).into_iter().collect();
         meant.extend(self.range(cell));
         meant.extend(self.consequence(cell, deeper));
         meant.extend(self.in_bytes(kind, cell, also));
         meant.extend(after(cell, binding));
         meant.extend(doubts(cell));
-        let next = (*advised != Some(binding.limit))
-            .then(|| format!("{}.", sentence(&advice(self.record, cell, binding.limit, binding.inferred))));
+        let what_to_do = match little {
+            Some(_) => FASTER.to_owned(),
+            None => advice(self.record, cell, binding.limit, binding.inferred),
+        };
+        let next = (*advised != Some(binding.limit)).then(|| format!("{}.", sentence(&what_to_do)));
         *advised = Some(binding.limit);
         self.conclusion(cell, text, meant, next)
     }
@@ -168,12 +180,8 @@ impl<'a> Told<'a> {
     fn conclusion(&self, cell: &CellSummary, text: String, meant: Vec<String>, next: Option<String>) -> Conclusion {
         let binding = cell.binding.as_ref();
         let evidence = binding.map(|b| b.evidence.trim()).filter(|e| !e.is_empty());
-        let steps: Vec<String> = first(cell)
-            .filter(|_| self.record.header.clock == Clock::Real)
-            .map(str::to_owned)
-            .into_iter()
-            .chain(next)
-            .collect();
+        let steps: Vec<String> =
+            first(cell, self.record.header.clock).map(str::to_owned).into_iter().chain(next).collect();
         Conclusion {
             volume: cell.volume.clone(),
             cell: cell.id.clone(),
@@ -229,6 +237,22 @@ impl<'a> Told<'a> {
         self.cells.iter().copied().filter(same)
     }
 
+    /// Where more depth has brought little so far: a head that seeks serves one request after the other, however many wait.
+    fn little_growth(&self, cell: &CellSummary) -> Option<String> {
+        let depth = |c: &CellSummary| outstanding(c).map(|o| o as f64);
+        let shallow = self.alike(cell).filter(|c| outstanding(c) < outstanding(cell)).min_by_key(|c| outstanding(c))?;
+        let (deeper, faster) =
+            (depth(cell)? / depth(shallow)?, iops(cell)? / iops(shallow).filter(|rate| *rate > 0.0)?);
+        let little = libm::log(faster) < LITTLE_GROWTH * libm::log(deeper);
+        little.then(|| {
+            format!(
+                "{} times as many at once brought {faster:.1} times the rate of {}: still more at once would bring little.",
+                number(deeper),
+                how_much(shallow)
+            )
+        })
+    }
+
     /// What more requests at once do, and up to which the objective is kept.
     fn consequence(&self, cell: &CellSummary, deeper: Option<&CellSummary>) -> Option<String> {
         let (figure, limit_ns) = self.objective(cell);
@@ -240,9 +264,9 @@ impl<'a> Told<'a> {
         let kept_all = deepest_kept.is_some_and(|c| outstanding(c) == row.last().and_then(|l| outstanding(l)));
         let rule = match deepest_kept {
             _ if row.len() < 2 => None,
-            _ if kept_all => Some(format!("{rule} is kept at every depth measured")),
+            _ if kept_all => Some(format!("{rule} is kept at every depth tried")),
             Some(c) => Some(format!("{rule} is kept up to {}", how_much(c))),
-            None => Some(format!("{rule} is missed at every depth measured")),
+            None => Some(format!("{rule} is missed at every depth tried")),
         };
         let added = deeper.and_then(|d| {
             let mean = latency(d, "mean")?;
@@ -330,6 +354,9 @@ fn figure_words(figure: &str) -> String {
 fn after(cell: &CellSummary, binding: &Binding) -> Option<String> {
     let next = next_ceiling(cell, binding.limit)?;
     let share = next.iops / binding.ceiling_iops.or(iops(cell))? - 1.0;
+    if share > FAR {
+        return None;
+    }
     let above =
         format!("{} follows at {} IOPS, {} above", next.limit.name(), number(next.iops), percent(share.max(0.0)));
     Some(if share <= NEAR {
@@ -445,6 +472,22 @@ mod tests {
         let next = advice(&record, &cells[0], Limit::Unexplained, true);
         let command = format!("loadline hunt PLAN --cell \"{}\" --on /mnt/data", cells[0].label);
         assert!(next.contains(&command), "{next}");
+    }
+
+    #[test]
+    fn where_more_depth_brought_little_no_more_of_it_is_advised() {
+        // One request at a time, whatever waits: 100 IOPS alone, 130 with a choice of 32.
+        let disk = |rate: f64| ExampleDisk { latency_ns: 1e9 / rate, iops: rate, bytes_per_s: 1e9 };
+        let record = run(vec![cell(closed("random", 1.0, 4 << 10, 1), &disk(100.0), &[1.0])]);
+        let mut summary = summarize(&record);
+        let mut deep = summary.cells[0].clone();
+        (deep.load.queue_depth, deep.id) = (Some(32), "deep".into());
+        deep.total.as_mut().unwrap().iops *= 1.3;
+        deep.binding.as_mut().unwrap().limit = Limit::Latency;
+        summary.cells.push(deep);
+        let told = conclusions(&record, &summary.cells).remove(0);
+        assert!(told.consequence.as_ref().unwrap().contains("32 times as many at once brought 1.3 times"), "{told:?}");
+        assert!(told.next.unwrap().contains("answers faster"));
     }
 
     #[test]

@@ -46,12 +46,10 @@ pub(super) const fn meaning(limit: Limit) -> Option<&'static str> {
         }
         Limit::Latency => Some("No limit of the storage has been reached yet; one lies further up."),
         Limit::Interface => Some("What the devices could do by themselves does not come through."),
-        Limit::DiskIops
-        | Limit::DiskThroughput
-        | Limit::VmCachedIops
-        | Limit::VmCachedThroughput
-        | Limit::Arrival
-        | Limit::Unexplained => None,
+        Limit::VmCachedIops | Limit::VmCachedThroughput => Some(
+            "What the host's cache answers counts against the VM; the disks by themselves do what they do without it.",
+        ),
+        Limit::DiskIops | Limit::DiskThroughput | Limit::Arrival | Limit::Unexplained => None,
     }
 }
 
@@ -141,8 +139,14 @@ pub(super) fn doubts(cell: &CellSummary) -> Option<String> {
 }
 
 /// What to do first about a doubt that a longer or calmer run would settle.
-pub(super) fn first(cell: &CellSummary) -> Option<&'static str> {
+pub(super) fn first(cell: &CellSummary, clock: Clock) -> Option<&'static str> {
     let doubted = |code| crate::curves::doubted(cell, code);
+    if doubted(DoubtCode::UnknownLimit) {
+        return Some("Measure there before counting on it (loadline quick): this limit was not published.");
+    }
+    if clock == Clock::Virtual {
+        return None;
+    }
     if doubted(DoubtCode::CachedReads) || doubted(DoubtCode::UnwrittenExtents) {
         Some("First measure what is written and larger than every cache: these reads were not the disk's.")
     } else if doubted(DoubtCode::OtherLoad) {

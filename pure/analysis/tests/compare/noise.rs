@@ -26,6 +26,14 @@ pub(crate) const SHARED: Noise = Noise { seconds: 0.04, alike: 0.6, trials: 0.01
 /// One that others use too: within 6 %, and not always the same.
 pub(crate) const ROUGH: Noise = Noise { seconds: 0.10, alike: 0.8, trials: 0.03, rounds: 0.02 };
 
+/// No test uses as many seeds.
+const OTHER_SEEDS: u64 = 1_000_000;
+
+/// `LOADLINE_TEST_SEED` tries other runs.
+fn other_seeds() -> u64 {
+    std::env::var("LOADLINE_TEST_SEED").map_or(0, |text| text.parse().expect("LOADLINE_TEST_SEED is a number"))
+}
+
 /// How a run is made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
@@ -36,9 +44,9 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// The default plan: three trials of 30 s.
+    /// The default plan: five trials of 30 s.
     pub(crate) fn by_default(seed: u64, noise: Noise) -> Self {
-        Self { seed, trials: 3, seconds: 30, noise }
+        Self { seed: seed + OTHER_SEEDS * other_seeds(), trials: 5, seconds: 30, noise }
     }
 }
 
