@@ -245,16 +245,13 @@ fn carry_on(
         Ok(_) => store.set_status(&id, RunStatus::Interrupted)?,
         Err(_) => store.set_status(&id, RunStatus::Failed)?,
     }
-    match ended.map_err(|error| error.context(format!("run {id} ended early; what was finished is kept")))? {
-        Ended::Complete => conclude(store, &id, Ended::Complete, manner.format, &|_, _| Ok(())),
-        _ => {
-            let verb = if stored.header.clock == Clock::Virtual { "predict" } else { "run" };
-            output::tell(&format!(
-                "interrupted; what was finished is kept. Carry on with: loadline {verb} --resume {id}"
-            ));
-            Ok(Outcome::Interrupted)
-        }
+    let ended = ended.map_err(|error| error.context(format!("run {id} ended early; what was finished is kept")))?;
+    if ended == Ended::Complete {
+        return conclude(store, &id, ended, manner.format, &|_, _| Ok(()));
     }
+    let verb = if stored.header.clock == Clock::Virtual { "predict" } else { "run" };
+    output::tell(&format!("interrupted; what was finished is kept. Carry on with: loadline {verb} --resume {id}"));
+    Ok(Outcome::Interrupted)
 }
 
 /// Probes until the turn is known well enough.

@@ -77,6 +77,8 @@ pub(super) fn verdict(
 
 #[cfg(test)]
 mod tests {
+    use super::super::comparison::Basis;
+    use super::super::ratio::LogError;
     use super::*;
     use crate::statistics::tests::close;
 
@@ -95,10 +97,10 @@ mod tests {
 
     #[test]
     fn a_half_that_is_through_hands_its_share_over() {
-        // Overall 0.02 doubled is through at 0.04: the cells keep Holm's figures, and none is below 0.04.
-        let (overall, cells) = adjusted(&[0.02], &[0.005, 0.03]);
-        all_close(&overall, &[0.04]);
-        all_close(&cells, &[0.04, 0.04]);
+        // Overall 0.01 doubled is through at 0.02: the cells keep Holm's figures, and none is below 0.02.
+        let (overall, cells) = adjusted(&[0.01], &[0.004, 0.03]);
+        all_close(&overall, &[0.02]);
+        all_close(&cells, &[0.02, 0.03]);
         // Overall at 0.03 is not.
         let (overall, cells) = adjusted(&[0.03], &[0.005, 0.03]);
         all_close(&overall, &[0.06]);
@@ -109,5 +111,20 @@ mod tests {
         all_close(&cells, &[0.004, 0.004]);
         // One look needs no correction.
         assert_eq!(adjusted(&[], &[0.03]), (vec![], vec![0.03]));
+    }
+
+    #[test]
+    fn a_narrow_difference_is_not_called_one() {
+        // Two standard errors away, which chance alone makes in 1 of 20 comparisons or so.
+        let ratio = |errors: f64| {
+            let (variance, freedom) = (1e-4, crate::compare::sample::FREEDOM_MAX);
+            let error = Some(LogError { variance, freedom, basis: Basis::Trials });
+            LogRatio { log: errors * 0.01 + 0.02, error }
+        };
+        let of = |ratio: LogRatio| verdict(Figure::Rate, &ratio, 0.03, ratio.p_different());
+        let (narrow, why) = of(ratio(0.1));
+        assert_eq!(narrow, Verdict::CannotTell);
+        assert!(why.unwrap().contains("narrowly"));
+        assert_eq!(of(ratio(1.0)).0, Verdict::Better);
     }
 }

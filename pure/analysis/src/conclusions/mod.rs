@@ -4,6 +4,7 @@
 mod words;
 
 use crate::curves::{iops, met, outstanding, paced};
+use crate::doubts::held_back;
 use crate::findings::{how_much, warning};
 use crate::summary::{CellSummary, Conclusion, OperationFigures};
 use crate::words::{block, load_name, number, percent, sentence, span, throughput};
@@ -32,6 +33,9 @@ const MET: f64 = 0.99;
 /// What helps where neither depth nor a limit does.
 const FASTER: &str =
     "a disk that answers faster or serves more at once (no head that seeks), or fewer and larger requests";
+/// Where requests are kept above the device.
+const WHO_HOLDS: &str = "look first for what keeps requests above the device: a throttle of the kernel (io.max or blkio of the cgroup), \
+    a queue limit or the file system; lifting that costs nothing. If it is meant, fewer and larger requests, or a higher limit";
 /// A hunt varies one cell: what it found is told by its own table.
 const HUNT: &str = "hunt";
 
@@ -112,7 +116,7 @@ impl<'a> Told<'a> {
         let level = level(cell);
         let Some(binding) = &cell.binding else {
             let text = format!("{name} reach {level} at {}; what stops them is not known.", how_much(cell));
-            return self.conclusion(cell, text, Vec::new(), None);
+            return self.conclusion(cell, text, &[], None);
         };
         let deeper = self.deepest_like(cell);
         let from =
@@ -135,13 +139,18 @@ impl<'a> Told<'a> {
         meant.extend(self.in_bytes(kind, cell, also));
         meant.extend(after(cell, binding));
         meant.extend(doubts(cell));
+        let held = self.held_above(cell).filter(|_| matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput));
+        meant.extend(held.map(|cell| {
+            format!("At {} most requests wait above the device: the limit need not be the device's.", how_much(cell))
+        }));
         let what_to_do = match little {
             Some(_) => FASTER.to_owned(),
+            None if held.is_some() && binding.inferred => WHO_HOLDS.to_owned(),
             None => advice(self.record, cell, binding.limit, binding.inferred),
         };
         let next = (*advised != Some(binding.limit)).then(|| format!("{}.", sentence(&what_to_do)));
         *advised = Some(binding.limit);
-        self.conclusion(cell, text, meant, next)
+        self.conclusion(cell, text, &meant, next)
     }
 
     /// The same of open loops, where there is nothing else: up to which rate what was offered was met, and what stopped the rest.
@@ -157,8 +166,9 @@ impl<'a> Told<'a> {
         let up_to = kept.map(|k| format!("{name} are all served up to {}", how_much(k)));
         let Some(lost) = lost else {
             let text = format!("{}, the most that was offered (arrival).", up_to?);
+            let doubted: Vec<String> = doubts(cell).into_iter().collect();
             let next = format!("{}.", sentence(&advice(self.record, cell, Limit::Arrival, false)));
-            return Some(self.conclusion(cell, text, doubts(cell).into_iter().collect(), Some(next)));
+            return Some(self.conclusion(cell, text, &doubted, Some(next)));
         };
         let done = format!("of {}, {} are completed", how_much(lost), level(lost));
         let (by, code) = match &lost.binding {
@@ -174,10 +184,10 @@ impl<'a> Told<'a> {
         meant.extend(doubts(lost));
         let next =
             lost.binding.as_ref().map(|b| format!("{}.", sentence(&advice(self.record, lost, b.limit, b.inferred))));
-        Some(self.conclusion(lost, text, meant, next))
+        Some(self.conclusion(lost, text, &meant, next))
     }
 
-    fn conclusion(&self, cell: &CellSummary, text: String, meant: Vec<String>, next: Option<String>) -> Conclusion {
+    fn conclusion(&self, cell: &CellSummary, text: String, meant: &[String], next: Option<String>) -> Conclusion {
         let binding = cell.binding.as_ref();
         let evidence = binding.map(|b| b.evidence.trim()).filter(|e| !e.is_empty());
         let steps: Vec<String> =
@@ -235,6 +245,16 @@ impl<'a> Told<'a> {
                 && !paced(c)
         };
         self.cells.iter().copied().filter(same)
+    }
+
+    /// The shallowest cell of this load whose requests are kept above the device.
+    fn held_above(&self, cell: &CellSummary) -> Option<&'a CellSummary> {
+        let volume = self.record.header.volumes.iter().find(|v| v.name == cell.volume)?;
+        let held = |c: &&CellSummary| {
+            let record = self.record.cells.iter().find(|r| r.id == c.id);
+            record.is_some_and(|r| r.trials.iter().any(|t| held_back(&r.load, t, volume).is_some()))
+        };
+        self.alike(cell).filter(held).min_by_key(|c| outstanding(c))
     }
 
     /// Where more depth has brought little so far: a head that seeks serves one request after the other, however many wait.
@@ -414,6 +434,21 @@ mod tests {
         let told = one(&run(cells.into()));
         assert!(told.text.contains("no limit stops them there"), "{told:?}");
         assert!(told.next.unwrap().starts_with("Ask for more at once"));
+    }
+
+    #[test]
+    fn requests_kept_above_the_device_point_to_who_keeps_them() {
+        let mut record = run(sweep(1.0));
+        for cell in &mut record.cells {
+            let depth = f64::from(cell.load.queue_depth.unwrap());
+            for device in cell.trials.iter_mut().flat_map(|t| &mut t.surroundings.devices) {
+                // A tenth of a request at the device, whatever is outstanding.
+                device.queue_ms = (device.queue_ms as f64 * 0.1 / depth) as u64;
+            }
+        }
+        let told = one(&record);
+        assert!(told.consequence.as_ref().unwrap().contains("most requests wait above the device"), "{told:?}");
+        assert!(told.next.unwrap().contains("io.max"));
     }
 
     #[test]
