@@ -3,7 +3,7 @@
 mod vary;
 
 use crate::arguments::{Driving, Format, Printing};
-use crate::books::Opening;
+use crate::books::{Books, Opening};
 use crate::catalog::Own;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
@@ -11,19 +11,22 @@ use crate::live::Live;
 use crate::measure::cell_seed;
 use crate::moment::{self, Moment};
 use crate::output::{self, Column, Field, Table};
-use crate::preparation::{Length, Work, cell_record, label, read_plan};
+use crate::preparation::{Length, Work, cell_record, label, read_again, read_plan};
 use crate::probing::{Place, Probe, Prober, probe};
-use crate::settings::{NamedTarget, Overrides, Settings, named_targets};
+use crate::run::{remove_leftovers, tell_how_to_go_on};
+use crate::settings::{Overrides, Settings, named_targets};
 use crate::volumes;
 use crate::{catalog, environments, figures};
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use loadline_analysis::{Effect, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, Standing, hunted, judge, round_log};
 use loadline_catalog::Environment;
 use loadline_prediction::{fit, volume_facts};
 use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, TrialRecord, VolumeFacts};
+use loadline_store::{Claim, Store};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{LoadSpec, Plan};
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use vary::{Ground, Variation, asked, variations};
@@ -77,10 +80,45 @@ pub(crate) struct HuntArguments {
 
 /// The key of a run's settings under which its hunt stands.
 const SETTINGS_KEY: &str = "hunt";
+/// The key under which stands what it was told.
+const TOLD_KEY: &str = "told";
+/// The verb under which hunts are stored.
+pub(crate) const VERB: &str = "hunt";
 
 /// Rounds at most.
 const fn rounds_max() -> u32 {
     HUNT_LOOKS[HUNT_LOOKS.len() - 1]
+}
+
+/// What a hunt was told beside its plan, its environment and its targets: stored with its run, so that `--resume` hunts the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Told {
+    cell: Option<String>,
+    vary: Vec<String>,
+    volume: Option<String>,
+    overrides: Overrides,
+    catalog: Option<PathBuf>,
+    margin: Ratio,
+}
+
+impl Told {
+    fn of(arguments: &HuntArguments) -> Self {
+        let overrides = Overrides {
+            trials: Some(rounds_max()),
+            duration: arguments.duration,
+            warm_up: arguments.warm_up,
+            size: arguments.size,
+            short: arguments.short,
+        };
+        Self {
+            cell: arguments.cell.clone(),
+            vary: arguments.vary.clone(),
+            volume: arguments.volume.clone(),
+            overrides,
+            catalog: arguments.own.catalog.clone(),
+            margin: arguments.margin,
+        }
+    }
 }
 
 /// Hunts, prints what was found.
@@ -98,58 +136,76 @@ pub(crate) fn hunt(
         Some(typed) => Some(environments::read(typed, &catalog::with_folder(arguments.own.catalog.as_deref())?)?),
         None => None,
     };
-    let (volume, target) = names(arguments, environment.as_ref())?;
-    let mut spec = chosen(&plan, arguments)?;
-    if let Some(environment) = &environment {
-        // Fixed for all variations, so that a larger layout is not asked for more.
-        let facts =
-            volume_facts(&vary::model(environment), &volume, &volume).map_err(|error| Usage(error.to_string()))?;
-        spec = fit(&spec, Some(Bytes::new(facts.size_bytes)));
-    }
-    let settings = Settings::of_driving(target, &arguments.driving);
-    if settings.read_only && spec.writes_any() {
-        return Err(Usage(format!("{} writes, and --read-only forbids it: choose another cell", label(&spec))).into());
-    }
-    let ground = Ground {
-        spec: &spec,
-        environment: environment.as_ref().map(|e| (e, volume.as_str())),
-        directory: settings.targets.first().is_some_and(|t| Path::new(&t.target).is_dir()),
-        engine: settings.engine.engine,
+    let targets = match &arguments.on {
+        Some(typed) => named_targets(std::slice::from_ref(typed))?,
+        None => Vec::new(),
     };
-    let found = variations(&ground, &asked(&arguments.vary)?)?;
-    if found.is_empty() {
-        return Err(
-            Usage("nothing can be varied around this cell; name a factor with --vary to see why not".into()).into()
-        );
-    }
-    let hunt = Hunt::new(&plan, &volume, &spec, found, environment.as_ref(), arguments.margin);
+    let settings = Settings::of_driving(targets, &arguments.driving);
+    let told = Told::of(arguments);
+    let hunt = Hunt::of(&plan, &arguments.plan, &told, &settings, environment.as_ref())?;
     if arguments.dry_run {
         let table = hunt.dry();
         output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
         return Ok(Outcome::Done);
     }
-    begin(hunt, settings, environment.as_ref(), arguments, quiet, store()?)
+    let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
+    let begun = Begun { told: &told, seed, quiet, format: arguments.printing.format };
+    begin(hunt, settings, environment.as_ref(), &begun, store()?)
 }
 
-/// The volume's name, and the target behind it where something real is measured.
-fn names(arguments: &HuntArguments, environment: Option<&Environment>) -> Result<(String, Vec<NamedTarget>), Usage> {
-    if let Some(environment) = environment {
-        let first = environment.volumes.first().map(|v| v.name.clone());
-        let volume = arguments.volume.clone().or(first).expect("an environment has a volume");
-        return Ok((volume, Vec::new()));
+/// `run --resume RUN` of a hunt: its trials are taken as they are, and the others run.
+pub(crate) fn resume(
+    stored: &RunRecord,
+    format: Format,
+    quiet: bool,
+    store: Store,
+    claim: Claim,
+) -> anyhow::Result<Outcome> {
+    let header = &stored.header;
+    let RunHeader { id, version, seed, .. } = header;
+    let of = |key: &str| header.settings.get(key).cloned().unwrap_or_default();
+    let again = || format!("the settings of run {id} are not of this version of loadline; begin it anew");
+    let settings: Settings = serde_json::from_value(header.settings.clone()).with_context(again)?;
+    let told: Told = serde_json::from_value(of(TOLD_KEY)).with_context(again)?;
+    let planned: HuntPlan = serde_json::from_value(of(SETTINGS_KEY)).with_context(again)?;
+    let Some(text) = header.plans.first() else { bail!("run {id} keeps no plan; begin it anew") };
+    let plan = read_again(text)?;
+    let environment = match &header.environment {
+        Some(text) => {
+            Some(environments::parsed(&text.text, &text.name, &catalog::with_folder(told.catalog.as_deref())?)?)
+        }
+        None => None,
+    };
+    let hunt = Hunt::of(&plan, &plan.name, &told, &settings, environment.as_ref())?;
+    if hunt.plan != planned {
+        bail!("this version of loadline varies what run {id} varied otherwise than version {version}; begin it anew");
     }
-    let typed = arguments.on.clone().expect("clap asks for a target where there is no environment");
-    let targets = named_targets(&[typed])?;
-    Ok((targets[0].volume.clone(), targets))
+    let interruption = Interruption::watch()?;
+    let place = if environment.is_some() {
+        Place::Modelled { models: hunt.models, volume: hunt.volume }
+    } else {
+        remove_leftovers(id, &settings)?;
+        let opened = volumes::open(&work_of(&hunt.plans, &hunt.probes), &settings, id, &header.volumes)?;
+        Place::Measured { settings: Box::new(settings), volumes: opened }
+    };
+    let under_way = UnderWay {
+        id,
+        seed: *seed,
+        probes: &hunt.probes,
+        plan: &hunt.plan,
+        quiet,
+        format,
+        interruption: &interruption,
+    };
+    carry_on(&under_way, place, Books::ready(store, claim), stored)
 }
 
 /// The plan's cell that was meant, with the values from the command line.
-fn chosen(plan: &Plan, arguments: &HuntArguments) -> Result<LoadSpec, Usage> {
+fn chosen(plan: &Plan, typed_plan: &str, told: &Told) -> Result<LoadSpec, Usage> {
     let cells: Vec<&LoadSpec> = plan.cells().map(|(spec, _)| spec).collect();
     let count = cells.len();
-    let listed =
-        || format!("plan {:?} has {count} cells; `loadline run {} --dry-run` lists them", plan.name, arguments.plan);
-    let spec = match arguments.cell.as_deref() {
+    let listed = || format!("plan {:?} has {count} cells; `loadline run {typed_plan} --dry-run` lists them", plan.name);
+    let spec = match told.cell.as_deref() {
         None if count == 1 => cells[0],
         None => return Err(Usage(format!("say around which cell, with --cell: {}", listed()))),
         Some(typed) => {
@@ -158,8 +214,11 @@ fn chosen(plan: &Plan, arguments: &HuntArguments) -> Result<LoadSpec, Usage> {
                 cell.ok_or_else(|| Usage(format!("there is no cell {place}: {}", listed())))?
             } else {
                 let lower = typed.to_lowercase();
-                let fits = |spec: &&LoadSpec| label(spec).to_lowercase().contains(&lower);
-                let fitting: Vec<&LoadSpec> = cells.iter().copied().filter(fits).collect();
+                let called = |spec: &LoadSpec| label(spec).to_lowercase();
+                let whole: Vec<&LoadSpec> = cells.iter().copied().filter(|spec| called(spec) == lower).collect();
+                let part = || cells.iter().copied().filter(|spec| called(spec).contains(&lower)).collect();
+                // "depth 1" is also a part of "depth 16".
+                let fitting: Vec<&LoadSpec> = if whole.is_empty() { part() } else { whole };
                 match fitting.as_slice() {
                     [one] => *one,
                     [] => return Err(Usage(format!("no cell is called {typed:?}: {}", listed()))),
@@ -175,14 +234,7 @@ fn chosen(plan: &Plan, arguments: &HuntArguments) -> Result<LoadSpec, Usage> {
         }
     };
     let mut spec = spec.clone();
-    let overrides = Overrides {
-        trials: Some(rounds_max()),
-        duration: arguments.duration,
-        warm_up: arguments.warm_up,
-        size: arguments.size,
-        short: arguments.short,
-    };
-    overrides.apply(&mut spec);
+    told.overrides.apply(&mut spec);
     spec.check().map_err(|error| Usage(format!("with the values from the command line: {spec}: {error}")))?;
     Ok(spec)
 }
@@ -200,6 +252,48 @@ struct Hunt {
 }
 
 impl Hunt {
+    /// What was told, made into loads to be tried.
+    fn of(
+        plan: &Plan,
+        typed_plan: &str,
+        told: &Told,
+        settings: &Settings,
+        environment: Option<&Environment>,
+    ) -> anyhow::Result<Self> {
+        let volume = match environment {
+            Some(environment) => {
+                let first = environment.volumes.first().map(|v| v.name.clone());
+                told.volume.clone().or(first).expect("an environment has a volume")
+            }
+            None => {
+                settings.targets.first().expect("clap asks for a target where there is no environment").volume.clone()
+            }
+        };
+        let mut spec = chosen(plan, typed_plan, told)?;
+        if let Some(environment) = environment {
+            // Fixed for all variations, so that a larger layout is not asked for more.
+            let facts =
+                volume_facts(&vary::model(environment), &volume, &volume).map_err(|error| Usage(error.to_string()))?;
+            spec = fit(&spec, Some(Bytes::new(facts.size_bytes)));
+        }
+        if settings.read_only && spec.writes_any() {
+            let text = format!("{} writes, and --read-only forbids it: choose another cell", label(&spec));
+            return Err(Usage(text).into());
+        }
+        let ground = Ground {
+            spec: &spec,
+            environment: environment.map(|e| (e, volume.as_str())),
+            directory: settings.targets.first().is_some_and(|t| Path::new(&t.target).is_dir()),
+            engine: settings.engine.engine,
+        };
+        let found = variations(&ground, &asked(&told.vary)?)?;
+        if found.is_empty() {
+            let text = "nothing can be varied around this cell; name a factor with --vary to see why not";
+            return Err(Usage(text.into()).into());
+        }
+        Ok(Self::new(plan, &volume, &spec, found, environment, told.margin))
+    }
+
     fn new(
         plan: &Plan,
         volume: &str,
@@ -256,41 +350,46 @@ impl Hunt {
     }
 }
 
+/// How a hunt begins.
+struct Begun<'a> {
+    told: &'a Told,
+    seed: u64,
+    quiet: bool,
+    format: Format,
+}
+
 fn begin(
     hunt: Hunt,
     settings: Settings,
     environment: Option<&Environment>,
-    arguments: &HuntArguments,
-    quiet: bool,
+    begun: &Begun<'_>,
     store: PathBuf,
 ) -> anyhow::Result<Outcome> {
     let interruption = Interruption::watch()?;
     let opening = Opening::start(store, |_| ());
     let id = moment::run_id(Moment::now());
-    let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
     let mut told = serde_json::to_value(&settings).context("settings are plain data")?;
     if let Json::Object(fields) = &mut told {
         fields.insert(SETTINGS_KEY.into(), serde_json::to_value(&hunt.plan).context("a hunt is plain data")?);
+        fields.insert(TOLD_KEY.into(), serde_json::to_value(begun.told).context("what was told is plain data")?);
     }
     let Hunt { plans, name, volume, probes, plan, models } = hunt;
-    let (mut place, facts) = if environment.is_some() {
+    let (place, facts) = if environment.is_some() {
         let facts: Vec<VolumeFacts> = vec![volume_facts(&models[0], &volume, &volume)?];
         (Place::Modelled { models, volume }, facts)
     } else {
-        let cells = probes.iter().map(|probe| probe.cell.clone()).collect();
-        let work = Work { plans: plans.clone(), cells, steps: Vec::new(), left_out: Vec::new() };
-        let opened = volumes::open(&work, &settings, &id, &[])?;
+        let opened = volumes::open(&work_of(&plans, &probes), &settings, &id, &[])?;
         let facts = settings.targets.iter().map(|t| opened[&t.volume].facts()).collect();
         (Place::Measured { settings: Box::new(settings), volumes: opened }, facts)
     };
     let header = RunHeader {
         id: id.clone(),
         name,
-        verb: "hunt".into(),
+        verb: VERB.into(),
         clock: if environment.is_some() { Clock::Virtual } else { Clock::Real },
         started: Moment::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
-        seed,
+        seed: begun.seed,
         host: loadline_engine::facts::host(),
         plans,
         environment: environment.map(|e| PlanText { name: e.name.clone(), text: e.text.clone(), hash: e.hash() }),
@@ -302,36 +401,74 @@ fn begin(
         record.label.clone_from(&probe.label);
         record
     });
-    let mut books = opening.begin(header, records.collect())?;
+    let books = opening.begin(header.clone(), records.collect())?;
+    let nothing = RunRecord { header, status: RunStatus::Unfinished, cells: Vec::new() };
+    let under_way = UnderWay {
+        id: &id,
+        seed: begun.seed,
+        probes: &probes,
+        plan: &plan,
+        quiet: begun.quiet,
+        format: begun.format,
+        interruption: &interruption,
+    };
+    carry_on(&under_way, place, books, &nothing)
+}
+
+fn work_of(plans: &[PlanText], probes: &[Probe]) -> Work {
+    let cells = probes.iter().map(|probe| probe.cell.clone()).collect();
+    Work { plans: plans.to_vec(), cells, steps: Vec::new(), left_out: Vec::new() }
+}
+
+/// A hunt under way.
+struct UnderWay<'a> {
+    id: &'a str,
+    seed: u64,
+    probes: &'a [Probe],
+    plan: &'a HuntPlan,
+    quiet: bool,
+    format: Format,
+    interruption: &'a Interruption,
+}
+
+/// Runs what is not in `stored` yet, and prints what was found.
+fn carry_on(hunt: &UnderWay<'_>, mut place: Place, mut books: Books, stored: &RunRecord) -> anyhow::Result<Outcome> {
+    let UnderWay { id, seed, probes, plan, quiet, format, interruption } = *hunt;
     let mut live = Live::new(quiet);
     live.say(&format!("run {id}, seed {seed}: {} settings around {}", plan.variants.len(), probes[0].label));
-    let mut prober =
-        Prober { place: &mut place, books: &mut books, run: &id, seed, live: &mut live, interruption: &interruption };
-    let result = rounds(&mut prober, &probes, &plan);
+    let mut prober = Prober { place: &mut place, books: &mut books, run: id, seed, live: &mut live, interruption };
+    let result = rounds(&mut prober, probes, plan, stored);
     live.clear();
     if let Place::Measured { volumes: opened, .. } = place {
         volumes::close(opened);
     }
     let store = books.store()?;
     match &result {
-        Ok(true) => store.finish_with_what_there_is(&id)?,
-        Ok(false) => store.set_status(&id, RunStatus::Interrupted)?,
-        Err(_) => store.set_status(&id, RunStatus::Failed)?,
+        Ok(true) => store.finish_with_what_there_is(id)?,
+        Ok(false) => store.set_status(id, RunStatus::Interrupted)?,
+        Err(_) => store.set_status(id, RunStatus::Failed)?,
     }
     let complete =
         result.map_err(|error| error.context(format!("hunt {id} ended early; what was finished is kept")))?;
-    let found = hunted(&store.load(&id)?, &plan);
-    output::print(&text(&found, arguments.printing.format))?;
+    let found = hunted(&store.load(id)?, plan);
+    output::print(&text(&found, format))?;
     Ok(match complete {
-        false => Outcome::Interrupted,
+        false => {
+            tell_how_to_go_on(id);
+            Outcome::Interrupted
+        }
         true if found.rows.iter().any(|row| row.effect == Effect::CannotTell) => Outcome::Inconclusive,
         true => Outcome::Done,
     })
 }
 
 /// Round after round, each with the baseline and every setting that is not decided yet in random order; whether it came to an
-/// end.
-fn rounds(prober: &mut Prober<'_>, loads: &[Probe], plan: &HuntPlan) -> anyhow::Result<bool> {
+/// end. The order follows from the seed, and trials that are stored are not run again: a hunt that was cut off goes the same way.
+fn rounds(prober: &mut Prober<'_>, loads: &[Probe], plan: &HuntPlan, stored: &RunRecord) -> anyhow::Result<bool> {
+    let known = |load: &Probe, round: u32| {
+        let cell = stored.cells.iter().find(|cell| cell.id == load.cell.id)?;
+        cell.trials.iter().find(|trial| trial.trial == round).cloned()
+    };
     let mut logs: Vec<Vec<f64>> = vec![Vec::new(); plan.variants.len()];
     let mut undecided: Vec<usize> = (0..plan.variants.len()).collect();
     for round in 0..rounds_max() {
@@ -340,7 +477,11 @@ fn rounds(prober: &mut Prober<'_>, loads: &[Probe], plan: &HuntPlan) -> anyhow::
         let mut trials: Vec<(usize, TrialRecord)> = Vec::new();
         for (done, index) in order.iter().enumerate() {
             let counted = format!("round {}, {} of {}", round + 1, done + 1, order.len());
-            match prober.trial(&loads[*index], round, &counted)? {
+            let record = match known(&loads[*index], round) {
+                Some(record) => Some(record),
+                None => prober.trial(&loads[*index], round, &counted)?,
+            };
+            match record {
                 Some(record) => trials.push((*index, record)),
                 None => return Ok(false),
             }

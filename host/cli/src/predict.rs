@@ -12,7 +12,7 @@ use crate::preparation::{Length, Scope, Work, label, read_again, read_plan};
 use crate::run::{Manner, conclude, joined_names};
 use crate::search::{self, Modelled};
 use crate::settings::{NamedTarget, Overrides, named_targets};
-use crate::{catalog, dry_run, environments, output};
+use crate::{catalog, dry_run, environments, hunt, output};
 use anyhow::{Context as _, bail};
 use loadline_catalog::Environment;
 use loadline_disk::{Fullness, InitialState, Warmth};
@@ -128,6 +128,11 @@ impl Settings {
         self.course == Course::Together
     }
 
+    /// Names in the results, each with the volume of the environment.
+    fn pairs(&self) -> Vec<(String, String)> {
+        self.volumes.iter().map(|named| (named.volume.clone(), named.target.clone())).collect()
+    }
+
     /// The names of the volumes in the results.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.volumes.iter().map(|named| named.volume.as_str())
@@ -179,8 +184,9 @@ pub(crate) fn predict(
     check(&settings, &work, &models[0])?;
     if arguments.find_objective {
         let manner = Manner { quiet, format: arguments.printing.format };
-        let volumes = settings.volumes.into_iter().map(|named| (named.volume, named.target)).collect();
-        let modelled = Modelled { environment: &environment, model: models[0].clone(), volumes, facts };
+        let told = serde_json::to_value(&settings).context("settings are plain data")?;
+        let modelled =
+            Modelled { environment: &environment, model: models[0].clone(), volumes: settings.pairs(), facts, told };
         return search::modelled(name, modelled, work, seed, store()?, &manner);
     }
     if !quiet {
@@ -220,13 +226,6 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     let id = store.resolve(typed)?;
     let claim = store.claim(&id)?;
     let stored = store.load(&id)?;
-    if ["hunt", search::VERB].contains(&stored.header.verb.as_str()) {
-        let RunHeader { verb, .. } = &stored.header;
-        let text = format!(
-            "run {id} decided what to try as its figures came in ({verb}), and cannot be resumed: begin it anew"
-        );
-        return Err(Usage(text).into());
-    }
     if stored.header.clock != Clock::Virtual {
         return Err(Usage(format!("run {id} was measured: carry on with `loadline run --resume {id}`")).into());
     }
@@ -234,11 +233,26 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
         output::tell(&format!("run {id} is finished: nothing is left to do"));
         return conclude(&store, &id, Ended::Complete, format, &|_, _| Ok(()));
     }
+    if stored.header.verb == hunt::VERB {
+        return hunt::resume(&stored, format, quiet, store, claim);
+    }
     let (settings, environment) = told(&stored)?;
     let seed = stored.header.seed;
     let models = settings.models(&environment, seed);
     let plans = stored.header.plans.iter().map(read_again).collect::<anyhow::Result<Vec<_>>>()?;
     let work = settings.work(plans, seed)?;
+    if stored.header.verb == search::VERB {
+        let volumes = settings.pairs();
+        let manner = Manner { quiet, format };
+        return search::resume_modelled(
+            &stored,
+            models[0].clone(),
+            &volumes,
+            &work,
+            &manner,
+            Books::ready(store, claim),
+        );
+    }
     if !work.cells.iter().map(|cell| &cell.id).eq(stored.cells.iter().map(|cell| &cell.id)) {
         let version = &stored.header.version;
         bail!("this version of loadline reads the plan of run {id} otherwise than version {version}; predict it anew");

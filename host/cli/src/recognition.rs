@@ -45,8 +45,9 @@ pub(crate) fn environment(catalog: &Catalog) -> anyhow::Result<Environment> {
 fn of_this_machine(volumes: Option<&str>, catalog: &Catalog) -> anyhow::Result<Recognised> {
     let Some(provider) = provider(&facts::firmware()) else {
         return Err(Usage(
-            "this machine is none of Azure, AWS and Google Cloud, as far as its firmware tells: write its environment by hand \
-             (docs/formats/environment.md), or make one of a measured run"
+            "this machine is none of Azure, AWS and Google Cloud, as far as its firmware tells: without --env limits are \
+             inferred from what is measured. To have them declared, write the environment (docs/formats/environment.md), or make one of a \
+             measured run: loadline fit RUN -o FILE"
                 .to_owned(),
         )
         .into());

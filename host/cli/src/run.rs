@@ -13,7 +13,7 @@ use crate::preparation::{Length, Work, read_again, read_plan, target_named};
 use crate::settings::{Settings, sole_target};
 use crate::verdict;
 use crate::volumes::{self, OpenVolumes};
-use crate::{catalog, dry_run, environments, output, printing, search};
+use crate::{catalog, dry_run, environments, hunt, output, printing, search};
 use anyhow::{Context, bail};
 use loadline_analysis::RunSummary;
 use loadline_record::{Clock, RunHeader, RunRecord, RunStatus};
@@ -124,16 +124,17 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
         output::tell(&format!("run {id} is finished: nothing is left to do"));
         return conclude(&store, &id, Ended::Complete, format, &|_, _| Ok(()));
     }
+    match stored.header.verb.as_str() {
+        hunt::VERB => return hunt::resume(&stored, format, quiet, store, claim),
+        search::VERB if stored.header.clock == Clock::Real => {
+            return search::resume_measured(&stored, &Manner { quiet, format }, Books::ready(store, claim));
+        }
+        _ => {}
+    }
     let settings = settings_of(&stored)?;
     let work = work_of(&stored, &settings)?;
     let interruption = Interruption::watch()?;
-    for leftover in leftovers::of_run(&id, &settings) {
-        leftovers::remove(&leftover)?;
-        output::tell(&format!(
-            "removed {}, a test file that the run left when it was cut off",
-            leftover.path.display()
-        ));
-    }
+    remove_leftovers(&id, &settings)?;
     let opened = volumes::open(&work, &settings, &id, &stored.header.volumes)?;
     let finished = store.finished_trials(&id)?;
     let seed = stored.header.seed;
@@ -146,15 +147,25 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     conclude(books.store()?, &id, ended, format, &|_, _| Ok(()))
 }
 
+/// Removes the test files that a run left behind when it was cut off, and says so.
+pub(crate) fn remove_leftovers(run: &str, settings: &Settings) -> anyhow::Result<()> {
+    for leftover in leftovers::of_run(run, settings) {
+        leftovers::remove(&leftover)?;
+        output::tell(&format!(
+            "removed {}, a test file that the run left when it was cut off",
+            leftover.path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// How a run that decides what to try as its figures come in is carried on with.
+pub(crate) fn tell_how_to_go_on(run: &str) {
+    output::tell(&format!("interrupted; what was finished is kept. Carry on with: loadline run --resume {run}"));
+}
+
 /// What a stored run was told beside its plans.
 pub(crate) fn settings_of(stored: &RunRecord) -> anyhow::Result<Settings> {
-    if ["hunt", search::VERB].contains(&stored.header.verb.as_str()) {
-        let RunHeader { id, verb, .. } = &stored.header;
-        let text = format!(
-            "run {id} decided what to try as its figures came in ({verb}), and cannot be resumed: begin it anew"
-        );
-        return Err(Usage(text).into());
-    }
     if stored.header.clock == Clock::Virtual {
         let text = format!(
             "run {0} is a prediction, with nothing to measure: carry on with `loadline predict --resume {0}`",

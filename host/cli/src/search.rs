@@ -1,22 +1,22 @@
 //! `--find-objective`: the deepest queue, or the highest rate of arrivals, that keeps the latency asked for, found with few
 //! probes. Each probe is a trial of a cell of its own, stored like any other.
 
-use crate::books::Opening;
+use crate::books::{Books, Opening};
 use crate::execution::Ended;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::live::Live;
 use crate::moment::{self, Moment};
-use crate::preparation::{Work, cell_record};
+use crate::preparation::{Work, cell_record, read_again};
 use crate::probing::{Place, Prober, probe};
 use crate::run::{Manner, conclude};
 use crate::settings::Settings;
-use crate::volumes;
-use anyhow::Context as _;
+use crate::{output, run, volumes};
+use anyhow::{Context as _, bail};
 use loadline_analysis::{Probed, Search};
 use loadline_catalog::Environment;
 use loadline_prediction::Model;
-use loadline_record::{CellRecord, Clock, PlanText, RunHeader, RunStatus, VolumeFacts};
+use loadline_record::{CellRecord, Clock, Ending, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
 use loadline_units::Iops;
 use loadline_workload::{Arrival, LoadSpec, QUEUE_DEPTH_MAX};
 use std::path::PathBuf;
@@ -44,6 +44,8 @@ pub(crate) struct Modelled<'a> {
     pub(crate) volumes: Vec<(String, String)>,
     /// What is stored of them.
     pub(crate) facts: Vec<VolumeFacts>,
+    /// What the search was told, for `--resume`.
+    pub(crate) told: serde_json::Value,
 }
 
 /// The amount of a load: its queue depth, or its arrivals per second.
@@ -117,6 +119,35 @@ pub(crate) fn measured(
     begin(header, place, &questions, &[], store, &interruption, manner)
 }
 
+/// `run --resume RUN` of a search: its probes are taken as they are, and the others run.
+pub(crate) fn resume_measured(stored: &RunRecord, manner: &Manner, books: Books) -> anyhow::Result<Outcome> {
+    let RunHeader { id, plans, seed, .. } = &stored.header;
+    let settings = run::settings_of(stored)?;
+    let plans = plans.iter().map(read_again).collect::<anyhow::Result<Vec<_>>>()?;
+    let work = Work::of(plans, &settings.scope(), *seed)?;
+    let questions = questions(&work)?;
+    let interruption = Interruption::watch()?;
+    run::remove_leftovers(id, &settings)?;
+    let opened = volumes::open(&work, &settings, id, &stored.header.volumes)?;
+    let place = Place::Measured { settings: Box::new(settings), volumes: opened };
+    carry_on(stored, place, &questions, &[], books, &interruption, manner)
+}
+
+/// `predict --resume RUN` of a search.
+pub(crate) fn resume_modelled(
+    stored: &RunRecord,
+    model: Model,
+    volumes: &[(String, String)],
+    work: &Work,
+    manner: &Manner,
+    books: Books,
+) -> anyhow::Result<Outcome> {
+    let questions = questions(work)?;
+    let interruption = Interruption::watch()?;
+    let place = Place::Modelled { models: vec![model], volume: String::new() };
+    carry_on(stored, place, &questions, volumes, books, &interruption, manner)
+}
+
 /// Searches on the most plausible model of an environment.
 pub(crate) fn modelled(
     name: String,
@@ -127,7 +158,7 @@ pub(crate) fn modelled(
     manner: &Manner,
 ) -> anyhow::Result<Outcome> {
     let questions = questions(&work)?;
-    let Modelled { environment, model, volumes, facts } = modelled;
+    let Modelled { environment, model, volumes, facts, told } = modelled;
     let interruption = Interruption::watch()?;
     let header = RunHeader {
         clock: Clock::Virtual,
@@ -137,6 +168,7 @@ pub(crate) fn modelled(
             hash: environment.hash(),
         }),
         volumes: facts,
+        settings: told,
         ..header(moment::run_id(Moment::now()), name, seed, work.plans)
     };
     let place = Place::Modelled { models: vec![model], volume: String::new() };
@@ -162,15 +194,29 @@ fn header(id: String, name: String, seed: u64, plans: Vec<PlanText>) -> RunHeade
 
 fn begin(
     header: RunHeader,
-    mut place: Place,
+    place: Place,
     questions: &[Question],
     modelled: &[(String, String)],
     store: PathBuf,
     interruption: &Interruption,
     manner: &Manner,
 ) -> anyhow::Result<Outcome> {
-    let (id, seed) = (header.id.clone(), header.seed);
-    let mut books = Opening::start(store, |_| ()).begin(header, Vec::new())?;
+    let books = Opening::start(store, |_| ()).begin(header.clone(), Vec::new())?;
+    let nothing = RunRecord { header, status: RunStatus::Unfinished, cells: Vec::new() };
+    carry_on(&nothing, place, questions, modelled, books, interruption, manner)
+}
+
+/// Probes what is not in `stored` yet: where the next probe goes follows from those before it, so the way is the same.
+fn carry_on(
+    stored: &RunRecord,
+    mut place: Place,
+    questions: &[Question],
+    modelled: &[(String, String)],
+    mut books: Books,
+    interruption: &Interruption,
+    manner: &Manner,
+) -> anyhow::Result<Outcome> {
+    let (id, seed) = (stored.header.id.clone(), stored.header.seed);
     let mut live = Live::new(manner.quiet);
     live.say(&format!(
         "run {id}, seed {seed}: {} to find",
@@ -184,7 +230,7 @@ fn begin(
             volume.clone_from(target);
         }
         let mut prober = Prober { place: &mut place, books: &mut books, run: &id, seed, live: &mut live, interruption };
-        ended = answer(&mut prober, question);
+        ended = answer(&mut prober, question, &stored.cells);
         if !matches!(ended, Ok(Ended::Complete)) {
             break;
         }
@@ -199,22 +245,33 @@ fn begin(
         Ok(_) => store.set_status(&id, RunStatus::Interrupted)?,
         Err(_) => store.set_status(&id, RunStatus::Failed)?,
     }
-    match ended.map_err(|error| error.context(format!("run {id} ended early; what was finished is kept")))? {
-        Ended::Complete => conclude(store, &id, Ended::Complete, manner.format, &|_, _| Ok(())),
-        _ => Ok(Outcome::Interrupted),
+    let ended = ended.map_err(|error| error.context(format!("run {id} ended early; what was finished is kept")))?;
+    if ended == Ended::Complete {
+        return conclude(store, &id, ended, manner.format, &|_, _| Ok(()));
     }
+    let verb = if stored.header.clock == Clock::Virtual { "predict" } else { "run" };
+    output::tell(&format!("interrupted; what was finished is kept. Carry on with: loadline {verb} --resume {id}"));
+    Ok(Outcome::Interrupted)
 }
 
 /// Probes until the turn is known well enough.
-fn answer(prober: &mut Prober<'_>, question: &Question) -> anyhow::Result<Ended> {
+fn answer(prober: &mut Prober<'_>, question: &Question, stored: &[CellRecord]) -> anyhow::Result<Ended> {
     let mut tried: Vec<Probed> = Vec::new();
     while let Some(load) = question.search.next_load(&tried) {
         let probe = probe(&question.volume, &with_amount(&question.spec, load), 0);
         let record = cell_record(&probe.cell);
-        prober.books.store()?.add_cell(prober.run, &record)?;
-        let Some(trial) = prober.trial(&probe, 0, &format!("probe {}", tried.len() + 1))? else {
-            return Ok(Ended::Interrupted);
+        let known = stored.iter().find(|cell| cell.id == probe.cell.id);
+        if known.is_none() {
+            prober.books.store()?.add_cell(prober.run, &record)?;
+        }
+        let trial = match known.and_then(|cell| cell.trials.first()) {
+            Some(trial) if trial.ending != Ending::Complete => {
+                bail!("{}: its trial ended early and is kept, and no trial is run twice: begin anew", probe.label)
+            }
+            Some(trial) => Some(trial.clone()),
+            None => prober.trial(&probe, 0, &format!("probe {}", tried.len() + 1))?,
         };
+        let Some(trial) = trial else { return Ok(Ended::Interrupted) };
         let cell = CellRecord { trials: vec![trial], ..record };
         let outcome = Probed::of(&cell, load, question.figure).with_context(|| {
             format!("{}: no request was completed, so nothing is known of its latency", probe.label)

@@ -92,6 +92,7 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         // Summed up before cells are left out: what is known of one cell may rest on others.
         let mut summary = summarize(&record);
         summary.cells.retain(|cell| wanted(&cell.id));
+        summary.conclusions.retain(|conclusion| wanted(&conclusion.cell));
         summary.findings.retain(|finding| {
             finding.cells.is_empty() || finding.cells.iter().any(|id| summary.cells.iter().any(|cell| cell.id == *id))
         });

@@ -324,7 +324,7 @@ fn suspects(rows: &[HuntRow], margin: f64) -> Vec<Suspect> {
     let of_tool: &[Factor] = if deeper_helps { &[Factor::Engine] } else { &[Factor::Engine, Factor::Threads] };
     let mut suspects = vec![
         told(&["latency"], "too few requests at once", &[Factor::Depth, Factor::Threads]),
-        told(&["disk-iops", "disk-throughput"], "the disks, by their number", &[Factor::Layout]),
+        by_fewer_disks(rows, margin).unwrap_or_else(|| told(&OF_DISKS, BY_NUMBER, &[Factor::Layout])),
         told(
             &["vm-uncached-iops", "vm-uncached-throughput", "vm-cached-iops", "vm-cached-throughput"],
             "the VM's limits",
@@ -343,6 +343,42 @@ fn suspects(rows: &[HuntRow], margin: f64) -> Vec<Suspect> {
         Standing::RuledOut => 2,
     });
     suspects
+}
+
+/// Limits that more disks lift.
+const OF_DISKS: [&str; 2] = ["disk-iops", "disk-throughput"];
+const BY_NUMBER: &str = "the disks, by their number";
+
+/// Fewer disks that lower the rate rule nothing out; where they lower it in proportion to their number, it is the disks' rate. `None`
+/// where more disks, or another arrangement of them, tell by themselves.
+fn by_fewer_disks(rows: &[HuntRow], margin: f64) -> Option<Suspect> {
+    let disks = |text: &str| {
+        let (count, rest) = text.split_once(' ')?;
+        count.parse::<f64>().ok().filter(|_| ["disk", "disks"].contains(&rest))
+    };
+    let share = |row: &HuntRow| Some(disks(&row.variant.to)? / disks(&row.variant.from)?);
+    let own = || rows.iter().filter(|row| row.variant.factor == Factor::Layout);
+    if own().any(|row| matches!(row.effect, Effect::Moved | Effect::RuledOut)) {
+        return None;
+    }
+    let fewer = |row: &&HuntRow| row.effect == Effect::Lowered && share(row).is_some_and(|share| share < 1.0);
+    let in_proportion = |row: &&HuntRow| {
+        let ratios = row.ratio.zip(share(row));
+        ratios.is_some_and(|(ratio, share)| (ratio / share - 1.0).abs() <= margin)
+    };
+    let suspect = |standing, because| Suspect {
+        limits: OF_DISKS.iter().map(|l| (*l).to_owned()).collect(),
+        what: BY_NUMBER.to_owned(),
+        standing,
+        because,
+    };
+    if let Some(row) = own().filter(fewer).find(in_proportion) {
+        let because = format!("{} do {:.2} of the rate: it follows their number", row.variant.to, row.ratio?);
+        return Some(suspect(Standing::Binds, because));
+    }
+    let row = own().find(fewer)?;
+    let because = format!("{} lowered the rate, but not in proportion; vary to more disks", row.variant.to);
+    Some(suspect(Standing::Possible, because))
 }
 
 /// Larger requests tell a limit on requests from one on bytes: bytes that stay bind, bytes that grow in proportion do not.
@@ -485,6 +521,19 @@ mod tests {
         assert_eq!(standing(&rows, "the VM's limits"), Standing::Binds);
         assert_eq!(standing(&rows, "too few requests"), Standing::RuledOut);
         assert_eq!(standing(&rows, "file system"), Standing::Possible);
+    }
+
+    #[test]
+    fn fewer_disks_that_lower_the_rate_do_not_rule_the_disks_out() {
+        let halved = |ratio: f64| {
+            let lowered = row(Factor::Layout, Effect::Lowered);
+            let variant = HuntVariant { from: "4 disks".into(), to: "2 disks".into(), ..lowered.variant.clone() };
+            HuntRow { variant, ratio: Some(ratio), ..lowered }
+        };
+        assert_eq!(standing(&[halved(0.5)], "the disks, by their number"), Standing::Binds);
+        assert_eq!(standing(&[halved(0.8)], "the disks, by their number"), Standing::Possible);
+        let more = HuntRow { effect: Effect::RuledOut, ratio: Some(1.0), ..halved(1.0) };
+        assert_eq!(standing(&[halved(0.5), more], "the disks, by their number"), Standing::RuledOut);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod clusters;
 mod compare;
+mod conclusions;
 mod curves;
 mod doubts;
 #[doc(hidden)]
@@ -9,7 +10,6 @@ pub mod example;
 mod findings;
 mod hunt;
 mod limits;
-mod narrative;
 mod search;
 pub mod statistics;
 mod summarize;
@@ -29,10 +29,9 @@ pub use hunt::{
 };
 pub use limits::{LimitFigure, Quantity, limits};
 pub use loadline_record::{Binding, Ceiling, Limit};
-pub use narrative::{Paragraph, narrative};
 pub use search::{Probed, Search};
 pub use summarize::summarize;
 pub use summary::{
-    CellSummary, CpuFigures, ExceededView, Finding, LatencyIntervals, LatencyRange, LoadView, OperationFigures,
-    PredictionView, RunInfo, RunSummary, SCHEMA, TotalFigures,
+    CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LatencyIntervals, LatencyRange, LoadView,
+    OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA, TotalFigures,
 };

@@ -2,6 +2,7 @@
 
 use crate::clusters::{Clusters, clusters};
 use crate::compare::latency_estimate;
+use crate::conclusions::conclusions;
 use crate::findings::findings;
 use crate::limits::{exceeded_shares, name_limits};
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
@@ -21,7 +22,8 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
     let clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
     let curves = name_limits(record, &mut cells, &clustered);
     let findings = findings(record, &cells, &curves, &clustered);
-    RunSummary { schema: SCHEMA.to_owned(), run: run_info(record), cells, findings }
+    let conclusions = conclusions(record, &cells);
+    RunSummary { schema: SCHEMA.to_owned(), run: run_info(record), cells, conclusions, findings }
 }
 
 fn run_info(record: &RunRecord) -> RunInfo {

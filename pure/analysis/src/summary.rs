@@ -1,7 +1,8 @@
 //! A run's results as programs read them: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
 
 use loadline_record::{
-    Binding, BurstEnd, Ceiling, Clock, Doubt, HistogramSnapshot, HostFacts, PlanText, RunStatus, StageWait, VolumeFacts,
+    Binding, BurstEnd, Ceiling, Clock, Doubt, HistogramSnapshot, HostFacts, Limit, PlanText, RunStatus, StageWait,
+    VolumeFacts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,9 @@ pub struct RunSummary {
     pub run: RunInfo,
     /// In the plan's order.
     pub cells: Vec<CellSummary>,
+    /// What stops the loads of each volume, how that is known, what it means and what to do.
+    #[serde(default)]
+    pub conclusions: Vec<Conclusion>,
     /// What follows from the figures, most important first.
     pub findings: Vec<Finding>,
 }
@@ -233,6 +237,25 @@ pub struct CpuFigures {
     pub user_s: f64,
     /// In the kernel, seconds.
     pub system_s: f64,
+}
+
+/// What stops one kind of load on a volume, in sentences.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conclusion {
+    /// The volume's name.
+    pub volume: String,
+    /// Id of the cell that shows it.
+    pub cell: String,
+    /// What binds there.
+    pub limit: Option<Limit>,
+    /// How far the load comes and what stops it.
+    pub text: String,
+    /// How that is known.
+    pub evidence: Option<String>,
+    /// What it means.
+    pub consequence: Option<String>,
+    /// What to do now; `null` where the conclusion before says it.
+    pub next: Option<String>,
 }
 
 /// Something that follows from the figures, in a sentence or two.

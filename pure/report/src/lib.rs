@@ -5,6 +5,7 @@
 
 mod chart;
 mod comparison;
+mod conclusions;
 mod csv;
 mod doubts;
 mod figures;

@@ -1,5 +1,6 @@
 //! The run as Markdown (tables as GitHub and most wikis read them), for tickets and pull requests.
 
+use crate::conclusions;
 use crate::doubts;
 use crate::figures::plain;
 use crate::put;
@@ -7,7 +8,7 @@ use crate::rows::{self, Column};
 use loadline_analysis::RunSummary;
 use loadline_record::Clock;
 
-/// Findings, table, doubts and provenance as Markdown.
+/// What stops the loads, findings, table, doubts and provenance as Markdown.
 #[must_use]
 pub fn markdown(summary: &RunSummary) -> String {
     let groups = doubts::grouped(summary);
@@ -17,11 +18,22 @@ pub fn markdown(summary: &RunSummary) -> String {
     if let Some(warning) = rows::status_warning(run.status) {
         put!(out, "**The run is {warning}.**\n\n");
     }
+    if !summary.conclusions.is_empty() {
+        put!(out, "## {}\n\n", conclusions::HEADING);
+    }
+    for conclusion in &summary.conclusions {
+        let volume = conclusions::volume(summary, conclusion).map_or_else(String::new, |name| format!("{name}: "));
+        put!(out, "**{}**\n\n", escape(&format!("{volume}{}", conclusion.text)));
+        for (question, answer) in conclusions::parts(conclusion) {
+            put!(out, "- {question}: {}\n", escape(answer));
+        }
+        out.push('\n');
+    }
     out.push_str("## Findings\n\n");
     if summary.findings.is_empty() {
         out.push_str("None.\n");
     }
-    for finding in &summary.findings {
+    for finding in conclusions::findings(summary) {
         put!(out, "- {} ({})\n", escape(&finding.text), code(&finding.code));
     }
     out.push_str("\n## Results\n\n");

@@ -1,5 +1,6 @@
-//! The run for a terminal: findings wrapped to the width, an aligned table, and the doubts explained below it.
+//! The run for a terminal: conclusions and findings wrapped to the width, an aligned table, and the doubts explained below it.
 
+use crate::conclusions;
 use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
 use crate::put;
@@ -29,6 +30,8 @@ pub struct TerminalOptions {
 const DETAILS_MAX: usize = 6;
 /// Cells named in one line of detail.
 const CELLS_NAMED_MAX: usize = 3;
+/// The questions that conclusions answer stand in a column of this width.
+const QUESTION_WIDTH: usize = 15;
 /// The label column is not squeezed below this.
 const LABEL_WIDTH_MIN: usize = 20;
 /// The label column is not squeezed below this to keep a column that can go.
@@ -87,12 +90,13 @@ impl Colour {
     }
 }
 
-/// Findings, the table of cells, and the doubts.
+/// What stops the loads, findings, the table of cells, and the doubts.
 #[must_use]
 pub fn terminal(summary: &RunSummary, options: &TerminalOptions) -> String {
     let groups = doubts::grouped(summary);
     let mut out = String::new();
     header(&mut out, summary, options);
+    conclude(&mut out, summary, options);
     findings(&mut out, summary, options);
     table(&mut out, summary, &groups, options);
     explain(&mut out, summary, &groups, options);
@@ -116,12 +120,38 @@ fn header(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     }
 }
 
+fn conclude(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
+    if summary.conclusions.is_empty() {
+        return;
+    }
+    let colour = options.colour;
+    put!(out, "\n{}\n", colour.paint(Style::Bold, conclusions::HEADING));
+    for conclusion in &summary.conclusions {
+        let volume = conclusions::volume(summary, conclusion).map_or_else(String::new, |name| format!("{name}: "));
+        for (index, line) in
+            wrap(&plain(&format!("{volume}{}", conclusion.text)), options.width.saturating_sub(2)).iter().enumerate()
+        {
+            put!(out, "{} {}\n", if index == 0 { "•" } else { " " }, colour.paint(Style::Bold, line));
+        }
+        for (question, answer) in conclusions::parts(conclusion) {
+            for (index, line) in
+                wrap(&plain(answer), options.width.saturating_sub(QUESTION_WIDTH + 4)).iter().enumerate()
+            {
+                let question = if index == 0 { question } else { "" };
+                let fill = " ".repeat(QUESTION_WIDTH.saturating_sub(length(question)));
+                put!(out, "  {}{fill}  {line}\n", colour.paint(Style::Dim, question));
+            }
+        }
+    }
+}
+
 fn findings(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
-    if summary.findings.is_empty() {
+    let mut told = conclusions::findings(summary).peekable();
+    if told.peek().is_none() {
         return;
     }
     put!(out, "\n{}\n", options.colour.paint(Style::Bold, "Findings"));
-    for finding in &summary.findings {
+    for finding in told {
         for (index, line) in wrap(&plain(&finding.text), options.width.saturating_sub(2)).iter().enumerate() {
             put!(out, "{} {line}\n", if index == 0 { "•" } else { " " });
         }

@@ -303,7 +303,7 @@ impl Default for LoadSpec {
             steady_state: None,
             duration: Duration::from_s(30),
             volume: None,
-            trials: 3,
+            trials: 5,
             pause: Duration::ZERO,
             hang_limit: Duration::from_s(60),
             objective: None,

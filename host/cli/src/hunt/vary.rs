@@ -52,13 +52,20 @@ pub(crate) struct Asked {
     pub(crate) settings: Vec<String>,
 }
 
-/// Reads "depth", "depth=8:64:128".
+/// Reads "depth", "depth=8:64:128"; what follows settings and is no factor is one more of them, as in "interleave=16KiB,64KiB".
 ///
 /// # Errors
 /// [`Usage`] for a factor that there is not, or one given twice.
 pub(crate) fn asked(typed: &[String]) -> Result<Vec<Asked>, Usage> {
     let mut all: Vec<Asked> = Vec::new();
     for text in typed {
+        let is_factor = |name: &str| Factor::ALL.into_iter().any(|f| f.name() == name);
+        if let Some(before) =
+            all.last_mut().filter(|a| !a.settings.is_empty() && !text.contains('=') && !is_factor(text))
+        {
+            before.settings.extend(text.split(':').filter(|s| !s.is_empty()).map(str::to_owned));
+            continue;
+        }
         let (name, settings) = text.split_once('=').unwrap_or((text, ""));
         let known = || Factor::ALL.map(Factor::name).join(", ");
         let factor = Factor::ALL
@@ -248,31 +255,75 @@ fn interleave(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reas
     Ok(settings(asked, &usual)?.into_iter().map(varied).collect())
 }
 
+/// Another arrangement of a volume's disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arrangement {
+    /// So many disks side by side.
+    Disks(u32),
+    /// The disks that there are, side by side.
+    Striped,
+    /// The disks that there are, in pairs that hold the same; of a single disk, it and one more.
+    Mirrored,
+}
+
+impl FromStr for Arrangement {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "stripe" => Ok(Self::Striped),
+            "mirror" => Ok(Self::Mirrored),
+            count => count.parse().map(Self::Disks).map_err(|_| ()),
+        }
+    }
+}
+
 fn layout(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reason> {
     let (environment, index) = volume_of(ground)?;
     let volume = &environment.volumes[index];
-    let piece = match volume.layout {
-        Layout::Single => INTERLEAVE_DEFAULT,
-        Layout::Stripe { interleave, .. } => interleave,
-        Layout::Mirror { .. } | Layout::StripeOfMirrors { .. } => {
-            return Err("the volume has mirrors; hunt on a single disk or a stripe".into());
-        }
-    };
     let now = volume.disks.len() as u32;
-    let usual: Vec<u32> = if now > 1 { vec![now / 2, now * 2] } else { vec![2, 4] };
-    let words = |disks: u32| if disks == 1 { "1 disk".to_owned() } else { format!("{disks} disks") };
-    let varied = |disks: u32| {
+    let count = |disks: u32| if disks == 1 { "1 disk".to_owned() } else { format!("{disks} disks") };
+    let (piece, from) = match volume.layout {
+        Layout::Single => (INTERLEAVE_DEFAULT, count(now)),
+        Layout::Stripe { interleave, .. } => (interleave, count(now)),
+        Layout::Mirror { .. } => (INTERLEAVE_DEFAULT, format!("{}, mirrored", count(now))),
+        Layout::StripeOfMirrors { interleave, .. } => (interleave, format!("{}, mirrored", count(now))),
+    };
+    let is_mirrored = matches!(volume.layout, Layout::Mirror { .. } | Layout::StripeOfMirrors { .. });
+    let usual = match now {
+        _ if is_mirrored => vec![Arrangement::Striped],
+        1 => vec![Arrangement::Disks(2), Arrangement::Disks(4)],
+        _ => vec![Arrangement::Disks(now / 2), Arrangement::Disks(now * 2)],
+    };
+    let side_by_side = |disks: u32| match disks {
+        0 => Err("a layout has at least 1 disk".to_owned()),
+        1 => Ok((1, Layout::Single, count(1))),
+        _ => Ok((disks, Layout::Stripe { columns: disks, interleave: piece }, count(disks))),
+    };
+    let arranged = |arrangement: Arrangement| match arrangement {
+        Arrangement::Disks(_) if is_mirrored => {
+            Err("the volume has mirrors, and a number of disks does not say how; the settings are stripe and mirror"
+                .to_owned())
+        }
+        Arrangement::Disks(disks) => side_by_side(disks),
+        Arrangement::Striped => side_by_side(now),
+        Arrangement::Mirrored => match now {
+            1 | 2 => Ok((2, Layout::Mirror { copies: 2 }, format!("{}, mirrored", count(2)))),
+            odd if odd % 2 == 1 => Err(format!("{odd} disks do not make pairs")),
+            _ => {
+                let layout = Layout::StripeOfMirrors { columns: now / 2, copies: 2, interleave: piece };
+                Ok((now, layout, format!("{}, mirrored", count(now))))
+            }
+        },
+    };
+    let varied = |arrangement: Arrangement| {
+        let (disks, layout, to) = arranged(arrangement)?;
         let mut environment = environment.clone();
         let volume = &mut environment.volumes[index];
         volume.disks = volume.disks.iter().cycle().take(disks as usize).cloned().collect();
-        volume.layout = if disks == 1 { Layout::Single } else { Layout::Stripe { columns: disks, interleave: piece } };
-        with_environment(ground, Factor::Layout, words(now), words(disks), environment)
+        volume.layout = layout;
+        Ok(with_environment(ground, Factor::Layout, from.clone(), to, environment))
     };
-    let counts = settings(asked, &usual)?;
-    if counts.contains(&0) {
-        return Err("a layout has at least 1 disk".into());
-    }
-    Ok(counts.into_iter().map(varied).collect())
+    settings(asked, &usual)?.into_iter().map(varied).collect()
 }
 
 fn vm(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reason> {
@@ -369,6 +420,22 @@ mod tests {
         assert!(typed(&["depth=deep"]).unwrap_err().contains("no setting of depth"));
         assert!(typed(&["depth=1"]).unwrap_err().contains("already"));
         assert!(typed(&["speed"]).unwrap_err().contains("no such factor"));
+    }
+
+    #[test]
+    fn commas_between_settings_are_understood() {
+        assert_eq!(typed(&["interleave=16KiB", "64KiB", "1 MiB", "depth=8"]).unwrap().len(), 4);
+        assert!(typed(&["interleave", "64KiB"]).unwrap_err().contains("no such factor"));
+    }
+
+    #[test]
+    fn disks_can_be_mirrored_and_counted() {
+        let words =
+            |settings: &str| typed(&[settings]).map(|all| all.into_iter().map(|(_, to)| to).collect::<Vec<_>>());
+        assert_eq!(words("layout=mirror:2").unwrap(), ["4 disks, mirrored", "2 disks"]);
+        assert!(words("layout=stripe").unwrap_err().contains("already"));
+        assert!(words("layout=0").unwrap_err().contains("at least 1 disk"));
+        assert!(words("layout=pyramid").unwrap_err().contains("no setting of layout"));
     }
 
     #[test]

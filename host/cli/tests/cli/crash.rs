@@ -29,7 +29,7 @@ const KILLS: u32 = 50;
 /// No run is left alone for longer than this: it starts, and comes a few trials further.
 const KILLED_WITHIN_MS: u64 = 200;
 
-fn started(bench: &Bench, arguments: &[&str]) -> Child {
+pub(crate) fn started(bench: &Bench, arguments: &[&str]) -> Child {
     bench.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
@@ -42,15 +42,27 @@ fn from_environment<T: std::str::FromStr<Err: std::fmt::Debug>>(name: &str, othe
     std::env::var(name).map_or_else(|_| otherwise(), |text| text.parse().unwrap())
 }
 
+/// For how long a run is left alone before it is killed, again and again; the seed is printed.
+pub(crate) fn moments() -> impl Iterator<Item = Duration> {
+    let seed = from_environment("LOADLINE_KILL_SEED", || std::hash::RandomState::new().build_hasher().finish());
+    println!("LOADLINE_KILL_SEED={seed}");
+    // Knuth's generator (MMIX); its upper bits are the good ones.
+    let mut state = seed;
+    std::iter::repeat_with(move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        Duration::from_micros((state >> 33) % (KILLED_WITHIN_MS * 1_000))
+    })
+}
+
 /// The run that is newest in the store, whole; `None` before the first was begun.
-fn newest(bench: &Bench) -> Option<RunRecord> {
+pub(crate) fn newest(bench: &Bench) -> Option<RunRecord> {
     let store = Store::open(&bench.path("store.db")).unwrap();
     let id = store.list(&Filter { limit: Some(1), ..Filter::default() }).unwrap().first()?.id.clone();
     Some(store.load(&id).unwrap())
 }
 
 /// Each stored trial by its cell and number.
-fn trials_of(run: &RunRecord) -> BTreeMap<(&str, u32), &TrialRecord> {
+pub(crate) fn trials_of(run: &RunRecord) -> BTreeMap<(&str, u32), &TrialRecord> {
     let mut found = BTreeMap::new();
     for cell in &run.cells {
         for trial in &cell.trials {
@@ -119,15 +131,9 @@ fn kill_and_resume(bench: &Bench, plan: &str, target: &str, kills: u32, mut mome
 
 #[test]
 fn a_run_killed_at_random_moments_has_every_trial_once_in_the_end() {
-    let seed = from_environment("LOADLINE_KILL_SEED", || std::hash::RandomState::new().build_hasher().finish());
     let kills = from_environment("LOADLINE_KILLS", || KILLS);
-    println!("LOADLINE_KILL_SEED={seed} LOADLINE_KILLS={kills}");
-    // Knuth's generator (MMIX); its upper bits are the good ones.
-    let mut state = seed;
-    let mut moments = std::iter::repeat_with(move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        Duration::from_micros((state >> 33) % (KILLED_WITHIN_MS * 1_000))
-    });
+    println!("LOADLINE_KILLS={kills}");
+    let mut moments = moments();
     let bench = Bench::new();
     let target = bench.target();
     let plain = bench.file("many.toml", MANY);

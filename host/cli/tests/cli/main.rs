@@ -4,6 +4,7 @@ mod bad_disk;
 mod catalog;
 mod compare;
 mod crash;
+mod decided;
 mod emulate;
 mod end_to_end;
 mod fault;

@@ -4,9 +4,13 @@ use super::comparison::{Figure, Verdict};
 use super::ratio::LogRatio;
 use crate::statistics::CONFIDENCE;
 
+/// How often a comparison in which nothing differs may call anything better or worse. Half of what an interval leaves out: at 5 % every
+/// other set of 200 comparisons would have more than its ten false ones, and the t of so few trials whose variances differ is not exact.
+const FALSE_CALLS: f64 = 0.025;
+
 /// Looks that are judged together: everything that one comparison says.
 ///
-/// The chance that any of them is called better or worse while nothing differs stays below 5 %, however many there are. Half
+/// The chance that any of them is called better or worse while nothing differs stays below [`FALSE_CALLS`], however many there are. Half
 /// of it goes to the overall looks and half to the cells, each half shared by Holm's rule (S. Holm, Scandinavian Journal of
 /// Statistics 6, 1979). A half all of whose looks came out different hands its share to the other (F. Bretz and others,
 /// Statistics in Medicine 28, 2009).
@@ -19,9 +23,9 @@ pub(super) fn adjusted(overall: &[f64], cells: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let worst = |p: &[f64]| p.iter().copied().fold(0.0, f64::max);
     let after = |p: &[f64], floor: f64| -> Vec<f64> { holm(p).into_iter().map(|p| p.max(floor)).collect() };
     let (most_overall, most_cells) = (worst(&overall_halved), worst(&cells_halved));
-    if most_overall <= 1.0 - CONFIDENCE {
+    if most_overall <= FALSE_CALLS {
         (overall_halved, after(cells, most_overall))
-    } else if most_cells <= 1.0 - CONFIDENCE {
+    } else if most_cells <= FALSE_CALLS {
         (after(overall, most_cells), cells_halved)
     } else {
         (overall_halved, cells_halved)
@@ -56,18 +60,25 @@ pub(super) fn verdict(
     if p_same <= level {
         return (Verdict::Same, None);
     }
-    if p_adjusted <= level {
+    if p_adjusted <= FALSE_CALLS {
         let better = (ratio.log > 0.0) == figure.more_is_better();
         return (if better { Verdict::Better } else { Verdict::Worse }, None);
     }
-    if p_value <= level {
+    if p_value <= FALSE_CALLS {
         return cannot("different if it were looked at alone, but so many looks turn up as much by chance");
+    }
+    if p_value <= level {
+        return cannot(
+            "the interval leaves out no difference, but narrowly: more than 1 of 40 comparisons do so by chance",
+        );
     }
     cannot("the interval reaches from no difference to beyond the margin")
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::comparison::Basis;
+    use super::super::ratio::LogError;
     use super::*;
     use crate::statistics::tests::close;
 
@@ -86,10 +97,10 @@ mod tests {
 
     #[test]
     fn a_half_that_is_through_hands_its_share_over() {
-        // Overall 0.02 doubled is through at 0.04: the cells keep Holm's figures, and none is below 0.04.
-        let (overall, cells) = adjusted(&[0.02], &[0.005, 0.03]);
-        all_close(&overall, &[0.04]);
-        all_close(&cells, &[0.04, 0.04]);
+        // Overall 0.01 doubled is through at 0.02: the cells keep Holm's figures, and none is below 0.02.
+        let (overall, cells) = adjusted(&[0.01], &[0.004, 0.03]);
+        all_close(&overall, &[0.02]);
+        all_close(&cells, &[0.02, 0.03]);
         // Overall at 0.03 is not.
         let (overall, cells) = adjusted(&[0.03], &[0.005, 0.03]);
         all_close(&overall, &[0.06]);
@@ -100,5 +111,20 @@ mod tests {
         all_close(&cells, &[0.004, 0.004]);
         // One look needs no correction.
         assert_eq!(adjusted(&[], &[0.03]), (vec![], vec![0.03]));
+    }
+
+    #[test]
+    fn a_narrow_difference_is_not_called_one() {
+        // Two standard errors away, which chance alone makes in 1 of 20 comparisons or so.
+        let ratio = |errors: f64| {
+            let (variance, freedom) = (1e-4, crate::compare::sample::FREEDOM_MAX);
+            let error = Some(LogError { variance, freedom, basis: Basis::Trials });
+            LogRatio { log: errors * 0.01 + 0.02, error }
+        };
+        let of = |ratio: LogRatio| verdict(Figure::Rate, &ratio, 0.03, ratio.p_different());
+        let (narrow, why) = of(ratio(0.1));
+        assert_eq!(narrow, Verdict::CannotTell);
+        assert!(why.unwrap().contains("narrowly"));
+        assert_eq!(of(ratio(1.0)).0, Verdict::Better);
     }
 }

@@ -225,18 +225,11 @@ impl Case<'_> {
         if at_level.contains(&self.index) && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some()) {
             return None;
         }
-        let (tool, all) = self
-            .record()
-            .trials
-            .iter()
-            .filter_map(|t| Some((&t.surroundings, t.surroundings.machine?)))
-            .fold((0.0, 0.0), |(tool, all), (s, machine)| {
-                (tool + (s.tool_user_ns + s.tool_system_ns) as f64, all + s.elapsed_ns as f64 * f64::from(machine.cpus))
-            });
+        let own =
+            others_share(self.record()).map_or_else(|| "an unknown part".to_owned(), |others| percent(1.0 - others));
         let evidence = format!(
-            "The machine's CPUs were {} busy, {} of it with the tool itself; no load thread was at its limit.",
-            percent(busy),
-            if all > 0.0 { percent((tool / all / busy).min(1.0)) } else { "an unknown part".to_owned() }
+            "The machine's CPUs were {} busy, {own} of it with the tool itself; no load thread was at its limit.",
+            percent(busy)
         );
         let taken: Vec<f64> = self.record().trials.iter().filter_map(|t| Some(t.surroundings.machine?.steal)).collect();
         let taken = crate::statistics::mean(&taken).filter(|share| *share > STEAL_MAX);
@@ -476,6 +469,16 @@ impl Case<'_> {
 fn machine_busy(record: &CellRecord) -> Option<f64> {
     let busy: Vec<f64> = record.trials.iter().filter_map(|t| Some(t.surroundings.machine?.busy)).collect();
     crate::statistics::mean(&busy)
+}
+
+/// Of the CPU time in which the machine was busy, the share that was not the tool's.
+pub(crate) fn others_share(record: &CellRecord) -> Option<f64> {
+    let busy = machine_busy(record).filter(|busy| *busy > 0.0)?;
+    let known = record.trials.iter().filter_map(|t| Some((&t.surroundings, t.surroundings.machine?)));
+    let (tool, all) = known.fold((0.0, 0.0), |(tool, all), (s, machine)| {
+        (tool + (s.tool_user_ns + s.tool_system_ns) as f64, all + s.elapsed_ns as f64 * f64::from(machine.cpus))
+    });
+    (all > 0.0).then(|| 1.0 - (tool / all / busy).min(1.0))
 }
 
 fn inferred(limit: Limit, ceiling_iops: Option<f64>, utilization: Option<f64>, evidence: String) -> Binding {

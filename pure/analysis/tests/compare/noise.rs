@@ -16,15 +16,28 @@ pub(crate) struct Noise {
     pub(crate) trials: f64,
     /// Of each round: what all cells of a round have in common.
     pub(crate) rounds: f64,
+    /// The share of trials during which something else was going on: they are [`ODD_TRIAL`] slower.
+    pub(crate) odd: f64,
 }
+
+/// By how much an odd trial is slower, as a logarithm.
+const ODD_TRIAL: f64 = 0.1;
 
 /// A disk whose trials of 30 s come within 1.2 % of each other (one standard deviation): local disks, throttled ones, provisioned
 /// cloud disks at their limit.
-pub(crate) const CALM: Noise = Noise { seconds: 0.03, alike: 0.5, trials: 0.008, rounds: 0.0 };
+pub(crate) const CALM: Noise = Noise { seconds: 0.03, alike: 0.5, trials: 0.008, rounds: 0.0, odd: 0.0 };
 /// A shared disk, below its limit: within 1.8 %.
-pub(crate) const SHARED: Noise = Noise { seconds: 0.04, alike: 0.6, trials: 0.01, rounds: 0.0 };
+pub(crate) const SHARED: Noise = Noise { seconds: 0.04, alike: 0.6, trials: 0.01, rounds: 0.0, odd: 0.0 };
 /// One that others use too: within 6 %, and not always the same.
-pub(crate) const ROUGH: Noise = Noise { seconds: 0.10, alike: 0.8, trials: 0.03, rounds: 0.02 };
+pub(crate) const ROUGH: Noise = Noise { seconds: 0.10, alike: 0.8, trials: 0.03, rounds: 0.02, odd: 0.0 };
+
+/// No test uses as many seeds.
+const OTHER_SEEDS: u64 = 1_000_000;
+
+/// `LOADLINE_TEST_SEED` tries other runs.
+fn other_seeds() -> u64 {
+    std::env::var("LOADLINE_TEST_SEED").map_or(0, |text| text.parse().expect("LOADLINE_TEST_SEED is a number"))
+}
 
 /// How a run is made.
 #[derive(Debug, Clone, Copy)]
@@ -36,9 +49,9 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// The default plan: three trials of 30 s.
+    /// The default plan: five trials of 30 s.
     pub(crate) fn by_default(seed: u64, noise: Noise) -> Self {
-        Self { seed, trials: 3, seconds: 30, noise }
+        Self { seed: seed + OTHER_SEEDS * other_seeds(), trials: 5, seconds: 30, noise }
     }
 }
 
@@ -105,7 +118,8 @@ fn noisy(load: &LoadSummary, how: Made, factor: f64, rounds: &[f64], random: &mu
     let samples = if cell.load.queue_depth.is_some() { 12 } else { 40 };
     for (trial, round) in cell.trials.iter_mut().zip(rounds) {
         trial.doubts.clear();
-        let level = factor.ln() + round + noise.trials * random.normal();
+        let odd = if noise.odd > 0.0 && random.uniform() < noise.odd { ODD_TRIAL } else { 0.0 };
+        let level = factor.ln() + round + noise.trials * random.normal() - odd;
         let step = (1.0 - noise.alike * noise.alike).sqrt();
         let mut wave = random.normal();
         let speeds: Vec<f64> = (0..how.seconds)

@@ -1,11 +1,11 @@
 //! Findings, the table of results and the doubts behind its marks.
 
 use super::{Escaped, Run, heat};
+use crate::conclusions;
 use crate::doubts;
 use crate::figures::{self, plain};
 use crate::put;
 use crate::rows::{self, Column, Row};
-use loadline_analysis::narrative;
 
 /// Cells that a finding names with a link each; beyond it their number says enough.
 const LINKS_MAX: usize = 6;
@@ -14,17 +14,20 @@ const OPEN_MAX: usize = 60;
 
 /// What follows from the figures.
 pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
-    for paragraph in narrative(run.record, run.summary) {
-        let volume =
-            paragraph.volume.map_or_else(String::new, |name| format!("<strong>{}.</strong> ", Escaped(plain(&name))));
-        put!(out, "<p class=\"story\">{volume}{}</p>\n", Escaped(plain(&paragraph.text)));
+    for conclusion in &run.summary.conclusions {
+        let volume = conclusions::volume(run.summary, conclusion).map_or_else(String::new, |name| format!("{name}: "));
+        let parts: Vec<String> = conclusions::parts(conclusion)
+            .map(|(question, answer)| format!("<br><em>{question}:</em> {}", Escaped(plain(answer))))
+            .collect();
+        let text = format!("{volume}{}", conclusion.text);
+        put!(out, "<p class=\"story\"><strong>{}</strong>{}</p>\n", Escaped(plain(&text)), parts.concat());
     }
     if run.summary.findings.is_empty() {
         out.push_str("<p>None.</p>\n");
         return;
     }
     out.push_str("<ol class=\"findings\">\n");
-    for finding in &run.summary.findings {
+    for finding in conclusions::findings(run.summary) {
         put!(
             out,
             "<li>{} <span class=\"code\">{}</span>",

@@ -1,8 +1,8 @@
 //! Runs that never happened, built by hand, with everything that a report has to show.
 
 use loadline_analysis::{
-    Binding, Ceiling, CellSummary, CpuFigures, Finding, Limit, LoadView, OperationFigures, RunInfo, RunSummary, SCHEMA,
-    TotalFigures,
+    Binding, Ceiling, CellSummary, Conclusion, CpuFigures, Finding, Limit, LoadView, OperationFigures, RunInfo,
+    RunSummary, SCHEMA, TotalFigures,
 };
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
@@ -360,6 +360,7 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
             seed: header.seed,
         },
         cells: cells.iter().map(figures).collect(),
+        conclusions: Vec::new(),
         findings: Vec::new(),
     };
     (RunRecord { header, status: RunStatus::Finished, cells }, summary)
@@ -367,6 +368,18 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
 
 fn finding(code: &str, text: &str, cells: &[&str]) -> Finding {
     Finding { code: code.to_owned(), text: text.to_owned(), cells: cells.iter().map(|c| (*c).to_owned()).collect() }
+}
+
+fn conclusion(volume: &str, cell: &str, text: &str) -> Conclusion {
+    Conclusion {
+        volume: volume.to_owned(),
+        cell: cell.to_owned(),
+        limit: None,
+        text: text.to_owned(),
+        evidence: None,
+        consequence: None,
+        next: None,
+    }
 }
 
 /// A run with every kind of cell: a suite, a sweep with mixes, an open-loop curve, fsync, many trials, a failure.
@@ -473,7 +486,36 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
             Ceiling { limit: Limit::VmUncachedIops, iops: 12_800.0, source: "environment ds3-p30".to_owned() },
         ];
     }
+    summary.conclusions = vec![
+        Conclusion {
+            limit: Some(Limit::Cache),
+            evidence: Some("The device completed 31 % of the bytes that were asked.".to_owned()),
+            consequence: Some("What the cache does not hold goes at the disk's own rate.".to_owned()),
+            next: Some("Measure a range larger than the cache before counting on this rate.".to_owned()),
+            ..conclusion(
+                "data",
+                "cell-011",
+                "Random 8 KiB reads stop at 16,100 IOPS (132 MB/s) from depth 64 on: a cache answers (cache).",
+            )
+        },
+        Conclusion {
+            limit: Some(Limit::DiskIops),
+            evidence: Some(
+                "The rate levels off at 5,010 IOPS from 16 outstanding on; 4 KiB requests stop at as many.".to_owned(),
+            ),
+            consequence: Some(
+                "More at once only adds waiting, 51.1 ms on average at depth 256; 20 ms is kept up to depth 64."
+                    .to_owned(),
+            ),
+            ..conclusion(
+                "data",
+                "cell-020",
+                "Random 8 KiB writes stop at 5,010 IOPS (41.0 MB/s) from depth 16 on (disk-iops, inferred).",
+            )
+        },
+    ];
     summary.findings = vec![
+        finding("bound-by", "What a conclusion tells is not told again.", &["cell-020"]),
         finding(
             "sustained",
             "Random 8 KiB writes level off at 5,010 IOPS (41.0 MB/s) from 16 outstanding requests on; more depth buys only latency.",
@@ -546,5 +588,10 @@ pub(crate) fn layouts() -> (RunRecord, RunSummary) {
             }
         }
     }
-    run("layouts", &["local", "striped", "mirrored"], cells)
+    let (record, mut summary) = run("layouts", &["local", "striped", "mirrored"], cells);
+    summary.conclusions = vec![
+        conclusion("local", "cell-000", "Sequential 1 MiB reads reach 38.1 IOPS (40.0 MB/s) at depth 8."),
+        conclusion("striped", "cell-001", "Sequential 1 MiB reads reach 72.5 IOPS (76.0 MB/s) at depth 8."),
+    ];
+    (record, summary)
 }

@@ -69,6 +69,7 @@ fn a_sweep_becomes_its_matrix_with_the_first_list_slowest() {
                 warm_up: Duration::from_s(10),
                 duration: Duration::from_s(60),
                 objective: Some(Objective { of: LatencyFigure::P99, limit: Duration::from_ms(20) }),
+                trials: 3,
                 ..LoadSpec::default()
             });
         }

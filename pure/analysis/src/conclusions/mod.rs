@@ -1,0 +1,537 @@
+//! What a run says, as an engineer would write it down: for each volume and kind of load the limit, its evidence, what follows, and
+//! what to try. Every printed form shows these sentences.
+
+mod words;
+
+use crate::curves::{iops, met, outstanding, paced};
+use crate::doubts::held_back;
+use crate::findings::{how_much, warning};
+use crate::summary::{CellSummary, Conclusion, OperationFigures};
+use crate::words::{block, load_name, number, percent, sentence, span, throughput};
+use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
+use loadline_units::Duration;
+use words::{advice, doubts, first, meaning, what_binds};
+
+/// Volumes that are told of at most; of more, tables and comparisons tell better.
+const VOLUMES_MAX: usize = 8;
+/// Rates that come as near to the best are as good: trials on a quiet disk differ by as much.
+const AS_GOOD: f64 = 0.98;
+/// Reads and writes whose rates differ by less are told together.
+const ALIKE: f64 = 0.05;
+/// Latency that counts where no objective is set: database vendors' 20 ms on average.
+const USUAL_NS: u64 = 20_000_000;
+/// A next limit no further away than this leaves next to nothing to be gained.
+const NEAR: f64 = 0.05;
+/// And one further away than this is out of sight.
+const FAR: f64 = 3.0;
+/// A rate that grows by less than this power of the depth gains little from more depth.
+const LITTLE_GROWTH: f64 = 0.5;
+/// A range narrower than this share of its middle adds nothing to the figure.
+const NARROW: f64 = 0.02;
+/// An open loop that completed so much of its offer was met.
+const MET: f64 = 0.99;
+/// What helps where neither depth nor a limit does.
+const FASTER: &str =
+    "a disk that answers faster or serves more at once (no head that seeks), or fewer and larger requests";
+/// Where requests are kept above the device.
+const WHO_HOLDS: &str = "look first for what keeps requests above the device: a throttle of the kernel (io.max or blkio of the cgroup), \
+    a queue limit or the file system; lifting that costs nothing. If it is meant, fewer and larger requests, or a higher limit";
+/// A hunt varies one cell: what it found is told by its own table.
+const HUNT: &str = "hunt";
+
+/// The run in a conclusion for the reads and one for the writes of each volume, or one for both where they stop alike.
+pub(crate) fn conclusions(record: &RunRecord, cells: &[CellSummary]) -> Vec<Conclusion> {
+    if record.header.verb == HUNT {
+        return Vec::new();
+    }
+    let told = record.header.volumes.iter().filter(|v| v.kind != TargetKind::Null).take(VOLUMES_MAX);
+    told.flat_map(|volume| Told { record, cells: cells.iter().filter(|c| c.volume == volume.name).collect() }.all())
+        .collect()
+}
+
+/// The cells of one volume.
+struct Told<'a> {
+    record: &'a RunRecord,
+    cells: Vec<&'a CellSummary>,
+}
+
+/// Reads, writes, or what mixes them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Reads,
+    Writes,
+    Mixes,
+}
+
+impl Kind {
+    fn holds(self, cell: &CellSummary) -> bool {
+        let pure = cell.trim.is_none() && cell.flush.is_none();
+        match self {
+            Self::Reads => pure && cell.read.is_some() && cell.write.is_none(),
+            Self::Writes => pure && cell.write.is_some() && cell.read.is_none(),
+            Self::Mixes => true,
+        }
+    }
+}
+
+impl<'a> Told<'a> {
+    fn all(&self) -> Vec<Conclusion> {
+        let anchor = |kind| Some((kind, self.best(kind, iops)?));
+        let mut anchors: Vec<(Kind, &CellSummary)> =
+            [Kind::Reads, Kind::Writes].into_iter().filter_map(anchor).collect();
+        if anchors.is_empty() {
+            anchors.extend(anchor(Kind::Mixes));
+        }
+        let mut advised: Option<Limit> = None;
+        if let [(_, reads), (_, writes)] = anchors.as_slice()
+            && alike(reads, writes)
+        {
+            return vec![self.of_closed(Kind::Reads, reads, " and writes", &mut advised)];
+        }
+        if anchors.is_empty() {
+            return [Kind::Reads, Kind::Writes, Kind::Mixes]
+                .into_iter()
+                .find_map(|kind| self.of_open(kind))
+                .into_iter()
+                .collect();
+        }
+        anchors.iter().map(|(kind, cell)| self.of_closed(*kind, cell, "", &mut advised)).collect()
+    }
+
+    /// The cell with the largest figure, or the least demanding one of those as good; one that is not in doubt, if there is one.
+    fn best(&self, kind: Kind, figure: fn(&CellSummary) -> Option<f64>) -> Option<&'a CellSummary> {
+        let among =
+            || self.cells.iter().copied().filter(|c| kind.holds(c) && !paced(c) && c.load.queue_depth.is_some());
+        let clean: Vec<&CellSummary> = among().filter(|c| warning(c).is_empty()).collect();
+        let all: Vec<&CellSummary> = if clean.is_empty() { among().collect() } else { clean };
+        let figure = |c: &CellSummary| figure(c).filter(|f| f.is_finite());
+        let most = all.iter().filter_map(|c| figure(c)).max_by(f64::total_cmp).filter(|m| *m > 0.0)?;
+        let demand = |c: &&CellSummary| (outstanding(c), c.load.block_bytes, c.load.pattern != "random");
+        all.into_iter().filter(|c| figure(c).is_some_and(|f| f >= most * AS_GOOD)).min_by_key(demand)
+    }
+
+    /// Limit, evidence, consequence, next step of closed loops of one kind.
+    fn of_closed(&self, kind: Kind, cell: &CellSummary, also: &str, advised: &mut Option<Limit>) -> Conclusion {
+        let name = sentence(&format!("{}{also}", load_name(cell)));
+        let level = level(cell);
+        let Some(binding) = &cell.binding else {
+            let text = format!("{name} reach {level} at {}; what stops them is not known.", how_much(cell));
+            return self.conclusion(cell, text, &[], None);
+        };
+        let deeper = self.deepest_like(cell);
+        let from =
+            if deeper.is_some() { format!("from {} on", how_much(cell)) } else { format!("at {}", how_much(cell)) };
+        let code = self.code(binding);
+        let text = match binding.limit {
+            Limit::Latency => {
+                format!("{name} reach {level} at {}, and no limit stops them there {code}.", how_much(cell))
+            }
+            Limit::Unexplained => {
+                format!("{name} reach {level} {from}, and no known limit explains why not more {code}.")
+            }
+            limit => format!("{name} stop at {level} {from}: {} {code}.", what_binds(limit)),
+        };
+        let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
+        let mut meant: Vec<String> =
+            little.clone().or_else(|| meaning(binding.limit).map(str::to_owned)).into_iter().collect();
+        meant.extend(self.range(cell));
+        meant.extend(self.consequence(cell, deeper));
+        meant.extend(self.in_bytes(kind, cell, also));
+        meant.extend(after(cell, binding));
+        meant.extend(doubts(cell));
+        let held = self.held_above(cell).filter(|_| matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput));
+        meant.extend(held.map(|cell| {
+            format!("At {} most requests wait above the device: the limit need not be the device's.", how_much(cell))
+        }));
+        let what_to_do = match little {
+            Some(_) => FASTER.to_owned(),
+            None if held.is_some() && binding.inferred => WHO_HOLDS.to_owned(),
+            None => advice(self.record, cell, binding.limit, binding.inferred),
+        };
+        let next = (*advised != Some(binding.limit)).then(|| format!("{}.", sentence(&what_to_do)));
+        *advised = Some(binding.limit);
+        self.conclusion(cell, text, &meant, next)
+    }
+
+    /// The same of open loops, where there is nothing else: up to which rate what was offered was met, and what stopped the rest.
+    fn of_open(&self, kind: Kind) -> Option<Conclusion> {
+        let offered = |c: &&CellSummary| c.offered_iops.map(|rate| rate as u64);
+        let open =
+            || self.cells.iter().copied().filter(|c| kind.holds(c) && c.load.queue_depth.is_none() && met(c).is_some());
+        let kept = open().filter(|c| met(c).is_some_and(|share| share >= MET)).max_by_key(offered);
+        let above = |c: &&CellSummary| kept.is_none_or(|k| offered(c) > offered(&k));
+        let lost = open().filter(|c| met(c).is_some_and(|share| share < MET)).filter(above).min_by_key(offered);
+        let cell = lost.or(kept)?;
+        let name = sentence(&load_name(cell));
+        let up_to = kept.map(|k| format!("{name} are all served up to {}", how_much(k)));
+        let Some(lost) = lost else {
+            let text = format!("{}, the most that was offered (arrival).", up_to?);
+            let doubted: Vec<String> = doubts(cell).into_iter().collect();
+            let next = format!("{}.", sentence(&advice(self.record, cell, Limit::Arrival, false)));
+            return Some(self.conclusion(cell, text, &doubted, Some(next)));
+        };
+        let done = format!("of {}, {} are completed", how_much(lost), level(lost));
+        let (by, code) = match &lost.binding {
+            Some(binding) => (what_binds(binding.limit), format!(" {}", self.code(binding))),
+            None => ("what stops them is not known", String::new()),
+        };
+        let text = match up_to {
+            Some(up_to) => format!("{up_to}; {done}: {by}{code}."),
+            None => format!("{name}: {done}: {by}{code}."),
+        };
+        let mut meant = vec!["What is not completed waits, and the longer the load lasts the longer.".to_owned()];
+        meant.extend(lost.binding.as_ref().and_then(|b| meaning(b.limit)).map(str::to_owned));
+        meant.extend(doubts(lost));
+        let next =
+            lost.binding.as_ref().map(|b| format!("{}.", sentence(&advice(self.record, lost, b.limit, b.inferred))));
+        Some(self.conclusion(lost, text, &meant, next))
+    }
+
+    fn conclusion(&self, cell: &CellSummary, text: String, meant: &[String], next: Option<String>) -> Conclusion {
+        let binding = cell.binding.as_ref();
+        let evidence = binding.map(|b| b.evidence.trim()).filter(|e| !e.is_empty());
+        let steps: Vec<String> =
+            first(cell, self.record.header.clock).map(str::to_owned).into_iter().chain(next).collect();
+        Conclusion {
+            volume: cell.volume.clone(),
+            cell: cell.id.clone(),
+            limit: binding.map(|b| b.limit),
+            text,
+            evidence: evidence.map(|e| format!("{}.", sentence(e).trim_end_matches('.'))),
+            consequence: (!meant.is_empty()).then(|| meant.join(" ")),
+            next: (!steps.is_empty()).then(|| steps.join(" ")),
+        }
+    }
+
+    /// The limit's code, and how it is known: "(disk-iops, inferred)".
+    fn code(&self, binding: &Binding) -> String {
+        let known = match self.record.header.clock {
+            Clock::Virtual => "predicted",
+            Clock::Real if binding.inferred => "inferred",
+            Clock::Real if self.record.header.environment.is_some() => "declared",
+            Clock::Real => "counted by the device",
+        };
+        format!("({}, {known})", binding.limit.name())
+    }
+
+    /// What a prediction may come out as, by what is not known exactly.
+    fn range(&self, cell: &CellSummary) -> Option<String> {
+        let total = cell.total.as_ref().filter(|_| self.record.header.clock == Clock::Virtual)?;
+        let (low, high) = total.iops_low.zip(total.iops_high)?;
+        let wide = high - low > NARROW * total.iops;
+        wide.then(|| {
+            format!(
+                "By what is not known exactly it may be {} to {} IOPS at {}.",
+                number(low),
+                number(high),
+                how_much(cell)
+            )
+        })
+    }
+
+    /// The same load with the most outstanding, where that is more.
+    fn deepest_like(&self, cell: &CellSummary) -> Option<&'a CellSummary> {
+        self.alike(cell).filter(|c| outstanding(c) > outstanding(cell)).max_by_key(|c| outstanding(c))
+    }
+
+    fn alike<'b>(&'b self, cell: &'b CellSummary) -> impl Iterator<Item = &'a CellSummary> + 'b {
+        let same = move |c: &&CellSummary| {
+            c.load.pattern == cell.load.pattern
+                && c.load.read_ratio.to_bits() == cell.load.read_ratio.to_bits()
+                && c.load.block_bytes == cell.load.block_bytes
+                && c.load.buffered == cell.load.buffered
+                && c.flush.is_some() == cell.flush.is_some()
+                && c.load.queue_depth.is_some()
+                && !paced(c)
+        };
+        self.cells.iter().copied().filter(same)
+    }
+
+    /// The shallowest cell of this load whose requests are kept above the device.
+    fn held_above(&self, cell: &CellSummary) -> Option<&'a CellSummary> {
+        let volume = self.record.header.volumes.iter().find(|v| v.name == cell.volume)?;
+        let held = |c: &&CellSummary| {
+            let record = self.record.cells.iter().find(|r| r.id == c.id);
+            record.is_some_and(|r| r.trials.iter().any(|t| held_back(&r.load, t, volume).is_some()))
+        };
+        self.alike(cell).filter(held).min_by_key(|c| outstanding(c))
+    }
+
+    /// Where more depth has brought little so far: a head that seeks serves one request after the other, however many wait.
+    fn little_growth(&self, cell: &CellSummary) -> Option<String> {
+        let depth = |c: &CellSummary| outstanding(c).map(|o| o as f64);
+        let shallow = self.alike(cell).filter(|c| outstanding(c) < outstanding(cell)).min_by_key(|c| outstanding(c))?;
+        let (deeper, faster) =
+            (depth(cell)? / depth(shallow)?, iops(cell)? / iops(shallow).filter(|rate| *rate > 0.0)?);
+        let little = libm::log(faster) < LITTLE_GROWTH * libm::log(deeper);
+        little.then(|| {
+            format!(
+                "{} times as many at once brought {faster:.1} times the rate of {}: still more at once would bring little.",
+                number(deeper),
+                how_much(shallow)
+            )
+        })
+    }
+
+    /// What more requests at once do, and up to which the objective is kept.
+    fn consequence(&self, cell: &CellSummary, deeper: Option<&CellSummary>) -> Option<String> {
+        let (figure, limit_ns) = self.objective(cell);
+        let mut row: Vec<&CellSummary> = self.alike(cell).collect();
+        row.sort_by_key(|c| outstanding(c));
+        let kept = |c: &&&CellSummary| latency(c, &figure).is_some_and(|l| l <= limit_ns as f64);
+        let rule = format!("{}{}", Duration::from_ns(limit_ns), figure_words(&figure));
+        let deepest_kept = row.iter().take_while(kept).last();
+        let kept_all = deepest_kept.is_some_and(|c| outstanding(c) == row.last().and_then(|l| outstanding(l)));
+        let rule = match deepest_kept {
+            _ if row.len() < 2 => None,
+            _ if kept_all => Some(format!("{rule} is kept at every depth tried")),
+            Some(c) => Some(format!("{rule} is kept up to {}", how_much(c))),
+            None => Some(format!("{rule} is missed at every depth tried")),
+        };
+        let added = deeper.and_then(|d| {
+            let mean = latency(d, "mean")?;
+            Some(format!("more at once only adds waiting, {} on average at {}", span(mean), how_much(d)))
+        });
+        let parts: Vec<String> = added.into_iter().chain(rule).collect();
+        (!parts.is_empty()).then(|| format!("{}.", sentence(&parts.join("; "))))
+    }
+
+    fn objective(&self, cell: &CellSummary) -> (String, u64) {
+        let record = self.record.cells.iter().find(|c| c.id == cell.id);
+        record.and_then(|r| r.load.objective.clone()).unwrap_or_else(|| ("mean".to_owned(), USUAL_NS))
+    }
+
+    /// The most bytes, where another block size moves more and something else stops it.
+    fn in_bytes(&self, kind: Kind, cell: &CellSummary, also: &str) -> Option<String> {
+        let moved = |c: &CellSummary| c.total.as_ref().map(|t| t.throughput_bytes_per_s);
+        let most = self.best(kind, moved)?;
+        if most.load.block_bytes <= cell.load.block_bytes || moved(most)? < moved(cell)? * (1.0 + ALIKE) {
+            return None;
+        }
+        let by = most.binding.as_ref().map_or_else(String::new, |b| match b.limit {
+            Limit::Unexplained => ", where what stops them is unexplained".to_owned(),
+            Limit::Latency => ", where only latency bounds them".to_owned(),
+            limit => format!(", where {} ({})", what_binds(limit), limit.name()),
+        });
+        let what = match (kind, also.is_empty()) {
+            (Kind::Reads, true) => "reads",
+            (Kind::Writes, true) => "writes",
+            _ => "requests",
+        };
+        Some(format!(
+            "In bytes the most is {} with {} {what}{by}.",
+            throughput(moved(most)?),
+            block(most.load.block_bytes)
+        ))
+    }
+}
+
+/// Whether reads and writes stop at the same rate for the same reason.
+fn alike(a: &CellSummary, b: &CellSummary) -> bool {
+    let limit = |c: &CellSummary| c.binding.as_ref().map(|b| b.limit);
+    let near = iops(a).zip(iops(b)).is_some_and(|(a, b)| b > 0.0 && (a / b - 1.0).abs() <= ALIKE);
+    near && a.load.pattern == b.load.pattern && a.load.block_bytes == b.load.block_bytes && limit(a) == limit(b)
+}
+
+/// The lowest ceiling above the binding one that neither more requests at once nor, of a VM, another size of it lifts as well.
+fn next_ceiling(cell: &CellSummary, binding: Limit) -> Option<&Ceiling> {
+    let rate = iops(cell)?;
+    let others = cell.ceilings.iter().filter(|c| {
+        c.limit != Limit::Latency && c.limit != binding && !(of_vm(c.limit) && of_vm(binding)) && c.iops >= rate
+    });
+    others.min_by(|a, b| a.iops.total_cmp(&b.iops))
+}
+
+const fn of_vm(limit: Limit) -> bool {
+    matches!(
+        limit,
+        Limit::VmCachedIops | Limit::VmCachedThroughput | Limit::VmUncachedIops | Limit::VmUncachedThroughput
+    )
+}
+
+/// A latency figure over all operations, the worst of them, ns.
+fn latency(cell: &CellSummary, figure: &str) -> Option<f64> {
+    let of = |o: &OperationFigures| {
+        let l = &o.latency_ns;
+        match figure {
+            "p50" => l.p50 as f64,
+            "p90" => l.p90 as f64,
+            "p95" => l.p95 as f64,
+            "p99" => l.p99 as f64,
+            "p99_9" => l.p99_9 as f64,
+            _ => l.mean,
+        }
+    };
+    let all = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().map(of);
+    all.filter(|l| l.is_finite()).max_by(f64::total_cmp)
+}
+
+fn figure_words(figure: &str) -> String {
+    if figure == "mean" { " on average".to_owned() } else { format!(" at {}", figure.replace('_', ".")) }
+}
+
+/// The lowest ceiling above the one that binds.
+fn after(cell: &CellSummary, binding: &Binding) -> Option<String> {
+    let next = next_ceiling(cell, binding.limit)?;
+    let share = next.iops / binding.ceiling_iops.or(iops(cell))? - 1.0;
+    if share > FAR {
+        return None;
+    }
+    let above =
+        format!("{} follows at {} IOPS, {} above", next.limit.name(), number(next.iops), percent(share.max(0.0)));
+    Some(if share <= NEAR {
+        format!("Lifting it alone gains next to nothing: {above}.")
+    } else {
+        format!("Beyond it {above}.")
+    })
+}
+
+/// The cell's rate, in requests and in bytes.
+fn level(cell: &CellSummary) -> String {
+    let total = cell.total.as_ref();
+    total.map_or_else(String::new, |t| format!("{} IOPS ({})", number(t.iops), throughput(t.throughput_bytes_per_s)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
+    use crate::summarize;
+    use loadline_record::{CellRecord, Doubt, DoubtCode, MachineCpu, OtherLoad};
+
+    fn sweep(read_ratio: f64) -> Vec<CellRecord> {
+        let disk = ExampleDisk::default();
+        [1, 4, 16, 64, 256]
+            .map(|depth| cell(closed("random", read_ratio, 4 << 10, depth), &disk, &[1.0, 1.0, 1.0]))
+            .into()
+    }
+
+    fn one(record: &RunRecord) -> Conclusion {
+        let told = summarize(record).conclusions;
+        assert_eq!(told.len(), 1, "{told:?}");
+        told.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn limit_evidence_consequence_and_next_step_are_told() {
+        let mut cells = sweep(1.0);
+        cells.push(cell(closed("random", 1.0, 8 << 10, 64), &ExampleDisk::default(), &[1.0, 1.0, 1.0]));
+        cells.push(cell(closed("random", 1.0, 8 << 10, 128), &ExampleDisk::default(), &[1.0, 1.0, 1.0]));
+        let told = one(&run(cells));
+        assert!(told.text.contains("stop at 5,001 IOPS") && told.text.ends_with("(disk-iops, inferred)."), "{told:?}");
+        assert!(told.evidence.unwrap().contains("levels off"));
+        let consequence = told.consequence.unwrap();
+        assert!(consequence.contains("More at once only adds waiting"), "{consequence}");
+        assert!(consequence.contains("20 ms on average is kept up to depth 64"), "{consequence}");
+        // Inferred, it may be anybody's limit, and the next step says how to tell.
+        assert!(told.next.unwrap().starts_with("Compare this rate with what the disk is sold with."));
+    }
+
+    #[test]
+    fn a_load_that_nothing_stops_is_told_to_ask_for_more() {
+        let disk = ExampleDisk::default();
+        let cells = [1, 2].map(|depth| cell(closed("random", 1.0, 4 << 10, depth), &disk, &[1.0, 1.0, 1.0]));
+        let told = one(&run(cells.into()));
+        assert!(told.text.contains("no limit stops them there"), "{told:?}");
+        assert!(told.next.unwrap().starts_with("Ask for more at once"));
+    }
+
+    #[test]
+    fn requests_kept_above_the_device_point_to_who_keeps_them() {
+        let mut record = run(sweep(1.0));
+        for cell in &mut record.cells {
+            let depth = f64::from(cell.load.queue_depth.unwrap());
+            for device in cell.trials.iter_mut().flat_map(|t| &mut t.surroundings.devices) {
+                // A tenth of a request at the device, whatever is outstanding.
+                device.queue_ms = (device.queue_ms as f64 * 0.1 / depth) as u64;
+            }
+        }
+        let told = one(&record);
+        assert!(told.consequence.as_ref().unwrap().contains("most requests wait above the device"), "{told:?}");
+        assert!(told.next.unwrap().contains("io.max"));
+    }
+
+    #[test]
+    fn reads_and_writes_that_stop_alike_are_told_once() {
+        let mut cells = sweep(1.0);
+        cells.extend(sweep(0.0));
+        let told = one(&run(cells));
+        assert!(told.text.starts_with("Random 4 KiB reads and writes"), "{told:?}");
+    }
+
+    #[test]
+    fn cpus_that_others_keep_busy_are_no_reason_to_buy_any() {
+        // At one depth that nothing is compared with.
+        let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 2), &ExampleDisk::default(), &[1.0])]);
+        let trial = &mut record.cells[0].trials[0];
+        trial.surroundings.machine = Some(MachineCpu { busy: 0.99, iowait: 0.0, steal: 0.0, cpus: 16 });
+        trial.surroundings.others = vec![OtherLoad { pid: 7, name: "backup".into(), read_bytes: 1, write_bytes: 0 }];
+        let next = one(&record).next.unwrap();
+        assert!(next.starts_with("Stop what else runs") && next.contains("backup"), "{next}");
+        record.cells[0].trials[0].surroundings.machine =
+            Some(MachineCpu { busy: 0.99, iowait: 0.0, steal: 0.3, cpus: 16 });
+        let next = one(&record).next.unwrap();
+        assert!(next.contains("the hypervisor took 30 %"), "{next}");
+    }
+
+    #[test]
+    fn doubts_stand_beside_the_limit_and_say_what_to_do_first() {
+        let mut record = run(sweep(1.0));
+        for trial in record.cells.iter_mut().flat_map(|c| &mut c.trials) {
+            trial.doubts = vec![Doubt { code: DoubtCode::ShortRun, detail: "Measured for 3 s.".into() }];
+        }
+        let told = one(&record);
+        assert!(told.consequence.unwrap().contains("In doubt at depth 16: short-run (too short to see past a burst"));
+        assert!(told.next.unwrap().starts_with("Before relying on the rate, measure for minutes"));
+    }
+
+    #[test]
+    fn open_loops_alone_are_told_up_to_where_they_are_served() {
+        let disk = ExampleDisk::default();
+        let loads = [2_000.0, 4_000.0, 8_000.0].map(|rate| cell(open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));
+        let told = one(&run(loads.into()));
+        assert!(
+            told.text.contains("are all served up to 4,000 arrivals a second; of 8,000 arrivals a second"),
+            "{told:?}"
+        );
+        let loads = [2_000.0, 4_000.0].map(|rate| cell(open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));
+        let told = one(&run(loads.into()));
+        assert_eq!(told.limit, Some(Limit::Arrival));
+        assert!(told.next.unwrap().starts_with("Offer more"));
+    }
+
+    #[test]
+    fn what_nothing_explains_names_the_command_that_finds_out() {
+        let record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
+        let cells = summarize(&record).cells;
+        let next = advice(&record, &cells[0], Limit::Unexplained, true);
+        let command = format!("loadline hunt PLAN --cell \"{}\" --on /mnt/data", cells[0].label);
+        assert!(next.contains(&command), "{next}");
+    }
+
+    #[test]
+    fn where_more_depth_brought_little_no_more_of_it_is_advised() {
+        // One request at a time, whatever waits: 100 IOPS alone, 130 with a choice of 32.
+        let disk = |rate: f64| ExampleDisk { latency_ns: 1e9 / rate, iops: rate, bytes_per_s: 1e9 };
+        let record = run(vec![cell(closed("random", 1.0, 4 << 10, 1), &disk(100.0), &[1.0])]);
+        let mut summary = summarize(&record);
+        let mut deep = summary.cells[0].clone();
+        (deep.load.queue_depth, deep.id) = (Some(32), "deep".into());
+        deep.total.as_mut().unwrap().iops *= 1.3;
+        deep.binding.as_mut().unwrap().limit = Limit::Latency;
+        summary.cells.push(deep);
+        let told = conclusions(&record, &summary.cells).remove(0);
+        assert!(told.consequence.as_ref().unwrap().contains("32 times as many at once brought 1.3 times"), "{told:?}");
+        assert!(told.next.unwrap().contains("answers faster"));
+    }
+
+    #[test]
+    fn a_prediction_says_so_and_a_hunt_has_its_own_words() {
+        let mut record = predicted(&[1.0, 0.8, 1.1]);
+        let told = one(&record);
+        assert!(told.text.contains(", predicted)"), "{told:?}");
+        assert!(told.consequence.unwrap().contains("By what is not known exactly it may be"));
+        record.header.verb = HUNT.to_owned();
+        assert!(summarize(&record).conclusions.is_empty());
+    }
+}

@@ -1,0 +1,161 @@
+//! Each limit in words: what binds, what that means for the figure, and what would move it.
+
+use crate::findings::how_much;
+use crate::limits::others_share;
+use crate::summary::CellSummary;
+use crate::words::percent;
+use loadline_record::{CellRecord, Clock, DoubtCode, Limit, RunRecord};
+
+/// Other work took the CPUs if this share of their busy time was not the tool's.
+const OTHERS_MOST: f64 = 0.5;
+/// Time that a hypervisor takes above this explains CPUs that are busy.
+const STEAL_MUCH: f64 = 0.1;
+
+/// What binds.
+pub(super) const fn what_binds(limit: Limit) -> &'static str {
+    match limit {
+        Limit::DiskIops => "the disk's requests per second bind",
+        Limit::DiskThroughput => "the disk's bytes per second bind",
+        Limit::VmUncachedIops => "the VM's uncached requests per second bind, not the disks",
+        Limit::VmUncachedThroughput => "the VM's uncached bytes per second bind, not the disks",
+        Limit::VmCachedIops => "the VM's cached requests per second bind, not the disks",
+        Limit::VmCachedThroughput => "the VM's cached bytes per second bind, not the disks",
+        Limit::BurstExhausted => "the burst is spent and the baseline binds",
+        Limit::Cache => "a cache answers, and this is its speed, not the disk's",
+        Limit::Latency => "each waits only for the one before it",
+        Limit::Arrival => "the load asked for no more",
+        Limit::Cpu => "the machine's CPUs bind, not the storage",
+        Limit::Generator => "loadline itself binds, not the storage",
+        Limit::Interface => "the interface between machine and devices binds",
+        Limit::Unexplained => "nothing known binds",
+    }
+}
+
+/// What the limit says of the figure; `None` where it says nothing beyond its name.
+pub(super) const fn meaning(limit: Limit) -> Option<&'static str> {
+    match limit {
+        Limit::Cpu | Limit::Generator => {
+            Some("The storage was not asked for all that it can do: this is the least that it does, not the most.")
+        }
+        Limit::Cache => {
+            Some("What the cache does not hold goes at the disk's own rate, which this load does not show.")
+        }
+        Limit::BurstExhausted => Some("The rate before the fall is there only as long as credits last."),
+        Limit::VmUncachedIops | Limit::VmUncachedThroughput => {
+            Some("The disks could do more than the VM lets through, and all its disks share what it does.")
+        }
+        Limit::Latency => Some("No limit of the storage has been reached yet; one lies further up."),
+        Limit::Interface => Some("What the devices could do by themselves does not come through."),
+        Limit::VmCachedIops | Limit::VmCachedThroughput => Some(
+            "What the host's cache answers counts against the VM; the disks by themselves do what they do without it.",
+        ),
+        Limit::DiskIops | Limit::DiskThroughput | Limit::Arrival | Limit::Unexplained => None,
+    }
+}
+
+/// What would move this limit, and what would not: completes "Next: ...".
+pub(super) fn advice(record: &RunRecord, cell: &CellSummary, limit: Limit, inferred: bool) -> String {
+    let own = record.cells.iter().find(|c| c.id == cell.id);
+    let measured = record.header.clock == Clock::Real;
+    let text = match limit {
+        Limit::DiskIops => "fewer and larger requests, a disk with more requests per second, or more disks in a stripe",
+        Limit::DiskThroughput => {
+            "a disk with more bytes per second, or more disks in a stripe; larger requests do not help"
+        }
+        Limit::VmUncachedIops | Limit::VmUncachedThroughput => {
+            "a larger VM size; faster disks, or more of them, would change nothing"
+        }
+        Limit::VmCachedIops | Limit::VmCachedThroughput => {
+            "a larger VM size, or the host's cache off where the disks by themselves allow more"
+        }
+        Limit::BurstExhausted => "plan with the rate after the burst, or take a disk whose baseline is high enough",
+        Limit::Cache => {
+            "measure a range larger than the cache (--size) before counting on this rate for what is not cached"
+        }
+        Limit::Latency => "ask for more at once (deeper queues, more threads) before buying anything",
+        Limit::Arrival => "offer more, to see where it stops",
+        Limit::Cpu => return of_cpu(own),
+        Limit::Generator => "more load threads (threads in the plan), or a larger machine to measure from",
+        Limit::Interface => "devices on another interface",
+        Limit::Unexplained => return of_unexplained(record, cell),
+    };
+    let of_disk = matches!(limit, Limit::DiskIops | Limit::DiskThroughput);
+    if of_disk && inferred && measured {
+        return format!(
+            "compare this rate with what the disk is sold with. If they agree, {text}. If the disk should do more, a limit of the \
+             VM or of a throttle looks the same from here; measuring two disks at once, or with --env and the environment, tells"
+        );
+    }
+    text.to_owned()
+}
+
+fn of_cpu(record: Option<&CellRecord>) -> String {
+    let taken =
+        record.and_then(|r| r.trials.iter().filter_map(|t| Some(t.surroundings.machine?.steal)).reduce(f64::max));
+    if let Some(share) = taken.filter(|share| *share > STEAL_MUCH) {
+        return format!(
+            "a VM size with CPUs of its own: the hypervisor took {} of the CPU time, and no change of the storage gives that back",
+            percent(share)
+        );
+    }
+    let others = record.and_then(others_share).filter(|share| *share > OTHERS_MOST);
+    let Some(share) = others else {
+        return "a machine with more or faster CPUs, or larger requests, which cost less CPU for each byte".to_owned();
+    };
+    let busiest = record.and_then(|r| r.trials.iter().find_map(|t| t.surroundings.others.first()));
+    let named =
+        busiest.map_or_else(String::new, |other| format!(" (the one that read and wrote most was {})", other.name));
+    format!(
+        "stop what else runs on this machine, which had {} of the busy CPU time{named}, and measure again before changing anything",
+        percent(share)
+    )
+}
+
+/// The command that varies one factor at a time around this cell.
+fn of_unexplained(record: &RunRecord, cell: &CellSummary) -> String {
+    let header = &record.header;
+    let on = match (header.clock, &header.environment) {
+        (Clock::Virtual, Some(environment)) => format!("--env {}", environment.name),
+        _ => header
+            .volumes
+            .iter()
+            .find(|v| v.name == cell.volume)
+            .map_or_else(String::new, |v| format!("--on {}", v.target)),
+    };
+    format!(
+        "vary one factor at a time and see which moves it: loadline hunt PLAN --cell \"{}\" {on}, with this run's plan as PLAN",
+        cell.label
+    )
+}
+
+/// The doubts that an engineer must know of before believing a limit, in words.
+pub(super) fn doubts(cell: &CellSummary) -> Option<String> {
+    // These are about far percentiles, which a limit does not rest on.
+    let told: Vec<String> = (cell.doubts.iter())
+        .filter(|doubt| doubt.code != DoubtCode::FewSamples)
+        .map(|doubt| format!("{} ({})", doubt.code.name(), doubt.code.meaning()))
+        .collect();
+    (!told.is_empty()).then(|| format!("In doubt at {}: {}.", how_much(cell), told.join("; ")))
+}
+
+/// What to do first about a doubt that a longer or calmer run would settle.
+pub(super) fn first(cell: &CellSummary, clock: Clock) -> Option<&'static str> {
+    let doubted = |code| crate::curves::doubted(cell, code);
+    if doubted(DoubtCode::UnknownLimit) {
+        return Some("Measure there before counting on it (loadline quick): this limit was not published.");
+    }
+    if clock == Clock::Virtual {
+        return None;
+    }
+    if doubted(DoubtCode::CachedReads) || doubted(DoubtCode::UnwrittenExtents) {
+        Some("First measure what is written and larger than every cache: these reads were not the disk's.")
+    } else if doubted(DoubtCode::OtherLoad) {
+        Some("First measure again with nothing else on the device.")
+    } else if doubted(DoubtCode::ShortRun) {
+        Some(
+            "Before relying on the rate, measure for minutes (loadline run with --duration): a burst looks the same in seconds.",
+        )
+    } else {
+        None
+    }
+}
