@@ -271,6 +271,7 @@ impl Catalog {
             disks_max: entry.and_then(|entry| entry.data_disks),
             cache_size: entry.and_then(|entry| entry.cache_size),
             vcpus,
+            queues_in_order: entry.is_some_and(|entry| entry.queues_in_order),
         })
     }
 

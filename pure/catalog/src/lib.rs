@@ -19,7 +19,7 @@ pub use catalog::{Catalog, Filter, Kind, Listing};
 pub use check::{CatalogProblem, ProblemKind};
 pub use describe::{Fact, rate_text};
 pub use entry::{
-    BurstRule, CachedEstimate, Cap, Choice, Credits, Delivered, DiskEntry, DiskOption, EnforcementInterval, Family,
+    BurstRule, CachedEstimate, Cap, Choice, Credits, Delivered, DiskEntry, DeviceQueuesInterval, DiskOption, EnforcementInterval, Family,
     Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Price, Provision, Published, ReadsAndWrites,
     SizeRule, VmEntry,
 };

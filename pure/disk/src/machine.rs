@@ -17,7 +17,7 @@ use crate::queue::{Entry, Queue};
 use crate::service::{Errand, Lanes, Spindle};
 use crate::waits::Waits;
 use crate::{
-    DiskSpec, EnvironmentError, EnvironmentSpec, HostCache, HostCacheSpec, InitialState, LatencySpec, Layout, Limit,
+    DeviceQueues, DiskSpec, EnvironmentError, EnvironmentSpec, Holds, HostCache, HostCacheSpec, InitialState, LatencySpec, Layout, Limit,
     Place,
 };
 use loadline_block::{Completion, Operation, Request};
@@ -99,6 +99,8 @@ struct DiskState {
     limiter: Limiter,
     lanes: Lanes,
     spindle: Option<Box<Spindle>>,
+    holds: Holds,
+    device_queues: Option<DeviceQueues>,
     /// Samplers of reads, writes and flushes.
     latency: [usize; 3],
     write_back: WriteBack,
@@ -173,6 +175,8 @@ impl Machine {
                     limiter: limiter(&disk.limit),
                     lanes: Lanes::new(disk.parallelism),
                     spindle: spindle(disk),
+                    holds: disk.holds,
+                    device_queues: disk.device_queues,
                     latency: [
                         sampler(&mut samplers, disk.latency.read),
                         sampler(&mut samplers, disk.latency.write),
@@ -273,6 +277,14 @@ impl Machine {
     pub fn size(&self, target: Target) -> Option<Bytes> {
         let size = self.targets[target.0].size;
         (size != u64::MAX).then(|| Bytes::new(size))
+    }
+
+    /// Requests to `target` that the guest's device queues have room for, under a load of so many threads; `None`: without bound.
+    /// The machine itself takes more: whoever loads it keeps to this.
+    #[must_use]
+    pub fn places(&self, target: Target, threads: u32) -> Option<u64> {
+        let disks = self.targets[target.0].disks.iter();
+        disks.map(|disk| self.disks[*disk].device_queues.map(|queues| queues.places(threads))).sum()
     }
 
     /// How long requests to `target` have waited at each limit so far.
@@ -526,11 +538,14 @@ impl Machine {
             return Known::nothing(at);
         }
         let service = self.service(number, operation, length);
-        let completed = match operation {
-            Operation::Flush => at + service,
-            Operation::Trim => self.disks[number].lanes.serve(at, service, 0),
-            Operation::Read | Operation::Write => self.disks[number].lanes.serve(at, service, length),
+        let disk = &mut self.disks[number];
+        let begins = if disk.holds == Holds::Answers { now } else { at };
+        let served = match operation {
+            Operation::Flush => begins + service,
+            Operation::Trim => disk.lanes.serve(begins, service, 0),
+            Operation::Read | Operation::Write => disk.lanes.serve(begins, service, length),
         };
+        let completed = served.max(at);
         if let Owner::WriteBack(_) = owner {
             let part = Part { owner, disk: number, operation, offset, length, since: now };
             self.part_follows(completed, part, Event::WroteBack);

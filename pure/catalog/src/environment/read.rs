@@ -83,7 +83,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
         }
         return found.ok();
     }
-    let known: Vec<&str> = ["uncached", "cached", "cache_size", "data_disks", "vcpus"]
+    let known: Vec<&str> = ["uncached", "cached", "cache_size", "data_disks", "vcpus", "queues_in_order"]
         .iter()
         .chain(parts::LIMIT_MECHANISM_KEYS)
         .copied()
@@ -105,6 +105,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
         disks_max: None,
         cache_size: None,
         vcpus: None,
+        queues_in_order: false,
     };
     for (name, value) in found {
         let key = nested("vm", name);
@@ -116,6 +117,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
             }
             "cache_size" => vm.cache_size = Bytes::read(reader, &key, value),
             "data_disks" => vm.disks_max = reader.count_u32(&key, value, u32::MAX),
+            "queues_in_order" => vm.queues_in_order = reader.switch(&key, value)?,
             "vcpus" => vm.vcpus = reader.count_u32(&key, value, u32::MAX),
             _ => {}
         }
