@@ -2,8 +2,8 @@
 
 use crate::catalog::Catalog;
 use crate::entry::{
-    Cap, Choice, Credits, DeviceQueuesInterval, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval, Mechanism, Provision,
-    ReadsAndWrites, SizeRule, VmEntry,
+    Cap, Choice, Credits, DeviceQueuesInterval, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval,
+    Mechanism, Provision, ReadsAndWrites, SizeRule, VmEntry,
 };
 use crate::figure::{Factor, Interval, Scalar};
 use crate::resolve::EntryError;

@@ -32,7 +32,8 @@ const TOP_KEYS: &[&str] = &[
 ];
 const DISK_KEYS: &[&str] =
     &["size", "iops", "throughput", "burst", "options", "published", "parallelism", "spinning", "price", "note"];
-const VM_KEYS: &[&str] = &["uncached", "uncached_for", "cached", "cache_size", "data_disks", "vcpus", "queues_in_order", "price", "note"];
+const VM_KEYS: &[&str] =
+    &["uncached", "uncached_for", "cached", "cache_size", "data_disks", "vcpus", "queues_in_order", "price", "note"];
 const CAP_KEYS: &[&str] = &["machines", "vcpus", "read", "write", "note"];
 
 /// What one file holds.

@@ -1,8 +1,8 @@
 //! The parts that catalog files and environment files are written in: intervals, rules, mechanisms, latencies, limits.
 
 use crate::entry::{
-    BurstRule, Choice, Credits, Delivered, DeviceQueuesInterval, EnforcementInterval, Figure, LatencyInterval, LatencyIntervals, Mechanism,
-    Provision, ReadsAndWrites,
+    BurstRule, Choice, Credits, Delivered, DeviceQueuesInterval, EnforcementInterval, Figure, LatencyInterval,
+    LatencyIntervals, Mechanism, Provision, ReadsAndWrites,
 };
 use crate::figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 use loadline_disk::{Directions, Holds, IopsBudget, Limit, Merge, Parallelism, Place, Spinning, ThroughputBudget};

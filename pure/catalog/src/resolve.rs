@@ -8,8 +8,8 @@ use crate::entry::{
 use crate::figure::{Factor, Lack, Rule, Scalar};
 use crate::file::directions;
 use loadline_disk::{
-    DeviceQueues, Directions, DiskSpec, Enforcement, IopsBudget, IopsBurst, Latency, LatencySpec, Limit, Parallelism, Spinning,
-    ThroughputBudget, ThroughputBurst, VmSpec,
+    DeviceQueues, Directions, DiskSpec, Enforcement, IopsBudget, IopsBurst, Latency, LatencySpec, Limit, Parallelism,
+    Spinning, ThroughputBudget, ThroughputBurst, VmSpec,
 };
 use loadline_units::{ByteRate, Bytes, Duration, Iops, NS_PER_S, Ratio};
 

@@ -3,7 +3,8 @@
 use crate::gate::Rate;
 use crate::limit::{common_factor, rates};
 use crate::{
-    Directions, DiskSpec, Enforcement, EnvironmentSpec, Holds, HostCache, Latency, LatencySpec, Layout, Limit, VolumeSpec,
+    Directions, DiskSpec, Enforcement, EnvironmentSpec, Holds, HostCache, Latency, LatencySpec, Layout, Limit,
+    VolumeSpec,
 };
 use loadline_units::{Bytes, Duration, Ratio};
 use std::collections::BTreeSet;

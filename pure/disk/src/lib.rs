@@ -21,7 +21,7 @@ pub use limit::Waited;
 pub use machine::{Machine, OUTSTANDING_MAX, RequestId, Target};
 pub use spec::{
     DeviceQueues, Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, Holds, HostCache, HostCacheSpec,
-    InitialState, IopsBudget, IopsBurst, Latency, LatencySpec, Layout, Limit, Merge, Parallelism, Place, PoolSpec, Spinning, ThroughputBudget,
-    ThroughputBurst, VmSpec, VolumeSpec, Warmth,
+    InitialState, IopsBudget, IopsBurst, Latency, LatencySpec, Layout, Limit, Merge, Parallelism, Place, PoolSpec,
+    Spinning, ThroughputBudget, ThroughputBurst, VmSpec, VolumeSpec, Warmth,
 };
 pub use waits::Waits;

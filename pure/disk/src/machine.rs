@@ -17,8 +17,8 @@ use crate::queue::{Entry, Queue};
 use crate::service::{Errand, Lanes, Spindle};
 use crate::waits::Waits;
 use crate::{
-    DeviceQueues, DiskSpec, EnvironmentError, EnvironmentSpec, Holds, HostCache, HostCacheSpec, InitialState, LatencySpec, Layout, Limit,
-    Place,
+    DeviceQueues, DiskSpec, EnvironmentError, EnvironmentSpec, Holds, HostCache, HostCacheSpec, InitialState,
+    LatencySpec, Layout, Limit, Place,
 };
 use loadline_block::{Completion, Operation, Request};
 use loadline_units::{Bytes, Duration, Instant};

@@ -1,6 +1,6 @@
 //! The guest's device queues: where requests wait for a place when a load has more outstanding than they have room for.
 //!
-//! A thread that finds no place sleeps until it gets one, and then goes on until nothing of its own waits. Which of the sleeping
+//! A thread that finds no place sleeps until it gets one, and then goes on until all that waited of it has one. Which of the sleeping
 //! threads is woken next is chance. So requests of one thread keep their order, while threads overtake one another: the
 //! quickest requests take as long as the places do to be answered, and the others that and a time which is nearly
 //! exponential. With one thread nothing changes, and nothing is kept.
@@ -19,10 +19,10 @@ pub(crate) struct GuestQueue {
     free: u64,
     /// What waits of each thread.
     waiting: Vec<VecDeque<Request>>,
-    /// Threads of which something waits, but for the one that is awake.
+    /// Threads of which something waits, but for the one that takes places.
     asleep: Vec<u32>,
-    /// The thread that takes places until nothing of it waits.
-    awake: Option<u32>,
+    /// The thread that takes places, and how many requests of it waited when it was woken and wait still.
+    awake: Option<(u32, usize)>,
     random: Xoshiro256PlusPlus,
 }
 
@@ -40,7 +40,7 @@ impl GuestQueue {
     /// A request of a thread wants a place.
     pub(crate) fn wait(&mut self, thread: u32, request: Request) {
         let waiting = &mut self.waiting[thread as usize];
-        if waiting.is_empty() && self.awake != Some(thread) {
+        if waiting.is_empty() {
             self.asleep.push(thread);
         }
         waiting.push_back(request);
@@ -56,16 +56,22 @@ impl GuestQueue {
         if self.free == 0 {
             return None;
         }
-        let thread = match self.awake {
-            Some(thread) => thread,
+        let (thread, left) = match self.awake.take() {
+            Some(awake) => awake,
             None => {
                 let next = self.random.next_u64().checked_rem(self.asleep.len() as u64)?;
-                self.asleep.swap_remove(next as usize)
+                let thread = self.asleep.swap_remove(next as usize);
+                (thread, self.waiting[thread as usize].len())
             }
         };
         let waiting = &mut self.waiting[thread as usize];
         let request = waiting.pop_front()?;
-        self.awake = (!waiting.is_empty()).then_some(thread);
+        if left > 1 {
+            self.awake = Some((thread, left - 1));
+        } else if !waiting.is_empty() {
+            // What came since has its turn later: a thread that is answered quickly leaves room for others.
+            self.asleep.push(thread);
+        }
         self.free -= 1;
         Some((thread, request))
     }
@@ -78,7 +84,13 @@ mod tests {
     use loadline_units::Instant;
 
     fn request(number: u64) -> Request {
-        Request { operation: Operation::Read, durable: false, length: 4096, offset: number * 4096, due_at: Instant::ZERO }
+        Request {
+            operation: Operation::Read,
+            durable: false,
+            length: 4096,
+            offset: number * 4096,
+            due_at: Instant::ZERO,
+        }
     }
 
     #[test]
