@@ -33,6 +33,18 @@ pub(crate) fn read(typed: &str, catalog: &Catalog) -> anyhow::Result<Environment
     if let Some(text) = environment_text(typed) {
         return parsed(text, typed, catalog);
     }
+    if !Path::new(typed).exists() && (catalog.disk_entry(typed).is_ok() || catalog.vm_figures(typed).is_ok()) {
+        let part = if catalog.disk_entry(typed).is_ok() {
+            format!("[volume.data]\n  disks = [{{ sku = \"{typed}\" }}]")
+        } else {
+            format!("vm = \"{typed}\"\n  [volume.data]\n  disks = [...]")
+        };
+        return Err(Usage(format!(
+            "{typed} is an entry of the catalog, no environment: write a file with\n  schema = 1\n  name = \"mine\"\n  {part}\n\
+             and give its path; `loadline environments` lists those that come along"
+        ))
+        .into());
+    }
     let is_path = typed.contains(std::path::MAIN_SEPARATOR)
         || Path::new(typed).extension().is_some_and(|extension| extension == "toml");
     if is_path && !Path::new(typed).exists() {

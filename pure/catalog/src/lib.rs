@@ -15,7 +15,7 @@ mod file;
 mod parts;
 mod resolve;
 
-pub use catalog::{Catalog, Filter, Kind, Listing};
+pub use catalog::{Catalog, Filter, FilterUnknown, Kind, Listing};
 pub use check::{CatalogProblem, ProblemKind};
 pub use describe::{Fact, rate_text};
 pub use entry::{

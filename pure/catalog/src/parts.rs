@@ -273,7 +273,6 @@ pub(crate) const LIMIT_MECHANISM_KEYS: &[&str] = &[
     "burst_refilled",
     "reads_and_writes",
     "delivered",
-    "holds",
 ];
 pub(crate) const PLACES: &[(&str, Place)] = &[("network", Place::Network), ("local", Place::Local)];
 const HOLDS: &[(&str, Holds)] = &[("requests", Holds::Requests), ("answers", Holds::Answers)];

@@ -78,6 +78,7 @@ pub struct Machine {
 #[derive(Debug, Clone)]
 struct TargetState {
     name: String,
+    layout: Layout,
     placement: Placement,
     disks: Vec<usize>,
     size: u64,
@@ -163,6 +164,7 @@ impl Machine {
                     (disk.allowance.as_ref().and_then(pool_of), disk.pool.as_ref().and_then(pool_of));
                 single.push(TargetState {
                     name: format!("{}/{number}", volume.name),
+                    layout: Layout::Single,
                     placement: Placement::new(Layout::Single),
                     disks: vec![disks.len()],
                     size: disk.size.map_or(u64::MAX, Bytes::get),
@@ -187,6 +189,7 @@ impl Machine {
             }
             targets.push(TargetState {
                 name: volume.name.clone(),
+                layout: volume.layout,
                 placement: Placement::new(volume.layout),
                 disks: (first..disks.len()).collect(),
                 size: volume.size().map_or(u64::MAX, Bytes::get),
@@ -279,12 +282,19 @@ impl Machine {
         (size != u64::MAX).then(|| Bytes::new(size))
     }
 
-    /// Requests to `target` that the guest's device queues have room for, under a load of so many threads; `None`: without bound.
-    /// The machine itself takes more: whoever loads it keeps to this.
+    /// How the guest lays `target` over its disks.
     #[must_use]
-    pub fn places(&self, target: Target, threads: u32) -> Option<u64> {
-        let disks = self.targets[target.0].disks.iter();
-        disks.map(|disk| self.disks[*disk].device_queues.map(|queues| queues.places(threads))).sum()
+    pub fn layout(&self, target: Target) -> Layout {
+        self.targets[target.0].layout
+    }
+
+    /// Requests that the guest's device queues have room for in each column of `target`, under a load of so many threads: the places
+    /// of all its copies together. `None`: without bound. The machine itself takes more: whoever loads it keeps to this.
+    #[must_use]
+    pub fn places(&self, target: Target, threads: u32) -> Option<Vec<u64>> {
+        let target = &self.targets[target.0];
+        let of = |disk: &usize| self.disks[*disk].device_queues.map(|queues| queues.places(threads));
+        target.disks.chunks(target.layout.copies()).map(|copies| copies.iter().map(of).sum()).collect()
     }
 
     /// How long requests to `target` have waited at each limit so far.

@@ -228,8 +228,10 @@ impl Party {
         let count = generators.len();
         // Requests of one thread wait in their order, which is as good as no wait here.
         let most = load.outstanding().unwrap_or(u64::from(load.threads) * u64::from(OPEN_OUTSTANDING_MAX));
-        let places = machine.places(target, load.threads).filter(|places| load.threads > 1 && *places < most);
-        let guest = places.map(|places| Box::new(GuestQueue::new(places, load.threads, seed)));
+        let places = machine
+            .places(target, load.threads)
+            .filter(|places| load.threads > 1 && places.iter().any(|of| *of < most));
+        let guest = places.map(|places| Box::new(GuestQueue::new(machine.layout(target), &places, load.threads, seed)));
         Ok(Self {
             guest,
             target,
@@ -304,7 +306,7 @@ impl Party {
         self.answered(&completion);
         self.generators[thread as usize].complete(self.now);
         if let Some(guest) = &mut self.guest {
-            guest.leave();
+            guest.leave(&completion.request);
         }
         self.issue(machine, thread, issued);
         if self.guest.is_some() {

@@ -135,7 +135,13 @@ proptest! {
     #[test]
     fn another_seed_gives_other_times(environment in environments(), requests in requests()) {
         let machine = |seed| Machine::new(&environment, seed, InitialState::default()).unwrap();
-        let moved = requests.iter().any(|r| r.operation != Operation::Flush);
+        // A read-write cache takes writes, and answers reads of what it took, in its own time, which may have no spread.
+        let takes_writes = environment.volumes.iter().any(|volume| volume.host_cache.mode == HostCache::ReadWrite);
+        let moved = requests.iter().any(|r| match r.operation {
+            Operation::Read | Operation::Write => !takes_writes,
+            Operation::Trim => true,
+            Operation::Flush => false,
+        });
         let (one, other) = (answers(&mut machine(1), &requests, false), answers(&mut machine(2), &requests, false));
         prop_assert!(!moved || one != other);
     }

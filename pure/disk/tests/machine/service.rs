@@ -156,8 +156,8 @@ fn threads_find_places_in_the_queues_of_the_processors_they_are_on() {
     let mut one = disk(Limit::default());
     one.device_queues = Some(DeviceQueues { queues: 4, depth: 31 });
     let machine = Machine::new(&environment(vec![volume("data", &one, 3)]), 1, NEW).unwrap();
-    assert_eq!(machine.places(machine.target("data").unwrap(), 16), Some(3 * 123));
-    assert_eq!(machine.places(machine.target("data/1").unwrap(), 16), Some(123));
+    assert_eq!(machine.places(machine.target("data").unwrap(), 16), Some(vec![123; 3]));
+    assert_eq!(machine.places(machine.target("data/1").unwrap(), 16), Some(vec![123]));
     one.device_queues = None;
     let machine = Machine::new(&single(one), 1, NEW).unwrap();
     assert_eq!(machine.places(machine.target("data").unwrap(), 16), None);
