@@ -57,7 +57,7 @@ pub struct Filter {
 
 /// A filter asks for a provider or a family that is not there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no {kind} {name:?} is in the catalog{}; there are {}", .near.as_ref().map_or(String::new(), |near| format!(": did you mean {near}?")), .known.join(", "))]
+#[error("no {kind} {name:?} is in the catalog: {}", .near.as_ref().map_or_else(|| format!("there are {}", .known.join(", ")), |near| format!("did you mean {near}?")))]
 pub struct FilterUnknown {
     /// "provider" or "family".
     kind: &'static str,
