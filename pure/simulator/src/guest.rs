@@ -138,7 +138,8 @@ fn touched(layout: Layout, columns: usize, request: &Request) -> (impl Iterator<
         }
         (_, Layout::Single | Layout::Mirror { .. }) => 1,
     };
-    let each = if request.operation == Operation::Read { 1 } else { layout.copies() as i64 };
+    let copies = i64::try_from(layout.copies()).expect("a layout has few copies");
+    let each = if request.operation == Operation::Read { 1 } else { copies };
     ((0..count).map(move |index| (first.column + index) % columns), each)
 }
 
