@@ -142,7 +142,9 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
         throughput_min: arguments.throughput_min,
         size_min: arguments.size_min,
     };
-    let mut table = Table::new(&[
+    catalog.check_filter(&filter).map_err(|error| Usage(error.to_string()))?;
+    let rows = catalog.list(&filter);
+    let mut columns = vec![
         Column::words("name", "name"),
         Column::words("kind", "kind"),
         Column::words("family", "family"),
@@ -150,10 +152,16 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
         Column::numbers("IOPS", "iops"),
         Column::numbers("throughput", "throughput_bytes_per_s"),
         Column::words("", "detail"),
-    ]);
-    for row in catalog.list(&filter) {
+    ];
+    // Few prices are known: a table without any has no column for them.
+    let priced = arguments.printing.format != Format::Table || rows.iter().any(|row| row.price.is_some());
+    if priced {
+        columns.push(Column::words("price", "price"));
+    }
+    let mut table = Table::new(&columns);
+    for row in rows {
         let missing = || Field::both("-", Json::Null);
-        table.push(vec![
+        let mut fields = vec![
             Field::text(row.name),
             Field::text(row.kind.name()),
             Field::text(row.family),
@@ -161,10 +169,19 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
             row.iops.map_or_else(missing, |iops| Field::count(iops.get())),
             row.throughput.map_or_else(missing, |rate| Field::both(rate_text(rate), rate.get())),
             Field::text(row.detail),
-        ]);
+        ];
+        if priced {
+            let price = row.price.map(|price| {
+                let date = price.date.unwrap_or_else(|| "date not recorded".to_owned());
+                let region = price.region.unwrap_or_else(|| "region not recorded".to_owned());
+                format!("{} ({date}; {region})", price.amount)
+            });
+            fields.push(price.map_or_else(|| Field::both("", Json::Null), Field::text));
+        }
+        table.push(fields);
     }
     if table.is_empty() {
-        output::tell("Nothing in the catalog is like that.");
+        output::tell("Nothing in the catalog does so much: ask for less.");
     }
     output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
     Ok(Outcome::Done)

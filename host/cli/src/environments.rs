@@ -5,7 +5,7 @@ use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use crate::recognition;
 use anyhow::Context as _;
-use loadline_catalog::{Catalog, Environment, environment_text, nearest_environment};
+use loadline_catalog::{Catalog, Environment, SizeRule, environment_text, nearest_environment};
 use std::path::Path;
 
 /// Lists the environments, or prints one.
@@ -32,6 +32,18 @@ pub(crate) fn read(typed: &str, catalog: &Catalog) -> anyhow::Result<Environment
     }
     if let Some(text) = environment_text(typed) {
         return parsed(text, typed, catalog);
+    }
+    if !Path::new(typed).exists() && (catalog.disk_entry(typed).is_ok() || catalog.vm_figures(typed).is_ok()) {
+        let part = match catalog.disk_entry(typed).map(|disk| disk.size) {
+            Ok(SizeRule::Fixed(_)) => format!("[volume.data]\n  disks = [{{ sku = \"{typed}\" }}]"),
+            Ok(_) => format!("[volume.data]\n  disks = [{{ sku = \"{typed}\", size = \"1 TiB\" }}]"),
+            Err(_) => format!("vm = \"{typed}\"\n  [volume.data]\n  disks = [...]"),
+        };
+        return Err(Usage(format!(
+            "{typed} is an entry of the catalog, no environment: write a file with\n  schema = 1\n  name = \"mine\"\n  {part}\n\
+             and give its path; `loadline environments` lists those that come along"
+        ))
+        .into());
     }
     let is_path = typed.contains(std::path::MAIN_SEPARATOR)
         || Path::new(typed).extension().is_some_and(|extension| extension == "toml");

@@ -1,7 +1,7 @@
 //! All catalog files together: what is there by which name, and what it comes to.
 
 use crate::builtin::BUILTIN;
-use crate::entry::{Cap, DiskEntry, Family, HostCacheEntry, SizeRule, VmEntry};
+use crate::entry::{Cap, DiskEntry, Family, HostCacheEntry, Price, SizeRule, VmEntry};
 use crate::file;
 use crate::resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, VmFigures};
 use loadline_disk::{Directions, DiskSpec, Limit, VmSpec};
@@ -55,6 +55,20 @@ pub struct Filter {
     pub size_min: Option<Bytes>,
 }
 
+/// A filter asks for a provider or a family that is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no {kind} {name:?} is in the catalog: {}", .near.as_ref().map_or_else(|| format!("there are {}", .known.join(", ")), |near| format!("did you mean {near}?")))]
+pub struct FilterUnknown {
+    /// "provider" or "family".
+    kind: &'static str,
+    /// As asked.
+    name: String,
+    /// The nearest that is there.
+    near: Option<String>,
+    /// All that are there.
+    known: Vec<String>,
+}
+
 /// A line of the list: an entry with the most that it can do for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
@@ -72,6 +86,8 @@ pub struct Listing {
     pub throughput: Option<ByteRate>,
     /// What the limit is on, for machines with more than one row.
     pub detail: String,
+    /// What it costs, where known.
+    pub price: Option<Price>,
 }
 
 impl Catalog {
@@ -271,6 +287,7 @@ impl Catalog {
             disks_max: entry.and_then(|entry| entry.data_disks),
             cache_size: entry.and_then(|entry| entry.cache_size),
             vcpus,
+            queues_in_order: entry.is_some_and(|entry| entry.queues_in_order),
         })
     }
 
@@ -336,6 +353,31 @@ impl Catalog {
             .collect()
     }
 
+    /// The provider or family of a filter that is not in the catalog, with those that are.
+    ///
+    /// # Errors
+    /// [`FilterUnknown`], which names the nearest.
+    pub fn check_filter(&self, filter: &Filter) -> Result<(), FilterUnknown> {
+        let known = |of: fn(&Family) -> &str, within: Option<&str>| {
+            let families = self.families.iter().filter(|family| within.is_none_or(|name| family.provider == name));
+            let mut names: Vec<String> = families.map(|family| of(family).to_owned()).collect();
+            names.sort_unstable();
+            names.dedup();
+            names
+        };
+        let unknown = |kind, wanted: &Option<String>, known: Vec<String>| match wanted {
+            Some(name) if !known.contains(name) => Err(FilterUnknown {
+                kind,
+                name: name.clone(),
+                near: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
+                known,
+            }),
+            _ => Ok(()),
+        };
+        unknown("provider", &filter.provider, known(|family| &family.provider, None))?;
+        unknown("family", &filter.family, known(|family| &family.name, filter.provider.as_deref()))
+    }
+
     fn disk_listing(&self, disk: &DiskEntry) -> Listing {
         let family = self.disk_family(disk);
         let size = match disk.size {
@@ -356,6 +398,7 @@ impl Catalog {
             iops,
             throughput,
             detail,
+            price: disk.price.clone(),
         }
     }
 
@@ -374,6 +417,7 @@ impl Catalog {
             iops: limit.iops.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             throughput: limit.throughput.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             detail: detail.join(", "),
+            price: vm.price.clone(),
         }
     }
 
@@ -393,6 +437,7 @@ impl Catalog {
             iops: cap.limit.iops.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             throughput: cap.limit.throughput.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             detail: format!("{}{vcpus}", cap.disk),
+            price: None,
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::catalog::Catalog;
 use crate::entry::{
-    Cap, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval, Mechanism, Provision,
-    ReadsAndWrites, SizeRule, VmEntry,
+    Cap, Choice, Credits, DeviceQueuesInterval, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval,
+    Mechanism, Provision, ReadsAndWrites, SizeRule, VmEntry,
 };
 use crate::figure::{Factor, Interval, Scalar};
 use crate::resolve::EntryError;
-use loadline_disk::{Directions, IopsBudget, Limit, Place, ThroughputBudget};
+use loadline_disk::{Directions, Holds, IopsBudget, Limit, Place, ThroughputBudget};
 use loadline_units::{ByteRate, Bytes, Duration};
 
 /// One thing that is known of an entry.
@@ -129,6 +129,9 @@ fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family) {
     }
     facts.add_some("cached", "through the host's cache", vm.cached.as_ref().map(limit));
     facts.add_some("vcpus", "processors", vm.vcpus.map(|vcpus| vcpus.to_string()));
+    if vm.queues_in_order {
+        facts.add("queues_in_order", "queues in the guest", "serve threads in their order");
+    }
     facts.add_some("cache_size", "host's cache", vm.cache_size.map(|size| size.to_string()));
     facts.add_some("data_disks", "data disks", vm.data_disks.map(|disks| format!("{disks} at most")));
     mechanism_facts(facts, &family.mechanism);
@@ -165,6 +168,14 @@ fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
         }
     };
     facts.add("enforcement", "limits held by", held);
+    if mechanism.holds == Holds::Answers {
+        facts.add("holds", "held back", "answers: a request is served while it waits for the limit");
+    }
+    if let Some(DeviceQueuesInterval { depth, queues }) = mechanism.device_queues {
+        let count = |found: Interval<u32>| interval(found, |count| count.to_string());
+        let text = format!("{} requests in each; one for each processor, or {}", count(depth), count(queues));
+        facts.add("device_queues", "queues in the guest", text);
+    }
     let delivered = mechanism.delivered;
     let share = |found: Interval<Factor>| interval(found, |factor| factor.to_string());
     if delivered.iops != Interval::exactly(Factor::ONE) || delivered.throughput != Interval::exactly(Factor::ONE) {

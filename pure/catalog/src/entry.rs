@@ -1,7 +1,7 @@
 //! What a catalog file says, typed: families with their mechanism, and the disks and virtual machines in them.
 
 use crate::figure::{Factor, Interval, Proportion, Rule};
-use loadline_disk::{Limit, Merge, Parallelism, Place, Spinning};
+use loadline_disk::{Holds, Limit, Merge, Parallelism, Place, Spinning};
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 
 /// One catalog file: what its entries have in common.
@@ -53,6 +53,19 @@ pub struct Mechanism {
     pub host_cache_below: Option<Bytes>,
     /// What is delivered of the published limits.
     pub delivered: Delivered,
+    /// What a disk's limits hold back.
+    pub holds: Holds,
+    /// How guests reach a disk.
+    pub device_queues: Option<DeviceQueuesInterval>,
+}
+
+/// The queues of a block device in the guest, as far as they are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceQueuesInterval {
+    /// Requests that each has room for.
+    pub depth: Interval<u32>,
+    /// How many there are where the machine's processors are not known; otherwise there is one for each.
+    pub queues: Interval<u32>,
 }
 
 impl Default for Mechanism {
@@ -69,6 +82,8 @@ impl Default for Mechanism {
             shared_by_type: false,
             host_cache_below: None,
             delivered: Delivered::default(),
+            holds: Holds::Requests,
+            device_queues: None,
         }
     }
 }
@@ -341,6 +356,8 @@ pub struct VmEntry {
     pub data_disks: Option<u32>,
     /// Processors, where recorded.
     pub vcpus: Option<u32>,
+    /// Whether its device queues give out places in the order in which threads ask.
+    pub queues_in_order: bool,
     /// What it costs.
     pub price: Option<Price>,
     /// What else is to be known.

@@ -103,6 +103,7 @@ impl Environment {
             disks: (volume.disks.iter())
                 .map(|figures| {
                     let mut disk = figures.spec(draw);
+                    disk.device_queues = figures.device_queues(draw, self.vm.as_ref());
                     for pool in pools_of(figures) {
                         if pool.is_allowance {
                             disk.allowance = Some(pool.name.clone());

@@ -43,6 +43,14 @@ impl Scalar for Duration {
         Self::from_ns(count)
     }
 }
+impl Scalar for u32 {
+    fn get(self) -> u64 {
+        u64::from(self)
+    }
+    fn of(count: u64) -> Self {
+        Self::try_from(count).unwrap_or(Self::MAX)
+    }
+}
 impl Scalar for Factor {
     fn get(self) -> u64 {
         self.0

@@ -32,7 +32,8 @@ const TOP_KEYS: &[&str] = &[
 ];
 const DISK_KEYS: &[&str] =
     &["size", "iops", "throughput", "burst", "options", "published", "parallelism", "spinning", "price", "note"];
-const VM_KEYS: &[&str] = &["uncached", "uncached_for", "cached", "cache_size", "data_disks", "vcpus", "price", "note"];
+const VM_KEYS: &[&str] =
+    &["uncached", "uncached_for", "cached", "cache_size", "data_disks", "vcpus", "queues_in_order", "price", "note"];
 const CAP_KEYS: &[&str] = &["machines", "vcpus", "read", "write", "note"];
 
 /// What one file holds.
@@ -376,6 +377,7 @@ fn read_vm(
         cache_size: None,
         data_disks: None,
         vcpus: None,
+        queues_in_order: false,
         price: None,
         note: None,
         line: reader.line_of(item),
@@ -399,6 +401,7 @@ fn read_vm(
             "cache_size" => vm.cache_size = Bytes::read(reader, &inner, value),
             "data_disks" => vm.data_disks = reader.count_u32(&inner, value, u32::MAX),
             "vcpus" => vm.vcpus = reader.count_u32(&inner, value, u32::MAX),
+            "queues_in_order" => vm.queues_in_order = reader.switch(&inner, value)?,
             "price" => vm.price = Some(read_price(reader, &inner, value)?),
             _ => vm.note = reader.text(&inner, value),
         }

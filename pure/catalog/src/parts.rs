@@ -1,11 +1,11 @@
 //! The parts that catalog files and environment files are written in: intervals, rules, mechanisms, latencies, limits.
 
 use crate::entry::{
-    BurstRule, Choice, Credits, Delivered, EnforcementInterval, Figure, LatencyInterval, LatencyIntervals, Mechanism,
-    Provision, ReadsAndWrites,
+    BurstRule, Choice, Credits, Delivered, DeviceQueuesInterval, EnforcementInterval, Figure, LatencyInterval,
+    LatencyIntervals, Mechanism, Provision, ReadsAndWrites,
 };
 use crate::figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
-use loadline_disk::{Directions, IopsBudget, Limit, Merge, Parallelism, Place, Spinning, ThroughputBudget};
+use loadline_disk::{Directions, Holds, IopsBudget, Limit, Merge, Parallelism, Place, Spinning, ThroughputBudget};
 use loadline_document::{Item, Quantity, Reader, kind, nested};
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 use std::str::FromStr;
@@ -38,6 +38,15 @@ impl Readable for Factor {
         factor
     }
 }
+
+impl Readable for u32 {
+    fn read(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Self> {
+        reader.count_u32(key, item, COUNT_MAX)
+    }
+}
+
+/// Queues of a device, or places in one, at most.
+const COUNT_MAX: u32 = 65_536;
 
 /// A value, or `{ low, mid, high }`.
 pub(crate) fn interval<T: Readable>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Interval<T>> {
@@ -251,6 +260,8 @@ pub(crate) const MECHANISM_KEYS: &[&str] = &[
     "shared_by_type",
     "host_cache_below",
     "delivered",
+    "holds",
+    "device_queues",
 ];
 /// Those that also belong to a disk's limit in an environment file.
 pub(crate) const LIMIT_MECHANISM_KEYS: &[&str] = &[
@@ -264,6 +275,7 @@ pub(crate) const LIMIT_MECHANISM_KEYS: &[&str] = &[
     "delivered",
 ];
 pub(crate) const PLACES: &[(&str, Place)] = &[("network", Place::Network), ("local", Place::Local)];
+const HOLDS: &[(&str, Holds)] = &[("requests", Holds::Requests), ("answers", Holds::Answers)];
 const READS_AND_WRITES: &[(&str, ReadsAndWrites)] =
     &[("apart", ReadsAndWrites::Apart), ("traded", ReadsAndWrites::Traded)];
 
@@ -315,8 +327,32 @@ pub(crate) fn mechanism_key(
                 mechanism.delivered = found;
             }
         }
+        "holds" => {
+            if let Some(found) = reader.word(key, item, HOLDS, "") {
+                mechanism.holds = found;
+            }
+        }
+        "device_queues" => mechanism.device_queues = device_queues(reader, key, item),
         _ => unreachable!("{name} is one of MECHANISM_KEYS"),
     }
+}
+
+fn device_queues(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<DeviceQueuesInterval> {
+    let wanted = "{ depth = 31, queues = { low = 2, mid = 4, high = 32 } }";
+    let (mut depth, mut queues) = (None, None);
+    for (name, value) in reader.table(key, item, &["depth", "queues"], wanted)? {
+        let found = interval::<u32>(reader, &nested(key, name), value)?;
+        *(if name == "depth" { &mut depth } else { &mut queues }) = Some(found);
+    }
+    let (Some(depth), Some(queues)) = (depth, queues) else {
+        reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
+        return None;
+    };
+    if depth.low == 0 || queues.low == 0 {
+        reader.problem(item.span(), key, "leaves no room for a request: write at least 1".into());
+        return None;
+    }
+    Some(DeviceQueuesInterval { depth, queues })
 }
 
 const ENFORCEMENT_WANTED: &str = "\"smooth\", { window = \"50 ms\" } or { bucket = \"1 s\" }";

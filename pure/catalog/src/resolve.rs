@@ -8,8 +8,8 @@ use crate::entry::{
 use crate::figure::{Factor, Lack, Rule, Scalar};
 use crate::file::directions;
 use loadline_disk::{
-    Directions, DiskSpec, Enforcement, IopsBudget, IopsBurst, Latency, LatencySpec, Limit, Parallelism, Spinning,
-    ThroughputBudget, ThroughputBurst, VmSpec,
+    DeviceQueues, Directions, DiskSpec, Enforcement, IopsBudget, IopsBurst, Latency, LatencySpec, Limit, Parallelism,
+    Spinning, ThroughputBudget, ThroughputBurst, VmSpec,
 };
 use loadline_units::{ByteRate, Bytes, Duration, Iops, NS_PER_S, Ratio};
 
@@ -266,6 +266,8 @@ pub struct VmFigures {
     pub cache_size: Option<Bytes>,
     /// Processors, where known.
     pub vcpus: Option<u32>,
+    /// Whether its device queues give out places in the order in which threads ask.
+    pub queues_in_order: bool,
 }
 
 impl LimitFigures {
@@ -358,7 +360,19 @@ impl DiskFigures {
             latency,
             parallelism: self.parallelism,
             spinning: self.spinning,
+            holds: self.limits.mechanism.holds,
+            device_queues: None,
         }
+    }
+
+    /// How a machine's guest reaches the disk, under `draw`.
+    pub(crate) fn device_queues(&self, draw: &Draw, vm: Option<&VmFigures>) -> Option<DeviceQueues> {
+        let found = self.limits.mechanism.device_queues?;
+        if vm.is_some_and(|vm| vm.queues_in_order) {
+            return None;
+        }
+        let queues = vm.and_then(|vm| vm.vcpus).unwrap_or_else(|| found.queues.at(draw.enforcement));
+        Some(DeviceQueues { queues, depth: found.depth.at(draw.enforcement) })
     }
 }
 

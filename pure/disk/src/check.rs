@@ -3,7 +3,8 @@
 use crate::gate::Rate;
 use crate::limit::{common_factor, rates};
 use crate::{
-    Directions, DiskSpec, Enforcement, EnvironmentSpec, HostCache, Latency, LatencySpec, Layout, Limit, VolumeSpec,
+    Directions, DiskSpec, Enforcement, EnvironmentSpec, Holds, HostCache, Latency, LatencySpec, Layout, Limit,
+    VolumeSpec,
 };
 use loadline_units::{Bytes, Duration, Ratio};
 use std::collections::BTreeSet;
@@ -146,6 +147,12 @@ impl DiskSpec {
         }
         if self.parallelism.requests == Some(0) {
             return fail(place, "no request in service at once means none ever; leave it out for no bound");
+        }
+        if self.device_queues.is_some_and(|found| found.queues == 0 || found.depth == 0) {
+            return fail(place, "device queues without room take no request; leave them out for no bound");
+        }
+        if self.spinning.is_some() && self.holds == Holds::Answers {
+            return fail(place, "limits that hold back answers serve requests at once, which a spinning disk cannot");
         }
         if let Some(spinning) = self.spinning {
             if self.size.is_none() {

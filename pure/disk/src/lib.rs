@@ -20,8 +20,8 @@ pub use layout::Location;
 pub use limit::Waited;
 pub use machine::{Machine, OUTSTANDING_MAX, RequestId, Target};
 pub use spec::{
-    Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, HostCache, HostCacheSpec, InitialState, IopsBudget,
-    IopsBurst, Latency, LatencySpec, Layout, Limit, Merge, Parallelism, Place, PoolSpec, Spinning, ThroughputBudget,
-    ThroughputBurst, VmSpec, VolumeSpec, Warmth,
+    DeviceQueues, Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, Holds, HostCache, HostCacheSpec,
+    InitialState, IopsBudget, IopsBurst, Latency, LatencySpec, Layout, Limit, Merge, Parallelism, Place, PoolSpec,
+    Spinning, ThroughputBudget, ThroughputBurst, VmSpec, VolumeSpec, Warmth,
 };
 pub use waits::Waits;

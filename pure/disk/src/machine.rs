@@ -18,8 +18,8 @@ use crate::queue::{Entry, Queue};
 use crate::service::{Errand, Lanes, Spindle};
 use crate::waits::Waits;
 use crate::{
-    DiskSpec, EnvironmentError, EnvironmentSpec, HostCache, HostCacheSpec, InitialState, LatencySpec, Layout, Limit,
-    Place,
+    DeviceQueues, DiskSpec, EnvironmentError, EnvironmentSpec, Holds, HostCache, HostCacheSpec, InitialState,
+    LatencySpec, Layout, Limit, Place,
 };
 use accounts::Accounts;
 use loadline_block::{Completion, Operation, Request};
@@ -82,6 +82,7 @@ pub struct Machine {
 #[derive(Debug, Clone)]
 struct TargetState {
     name: String,
+    layout: Layout,
     placement: Placement,
     disks: Vec<usize>,
     size: u64,
@@ -103,6 +104,8 @@ struct DiskState {
     limiter: Limiter,
     lanes: Lanes,
     spindle: Option<Box<Spindle>>,
+    holds: Holds,
+    device_queues: Option<DeviceQueues>,
     /// Samplers of reads, writes and flushes.
     latency: [usize; 3],
     write_back: WriteBack,
@@ -165,6 +168,7 @@ impl Machine {
                     (disk.allowance.as_ref().and_then(pool_of), disk.pool.as_ref().and_then(pool_of));
                 single.push(TargetState {
                     name: format!("{}/{number}", volume.name),
+                    layout: Layout::Single,
                     placement: Placement::new(Layout::Single),
                     disks: vec![disks.len()],
                     size: disk.size.map_or(u64::MAX, Bytes::get),
@@ -177,6 +181,8 @@ impl Machine {
                     limiter: limiter(&disk.limit),
                     lanes: Lanes::new(disk.parallelism),
                     spindle: spindle(disk),
+                    holds: disk.holds,
+                    device_queues: disk.device_queues,
                     latency: [
                         sampler(&mut samplers, disk.latency.read),
                         sampler(&mut samplers, disk.latency.write),
@@ -187,6 +193,7 @@ impl Machine {
             }
             targets.push(TargetState {
                 name: volume.name.clone(),
+                layout: volume.layout,
                 placement: Placement::new(volume.layout),
                 disks: (first..disks.len()).collect(),
                 size: volume.size().map_or(u64::MAX, Bytes::get),
@@ -278,6 +285,21 @@ impl Machine {
     pub fn size(&self, target: Target) -> Option<Bytes> {
         let size = self.targets[target.0].size;
         (size != u64::MAX).then(|| Bytes::new(size))
+    }
+
+    /// How the guest lays `target` over its disks.
+    #[must_use]
+    pub fn layout(&self, target: Target) -> Layout {
+        self.targets[target.0].layout
+    }
+
+    /// Requests that the guest's device queues have room for in each column of `target`, under a load of so many threads: the places
+    /// of all its copies together. `None`: without bound. The machine itself takes more: whoever loads it keeps to this.
+    #[must_use]
+    pub fn places(&self, target: Target, threads: u32) -> Option<Vec<u64>> {
+        let target = &self.targets[target.0];
+        let of = |disk: &usize| self.disks[*disk].device_queues.map(|queues| queues.places(threads));
+        target.disks.chunks(target.layout.copies()).map(|copies| copies.iter().map(of).sum()).collect()
     }
 
     /// How long requests to `target` have waited at each limit so far.
@@ -541,11 +563,14 @@ impl Machine {
             return Known::nothing(at);
         }
         let service = self.service(number, operation, length);
-        let completed = match operation {
-            Operation::Flush => at + service,
-            Operation::Trim => self.disks[number].lanes.serve(at, service, 0),
-            Operation::Read | Operation::Write => self.disks[number].lanes.serve(at, service, length),
+        let disk = &mut self.disks[number];
+        let begins = if disk.holds == Holds::Answers { now } else { at };
+        let served = match operation {
+            Operation::Flush => begins + service,
+            Operation::Trim => disk.lanes.serve(begins, service, 0),
+            Operation::Read | Operation::Write => disk.lanes.serve(begins, service, length),
         };
+        let completed = served.max(at);
         if let Owner::WriteBack(_) = owner {
             let part = Part { owner, disk: number, operation, offset, length, since: now };
             self.part_follows(completed, part, Event::WroteBack);

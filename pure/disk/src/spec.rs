@@ -162,6 +162,45 @@ pub struct DiskSpec {
     pub parallelism: Parallelism,
     /// The mechanics of a spinning disk, added to `latency`.
     pub spinning: Option<Spinning>,
+    /// What its limits hold back.
+    pub holds: Holds,
+    /// The queues through which the guest's operating system reaches it; `None`: they hold whatever is asked, or give it out in
+    /// order, which is the same. Loads wait for a place in them; the disk itself does not know them.
+    pub device_queues: Option<DeviceQueues>,
+}
+
+/// What a disk's limits hold back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holds {
+    /// Requests: they are served once they have passed.
+    #[default]
+    Requests,
+    /// Answers: requests are served at once, and answered when they have passed, so that the wait covers the service.
+    Answers,
+}
+
+/// The queues of a block device in the guest: one for each of some processors, each with places of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceQueues {
+    /// Queues.
+    pub queues: u32,
+    /// Requests that each has room for until they are answered.
+    pub depth: u32,
+}
+
+impl DeviceQueues {
+    /// Places that a load of so many threads finds, on processors that chance gives them: `depth` in each of the queues that one
+    /// of them uses, `queues x (1 - (1 - 1 / queues) ^ threads)` on average.
+    #[must_use]
+    pub fn places(&self, threads: u32) -> u64 {
+        const WHOLE: u64 = 1_000_000;
+        let queues = u64::from(self.queues.max(1));
+        let unused = (0..threads).fold(queues * WHOLE, |unused, _| unused * (queues - 1) / queues);
+        let used = queues * WHOLE - unused;
+        (u64::from(self.depth) * used).div_ceil(WHOLE).max(1)
+    }
 }
 
 /// How a disk hangs on the virtual machine.

@@ -3,6 +3,7 @@
 //! The same [`LoadGenerator`](loadline_workload::LoadGenerator) that drives real devices asks, the same
 //! [`Machine`](loadline_disk::Machine) that an emulated disk consists of answers, and the same record comes out.
 
+mod guest;
 mod log;
 mod simulation;
 mod together;

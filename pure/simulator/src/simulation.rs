@@ -5,8 +5,9 @@
     reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
 )]
 
+use crate::guest::GuestQueue;
 use crate::log::{Log, Stage};
-use loadline_block::{Completion, ErrorKind};
+use loadline_block::{Completion, ErrorKind, Request};
 use loadline_disk::{Machine, RequestId, Target, Waits};
 use loadline_record::{Ending, EngineUsed, Surroundings, TrialRecord};
 use loadline_units::{Bytes, Duration, Instant};
@@ -77,6 +78,8 @@ pub(crate) struct Party {
     places: Vec<u32>,
     /// Which thread a request belongs to, by its number; kept where there are several.
     threads: Vec<u32>,
+    /// The guest's device queues, where several threads may have more outstanding than they have room for.
+    guest: Option<Box<GuestQueue>>,
     /// When a thread wants to be asked again.
     timers: BinaryHeap<Reverse<(Instant, u32)>>,
     /// Which of a thread's timers holds.
@@ -223,7 +226,14 @@ impl Party {
             .collect::<Result<_, _>>()?;
         let open_loop = load.offered().is_some();
         let count = generators.len();
+        // Requests of one thread wait in their order, which is as good as no wait here.
+        let most = load.outstanding().unwrap_or(u64::from(load.threads) * u64::from(OPEN_OUTSTANDING_MAX));
+        let places = machine
+            .places(target, load.threads)
+            .filter(|places| load.threads > 1 && places.iter().any(|of| *of < most));
+        let guest = places.map(|places| Box::new(GuestQueue::new(machine.layout(target), &places, load.threads, seed)));
         Ok(Self {
+            guest,
             target,
             setup,
             generators,
@@ -295,7 +305,13 @@ impl Party {
         }
         self.answered(&completion);
         self.generators[thread as usize].complete(self.now);
+        if let Some(guest) = &mut self.guest {
+            guest.leave(&completion.request);
+        }
         self.issue(machine, thread, issued);
+        if self.guest.is_some() {
+            self.submit_waiting(machine, issued);
+        }
     }
 
     /// Issues what a thread wanted to be asked for by now.
@@ -303,6 +319,9 @@ impl Party {
     pub(crate) fn look_at_timers(&mut self, machine: &mut Machine, issued: &mut impl FnMut(usize)) {
         if let Some(thread) = self.timer(self.now) {
             self.issue(machine, thread, issued);
+            if self.guest.is_some() {
+                self.submit_waiting(machine, issued);
+            }
         }
     }
 
@@ -377,13 +396,10 @@ impl Party {
                         };
                         self.volume = Some(left);
                     }
-                    let id = machine.submit(self.now, self.target, request).index();
-                    issued(id);
-                    if self.generators.len() > 1 {
-                        if self.threads.len() <= id {
-                            self.threads.resize(id + 1, 0);
-                        }
-                        self.threads[id] = thread;
+                    if let Some(guest) = &mut self.guest {
+                        guest.wait(thread, request);
+                    } else {
+                        self.submit(machine, thread, request, issued);
                     }
                     if self.open_loop {
                         self.places[index] -= 1;
@@ -401,6 +417,26 @@ impl Party {
                 }
                 Due::Blocked => return,
             }
+        }
+    }
+
+    /// A request goes to the machine.
+    #[inline(always)]
+    fn submit(&mut self, machine: &mut Machine, thread: u32, request: Request, issued: &mut impl FnMut(usize)) {
+        let id = machine.submit(self.now, self.target, request).index();
+        issued(id);
+        if self.generators.len() > 1 {
+            if self.threads.len() <= id {
+                self.threads.resize(id + 1, 0);
+            }
+            self.threads[id] = thread;
+        }
+    }
+
+    /// What waits in the guest goes to the machine, as far as there are places.
+    fn submit_waiting(&mut self, machine: &mut Machine, issued: &mut impl FnMut(usize)) {
+        while let Some((thread, request)) = self.guest.as_mut().and_then(|guest| guest.enter()) {
+            self.submit(machine, thread, request, issued);
         }
     }
 

@@ -25,6 +25,31 @@ fn a_list_is_filtered() {
 }
 
 #[test]
+fn a_list_has_prices_with_their_date_and_region_where_they_are_known() {
+    let bench = Bench::new();
+    let priced = bench.done(&["catalog", "list", "--provider", "aws", "--family", "gp3"]);
+    assert!(priced.contains("0.08 USD per GB-month (2024-06; us-east-1)"), "{priced}");
+    let json =
+        bench.done(&["catalog", "list", "--provider", "azure", "--family", "classic-premium", "--format", "json"]);
+    let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(rows[2]["price"], "135.17 USD per month (2015 to 2016; region not recorded)");
+    let json = bench.done(&["catalog", "list", "--family", "premium", "--format", "json"]);
+    let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(rows[0]["price"].is_null(), "not known is not nothing");
+}
+
+#[test]
+fn what_is_not_in_the_catalog_is_answered_with_what_is() {
+    let bench = Bench::new();
+    let refusal = bench.refused(2, &["catalog", "list", "--family", "premiun"]);
+    assert!(refusal.contains("no family \"premiun\" is in the catalog: did you mean premium?"), "{refusal}");
+    let refusal = bench.refused(2, &["catalog", "list", "--provider", "aws", "--family", "pd-ssd"]);
+    assert!(refusal.contains("no family \"pd-ssd\"") && refusal.contains("gp2, gp3, instances"), "{refusal}");
+    let refusal = bench.refused(2, &["catalog", "list", "--provider", "amazon"]);
+    assert!(refusal.contains("there are aws, azure, gcp"), "{refusal}");
+}
+
+#[test]
 fn an_entry_is_shown_with_its_mechanism_and_its_source() {
     let bench = Bench::new();
     let names = [

@@ -258,6 +258,18 @@ fn what_does_not_fit_together_is_told_with_what_to_write() {
 }
 
 #[test]
+fn an_entry_of_the_catalog_in_place_of_an_environment_is_told_how_to_become_one() {
+    let bench = Bench::new();
+    let plan = bench.file("sweep.toml", SWEEP);
+    let refusal = bench.refused(2, &["predict", &plan, "--env", "aws/gp3"]);
+    let from = refusal.find("schema = 1").unwrap();
+    let environment = &refusal[from..refusal.find("and give its path").unwrap()];
+    let written = bench.file("mine.toml", environment);
+    let run = predicted(&bench, &[&plan, "--env", &written, "--draws", "1"]);
+    assert_eq!(run["run"]["volumes"][0]["devices"][0]["model"], "aws/gp3");
+}
+
+#[test]
 fn what_cannot_be_predicted_is_refused_before_anything_is_stored() {
     let bench = Bench::new();
     let plan = bench.file("sweep.toml", SWEEP);

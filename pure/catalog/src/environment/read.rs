@@ -14,7 +14,7 @@ use toml::de::DeTable;
 const TOP_KEYS: &[&str] = &["schema", "name", "description", "vm", "volume"];
 const VOLUME_KEYS: &[&str] = &["disks", "layout", "host_cache", "path"];
 const SKU_KEYS: &[&str] = &["sku", "size", "iops", "throughput", "option", "count"];
-const DISK_KEYS: &[&str] = &["size", "limit", "latency", "parallelism", "spinning", "place", "count"];
+const DISK_KEYS: &[&str] = &["size", "limit", "latency", "parallelism", "spinning", "place", "device_queues", "count"];
 const VOLUME_WANTED: &str = "write [volume.data] and, below it, the volume's keys";
 const DISKS_WANTED: &str = "[{ sku = \"...\" }]";
 const LAYOUT_WANTED: &str = "\"single\", { stripe = { columns = 4, interleave = \"256 KiB\" } }, { mirror = 2 } or \
@@ -83,7 +83,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
         }
         return found.ok();
     }
-    let known: Vec<&str> = ["uncached", "cached", "cache_size", "data_disks", "vcpus"]
+    let known: Vec<&str> = ["uncached", "cached", "cache_size", "data_disks", "vcpus", "queues_in_order"]
         .iter()
         .chain(parts::LIMIT_MECHANISM_KEYS)
         .copied()
@@ -105,6 +105,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
         disks_max: None,
         cache_size: None,
         vcpus: None,
+        queues_in_order: false,
     };
     for (name, value) in found {
         let key = nested("vm", name);
@@ -116,6 +117,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
             }
             "cache_size" => vm.cache_size = Bytes::read(reader, &key, value),
             "data_disks" => vm.disks_max = reader.count_u32(&key, value, u32::MAX),
+            "queues_in_order" => vm.queues_in_order = reader.switch(&key, value)?,
             "vcpus" => vm.vcpus = reader.count_u32(&key, value, u32::MAX),
             _ => {}
         }
@@ -336,6 +338,7 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
             "latency" => family.latency = Some(parts::latencies(reader, &inner, value)?),
             "parallelism" => disk.parallelism = parts::parallelism(reader, &inner, value)?,
             "spinning" => disk.spinning = Some(parts::spinning(reader, &inner, value)?),
+            "device_queues" => parts::mechanism_key(reader, &inner, name, value, &mut family.mechanism),
             "place" => family.mechanism.place = reader.word(&inner, value, parts::PLACES, "")?,
             _ => {}
         }
@@ -362,7 +365,8 @@ fn read_full_limit(
     disk: &mut DiskEntry,
     mechanism: &mut Mechanism,
 ) -> Option<()> {
-    let known: Vec<&str> = ["iops", "throughput", "burst"].iter().chain(parts::LIMIT_MECHANISM_KEYS).copied().collect();
+    let known: Vec<&str> =
+        ["iops", "throughput", "burst", "holds"].iter().chain(parts::LIMIT_MECHANISM_KEYS).copied().collect();
     let before = reader.problem_count();
     for (name, value) in reader.table(key, item, &known, "{ iops = \"5000 IOPS\", throughput = \"200 MB/s\" }")? {
         let inner = nested(key, name);

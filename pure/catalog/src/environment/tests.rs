@@ -1,7 +1,7 @@
 //! Environments read well, come to what they should, and every error is told at its place with what to write.
 
 use super::*;
-use loadline_disk::{Directions, Enforcement, IopsBudget, LatencySpec, ThroughputBudget};
+use loadline_disk::{DeviceQueues, Directions, Enforcement, Holds, IopsBudget, LatencySpec, ThroughputBudget};
 use loadline_units::{Duration, Iops};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -281,4 +281,27 @@ proptest! {
     fn no_text_makes_the_parser_panic(text in "\\PC*") {
         prop_assert!(parse(&text).is_err());
     }
+}
+
+#[test]
+fn a_disk_in_full_may_say_what_its_limits_hold_back_and_how_the_guest_reaches_it() {
+    let text = |vm: &str, limit: &str| {
+        format!(
+            "schema = 1\nname = \"own\"\n{vm}[[volume.data.disks]]\nsize = \"1 TiB\"\n\
+             device_queues = {{ depth = 31, queues = {{ low = 2, mid = 4, high = 32 }} }}\n\
+             [volume.data.disks.limit]\niops = \"4000 IOPS\"\n{limit}"
+        )
+    };
+    let disk = |vm: &str| {
+        let environment = Environment::parse(&text(vm, "holds = \"answers\"\n"), "own", &Catalog::builtin()).unwrap();
+        environment.spec(&Draw::MIDDLE).volumes[0].disks[0].clone()
+    };
+    assert_eq!(disk("").holds, Holds::Answers);
+    assert_eq!(disk("").device_queues, Some(DeviceQueues { queues: 4, depth: 31 }));
+    assert_eq!(disk("[vm]\nvcpus = 16\n").device_queues, Some(DeviceQueues { queues: 16, depth: 31 }));
+    assert_eq!(disk("[vm]\nvcpus = 16\nqueues_in_order = true\n").device_queues, None);
+    let refused = Environment::parse(&text("", "holds = \"replies\"\n"), "own", &Catalog::builtin()).unwrap_err();
+    assert!(refused.to_string().contains("holds"), "{refused}");
+    let refused = Environment::parse(&text("[vm]\nholds = \"answers\"\n", ""), "own", &Catalog::builtin()).unwrap_err();
+    assert!(refused.to_string().contains("vm.holds"), "a machine's budgets hold back requests: {refused}");
 }

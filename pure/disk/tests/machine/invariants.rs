@@ -5,8 +5,8 @@ use crate::drive::{constant, disk, environment, volume};
 use crate::replay::{environments, requests};
 use loadline_block::{Completion, Operation, Request};
 use loadline_disk::{
-    Directions, Enforcement, EnvironmentSpec, HostCache, InitialState, IopsBudget, IopsBurst, Latency, LatencySpec,
-    Layout, Limit, Machine, RequestId, ThroughputBudget, ThroughputBurst,
+    Directions, Enforcement, EnvironmentSpec, Holds, HostCache, InitialState, IopsBudget, IopsBurst, Latency,
+    LatencySpec, Layout, Limit, Machine, RequestId, ThroughputBudget, ThroughputBurst,
 };
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, NS_PER_S};
 use proptest::prelude::*;
@@ -38,6 +38,15 @@ fn without_spread(environment: &mut EnvironmentSpec) {
         volume.host_cache.latency = exact(100, 0);
         for disk in &mut volume.disks {
             disk.latency = Latency { read: exact(700, 3), write: exact(700, 3), flush: None };
+        }
+    }
+}
+
+/// Lets the limits of disks that do not spin hold back answers.
+fn hold_answers(environment: &mut EnvironmentSpec) {
+    for disk in environment.volumes.iter_mut().flat_map(|volume| &mut volume.disks) {
+        if disk.spinning.is_none() {
+            disk.holds = Holds::Answers;
         }
     }
 }
@@ -131,6 +140,28 @@ proptest! {
         }
     }
 
+    /// Where limits hold back answers, service begins at once, and an answer comes neither before its end nor before it has passed.
+    #[test]
+    fn held_back_answers_come_after_their_service_and_their_limits(
+        environment in environments(), requests in requests(), seed in any::<u64>(),
+    ) {
+        let mut environment = environment;
+        without_spread(&mut environment);
+        hold_answers(&mut environment);
+        environment.volumes[0].host_cache.mode = HostCache::None;
+        let whole = environment.volumes[0].layout.columns() == 1;
+        let mut machine = Machine::new(&environment, seed, InitialState::default()).unwrap();
+        let answers = answers(&mut machine, &requests).1;
+        prop_assert_eq!(answers.len(), requests.len());
+        for (_, answer) in answers {
+            let moves = matches!(answer.request.operation, Operation::Read | Operation::Write);
+            let kib = if moves && whole { u64::from(answer.request.length) / 1024 } else { 0 };
+            let service = Duration::from_us(700 + 3 * kib);
+            prop_assert!(answer.completed_at >= answer.admitted_at && answer.admitted_at >= answer.submitted_at);
+            prop_assert!(answer.completed_at.since(answer.submitted_at) >= service, "{:?}", answer);
+        }
+    }
+
     #[test]
     fn what_waits_at_one_disks_limits_is_let_through_in_its_order(
         environment in environments(), requests in requests(), seed in any::<u64>(),
@@ -153,9 +184,11 @@ proptest! {
     #[test]
     fn no_stretch_of_time_gives_more_than_the_budget(
         limit in budgets(), asked in prop::collection::vec((0u64..4_000_000, 1u32..65), 2..300), seed in any::<u64>(),
+        answers_held in any::<bool>(),
     ) {
         let mut one = disk(limit.clone());
         one.latency = constant(Duration::from_us(500));
+        one.holds = if answers_held { Holds::Answers } else { Holds::Requests };
         let environment = environment(vec![volume("data", &one, 1)]);
         let mut machine = Machine::new(&environment, seed, InitialState::default()).unwrap();
         let mut now = 0;

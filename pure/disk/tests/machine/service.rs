@@ -3,10 +3,10 @@
 use crate::drive::{Load, constant, disk, environment, limit, rates, reads, run, volume};
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::{
-    DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, Limit, Machine, Parallelism, Spinning,
-    VolumeSpec,
+    DeviceQueues, Directions, DiskSpec, EnvironmentSpec, Holds, InitialState, IopsBudget, Latency, LatencySpec, Layout,
+    Limit, Machine, Parallelism, Spinning, VolumeSpec,
 };
-use loadline_units::{ByteRate, Bytes, Duration, Instant};
+use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops};
 
 const NEW: InitialState = InitialState { bursts: loadline_disk::Fullness::Full, caches: loadline_disk::Warmth::Cold };
 
@@ -144,4 +144,47 @@ fn an_environment_that_contradicts_itself_is_refused_with_its_place() {
         LatencySpec { median: Duration::from_ms(2), p99: Duration::from_ms(1), ..LatencySpec::default() };
     let error = Machine::new(&environment(vec![stripe]), 1, NEW).unwrap_err();
     assert_eq!(error.place, "volume data, disk 0, read latency");
+}
+
+/// A queue for each processor of 31 places, and threads that chance puts on processors: `queues x (1 - (1 - 1/queues)^threads)`.
+#[test]
+fn threads_find_places_in_the_queues_of_the_processors_they_are_on() {
+    let places = |queues, threads| DeviceQueues { queues, depth: 31 }.places(threads);
+    assert_eq!([places(1, 1), places(1, 16), places(32, 1)], [31, 31, 31]);
+    // 4 x (1 - 0.75^16) = 3.96, 32 x (1 - (31/32)^16) = 12.75, 2 x (1 - 0.5^2) = 1.5.
+    assert_eq!([places(4, 16), places(32, 16), places(2, 2)], [123, 396, 47]);
+    let mut one = disk(Limit::default());
+    one.device_queues = Some(DeviceQueues { queues: 4, depth: 31 });
+    let machine = Machine::new(&environment(vec![volume("data", &one, 3)]), 1, NEW).unwrap();
+    assert_eq!(machine.places(machine.target("data").unwrap(), 16), Some(vec![123; 3]));
+    assert_eq!(machine.places(machine.target("data/1").unwrap(), 16), Some(vec![123]));
+    one.device_queues = None;
+    let machine = Machine::new(&single(one), 1, NEW).unwrap();
+    assert_eq!(machine.places(machine.target("data").unwrap(), 16), None);
+}
+
+/// Of requests at the same moment the first passes at once and takes its service; later ones pass while they are served.
+#[test]
+fn a_limit_that_holds_back_answers_lets_requests_be_served_meanwhile() {
+    let limit = Limit {
+        iops: Some(Directions::Together(IopsBudget::steady(Iops::per_second(1_000).unwrap()))),
+        ..Limit::default()
+    };
+    let answered = |holds| {
+        let one = DiskSpec { holds, latency: constant(Duration::from_us(2_500)), ..disk(limit.clone()) };
+        let mut machine = Machine::new(&single(one), 1, NEW).unwrap();
+        let target = machine.target("data").unwrap();
+        let read =
+            Request { operation: Operation::Read, durable: false, length: 4096, offset: 0, due_at: Instant::ZERO };
+        for _ in 0..5 {
+            machine.submit(Instant::ZERO, target, read);
+        }
+        let mut times = Vec::new();
+        while let Some(at) = machine.next_event_at() {
+            times.extend(machine.pop_completed(at).map(|(_, answer)| answer.completed_at.as_ns() / 1_000));
+        }
+        times
+    };
+    assert_eq!(answered(Holds::Answers), [2_500, 2_500, 2_500, 3_000, 4_000]);
+    assert_eq!(answered(Holds::Requests), [2_500, 3_500, 4_500, 5_500, 6_500]);
 }

@@ -3,6 +3,7 @@
 mod bursts;
 mod field_cases;
 mod mechanism;
+mod percentiles;
 mod worked_examples;
 
 use loadline_catalog::{Catalog, Draw, Environment, environment_text};

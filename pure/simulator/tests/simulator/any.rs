@@ -2,9 +2,9 @@
 
 use crate::environments::{blocks, byte_rate, closed, iops};
 use loadline_disk::{
-    Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, HostCache, HostCacheSpec, InitialState, IopsBudget,
-    IopsBurst, Latency, LatencySpec, Layout, Limit, Merge, Parallelism, Place, PoolSpec, Spinning, ThroughputBudget,
-    ThroughputBurst, VmSpec, VolumeSpec, Warmth,
+    DeviceQueues, Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, Holds, HostCache, HostCacheSpec,
+    InitialState, IopsBudget, IopsBurst, Latency, LatencySpec, Layout, Limit, Merge, Parallelism, Place, PoolSpec,
+    Spinning, ThroughputBudget, ThroughputBurst, VmSpec, VolumeSpec, Warmth,
 };
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{
@@ -136,6 +136,7 @@ fn disk(draws: &mut Draws, pool: bool) -> DiskSpec {
             throughput: draws.once_in(4).then(|| byte_rate(draws.within(30_000_000, 400_000_000))),
         },
         spinning,
+        ..DiskSpec::default()
     }
 }
 
@@ -224,6 +225,17 @@ fn arrival(draws: &mut Draws) -> Arrival {
             think_time: draws.us(0, 3_000),
         },
         _ => closed(queue_depth),
+    }
+}
+
+/// Puts few places before disks, and lets some limits hold back answers.
+pub(crate) fn crowd(draws: &mut Draws, environment: &mut EnvironmentSpec) {
+    for disk in environment.volumes.iter_mut().flat_map(|volume| &mut volume.disks) {
+        disk.device_queues =
+            Some(DeviceQueues { queues: draws.within(1, 4) as u32, depth: draws.one_of(&[1, 3, 8]) as u32 });
+        if disk.spinning.is_none() && draws.once_in(2) {
+            disk.holds = Holds::Answers;
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::environments::{SETUP, blocks, closed, disk, latency, limit};
 use loadline_disk::{
-    Enforcement, EnvironmentSpec, Fullness, HostCache, InitialState, Layout, Machine, VmSpec, VolumeSpec, Warmth,
+    DeviceQueues, Enforcement, EnvironmentSpec, Fullness, Holds, HostCache, InitialState, Layout, Machine, VmSpec,
+    VolumeSpec, Warmth,
 };
 use loadline_record::TrialRecord;
 use loadline_simulator::{Simulation, Together, simulate};
@@ -22,20 +23,29 @@ fn environments() -> impl Strategy<Value = EnvironmentSpec> {
         Just(Enforcement::Bucket { depth: Duration::from_ms(200) }),
         Just(Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::from_ms(4) }),
     ];
-    (cache, layout, enforcement, 500u64..20_000, 200u64..4_000).prop_map(|(mode, layout, enforcement, rate, median)| {
-        let median = Duration::from_us(median);
-        let one = disk(limit(rate, rate * 65_536, enforcement), latency(median, median * 3));
-        let mut data =
-            VolumeSpec { name: "data".to_owned(), disks: vec![one; layout.disks()], layout, ..VolumeSpec::default() };
-        data.host_cache.mode = mode;
-        let vm = VmSpec {
-            uncached: Some(limit(12_800, 192 << 20, enforcement)),
-            cached: Some(limit(16_000, 256 << 20, enforcement)),
-            cache_size: Some(Bytes::mib(512)),
-            ..VmSpec::default()
-        };
-        EnvironmentSpec { vm: Some(vm), volumes: vec![data], ..EnvironmentSpec::default() }
-    })
+    let queues = prop::option::of((1u32..5, 1u32..16).prop_map(|(queues, depth)| DeviceQueues { queues, depth }));
+    let guest = (queues, prop_oneof![Just(Holds::Requests), Just(Holds::Answers)]);
+    (cache, layout, enforcement, 500u64..20_000, 200u64..4_000, guest).prop_map(
+        |(mode, layout, enforcement, rate, median, guest)| {
+            let median = Duration::from_us(median);
+            let mut one = disk(limit(rate, rate * 65_536, enforcement), latency(median, median * 3));
+            (one.device_queues, one.holds) = guest;
+            let mut data = VolumeSpec {
+                name: "data".to_owned(),
+                disks: vec![one; layout.disks()],
+                layout,
+                ..VolumeSpec::default()
+            };
+            data.host_cache.mode = mode;
+            let vm = VmSpec {
+                uncached: Some(limit(12_800, 192 << 20, enforcement)),
+                cached: Some(limit(16_000, 256 << 20, enforcement)),
+                cache_size: Some(Bytes::mib(512)),
+                ..VmSpec::default()
+            };
+            EnvironmentSpec { vm: Some(vm), volumes: vec![data], ..EnvironmentSpec::default() }
+        },
+    )
 }
 
 fn loads() -> impl Strategy<Value = LoadSpec> {
@@ -119,14 +129,16 @@ proptest! {
 
     /// Requests outstanding are the rate times the latency.
     #[test]
-    fn littles_law_holds(environment in environments(), depth in 1u32..65, kib in 1u64..33, reads in 0u32..=100, warm in any::<bool>()) {
+    fn littles_law_holds(environment in environments(), each in 1u32..65, threads in 1u32..4, kib in 1u64..33, reads in 0u32..=100, warm in any::<bool>()) {
         let caches = if warm { Warmth::Warm } else { Warmth::Cold };
         let machine = Machine::new(&environment, 5, InitialState { bursts: Fullness::Full, caches }).unwrap();
         let target = machine.target("data").unwrap();
+        let depth = each * threads;
         let load = LoadSpec {
             reads: Ratio::percent(reads),
             blocks: blocks(Bytes::kib(4 * kib)),
-            arrival: closed(depth),
+            arrival: closed(each),
+            threads,
             size: Some(Bytes::gib(2)),
             warm_up: Duration::from_s(2),
             duration: Duration::from_s(10),

@@ -5,6 +5,7 @@ mod any;
 mod bursts;
 mod digests;
 mod environments;
+mod guests;
 mod laws;
 mod trials;
 mod windows;
