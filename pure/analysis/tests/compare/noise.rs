@@ -35,6 +35,7 @@ pub(crate) const ROUGH: Noise = Noise { seconds: 0.10, alike: 0.8, trials: 0.03,
 const OTHER_SEEDS: u64 = 1_000_000;
 
 /// `LOADLINE_TEST_SEED` tries other runs.
+#[expect(clippy::disallowed_methods, reason = "the test's own seed is the user's to choose")]
 fn other_seeds() -> u64 {
     std::env::var("LOADLINE_TEST_SEED").map_or(0, |text| text.parse().expect("LOADLINE_TEST_SEED is a number"))
 }
