@@ -6,7 +6,7 @@ use loadline_record::{CellRecord, DoubtCode};
 use std::collections::BTreeMap;
 
 /// Rates on a plateau differ from its level by at most this much: about the spread of repeated runs on a quiet disk.
-const PLATEAU_SPREAD: f64 = 0.05;
+pub(crate) const PLATEAU_SPREAD: f64 = 0.05;
 /// A plateau spans at least this factor in depth: there, a rate bound by latency alone would have doubled.
 const PLATEAU_SPAN: f64 = 2.0;
 /// And its rate grows by no more than this power of the depth.

@@ -11,7 +11,7 @@ mod model;
 mod waiting;
 
 use crate::clusters::Clusters;
-use crate::curves::{Curve, Growth, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound};
+use crate::curves::{Curve, Growth, PLATEAU_SPREAD, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound};
 use crate::doubts::held_back;
 use crate::summary::CellSummary;
 use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
@@ -216,7 +216,9 @@ impl Case<'_> {
     fn by_cpu(&self) -> Option<Binding> {
         let busy = machine_busy(self.record()).filter(|busy| *busy > CPU_BUSY_MAX)?;
         // A single request takes its time, whatever that is made of; and what is counted out waits for its turn, not for a CPU.
-        let is_counted = self.seen[self.index].as_ref().is_some_and(|seen| seen.counted);
+        // Only what comes in bursts is counted below a rate that the same requests have had.
+        let is_counted = self.seen[self.index].as_ref().is_some_and(|seen| seen.counted)
+            && (self.clustered[self.index].is_some() || !self.is_outdone());
         if is_counted || outstanding(self.cell()) == Some(1) {
             return None;
         }
@@ -237,6 +239,18 @@ impl Case<'_> {
             format!("{evidence} Of all CPU time the hypervisor took {}: this machine did not have it.", percent(share))
         });
         Some(inferred(Limit::Cpu, None, None, evidence))
+    }
+
+    /// Whether requests of the same kind and size had more in another cell than a level's spread.
+    fn is_outdone(&self) -> bool {
+        let cell = self.cell();
+        let most = iops(cell).unwrap_or(0.0) * (1.0 + PLATEAU_SPREAD);
+        self.cells.iter().any(|other| {
+            let same_load = alike(cell, other)
+                && cell.load.pattern == other.load.pattern
+                && cell.load.block_bytes == other.load.block_bytes;
+            same_load && sound(other) && iops(other).is_some_and(|rate| rate > most)
+        })
     }
 
     fn by_plateau(&self, rate: f64) -> Option<Binding> {

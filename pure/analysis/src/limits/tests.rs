@@ -185,6 +185,20 @@ fn a_cpu_without_time_to_spare_does_not_hide_a_level_reached_with_it() {
     assert!(bindings(&bursts).iter().all(|b| b.limit != Limit::Cpu), "want of CPU makes no bursts");
 }
 
+/// What other programs take from an overloaded open loop is no limit of a disk that did more in a closed one.
+#[test]
+fn less_than_the_same_requests_had_before_is_the_busy_cpus() {
+    let of = |iops: f64| {
+        let mut record = run([sweep(1.0, 4 * KIB, &[1, 32]), vec![delivering(6_000.0, iops)]].concat());
+        for cell in &mut record.cells {
+            cell.trials[0].surroundings.machine.as_mut().unwrap().busy = 0.98;
+        }
+        limits(&record)[2]
+    };
+    assert_eq!(of(3_500.0), Limit::Cpu);
+    assert_eq!(of(4_900.0), Limit::DiskIops);
+}
+
 #[test]
 fn requests_held_above_the_device_are_told_and_the_limit_is_named_all_the_same() {
     let mut record = run([sweep(0.0, 4 * KIB, &[8, 32]), sweep(0.0, 8 * KIB, &[8, 32])].concat());
