@@ -181,3 +181,27 @@ impl Woken {
         self.events.iter().map(|event| event.data.u64()).filter(|data| *data != ALARM).map(|data| data as u32)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_units::Duration;
+
+    #[test]
+    fn nobody_wakes_before_it_is_due_however_long_waking_took_before() {
+        for spins in [false, true] {
+            let clock = Clock::start();
+            let waiter = Waiter::new(clock, spins).unwrap();
+            let mut woken = Woken::default();
+            for step in 0..300 {
+                let due = clock.now() + Duration::from_us(30 + step % 7 * 20);
+                waiter.set(due);
+                waiter.wait(&mut woken);
+                assert!(clock.now() >= due && woken.sockets().next().is_none());
+            }
+            // What has passed is due at once.
+            waiter.set(Instant::ZERO);
+            waiter.wait(&mut woken);
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! A client that keeps requests outstanding on one connection: as cheap as one can be, so that the server shows.
 
 use anyhow::{Result, bail, ensure};
-use std::io::{Read, Write};
+use std::io::{IoSlice, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -27,25 +27,36 @@ pub(crate) fn rate(socket: &Path, load: Load, time: Duration) -> Result<f64> {
     stream.write_all(&[&3_u32.to_be_bytes()[..], b"IHAVEOPT", &1_u32.to_be_bytes(), &0_u32.to_be_bytes()].concat())?;
     stream.read_exact(&mut [0; 10])?;
     let (reply, body) = if load.writes { (16, load.length as usize) } else { (16 + load.length as usize, 0) };
-    let mut request = vec![7; 28 + body];
-    request[..4].copy_from_slice(&0x2560_9513_u32.to_be_bytes());
-    request[4..6].fill(0);
-    request[6..8].copy_from_slice(&u16::from(load.writes).to_be_bytes());
-    request[24..28].copy_from_slice(&load.length.to_be_bytes());
+    let mut header = [0; 28];
+    header[..4].copy_from_slice(&0x2560_9513_u32.to_be_bytes());
+    header[6..8].copy_from_slice(&u16::from(load.writes).to_be_bytes());
+    header[24..28].copy_from_slice(&load.length.to_be_bytes());
+    // The same for every write, and copied by the kernel alone.
+    let payload = vec![7; body];
     let blocks = SPAN / u64::from(load.length);
     let mut state = 88_172_645_463_325_252_u64;
-    let mut batch = Vec::new();
+    let mut headers = Vec::new();
     let mut ask = |stream: &mut UnixStream, count: usize| -> std::io::Result<()> {
-        batch.clear();
+        headers.clear();
         for _ in 0..count {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
             let offset = (state % blocks) * u64::from(load.length);
-            request[16..24].copy_from_slice(&offset.to_be_bytes());
-            batch.extend_from_slice(&request);
+            header[16..24].copy_from_slice(&offset.to_be_bytes());
+            headers.push(header);
         }
-        stream.write_all(&batch)
+        if payload.is_empty() {
+            return stream.write_all(headers.as_flattened());
+        }
+        let request = |header| [IoSlice::new(header), IoSlice::new(&payload)];
+        let mut slices: Vec<IoSlice<'_>> = headers.iter().flat_map(|header| request(header)).collect();
+        let mut left = &mut slices[..];
+        while !left.is_empty() {
+            let count = stream.write_vectored(left)?;
+            IoSlice::advance_slices(&mut left, count);
+        }
+        Ok(())
     };
     let mut buffer = vec![0; (reply * load.depth as usize).max(256 << 10)];
     let (mut answered, mut pending) = (0_u64, 0_usize);
