@@ -57,7 +57,8 @@ impl Drop for FuseFile {
         // A loop device lets go of its file a moment after it was released.
         while is_mounted() {
             let by_force = begun.elapsed() > Duration::from_secs(5);
-            let unmounted = process::tool("umount", if by_force { &["--lazy", &path] } else { &[&path] });
+            let words = ["--lazy", path.as_str()];
+            let unmounted = process::tool("umount", if by_force { &words } else { &words[1..] });
             if let (true, Err(error)) = (by_force, unmounted) {
                 eprintln!("cleaning up: {error:#}");
                 return;
