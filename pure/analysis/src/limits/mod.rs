@@ -11,7 +11,9 @@ mod model;
 mod waiting;
 
 use crate::clusters::Clusters;
-use crate::curves::{Curve, Growth, PLATEAU_SPREAD, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound};
+use crate::curves::{
+    Curve, Growth, PLATEAU_SPREAD, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound,
+};
 use crate::doubts::held_back;
 use crate::summary::CellSummary;
 use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
