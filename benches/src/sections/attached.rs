@@ -51,9 +51,20 @@ struct FuseFile {
 
 impl Drop for FuseFile {
     fn drop(&mut self) {
-        // Not mounted where nbdfuse failed; else it ends by that.
         let path = self.path.display().to_string();
-        let _ = process::tool("fusermount", &["-u", &path]).or_else(|_| process::tool("fusermount3", &["-u", &path]));
+        let is_mounted = || std::fs::read_to_string("/proc/self/mounts").is_ok_and(|table| table.contains(&path));
+        let begun = Instant::now();
+        // A loop device lets go of its file a moment after it was released.
+        while is_mounted() {
+            let by_force = begun.elapsed() > Duration::from_secs(5);
+            let words = ["--lazy", path.as_str()];
+            let unmounted = process::tool("umount", if by_force { &words } else { &words[1..] });
+            if let (true, Err(error)) = (by_force, unmounted) {
+                eprintln!("cleaning up: {error:#}");
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
