@@ -28,7 +28,7 @@ Options:
   --rounds N          rounds, each tool once in each [5]
   --seconds N         seconds of each run, 2 or more [3]
   --t-io-uring PATH   fio's t/io_uring, to be compared with in `rate`
-  --as-scheduled      in `rate` and `agree`, leave tools and the kernel's threads where the scheduler puts them
+  --as-scheduled      in `rate`, `agree` and `emulate`, leave everything where the scheduler puts it
   --all               every case of `truth`: depths 1 to 256, 4 KiB to 1 MiB, both ways; else a selection
   --quick             two rounds of 2 s: whether it works, not what it says
   --help

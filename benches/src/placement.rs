@@ -2,7 +2,7 @@
 //!
 //! A loop device is answered by a worker thread of the kernel. At a shallow queue the figure hangs on whether the scheduler
 //! wakes that thread on the processor of the tool or on another one that sleeps: 5 us or 60 us on a virtual machine, in
-//! turns of a millisecond, whatever the tool. So both are held where the comparison says.
+//! turns of a millisecond, whatever the tool. So both are held where the comparison says. So are a server and its client.
 
 use anyhow::{Context, Result};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -48,11 +48,45 @@ impl Placement {
     }
 }
 
+/// This thread, and the programs that it starts, on one processor until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    before: CpuSet,
+}
+
+impl Pinned {
+    /// On the processor at `place` among those allowed; `None` where there are not as many.
+    ///
+    /// # Errors
+    /// When processors cannot be chosen.
+    pub(crate) fn at(place: usize) -> Result<Option<Self>> {
+        let before = sched_getaffinity(Pid::from_raw(0)).context("which processors may this program use?")?;
+        let cpus = allowed()?;
+        if cpus.len() < 2 {
+            return Ok(None);
+        }
+        let Some(&cpu) = cpus.get(place) else { return Ok(None) };
+        let mut only = CpuSet::new();
+        only.set(cpu).with_context(|| format!("processor {cpu}"))?;
+        sched_setaffinity(Pid::from_raw(0), &only).with_context(|| format!("cannot stay on processor {cpu}"))?;
+        Ok(Some(Self { before }))
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Err(error) = sched_setaffinity(Pid::from_raw(0), &self.before) {
+            eprintln!("cleaning up: this program stays on one processor: {error}");
+        }
+    }
+}
+
 /// The placement in force, until it is dropped: this thread and the programs that it starts, and the kernel's threads.
 #[derive(Debug)]
 pub(crate) struct Placed {
-    /// What to put back: the processors of this thread, the mask of the kernel's threads.
-    before: Option<(CpuSet, String)>,
+    /// The mask of the kernel's threads, to be put back.
+    workers_before: Option<String>,
+    _tools: Option<Pinned>,
 }
 
 impl Placed {
@@ -60,20 +94,14 @@ impl Placed {
     /// When processors cannot be chosen, for this thread or the kernel's.
     pub(crate) fn new(placement: Placement) -> Result<Self> {
         let workers_at = match placement {
-            Placement::AsScheduled => return Ok(Self { before: None }),
+            Placement::AsScheduled => return Ok(Self { workers_before: None, _tools: None }),
             Placement::OneCpu => 0,
             Placement::TwoCpus => 1,
         };
         let cpus = allowed()?;
-        let (Some(&tools), Some(&workers)) = (cpus.first(), cpus.get(workers_at)) else {
-            anyhow::bail!("there are {} processors", cpus.len());
-        };
+        let workers = *cpus.get(workers_at).with_context(|| format!("there are {} processors", cpus.len()))?;
         let mask = fs::read_to_string(WORKERS).with_context(|| format!("cannot read {WORKERS}"))?;
-        let own = sched_getaffinity(Pid::from_raw(0)).context("which processors may this program use?")?;
-        let placed = Self { before: Some((own, mask.trim().to_owned())) };
-        let mut only = CpuSet::new();
-        only.set(tools).with_context(|| format!("processor {tools}"))?;
-        sched_setaffinity(Pid::from_raw(0), &only).with_context(|| format!("cannot stay on processor {tools}"))?;
+        let placed = Self { workers_before: Some(mask.trim().to_owned()), _tools: Pinned::at(0)? };
         fs::write(WORKERS, mask_of(workers)).with_context(|| format!("cannot write {WORKERS}"))?;
         Ok(placed)
     }
@@ -81,12 +109,9 @@ impl Placed {
 
 impl Drop for Placed {
     fn drop(&mut self) {
-        let Some((own, mask)) = &self.before else { return };
+        let Some(mask) = &self.workers_before else { return };
         if let Err(error) = fs::write(WORKERS, mask) {
             eprintln!("cleaning up: {WORKERS} was {mask} before and cannot be written: {error}");
-        }
-        if let Err(error) = sched_setaffinity(Pid::from_raw(0), own) {
-            eprintln!("cleaning up: this program stays on one processor: {error}");
         }
     }
 }

@@ -3,6 +3,7 @@
 mod client;
 
 use crate::bench::Bench;
+use crate::placement::Pinned;
 use crate::process;
 use crate::server::Server;
 use crate::statistics::{Spread, order, ratios};
@@ -85,7 +86,12 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let (ours, peers) = (folder.path().join("ours"), folder.path().join("peer"));
     let mut peer = Command::new("nbdkit");
     peer.args(["-f", "-U"]).arg(&peers).args(["memory", "4G"]);
-    let servers = [Server::other(peer, peers)?, Server::emulating(&fast(), ours, None, Bytes::gib(2))?];
+    let pinned = |place| if bench.arguments.as_scheduled { Ok(None) } else { Pinned::at(place) };
+    let servers = {
+        let _on = pinned(1)?;
+        [Server::other(peer, peers)?, Server::emulating(&fast(), ours, None, Bytes::gib(2))?]
+    };
+    let on = pinned(0)?;
     // What is read is there.
     for server in &servers {
         let fill = Load { writes: true, length: 256 << 10, depth: 8 };
@@ -120,6 +126,10 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             cheap.into(),
         ]);
     }
+    table.note(match on {
+        Some(_) => "Servers have one processor, clients another.",
+        None => "Servers and clients run where the scheduler puts them.",
+    });
     table.note("CPU is the server's, of both kinds, ours over nbdkit's. One connection over a unix socket.");
     table.print();
     Ok(())
