@@ -55,21 +55,23 @@ pub(crate) struct Pinned {
 }
 
 impl Pinned {
-    /// On the processor at `place` among those allowed; `None` where there are not as many.
+    /// Whether there are processors to choose from.
+    pub(crate) fn is_possible() -> bool {
+        allowed().is_ok_and(|cpus| cpus.len() > 1)
+    }
+
+    /// On the processor at `place` among those allowed.
     ///
     /// # Errors
-    /// When processors cannot be chosen.
-    pub(crate) fn at(place: usize) -> Result<Option<Self>> {
+    /// When there are not as many, or they cannot be chosen.
+    pub(crate) fn at(place: usize) -> Result<Self> {
         let before = sched_getaffinity(Pid::from_raw(0)).context("which processors may this program use?")?;
         let cpus = allowed()?;
-        if cpus.len() < 2 {
-            return Ok(None);
-        }
-        let Some(&cpu) = cpus.get(place) else { return Ok(None) };
+        let cpu = *cpus.get(place).with_context(|| format!("there are {} processors", cpus.len()))?;
         let mut only = CpuSet::new();
         only.set(cpu).with_context(|| format!("processor {cpu}"))?;
         sched_setaffinity(Pid::from_raw(0), &only).with_context(|| format!("cannot stay on processor {cpu}"))?;
-        Ok(Some(Self { before }))
+        Ok(Self { before })
     }
 }
 
@@ -101,7 +103,7 @@ impl Placed {
         let cpus = allowed()?;
         let workers = *cpus.get(workers_at).with_context(|| format!("there are {} processors", cpus.len()))?;
         let mask = fs::read_to_string(WORKERS).with_context(|| format!("cannot read {WORKERS}"))?;
-        let placed = Self { workers_before: Some(mask.trim().to_owned()), _tools: Pinned::at(0)? };
+        let placed = Self { workers_before: Some(mask.trim().to_owned()), _tools: Some(Pinned::at(0)?) };
         fs::write(WORKERS, mask_of(workers)).with_context(|| format!("cannot write {WORKERS}"))?;
         Ok(placed)
     }

@@ -82,16 +82,32 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let title = "emulate: NBD with the disk model in the way, over nbdkit's memory plugin";
     let mut table =
         Table::new(title, &["random", "nbdkit / s", "loadline / s", "ratio", "goal", "CPU per request", "goal"]);
+    // Where the servers run, when clients are on the first processor.
+    let places: &[(Option<usize>, &str)] = if bench.arguments.as_scheduled || !Pinned::is_possible() {
+        &[(None, "as scheduled")]
+    } else {
+        &[(Some(0), "one CPU"), (Some(1), "two CPUs")]
+    };
+    for (place, placed) in places {
+        rows(bench, *place, placed, &mut table)?;
+    }
+    table.note("One CPU: servers share a processor with their client; two CPUs: they have one to themselves.");
+    table.note("CPU is the server's, of both kinds, ours over nbdkit's. One connection over a unix socket.");
+    table.print();
+    Ok(())
+}
+
+fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (ours, peers) = (folder.path().join("ours"), folder.path().join("peer"));
     let mut peer = Command::new("nbdkit");
     peer.args(["-f", "-U"]).arg(&peers).args(["memory", "4G"]);
-    let pinned = |place| if bench.arguments.as_scheduled { Ok(None) } else { Pinned::at(place) };
+    let pinned = |place: Option<usize>| place.map(Pinned::at).transpose();
     let servers = {
-        let _on = pinned(1)?;
+        let _on = pinned(place)?;
         [Server::other(peer, peers)?, Server::emulating(&fast(), ours, None, Bytes::gib(2))?]
     };
-    let on = pinned(0)?;
+    let _on = pinned(place.map(|_| 0))?;
     // What is read is there.
     for server in &servers {
         let fill = Load { writes: true, length: 256 << 10, depth: 8 };
@@ -108,6 +124,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let rates = [of(0, |one| one.0), of(1, |one| one.0)];
         let ratio = Spread::of(&ratios(&rates[1], &rates[0])).context("no rounds")?;
         let cpu = Spread::of(&ratios(&of(1, |one| one.1), &of(0, |one| one.1))).context("no rounds")?;
+        let name = format!("{name}, {placed}");
         let reached = bench.verdicts.judge(&format!("emulate, {name}"), ratio.median, Goal::AtLeast(*goal));
         let cheap = if *asker == Asker::Pipelining && load.length <= 4 << 10 {
             bench.verdicts.judge(&format!("emulate, {name}, CPU"), cpu.median, Goal::AtMost(CPU))
@@ -116,21 +133,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         };
         let median =
             |place: usize| Spread::of(&rates[place]).map_or("-".into(), |spread| format!("{:.0}", spread.median));
-        table.row(vec![
-            (*name).to_owned(),
-            median(0),
-            median(1),
-            ratio.to_string(),
-            reached.into(),
-            cpu.to_string(),
-            cheap.into(),
-        ]);
+        table.row(vec![name, median(0), median(1), ratio.to_string(), reached.into(), cpu.to_string(), cheap.into()]);
     }
-    table.note(match on {
-        Some(_) => "Servers have one processor, clients another.",
-        None => "Servers and clients run where the scheduler puts them.",
-    });
-    table.note("CPU is the server's, of both kinds, ours over nbdkit's. One connection over a unix socket.");
-    table.print();
     Ok(())
 }
