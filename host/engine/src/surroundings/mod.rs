@@ -204,9 +204,10 @@ mod tests {
     fn a_busy_neighbour_is_named() {
         let volume = volume(".");
         let observation = Observation::begin(&volume);
-        // A shell that writes and then waits for its input to end, so that it is there to be seen.
+        // A shell that writes and then waits for its input to end, so that it is there to be seen. The kernel counts pages when they
+        // become dirty; in a large folio that is written in pieces it was seen to count half of them.
         let directory = tempfile::tempdir_in(".").unwrap();
-        let script = "printf '%3000000s' '' > x; sync x; echo done; read line";
+        let script = "printf '%12000000s' '' > x; sync x; echo done; read line";
         let mut neighbour = std::process::Command::new("bash")
             .args(["-c", script])
             .current_dir(directory.path())
