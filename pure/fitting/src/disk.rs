@@ -71,6 +71,8 @@ pub(crate) struct Disk {
     pub(crate) read: Side,
     pub(crate) write: Side,
     pub(crate) holding: Holding,
+    /// Limits hold back answers rather than requests.
+    pub(crate) answers: bool,
     pub(crate) sharing: Sharing,
     /// Requests in service at once.
     pub(crate) places: Option<u32>,
@@ -90,7 +92,13 @@ impl Disk {
     /// The same without counted limits.
     pub(crate) fn without_limits(&self) -> Self {
         let bare = |side: &Side| Side { iops: None, bytes_per_s: None, burst: None, ..side.clone() };
-        Self { read: bare(&self.read), write: bare(&self.write), holding: Holding::Smooth, ..self.clone() }
+        Self {
+            read: bare(&self.read),
+            write: bare(&self.write),
+            holding: Holding::Smooth,
+            answers: false,
+            ..self.clone()
+        }
     }
 
     /// Whether anything is counted.
@@ -153,6 +161,9 @@ impl Disk {
         }
         if self.sharing.traded && text.contains("read =") {
             text += "reads_and_writes = \"traded\"\n";
+        }
+        if self.answers {
+            text += "holds = \"answers\"\n";
         }
         let _ = match self.holding {
             Holding::Smooth => writeln!(text, "enforcement = \"smooth\""),

@@ -130,6 +130,7 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
         read: side(true),
         write: side(false),
         holding: Holding::Smooth,
+        answers: false,
         sharing: Sharing::APART,
         places: None,
     }
@@ -191,6 +192,12 @@ fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench) -> Resul
             let windows = seen.take(1).chain(WINDOWS).map(Holding::Window);
             for holding in windows.chain(BUCKETS.map(Holding::Bucket)) {
                 search.consider_corrected(Disk { holding, ..tried.clone() })?;
+            }
+            // Whichever it is, and evenly or in a bucket, as disks that hold back answers do.
+            let tried = search.best.clone();
+            let holdings = BUCKETS.map(Holding::Bucket).into_iter().chain([Holding::Smooth, tried.holding]);
+            for holding in holdings {
+                search.consider_corrected(Disk { holding, answers: true, ..tried.clone() })?;
             }
             if bench.mixes() {
                 let tried = search.best.clone();
