@@ -31,6 +31,10 @@ const PLACES: [f64; 1] = [1.0];
 /// What a start that was not inferred must come nearer by, in squared scales of [`score`].
 const START_COST: f64 = 1.0;
 
+/// What limits that hold back answers must come nearer by for each load, in the same measure: most disks hold back requests, and
+/// where a burst is served at once the two differ by what noise makes of it.
+const ANSWERS_COST: f64 = 0.5;
+
 /// What one budget for two that are alike may cost for each load, in the same measure: figures that differ by noise.
 const SHARING_COST: f64 = 0.1;
 
@@ -144,13 +148,16 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Takes the disk if it comes nearer by more than rounding.
+    /// Takes the disk if it comes nearer by more than rounding, and than what its way of holding limits costs beyond the best's.
     fn consider(&mut self, disk: Disk) -> Result<(), FitError> {
-        let error = self.bench.error(&disk)?;
+        let error = self.bench.error(&disk)? + self.cost(&disk);
         if error < self.error - 1e-6 {
             (self.error, self.best) = (error, disk);
         }
         Ok(())
+    }
+    fn cost(&self, disk: &Disk) -> f64 {
+        if disk.answers { ANSWERS_COST * self.bench.loads() as f64 } else { 0.0 }
     }
     /// The same for the disk and for what it becomes with its figures put right, which another way of holding limits asks for.
     fn consider_corrected(&mut self, disk: Disk) -> Result<(), FitError> {
@@ -226,7 +233,7 @@ fn take_one_budget(search: &mut Search<'_>) -> Result<(), FitError> {
     let sharing = Sharing { iops, bytes, traded: false };
     if search.bench.reads_and_writes() && sharing != search.best.sharing {
         let together = Disk { sharing, ..search.best.clone() };
-        let error = search.bench.error(&together)?;
+        let error = search.bench.error(&together)? + search.cost(&together);
         if error <= search.error + SHARING_COST * search.bench.loads() as f64 {
             (search.error, search.best) = (error, together);
         }
