@@ -134,3 +134,54 @@ fn a_mix_in_the_plan_tells_shared_budgets_from_budgets_apart() {
     at_least(92, seen);
     at_least(95, unseen);
 }
+
+/// How the loads of `seen` and of `unseen` come out on the disk fitted to `seen`.
+fn on_fitted(environment: &str, seen: &str, unseen: &str) -> [(u32, u32); 2] {
+    let measured = measure(environment, seen, 1).record;
+    let fitted = loadline_fitting::fit(&measured, "fitted").unwrap().text;
+    println!("{fitted}");
+    let again = measure(&fitted, seen, 2).record;
+    let (others, on_fitted) = (measure(environment, unseen, 3).record, measure(&fitted, unseen, 4).record);
+    [
+        within(&measured.cells, &again.cells, (0.03, 0.15), "seen"),
+        within(&others.cells, &on_fitted.cells, (0.08, 0.25), "unseen"),
+    ]
+}
+
+#[test]
+fn a_disk_that_spins_is_fitted_as_one() {
+    for (revolutions, seek_min, seek_max, transfer) in [(7_200, 1, 16, 150), (5_400, 2, 24, 100)] {
+        let spinning = format!(
+            "schema = 1\nname = \"spins\"\n[volume.data]\n[[volume.data.disks]]\nsize = \"1 TiB\"\n[volume.data.disks.spinning]\n\
+             revolutions_per_minute = {revolutions}\nseek_min = \"{seek_min} ms\"\nseek_max = \"{seek_max} ms\"\n\
+             transfer = \"{transfer} MB/s\"\nqueue_depth = 32\n"
+        );
+        let plan = |blocks: &str, depths: &str| {
+            format!(
+                "schema = 1\nname = \"heads\"\n[[load]]\npattern = [\"random\", \"sequential\"]\nreads = [\"100 %\", \"0 %\"]\n\
+                 block = [{blocks}]\nqueue_depth = [{depths}]\nsize = \"50 GiB\"\nwarm_up = \"1 s\"\nduration = \"30 s\"\ntrials = 1\n"
+            )
+        };
+        let [seen, unseen] =
+            on_fitted(&spinning, &plan("\"4 KiB\", \"1 MiB\"", "1, 32"), &plan("\"16 KiB\", \"256 KiB\"", "4, 16"));
+        println!("{revolutions} turns a minute: {seen:?}, {unseen:?}");
+        at_least(90, seen);
+        at_least(90, unseen);
+    }
+}
+
+#[test]
+fn a_burst_is_fitted_by_the_loads_that_it_held_back() {
+    let environment = "schema = 1\nname = \"bursts\"\n[volume.data]\n[[volume.data.disks]]\nsize = \"1 TiB\"\n\
+                       [volume.data.disks.limit]\niops = \"500 IOPS\"\nburst = { iops = \"3000 IOPS\" }\nburst_span = \"30 s\"\n\
+                       [volume.data.disks.latency.read]\nmedian = \"500 us\"\np99 = \"1 ms\"\n";
+    let plan = |depths: &str, duration: &str| {
+        format!(
+            "schema = 1\nname = \"bursts\"\n[[load]]\npattern = \"random\"\nblock = [\"4 KiB\", \"16 KiB\"]\nqueue_depth = [{depths}]\n\
+             size = \"50 GiB\"\nwarm_up = \"0 s\"\nduration = \"{duration}\"\ntrials = 1\n"
+        )
+    };
+    let [seen, unseen] = on_fitted(environment, &plan("1, 16, 64", "60 s"), &plan("8, 32", "20 s"));
+    at_least(100, seen);
+    at_least(100, unseen);
+}

@@ -21,6 +21,16 @@ pub(crate) fn fit(arguments: &FitArguments, quiet: bool, store: &Store) -> anyho
         for agreement in &agreement {
             output::tell(&told(agreement));
         }
+        let far: Vec<&Agreement> = agreement.iter().filter(|agreement| !agreement.is_near()).collect();
+        if !far.is_empty() {
+            output::tell(&format!(
+                "doubt: {} of {} loads come out with a rate off by over 8 % or a p99 off by over 25 %, first {}: the fitted disk \
+                 stands for the others at most",
+                far.len(),
+                agreement.len(),
+                far[0].label
+            ));
+        }
         if let Some(file) = &arguments.output {
             output::tell(&format!("environment: {0}; try it with: loadline predict PLAN --env {0}", file.display()));
         }

@@ -1,5 +1,6 @@
 //! A disk in full, as an environment file gives it.
 
+use crate::mechanics::Mechanics;
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 use std::fmt::Write as _;
 
@@ -76,6 +77,8 @@ pub(crate) struct Disk {
     pub(crate) sharing: Sharing,
     /// Requests in service at once.
     pub(crate) places: Option<u32>,
+    /// Of a disk that spins.
+    pub(crate) mechanics: Option<Mechanics>,
 }
 
 /// Rates that are traded for each other are round, so that both prices are whole numbers.
@@ -84,7 +87,7 @@ fn rounded(value: f64) -> f64 {
     libm::round(value / step) * step
 }
 
-fn duration(ns: f64) -> Duration {
+pub(crate) fn duration(ns: f64) -> Duration {
     Duration::from_ns(libm::round(ns.max(0.0)) as u64)
 }
 
@@ -127,6 +130,9 @@ impl Disk {
                 duration(service.p99).max(median),
                 duration(service.per_kib)
             );
+        }
+        if let Some(mechanics) = self.mechanics {
+            text += &mechanics.toml(&format!("volume.{name}.disks"));
         }
         text
     }

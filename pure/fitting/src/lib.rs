@@ -5,15 +5,18 @@
 //! nearest is taken. The result is an environment with a disk given in full.
 
 mod disk;
+mod mechanics;
 mod score;
 mod service;
 
-use disk::{Disk, Holding, Sharing, Side};
+use disk::{Disk, Holding, Service, Sharing, Side};
 use loadline_analysis::{LimitFigure, Quantity, limits};
 use loadline_prediction::PredictionError;
 use loadline_record::{CellRecord, RunRecord};
+use loadline_units::{ByteRate, Iops};
+use mechanics::Mechanics;
 pub use score::Agreement;
-use score::Bench;
+use score::{Bench, Wanted};
 use service::service;
 use std::fmt::Write as _;
 
@@ -100,13 +103,32 @@ pub fn fit(record: &RunRecord, name: &str) -> Result<Fitted, FitError> {
         let of_volume: Vec<&LimitFigure> = figures.iter().filter(|f| f.inferred && f.volume == volume.name).collect();
         let bench = Bench::new(&volume.name, &cells)?;
         let disk = fit_disk(first_guess(volume.size_bytes, &cells, &of_volume), &of_volume, &bench)?;
-        let _ = write!(text, "\n[volume.{}]\n{}", volume.name, disk.toml(&volume.name));
+        let unseen = unseen(&disk, &bench);
+        let _ = write!(text, "\n[volume.{}]\n{unseen}{}", volume.name, disk.toml(&volume.name));
         agreement.extend(bench.agreement(&disk)?);
     }
     if agreement.is_empty() {
         return Err(FitError::Nothing { run: record.header.id.clone() });
     }
     Ok(Fitted { text, agreement })
+}
+
+/// What no load came to, as comments: a disk in full does not bound it, and that need not be so.
+fn unseen(disk: &Disk, bench: &Bench) -> String {
+    let most = |of: fn(&Wanted) -> f64| bench.wanted.iter().map(of).fold(0.0, f64::max) as u64;
+    let no = |of: fn(&Side) -> Option<f64>| of(&disk.read).or(of(&disk.write)).is_none() && disk.mechanics.is_none();
+    let mut text = String::new();
+    if no(|side| side.iops)
+        && let Some(rate) = Iops::per_second(most(|wanted| wanted.iops))
+    {
+        let _ = writeln!(text, "# No limit on requests was found; the most that were measured are {rate}.");
+    }
+    if no(|side| side.bytes_per_s)
+        && let Some(rate) = ByteRate::per_second(most(Wanted::bytes_per_s))
+    {
+        let _ = writeln!(text, "# No limit on bytes was found; the most that were measured are {rate}.");
+    }
+    text
 }
 
 /// Figures as they were inferred, held evenly.
@@ -126,7 +148,7 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
             iops: if bursts.is_some() { after } else { largest(Quantity::RequestsPerS) },
             bytes_per_s: largest(Quantity::BytesPerS),
             burst: bursts.zip(after).map(|((rate, at_ns), after)| (rate, (rate - after).max(0.0) * at_ns / 1e9)),
-            service: service(cells, reads),
+            service: service(cells, reads, bursts.is_some()),
         }
     };
     Disk {
@@ -137,6 +159,7 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
         answers: false,
         sharing: Sharing::APART,
         places: None,
+        mechanics: None,
     }
 }
 
@@ -178,6 +201,7 @@ fn fit_disk(guess: Disk, figures: &[&LimitFigure], bench: &Bench) -> Result<Disk
     starts.extend(
         PLACES.iter().filter_map(|share| Some(Disk { places: Some(bench.places(*share)?), ..guess.without_limits() })),
     );
+    starts.extend(spinning(&guess, bench)?);
     starts.insert(0, guess);
     let mut best: Option<Search<'_>> = None;
     for start in starts {
@@ -187,6 +211,24 @@ fn fit_disk(guess: Disk, figures: &[&LimitFigure], bench: &Bench) -> Result<Disk
         }
     }
     Ok(best.expect("there is a guess").best)
+}
+
+/// The spinning disk that comes nearest as it is, where loads look like one.
+fn spinning(guess: &Disk, bench: &Bench) -> Result<Option<Disk>, FitError> {
+    let mut best: Option<(f64, Disk)> = None;
+    for mechanics in Mechanics::candidates(&bench.wanted, guess.size_bytes) {
+        let electronics = mechanics.electronics(&bench.wanted);
+        let service = electronics.map(|(median, p99)| Service { median, p99, per_kib: 0.0 });
+        let bare = guess.without_limits();
+        let side = |side: Side| Side { service, ..side };
+        let (read, write) = (side(bare.read.clone()), side(bare.write.clone()));
+        let disk = Disk { mechanics: Some(mechanics), read, write, ..bare };
+        let error = bench.error(&disk)?;
+        if best.as_ref().is_none_or(|best| error < best.0) {
+            best = Some((error, disk));
+        }
+    }
+    Ok(best.map(|(_, disk)| disk))
 }
 
 /// The best that comes of one start.

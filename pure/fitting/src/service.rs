@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 const P99_BY_P90: f64 = 2.326_347_9 / 1.281_551_6;
 /// A 99th percentile so many times the expected one is not that of service.
 pub(crate) const TURNS: f64 = 10.0;
+/// Nor is one so many times it where a burst was spent meanwhile: what came later took longer.
+const AFTER_BURST: f64 = 1.25;
 
 /// The latencies of one operation over trials.
 pub(crate) fn latencies(trials: &[TrialRecord], operation: Operation) -> Histogram {
@@ -29,13 +31,20 @@ pub(crate) fn usual_p99(p50: f64, p90: f64) -> f64 {
     p50 * libm::pow(p90 / p50.max(1.0), P99_BY_P90)
 }
 
+fn is_random(cell: &CellRecord) -> bool {
+    cell.load.pattern == "random"
+}
+
 /// Median and 99th percentile by the cells of each block size that ask for least at once, with what each KiB adds. `None`
-/// where the operation was not measured.
-pub(crate) fn service(cells: &[&CellRecord], reads: bool) -> Option<Service> {
+/// where the operation was not measured. Some of the cells outlasted a burst if `burst_was_spent`.
+pub(crate) fn service(cells: &[&CellRecord], reads: bool, burst_was_spent: bool) -> Option<Service> {
+    let turns = if burst_was_spent { AFTER_BURST } else { TURNS };
     let operation = if reads { Operation::Read } else { Operation::Write };
+    // What lies side by side may be served faster than the rest.
+    let anywhere = cells.iter().any(|cell| is_random(cell) && cell.trials.iter().any(|t| t.of(operation).is_some()));
     // By block size, the depth and the latencies.
     let mut shallowest: BTreeMap<u64, (u32, f64, f64)> = BTreeMap::new();
-    for cell in cells {
+    for cell in cells.iter().filter(|cell| is_random(cell) || !anywhere) {
         let Some(depth) = cell.load.queue_depth.map(|depth| depth * cell.load.threads) else { continue };
         let all = latencies(&cell.trials, operation);
         let (Some(p50), Some(p90), Some(p99)) = (quantile(&all, 0.5), quantile(&all, 0.9), quantile(&all, 0.99)) else {
@@ -43,7 +52,7 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool) -> Option<Service> {
         };
         // Far beyond what a log-normal time makes of the 90th percentile lie waits for a throttle's turn, which are no service.
         let expected = usual_p99(p50, p90);
-        let p99 = if p99 > expected * TURNS { expected } else { p99 };
+        let p99 = if p99 > expected * turns { expected } else { p99 };
         let entry = shallowest.entry(cell.load.block_bytes).or_insert((depth, p50, p99));
         if p50 < entry.1 {
             *entry = (depth, p50, p99);

@@ -68,7 +68,11 @@ pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
     let courses = courses(record, &cells);
     let curves = curves(&record.cells, &cells);
     let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
-    let seen = seen(record, &cells, &clustered, &courses, &level);
+    let mut seen = seen(record, &cells, &clustered, &courses, &level);
+    // What the machine or a cache above made of a load says nothing of the disk's limits.
+    for (seen, cell) in seen.iter_mut().zip(&cells) {
+        seen.take_if(|_| cell.binding.as_ref().is_some_and(|bound| is_above_the_disk(bound.limit)));
+    }
     let all = All { record, cells: &cells, clustered: &clustered, courses: &courses, seen: &seen };
     let mut figures = all.declared();
     let mut done: Vec<usize> = Vec::new();
@@ -82,6 +86,11 @@ pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
         }
     }
     figures
+}
+
+/// Whether a load so bound did not come as far as the disk's limits.
+const fn is_above_the_disk(limit: Limit) -> bool {
+    matches!(limit, Limit::Cpu | Limit::Generator | Limit::Cache)
 }
 
 /// Loads of one kind: they differ in block size and in how much is asked at once.
@@ -260,9 +269,11 @@ impl All<'_> {
         }
     }
 
+    /// By the load that went fastest before its burst was spent: others may have asked for less than a burst allows.
     fn bursts(&self, kind: &[usize], base: &LimitFigure, figures: &mut Vec<LimitFigure>) {
-        let found = kind.iter().find_map(|i| Some((*i, self.courses[*i].as_ref()?.fall.filter(Fall::is_burst)?)));
-        let Some((index, fall)) = found else { return };
+        let found = kind.iter().filter_map(|i| Some((*i, self.courses[*i].as_ref()?.fall.filter(Fall::is_burst)?)));
+        let fastest = found.max_by(|a, b| a.1.before.total_cmp(&b.1.before));
+        let Some((index, fall)) = fastest else { return };
         let cell = &self.cells[index];
         let source = format!(
             "{}: the rate fell from {} to {} IOPS ({} requests)",

@@ -132,6 +132,21 @@ fn a_machine_without_cpu_to_spare_is_named() {
 }
 
 #[test]
+fn what_the_machine_could_not_drive_is_no_limit_of_the_disk() {
+    let mut record = run(sweep(1.0, 4 * KIB, &[1, 8, 32]));
+    let of_the_disk = |record: &RunRecord| {
+        let figures = super::limits(record).into_iter();
+        figures.filter(|f| matches!(f.limit, Limit::DiskIops | Limit::DiskThroughput)).count()
+    };
+    assert_eq!(of_the_disk(&record), 1);
+    for cell in &mut record.cells[1..] {
+        cell.trials[0].doubts = vec![Doubt { code: DoubtCode::GeneratorBound, detail: "As seen.".to_owned() }];
+    }
+    assert_eq!(of_the_disk(&record), 0);
+    assert!(super::limits(&record).iter().any(|f| f.limit == Limit::Latency));
+}
+
+#[test]
 fn time_that_the_hypervisor_took_is_part_of_the_evidence() {
     let mut record = run(sweep(1.0, 4 * KIB, &[4]));
     let machine = record.cells[0].trials[0].surroundings.machine.as_mut().unwrap();

@@ -162,7 +162,11 @@ impl Case<'_> {
             return None;
         }
         let longer = waits(self.cells, self.seen, self.index);
-        let what = if longer {
+        let is_least = unhindered_ns(self.cells, self.seen, self.index).is_none();
+        let what = if longer && is_least {
+            "something counts them out or lets them through in turns, but no limit on requests or bytes that other loads show comes \
+             to this rate"
+        } else if longer {
             "they take longer the more are outstanding, and no limit on requests or bytes explains the rate: the device serves only so \
              many at once"
         } else {
