@@ -19,6 +19,7 @@ mod fitting;
 mod forecast;
 mod generated;
 mod hunt;
+mod impossible;
 mod interruption;
 mod leftovers;
 mod live;

@@ -12,6 +12,7 @@ mod faults;
 mod fit;
 mod golden;
 mod hunt;
+mod impossible;
 mod limits;
 mod predict;
 mod results;
