@@ -15,6 +15,7 @@ mod hunt;
 mod impossible;
 mod limits;
 mod predict;
+mod printed;
 mod results;
 mod safety;
 mod search;
