@@ -33,6 +33,8 @@ const REACH_WARM_UP: Duration = Duration::from_ms(500);
 const REHEARSED_IOPS: f64 = 10_000.0;
 /// Measured time of a row.
 const ROW_TIME: Duration = Duration::from_s(3);
+/// The shortest that may be asked for.
+const ROW_TIME_LEAST: Duration = Duration::from_ms(1);
 /// Sizes of test files are multiples of this.
 const FILE_UNIT: Bytes = Bytes::mib(1);
 /// What database vendors commonly recommend.
@@ -42,6 +44,7 @@ const OBJECTIVE_DEFAULT: &str = "20 ms";
 pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> anyhow::Result<Outcome> {
     let objective = quick_plan::objective(arguments.objective.as_deref().unwrap_or(OBJECTIVE_DEFAULT))
         .map_err(|reason| Usage(format!("--objective: {reason}")))?;
+    refuse_too_little(arguments)?;
     let report = ReportFile::claimed(&arguments.report)?;
     let settings = Settings::of_driving(settings::sole_target(&arguments.path), &arguments.driving);
     let name = settings.targets[0].volume.clone();
@@ -89,6 +92,20 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
         Outcome::Against | Outcome::Inconclusive if arguments.objective.is_none() => Outcome::Done,
         other => other,
     })
+}
+
+/// Refuses sizes and times that no row can be measured with.
+fn refuse_too_little(arguments: &QuickArguments) -> Result<(), Usage> {
+    if let Some(duration) = arguments.duration.filter(|duration| *duration < ROW_TIME_LEAST) {
+        return Err(Usage(format!("--duration: no row is measured in {duration}; give at least {ROW_TIME_LEAST}")));
+    }
+    match arguments.size.filter(|size| *size < quick_plan::SIZE_LEAST) {
+        Some(size) => Err(Usage(format!(
+            "--size: {size} does not hold the largest block of quick; give at least {}",
+            quick_plan::SIZE_LEAST
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses what cannot be run here before anything is filled.

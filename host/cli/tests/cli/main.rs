@@ -9,6 +9,7 @@ mod emulate;
 mod end_to_end;
 mod fault;
 mod faults;
+mod first_look;
 mod fit;
 mod golden;
 mod hunt;
