@@ -20,3 +20,27 @@ fn too_little_time_or_space_is_refused_before_anything_is_filled() {
     bench.done(&["quick", &target, "--duration", "1 ms", "--size", "1 MiB"]);
     assert!(entries(target.as_ref()).is_empty());
 }
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_anything_is_measured() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let nowhere = bench.path("nowhere/x.html").display().to_string();
+    // Not even root makes files in /proc.
+    for (report, why) in [
+        (nowhere.as_str(), "there is no folder"),
+        ("/proc/report.html", "no report can be written"),
+        (&target, "cannot be looked at"),
+    ] {
+        let told = bench.refused(2, &["quick", &target, "--size", "1 MiB", "--duration", "1 ms", "--report", report]);
+        assert!(told.contains(report) && told.contains(why), "{told}");
+        assert!(told.contains("--report") && !told.contains("filled"), "{told}");
+    }
+    assert!(!bench.path("nowhere").exists());
+    // Looking leaves nothing behind, and an earlier report as it was.
+    bench.refused(1, &["quick", "/nonexistent", "--report", "fresh.html"]);
+    assert!(!bench.path("fresh.html").exists());
+    bench.file("old.html", "<!DOCTYPE html>\n<!-- loadline report -->\n");
+    bench.refused(1, &["quick", "/nonexistent", "--report", "old.html"]);
+    assert!(std::fs::metadata(bench.path("old.html")).unwrap().len() > 0);
+}
