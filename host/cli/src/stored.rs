@@ -15,8 +15,8 @@ use loadline_store::{Filter, Store};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// `list`: the runs that pass the filters, newest first.
-pub(crate) fn list(arguments: &ListArguments, store: &Store) -> anyhow::Result<Outcome> {
+/// `list`: the runs that pass the filters, newest first; none where there is no store yet.
+pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::Result<Outcome> {
     let filter = Filter {
         name: arguments.name.clone(),
         verb: arguments.verb.clone(),
@@ -37,7 +37,8 @@ pub(crate) fn list(arguments: &ListArguments, store: &Store) -> anyhow::Result<O
         Column::numbers("of", "trials_planned"),
         Column::numbers("doubts", "doubts"),
     ]);
-    for run in store.list(&filter)? {
+    let runs = store.map_or_else(|| Ok(Vec::new()), |store| store.list(&filter));
+    for run in runs? {
         let volumes: Vec<String> = run.volumes.iter().map(|v| format!("{}={}", v.name, v.target)).collect();
         table.push(vec![
             Field::text(run.id),

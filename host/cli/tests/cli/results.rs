@@ -240,3 +240,34 @@ fn exported_loads_tell_every_cell_from_every_other_and_how_it_was_driven() {
     }
     assert!(csv.contains("2048:0.5 3072:0.5") && csv.contains(",null,the target is null,"), "{csv}");
 }
+
+#[test]
+fn verbs_that_read_make_no_store_and_say_where_they_looked() {
+    let bench = Bench::new();
+    let (folder, store) = (bench.path("a"), bench.path("a/b.db").display().to_string());
+    for verb in [
+        &["list"][..],
+        &["list", "--format", "json"],
+        &["show", "last"],
+        &["compare", "last", "last"],
+        &["fit", "last"],
+        &["rm", "last"],
+        &["report", "last", "-o", "r.html"],
+        &["export", "last", "--as", "csv"],
+        &["run", "--resume", "last"],
+        &["run", "--verify-only", "last"],
+        &["predict", "--resume", "last"],
+    ] {
+        let told = bench.refused(2, &[verb, &["--store", &store]].concat());
+        assert!(
+            told.contains("there is no store at") && told.contains(&store) && told.contains("--store FILE"),
+            "{told}"
+        );
+        assert!(!folder.exists(), "{verb:?} made a folder");
+    }
+    // Where nobody named one, there may be none yet, and then there are no runs.
+    let mut fresh = bench.command(&["list", "--format", "json"]);
+    let output = fresh.env_remove("LOADLINE_STORE").env("XDG_DATA_HOME", bench.path("data")).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"[]\n"[..]));
+    assert!(!bench.path("data").exists());
+}
