@@ -11,7 +11,7 @@ use anyhow::Context;
 use loadline_analysis::{Quantity, RunSummary, limits, summarize};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
-use loadline_store::{Filter, Store};
+use loadline_store::{Filter, Store, StoreError};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -38,7 +38,11 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
         Column::numbers("doubts", "doubts"),
     ]);
     let runs = store.map_or_else(|| Ok(Vec::new()), |store| store.list(&filter));
-    for run in runs? {
+    let runs = runs.map_err(|error| match error {
+        error @ StoreError::BadTime { .. } => Usage(format!("--since: {error}")).into(),
+        error => anyhow::Error::new(error),
+    })?;
+    for run in runs {
         let volumes: Vec<String> = run.volumes.iter().map(|v| format!("{}={}", v.name, v.target)).collect();
         table.push(vec![
             Field::text(run.id),

@@ -271,3 +271,11 @@ fn verbs_that_read_make_no_store_and_say_where_they_looked() {
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"[]\n"[..]));
     assert!(!bench.path("data").exists());
 }
+
+#[test]
+fn a_time_that_is_none_is_bad_usage() {
+    let bench = Bench::new();
+    bench.file("store.db", "");
+    let told = bench.refused(2, &["list", "--since", "yesterday"]);
+    assert!(told.contains("--since") && told.contains("2026-01-31"), "{told}");
+}
