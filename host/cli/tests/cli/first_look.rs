@@ -1,6 +1,7 @@
 //! What `quick` refuses at once, before a minute or a disk is spent.
 
-use crate::{Bench, entries};
+use crate::bad_disk::run;
+use crate::{Bench, entries, or_skip, text};
 
 #[test]
 fn too_little_time_or_space_is_refused_before_anything_is_filled() {
@@ -43,4 +44,39 @@ fn a_report_that_cannot_be_written_is_refused_before_anything_is_measured() {
     bench.file("old.html", "<!DOCTYPE html>\n<!-- loadline report -->\n");
     bench.refused(1, &["quick", "/nonexistent", "--report", "old.html"]);
     assert!(std::fs::metadata(bench.path("old.html")).unwrap().len() > 0);
+}
+
+/// Memory as a file system, unmounted when dropped.
+struct Memory(String);
+
+impl Memory {
+    fn mount(point: &std::path::Path, options: &str) -> Option<Self> {
+        std::fs::create_dir(point).ok()?;
+        let path = point.to_str()?.to_owned();
+        run("mount", &["-t", "tmpfs", "-o", options, "none", &path])?;
+        Some(Self(path))
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        run("umount", &[&self.0]);
+    }
+}
+
+#[test]
+fn a_small_file_system_is_measured_and_what_is_refused_is_true() {
+    let bench = Bench::new();
+    let memory = or_skip!(Memory::mount(&bench.path("small"), "size=100m"), "cannot mount");
+    let output = bench.run(&["quick", &memory.0, "--duration", "1 ms"]);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("64.0 MiB") && told.contains("of 90.0 MiB of usable free space"), "{told}");
+    let tiny = or_skip!(Memory::mount(&bench.path("tiny"), "size=4m"), "cannot mount");
+    let told = bench.refused(1, &["quick", &tiny.0, "--duration", "1 ms"]);
+    assert!(told.contains("no room for a test file of 4 MiB") && told.contains("at most 3680 KiB"), "{told}");
+    bench.done(&["quick", &tiny.0, "--duration", "1 ms", "--size", "3 MiB"]);
+    let sealed = or_skip!(Memory::mount(&bench.path("sealed"), "size=4m,ro"), "cannot mount");
+    let told = bench.refused(1, &["quick", &sealed.0, "--duration", "1 ms"]);
+    assert!(told.contains("read-only file system") && !told.contains("no room"), "{told}");
 }
