@@ -215,7 +215,7 @@ pub(crate) struct RunArguments {
     /// are only where to begin. Exits with 3 where nothing keeps it
     #[arg(long, conflicts_with_all = ["resume", "trials", "verify_only"])]
     pub(crate) find_objective: bool,
-    /// Print every cell and how long it all takes; touch nothing
+    /// Print every cell and how long it all takes, and with --on what cannot be run there; measure nothing, change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Carry on with a run that was interrupted or killed

@@ -1,4 +1,4 @@
-//! `run --dry-run`: every cell with the time it takes, and the time of all; nothing is touched.
+//! `run --dry-run`: every cell with the time it takes, and the time of all; nothing is measured.
 
 use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};

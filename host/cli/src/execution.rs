@@ -2,10 +2,13 @@
 
 use crate::books::Books;
 use crate::figures;
+use crate::impossible;
 use crate::interruption::Interruption;
 use crate::live::{Live, Step as Shown};
 use crate::measure::Watch;
+use crate::moment;
 use crate::preparation::{Work, label, load_summary};
+use crate::run;
 use crate::settings::Settings;
 use crate::volumes::{FileSet, OpenVolumes};
 use anyhow::Context;
@@ -13,10 +16,10 @@ use loadline_analysis::doubts;
 use loadline_block::{ErrorKind, Operation};
 use loadline_engine::facts::CacheScope;
 use loadline_engine::{EngineError, Volume};
-use loadline_record::{Ending, TargetKind, TrialRecord};
+use loadline_record::{Ending, EngineUsed, Series, Surroundings, TargetKind, TrialRecord};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, Step};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a run needs while it goes on.
 pub(crate) struct Execution<'a> {
@@ -54,10 +57,11 @@ const PROBE_TIME: Duration = Duration::from_s(2);
 
 impl Execution<'_> {
     /// Runs every trial of `work` that is not in `finished`, in order. A volume that stops answering is given up: its other
-    /// trials are left out, those of other volumes are not.
+    /// trials are left out, those of other volumes are not. A trial that cannot be run at all is stored as failed, and one that
+    /// the system would not let begin is left for later: either way the others are run.
     ///
     /// # Errors
-    /// A trial that could not be started, or the store.
+    /// A volume that cannot be filled, or the store.
     pub(crate) fn run(&mut self, work: &Work, finished: &BTreeSet<(String, u32)>) -> anyhow::Result<Ended> {
         let done = |step: &Step| finished.contains(&(work.cells[step.cell].id.clone(), step.trial));
         let steps: Vec<Step> = work.steps.iter().filter(|step| !done(step)).copied().collect();
@@ -66,6 +70,7 @@ impl Execution<'_> {
         let all = work.steps.len();
         let before = all - steps.len();
         let mut given_up: Vec<String> = Vec::new();
+        let mut not_started: Vec<String> = Vec::new();
         for (index, step) in steps.iter().enumerate() {
             let cell = cell_of(step);
             if self.volumes[&cell.volume].lost {
@@ -74,15 +79,31 @@ impl Execution<'_> {
             if self.interruption.asked() {
                 return Ok(Ended::Interrupted);
             }
+            let place = format!("{} of {all}", before + index + 1);
+            let label = self.named(cell, step.trial);
+            let planned = cell.spec.trial_time();
+            if let Some(how) = impossible::why(&set_of(self.volumes, cell).volume, cell, self.settings.engine) {
+                self.keep_refusal(cell, step.trial, &how.to_string())?;
+                self.live.forgo(planned);
+                self.live.say(&format!("{place}: {label}: cannot be run: {how}"));
+                continue;
+            }
             let ready = self.ready(cell)?;
             self.books.look()?;
             let (why, left) = match ready {
                 Ready::Yes => {
-                    let place = format!("{} of {all}", before + index + 1);
-                    let label = self.named(cell, step.trial);
-                    let planned = cell.spec.trial_time();
                     self.live.begin(Shown { place: place.clone(), label: label.clone(), planned });
-                    let Some(trial) = self.trial(cell, step.trial)? else { return Ok(Ended::Interrupted) };
+                    let trial = match self.trial(cell, step.trial) {
+                        Ok(Some(trial)) => trial,
+                        Ok(None) => return Ok(Ended::Interrupted),
+                        // The system refused this one; others may want less of it.
+                        Err(error) if error.is::<EngineError>() => {
+                            self.live.say(&format!("{place}: {error:#}"));
+                            not_started.push(format!("{error:#}"));
+                            continue;
+                        }
+                        Err(error) => return Err(error),
+                    };
                     self.live.say(&format!("{place}: {label}: {}", outcome(&trial)));
                     (self.why_to_give_up(&trial, cell)?, &steps[index + 1..])
                 }
@@ -100,6 +121,13 @@ impl Execution<'_> {
                     given_up.push(format!("volume {}: {why}", cell.volume));
                 }
             }
+        }
+        if let Some(first) = not_started.first() {
+            let more = match not_started.len() {
+                1 => String::new(),
+                all => format!(" (and {} trials more)", all - 1),
+            };
+            given_up.push(format!("{first}{more}"));
         }
         Ok(if given_up.is_empty() { Ended::Complete } else { Ended::Broken(given_up.join("; ")) })
     }
@@ -154,10 +182,9 @@ impl Execution<'_> {
 
     /// "random read 4 KiB, depth 32 on data, trial 2 of 3"; leaves out what there is only one of.
     fn named(&self, cell: &RunCell, trial: u32) -> String {
-        let volume = if self.settings.targets.len() > 1 { format!(" on {}", cell.volume) } else { String::new() };
         let trials = cell.spec.trials;
         let trial = if trials > 1 { format!(", trial {} of {trials}", trial + 1) } else { String::new() };
-        format!("{}{volume}{trial}", label(&cell.spec))
+        run::named(&cell.spec, &cell.volume, self.settings) + &trial
     }
 
     /// Runs one trial and stores it; `None` when the user stopped it, and then nothing is stored.
@@ -178,6 +205,32 @@ impl Execution<'_> {
         record.doubts = doubts(&load_summary(&cell.spec), &record, &set.volume.facts);
         self.books.store()?.finish_trial(self.run, &cell.id, &record)?;
         Ok(Some(record))
+    }
+
+    /// Stores that a trial could not be run, so that it is not tried again.
+    fn keep_refusal(&mut self, cell: &RunCell, trial: u32, how: &str) -> anyhow::Result<()> {
+        let mut record = TrialRecord {
+            trial,
+            started_unix_s: moment::unix_s(),
+            engine: EngineUsed { name: "none".into(), reason: how.to_owned(), options: Vec::new() },
+            warm_up_ns: 0,
+            measured_ns: 0,
+            operations: BTreeMap::new(),
+            offered_iops: None,
+            missed: 0,
+            series: Series::default(),
+            errors: BTreeMap::new(),
+            error_samples: Vec::new(),
+            surroundings: Surroundings::default(),
+            steady_state: None,
+            verify: None,
+            model: None,
+            ending: Ending::Failed(how.to_owned()),
+            doubts: Vec::new(),
+        };
+        let facts = &set_of(self.volumes, cell).volume.facts;
+        record.doubts = doubts(&load_summary(&cell.spec), &record, facts);
+        Ok(self.books.store()?.finish_trial(self.run, &cell.id, &record)?)
     }
 
     /// Fills the cell's volume where the cell wants that and it has not been done; says whether the cell may begin.

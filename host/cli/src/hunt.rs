@@ -6,6 +6,7 @@ use crate::arguments::{Driving, Format, Printing};
 use crate::books::{Books, Opening};
 use crate::catalog::Own;
 use crate::failure::{Outcome, Usage};
+use crate::impossible::{self, Tried};
 use crate::interruption::Interruption;
 use crate::live::Live;
 use crate::measure::cell_seed;
@@ -21,11 +22,12 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use loadline_analysis::{Effect, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, Standing, hunted, judge, round_log};
 use loadline_catalog::Environment;
+use loadline_engine::EngineOptions;
 use loadline_prediction::{fit, volume_facts};
 use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, TrialRecord, VolumeFacts};
 use loadline_store::{Claim, Store};
 use loadline_units::{Bytes, Duration, Ratio};
-use loadline_workload::{LoadSpec, Plan};
+use loadline_workload::{LoadSpec, Plan, RunCell};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -379,6 +381,8 @@ fn begin(
         (Place::Modelled { models, volume }, facts)
     } else {
         let opened = volumes::open(&work_of(&plans, &probes), &settings, &id, &[])?;
+        let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);
+        impossible::refuse(volume_of, probes.iter().map(|probe| tried(probe, settings.engine)))?;
         let facts = settings.targets.iter().map(|t| opened[&t.volume].facts()).collect();
         (Place::Measured { settings: Box::new(settings), volumes: opened }, facts)
     };
@@ -413,6 +417,11 @@ fn begin(
         interruption: &interruption,
     };
     carry_on(&under_way, place, books, &nothing)
+}
+
+fn tried(probe: &Probe, run: EngineOptions) -> Tried<'_> {
+    let options = EngineOptions { engine: probe.engine.unwrap_or(run.engine), ..run };
+    Tried { cell: &probe.cell, label: &probe.label, options }
 }
 
 fn work_of(plans: &[PlanText], probes: &[Probe]) -> Work {

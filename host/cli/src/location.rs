@@ -1,8 +1,10 @@
 //! Where runs are kept.
 
+use crate::failure::Usage;
 use anyhow::{Context, bail};
 use loadline_store::Store;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Where the store is that the user named, or the default one.
@@ -27,6 +29,26 @@ pub(crate) fn open_store(path: &Path) -> anyhow::Result<Store> {
         })?;
     }
     Ok(Store::open(path)?)
+}
+
+/// Opens the store at `path` for a verb that needs what is in it, and makes nothing where there is none.
+///
+/// # Errors
+/// [`Usage`] where there is no store; or the store itself refuses.
+pub(crate) fn existing_store(path: &Path) -> anyhow::Result<Store> {
+    match std::fs::metadata(path) {
+        Ok(_) => Ok(Store::open(path)?),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(missing(path)),
+        Err(error) => Err(error).with_context(|| format!("cannot look at the store {}", path.display())),
+    }
+}
+
+fn missing(path: &Path) -> anyhow::Error {
+    let text = format!(
+        "there is no store at {}: name the one that is meant with --store FILE; `loadline quick` or `loadline run` makes one",
+        path.display()
+    );
+    Usage(text).into()
 }
 
 /// By the XDG base directory specification 0.8: relative values are to be ignored.

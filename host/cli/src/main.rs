@@ -19,6 +19,7 @@ mod fitting;
 mod forecast;
 mod generated;
 mod hunt;
+mod impossible;
 mod interruption;
 mod leftovers;
 mod live;
@@ -58,7 +59,8 @@ fn main() -> ExitCode {
 fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
     let quiet = line.common.quiet;
     let path = || location::store_path(line.common.store.as_deref());
-    let store = || location::open_store(&path()?);
+    // Verbs that need what is in a store make none.
+    let store = || location::existing_store(&path()?);
     match &line.verb {
         Verb::Quick(arguments) => quick::quick(arguments, quiet, path()?),
         Verb::Run(arguments) => match (&arguments.resume, &arguments.verify_only) {
@@ -71,7 +73,9 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
             None => predict::predict(arguments, quiet, path),
         },
         Verb::Hunt(arguments) => hunt::hunt(arguments, quiet, path),
-        Verb::List(arguments) => stored::list(arguments, &store()?),
+        // Where runs usually are, there may be none yet.
+        Verb::List(arguments) if line.common.store.is_none() && !path()?.exists() => stored::list(arguments, None),
+        Verb::List(arguments) => stored::list(arguments, Some(&store()?)),
         Verb::Show(arguments) => stored::show(arguments, &store()?),
         Verb::Compare(arguments) => compare::compare(arguments, &store()?),
         Verb::Fit(arguments) => fitting::fit(arguments, quiet, &store()?),

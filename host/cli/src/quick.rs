@@ -4,12 +4,13 @@ use crate::arguments::QuickArguments;
 use crate::books::Opening;
 use crate::failure::{Outcome, Usage};
 use crate::figures;
+use crate::impossible::{self, Tried};
 use crate::interruption::Interruption;
 use crate::live::{Live, Step};
 use crate::measure::Watch;
 use crate::moment::{self, Moment};
 use crate::output;
-use crate::preparation::Work;
+use crate::preparation::{Work, label};
 use crate::quick_plan::{self, Ingredients};
 use crate::report_file::ReportFile;
 use crate::run::{self, Beginning, Manner};
@@ -17,7 +18,7 @@ use crate::settings::{self, Settings};
 use crate::volumes::{self, OpenVolume, OpenVolumes};
 use anyhow::{Context, bail};
 use loadline_engine::facts::MEMORY_FILE_SYSTEMS;
-use loadline_engine::{Need, Volume};
+use loadline_engine::{EngineOptions, Need, Volume};
 use loadline_record::{Ending, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Arrival, Fill, LoadSpec, Order, Plan, RunCell};
@@ -28,8 +29,12 @@ const FILL_TIME: Duration = Duration::from_s(12);
 /// The trial that finds what the curve is a share of.
 const REACH_TIME: Duration = Duration::from_ms(1_500);
 const REACH_WARM_UP: Duration = Duration::from_ms(500);
+/// In place of what random reads reach, where the plan is only looked at.
+const REHEARSED_IOPS: f64 = 10_000.0;
 /// Measured time of a row.
 const ROW_TIME: Duration = Duration::from_s(3);
+/// The shortest that may be asked for.
+const ROW_TIME_LEAST: Duration = Duration::from_ms(1);
 /// Sizes of test files are multiples of this.
 const FILE_UNIT: Bytes = Bytes::mib(1);
 /// What database vendors commonly recommend.
@@ -39,6 +44,7 @@ const OBJECTIVE_DEFAULT: &str = "20 ms";
 pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> anyhow::Result<Outcome> {
     let objective = quick_plan::objective(arguments.objective.as_deref().unwrap_or(OBJECTIVE_DEFAULT))
         .map_err(|reason| Usage(format!("--objective: {reason}")))?;
+    refuse_too_little(arguments)?;
     let report = ReportFile::claimed(&arguments.report)?;
     let settings = Settings::of_driving(settings::sole_target(&arguments.path), &arguments.driving);
     let name = settings.targets[0].volume.clone();
@@ -47,6 +53,14 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let store = Opening::start(store, |_| ());
     let need = Need { size: arguments.size, files: 1, writes: !settings.read_only, ..Need::default() };
     let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access())?;
+    let duration = arguments.duration.unwrap_or(ROW_TIME);
+    let planned = |volume: &Volume, reached_iops: f64| -> anyhow::Result<Work> {
+        let size = Bytes::new(volume.facts.size_bytes);
+        let ingredients = Ingredients { size, duration, objective, reached_iops, writable: volume.writable };
+        let plan = Plan::parse(&quick_plan::text(&ingredients), "quick").context("the plan of quick")?;
+        Ok(Work::of(vec![plan], &settings.scope(), seed)?)
+    };
+    refuse_impossible(&planned(&volume, REHEARSED_IOPS)?, &volume, settings.engine)?;
     let mut live = Live::new(quiet);
     live.say(&foretold(arguments, &volume));
     if let Some(warning) = not_storage(&volume.facts) {
@@ -61,11 +75,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     live.clear();
     drop(live);
 
-    let size = Bytes::new(volume.facts.size_bytes);
-    let duration = arguments.duration.unwrap_or(ROW_TIME);
-    let ingredients = Ingredients { size, duration, objective, reached_iops, writable: volume.writable };
-    let plan = Plan::parse(&quick_plan::text(&ingredients), "quick").context("the plan of quick")?;
-    let work = Work::of(vec![plan], &settings.scope(), seed)?;
+    let work = planned(&volume, reached_iops)?;
     let id = moment::run_id(Moment::now());
     let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
     let beginning = Beginning { id, name: "quick".into(), verb: "quick", seed, settings, work, declared: None };
@@ -82,6 +92,27 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
         Outcome::Against | Outcome::Inconclusive if arguments.objective.is_none() => Outcome::Done,
         other => other,
     })
+}
+
+/// Refuses sizes and times that no row can be measured with.
+fn refuse_too_little(arguments: &QuickArguments) -> Result<(), Usage> {
+    if let Some(duration) = arguments.duration.filter(|duration| *duration < ROW_TIME_LEAST) {
+        return Err(Usage(format!("--duration: no row is measured in {duration}; give at least {ROW_TIME_LEAST}")));
+    }
+    match arguments.size.filter(|size| *size < quick_plan::SIZE_LEAST) {
+        Some(size) => Err(Usage(format!(
+            "--size: {size} does not hold the largest block of quick; give at least {}",
+            quick_plan::SIZE_LEAST
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what cannot be run here before anything is filled.
+fn refuse_impossible(work: &Work, volume: &Volume, options: EngineOptions) -> anyhow::Result<()> {
+    let labels: Vec<String> = work.cells.iter().map(|cell| label(&cell.spec)).collect();
+    let tried = work.cells.iter().zip(&labels).map(|(cell, label)| Tried { cell, label, options });
+    Ok(impossible::refuse(|_| volume, tried)?)
 }
 
 /// What will be done and how long it takes, in a line.

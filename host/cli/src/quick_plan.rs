@@ -28,6 +28,9 @@ const ROWS: [(&str, &str, &str, u32); 4] = [
     ("RND4K Q1T1", "random", "4 KiB", 1),
 ];
 
+/// The least that every load can spread over: the largest block of [`ROWS`].
+pub(crate) const SIZE_LEAST: Bytes = Bytes::mib(1);
+
 /// Loads of the plan at most: fewer where rates of the curve coincide.
 pub(crate) fn loads(writable: bool) -> usize {
     ROWS.len() + CURVE_PERCENT.len() + if writable { ROWS.len() + 1 } else { 0 }
@@ -193,6 +196,13 @@ mod tests {
             let text = text(&Ingredients { reached_iops, ..ingredients() });
             assert!(Plan::parse(&text, "quick").is_ok(), "{text}");
         }
+    }
+
+    #[test]
+    fn the_least_size_holds_every_block_and_less_does_not() {
+        let text = text(&Ingredients { size: SIZE_LEAST, duration: Duration::from_ms(1), ..ingredients() });
+        let plan = Plan::parse(&text, "quick").unwrap();
+        assert_eq!(plan.cells().map(|(spec, _)| spec.block_max()).max(), Some(SIZE_LEAST));
     }
 
     #[test]

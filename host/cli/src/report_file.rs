@@ -2,7 +2,7 @@
 
 use crate::failure::Usage;
 use anyhow::Context;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -19,9 +19,17 @@ impl ReportFile {
     /// Looks at `path` before a minute is spent.
     ///
     /// # Errors
-    /// [`Usage`] where something other than a report of ours is there.
+    /// [`Usage`] where something other than a report of ours is there, or nothing can be written.
     pub(crate) fn claimed(path: &Path) -> anyhow::Result<Self> {
         check(path)?;
+        check_writable(path).map_err(|error| {
+            let missing = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+            let why = match missing {
+                Some(folder) => format!("there is no folder {}", folder.display()),
+                None => error.to_string(),
+            };
+            Usage(format!("no report can be written to {}: {why}; name another file with --report", path.display()))
+        })?;
         Ok(Self(path.to_owned()))
     }
 
@@ -51,6 +59,15 @@ fn marked(html: &str) -> String {
     match html.split_once('\n') {
         Some((first, rest)) => format!("{first}\n{MARKER}\n{rest}"),
         None => format!("{MARKER}\n{html}"),
+    }
+}
+
+/// Whether a report can be written to `path`, found out by trying; leaves all as it was.
+fn check_writable(path: &Path) -> std::io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(_) => std::fs::remove_file(path),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => OpenOptions::new().write(true).open(path).map(drop),
+        Err(error) => Err(error),
     }
 }
 

@@ -5,11 +5,12 @@ use crate::books::{Books, Opening};
 use crate::declared::Declared;
 use crate::execution::{Ended, Execution};
 use crate::failure::{Outcome, Usage};
+use crate::impossible::{self, Tried};
 use crate::interruption::Interruption;
 use crate::leftovers;
 use crate::live::Live;
 use crate::moment::{self, Moment};
-use crate::preparation::{Length, Work, read_again, read_plan, target_named};
+use crate::preparation::{Length, Work, label, read_again, read_plan, target_named};
 use crate::settings::{Settings, sole_target};
 use crate::verdict;
 use crate::volumes::{self, OpenVolumes};
@@ -19,7 +20,7 @@ use loadline_analysis::RunSummary;
 use loadline_record::{Clock, RunHeader, RunRecord, RunStatus};
 use loadline_store::Store;
 use loadline_units::Bytes;
-use loadline_workload::Plan;
+use loadline_workload::{LoadSpec, Plan, RunCell};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -67,7 +68,11 @@ pub(crate) fn run(
     let name = arguments.name.clone().unwrap_or_else(|| joined_names(&plans));
     if arguments.dry_run {
         settings.targets_or_default();
-        dry_run::print(&Work::of(plans, &settings.scope(), seed)?, Clock::Real, arguments.printing.format)?;
+        let work = Work::of(plans, &settings.scope(), seed)?;
+        dry_run::print(&work, Clock::Real, arguments.printing.format)?;
+        if !arguments.on.is_empty() {
+            refuse_impossible(&work, &settings, &volumes::look(&work, &settings))?;
+        }
         return Ok(Outcome::Done);
     }
     if settings.targets.is_empty()
@@ -92,9 +97,28 @@ pub(crate) fn run(
     let store = Opening::start(store()?, move |store| tell_of_strangers(&directories, store));
     let id = moment::run_id(Moment::now());
     let opened = volumes::open(&work, &settings, &id, &[])?;
+    refuse_impossible(&work, &settings, &opened)?;
     let beginning = Beginning { id, name, verb: "run", seed, settings, work, declared };
     let manner = Manner { quiet, format: arguments.printing.format };
     begin(beginning, opened, store, &interruption, &manner, &|_, _| Ok(()))
+}
+
+/// Refuses a run of which some cells cannot be run on what was opened, before anything is filled or stored.
+///
+/// # Errors
+/// [`Usage`], which names the cells.
+pub(crate) fn refuse_impossible(work: &Work, settings: &Settings, opened: &OpenVolumes) -> Result<(), Usage> {
+    let cells: Vec<&RunCell> = work.cells.iter().filter(|cell| opened.contains_key(&cell.volume)).collect();
+    let labels: Vec<String> = cells.iter().map(|cell| named(&cell.spec, &cell.volume, settings)).collect();
+    let options = settings.engine;
+    let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);
+    impossible::refuse(volume_of, cells.into_iter().zip(&labels).map(|(cell, label)| Tried { cell, label, options }))
+}
+
+/// A load for people, with its volume where there are several.
+pub(crate) fn named(spec: &LoadSpec, volume: &str, settings: &Settings) -> String {
+    let on = if settings.targets.len() > 1 { format!(" on {volume}") } else { String::new() };
+    label(spec) + &on
 }
 
 /// The environment of `--env`.
@@ -249,6 +273,9 @@ fn execute(
     let Going { run, seed, settings, work, quiet, interruption } = going;
     let mut live = Live::new(quiet);
     live.say(&format!("run {run}, seed {seed}: {} at most, apart from filling", work.time().clock()));
+    if settings.keep {
+        volumes::keep(&mut opened);
+    }
     let mut execution = Execution { books, run, seed, settings, volumes: &mut opened, live: &mut live, interruption };
     let result = execution.run(work, finished);
     live.clear();
@@ -298,7 +325,7 @@ pub(crate) fn conclude(
         }
         Ended::Broken(why) => {
             output::tell(&format!(
-                "the run ended early: {why}. What was finished is kept; when the target is back, carry on with: \
+                "the run ended early: {why}. What was finished is kept; when that is mended, carry on with: \
                  loadline run --resume {run}"
             ));
             Outcome::Failed

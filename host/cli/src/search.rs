@@ -108,7 +108,11 @@ pub(crate) fn measured(
     let questions = questions(&work)?;
     let id = moment::run_id(Moment::now());
     let interruption = Interruption::watch()?;
-    let opened = volumes::open(&work, &settings, &id, &[])?;
+    let mut opened = volumes::open(&work, &settings, &id, &[])?;
+    run::refuse_impossible(&work, &settings, &opened)?;
+    if settings.keep {
+        volumes::keep(&mut opened);
+    }
     let header = RunHeader {
         clock: Clock::Real,
         volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),
@@ -128,7 +132,10 @@ pub(crate) fn resume_measured(stored: &RunRecord, manner: &Manner, books: Books)
     let questions = questions(&work)?;
     let interruption = Interruption::watch()?;
     run::remove_leftovers(id, &settings)?;
-    let opened = volumes::open(&work, &settings, id, &stored.header.volumes)?;
+    let mut opened = volumes::open(&work, &settings, id, &stored.header.volumes)?;
+    if settings.keep {
+        volumes::keep(&mut opened);
+    }
     let place = Place::Measured { settings: Box::new(settings), volumes: opened };
     carry_on(stored, place, &questions, &[], books, &interruption, manner)
 }

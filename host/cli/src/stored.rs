@@ -11,12 +11,12 @@ use anyhow::Context;
 use loadline_analysis::{Quantity, RunSummary, limits, summarize};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
-use loadline_store::{Filter, Store};
+use loadline_store::{Filter, Store, StoreError};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// `list`: the runs that pass the filters, newest first.
-pub(crate) fn list(arguments: &ListArguments, store: &Store) -> anyhow::Result<Outcome> {
+/// `list`: the runs that pass the filters, newest first; none where there is no store yet.
+pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::Result<Outcome> {
     let filter = Filter {
         name: arguments.name.clone(),
         verb: arguments.verb.clone(),
@@ -37,7 +37,12 @@ pub(crate) fn list(arguments: &ListArguments, store: &Store) -> anyhow::Result<O
         Column::numbers("of", "trials_planned"),
         Column::numbers("doubts", "doubts"),
     ]);
-    for run in store.list(&filter)? {
+    let runs = store.map_or_else(|| Ok(Vec::new()), |store| store.list(&filter));
+    let runs = runs.map_err(|error| match error {
+        error @ StoreError::BadTime { .. } => Usage(format!("--since: {error}")).into(),
+        error => anyhow::Error::new(error),
+    })?;
+    for run in runs {
         let volumes: Vec<String> = run.volumes.iter().map(|v| format!("{}={}", v.name, v.target)).collect();
         table.push(vec![
             Field::text(run.id),

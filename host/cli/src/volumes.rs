@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use loadline_engine::{Access, Keep, Need, Volume};
 use loadline_record::VolumeFacts;
 use loadline_units::Bytes;
-use loadline_workload::{LoadSpec, RunCell};
+use loadline_workload::{LoadSpec, OFFSET_MAX, RunCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -54,9 +54,20 @@ impl OpenVolume {
     }
     /// The files that this load runs on.
     pub(crate) fn set_for(&mut self, spec: &LoadSpec) -> &mut FileSet {
-        // What exists is one set, whatever the loads ask for.
-        let index = self.sets.iter().position(|set| set.files == spec.files).unwrap_or(0);
+        let index = self.index_for(spec);
         &mut self.sets[index]
+    }
+    /// The engine's view of the files that this load runs on.
+    pub(crate) fn volume_for(&self, spec: &LoadSpec) -> &Volume {
+        &self.sets[self.index_for(spec)].volume
+    }
+    fn index_for(&self, spec: &LoadSpec) -> usize {
+        // What exists is one set, whatever the loads ask for.
+        self.sets.iter().position(|set| set.files == spec.files).unwrap_or(0)
+    }
+    /// Leaves its test files in place when it is closed.
+    fn keep(&mut self) {
+        self.sets.iter_mut().for_each(|set| set.volume.leave_files());
     }
     /// What is stored of it with the run.
     pub(crate) fn facts(&self) -> VolumeFacts {
@@ -70,8 +81,14 @@ impl OpenVolume {
     }
 }
 
+/// Leaves all test files in place when the volumes are closed. They are not before it is known that the run can begin.
+pub(crate) fn keep(opened: &mut OpenVolumes) {
+    opened.values_mut().for_each(OpenVolume::keep);
+}
+
 /// Opens every target of `settings` for the cells of `work` that stand on it; `run` becomes part of the name of test files
-/// that have one. A volume in `before` is opened in the size that it had then: a run is not resumed on another one.
+/// that have one. A volume in `before` is opened in the size that it had then: a run is not resumed on another one. Test files
+/// are removed when the volumes are closed, unless [`keep`] is called.
 ///
 /// # Errors
 /// A refusal of the engine.
@@ -96,6 +113,39 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
         opened.insert(named.volume.clone(), OpenVolume { sets, lost: false });
     }
     Ok(opened)
+}
+
+/// Bytes of a test file that only shows what the file system takes.
+const LOOK_SIZE: Bytes = Bytes::kib(4);
+
+/// Looks at the targets of `settings` as far as can be done without writing to anything that is there; in a directory a small
+/// file without a name shows what the file system takes. What cannot be looked at is told and left out.
+pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
+    let mut opened = BTreeMap::new();
+    for named in &settings.targets {
+        let cells: Vec<&RunCell> = work.cells.iter().filter(|cell| cell.volume == named.volume).collect();
+        let is_directory = Path::new(&named.target).is_dir();
+        let access = Access { read_only: settings.read_only || !is_directory, ..Access::default() };
+        let sets = by_files(&cells, is_directory).into_iter().map(|(files, cells)| {
+            let size = if is_directory { Some(LOOK_SIZE * u64::from(files)) } else { largest(&cells) };
+            let buffered = cells.iter().all(|cell| cell.spec.buffered);
+            let need = Need { size, files, writes: false, buffered, keep: None };
+            let mut volume = open_watched(&named.volume, &named.target, &need, &access)?;
+            // As if it had been handed over, in its full size.
+            volume.writable = !settings.read_only;
+            if is_directory {
+                volume.file_size = largest(&cells).map_or(OFFSET_MAX, |size| Bytes::new(size.get() / u64::from(files)));
+            }
+            Ok(FileSet::new(files, volume))
+        });
+        match sets.collect::<anyhow::Result<Vec<_>>>() {
+            Ok(sets) => {
+                opened.insert(named.volume.clone(), OpenVolume { sets, lost: false });
+            }
+            Err(error) => output::tell(&format!("volume {}: {error:#}; its cells are not checked", named.volume)),
+        }
+    }
+    opened
 }
 
 /// The cells by the number of files that they ask for, in the order in which it first occurs; together where the target is
@@ -194,7 +244,7 @@ fn need_of(cells: &[&RunCell], files: u32, keep: bool, volume: &str, run: &str) 
         writes: cells.iter().any(|cell| cell.spec.writes_any()),
         // Each load says for itself whether it takes the page cache; a volume opened for direct I/O serves both kinds.
         buffered: cells.iter().all(|cell| cell.spec.buffered),
-        keep: named.then(|| Keep { file_name: Some(file_name(run, volume, files)), remove_at_end: !keep }),
+        keep: named.then(|| Keep { file_name: Some(file_name(run, volume, files)), remove_at_end: true }),
     }
 }
 

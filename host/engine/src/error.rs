@@ -28,7 +28,7 @@ pub enum EngineError {
         load: String,
     },
     /// An engine that was asked for cannot be had here.
-    #[error("{engine} cannot be used on volume {volume}: {reason}; try --engine auto")]
+    #[error("{engine} cannot be used on volume {volume}: {reason}; {}", remedy(engine))]
     Unavailable {
         /// The engine or the option.
         engine: &'static str,
@@ -70,7 +70,29 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Whether the same load on the same volume would be refused every time; otherwise the system may think better of it.
+    #[must_use]
+    pub const fn is_lasting(&self) -> bool {
+        match self {
+            Self::Spec(_)
+            | Self::Region { .. }
+            | Self::ReadOnly { .. }
+            | Self::Unavailable { .. }
+            | Self::Alignment { .. }
+            | Self::Buffers { .. } => true,
+            Self::Os { .. } => false,
+        }
+    }
     pub(crate) fn os(attempted: impl Into<String>, source: std::io::Error) -> Self {
         Self::Os { attempted: attempted.into(), source }
+    }
+}
+
+/// What to change where this engine or option cannot be had.
+fn remedy(engine: &str) -> &'static str {
+    match engine {
+        "SQPOLL" => "leave out --sqpoll",
+        "IOPOLL" => "leave out --iopoll",
+        _ => "try --engine auto",
     }
 }

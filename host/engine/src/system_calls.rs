@@ -48,6 +48,8 @@ pub(crate) struct Space {
     pub(crate) total: u64,
     /// Free to this user.
     pub(crate) available: u64,
+    /// Nothing can be written to it.
+    pub(crate) read_only: bool,
 }
 
 /// Space of the file system on which `file` lies.
@@ -56,7 +58,11 @@ pub(crate) fn space(file: &File) -> io::Result<Space> {
     let mut status: libc::statvfs64 = unsafe { std::mem::zeroed() };
     // SAFETY: `status` outlives the call.
     check(unsafe { libc::fstatvfs64(file.as_raw_fd(), &raw mut status) })?;
-    Ok(Space { total: status.f_blocks * status.f_frsize, available: status.f_bavail * status.f_frsize })
+    Ok(Space {
+        total: status.f_blocks * status.f_frsize,
+        available: status.f_bavail * status.f_frsize,
+        read_only: status.f_flag & libc::ST_RDONLY != 0,
+    })
 }
 
 /// Reserves `bytes` for a file from its start and makes it that long.

@@ -2,7 +2,8 @@
 
 use loadline_block::{ErrorKind, Operation};
 use loadline_engine::{
-    Access, Control, EngineChoice, EngineError, EngineOptions, Need, Volume, capabilities, fill, run_trial, verify_only,
+    Access, Control, EngineChoice, EngineError, EngineOptions, Need, Volume, capabilities, check, fill, run_trial,
+    verify_only,
 };
 use loadline_record::{Ending, TrialRecord, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
@@ -284,7 +285,13 @@ fn a_file_that_shrinks_ends_the_trial_with_counted_errors() {
 #[test]
 fn a_load_too_large_for_its_volume_or_for_memory_is_refused() {
     let mut volume = open("null", Bytes::mib(1));
-    let mut try_spec = |spec: LoadSpec| run_trial(&mut volume, &spec, 0, 1, EngineOptions::default(), &Control::new());
+    let mut try_spec = |spec: LoadSpec| {
+        let looked_at = check(&volume, &spec, EngineOptions::default()).unwrap_err();
+        let refused = run_trial(&mut volume, &spec, 0, 1, EngineOptions::default(), &Control::new());
+        assert_eq!(refused.as_ref().unwrap_err().to_string(), looked_at.to_string());
+        assert!(looked_at.is_lasting());
+        refused
+    };
     let block = |size| vec![BlockShare { size, share: Ratio::ONE }];
     let too_large = try_spec(LoadSpec { blocks: block(Bytes::mib(2)), ..short() });
     assert!(matches!(too_large, Err(EngineError::Region { .. })), "{too_large:?}");
@@ -299,4 +306,7 @@ fn an_option_of_one_engine_is_refused_with_another() {
     let options = EngineOptions { engine: EngineChoice::Threads, sqpoll: true, iopoll: false };
     let refused = run_trial(&mut file, &short(), 0, 1, options, &Control::new());
     assert!(matches!(refused, Err(EngineError::Unavailable { engine: "SQPOLL", .. })), "{refused:?}");
+    let looked_at = check(&file, &short(), options).unwrap_err().to_string();
+    assert_eq!(refused.unwrap_err().to_string(), looked_at);
+    assert_eq!(check(&file, &short(), EngineOptions::default()).map_err(|error| error.to_string()), Ok(()));
 }

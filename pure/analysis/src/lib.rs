@@ -10,6 +10,7 @@ pub mod example;
 mod findings;
 mod hunt;
 mod limits;
+mod load_details;
 mod search;
 pub mod statistics;
 mod summarize;
@@ -28,6 +29,7 @@ pub use hunt::{
     hunted, judge, round_log,
 };
 pub use limits::{LimitFigure, Quantity, limits};
+pub use load_details::{BlockInMix, LoadDetails};
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use search::{Probed, Search};
 pub use summarize::summarize;

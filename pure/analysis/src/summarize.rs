@@ -5,6 +5,7 @@ use crate::compare::latency_estimate;
 use crate::conclusions::conclusions;
 use crate::findings::findings;
 use crate::limits::{exceeded_shares, name_limits};
+use crate::load_details::LoadDetails;
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
 use crate::summary::{
     CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo,
@@ -12,7 +13,7 @@ use crate::summary::{
 };
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, OperationRecord, RunHeader, RunRecord, TrialRecord,
+    CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, TrialRecord,
 };
 
 /// Estimates, limits and findings of a run, finished or not.
@@ -74,7 +75,8 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         id: cell.id.clone(),
         volume: cell.volume.clone(),
         label: cell.label.clone(),
-        load: load_view(&cell.load),
+        load: load_view(cell),
+        engines: engines(cell),
         trials: counted.len() as u32,
         total: total_figures(&used, &counted),
         read,
@@ -92,7 +94,19 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
     }
 }
 
-fn load_view(load: &LoadSummary) -> LoadView {
+/// Every way to the device that the cell's trials took, in their order.
+fn engines(cell: &CellRecord) -> Vec<EngineUsed> {
+    let mut all: Vec<EngineUsed> = Vec::new();
+    for trial in &cell.trials {
+        if !all.contains(&trial.engine) {
+            all.push(trial.engine.clone());
+        }
+    }
+    all
+}
+
+fn load_view(cell: &CellRecord) -> LoadView {
+    let load = &cell.load;
     LoadView {
         pattern: load.pattern.clone(),
         read_ratio: load.read_ratio,
@@ -103,6 +117,7 @@ fn load_view(load: &LoadSummary) -> LoadView {
         arrival: load.arrival.clone(),
         rate_iops: load.rate_iops,
         buffered: load.buffered,
+        details: LoadDetails::of(&cell.spec),
     }
 }
 

@@ -1,8 +1,9 @@
 //! A run's results as programs read them: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
 
+use crate::load_details::LoadDetails;
 use loadline_record::{
-    Binding, BurstEnd, Ceiling, Clock, Doubt, HistogramSnapshot, HostFacts, Limit, PlanText, RunStatus, StageWait,
-    VolumeFacts,
+    Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts, Limit, PlanText, RunStatus,
+    StageWait, VolumeFacts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +66,9 @@ pub struct CellSummary {
     pub label: String,
     /// The load.
     pub load: LoadView,
+    /// Every way to the device that its trials took, and why; empty before the first trial.
+    #[serde(default)]
+    pub engines: Vec<EngineUsed>,
     /// Trials that the figures and their intervals rest on; of a prediction, one for each draw at least.
     pub trials: u32,
     /// Reads, writes and trims together; `null` before the first trial.
@@ -151,6 +155,9 @@ pub struct LoadView {
     pub rate_iops: Option<f64>,
     /// Whether the page cache is used on purpose.
     pub buffered: bool,
+    /// What else tells it from other loads.
+    #[serde(flatten)]
+    pub details: LoadDetails,
 }
 
 /// Rates over all operations that move data.

@@ -48,7 +48,7 @@ pub struct TrialRecord {
 /// The way to the device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineUsed {
-    /// `io_uring`, `aio`, `threads`, `null` or `simulator`.
+    /// `io_uring`, `aio`, `threads`, `null` or `simulator`; `none` where the load could not be run at all.
     pub name: String,
     /// Why this one.
     pub reason: String,

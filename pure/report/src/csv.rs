@@ -1,7 +1,7 @@
 //! One row for each cell, for spreadsheets and scripts: RFC 4180, a unit in every column's name, nothing rounded.
 
-use loadline_analysis::{CellSummary, LatencyRange, OperationFigures, RunSummary};
-use loadline_record::{Clock, HistogramSnapshot};
+use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
+use loadline_record::{Clock, EngineUsed, HistogramSnapshot};
 
 /// The run's cells as CSV (RFC 4180, UTF-8, CRLF). A missing figure is an empty field. Shares are from 0 to 1.
 #[must_use]
@@ -119,6 +119,45 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Str
         all.join("; ")
     };
     put("doubt_codes", doubts(|d| d.code.name().to_owned()));
+    let details = cell.map(|c| &c.load.details);
+    let word = |of: fn(&LoadDetails) -> Option<&String>| details.and_then(of).cloned().unwrap_or_default();
+    let number = |of: fn(&LoadDetails) -> Option<f64>| float(details.and_then(of));
+    let whole = |of: fn(&LoadDetails) -> Option<u64>| details.and_then(of).map_or_else(String::new, |v| v.to_string());
+    let mix = details.and_then(|d| d.block_mix.as_ref()).map(|mix| {
+        let parts: Vec<String> = mix.iter().map(|part| format!("{}:{}", part.bytes, part.ratio)).collect();
+        parts.join(" ")
+    });
+    let engines = |of: fn(&EngineUsed) -> String| {
+        let all: Vec<String> = cell.iter().flat_map(|c| &c.engines).map(of).collect();
+        all.join("; ")
+    };
+    // Of later versions: behind what earlier ones have, so that a column keeps its place.
+    let later = [
+        ("distribution", word(|d| d.distribution.as_ref())),
+        ("zipf_theta", number(|d| d.zipf_theta)),
+        ("hot_requests_ratio", number(|d| d.hot_requests_ratio)),
+        ("hot_blocks_ratio", number(|d| d.hot_blocks_ratio)),
+        ("stride_bytes", whole(|d| d.stride_bytes)),
+        ("align_bytes", whole(|d| d.align_bytes)),
+        ("start_bytes", whole(|d| d.start_bytes)),
+        ("files_count", whole(|d| d.files.map(u64::from))),
+        ("block_mix_bytes", mix.unwrap_or_default()),
+        ("trim_ratio", number(|d| d.trim_ratio)),
+        ("think_time_ns", whole(|d| d.think_time_ns)),
+        ("flush_every_writes", whole(|d| d.flush_every_writes)),
+        ("flush_method", word(|d| d.flush_method.as_ref())),
+        ("compressible_ratio", number(|d| d.compressible_ratio)),
+        ("duplicate_ratio", number(|d| d.duplicate_ratio)),
+        ("verify", details.and_then(|d| d.verify).map_or_else(String::new, |v| v.to_string())),
+        ("warm_up_ns", whole(|d| d.warm_up_ns)),
+        ("duration_ns", whole(|d| d.duration_ns)),
+        ("engine", engines(|engine| engine.name.clone())),
+        ("engine_reason", engines(|engine| engine.reason.clone())),
+        ("engine_options", engines(|engine| engine.options.join(", "))),
+    ];
     put("doubt_details", doubts(|d| format!("{}: {}", d.code, d.detail)));
+    for (name, value) in later {
+        put(name, value);
+    }
     columns
 }

@@ -113,6 +113,7 @@ fn what_cannot_be_understood_is_status_2_and_touches_nothing() {
     assert!(bench.refused(2, &["run", &plan, "--on", "a=null", "--on", "a=null"]).contains("twice"));
     assert!(bench.refused(2, &["quick", "null", "--objective", "fast"]).contains("--objective"));
     bench.refused(2, &["no-such-verb"]);
+    std::fs::File::create(bench.path("store.db")).unwrap();
     assert!(bench.refused(1, &["show", "no-such-run"]).contains("no-such-run"));
     assert!(bench.runs().is_empty());
 }

@@ -9,11 +9,14 @@ mod emulate;
 mod end_to_end;
 mod fault;
 mod faults;
+mod first_look;
 mod fit;
 mod golden;
 mod hunt;
+mod impossible;
 mod limits;
 mod predict;
+mod printed;
 mod results;
 mod safety;
 mod search;
@@ -70,8 +73,11 @@ impl Bench {
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", text(&output.stderr));
         text(&output.stderr)
     }
-    /// `list` as objects.
+    /// `list` as objects; none where there is no store yet.
     fn runs(&self) -> Vec<serde_json::Value> {
+        if !self.path("store.db").exists() {
+            return Vec::new();
+        }
         serde_json::from_str(&self.done(&["list", "--format", "json"])).unwrap()
     }
     /// The newest run as `export` gives it.

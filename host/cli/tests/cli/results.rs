@@ -199,3 +199,83 @@ fn the_series_has_the_same_rows_in_every_form() {
         assert!((mean - shown).abs() <= shown * 1e-6, "{operation}: {mean} {shown}");
     }
 }
+
+#[test]
+fn exported_loads_tell_every_cell_from_every_other_and_how_it_was_driven() {
+    let bench = Bench::new();
+    let head = "schema = 1\nname = \"p\"\n";
+    let load = |keys: &str| {
+        format!(
+            "[[load]]\nblock = \"4 KiB\"\nsize = \"4 MiB\"\nwarm_up = \"0 s\"\nduration = \"5 ms\"\ntrials = 1\n{keys}\n"
+        )
+    };
+    let loads = [
+        load(
+            "distribution = [\"uniform\", \"permutation\", { zipf = 1.2 }, { zipf = 0.9 }, { hot = { requests = \"80 %\", blocks = \"20 %\" } }]",
+        ),
+        load("reads = \"0 %\"\nflush = { every = [1, 8], how = [\"fdatasync\", \"fua\"] }"),
+        load("pattern = \"sequential\"\nstride = [\"8 KiB\", \"16 KiB\"]"),
+        load("reads = \"50 %\"\ntrims = [\"0 %\", \"20 %\"]\nthink_time = [\"0 s\", \"10 us\"]"),
+        load("align = \"8 KiB\"\nstart = [\"0 B\", \"1 MiB\"]\nfiles = [1, 2]"),
+        load("reads = \"0 %\"\ncompressible = \"50 %\"\nduplicate = \"10 %\"")
+            .replace("block = \"4 KiB\"", "block = [\"2560 B\", { \"2 KiB\" = \"50 %\", \"3 KiB\" = \"50 %\" }]"),
+    ];
+    let plan = bench.file("p.toml", format!("{head}{}", loads.concat()));
+    bench.done(&["run", &plan, "--on", "null", "--engine", "threads"]);
+    let run = bench.last();
+    let cells = run["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 21);
+    for (index, cell) in cells.iter().enumerate() {
+        assert_eq!(cell["engines"][0]["name"], "null");
+        assert_eq!(cell["engines"][0]["reason"], "the target is null");
+        let same = cells[..index].iter().find(|other| other["load"] == cell["load"]);
+        assert!(same.is_none(), "{:#}\n{:#}", cell["load"], same.unwrap()["label"]);
+    }
+    let csv = bench.done(&["export", "last", "--as", "csv"]);
+    let heading: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    for column in
+        ["distribution", "stride_bytes", "flush_every_writes", "flush_method", "block_mix_bytes", "engine_reason"]
+    {
+        assert!(heading.contains(&column), "{column}");
+    }
+    assert!(csv.contains("2048:0.5 3072:0.5") && csv.contains(",null,the target is null,"), "{csv}");
+}
+
+#[test]
+fn verbs_that_read_make_no_store_and_say_where_they_looked() {
+    let bench = Bench::new();
+    let (folder, store) = (bench.path("a"), bench.path("a/b.db").display().to_string());
+    for verb in [
+        &["list"][..],
+        &["list", "--format", "json"],
+        &["show", "last"],
+        &["compare", "last", "last"],
+        &["fit", "last"],
+        &["rm", "last"],
+        &["report", "last", "-o", "r.html"],
+        &["export", "last", "--as", "csv"],
+        &["run", "--resume", "last"],
+        &["run", "--verify-only", "last"],
+        &["predict", "--resume", "last"],
+    ] {
+        let told = bench.refused(2, &[verb, &["--store", &store]].concat());
+        assert!(
+            told.contains("there is no store at") && told.contains(&store) && told.contains("--store FILE"),
+            "{told}"
+        );
+        assert!(!folder.exists(), "{verb:?} made a folder");
+    }
+    // Where nobody named one, there may be none yet, and then there are no runs.
+    let mut fresh = bench.command(&["list", "--format", "json"]);
+    let output = fresh.env_remove("LOADLINE_STORE").env("XDG_DATA_HOME", bench.path("data")).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"[]\n"[..]));
+    assert!(!bench.path("data").exists());
+}
+
+#[test]
+fn a_time_that_is_none_is_bad_usage() {
+    let bench = Bench::new();
+    bench.file("store.db", "");
+    let told = bench.refused(2, &["list", "--since", "yesterday"]);
+    assert!(told.contains("--since") && told.contains("2026-01-31"), "{told}");
+}

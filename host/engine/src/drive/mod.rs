@@ -124,6 +124,19 @@ pub fn run_trial(
     })
 }
 
+/// Whether `spec` can be put on `volume` with these options at all, found out without one request of it: what follows from
+/// the load, the volume and the machine alone.
+///
+/// # Errors
+/// What [`run_trial`] would refuse the load with, every time.
+pub fn check(volume: &Volume, spec: &LoadSpec, options: EngineOptions) -> Result<(), EngineError> {
+    spec.check()?;
+    check_access(volume, spec)?;
+    let (engine, _) = choose::choose(volume, spec, options)?;
+    let (region, room) = (region_of(volume, spec), device_room(volume, spec));
+    plumbing::fitting_slots(engine, spec, &region, room, &volume.facts.name).map(drop)
+}
+
 /// Writes the first `range` bytes of the volume in full, with data that neither compresses nor repeats, and makes it
 /// durable. With `limit`, stops when that time is up and tells how far it came.
 ///

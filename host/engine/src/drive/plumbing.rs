@@ -110,6 +110,41 @@ fn slots_within(room: Option<u64>, spec: &LoadSpec, places: u32) -> u32 {
     }
 }
 
+/// Queue places of one load thread of `spec` with `engine`; found out without asking for anything.
+///
+/// # Errors
+/// The region cannot hold the load; or it would take more threads or buffers than there may be.
+pub(super) fn fitting_slots(
+    engine: Engine,
+    spec: &LoadSpec,
+    region: &Region,
+    device_room: Option<u64>,
+    volume_name: &str,
+) -> Result<u32, EngineError> {
+    for thread in 0..spec.threads {
+        // Whether a stretch is large enough is no question of the seed.
+        LoadGenerator::new(spec, region, thread, 0, Instant::ZERO)
+            .map_err(|source| EngineError::Region { volume: volume_name.to_owned(), source })?;
+    }
+    let slots = match (engine, spec.offered()) {
+        (Engine::Threads, Some(_)) => OPEN_WORKERS,
+        _ => slots_within(device_room, spec, slots(spec)),
+    };
+    let workers = u64::from(slots) * u64::from(spec.threads);
+    let needed = if engine == Engine::Threads {
+        if workers > WORKERS_MAX {
+            let reason =
+                format!("it would take {workers} threads, one for each request in flight; the limit is {WORKERS_MAX}");
+            let volume = volume_name.to_owned();
+            return Err(EngineError::Unavailable { engine: "the threads engine", volume, reason });
+        }
+        buffers::needed(spec, 1, workers as usize) * workers
+    } else {
+        buffers::needed(spec, slots as usize, spec.threads as usize) * u64::from(spec.threads)
+    };
+    if needed > BUFFERS_MAX { Err(EngineError::Buffers { needed, allowed: BUFFERS_MAX }) } else { Ok(slots) }
+}
+
 /// Everything about one load thread that does not depend on its engine.
 struct Part {
     spec: LoadSpec,
@@ -166,33 +201,8 @@ impl Threads {
     /// Makes all threads and waits until each has its buffers and its way to the device.
     pub(super) fn start(setup: &Setup<'_>) -> Result<Self, EngineError> {
         let spec = setup.spec;
-        for thread in 0..spec.threads {
-            LoadGenerator::new(spec, &setup.region, thread, setup.seed, Instant::ZERO)
-                .map_err(|source| EngineError::Region { volume: setup.volume_name.to_owned(), source })?;
-        }
-        let slots = match (setup.engine, spec.offered()) {
-            (Engine::Threads, Some(_)) => OPEN_WORKERS,
-            _ => slots_within(setup.device_room, spec, slots(spec)),
-        };
+        let slots = fitting_slots(setup.engine, spec, &setup.region, setup.device_room, setup.volume_name)?;
         let workers = u64::from(slots) * u64::from(spec.threads);
-        let needed = if setup.engine == Engine::Threads {
-            if workers > WORKERS_MAX {
-                let reason = format!(
-                    "it would take {workers} threads, one for each request in flight; the limit is {WORKERS_MAX}"
-                );
-                return Err(EngineError::Unavailable {
-                    engine: "the threads engine",
-                    volume: setup.volume_name.to_owned(),
-                    reason,
-                });
-            }
-            buffers::needed(spec, 1, workers as usize) * workers
-        } else {
-            buffers::needed(spec, slots as usize, spec.threads as usize) * u64::from(spec.threads)
-        };
-        if needed > BUFFERS_MAX {
-            return Err(EngineError::Buffers { needed, allowed: BUFFERS_MAX });
-        }
         let mut threads = Self { handles: Vec::new(), beats: Vec::new(), signal: Arc::default(), streams: Vec::new() };
         let (ready, answers) = mpsc::channel::<Ready>();
         for thread in 0..spec.threads {

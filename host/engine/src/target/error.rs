@@ -204,6 +204,16 @@ pub enum TargetError {
         /// The least for one.
         unit: Bytes,
     },
+    /// A directory in which no test file can be made, however much room there is.
+    #[error(
+        "cannot make a test file in {}: it is a read-only file system; name a directory on another, mount it for writing, or \
+         measure a file that is there with --read-only",
+        path.display()
+    )]
+    ReadOnlyFileSystem {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Not enough free space.
     #[error(
         "no room for a test file of {asked} in {}: {} are free, and {} stay free as a reserve; {} or name another directory",
@@ -275,8 +285,12 @@ fn open_advice(cause: &io::Error) -> &'static str {
 
 /// What to do about too little room.
 fn room_advice(available: Bytes, reserve: Bytes) -> String {
-    match available.saturating_sub(reserve) {
-        Bytes::ZERO => "free some space".to_owned(),
-        left => format!("ask for at most {}", left.human()),
+    match available.saturating_sub(reserve).get() {
+        0 => "free some space".to_owned(),
+        left => {
+            // Rounded down, for what is said to fit must fit.
+            let unit = Bytes::new(((1 << left.ilog2()) / 128).max(512));
+            format!("ask for at most {}", Bytes::new(left).round_down(unit))
+        }
     }
 }

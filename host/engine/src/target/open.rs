@@ -114,10 +114,14 @@ impl Opening<'_> {
                 None => Err(TargetError::DirectoryReadOnly { path: self.path.to_owned() }),
             };
         }
+        let space = system_calls::space(&directory).map_err(examine)?;
+        if space.read_only {
+            return Err(TargetError::ReadOnlyFileSystem { path: self.path.to_owned() });
+        }
         let mut out_of_question = hopeless(&storage, self.need.buffered);
         let in_memory = storage.file_system.as_ref().is_some_and(|f| MEMORY_FILE_SYSTEMS.contains(&f.kind.as_str()));
         let mut room = Room {
-            space: system_calls::space(&directory).map_err(examine)?,
+            space,
             memory_available: if in_memory { facts::memory_available() } else { None },
             memory: facts::host().memory_bytes.map(Bytes::new),
             direct: out_of_question.is_none(),

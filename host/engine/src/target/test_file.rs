@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 /// Chosen where no size is asked for and the page cache is bypassed: past the memory that disks and controllers commonly
 /// carry (up to 8 GiB).
 const SIZE_DIRECT: Bytes = Bytes::gib(16);
-/// The least that is chosen; below it a measurement says nothing about a disk.
-const SIZE_LEAST: Bytes = Bytes::mib(64);
+/// Half of the free space is no longer enough below this: a smaller file says little about a disk.
+const SIZE_SMALL: Bytes = Bytes::mib(64);
+/// The least that is chosen, of all the usable space.
+const SIZE_LEAST: Bytes = Bytes::mib(4);
 /// Left free at least, where the file system is large enough.
 const RESERVE_LEAST: Bytes = Bytes::gib(1);
 /// Sizes of files are multiples of this, so that every block size of a plan fits.
@@ -69,11 +71,20 @@ pub(crate) fn choose_size(path: &Path, asked: Option<Bytes>, room: &Room) -> Res
     if wanted <= half {
         return Ok((wanted, reason));
     }
-    if half < SIZE_LEAST {
+    if half >= SIZE_SMALL {
+        let reason = format!("half of the usable free space; {} would be better: {reason}", wanted.human());
+        return Ok((half.round_down(FILE_UNIT), reason));
+    }
+    let size = usable.min(SIZE_SMALL).round_down(FILE_UNIT);
+    if size < SIZE_LEAST {
         return Err(no_space(SIZE_LEAST));
     }
-    let reason = format!("half of the usable free space; {} would be better: {reason}", wanted.human());
-    Ok((half.round_down(FILE_UNIT), reason))
+    let reason = format!(
+        "of {} of usable free space, so small that a disk's own memory may hold all of it; {} would be better: {reason}",
+        usable.human(),
+        wanted.human()
+    );
+    Ok((size, reason))
 }
 
 /// Size of each of `files` files that share `size`.
@@ -202,7 +213,7 @@ mod tests {
     use super::*;
 
     fn room(total: Bytes, available: Bytes) -> Room {
-        let space = Space { total: total.get(), available: available.get() };
+        let space = Space { total: total.get(), available: available.get(), read_only: false };
         Room { space, memory_available: None, memory: Some(Bytes::gib(8)), direct: true }
     }
     fn choose(asked: Option<Bytes>, room: &Room) -> Result<(Bytes, String), TargetError> {
@@ -221,7 +232,7 @@ mod tests {
         let room = room(Bytes::gib(100), Bytes::gib(25));
         assert_eq!(choose(Some(Bytes::gib(20)), &room).unwrap().0, Bytes::gib(20));
         let refused = choose(Some(Bytes::gib(21)), &room).unwrap_err().to_string();
-        for figure in ["21 GiB", "25.0 GiB", "5.00 GiB", "20.0 GiB"] {
+        for figure in ["21 GiB", "25.0 GiB", "5.00 GiB", "20 GiB or"] {
             assert!(refused.contains(figure), "{refused}");
         }
     }
@@ -236,6 +247,19 @@ mod tests {
     }
 
     #[test]
+    fn a_small_file_system_is_measured_on_what_it_has() {
+        let (size, reason) = choose(None, &room(Bytes::mib(100), Bytes::mib(100))).unwrap();
+        assert_eq!(size, SIZE_SMALL);
+        assert!(reason.contains("of 90.0 MiB of usable") && reason.contains("16.0 GiB would be better"), "{reason}");
+        assert_eq!(choose(None, &room(Bytes::mib(40), Bytes::mib(30))).unwrap().0, Bytes::mib(26));
+        // What is called too little would not have been enough, and what is said to be there can be asked for.
+        let tiny = room(Bytes::mib(100), Bytes::mib(12));
+        let refused = choose(None, &tiny).unwrap_err().to_string();
+        assert!(refused.contains("of 4 MiB") && refused.contains("at most 2 MiB"), "{refused}");
+        assert!(choose(Some(Bytes::mib(2)), &tiny).is_ok());
+    }
+
+    #[test]
     fn a_buffered_file_is_twice_the_memory() {
         let buffered = Room { direct: false, ..room(Bytes::gib(1000), Bytes::gib(900)) };
         assert_eq!(choose(None, &buffered).unwrap().0, Bytes::gib(16));
@@ -246,7 +270,7 @@ mod tests {
         let memory = |available| Room { memory_available: Some(available), ..room(Bytes::gib(20), Bytes::gib(20)) };
         assert!(choose(Some(Bytes::gib(4)), &memory(Bytes::gib(6))).is_ok());
         assert!(choose(Some(Bytes::gib(4)), &memory(Bytes::gib(4))).is_err());
-        let unlimited = Room { space: Space { total: 0, available: 0 }, ..memory(Bytes::gib(10)) };
+        let unlimited = Room { space: Space { total: 0, available: 0, read_only: false }, ..memory(Bytes::gib(10)) };
         assert!(choose(Some(Bytes::gib(4)), &unlimited).is_ok());
     }
 

@@ -65,6 +65,24 @@ fn a_file_too_large_for_the_space_is_refused_with_the_figures() {
 }
 
 #[test]
+fn a_small_file_system_gets_a_file_that_fits_and_a_read_only_one_says_so() {
+    let (mount, device, _image) = or_skip!(file_system("mkfs.ext4", &["-q", "-F"], 120), NO_MOUNT);
+    let chosen = Need { files: 1, writes: true, ..Need::default() };
+    let volume = open(mount.path(), &chosen).unwrap();
+    assert_eq!(volume.facts.size_bytes, 64 << 20);
+    assert!(volume.facts.size_reason.contains("would be better"), "{}", volume.facts.size_reason);
+    drop(volume);
+    fs::write(mount.path().join("most"), vec![1; 90 << 20]).unwrap();
+    drop(mount);
+    let mount = or_skip!(Mount::new(&device.node, "ro"), NO_MOUNT);
+    for need in [chosen, need(Bytes::gib(1))] {
+        let error = open(mount.path(), &need).unwrap_err();
+        assert!(matches!(error, TargetError::ReadOnlyFileSystem { .. }), "{error}");
+        assert!(error.to_string().contains("read-only file system"), "{error}");
+    }
+}
+
+#[test]
 fn what_lies_below_a_file_on_ext4_over_a_loop_device_is_known() {
     let (mount, device, image) = or_skip!(file_system("mkfs.ext4", &["-q", "-F"], 64), NO_MOUNT);
     let volume = open(mount.path(), &need(Bytes::mib(8))).unwrap();

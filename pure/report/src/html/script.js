@@ -84,6 +84,17 @@
   addEventListener("hashchange", unfold);
   unfold();
 
+  // Paper cannot be unfolded: what is folded is printed open, and folded again afterwards.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = all(document, "details:not([open])");
+    for (const details of folded) details.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const details of folded) details.open = false;
+    folded = [];
+  });
+
   // Hover: the nearest marker of a chart, or every line's value at the nearest moment.
   const tip = make("div", "", document.body);
   tip.className = "tip";

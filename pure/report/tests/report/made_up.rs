@@ -1,8 +1,8 @@
 //! Runs that never happened, built by hand, with everything that a report has to show.
 
 use loadline_analysis::{
-    Binding, Ceiling, CellSummary, Conclusion, CpuFigures, Finding, Limit, LoadView, OperationFigures, RunInfo,
-    RunSummary, SCHEMA, TotalFigures,
+    Binding, Ceiling, CellSummary, Conclusion, CpuFigures, Finding, Limit, LoadDetails, LoadView, OperationFigures,
+    RunInfo, RunSummary, SCHEMA, TotalFigures,
 };
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
@@ -180,7 +180,13 @@ fn doubts(plan: &CellPlan) -> Vec<Doubt> {
 pub(crate) fn cell(index: usize, plan: &CellPlan) -> CellRecord {
     let mut noise = Noise::new(index as u64 + 7);
     let arrival = if plan.offered_iops.is_some() { "poisson" } else { "closed" };
-    let spec = plan.name.map_or(serde_json::Value::Null, |name| serde_json::json!({ "name": name }));
+    let spec = serde_json::json!({
+        "name": plan.name, "pattern": {"random": {"zipf": {"theta_milli": 1_100}}}, "trims": "0 %", "align": null,
+        "blocks": [{"size": "4 KiB", "share": "75 %"}, {"size": "16 KiB", "share": "25 %"}], "start": "0 B", "files": 2,
+        "arrival": {"closed": {"queue_depth": 8, "rate_max": null, "think_time": "1 ms"}}, "verify": false,
+        "flush": {"every": 16, "how": "fua"}, "content": {"compressible": "50 %", "duplicate": "0 %"},
+        "warm_up": "5 s", "duration": "1 min"
+    });
     CellRecord {
         id: format!("cell-{index:03}"),
         volume: plan.volume.to_owned(),
@@ -262,7 +268,9 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
             rate_iops: load.rate_iops,
             buffered: load.buffered,
             size_bytes: load.size_bytes,
+            details: LoadDetails::of(&cell.spec),
         },
+        engines: cell.trials.first().map(|trial| trial.engine.clone()).into_iter().collect(),
         trials: done.len() as u32,
         total,
         read: operation(Operation::Read),

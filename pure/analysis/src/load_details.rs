@@ -1,0 +1,217 @@
+//! What a stored specification says of a load beyond the figures that tables need: all that tells one cell from another.
+
+use loadline_units::{Bytes, Duration, Ratio};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What tells loads of the same pattern, block and depth apart. Everything is `null` for what no plan describes: recorded loads.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoadDetails {
+    /// Random loads: `uniform`, `permutation`, `zipf` or `hot-cold`.
+    pub distribution: Option<String>,
+    /// The exponent of a `zipf` distribution.
+    pub zipf_theta: Option<f64>,
+    /// Share of the requests that go to the hot blocks of `hot-cold`.
+    pub hot_requests_ratio: Option<f64>,
+    /// Share of the blocks that are hot.
+    pub hot_blocks_ratio: Option<f64>,
+    /// Sequential loads: from the start of one request to the start of the next, where that is not the block size.
+    pub stride_bytes: Option<u64>,
+    /// Offsets are multiples of this, where that is not the smallest block.
+    pub align_bytes: Option<u64>,
+    /// Where in the target the load begins.
+    pub start_bytes: Option<u64>,
+    /// Test files that the size is spread over.
+    pub files: Option<u32>,
+    /// The sizes of a mix with their shares; `null` where there is one size.
+    pub block_mix: Option<Vec<BlockInMix>>,
+    /// Share of trims among all requests.
+    pub trim_ratio: Option<f64>,
+    /// Closed loop: from a completion to the request that takes its place.
+    pub think_time_ns: Option<u64>,
+    /// Writes are made durable after so many of a thread; `null` for never.
+    pub flush_every_writes: Option<u64>,
+    /// How: `fdatasync` or `fua`.
+    pub flush_method: Option<String>,
+    /// Share of each written block that compresses away.
+    pub compressible_ratio: Option<f64>,
+    /// Share of written blocks that repeat others.
+    pub duplicate_ratio: Option<f64>,
+    /// Whether every block is marked and checked.
+    pub verify: Option<bool>,
+    /// Load before the measurement, without the rounds of a steady-state rule.
+    pub warm_up_ns: Option<u64>,
+    /// Measured time that was asked for.
+    pub duration_ns: Option<u64>,
+}
+
+/// One size in a mix.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BlockInMix {
+    /// Block size.
+    pub bytes: u64,
+    /// Share of the requests that are of this size.
+    pub ratio: f64,
+}
+
+/// The parts of a `LoadSpec` of the workload crate that are shown, as it is stored.
+#[derive(Deserialize)]
+struct Stored {
+    pattern: Pattern,
+    trims: Ratio,
+    blocks: Vec<Block>,
+    align: Option<Bytes>,
+    arrival: Arrival,
+    start: Bytes,
+    files: u32,
+    flush: Option<Flush>,
+    content: Content,
+    verify: bool,
+    warm_up: Duration,
+    duration: Duration,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Pattern {
+    Random(Distribution),
+    Sequential { stride: Option<Bytes> },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Distribution {
+    Uniform,
+    Permutation,
+    Zipf { theta_milli: u32 },
+    HotCold { requests: Ratio, blocks: Ratio },
+}
+
+#[derive(Deserialize)]
+struct Block {
+    size: Bytes,
+    share: Ratio,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Arrival {
+    Closed { think_time: Duration },
+    Constant {},
+    Poisson {},
+}
+
+#[derive(Deserialize)]
+struct Flush {
+    every: u64,
+    how: String,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    compressible: Ratio,
+    duplicate: Ratio,
+}
+
+impl LoadDetails {
+    /// What the stored specification of a cell tells; nothing where it is none of a plan's load.
+    #[must_use]
+    pub fn of(spec: &Value) -> Self {
+        Stored::deserialize(spec).map_or_else(|_| Self::default(), Self::from)
+    }
+}
+
+impl From<Stored> for LoadDetails {
+    fn from(stored: Stored) -> Self {
+        let mut details = Self {
+            align_bytes: stored.align.map(Bytes::get),
+            start_bytes: Some(stored.start.get()),
+            files: Some(stored.files),
+            block_mix: (stored.blocks.len() > 1).then(|| {
+                let part = |block: &Block| BlockInMix { bytes: block.size.get(), ratio: block.share.as_f64() };
+                stored.blocks.iter().map(part).collect()
+            }),
+            trim_ratio: Some(stored.trims.as_f64()),
+            think_time_ns: match stored.arrival {
+                Arrival::Closed { think_time } => Some(think_time.as_ns()),
+                Arrival::Constant {} | Arrival::Poisson {} => None,
+            },
+            flush_every_writes: stored.flush.as_ref().map(|flush| flush.every),
+            flush_method: stored.flush.map(|flush| flush.how),
+            compressible_ratio: Some(stored.content.compressible.as_f64()),
+            duplicate_ratio: Some(stored.content.duplicate.as_f64()),
+            verify: Some(stored.verify),
+            warm_up_ns: Some(stored.warm_up.as_ns()),
+            duration_ns: Some(stored.duration.as_ns()),
+            ..Self::default()
+        };
+        match stored.pattern {
+            Pattern::Sequential { stride } => details.stride_bytes = stride.map(Bytes::get),
+            Pattern::Random(distribution) => {
+                let name = match distribution {
+                    Distribution::Uniform => "uniform",
+                    Distribution::Permutation => "permutation",
+                    Distribution::Zipf { theta_milli } => {
+                        details.zipf_theta = Some(f64::from(theta_milli) / 1e3);
+                        "zipf"
+                    }
+                    Distribution::HotCold { requests, blocks } => {
+                        details.hot_requests_ratio = Some(requests.as_f64());
+                        details.hot_blocks_ratio = Some(blocks.as_f64());
+                        "hot-cold"
+                    }
+                };
+                details.distribution = Some(name.to_owned());
+            }
+        }
+        details
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// As stored by a run.
+    fn spec() -> Value {
+        json!({
+            "align": null, "arrival": {"closed": {"queue_depth": 2, "rate_max": null, "think_time": "1 ms"}},
+            "blocks": [{"share": "100 %", "size": "4 KiB"}], "buffered": false,
+            "content": {"compressible": "0 %", "duplicate": "0 %"}, "cool_down": "0 ns", "drop_caches": false,
+            "duration": "30 ms", "files": 1, "fill": "auto", "flush": {"every": 4, "how": "fua"}, "hang_limit": "1 min",
+            "name": null, "objective": null, "pattern": {"random": {"zipf": {"theta_milli": 1200}}}, "pause": "0 ns",
+            "reads": "50 %", "size": "4 MiB", "start": "0 B", "steady_state": null, "threads": 1, "trials": 1,
+            "trims": "10 %", "verify": false, "volume": null, "warm_up": "0 ns"
+        })
+    }
+
+    #[test]
+    fn a_stored_specification_tells_what_no_table_has() {
+        let details = LoadDetails::of(&spec());
+        assert_eq!((details.distribution.as_deref(), details.zipf_theta), (Some("zipf"), Some(1.2)));
+        assert_eq!((details.flush_every_writes, details.flush_method.as_deref()), (Some(4), Some("fua")));
+        assert_eq!((details.think_time_ns, details.trim_ratio), (Some(1_000_000), Some(0.1)));
+        assert_eq!((details.block_mix, details.stride_bytes), (None, None));
+        assert_eq!(details.duration_ns, Some(30_000_000));
+    }
+
+    #[test]
+    fn open_loops_strides_and_mixes_are_read_too() {
+        let mut spec = spec();
+        spec["arrival"] = json!({"poisson": {"rate": "1000 IOPS"}});
+        spec["pattern"] = json!({"sequential": {"stride": "1 MiB"}});
+        spec["blocks"] = json!([{"share": "90 %", "size": "4 KiB"}, {"share": "10 %", "size": "64 KiB"}]);
+        let details = LoadDetails::of(&spec);
+        assert_eq!((details.distribution, details.think_time_ns, details.stride_bytes), (None, None, Some(1 << 20)));
+        let parts = [BlockInMix { bytes: 4_096, ratio: 0.9 }, BlockInMix { bytes: 65_536, ratio: 0.1 }];
+        assert_eq!(details.block_mix, Some(parts.to_vec()));
+    }
+
+    #[test]
+    fn what_is_no_specification_tells_nothing() {
+        assert_eq!(LoadDetails::of(&json!({"trace": "x"})), LoadDetails::default());
+        assert_eq!(LoadDetails::of(&Value::Null), LoadDetails::default());
+    }
+}
