@@ -11,7 +11,7 @@ use loadline_disk::{
     VolumeSpec, Waited, Waits, Warmth,
 };
 use loadline_record::{Binding, CacheUse, ModelRecord, StateTaken, TrialRecord};
-use loadline_simulator::{Simulated, Simulation, SimulationError, Together, TrialSetup};
+use loadline_simulator::{Reached, Simulated, Simulation, SimulationError, Together, TrialSetup};
 use loadline_units::{ByteRate, Bytes, Duration, Instant};
 use loadline_workload::{Fill, LoadSpec};
 
@@ -23,6 +23,8 @@ pub const INTERVALS_MAX: usize = 3_600;
 /// Time that passes between two looks at a trial, and the number of looks above which it is longer.
 const STEP: Duration = Duration::from_s(1);
 const STEPS_MAX: u64 = 86_400;
+/// Events between two looks at most, however little time passes in them: some 50 ms of work.
+const EVENTS_MAX: u64 = 1 << 18;
 
 /// What draws that only tell a range take of a load that would go on for longer.
 const WARM_UP_OF_RANGES: Duration = Duration::from_s(10);
@@ -129,12 +131,15 @@ pub fn check(model: &Model, volume: &str, load: &LoadSpec) -> Result<(), Predict
     let load = fit(load, size);
     let machine = Machine::new(&model.spec, 0, InitialState::default())?;
     let target = machine.target(volume).expect("the volume was found in the machine's own specification");
-    Simulation::new(&load, machine, target, TrialSetup { trial: 0, seed: 0, started_unix_s: 0 })?;
+    let begin = machine.now() + load.pause;
+    let setup = TrialSetup { trial: 0, seed: 0, started_unix_s: 0 };
+    // What costs no time at all shows at the first instant.
+    Simulation::new(&load, machine, target, setup)?.run_until(begin)?;
     Ok(())
 }
 
 /// Puts the load on a volume of the model, fresh in its initial state, or on the machine that an earlier trial left behind.
-/// `watch` is told how far it has come, about once for each virtual second; `None` where it said to stop.
+/// `watch` is told how far it has come, about once for each virtual second and after so many requests; `None` where it said to stop.
 ///
 /// The same arguments give the same record.
 ///
@@ -163,12 +168,15 @@ pub fn predict(
     let mut bursts = BurstWatch::new(simulation.waits());
     let mut elapsed = Duration::ZERO;
     loop {
-        let is_over = simulation.run_until(instant(begin, elapsed + step));
-        bursts.look(elapsed, simulation.waits());
-        if is_over {
-            break;
+        let reached = simulation.run_for(instant(begin, elapsed + step), EVENTS_MAX)?;
+        if reached != Reached::Events {
+            bursts.look(elapsed, simulation.waits());
         }
-        elapsed = elapsed + step;
+        match reached {
+            Reached::End => break,
+            Reached::Time => elapsed = elapsed + step,
+            Reached::Events => {}
+        }
         if watch(Progress { elapsed: elapsed + load.pause, expected }) == Going::Stop {
             return Ok(None);
         }
@@ -289,12 +297,15 @@ pub fn predict_together(
     let mut bursts: Vec<BurstWatch> = together.waits().into_iter().map(BurstWatch::new).collect();
     let mut elapsed = Duration::ZERO;
     loop {
-        let is_over = together.run_until(instant(begin, elapsed + step));
-        bursts.iter_mut().zip(together.waits()).for_each(|(watch, waits)| watch.look(elapsed, waits));
-        if is_over {
-            break;
+        let reached = together.run_for(instant(begin, elapsed + step), EVENTS_MAX)?;
+        if reached != Reached::Events {
+            bursts.iter_mut().zip(together.waits()).for_each(|(watch, waits)| watch.look(elapsed, waits));
         }
-        elapsed = elapsed + step;
+        match reached {
+            Reached::End => break,
+            Reached::Time => elapsed = elapsed + step,
+            Reached::Events => {}
+        }
         if watch(Progress { elapsed, expected }) == Going::Stop {
             return Ok(None);
         }
