@@ -7,8 +7,8 @@ use crate::models::Model;
 use crate::volumes::{VolumeUnknown, find};
 use crate::words::number;
 use loadline_disk::{
-    Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, Place, PoolSpec,
-    VolumeSpec, Waited, Waits, Warmth,
+    Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, PoolSpec, VolumeSpec,
+    Waits, Warmth,
 };
 use loadline_record::{Binding, CacheUse, ModelRecord, StateTaken, TrialRecord};
 use loadline_simulator::{Reached, Simulated, Simulation, SimulationError, Together, TrialSetup};
@@ -155,10 +155,14 @@ pub fn predict(
     let load = fit(putting.load, spec.size());
     let machine_seed = model_seed(seed, model.number, trial);
     let is_carried = carried.is_some();
-    let machine = match carried {
+    let mut machine = match carried {
         Some(machine) => machine,
         None => Machine::new(&model.spec, machine_seed, initial)?,
     };
+    if spec.disks.len() > 1 {
+        // A request in several parts takes no longer for the waiting of those that ended before the last.
+        machine.keep_accounts();
+    }
     let target = machine.target(volume).expect("the volume was found in the machine's own specification");
     let begin = machine.now() + load.pause;
     let setup = TrialSetup { trial, seed, started_unix_s: putting.started_unix_s };
@@ -263,7 +267,7 @@ pub fn account(
 /// Puts loads on volumes of one model at the same time: `puttings` are of the same model, trial and initial state, each on a
 /// volume of its own. Otherwise as [`predict`], with a record for each in their order.
 ///
-/// The waiting at a budget that several volumes share is divided among them by the time that their requests took.
+/// Where a budget is shared by several volumes, each record has the waiting of its own requests.
 ///
 /// # Errors
 /// [`PredictionError`].
@@ -276,7 +280,9 @@ pub fn predict_together(
 ) -> Result<Option<Vec<TrialRecord>>, PredictionError> {
     let Putting { model, trial, seed, initial, started_unix_s, .. } = *puttings.first().expect("there is a load");
     let machine_seed = model_seed(seed, model.number, trial);
-    let machine = Machine::new(&model.spec, machine_seed, initial)?;
+    let mut machine = Machine::new(&model.spec, machine_seed, initial)?;
+    // Whose waiting it was at a budget that several share.
+    machine.keep_accounts();
     let mut specs = Vec::new();
     for putting in puttings {
         let spec = find(&model.spec, putting.volume)?;
@@ -311,56 +317,12 @@ pub fn predict_together(
         }
     }
     let (records, _) = together.finish();
-    let spent: Vec<u128> = records.iter().map(|(record, _)| time_of_requests(record)).collect();
-    let passing = |passes: fn(&VolumeSpec) -> bool| {
-        let of = specs.iter().zip(&spent).filter(|((spec, _), _)| passes(spec)).map(|(_, spent)| spent);
-        of.sum::<u128>().max(1)
-    };
-    let (through_host, beyond_host) = (passing(passes_host), passing(passes_network));
     let mut told_of = Vec::new();
-    for ((((putting, (spec, load)), (record, waits)), bursts), own) in
-        puttings.iter().zip(&specs).zip(records).zip(&bursts).zip(&spent)
-    {
-        let waits = own_share(&waits, spec, *own, through_host, beyond_host);
+    for (((putting, (spec, load)), (record, waits)), bursts) in puttings.iter().zip(&specs).zip(records).zip(&bursts) {
         let taken = Taken { machine_seed, is_carried: false, waits };
         told_of.push(told(putting, spec, load, record, bursts, &taken)?);
     }
     Ok(Some(told_of))
-}
-
-/// The time of all requests of a trial, ns.
-fn time_of_requests(record: &TrialRecord) -> u128 {
-    record.operations.values().map(|of| of.latency.sum_ns()).sum()
-}
-
-/// Whether requests to a volume count against what its machine allows through the host.
-fn passes_host(volume: &VolumeSpec) -> bool {
-    !passes_network(volume) || volume.host_cache.mode != HostCache::None
-}
-
-/// Whether requests to a volume may go to network disks.
-fn passes_network(volume: &VolumeSpec) -> bool {
-    volume.disks.iter().any(|disk| disk.place == Place::Network)
-}
-
-/// Of what was waited at budgets that all volumes share, the part of one whose requests took so long; nothing where they do not
-/// pass. The other two are the time of all requests that pass the host, and of all that may go beyond it.
-fn own_share(waits: &Waits, volume: &VolumeSpec, own: u128, through_host: u128, beyond_host: u128) -> Waits {
-    let share = |waited: Waited, passes: bool, all: u128| {
-        let part = |time: Duration| {
-            let part = u128::from(time.as_ns()) * if passes { own } else { 0 } / all;
-            Duration::from_ns(u64::try_from(part).unwrap_or(u64::MAX))
-        };
-        Waited { iops: part(waited.iops), throughput: part(waited.throughput), credits: part(waited.credits) }
-    };
-    let beyond = passes_network(volume);
-    Waits {
-        vm_cached: share(waits.vm_cached, passes_host(volume), through_host),
-        vm_uncached: share(waits.vm_uncached, beyond, beyond_host),
-        allowances: share(waits.allowances, beyond, beyond_host),
-        pools: share(waits.pools, beyond, beyond_host),
-        ..*waits
-    }
 }
 
 /// Limits without a published figure that the load passed: a host's cache answers no faster than its VM lets it, whether or

@@ -105,7 +105,8 @@ impl Progress {
 pub struct Simulated {
     /// As from a real device.
     pub record: TrialRecord,
-    /// How long requests waited at each limit, from the beginning of the measurement on.
+    /// How long requests waited at each limit, from the beginning of the measurement on: of a machine that keeps accounts, what the
+    /// load's own requests waited on the way that decided when they were answered, else what their parts did.
     pub waits: Waits,
     /// The storage as it is afterwards: its caches warm, its credits spent. Nothing is outstanding.
     pub machine: Machine,
@@ -281,6 +282,11 @@ impl Simulation {
     }
 }
 
+/// How long requests to a target have waited so far.
+fn waits_of(machine: &Machine, target: Target) -> Waits {
+    machine.held(target).unwrap_or_else(|| machine.waits(target))
+}
+
 /// Lets everything that is outstanding be answered.
 pub(crate) fn drain(machine: &mut Machine) {
     while machine.outstanding() > 0
@@ -375,11 +381,7 @@ impl Party {
     /// Why it never ends.
     #[cold]
     pub(crate) fn timeless(&self, machine: &Machine, answered: u64) -> SimulationError {
-        SimulationError::Timeless {
-            load: self.load.clone(),
-            volume: machine.name(self.target).to_owned(),
-            answered,
-        }
+        SimulationError::Timeless { load: self.load.clone(), volume: machine.name(self.target).to_owned(), answered }
     }
 
     /// Nothing of it will happen any more.
@@ -453,7 +455,7 @@ impl Party {
             self.issues_until = self.log.to() + self.cool_down;
         }
         if self.waits_before.is_none() && matches!(self.log.stage(), Stage::Measuring | Stage::After) {
-            self.waits_before = Some(machine.waits(self.target));
+            self.waits_before = Some(waits_of(machine, self.target));
         }
     }
 
@@ -560,7 +562,7 @@ impl Party {
                 }
             }
         }
-        let waits = machine.waits(self.target).since(&self.waits_before.unwrap_or_default());
+        let waits = waits_of(machine, self.target).since(&self.waits_before.unwrap_or_default());
         let kept = self.log.finish(ended_at);
         let elapsed = ended_at.since(self.started_at);
         let record = TrialRecord {

@@ -27,7 +27,13 @@ impl Together {
     /// When a load cannot be simulated there.
     pub fn new(loads: &[(&LoadSpec, Target, TrialSetup)], machine: Machine) -> Result<Self, SimulationError> {
         let parties = loads.iter().map(|(load, target, setup)| Party::new(load, &machine, *target, *setup));
-        Ok(Self { parties: parties.collect::<Result<_, _>>()?, machine, owners: Vec::new(), last: 0, progress: Progress::default() })
+        Ok(Self {
+            parties: parties.collect::<Result<_, _>>()?,
+            machine,
+            owners: Vec::new(),
+            last: 0,
+            progress: Progress::default(),
+        })
     }
 
     /// Goes on until all trials are over or nothing more happens until `until`; says whether they are over.
@@ -104,8 +110,8 @@ impl Together {
         self.parties.iter().map(|party| self.machine.waits(party.target())).collect()
     }
 
-    /// What each trial yields, in the order of the loads, with where requests waited from its measurement on; and the machine as
-    /// it is afterwards.
+    /// What each trial yields, in the order of the loads, with where requests waited from its measurement on, as in
+    /// [`Simulated::waits`](crate::Simulated::waits); and the machine as it is afterwards.
     #[must_use]
     pub fn finish(self) -> (Vec<(TrialRecord, Waits)>, Machine) {
         let Self { mut machine, parties, .. } = self;

@@ -1,6 +1,6 @@
 //! The binding limit follows from where requests waited, and agrees with the ceilings.
 
-use crate::{binding, bound_by, ceiling, iops, known, load, model, near, put, trial};
+use crate::{binding, bound_by, ceiling, iops, known, load, mean_ms, model, near, put, trial};
 use loadline_catalog::Draw;
 use loadline_disk::{Fullness, InitialState, Warmth};
 use loadline_prediction::{Going, PredictionError, Putting, check, predict};
@@ -217,4 +217,35 @@ fn draws_other_than_the_first_are_short_where_nothing_lasts() {
     let (whole, part) =
         (put(&other("pool-4"), "data", &long, Fullness::Full), put(&other("pool-4"), "data", &short, Fullness::Full));
     assert!(near(iops(&part), iops(&whole), 0.01), "{} {}", iops(&part), iops(&whole));
+}
+
+/// Each part of a split or a mirrored request waits, and the request no longer than the last of them.
+#[test]
+fn the_evidence_tells_no_more_waiting_than_a_request_takes() {
+    let text = |layout: &str, count: u32| {
+        format!(
+            "schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{{ sku = \"azure/premium-p30\", count = {count} }}]\n\
+             layout = {{ {layout} }}\n"
+        )
+    };
+    let stripe = text("stripe = { columns = 2, interleave = \"64 KiB\" }", 2);
+    let mirror = text("mirror = 2", 2);
+    for (text, load) in [(&stripe, load(1_024, 100, 32)), (&mirror, load(64, 0, 64))] {
+        let record = trial(&model(text, Draw::PUBLISHED), &load);
+        let waited: u64 = known(&record).waits.iter().map(loadline_record::StageWait::total_ns).sum();
+        let each_ms = waited as f64 / record.count() as f64 / 1e6;
+        assert_eq!(bound_by(&record), Limit::DiskThroughput);
+        assert!(each_ms > 0.5 * mean_ms(&record), "{each_ms} of {}", mean_ms(&record));
+        assert!(each_ms <= mean_ms(&record) * 1.02, "{each_ms} of {}", mean_ms(&record));
+    }
+}
+
+/// A request over a quick disk and a slow one is held by the slow one, whatever the quick one's part waited.
+#[test]
+fn the_slowest_part_of_a_request_decides_what_binds_it() {
+    let text = "schema = 1\nname = \"x\"\n[[volume.data.disks]]\nsize = \"1 TiB\"\nlatency.read.median = \"1 ms\"\n\
+                [[volume.data.disks]]\nsize = \"1 TiB\"\nlatency.read.median = \"1 ms\"\nlimit.throughput = \"10 MiB/s\"\n\
+                [volume.data]\nlayout = { stripe = { columns = 2, interleave = \"64 KiB\" } }\n";
+    let record = trial(&model(text, Draw::PUBLISHED), &load(1_024, 100, 2));
+    assert_eq!(bound_by(&record), Limit::DiskThroughput, "{}", binding(&record).evidence);
 }
