@@ -75,8 +75,8 @@ struct Pool {
     /// The disks' name.
     disks: String,
     limits: LimitFigures,
-    /// Whether it is what the machine allows them. Otherwise it is what they have by their total size, and they have no limits of
-    /// their own beside it.
+    /// Whether it is what the machine allows them. Otherwise it is what they have by their total size, and those behind a network have
+    /// no limits of their own beside it.
     is_allowance: bool,
 }
 
@@ -109,7 +109,10 @@ impl Environment {
                             disk.allowance = Some(pool.name.clone());
                         } else {
                             disk.pool = Some(pool.name.clone());
-                            disk.limit = Limit::default();
+                            // A disk in the host is a device of its own, whatever all of them come to.
+                            if disk.place == Place::Network {
+                                disk.limit = Limit::default();
+                            }
                         }
                     }
                     disk

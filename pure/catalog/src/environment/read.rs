@@ -521,8 +521,14 @@ fn pools(catalog: &Catalog, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume
     for name in names {
         let Ok(entry) = catalog.disk_entry(name) else { continue };
         let family = catalog.disk_family(entry);
-        if family.mechanism.shared_by_type {
-            let sizes = disks.iter().filter(|disk| disk.name == name).filter_map(|disk| disk.size);
+        let alike = || disks.iter().filter(|disk| disk.name == name);
+        // One device in the host shares with none.
+        if family.mechanism.shared_by_type && (family.mechanism.place == Place::Network || alike().count() > 1) {
+            let sold = |disk: &&DiskFigures| match entry.size {
+                SizeRule::Fixed(size) => Some(size),
+                SizeRule::Chosen { .. } | SizeRule::Unknown => disk.size,
+            };
+            let sizes = alike().filter_map(|disk| sold(disk));
             let total = Bytes::new(sizes.map(Bytes::get).fold(0, u64::saturating_add));
             if let Ok(figures) = entry.total(family, total) {
                 let (name, disks) = (name.to_owned(), name.to_owned());

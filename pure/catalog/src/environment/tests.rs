@@ -305,3 +305,34 @@ fn a_disk_in_full_may_say_what_its_limits_hold_back_and_how_the_guest_reaches_it
     let refused = Environment::parse(&text("[vm]\nholds = \"answers\"\n", ""), "own", &Catalog::builtin()).unwrap_err();
     assert!(refused.to_string().contains("vm.holds"), "a machine's budgets hold back requests: {refused}");
 }
+
+/// A partition has its own limits, and several of them no more than the machine gives so many.
+#[test]
+fn each_local_ssd_has_its_own_limits_and_several_what_their_number_has() {
+    let spec = |sku: &str, count: u32| {
+        let layout = if count > 1 { "layout = { stripe = { interleave = \"64 KiB\" } }\n" } else { "" };
+        let text = format!("[volume.data]\ndisks = [{{ sku = \"gcp/{sku}\", count = {count}, size = \"300 GiB\" }}]\n{layout}");
+        read(&text).spec(&Draw::PUBLISHED)
+    };
+    let rates = |limit: &Limit| match (limit.iops, limit.throughput) {
+        (
+            Some(Directions::Apart { read: Some(reads), write: Some(writes) }),
+            Some(Directions::Apart { read: Some(read), write: Some(written) }),
+        ) => [reads.rate.get(), writes.rate.get(), read.rate.get() / 1_000_000, written.rate.get() / 1_000_000],
+        other => panic!("{other:?}"),
+    };
+    let one = spec("local-ssd-nvme", 1);
+    assert_eq!(rates(&one.volumes[0].disks[0].limit), [170_000, 90_000, 660, 350]);
+    assert!(one.pools.is_empty());
+    for (sku, count, all) in [
+        ("local-ssd-nvme", 2, [340_000, 180_000, 1_320, 700]),
+        ("local-ssd-nvme", 4, [680_000, 360_000, 2_650, 1_400]),
+        ("local-ssd-nvme", 8, [680_000, 360_000, 2_650, 1_400]),
+        ("local-ssd-nvme", 24, [2_400_000, 1_200_000, 9_360, 4_680]),
+        ("local-ssd-scsi", 4, [400_000, 280_000, 1_560, 1_090]),
+    ] {
+        let spec = spec(sku, count);
+        assert_eq!(rates(&spec.pools[0].limit), all, "{count} {sku}");
+        assert_ne!(rates(&spec.volumes[0].disks[0].limit), all, "each has its own beside it");
+    }
+}
