@@ -138,6 +138,22 @@ impl Environment {
         network.peek().is_some() && network.all(|disk| families.contains(&disk.family))
     }
 
+    /// The names of the disks behind a network for which the machine has no limit in the catalog, where it is one of those that limit
+    /// each type of disk for itself.
+    #[must_use]
+    pub fn uncapped(&self) -> Vec<String> {
+        let Some(vm) = self.vm.as_ref().filter(|vm| vm.uncached.is_none() && !vm.caps.is_empty()) else {
+            return Vec::new();
+        };
+        let disks = self.volumes.iter().flat_map(|volume| &volume.disks);
+        let named = disks.filter(|disk| disk.limits.mechanism.place == Place::Network && !disk.name.is_empty());
+        let mut names: Vec<String> =
+            named.filter(|disk| vm.caps.iter().all(|(of, _)| *of != disk.name)).map(|disk| disk.name.clone()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// The fingerprint of its text.
     #[must_use]
     pub fn hash(&self) -> String {

@@ -267,6 +267,22 @@ fn filters_leave_what_can_do_enough() {
     assert_eq!(names(Filter { size_min: Some(Bytes::gib(32_767)), ..premium }), ["azure/premium-p80"]);
 }
 
+/// What the list says of a disk whose machines limit it is what some machine allows.
+#[test]
+fn no_disk_is_listed_with_more_than_any_machine_allows_it() {
+    let catalog = Catalog::builtin();
+    let rows = catalog.list(&Filter { provider: Some("gcp".into()), ..Filter::default() });
+    let mut held = 0;
+    for disk in rows.iter().filter(|row| row.kind == Kind::Disk) {
+        let machines = || rows.iter().filter(|row| row.kind == Kind::Vm && format!("gcp/{}", row.detail.split(',').next().unwrap()) == disk.name);
+        let Some(most) = machines().filter_map(|row| row.iops).max() else { continue };
+        assert_eq!(disk.iops, Some(most), "{}", disk.name);
+        assert_eq!(disk.throughput, machines().filter_map(|row| row.throughput).max(), "{}", disk.name);
+        held += 1;
+    }
+    assert_eq!(held, 4);
+}
+
 const OWN: &str = r#"
 schema = 1
 kind = "disk"

@@ -325,14 +325,26 @@ pub fn predict_together(
     Ok(Some(told_of))
 }
 
-/// Limits without a published figure that the load passed: a host's cache answers no faster than its VM lets it, whether or
-/// not that was ever published.
+/// Limits without a known figure that the load passed.
 fn limits_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Vec<String> {
+    caps_unknown(model, volume).chain(cached_limit_unknown(model, volume, cache)).collect()
+}
+
+/// What a machine allows all disks of a type together holds them, whether or not its figure is in the catalog.
+fn caps_unknown<'m>(model: &'m Model, volume: &'m VolumeSpec) -> impl Iterator<Item = String> + 'm {
+    let of_volume = |name: &&String| volume.disks.iter().any(|disk| disk.name == **name);
+    let vm = model.spec.vm.as_ref().map_or("", |vm| vm.name.as_str());
+    let told = move |name: &String| format!("what {vm} allows all disks {name} together, taken for without limit");
+    model.uncapped.iter().filter(of_volume).map(told)
+}
+
+/// A host's cache answers no faster than its VM lets it, whether or not that was ever published.
+fn cached_limit_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Option<String> {
     let takes_writes = volume.host_cache.mode == HostCache::ReadWrite;
     let used = volume.host_cache.mode != HostCache::None && (cache.hits > 0 || takes_writes);
     let vm = model.spec.vm.as_ref();
     if !used || vm.is_some_and(|vm| vm.cached.is_some() && !vm.cached_estimated) {
-        return Vec::new();
+        return None;
     }
     let whose =
         vm.filter(|vm| !vm.name.is_empty()).map_or("the environment has no VM".to_owned(), |vm| vm.name.clone());
@@ -344,7 +356,7 @@ fn limits_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Vec<St
             format!("estimated by its processors as {} IOPS and {rate}", number(iops.unwrap_or(0) as f64))
         },
     );
-    vec![format!("what the host's cache may answer ({whose}), {taken}")]
+    Some(format!("what the host's cache may answer ({whose}), {taken}"))
 }
 
 /// What a budget for both directions allows.
