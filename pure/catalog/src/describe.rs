@@ -2,8 +2,8 @@
 
 use crate::catalog::Catalog;
 use crate::entry::{
-    Cap, Choice, Credits, DeviceQueuesInterval, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval,
-    Mechanism, Provision, ReadsAndWrites, SizeRule, VmEntry,
+    ByIops, Cap, Choice, Credits, DeviceQueuesInterval, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval,
+    Mechanism, Provision, Rates, ReadsAndWrites, SizeRule, VmEntry,
 };
 use crate::figure::{Factor, Interval, Scalar};
 use crate::resolve::EntryError;
@@ -108,6 +108,14 @@ fn disk_facts(facts: &mut Facts, disk: &DiskEntry, family: &Family) {
     for option in &disk.options {
         let text = format!("{}, {} in place of the plain figures", option.iops, rate_text(option.throughput));
         facts.add(&format!("option_{}", option.name), &format!("option {}", option.name), text);
+    }
+    if let Some(ByIops { least, most, throughput }) = disk.by_iops {
+        let text = format!("{least} to {most} may be provisioned instead, and {} come with them", rate_text(throughput));
+        facts.add("by_iops", "by IOPS", text);
+    }
+    if let Some(Rates { iops, throughput }) = disk.in_order_most {
+        let text = format!("at most {iops}, {}", rate_text(throughput));
+        facts.add("in_order_most", "where queues serve threads in their order", text);
     }
     mechanism_facts(facts, &family.mechanism);
     if let Some(found) = &family.latency {

@@ -107,7 +107,7 @@ impl Environment {
                     for pool in pools_of(figures) {
                         if pool.is_allowance {
                             disk.allowance = Some(pool.name.clone());
-                        } else {
+                        } else if !figures.is_by_iops {
                             disk.pool = Some(pool.name.clone());
                             // A disk in the host is a device of its own, whatever all of them come to.
                             if disk.place == Place::Network {

@@ -59,6 +59,7 @@ pub(super) fn environment(text: &str, source: &str, catalog: &Catalog) -> Result
         };
         let mut volumes = read_volumes(reader, top, catalog);
         for volume in &mut volumes {
+            volume.disks.iter_mut().for_each(|disk| disk.hold_on(vm.as_ref()));
             give_hit_latency(reader, top, volume, vm.as_ref(), catalog);
         }
         tell_foreign(reader, top, vm.as_ref(), &volumes);
@@ -325,6 +326,8 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         published: Vec::new(),
         parallelism: Parallelism::default(),
         spinning: None,
+        in_order_most: None,
+        by_iops: None,
         price: None,
         note: None,
         line: 0,
@@ -521,7 +524,7 @@ fn pools(catalog: &Catalog, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume
     for name in names {
         let Ok(entry) = catalog.disk_entry(name) else { continue };
         let family = catalog.disk_family(entry);
-        let alike = || disks.iter().filter(|disk| disk.name == name);
+        let alike = || disks.iter().filter(|disk| disk.name == name && !disk.is_by_iops);
         // One device in the host shares with none.
         if family.mechanism.shared_by_type && (family.mechanism.place == Place::Network || alike().count() > 1) {
             let sold = |disk: &&DiskFigures| match entry.size {
@@ -530,7 +533,9 @@ fn pools(catalog: &Catalog, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume
             };
             let sizes = alike().filter_map(|disk| sold(disk));
             let total = Bytes::new(sizes.map(Bytes::get).fold(0, u64::saturating_add));
-            if let Ok(figures) = entry.total(family, total) {
+            if alike().next().is_some()
+                && let Ok(figures) = entry.total(family, total)
+            {
                 let (name, disks) = (name.to_owned(), name.to_owned());
                 pools.push(Pool { name, disks, limits: figures.limits, is_allowance: false });
             }

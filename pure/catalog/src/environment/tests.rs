@@ -336,3 +336,22 @@ fn each_local_ssd_has_its_own_limits_and_several_what_their_number_has() {
         assert_ne!(rates(&spec.volumes[0].disks[0].limit), all, "each has its own beside it");
     }
 }
+
+/// Instances of the generation before have less for a volume than is provisioned.
+#[test]
+fn a_machine_whose_queues_serve_in_order_holds_a_disk_to_less() {
+    let at = |vm: &str, sku: &str| {
+        let text = format!(
+            "vm = \"aws/{vm}\"\n[volume.data]\ndisks = [{{ sku = \"aws/{sku}\", size = \"1500 GiB\", iops = \"64000 IOPS\" }}]"
+        );
+        let limit = read(&text).spec(&Draw::PUBLISHED).volumes[0].disks[0].limit.clone();
+        match (limit.iops, limit.throughput) {
+            (Some(Directions::Together(iops)), Some(Directions::Together(bytes))) => (iops.rate.get(), bytes.rate.get() >> 20),
+            other => panic!("{other:?}"),
+        }
+    };
+    for sku in ["io1", "io2"] {
+        assert_eq!(at("m4.16xlarge", sku), (32_000, 500), "{sku}");
+        assert_eq!(at("m5.16xlarge", sku), (64_000, 1_000), "{sku}");
+    }
+}
