@@ -355,3 +355,23 @@ fn a_machine_whose_queues_serve_in_order_holds_a_disk_to_less() {
         assert_eq!(at("m5.16xlarge", sku), (64_000, 1_000), "{sku}");
     }
 }
+
+/// Sold by IOPS, with limits of its own; by size it shares with others of its type.
+#[test]
+fn a_disk_that_is_sold_by_iops_or_by_size_has_what_was_bought() {
+    let of = |disks: &str| read(&format!("vm = \"gcp/n2-standard-64\"\n[volume.data]\ndisks = [{disks}]\nlayout = {{ stripe = {{ interleave = \"64 KiB\" }} }}"));
+    let bought = "{ sku = \"gcp/pd-extreme\", size = \"500 GiB\", iops = \"60000 IOPS\" }";
+    let sized = "{ sku = \"gcp/pd-extreme\", size = \"1000 GiB\" }";
+    let spec = of(&format!("{bought}, {sized}")).spec(&Draw::PUBLISHED);
+    let disks = &spec.volumes[0].disks;
+    assert_eq!(disks[0].limit.iops, Some(Directions::Together(iops(60_000))));
+    assert_eq!((disks[0].pool.as_deref(), disks[1].pool.as_deref()), (None, Some("gcp/pd-extreme")));
+    assert_eq!(disks[0].allowance, disks[1].allowance);
+    assert_eq!(spec.pools[0].limit.iops, Some(Directions::Traded { read: iops(3_600), write: iops(3_600) }));
+    assert_eq!(of(bought).spec(&Draw::PUBLISHED).pools.len(), 1, "what the machine allows is left");
+    let wrong = |iops: &str| {
+        let disk = bought.replace("60000", iops);
+        parse(&with(&format!("[volume.data]\ndisks = [{disk}]"))).unwrap_err().to_string()
+    };
+    assert!(wrong("130000").contains("at most 120000 IOPS") && wrong("100").contains("2500 IOPS"), "{}", wrong("100"));
+}
