@@ -193,7 +193,12 @@ fn read_volume(
         return None;
     }
     let layout = match find("layout") {
-        Some(value) => read_layout(reader, &nested(&key, "layout"), value, disks.len())?,
+        Some(value) => {
+            let key = nested(&key, "layout");
+            let layout = read_layout(reader, &key, value, disks.len())?;
+            tell_too_long(reader, &key, value, layout, disks.iter().filter_map(|(disk, _)| disk.size).min())?;
+            layout
+        }
         None if disks.len() == 1 => Layout::Single,
         None => {
             let message = format!("has {} disks and no layout: write layout = {LAYOUT_WANTED}", disks.len());
@@ -459,6 +464,28 @@ fn read_layout(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, disks: usize
         return None;
     }
     Some(layout)
+}
+
+/// No piece of an interleave that is longer than the smallest disk fits on it: the volume would hold nothing.
+fn tell_too_long(
+    reader: &mut Reader<'_>,
+    key: &str,
+    item: &Item<'_>,
+    layout: Layout,
+    smallest: Option<Bytes>,
+) -> Option<()> {
+    let (Layout::Stripe { interleave, .. } | Layout::StripeOfMirrors { interleave, .. }) = layout else {
+        return Some(());
+    };
+    let Some(smallest) = smallest.filter(|smallest| interleave > *smallest) else { return Some(()) };
+    let (name, stripe) = entries(item.get_ref().as_table()?).into_iter().next()?;
+    let written = stripe.get_ref().as_table().and_then(|table| table.get("interleave"));
+    let key = nested(&nested(key, name.get_ref()), "interleave");
+    let message = format!(
+        "is {interleave}, and the smallest disk has {smallest}: no piece fits on it; write a small part of the disk, such as \"256 KiB\""
+    );
+    reader.problem(written.unwrap_or(stripe).span(), &key, message);
+    None
 }
 
 /// Columns, copies and the interleave, which is 256 KiB where it is not written.

@@ -173,6 +173,20 @@ fn what_is_not_in_the_catalog_is_told_at_its_place() {
 }
 
 #[test]
+fn an_interleave_longer_than_the_smallest_disk_is_told_at_its_place() {
+    refuses(
+        "[volume.data]\ndisks = [{ sku = \"azure/premium-p30\", count = 2 }]\nlayout = { stripe = { columns = 2, interleave = \"2 TiB\" } }",
+        "e.toml:5:49: volume.data.layout.stripe.interleave: is 2 TiB, and the smallest disk has 1 TiB: no piece fits on it; write a small \
+         part of the disk, such as \"256 KiB\"",
+    );
+    let error = parse(&with(
+        "[volume.data]\ndisks = [{ size = \"64 KiB\", count = 4 }]\nlayout = { stripe_of_mirrors = { copies = 2 } }\n",
+    ))
+    .unwrap_err();
+    assert!(error.to_string().contains("volume.data.layout.stripe_of_mirrors.interleave: is 256 KiB"), "{error}");
+}
+
+#[test]
 fn an_unknown_key_names_the_nearest_known_one() {
     refuses(
         "[volume.data]\ndisk = [{ sku = \"azure/premium-p30\" }]",
@@ -311,7 +325,9 @@ fn a_disk_in_full_may_say_what_its_limits_hold_back_and_how_the_guest_reaches_it
 fn each_local_ssd_has_its_own_limits_and_several_what_their_number_has() {
     let spec = |sku: &str, count: u32| {
         let layout = if count > 1 { "layout = { stripe = { interleave = \"64 KiB\" } }\n" } else { "" };
-        let text = format!("[volume.data]\ndisks = [{{ sku = \"gcp/{sku}\", count = {count}, size = \"300 GiB\" }}]\n{layout}");
+        let text = format!(
+            "[volume.data]\ndisks = [{{ sku = \"gcp/{sku}\", count = {count}, size = \"300 GiB\" }}]\n{layout}"
+        );
         read(&text).spec(&Draw::PUBLISHED)
     };
     let rates = |limit: &Limit| match (limit.iops, limit.throughput) {
@@ -346,7 +362,9 @@ fn a_machine_whose_queues_serve_in_order_holds_a_disk_to_less() {
         );
         let limit = read(&text).spec(&Draw::PUBLISHED).volumes[0].disks[0].limit.clone();
         match (limit.iops, limit.throughput) {
-            (Some(Directions::Together(iops)), Some(Directions::Together(bytes))) => (iops.rate.get(), bytes.rate.get() >> 20),
+            (Some(Directions::Together(iops)), Some(Directions::Together(bytes))) => {
+                (iops.rate.get(), bytes.rate.get() >> 20)
+            }
             other => panic!("{other:?}"),
         }
     };
@@ -359,7 +377,11 @@ fn a_machine_whose_queues_serve_in_order_holds_a_disk_to_less() {
 /// Sold by IOPS, with limits of its own; by size it shares with others of its type.
 #[test]
 fn a_disk_that_is_sold_by_iops_or_by_size_has_what_was_bought() {
-    let of = |disks: &str| read(&format!("vm = \"gcp/n2-standard-64\"\n[volume.data]\ndisks = [{disks}]\nlayout = {{ stripe = {{ interleave = \"64 KiB\" }} }}"));
+    let of = |disks: &str| {
+        read(&format!(
+            "vm = \"gcp/n2-standard-64\"\n[volume.data]\ndisks = [{disks}]\nlayout = {{ stripe = {{ interleave = \"64 KiB\" }} }}"
+        ))
+    };
     let bought = "{ sku = \"gcp/pd-extreme\", size = \"500 GiB\", iops = \"60000 IOPS\" }";
     let sized = "{ sku = \"gcp/pd-extreme\", size = \"1000 GiB\" }";
     let spec = of(&format!("{bought}, {sized}")).spec(&Draw::PUBLISHED);
