@@ -2,8 +2,8 @@
 //! enforced ones that the disk model takes.
 
 use crate::entry::{
-    BurstRule, ByIops, CachedEstimate, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval,
-    LatencyIntervals, Mechanism, Provision, Rates, ReadsAndWrites, SizeRule,
+    BurstRule, ByIops, CachedEstimate, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure,
+    LatencyInterval, LatencyIntervals, Mechanism, Provision, Rates, ReadsAndWrites, SizeRule,
 };
 use crate::figure::{Factor, Lack, Rule, Scalar};
 use crate::file::directions;
@@ -507,7 +507,13 @@ impl DiskEntry {
             return Err(EntryError::NotChosen { name: name(), part: Part::Throughput });
         }
         if iops > most {
-            return Err(EntryError::Above { name: name(), part, wanted: iops.to_string(), most: most.to_string(), size });
+            return Err(EntryError::Above {
+                name: name(),
+                part,
+                wanted: iops.to_string(),
+                most: most.to_string(),
+                size,
+            });
         }
         if iops < least {
             return Err(EntryError::Below { name: name(), part, wanted: iops.to_string(), least: least.to_string() });
