@@ -186,12 +186,16 @@ fn a_cache_without_a_published_limit_is_told() {
 #[test]
 fn a_machines_limit_that_is_not_in_the_catalog_is_told() {
     let unknown = |vm: &str, disk: &str| {
-        let text = format!("schema = 1\nname = \"x\"\nvm = \"gcp/{vm}\"\n[volume.data]\ndisks = [{{ sku = \"gcp/{disk} }}]\n");
+        let text =
+            format!("schema = 1\nname = \"x\"\nvm = \"gcp/{vm}\"\n[volume.data]\ndisks = [{{ sku = \"gcp/{disk} }}]\n");
         known(&trial(&model(&text, Draw::MIDDLE), &load(8, 100, 16))).limits_unknown.clone()
     };
     let hyperdisk = "hyperdisk-balanced\", size = \"1 TiB\", iops = \"20000 IOPS\", throughput = \"600 MiB/s\"";
     let told = unknown("c3-standard-4", hyperdisk);
-    assert!(told.len() == 1 && told[0].contains("gcp/c3-standard-4") && told[0].contains("hyperdisk-balanced"), "{told:?}");
+    assert!(
+        told.len() == 1 && told[0].contains("gcp/c3-standard-4") && told[0].contains("hyperdisk-balanced"),
+        "{told:?}"
+    );
     assert_eq!(unknown("n2-standard-8", "pd-extreme\", size = \"1 TiB\"").len(), 1);
     assert_eq!(unknown("n2-standard-64", "pd-extreme\", size = \"1 TiB\""), Vec::<String>::new());
     assert_eq!(unknown("c3-standard-4", "pd-ssd\", size = \"1 TiB\""), Vec::<String>::new());
