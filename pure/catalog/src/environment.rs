@@ -146,9 +146,11 @@ impl Environment {
             return Vec::new();
         };
         let disks = self.volumes.iter().flat_map(|volume| &volume.disks);
-        let named = disks.filter(|disk| disk.limits.mechanism.place == Place::Network && !disk.name.is_empty());
-        let mut names: Vec<String> =
-            named.filter(|disk| vm.caps.iter().all(|(of, _)| *of != disk.name)).map(|disk| disk.name.clone()).collect();
+        let network = disks.filter(|disk| disk.limits.mechanism.place == Place::Network && !disk.name.is_empty());
+        let mut names: Vec<String> = network
+            .filter(|disk| vm.caps.iter().all(|(of, _)| *of != disk.name))
+            .map(|disk| disk.name.clone())
+            .collect();
         names.sort_unstable();
         names.dedup();
         names

@@ -64,7 +64,7 @@ pub(crate) fn binding(
     record: &TrialRecord,
     waits: &[StageWait],
     ceilings: &Ceilings,
-    burst_end: Option<FirstEnd>,
+    burst_end: Option<&FirstEnd>,
 ) -> Option<Binding> {
     let rate = record.iops().filter(|rate| *rate > 0.0)?;
     if let Some(met) = met(load, record, rate) {
@@ -84,12 +84,12 @@ pub(crate) fn binding(
             let (limit, what) = name(found);
             let evidence = format!(
                 "Requests waited {what}{}: {} of all waiting at limits, {} for each request, which takes {} in all{}.{}",
-                moment(found, burst_end.as_ref()),
+                moment(found, burst_end),
                 percent(found.ns as f64 / waited_ns as f64),
                 span(found.ns as f64 / record.count().max(1) as f64),
                 span(each_ns),
                 ceiling.map_or_else(String::new, |ceiling| format!(" ({})", ceiling.source)),
-                beside(others, waited_ns, burst_end.as_ref()),
+                beside(others, waited_ns, burst_end),
             );
             let ceiling_iops = ceiling.map(|ceiling| ceiling.iops);
             // The mean of a burst and what came after it is above what lasts.

@@ -26,7 +26,7 @@ pub(crate) struct BurstWatch {
 }
 
 /// The moment at which the credits of a stage were spent, before those of any other.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct FirstEnd {
     /// Since the load began.
     pub(crate) at: Duration,
@@ -74,7 +74,7 @@ impl BurstWatch {
 
     /// When credits were first spent, with what was waited before and in all; `None`: they never were.
     pub(crate) fn first_end(&self) -> Option<FirstEnd> {
-        self.first_end.clone().map(|end| FirstEnd { all: self.before.since(&self.begin), ..end })
+        self.first_end.map(|end| FirstEnd { all: self.before.since(&self.begin), ..end })
     }
 
     /// The bursts that ended, with the rates around them. `warm_up` is the time from the load's begin to the measurement.

@@ -220,7 +220,7 @@ fn told(
             caches_warm: initial.caches == Warmth::Warm,
             carried: taken.is_carried,
         },
-        binding: binding(spec, load, &record, &waits, &ceilings, bursts.first_end()),
+        binding: binding(spec, load, &record, &waits, &ceilings, bursts.first_end().as_ref()),
         waits,
         cache: cache.hit_share().map(|_| cache),
         ceilings: ceilings.list(),

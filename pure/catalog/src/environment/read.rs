@@ -558,7 +558,7 @@ fn pools(catalog: &Catalog, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume
                 SizeRule::Fixed(size) => Some(size),
                 SizeRule::Chosen { .. } | SizeRule::Unknown => disk.size,
             };
-            let sizes = alike().filter_map(|disk| sold(disk));
+            let sizes = alike().filter_map(sold);
             let total = Bytes::new(sizes.map(Bytes::get).fold(0, u64::saturating_add));
             if alike().next().is_some()
                 && let Ok(figures) = entry.total(family, total)
