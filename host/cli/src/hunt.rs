@@ -277,6 +277,8 @@ impl Hunt {
             let facts =
                 volume_facts(&vary::model(environment), &volume, &volume).map_err(|error| Usage(error.to_string()))?;
             spec = fit(&spec, Some(Bytes::new(facts.size_bytes)));
+            loadline_prediction::check(&vary::model(environment), &volume, &spec)
+                .map_err(|error| Usage(format!("{} on {volume}: {error}", label(&spec))))?;
         }
         if settings.read_only && spec.writes_any() {
             let text = format!("{} writes, and --read-only forbids it: choose another cell", label(&spec));

@@ -191,7 +191,7 @@ impl Catalog {
     /// [`EntryError::Unknown`], with the nearest name.
     pub fn disk_entry(&self, name: &str) -> Result<&DiskEntry, EntryError> {
         self.disks.iter().rev().find(|disk| disk.name == name).ok_or_else(|| {
-            let near = nearest_name(name, self.disks.iter().map(|disk| disk.name.as_str()));
+            let near = nearest_name(&plain_name(name), self.disks.iter().map(|disk| disk.name.as_str()));
             EntryError::Unknown { name: name.to_owned(), kind: "disk", near }
         })
     }
@@ -319,24 +319,47 @@ impl Catalog {
     }
 
     fn unknown_vm(&self, name: &str) -> EntryError {
-        if let Some(near) = self.nearest_sold(name) {
-            return EntryError::Unknown { name: name.to_owned(), kind: "VM size", near: Some(near) };
-        }
-        let names = self.vm_names();
-        let near = nearest_name(name, names.iter().map(String::as_str));
+        let near = self.nearest_of(name, &self.vm_names());
         EntryError::Unknown { name: name.to_owned(), kind: "VM size", near }
     }
 
     /// Neither a disk nor a virtual machine is called so.
     pub(crate) fn unknown(&self, name: &str) -> EntryError {
         let names: Vec<String> = self.disks.iter().map(|disk| disk.name.clone()).chain(self.vm_names()).collect();
-        let near = nearest_name(name, names.iter().map(String::as_str));
+        let near = self.nearest_of(name, &names);
         EntryError::Unknown { name: name.to_owned(), kind: "disk or VM size", near }
     }
 
+    /// The one of `names`, or the machine known by a pattern, that was most probably meant.
+    fn nearest_of(&self, name: &str, names: &[String]) -> Option<String> {
+        let plain = plain_name(name);
+        let mut providers: Vec<&str> = self.families.iter().map(|family| family.provider.as_str()).collect();
+        providers.dedup();
+        let full: Vec<String> = if plain.contains('/') {
+            vec![plain.clone()]
+        } else {
+            providers.iter().map(|provider| format!("{provider}/{plain}")).collect()
+        };
+        let exists = |name: &&String| names.contains(*name) || !self.caps_of(name).is_empty();
+        (full.iter().find(exists).cloned())
+            .or_else(|| full.iter().find_map(|name| self.nearest_sold(name)))
+            .or_else(|| nearest_name(&plain, names.iter().map(String::as_str)))
+    }
+
+    /// Every machine that has a name, be it in a row of its own. Those known by a pattern have none.
     fn vm_names(&self) -> Vec<String> {
-        let machines = self.caps.iter().map(|cap| format!("{}/{}", self.cap_family(cap).provider, cap.machines));
+        let exact = self.caps.iter().filter(|cap| cap.is_exact());
+        let machines = exact.map(|cap| format!("{}/{}", self.cap_family(cap).provider, cap.machines));
         self.vms.iter().map(|vm| vm.name.clone()).chain(machines).collect()
+    }
+
+    /// The rows of the pattern that the list shows in place of a name.
+    pub(crate) fn rows_of_pattern(&self, pattern: &str) -> Vec<&Cap> {
+        let named = |cap: &&Cap| {
+            let rest = pattern.strip_prefix(self.cap_family(cap).provider.as_str());
+            !cap.is_exact() && rest.and_then(|rest| rest.strip_prefix('/')) == Some(cap.machines.as_str())
+        };
+        self.caps.iter().filter(named).collect()
     }
 
     /// What `filter` leaves, disks before machines, in the order of the files.
@@ -423,12 +446,6 @@ impl Catalog {
 
     fn cap_listing(&self, cap: &Cap) -> Listing {
         let family = self.cap_family(cap);
-        let vcpus = match cap.vcpus {
-            Some((least, Some(most))) if least == most => format!(", {least} vCPUs"),
-            Some((least, Some(most))) => format!(", {least} to {most} vCPUs"),
-            Some((least, None)) => format!(", {least} or more vCPUs"),
-            None => String::new(),
-        };
         Listing {
             name: format!("{}/{}", family.provider, cap.machines),
             kind: Kind::Vm,
@@ -436,9 +453,19 @@ impl Catalog {
             size: None,
             iops: cap.limit.iops.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             throughput: cap.limit.throughput.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
-            detail: format!("{}{vcpus}", cap.disk),
+            detail: format!("{}{}", cap.disk, vcpus_text(cap)),
             price: None,
         }
+    }
+}
+
+/// Which numbers of processors a row is about: ", 8 to 15 vCPUs".
+pub(crate) fn vcpus_text(cap: &Cap) -> String {
+    match cap.vcpus {
+        Some((least, Some(most))) if least == most => format!(", {least} vCPUs"),
+        Some((least, Some(most))) => format!(", {least} to {most} vCPUs"),
+        Some((least, None)) => format!(", {least} or more vCPUs"),
+        None => String::new(),
     }
 }
 
@@ -451,8 +478,52 @@ fn highest_of<T, U: Ord>(found: &Directions<T>, of: impl Fn(&T) -> U) -> Option<
     }
 }
 
-/// A name that only lacks its beginning is completed, by the shortest that ends so; other names are compared without the
-/// provider where the word has none.
+/// A name as the catalog writes it: lower case, dashes for underscores and blanks, and without the word that Azure puts before the
+/// sizes of its machines where that leaves a letter, as in "`Standard_D8s_v3`".
+fn plain_name(name: &str) -> String {
+    let plain = name.trim().to_lowercase().replace(['_', ' '], "-");
+    let is_underscored = |rest: &str| rest.to_lowercase().starts_with("standard_");
+    let (provider, word) = name.trim().rsplit_once('/').map_or(("", name.trim()), |(provider, word)| (provider, word));
+    if !is_underscored(word) {
+        return plain;
+    }
+    let word = word["standard_".len()..].to_lowercase().replace(['_', ' '], "-");
+    if provider.is_empty() { word } else { format!("{}/{word}", provider.to_lowercase()) }
+}
+
+/// A name in its words and its numbers.
+fn words_and_numbers(name: &str) -> (String, Vec<u64>) {
+    let (mut words, mut numbers) = (String::new(), Vec::new());
+    let mut rest = name;
+    while let Some(begin) = rest.find(|c: char| c.is_ascii_digit()) {
+        let end = rest[begin..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |length| begin + length);
+        words.push_str(&rest[..begin]);
+        words.push('#');
+        numbers.push(rest[begin..end].parse().unwrap_or(u64::MAX));
+        rest = &rest[end..];
+    }
+    words.push_str(rest);
+    (words, numbers)
+}
+
+/// The name that differs in one number alone, by no more than half of the larger.
+fn nearest_by_number<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let (words, numbers) = words_and_numbers(name);
+    let off = |known: &str| {
+        let (known_words, known_numbers) = words_and_numbers(known);
+        if known_words != words || known_numbers.len() != numbers.len() {
+            return None;
+        }
+        let mut differing = known_numbers.iter().zip(&numbers).filter(|(known, wanted)| known != wanted);
+        let (known, wanted) = differing.next()?;
+        let off = known.abs_diff(*wanted);
+        (differing.next().is_none() && off <= *known.max(wanted) / 2).then_some((off, *known))
+    };
+    names.filter_map(|known| Some((off(known)?, known))).min().map(|(_, known)| known)
+}
+
+/// A name that only lacks its beginning is completed, by the shortest that ends so; one that differs in a number alone has the nearest;
+/// other names are compared without the provider where the word has none.
 fn nearest_name<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<String> {
     let (provider, word) = name.split_once('/').map_or(("", name), |(provider, word)| (provider, word));
     let ends = |full: &&str| {
@@ -462,11 +533,12 @@ fn nearest_name<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) ->
     if let Some(full) = names.clone().filter(ends).min_by_key(|full| full.len()) {
         return Some(full.to_owned());
     }
-    if name.contains('/') {
-        return nearest(name, names).map(str::to_owned);
-    }
     let bare = |name: &'n str| name.split_once('/').map_or(name, |(_, bare)| bare);
-    let near = nearest(name, names.clone().map(bare))?;
+    if name.contains('/') {
+        let near = nearest_by_number(name, names.clone()).or_else(|| nearest(name, names));
+        return near.map(str::to_owned);
+    }
+    let near = nearest_by_number(name, names.clone().map(bare)).or_else(|| nearest(name, names.clone().map(bare)))?;
     names.into_iter().find(|full| bare(full) == near).map(str::to_owned)
 }
 

@@ -1,9 +1,9 @@
 //! What is known of an entry, in words and with its units.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, vcpus_text};
 use crate::entry::{
-    Cap, Choice, Credits, DeviceQueuesInterval, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval,
-    Mechanism, Provision, ReadsAndWrites, SizeRule, VmEntry,
+    ByIops, Cap, Choice, Credits, DeviceQueuesInterval, DiskEntry, EnforcementInterval, Family, Figure,
+    LatencyInterval, Mechanism, Provision, Rates, ReadsAndWrites, SizeRule, VmEntry,
 };
 use crate::figure::{Factor, Interval, Scalar};
 use crate::resolve::EntryError;
@@ -68,6 +68,10 @@ impl Catalog {
             let caps: Vec<&Cap> = caps.iter().map(|(cap, _)| *cap).collect();
             cap_facts(&mut facts, name, &caps, self.cap_family(first));
         }
+        let rows = self.rows_of_pattern(name);
+        if let Some(first) = rows.first() {
+            cap_facts(&mut facts, name, &rows, self.cap_family(first));
+        }
         match (facts.0.is_empty(), disk) {
             (true, Err(_)) => Err(self.unknown(name)),
             _ => Ok(facts.0),
@@ -109,6 +113,15 @@ fn disk_facts(facts: &mut Facts, disk: &DiskEntry, family: &Family) {
         let text = format!("{}, {} in place of the plain figures", option.iops, rate_text(option.throughput));
         facts.add(&format!("option_{}", option.name), &format!("option {}", option.name), text);
     }
+    if let Some(ByIops { least, most, throughput }) = disk.by_iops {
+        let text =
+            format!("{least} to {most} may be provisioned instead, and {} come with them", rate_text(throughput));
+        facts.add("by_iops", "by IOPS", text);
+    }
+    if let Some(Rates { iops, throughput }) = disk.in_order_most {
+        let text = format!("at most {iops}, {}", rate_text(throughput));
+        facts.add("in_order_most", "where queues serve threads in their order", text);
+    }
     mechanism_facts(facts, &family.mechanism);
     if let Some(found) = &family.latency {
         facts.add("latency_read", "read latency", latency(&found.read));
@@ -143,8 +156,16 @@ fn cap_facts(facts: &mut Facts, name: &str, caps: &[&Cap], family: &Family) {
     facts.add("kind", "kind", "vm");
     facts.add("family", "family", format!("{}: {}", family.name, family.title));
     for cap in caps {
-        facts.add(&format!("cap_{}", cap.disk), &format!("all {}", cap.disk), limit(&cap.limit));
-        facts.add_some(&format!("note_{}", cap.disk), &format!("note on {}", cap.disk), cap.note.as_deref());
+        // Of a machine each type has one row; a pattern stands for machines of all sizes, with a row for each.
+        let alike = caps.iter().filter(|other| other.disk == cap.disk).count();
+        let (key, label) = match cap.vcpus {
+            Some((least, _)) if alike > 1 => {
+                (format!("{}_{least}", cap.disk), format!("{}{}", cap.disk, vcpus_text(cap)))
+            }
+            _ => (cap.disk.clone(), cap.disk.clone()),
+        };
+        facts.add(&format!("cap_{key}"), &format!("all {label}"), limit(&cap.limit));
+        facts.add_some(&format!("note_{key}"), &format!("note on {label}"), cap.note.as_deref());
     }
     mechanism_facts(facts, &family.mechanism);
     source_facts(facts, None, None, family, caps[0].line);

@@ -194,12 +194,37 @@ pub struct DiskEntry {
     pub parallelism: Parallelism,
     /// The mechanics of a spinning disk.
     pub spinning: Option<Spinning>,
+    /// No more than this on a machine whose device queues serve threads in their order.
+    pub in_order_most: Option<Rates>,
+    /// Sold by requests per second as well as by size.
+    pub by_iops: Option<ByIops>,
     /// What it costs.
     pub price: Option<Price>,
     /// What else is to be known.
     pub note: Option<String>,
     /// The line of its file.
     pub line: usize,
+}
+
+/// Requests and bytes per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// Requests per second.
+    pub iops: Iops,
+    /// Bytes per second.
+    pub throughput: ByteRate,
+}
+
+/// What of requests per second may be provisioned in place of what follows from the size. Such a disk has limits of its own, whatever
+/// disks of the type share by their size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByIops {
+    /// The least that may be chosen.
+    pub least: Iops,
+    /// The most.
+    pub most: Iops,
+    /// Bytes per second, whatever is chosen.
+    pub throughput: ByteRate,
 }
 
 /// A disk's size.

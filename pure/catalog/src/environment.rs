@@ -75,8 +75,8 @@ struct Pool {
     /// The disks' name.
     disks: String,
     limits: LimitFigures,
-    /// Whether it is what the machine allows them. Otherwise it is what they have by their total size, and they have no limits of
-    /// their own beside it.
+    /// Whether it is what the machine allows them. Otherwise it is what they have by their total size, and those behind a network have
+    /// no limits of their own beside it.
     is_allowance: bool,
 }
 
@@ -107,9 +107,12 @@ impl Environment {
                     for pool in pools_of(figures) {
                         if pool.is_allowance {
                             disk.allowance = Some(pool.name.clone());
-                        } else {
+                        } else if !figures.is_by_iops {
                             disk.pool = Some(pool.name.clone());
-                            disk.limit = Limit::default();
+                            // A disk in the host is a device of its own, whatever all of them come to.
+                            if disk.place == Place::Network {
+                                disk.limit = Limit::default();
+                            }
                         }
                     }
                     disk
@@ -133,6 +136,24 @@ impl Environment {
         let disks = self.volumes.iter().flat_map(|volume| &volume.disks);
         let mut network = disks.filter(|disk| disk.limits.mechanism.place == Place::Network).peekable();
         network.peek().is_some() && network.all(|disk| families.contains(&disk.family))
+    }
+
+    /// The names of the disks behind a network for which the machine has no limit in the catalog, where it is one of those that limit
+    /// each type of disk for itself.
+    #[must_use]
+    pub fn uncapped(&self) -> Vec<String> {
+        let Some(vm) = self.vm.as_ref().filter(|vm| vm.uncached.is_none() && !vm.caps.is_empty()) else {
+            return Vec::new();
+        };
+        let disks = self.volumes.iter().flat_map(|volume| &volume.disks);
+        let network = disks.filter(|disk| disk.limits.mechanism.place == Place::Network && !disk.name.is_empty());
+        let mut names: Vec<String> = network
+            .filter(|disk| vm.caps.iter().all(|(of, _)| *of != disk.name))
+            .map(|disk| disk.name.clone())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// The fingerprint of its text.

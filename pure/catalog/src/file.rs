@@ -1,8 +1,8 @@
 //! Reads one catalog file: a family of disks, or of virtual machines.
 
 use crate::entry::{
-    CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, LatencyIntervals, Mechanism, Price, Published,
-    ReadsAndWrites, SizeRule, VmEntry,
+    ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, LatencyIntervals, Mechanism, Price,
+    Published, Rates, ReadsAndWrites, SizeRule, VmEntry,
 };
 use crate::parts::{self, Readable};
 use loadline_disk::{Directions, IopsBudget, Limit, Parallelism, ThroughputBudget};
@@ -30,8 +30,20 @@ const TOP_KEYS: &[&str] = &[
     "hit",
     "unpublished",
 ];
-const DISK_KEYS: &[&str] =
-    &["size", "iops", "throughput", "burst", "options", "published", "parallelism", "spinning", "price", "note"];
+const DISK_KEYS: &[&str] = &[
+    "size",
+    "iops",
+    "throughput",
+    "burst",
+    "options",
+    "published",
+    "parallelism",
+    "spinning",
+    "in_order_most",
+    "by_iops",
+    "price",
+    "note",
+];
 const VM_KEYS: &[&str] =
     &["uncached", "uncached_for", "cached", "cache_size", "data_disks", "vcpus", "queues_in_order", "price", "note"];
 const CAP_KEYS: &[&str] = &["machines", "vcpus", "read", "write", "note"];
@@ -225,6 +237,8 @@ fn read_disk(
         published: Vec::new(),
         parallelism: Parallelism::default(),
         spinning: None,
+        in_order_most: None,
+        by_iops: None,
         price: None,
         note: None,
         line: reader.line_of(item),
@@ -244,6 +258,8 @@ fn read_disk(
             }
             "parallelism" => disk.parallelism = parts::parallelism(reader, &inner, value)?,
             "spinning" => disk.spinning = Some(parts::spinning(reader, &inner, value)?),
+            "in_order_most" => disk.in_order_most = Some(read_rates(reader, &inner, value)?),
+            "by_iops" => disk.by_iops = Some(read_by_iops(reader, &inner, value)?),
             "price" => disk.price = Some(read_price(reader, &inner, value)?),
             _ => disk.note = reader.text(&inner, value),
         }
@@ -279,6 +295,43 @@ fn read_size(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Size
     Some(SizeRule::Chosen { least, most })
 }
 
+/// Requests and bytes per second, both.
+fn read_rates(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Rates> {
+    let wanted = "{ iops = ..., throughput = ... }";
+    let (mut iops, mut throughput) = (None, None);
+    for (name, value) in reader.table(key, item, &["iops", "throughput"], wanted)? {
+        let inner = nested(key, name);
+        if name == "iops" {
+            iops = Iops::read(reader, &inner, value);
+        } else {
+            throughput = ByteRate::read(reader, &inner, value);
+        }
+    }
+    let (Some(iops), Some(throughput)) = (iops, throughput) else {
+        reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
+        return None;
+    };
+    Some(Rates { iops, throughput })
+}
+
+fn read_by_iops(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<ByIops> {
+    let wanted = "{ least = \"2500 IOPS\", most = \"120000 IOPS\", throughput = ... }";
+    let (mut least, mut most, mut throughput) = (None, None, None);
+    for (name, value) in reader.table(key, item, &["least", "most", "throughput"], wanted)? {
+        let inner = nested(key, name);
+        match name {
+            "least" => least = Iops::read(reader, &inner, value),
+            "most" => most = Iops::read(reader, &inner, value),
+            _ => throughput = ByteRate::read(reader, &inner, value),
+        }
+    }
+    let (Some(least), Some(most), Some(throughput)) = (least, most, throughput) else {
+        reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
+        return None;
+    };
+    Some(ByIops { least, most, throughput })
+}
+
 fn read_options(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<DiskOption>> {
     let Some(table) = item.get_ref().as_table() else {
         reader.problem(item.span(), key, "is no table of options: write { name = { iops = ... } }".into());
@@ -288,20 +341,7 @@ fn read_options(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<V
     for (name, value) in entries(table) {
         let name: &str = name.get_ref();
         let inner = nested(key, name);
-        let wanted = "{ iops = ..., throughput = ... }";
-        let (mut iops, mut throughput) = (None, None);
-        for (name, value) in reader.table(&inner, value, &["iops", "throughput"], wanted)? {
-            let inner = nested(&inner, name);
-            if name == "iops" {
-                iops = Iops::read(reader, &inner, value);
-            } else {
-                throughput = ByteRate::read(reader, &inner, value);
-            }
-        }
-        let (Some(iops), Some(throughput)) = (iops, throughput) else {
-            reader.problem(value.span(), &inner, format!("is not complete: write {wanted}"));
-            return None;
-        };
+        let Rates { iops, throughput } = read_rates(reader, &inner, value)?;
         options.push(DiskOption { name: name.to_owned(), iops, throughput });
     }
     Some(options)

@@ -19,9 +19,9 @@ pub use catalog::{Catalog, Filter, FilterUnknown, Kind, Listing};
 pub use check::{CatalogProblem, ProblemKind};
 pub use describe::{Fact, rate_text};
 pub use entry::{
-    BurstRule, CachedEstimate, Cap, Choice, Credits, Delivered, DeviceQueuesInterval, DiskEntry, DiskOption,
+    BurstRule, ByIops, CachedEstimate, Cap, Choice, Credits, Delivered, DeviceQueuesInterval, DiskEntry, DiskOption,
     EnforcementInterval, Family, Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Price,
-    Provision, Published, ReadsAndWrites, SizeRule, VmEntry,
+    Provision, Published, Rates, ReadsAndWrites, SizeRule, VmEntry,
 };
 pub use environment::{
     DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, environment_text, environments,

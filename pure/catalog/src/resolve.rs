@@ -2,8 +2,8 @@
 //! enforced ones that the disk model takes.
 
 use crate::entry::{
-    BurstRule, CachedEstimate, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure, LatencyInterval,
-    LatencyIntervals, Mechanism, Provision, ReadsAndWrites, SizeRule,
+    BurstRule, ByIops, CachedEstimate, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure,
+    LatencyInterval, LatencyIntervals, Mechanism, Provision, Rates, ReadsAndWrites, SizeRule,
 };
 use crate::figure::{Factor, Lack, Rule, Scalar};
 use crate::file::directions;
@@ -217,6 +217,10 @@ pub struct DiskFigures {
     pub parallelism: Parallelism,
     /// The mechanics of a spinning disk.
     pub spinning: Option<Spinning>,
+    /// No more than this on a machine whose device queues serve threads in their order.
+    pub in_order_most: Option<Rates>,
+    /// Whether its limits were bought for it alone: it has no part in what disks of the type share by their size.
+    pub is_by_iops: bool,
 }
 
 /// A limit that was not published, estimated by a machine's processors.
@@ -365,6 +369,24 @@ impl DiskFigures {
         }
     }
 
+    /// Holds the disk to what it has on `vm`.
+    pub(crate) fn hold_on(&mut self, vm: Option<&VmFigures>) {
+        let Some(most) = self.in_order_most.filter(|_| vm.is_some_and(|vm| vm.queues_in_order)) else { return };
+        let limit = &mut self.limits.limit;
+        limit.iops = limit.iops.map(|found| {
+            each(found, |budget| IopsBudget {
+                rate: budget.rate.min(most.iops),
+                burst: budget.burst.map(|burst| IopsBurst { rate: burst.rate.min(most.iops), ..burst }),
+            })
+        });
+        limit.throughput = limit.throughput.map(|found| {
+            each(found, |budget| ThroughputBudget {
+                rate: budget.rate.min(most.throughput),
+                burst: budget.burst.map(|burst| ThroughputBurst { rate: burst.rate.min(most.throughput), ..burst }),
+            })
+        });
+    }
+
     /// How a machine's guest reaches the disk, under `draw`.
     pub(crate) fn device_queues(&self, draw: &Draw, vm: Option<&VmFigures>) -> Option<DeviceQueues> {
         let found = self.limits.mechanism.device_queues?;
@@ -433,7 +455,11 @@ impl DiskEntry {
     fn figures(&self, family: &Family, size: Option<Bytes>, wanted: &Provisioned) -> Result<DiskFigures, EntryError> {
         let mechanism = &family.mechanism;
         let mut limit = Limit::default();
-        if let Some(option) = &wanted.option {
+        let by_iops = self.by_iops(size, wanted)?;
+        if let Some(Rates { iops, throughput }) = by_iops {
+            limit.iops = Some(Directions::Together(IopsBudget::steady(iops)));
+            limit.throughput = Some(Directions::Together(ThroughputBudget::steady(throughput)));
+        } else if let Some(option) = &wanted.option {
             let Some(found) = self.options.iter().find(|known| known.name == *option) else {
                 let known = self.options.iter().map(|option| option.name.clone()).collect();
                 return Err(EntryError::NoOption { name: self.name.clone(), option: option.clone(), known });
@@ -467,7 +493,32 @@ impl DiskEntry {
             latency: family.latency,
             parallelism: self.parallelism,
             spinning: self.spinning,
+            in_order_most: self.in_order_most,
+            is_by_iops: by_iops.is_some(),
         })
+    }
+
+    /// The limits of a disk that is bought by requests per second; `None`: it is not.
+    fn by_iops(&self, size: Option<Bytes>, wanted: &Provisioned) -> Result<Option<Rates>, EntryError> {
+        let Some((ByIops { least, most, throughput }, iops)) = self.by_iops.zip(wanted.iops) else { return Ok(None) };
+        let name = || self.name.clone();
+        let part = Part::Iops;
+        if wanted.throughput.is_some() {
+            return Err(EntryError::NotChosen { name: name(), part: Part::Throughput });
+        }
+        if iops > most {
+            return Err(EntryError::Above {
+                name: name(),
+                part,
+                wanted: iops.to_string(),
+                most: most.to_string(),
+                size,
+            });
+        }
+        if iops < least {
+            return Err(EntryError::Below { name: name(), part, wanted: iops.to_string(), least: least.to_string() });
+        }
+        Ok(Some(Rates { iops, throughput }))
     }
 
     /// One figure; `None` where it has no bound.

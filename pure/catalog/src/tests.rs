@@ -99,6 +99,43 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     assert!(catalog.vm("azure/standard-ds3").unwrap_err().to_string().contains("no VM size"));
 }
 
+/// As a provider writes it, or with a number that is not sold.
+#[test]
+fn a_name_written_otherwise_or_with_another_number_leads_to_what_is_there() {
+    let catalog = Catalog::builtin();
+    let near = |error: EntryError| match error {
+        EntryError::Unknown { near, .. } => near.unwrap_or_default(),
+        other => panic!("{other}"),
+    };
+    for (typed, meant) in [
+        ("azure/Standard_D8s_v3", "azure/d8s-v3"),
+        ("Standard_D8s_v3", "azure/d8s-v3"),
+        ("azure/D8S_V3", "azure/d8s-v3"),
+        ("n2-standard-6", "gcp/n2-standard-4"),
+        ("gcp/n2-standard-7", "gcp/n2-standard-8"),
+    ] {
+        assert_eq!(near(catalog.vm(typed).unwrap_err()), meant, "{typed}");
+        assert_eq!(near(catalog.describe(typed).unwrap_err()), meant, "{typed}");
+    }
+    for (typed, meant) in [("premium-p31", "azure/premium-p30"), ("azure/Premium_P42", "azure/premium-p40")] {
+        assert_eq!(near(catalog.disk_entry(typed).unwrap_err()), meant, "{typed}");
+        assert_eq!(near(catalog.describe(typed).unwrap_err()), meant, "{typed}");
+    }
+}
+
+#[test]
+fn every_name_that_is_listed_is_described() {
+    let catalog = Catalog::builtin();
+    for row in catalog.list(&Filter::default()) {
+        let facts = catalog.describe(&row.name).unwrap_or_else(|error| panic!("{error}"));
+        let mut keys: Vec<&str> = facts.iter().map(|fact| fact.key.as_str()).collect();
+        keys.sort_unstable();
+        assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "{}: {keys:?}", row.name);
+    }
+    let facts = catalog.describe("gcp/c2-*-#").unwrap();
+    assert!(facts.iter().any(|fact| fact.label == "all pd-standard, 30 vCPUs" && fact.text.contains("8000 IOPS")));
+}
+
 #[test]
 fn a_disk_of_fixed_size_has_what_its_row_says_and_its_family_holds_it() {
     let limit = published("azure/premium-p30", &Provisioned::default());
@@ -265,6 +302,26 @@ fn filters_leave_what_can_do_enough() {
     assert_eq!(names(Filter { iops_min: Some(iops(16_000)), ..premium.clone() }), wanted);
     assert_eq!(names(Filter { throughput_min: Some(rate("901 MB/s")), ..premium.clone() }), [""; 0]);
     assert_eq!(names(Filter { size_min: Some(Bytes::gib(32_767)), ..premium }), ["azure/premium-p80"]);
+}
+
+/// What the list says of a disk whose machines limit it is what some machine allows.
+#[test]
+fn no_disk_is_listed_with_more_than_any_machine_allows_it() {
+    let catalog = Catalog::builtin();
+    let rows = catalog.list(&Filter { provider: Some("gcp".into()), ..Filter::default() });
+    let mut held = 0;
+    for disk in rows.iter().filter(|row| row.kind == Kind::Disk) {
+        let machines = || {
+            rows.iter().filter(|row| {
+                row.kind == Kind::Vm && format!("gcp/{}", row.detail.split(',').next().unwrap()) == disk.name
+            })
+        };
+        let Some(most) = machines().filter_map(|row| row.iops).max() else { continue };
+        assert_eq!(disk.iops, Some(most), "{}", disk.name);
+        assert_eq!(disk.throughput, machines().filter_map(|row| row.throughput).max(), "{}", disk.name);
+        held += 1;
+    }
+    assert_eq!(held, 4);
 }
 
 const OWN: &str = r#"

@@ -127,6 +127,11 @@ impl VolumeSpec {
         {
             return fail(&place, format!("an interleave of {interleave} is not a multiple of 512 B"));
         }
+        if let Layout::Stripe { interleave, .. } | Layout::StripeOfMirrors { interleave, .. } = self.layout
+            && self.disks.iter().filter_map(|disk| disk.size).any(|size| size < interleave)
+        {
+            return fail(&place, format!("an interleave of {interleave} is more than its smallest disk holds"));
+        }
         check_latency(&format!("{place}, host cache"), self.host_cache.latency)?;
         if self.host_cache.mode == HostCache::ReadWrite && self.host_cache.dirty_max == Ratio::ZERO {
             return fail(&place, "a read-write cache that may hold no writes is a read-only one");

@@ -280,6 +280,12 @@ impl Machine {
         self.targets.iter().position(|target| target.name == name).map(Target)
     }
 
+    /// What a target is called: [`Machine::target`] finds it by this.
+    #[must_use]
+    pub fn name(&self, target: Target) -> &str {
+        &self.targets[target.0].name
+    }
+
     /// Where a target ends; `None`: nowhere.
     #[must_use]
     pub fn size(&self, target: Target) -> Option<Bytes> {

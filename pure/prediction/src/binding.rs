@@ -1,6 +1,6 @@
 //! What bound a load, decided by where its requests waited (`docs/how-limits-are-named.md`).
 
-use crate::bursts::budgets;
+use crate::bursts::{FirstEnd, budgets};
 use crate::ceilings::{Ceilings, Resource};
 use crate::words::{number, percent, span};
 use loadline_block::Operation;
@@ -10,8 +10,12 @@ use loadline_workload::{Arrival, LoadSpec};
 
 /// An open loop, or a rate ceiling, is met within this; as in the analysis of measurements.
 const MET_TOLERANCE: f64 = 0.01;
-/// Where requests waited for so much of their time, that limit binds.
+/// Where requests waited at limits for so much of their time, that of the longest waiting binds.
 const WAITED_MOST: f64 = 0.5;
+/// Another limit with so much of all waiting is told beside the one that binds.
+const TOLD_BESIDE: f64 = 0.1;
+/// Waiting that came before a moment, or after it, by so much is said to have come then.
+const MOSTLY: f64 = 0.9;
 /// Where the rate comes so near to a limit at which requests waited at all, it binds however short they waited.
 const AT_CEILING: f64 = 0.95;
 
@@ -29,8 +33,8 @@ pub(crate) fn stage_waits(waits: &Waits) -> Vec<StageWait> {
     all.filter(|wait| wait.total_ns() > 0).collect()
 }
 
-/// Where requests waited longest, and for what.
-struct Longest {
+/// Where requests waited, and for what.
+struct Found {
     stage: Stage,
     resource: Resource,
     /// Because credits were spent.
@@ -38,16 +42,19 @@ struct Longest {
     ns: u64,
 }
 
-fn longest(waits: &[StageWait]) -> Option<Longest> {
+/// Each waiting that there was, the longest first.
+fn by_length(waits: &[StageWait]) -> Vec<Found> {
     let kinds = waits.iter().flat_map(|wait| {
-        [(wait.requests_ns, Resource::Requests), (wait.bytes_ns, Resource::Bytes)].map(|(ns, resource)| Longest {
+        [(wait.requests_ns, Resource::Requests), (wait.bytes_ns, Resource::Bytes)].map(|(ns, resource)| Found {
             stage: wait.stage,
             resource,
             spent: wait.credits_ns * 2 > wait.total_ns(),
             ns,
         })
     });
-    kinds.filter(|longest| longest.ns > 0).max_by_key(|longest| longest.ns)
+    let mut all: Vec<Found> = kinds.filter(|found| found.ns > 0).collect();
+    all.sort_by_key(|found| std::cmp::Reverse(found.ns));
+    all
 }
 
 /// What bound the trial; `None` where nothing was measured.
@@ -57,6 +64,7 @@ pub(crate) fn binding(
     record: &TrialRecord,
     waits: &[StageWait],
     ceilings: &Ceilings,
+    burst_end: Option<&FirstEnd>,
 ) -> Option<Binding> {
     let rate = record.iops().filter(|rate| *rate > 0.0)?;
     if let Some(met) = met(load, record, rate) {
@@ -67,20 +75,21 @@ pub(crate) fn binding(
         .map(|(_, of)| of.latency.mean_ns().unwrap_or(0.0) * of.latency.count() as f64)
         .sum();
     let each_ns = spent_ns / record.count().max(1) as f64;
-    let longest = longest(waits);
-    if let Some(found) = &longest {
+    let waited_ns: u64 = waits.iter().map(StageWait::total_ns).sum();
+    let all = by_length(waits);
+    if let [found, others @ ..] = &all[..] {
         let ceiling = ceilings.at(found.stage, found.resource, found.spent);
-        let share = found.ns as f64 / spent_ns.max(1.0);
         let near = ceiling.is_some_and(|ceiling| rate >= AT_CEILING * ceiling.iops);
-        if share >= WAITED_MOST || near {
+        if waited_ns as f64 / spent_ns.max(1.0) >= WAITED_MOST || near {
             let (limit, what) = name(found);
-            let all_ns: u64 = waits.iter().map(StageWait::total_ns).sum();
             let evidence = format!(
-                "Requests waited {what}: {} of all waiting at limits, {} for each request, which takes {} in all{}.",
-                percent(found.ns as f64 / all_ns as f64),
+                "Requests waited {what}{}: {} of all waiting at limits, {} for each request, which takes {} in all{}.{}",
+                moment(found, burst_end),
+                percent(found.ns as f64 / waited_ns as f64),
                 span(found.ns as f64 / record.count().max(1) as f64),
                 span(each_ns),
-                ceiling.map_or_else(String::new, |ceiling| format!(" ({})", ceiling.source))
+                ceiling.map_or_else(String::new, |ceiling| format!(" ({})", ceiling.source)),
+                beside(others, waited_ns, burst_end),
             );
             let ceiling_iops = ceiling.map(|ceiling| ceiling.iops);
             // The mean of a burst and what came after it is above what lasts.
@@ -89,7 +98,6 @@ pub(crate) fn binding(
         }
     }
     let ceiling = ceilings.named(Limit::Latency).map(|ceiling| ceiling.iops);
-    let waited_ns: u64 = waits.iter().map(StageWait::total_ns).sum();
     let spins = volume.disks.iter().any(|disk| disk.spinning.is_some());
     let waited = if spins && load.outstanding().is_none_or(|outstanding| outstanding > 1) {
         "no limit held them, but the mechanics of a spinning disk, which serves one at a time".to_owned()
@@ -109,6 +117,30 @@ pub(crate) fn binding(
     })
 }
 
+/// What else held requests, with its share of all waiting at limits.
+fn beside(others: &[Found], waited_ns: u64, burst_end: Option<&FirstEnd>) -> String {
+    let told: Vec<String> = (others.iter())
+        .map(|found| (found, found.ns as f64 / waited_ns as f64))
+        .filter(|(_, share)| *share >= TOLD_BESIDE)
+        .map(|(found, share)| format!("{} of it was {}{}", percent(share), name(found).1, moment(found, burst_end)))
+        .collect();
+    if told.is_empty() { String::new() } else { format!(" Besides, {}.", told.join(", ")) }
+}
+
+/// On which side of the end of a burst it was waited, where nearly all was on one.
+fn moment(found: &Found, burst_end: Option<&FirstEnd>) -> String {
+    let bytes = found.resource == Resource::Bytes;
+    let Some((end, before)) = burst_end.and_then(|end| Some((end, end.share_before(found.stage, bytes)?))) else {
+        return String::new();
+    };
+    let at = end.at.human();
+    match before {
+        before if before >= MOSTLY => format!(" in the first {at}"),
+        before if before <= 1.0 - MOSTLY => format!(" after the first {at}"),
+        _ => String::new(),
+    }
+}
+
 /// The load came to what it asked for.
 fn met(load: &LoadSpec, record: &TrialRecord, rate: f64) -> Option<Binding> {
     let (asked, what) = match load.arrival {
@@ -126,7 +158,7 @@ fn met(load: &LoadSpec, record: &TrialRecord, rate: f64) -> Option<Binding> {
 }
 
 /// The limit's name, and for what requests waited.
-fn name(found: &Longest) -> (Limit, &'static str) {
+fn name(found: &Found) -> (Limit, &'static str) {
     let bytes = found.resource == Resource::Bytes;
     let (limit, what) = match (found.stage, bytes) {
         (Stage::Cache, _) => (Limit::Cache, "for room in the host's cache, which was full of writes"),

@@ -17,20 +17,46 @@ pub(crate) fn budgets(waits: &Waits) -> [(Stage, Waited); 4] {
 /// Notes when the credits of each stage were spent. Looked at in steps, it knows a moment to within one of them.
 #[derive(Debug, Clone)]
 pub(crate) struct BurstWatch {
+    begin: Waits,
     before: Waits,
+    /// What had been waited when credits were first spent.
+    first_end: Option<FirstEnd>,
     /// Of each stage: whether it was seen with credits left, and when it was seen without.
     seen: [(bool, Option<Duration>); 4],
+}
+
+/// The moment at which the credits of a stage were spent, before those of any other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FirstEnd {
+    /// Since the load began.
+    pub(crate) at: Duration,
+    /// What had been waited until then, of all that was waited in the end.
+    until: Waits,
+    all: Waits,
+}
+
+impl FirstEnd {
+    /// The share of the waiting for requests, or for bytes, at a stage that came before that moment; `None`: nothing waited there.
+    pub(crate) fn share_before(&self, stage: Stage, bytes: bool) -> Option<f64> {
+        let of = |waits: &Waits| {
+            let (_, waited) = budgets(waits).into_iter().find(|(known, _)| *known == stage)?;
+            Some(if bytes { waited.throughput } else { waited.iops }.as_ns() as f64)
+        };
+        let (until, all) = (of(&self.until)?, of(&self.all)?);
+        (all > 0.0).then(|| until / all)
+    }
 }
 
 impl BurstWatch {
     /// Begins with what was waited before the load.
     pub(crate) fn new(before: Waits) -> Self {
-        Self { before, seen: [(false, None); 4] }
+        Self { begin: before, before, first_end: None, seen: [(false, None); 4] }
     }
 
     /// Looks at a step that began `from` after the load did.
     pub(crate) fn look(&mut self, from: Duration, now: Waits) {
         let step = now.since(&self.before);
+        let until = self.before.since(&self.begin);
         self.before = now;
         for ((left, spent), (_, waited)) in self.seen.iter_mut().zip(budgets(&step)) {
             if spent.is_some() {
@@ -41,8 +67,14 @@ impl BurstWatch {
                 *left = true;
             } else if *left {
                 *spent = Some(from);
+                self.first_end.get_or_insert(FirstEnd { at: from, until, all: until });
             }
         }
+    }
+
+    /// When credits were first spent, with what was waited before and in all; `None`: they never were.
+    pub(crate) fn first_end(&self) -> Option<FirstEnd> {
+        self.first_end.map(|end| FirstEnd { all: self.before.since(&self.begin), ..end })
     }
 
     /// The bursts that ended, with the rates around them. `warm_up` is the time from the load's begin to the measurement.

@@ -32,6 +32,8 @@ pub struct Model {
     pub spec: EnvironmentSpec,
     /// The same with limits as they are published, for sources in words.
     pub(crate) published: EnvironmentSpec,
+    /// Disks behind a network, by name, for which the machine's limit is not in the catalog, though it has limits for other types.
+    pub(crate) uncapped: Vec<String>,
 }
 
 impl Model {
@@ -39,7 +41,7 @@ impl Model {
     #[must_use]
     pub fn new(environment: &Environment, number: u32, draw: Draw) -> Self {
         let published = environment.spec(&Draw { delivered: None, ..draw });
-        Self { number, draw, spec: environment.spec(&draw), published }
+        Self { number, draw, spec: environment.spec(&draw), published, uncapped: environment.uncapped() }
     }
 
     pub(crate) const fn taken(&self) -> DrawTaken {

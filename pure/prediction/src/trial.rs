@@ -7,11 +7,11 @@ use crate::models::Model;
 use crate::volumes::{VolumeUnknown, find};
 use crate::words::number;
 use loadline_disk::{
-    Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, Place, PoolSpec,
-    VolumeSpec, Waited, Waits, Warmth,
+    Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, PoolSpec, VolumeSpec,
+    Waits, Warmth,
 };
 use loadline_record::{Binding, CacheUse, ModelRecord, StateTaken, TrialRecord};
-use loadline_simulator::{Simulated, Simulation, SimulationError, Together, TrialSetup};
+use loadline_simulator::{Reached, Simulated, Simulation, SimulationError, Together, TrialSetup};
 use loadline_units::{ByteRate, Bytes, Duration, Instant};
 use loadline_workload::{Fill, LoadSpec};
 
@@ -23,6 +23,8 @@ pub const INTERVALS_MAX: usize = 3_600;
 /// Time that passes between two looks at a trial, and the number of looks above which it is longer.
 const STEP: Duration = Duration::from_s(1);
 const STEPS_MAX: u64 = 86_400;
+/// Events between two looks at most, however little time passes in them: some 50 ms of work.
+const EVENTS_MAX: u64 = 1 << 18;
 
 /// What draws that only tell a range take of a load that would go on for longer.
 const WARM_UP_OF_RANGES: Duration = Duration::from_s(10);
@@ -129,12 +131,15 @@ pub fn check(model: &Model, volume: &str, load: &LoadSpec) -> Result<(), Predict
     let load = fit(load, size);
     let machine = Machine::new(&model.spec, 0, InitialState::default())?;
     let target = machine.target(volume).expect("the volume was found in the machine's own specification");
-    Simulation::new(&load, machine, target, TrialSetup { trial: 0, seed: 0, started_unix_s: 0 })?;
+    let begin = machine.now() + load.pause;
+    let setup = TrialSetup { trial: 0, seed: 0, started_unix_s: 0 };
+    // What costs no time at all shows at the first instant.
+    Simulation::new(&load, machine, target, setup)?.run_until(begin)?;
     Ok(())
 }
 
 /// Puts the load on a volume of the model, fresh in its initial state, or on the machine that an earlier trial left behind.
-/// `watch` is told how far it has come, about once for each virtual second; `None` where it said to stop.
+/// `watch` is told how far it has come, about once for each virtual second and after so many requests; `None` where it said to stop.
 ///
 /// The same arguments give the same record.
 ///
@@ -150,10 +155,14 @@ pub fn predict(
     let load = fit(putting.load, spec.size());
     let machine_seed = model_seed(seed, model.number, trial);
     let is_carried = carried.is_some();
-    let machine = match carried {
+    let mut machine = match carried {
         Some(machine) => machine,
         None => Machine::new(&model.spec, machine_seed, initial)?,
     };
+    if spec.disks.len() > 1 {
+        // A request in several parts takes no longer for the waiting of those that ended before the last.
+        machine.keep_accounts();
+    }
     let target = machine.target(volume).expect("the volume was found in the machine's own specification");
     let begin = machine.now() + load.pause;
     let setup = TrialSetup { trial, seed, started_unix_s: putting.started_unix_s };
@@ -163,12 +172,15 @@ pub fn predict(
     let mut bursts = BurstWatch::new(simulation.waits());
     let mut elapsed = Duration::ZERO;
     loop {
-        let is_over = simulation.run_until(instant(begin, elapsed + step));
-        bursts.look(elapsed, simulation.waits());
-        if is_over {
-            break;
+        let reached = simulation.run_for(instant(begin, elapsed + step), EVENTS_MAX)?;
+        if reached != Reached::Events {
+            bursts.look(elapsed, simulation.waits());
         }
-        elapsed = elapsed + step;
+        match reached {
+            Reached::End => break,
+            Reached::Time => elapsed = elapsed + step,
+            Reached::Events => {}
+        }
         if watch(Progress { elapsed: elapsed + load.pause, expected }) == Going::Stop {
             return Ok(None);
         }
@@ -208,7 +220,7 @@ fn told(
             caches_warm: initial.caches == Warmth::Warm,
             carried: taken.is_carried,
         },
-        binding: binding(spec, load, &record, &waits, &ceilings),
+        binding: binding(spec, load, &record, &waits, &ceilings, bursts.first_end().as_ref()),
         waits,
         cache: cache.hit_share().map(|_| cache),
         ceilings: ceilings.list(),
@@ -255,7 +267,7 @@ pub fn account(
 /// Puts loads on volumes of one model at the same time: `puttings` are of the same model, trial and initial state, each on a
 /// volume of its own. Otherwise as [`predict`], with a record for each in their order.
 ///
-/// The waiting at a budget that several volumes share is divided among them by the time that their requests took.
+/// Where a budget is shared by several volumes, each record has the waiting of its own requests.
 ///
 /// # Errors
 /// [`PredictionError`].
@@ -268,7 +280,9 @@ pub fn predict_together(
 ) -> Result<Option<Vec<TrialRecord>>, PredictionError> {
     let Putting { model, trial, seed, initial, started_unix_s, .. } = *puttings.first().expect("there is a load");
     let machine_seed = model_seed(seed, model.number, trial);
-    let machine = Machine::new(&model.spec, machine_seed, initial)?;
+    let mut machine = Machine::new(&model.spec, machine_seed, initial)?;
+    // Whose waiting it was at a budget that several share.
+    machine.keep_accounts();
     let mut specs = Vec::new();
     for putting in puttings {
         let spec = find(&model.spec, putting.volume)?;
@@ -289,77 +303,48 @@ pub fn predict_together(
     let mut bursts: Vec<BurstWatch> = together.waits().into_iter().map(BurstWatch::new).collect();
     let mut elapsed = Duration::ZERO;
     loop {
-        let is_over = together.run_until(instant(begin, elapsed + step));
-        bursts.iter_mut().zip(together.waits()).for_each(|(watch, waits)| watch.look(elapsed, waits));
-        if is_over {
-            break;
+        let reached = together.run_for(instant(begin, elapsed + step), EVENTS_MAX)?;
+        if reached != Reached::Events {
+            bursts.iter_mut().zip(together.waits()).for_each(|(watch, waits)| watch.look(elapsed, waits));
         }
-        elapsed = elapsed + step;
+        match reached {
+            Reached::End => break,
+            Reached::Time => elapsed = elapsed + step,
+            Reached::Events => {}
+        }
         if watch(Progress { elapsed, expected }) == Going::Stop {
             return Ok(None);
         }
     }
     let (records, _) = together.finish();
-    let spent: Vec<u128> = records.iter().map(|(record, _)| time_of_requests(record)).collect();
-    let passing = |passes: fn(&VolumeSpec) -> bool| {
-        let of = specs.iter().zip(&spent).filter(|((spec, _), _)| passes(spec)).map(|(_, spent)| spent);
-        of.sum::<u128>().max(1)
-    };
-    let (through_host, beyond_host) = (passing(passes_host), passing(passes_network));
     let mut told_of = Vec::new();
-    for ((((putting, (spec, load)), (record, waits)), bursts), own) in
-        puttings.iter().zip(&specs).zip(records).zip(&bursts).zip(&spent)
-    {
-        let waits = own_share(&waits, spec, *own, through_host, beyond_host);
+    for (((putting, (spec, load)), (record, waits)), bursts) in puttings.iter().zip(&specs).zip(records).zip(&bursts) {
         let taken = Taken { machine_seed, is_carried: false, waits };
         told_of.push(told(putting, spec, load, record, bursts, &taken)?);
     }
     Ok(Some(told_of))
 }
 
-/// The time of all requests of a trial, ns.
-fn time_of_requests(record: &TrialRecord) -> u128 {
-    record.operations.values().map(|of| of.latency.sum_ns()).sum()
-}
-
-/// Whether requests to a volume count against what its machine allows through the host.
-fn passes_host(volume: &VolumeSpec) -> bool {
-    !passes_network(volume) || volume.host_cache.mode != HostCache::None
-}
-
-/// Whether requests to a volume may go to network disks.
-fn passes_network(volume: &VolumeSpec) -> bool {
-    volume.disks.iter().any(|disk| disk.place == Place::Network)
-}
-
-/// Of what was waited at budgets that all volumes share, the part of one whose requests took so long; nothing where they do not
-/// pass. The other two are the time of all requests that pass the host, and of all that may go beyond it.
-fn own_share(waits: &Waits, volume: &VolumeSpec, own: u128, through_host: u128, beyond_host: u128) -> Waits {
-    let share = |waited: Waited, passes: bool, all: u128| {
-        let part = |time: Duration| {
-            let part = u128::from(time.as_ns()) * if passes { own } else { 0 } / all;
-            Duration::from_ns(u64::try_from(part).unwrap_or(u64::MAX))
-        };
-        Waited { iops: part(waited.iops), throughput: part(waited.throughput), credits: part(waited.credits) }
-    };
-    let beyond = passes_network(volume);
-    Waits {
-        vm_cached: share(waits.vm_cached, passes_host(volume), through_host),
-        vm_uncached: share(waits.vm_uncached, beyond, beyond_host),
-        allowances: share(waits.allowances, beyond, beyond_host),
-        pools: share(waits.pools, beyond, beyond_host),
-        ..*waits
-    }
-}
-
-/// Limits without a published figure that the load passed: a host's cache answers no faster than its VM lets it, whether or
-/// not that was ever published.
+/// Limits without a known figure that the load passed.
 fn limits_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Vec<String> {
+    caps_unknown(model, volume).chain(cached_limit_unknown(model, volume, cache)).collect()
+}
+
+/// What a machine allows all disks of a type together holds them, whether or not its figure is in the catalog.
+fn caps_unknown<'m>(model: &'m Model, volume: &'m VolumeSpec) -> impl Iterator<Item = String> + 'm {
+    let of_volume = |name: &&String| volume.disks.iter().any(|disk| disk.name == **name);
+    let vm = model.spec.vm.as_ref().map_or("", |vm| vm.name.as_str());
+    let told = move |name: &String| format!("what {vm} allows all disks {name} together, taken for without limit");
+    model.uncapped.iter().filter(of_volume).map(told)
+}
+
+/// A host's cache answers no faster than its VM lets it, whether or not that was ever published.
+fn cached_limit_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Option<String> {
     let takes_writes = volume.host_cache.mode == HostCache::ReadWrite;
     let used = volume.host_cache.mode != HostCache::None && (cache.hits > 0 || takes_writes);
     let vm = model.spec.vm.as_ref();
     if !used || vm.is_some_and(|vm| vm.cached.is_some() && !vm.cached_estimated) {
-        return Vec::new();
+        return None;
     }
     let whose =
         vm.filter(|vm| !vm.name.is_empty()).map_or("the environment has no VM".to_owned(), |vm| vm.name.clone());
@@ -371,7 +356,7 @@ fn limits_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Vec<St
             format!("estimated by its processors as {} IOPS and {rate}", number(iops.unwrap_or(0) as f64))
         },
     );
-    vec![format!("what the host's cache may answer ({whose}), {taken}")]
+    Some(format!("what the host's cache may answer ({whose}), {taken}"))
 }
 
 /// What a budget for both directions allows.

@@ -9,6 +9,6 @@ mod simulation;
 mod together;
 
 pub use simulation::{
-    OPEN_OUTSTANDING_MAX, Simulated, Simulation, SimulationError, TrialSetup, UNBOUNDED_SIZE, simulate,
+    OPEN_OUTSTANDING_MAX, Reached, Simulated, Simulation, SimulationError, TrialSetup, UNBOUNDED_SIZE, simulate,
 };
 pub use together::Together;

@@ -17,6 +17,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 /// Requests of a thread outstanding at once in an open loop at most; what comes beyond waits to be issued.
 pub const OPEN_OUTSTANDING_MAX: u32 = 4_096;
+/// Events at one instant for each request outstanding, and in all, above which time will not go on: a bucket of tokens that is as deep
+/// as any gives fewer requests at once.
+const AT_ONCE_FOR_EACH: u64 = 64;
+const AT_ONCE: u64 = 1 << 22;
+/// Events between two looks at whether time goes on.
+pub(crate) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
 /// What a load spreads over when neither it nor the storage says how large that is.
 pub const UNBOUNDED_SIZE: Bytes = Bytes::gib(1024);
 
@@ -46,6 +52,52 @@ pub enum SimulationError {
         /// The load in words.
         load: String,
     },
+    /// Its requests cost no time.
+    #[error(
+        "{load} on {volume}: {answered} requests and more come at one instant, because neither a limit nor a latency ever costs them time; \
+         give the disks of {volume} a latency, `latency.read.median = \"1 ms\"`, or a limit, `limit.iops = \"5000 IOPS\"`, or the load a \
+         rate ceiling"
+    )]
+    Timeless {
+        /// The load in words.
+        load: String,
+        /// The volume, or the disk of one.
+        volume: String,
+        /// Events in which the time stood still.
+        answered: u64,
+    },
+}
+
+/// How far a simulation has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reached {
+    /// The trial is over.
+    End,
+    /// Nothing more happens until the time given.
+    Time,
+    /// As many events as were allowed have happened, and more are to come.
+    Events,
+}
+
+/// Whether time goes on, looked at now and then.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Progress {
+    at: Instant,
+    /// Events since then at least, all of them at that time.
+    events: u64,
+}
+
+impl Progress {
+    /// `events` more have happened, and it is `now`; says how many happened at this very time where they are so many, with
+    /// `outstanding` requests, that it will never pass.
+    pub(crate) fn look(&mut self, now: Instant, events: u64, outstanding: u64) -> Option<u64> {
+        if self.at != now {
+            *self = Self { at: now, events: 0 };
+            return None;
+        }
+        self.events += events;
+        (self.events >= AT_ONCE.max(outstanding.saturating_mul(AT_ONCE_FOR_EACH))).then_some(self.events)
+    }
 }
 
 /// What a simulated trial yields.
@@ -53,7 +105,8 @@ pub enum SimulationError {
 pub struct Simulated {
     /// As from a real device.
     pub record: TrialRecord,
-    /// How long requests waited at each limit, from the beginning of the measurement on.
+    /// How long requests waited at each limit, from the beginning of the measurement on: of a machine that keeps accounts, what the
+    /// load's own requests waited on the way that decided when they were answered, else what their parts did.
     pub waits: Waits,
     /// The storage as it is afterwards: its caches warm, its credits spent. Nothing is outstanding.
     pub machine: Machine,
@@ -66,11 +119,14 @@ pub struct Simulated {
 pub struct Simulation {
     machine: Machine,
     party: Party,
+    progress: Progress,
 }
 
 /// A load with all that is known of it, beside the machine that it is put on.
 #[derive(Debug, Clone)]
 pub(crate) struct Party {
+    /// In words.
+    load: String,
     target: Target,
     setup: TrialSetup,
     generators: Vec<LoadGenerator>,
@@ -113,7 +169,7 @@ pub fn simulate(
     setup: TrialSetup,
 ) -> Result<Simulated, SimulationError> {
     let mut simulation = Simulation::new(load, machine, target, setup)?;
-    simulation.run_until(Instant::MAX);
+    simulation.run_until(Instant::MAX)?;
     Ok(simulation.finish())
 }
 
@@ -142,12 +198,40 @@ impl Simulation {
     /// When the load cannot be simulated there.
     pub fn new(load: &LoadSpec, machine: Machine, target: Target, setup: TrialSetup) -> Result<Self, SimulationError> {
         let party = Party::new(load, &machine, target, setup)?;
-        Ok(Self { machine, party })
+        Ok(Self { machine, party, progress: Progress::default() })
     }
 
     /// Goes on until the trial is over or nothing more happens until `until`; says whether it is over.
-    pub fn run_until(&mut self, until: Instant) -> bool {
-        let Self { machine, party } = self;
+    ///
+    /// # Errors
+    /// [`SimulationError::Timeless`].
+    pub fn run_until(&mut self, until: Instant) -> Result<bool, SimulationError> {
+        loop {
+            match self.run_for(until, EVENTS_BETWEEN_LOOKS)? {
+                Reached::End => return Ok(true),
+                Reached::Time => return Ok(false),
+                Reached::Events => {}
+            }
+        }
+    }
+
+    /// As [`Simulation::run_until`], but for `events` at most: so the caller may look up now and then, however little time passes.
+    ///
+    /// # Errors
+    /// [`SimulationError::Timeless`].
+    pub fn run_for(&mut self, until: Instant, events: u64) -> Result<Reached, SimulationError> {
+        let reached = self.go_on(until, events);
+        if reached == Reached::Events
+            && let Some(answered) = self.progress.look(self.party.now, events, self.party.outstanding)
+        {
+            return Err(self.party.timeless(&self.machine, answered));
+        }
+        Ok(reached)
+    }
+
+    fn go_on(&mut self, until: Instant, events: u64) -> Reached {
+        let Self { machine, party, .. } = self;
+        let mut left = events;
         while party.ending.is_none() {
             let answer = machine.next_event_at();
             let next = match (answer.filter(|_| party.outstanding > 0), party.timer_at()) {
@@ -159,8 +243,12 @@ impl Simulation {
                 }
             };
             if next > until {
-                return false;
+                return Reached::Time;
             }
+            if left == 0 {
+                return Reached::Events;
+            }
+            left -= 1;
             party.reach(machine, next);
             if let Some(id) = machine.take_completed(next) {
                 party.answer(machine, id, &mut |_| ());
@@ -168,7 +256,7 @@ impl Simulation {
                 party.look_at_timers(machine, &mut |_| ());
             }
         }
-        true
+        Reached::End
     }
 
     /// How long requests have waited at each limit since the machine began; other than the figure of
@@ -187,11 +275,16 @@ impl Simulation {
     /// What the trial yields. One that is not over yet counts as interrupted.
     #[must_use]
     pub fn finish(self) -> Simulated {
-        let Self { mut machine, party } = self;
+        let Self { mut machine, party, .. } = self;
         let (record, waits) = party.finish(&machine);
         drain(&mut machine);
         Simulated { record, waits, machine }
     }
+}
+
+/// How long requests to a target have waited so far.
+fn waits_of(machine: &Machine, target: Target) -> Waits {
+    machine.held(target).unwrap_or_else(|| machine.waits(target))
 }
 
 /// Lets everything that is outstanding be answered.
@@ -233,6 +326,7 @@ impl Party {
             .filter(|places| load.threads > 1 && places.iter().any(|of| *of < most));
         let guest = places.map(|places| Box::new(GuestQueue::new(machine.layout(target), &places, load.threads, seed)));
         Ok(Self {
+            load: load.to_string(),
             guest,
             target,
             setup,
@@ -277,6 +371,17 @@ impl Party {
     /// Whether the trial is over.
     pub(crate) const fn is_over(&self) -> bool {
         self.ending.is_some()
+    }
+
+    /// The time of its last event.
+    pub(crate) const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Why it never ends.
+    #[cold]
+    pub(crate) fn timeless(&self, machine: &Machine, answered: u64) -> SimulationError {
+        SimulationError::Timeless { load: self.load.clone(), volume: machine.name(self.target).to_owned(), answered }
     }
 
     /// Nothing of it will happen any more.
@@ -350,7 +455,7 @@ impl Party {
             self.issues_until = self.log.to() + self.cool_down;
         }
         if self.waits_before.is_none() && matches!(self.log.stage(), Stage::Measuring | Stage::After) {
-            self.waits_before = Some(machine.waits(self.target));
+            self.waits_before = Some(waits_of(machine, self.target));
         }
     }
 
@@ -457,7 +562,7 @@ impl Party {
                 }
             }
         }
-        let waits = machine.waits(self.target).since(&self.waits_before.unwrap_or_default());
+        let waits = waits_of(machine, self.target).since(&self.waits_before.unwrap_or_default());
         let kept = self.log.finish(ended_at);
         let elapsed = ended_at.since(self.started_at);
         let record = TrialRecord {

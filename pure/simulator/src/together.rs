@@ -1,6 +1,6 @@
 //! Several loads on one machine at the same time, each on a volume of its own.
 
-use crate::simulation::{Party, SimulationError, TrialSetup, drain};
+use crate::simulation::{EVENTS_BETWEEN_LOOKS, Party, Progress, Reached, SimulationError, TrialSetup, drain};
 use loadline_disk::{Machine, Target, Waits};
 use loadline_record::TrialRecord;
 use loadline_units::Instant;
@@ -15,6 +15,9 @@ pub struct Together {
     parties: Vec<Party>,
     /// Whose a request is, by its number.
     owners: Vec<u32>,
+    /// The request that was answered last, by its number.
+    last: usize,
+    progress: Progress,
 }
 
 impl Together {
@@ -24,26 +27,70 @@ impl Together {
     /// When a load cannot be simulated there.
     pub fn new(loads: &[(&LoadSpec, Target, TrialSetup)], machine: Machine) -> Result<Self, SimulationError> {
         let parties = loads.iter().map(|(load, target, setup)| Party::new(load, &machine, *target, *setup));
-        Ok(Self { parties: parties.collect::<Result<_, _>>()?, machine, owners: Vec::new() })
+        Ok(Self {
+            parties: parties.collect::<Result<_, _>>()?,
+            machine,
+            owners: Vec::new(),
+            last: 0,
+            progress: Progress::default(),
+        })
     }
 
     /// Goes on until all trials are over or nothing more happens until `until`; says whether they are over.
-    pub fn run_until(&mut self, until: Instant) -> bool {
-        let Self { machine, parties, owners } = self;
+    ///
+    /// # Errors
+    /// [`SimulationError::Timeless`].
+    pub fn run_until(&mut self, until: Instant) -> Result<bool, SimulationError> {
+        loop {
+            match self.run_for(until, EVENTS_BETWEEN_LOOKS)? {
+                Reached::End => return Ok(true),
+                Reached::Time => return Ok(false),
+                Reached::Events => {}
+            }
+        }
+    }
+
+    /// As [`Together::run_until`], but for `events` at most: so the caller may look up now and then, however little time passes.
+    ///
+    /// # Errors
+    /// [`SimulationError::Timeless`].
+    pub fn run_for(&mut self, until: Instant, events: u64) -> Result<Reached, SimulationError> {
+        let reached = self.go_on(until, events);
+        let now = self.parties.iter().map(Party::now).max().unwrap_or_default();
+        let outstanding = self.parties.iter().map(Party::outstanding).sum();
+        if reached == Reached::Events
+            && let Some(answered) = self.progress.look(now, events, outstanding)
+            && let Some(party) = self.owners.get(self.last).and_then(|owner| self.parties.get(*owner as usize))
+        {
+            return Err(party.timeless(&self.machine, answered));
+        }
+        Ok(reached)
+    }
+
+    fn go_on(&mut self, until: Instant, events: u64) -> Reached {
+        let Self { machine, parties, owners, last, .. } = self;
+        let mut left = events;
         loop {
             for party in parties.iter_mut().filter(|party| party.outstanding() == 0 && party.timer_at().is_none()) {
                 party.end();
             }
             let outstanding: u64 = parties.iter().map(Party::outstanding).sum();
             let answer = machine.next_event_at().filter(|_| outstanding > 0);
-            let Some(next) = parties.iter().filter_map(Party::timer_at).chain(answer).min() else { return true };
+            let Some(next) = parties.iter().filter_map(Party::timer_at).chain(answer).min() else {
+                return Reached::End;
+            };
             if next > until {
-                return false;
+                return Reached::Time;
             }
+            if left == 0 {
+                return Reached::Events;
+            }
+            left -= 1;
             for party in parties.iter_mut().filter(|party| !party.is_over()) {
                 party.reach(machine, next);
             }
             if let Some(id) = machine.take_completed(next) {
+                *last = id.index();
                 let owner = owners[id.index()];
                 parties[owner as usize].answer(machine, id, &mut note(owners, owner));
                 continue;
@@ -63,8 +110,8 @@ impl Together {
         self.parties.iter().map(|party| self.machine.waits(party.target())).collect()
     }
 
-    /// What each trial yields, in the order of the loads, with where requests waited from its measurement on; and the machine as
-    /// it is afterwards.
+    /// What each trial yields, in the order of the loads, with where requests waited from its measurement on, as in
+    /// [`Simulated::waits`](crate::Simulated::waits); and the machine as it is afterwards.
     #[must_use]
     pub fn finish(self) -> (Vec<(TrialRecord, Waits)>, Machine) {
         let Self { mut machine, parties, .. } = self;

@@ -284,6 +284,43 @@ fn what_cannot_be_predicted_is_refused_before_anything_is_stored() {
     assert!(bench.runs().is_empty());
 }
 
+/// A disk that costs no time is told before anything is stored, whatever is to be predicted on it.
+#[test]
+fn a_disk_without_limit_and_latency_is_refused_with_what_to_give() {
+    let bench = Bench::new();
+    let plan = bench.file("sweep.toml", SWEEP);
+    let disk = "schema = 1\nname = \"e\"\n[[volume.data.disks]]\nsize = \"1 TiB\"\n";
+    for more in ["", "parallelism.requests = 2\n", "latency.read.median = \"0 ms\"\n"] {
+        let environment = bench.file("e.toml", format!("{disk}{more}"));
+        for arguments in
+            [&["predict", &plan, "--env", &environment][..], &["hunt", &plan, "--env", &environment, "--cell", "1"]]
+        {
+            let refused = bench.refused(2, arguments);
+            assert!(refused.contains("data") && refused.contains("latency.read.median"), "{arguments:?}: {refused}");
+        }
+    }
+    assert!(bench.runs().is_empty());
+}
+
+/// Virtual time hardly goes on where each request takes a nanosecond: a signal is heard all the same.
+#[test]
+fn a_prediction_in_which_time_hardly_passes_ends_on_a_signal() {
+    let bench = Bench::new();
+    let plan = bench.file("sweep.toml", SWEEP);
+    let environment = bench.file(
+        "e.toml",
+        "schema = 1\nname = \"e\"\n[[volume.data.disks]]\nsize = \"1 TiB\"\nlatency.read.median = \"1 ns\"\n",
+    );
+    let mut child = crate::crash::started(&bench, &["predict", &plan, "--env", &environment]);
+    while bench.runs().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let killed = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(bench.runs()[0]["status"], "interrupted");
+}
+
 #[test]
 fn a_catalog_of_ones_own_is_read_beside_the_one_that_comes_along() {
     let bench = Bench::new();

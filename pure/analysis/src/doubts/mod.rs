@@ -126,7 +126,7 @@ fn ended_early(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
 
 fn unknown_limit(trial: &TrialRecord) -> Option<String> {
     let unknown = &trial.model.as_ref()?.limits_unknown;
-    (!unknown.is_empty()).then(|| format!("Not published: {}.", listed(unknown)))
+    (!unknown.is_empty()).then(|| format!("Not known: {}.", listed(unknown)))
 }
 
 fn generator_bound(trial: &TrialRecord) -> Option<String> {

@@ -89,8 +89,17 @@ fn kept_everywhere(view: &View<'_>, objective: &str, parts: &[(String, usize)]) 
 }
 
 impl Objective<'_> {
-    /// The figure that the objective is about: the worse of reads and writes.
+    /// The figure that the objective is about: each operation is to keep it, and the slowest counts.
     fn figure_of(&self, cell: &CellSummary) -> Option<f64> {
+        self.slowest(cell).map(|(_, figure)| figure)
+    }
+    /// That figure in words, with whose it is where there are several operations.
+    fn told_of(&self, cell: &CellSummary) -> Option<String> {
+        let (operation, figure) = self.slowest(cell)?;
+        let mixed = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().count() > 1;
+        Some(if mixed { format!("{} for {operation}", span(figure)) } else { span(figure) })
+    }
+    fn slowest(&self, cell: &CellSummary) -> Option<(&'static str, f64)> {
         let of = |o: &OperationFigures| {
             let l = &o.latency_ns;
             Some(match self.figure {
@@ -103,7 +112,9 @@ impl Objective<'_> {
                 _ => return None,
             })
         };
-        [&cell.read, &cell.write, &cell.trim].into_iter().flatten().filter_map(of).max_by(f64::total_cmp)
+        let named = [("reads", &cell.read), ("writes", &cell.write), ("trims", &cell.trim)];
+        let figures = named.into_iter().filter_map(|(name, found)| Some((name, of(found.as_ref()?)?)));
+        figures.max_by(|a, b| a.1.total_cmp(&b.1))
     }
     fn kept(&self, cell: &CellSummary) -> Option<bool> {
         Some(self.figure_of(cell)? <= self.limit_ns as f64 && met(cell).is_none_or(|met| met >= MET_MIN))
@@ -200,7 +211,7 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
     let turn = objective.turn(view, &curve.closed)?;
     let told = |i: usize| {
         let cell = &view.cells[i];
-        Some((at_depth(view, curve, outstanding(cell)?), span(objective.figure_of(cell)?), number(iops(cell)?)))
+        Some((at_depth(view, curve, outstanding(cell)?), objective.told_of(cell)?, number(iops(cell)?)))
     };
     let at = |i: usize| Some(format!("at {}", at_depth(view, curve, outstanding(&view.cells[i])?)));
     let aside = turn.aside(at, "deeper queues")? + &known(view, record, &curve.closed, objective, at);
@@ -254,7 +265,7 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
     let told = |i: usize| {
         let cell = &view.cells[i];
         let rate = cell.offered_iops?;
-        Some((number(rate), percent(rate / most), span(objective.figure_of(cell)?)))
+        Some((number(rate), percent(rate / most), objective.told_of(cell)?))
     };
     let with = |i: usize| Some(format!("with {} arriving a second", number(view.cells[i].offered_iops?)));
     let aside = turn.aside(with, "higher loads")? + &known(view, record, &curve.open, objective, with);

@@ -1,9 +1,10 @@
 //! Findings as a reader meets them.
 
 use super::codes;
-use crate::example::{ExampleDisk, cell, closed, flushing, golden, open, run, throttled};
+use crate::example::{ExampleDisk, cell, closed, flushing, golden, latencies, open, run, throttled};
 use crate::summarize;
 use crate::summary::{Finding, RunSummary};
+use loadline_block::Operation;
 use loadline_record::{
     CellRecord, Doubt, DoubtCode, RunRecord, RunStatus, TargetKind, VerifyFault, VerifyFaultKind, VerifyRecord,
 };
@@ -130,6 +131,21 @@ fn an_objective_kept_or_missed_throughout_is_told_so() {
     assert_eq!(texts(&summarize(&run(sweep(1.0, &[1]))), codes::OBJECTIVE), Vec::<String>::new());
 }
 
+/// Each operation of a mix is to keep the objective; the text says which of them the figure is of.
+#[test]
+fn of_a_mix_the_slower_operation_loses_the_objective_and_is_named() {
+    let mut record = run(sweep(0.5, &[64, 128]));
+    for trial in record.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+        let writes = trial.operations.get_mut(&Operation::Write).unwrap();
+        writes.latency = latencies(writes.latency.count(), 30e6);
+        let reads = trial.operations.get_mut(&Operation::Read).unwrap();
+        reads.latency = latencies(reads.latency.count(), 2e6);
+    }
+    let text = one(&summarize(&record), codes::OBJECTIVE);
+    let told = text.split("measured: ").nth(1).unwrap_or(&text);
+    assert!(told.contains(" ms for writes already at depth 64"), "{text}");
+}
+
 #[test]
 fn the_users_objective_is_the_one_that_counts() {
     let mut record = run(sweep(1.0, &[1, 8, 64]));
@@ -204,7 +220,7 @@ fn damage_comes_first_and_soundness_is_told() {
 fn slow_flushes_are_held_against_the_rule() {
     let mut record = run(vec![flushing(&ExampleDisk::default())]);
     let flush = record.cells[0].trials[0].operations.get_mut(&loadline_block::Operation::Flush).unwrap();
-    flush.latency = crate::example::latencies(flush.count, 9e6);
+    flush.latency = latencies(flush.count, 9e6);
     assert!(one(&summarize(&record), codes::FLUSH_LATENCY).contains("p99 12.5 ms: beyond the 10 ms"));
 }
 

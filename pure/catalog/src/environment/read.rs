@@ -59,6 +59,7 @@ pub(super) fn environment(text: &str, source: &str, catalog: &Catalog) -> Result
         };
         let mut volumes = read_volumes(reader, top, catalog);
         for volume in &mut volumes {
+            volume.disks.iter_mut().for_each(|disk| disk.hold_on(vm.as_ref()));
             give_hit_latency(reader, top, volume, vm.as_ref(), catalog);
         }
         tell_foreign(reader, top, vm.as_ref(), &volumes);
@@ -192,7 +193,12 @@ fn read_volume(
         return None;
     }
     let layout = match find("layout") {
-        Some(value) => read_layout(reader, &nested(&key, "layout"), value, disks.len())?,
+        Some(value) => {
+            let key = nested(&key, "layout");
+            let layout = read_layout(reader, &key, value, disks.len())?;
+            tell_too_long(reader, &key, value, layout, disks.iter().filter_map(|(disk, _)| disk.size).min())?;
+            layout
+        }
         None if disks.len() == 1 => Layout::Single,
         None => {
             let message = format!("has {} disks and no layout: write layout = {LAYOUT_WANTED}", disks.len());
@@ -325,6 +331,8 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         published: Vec::new(),
         parallelism: Parallelism::default(),
         spinning: None,
+        in_order_most: None,
+        by_iops: None,
         price: None,
         note: None,
         line: 0,
@@ -458,6 +466,28 @@ fn read_layout(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, disks: usize
     Some(layout)
 }
 
+/// No piece of an interleave that is longer than the smallest disk fits on it: the volume would hold nothing.
+fn tell_too_long(
+    reader: &mut Reader<'_>,
+    key: &str,
+    item: &Item<'_>,
+    layout: Layout,
+    smallest: Option<Bytes>,
+) -> Option<()> {
+    let (Layout::Stripe { interleave, .. } | Layout::StripeOfMirrors { interleave, .. }) = layout else {
+        return Some(());
+    };
+    let Some(smallest) = smallest.filter(|smallest| interleave > *smallest) else { return Some(()) };
+    let (name, stripe) = entries(item.get_ref().as_table()?).into_iter().next()?;
+    let written = stripe.get_ref().as_table().and_then(|table| table.get("interleave"));
+    let key = nested(&nested(key, name.get_ref()), "interleave");
+    let message = format!(
+        "is {interleave}, and the smallest disk has {smallest}: no piece fits on it; write a small part of the disk, such as \"256 KiB\""
+    );
+    reader.problem(written.unwrap_or(stripe).span(), &key, message);
+    None
+}
+
 /// Columns, copies and the interleave, which is 256 KiB where it is not written.
 fn read_columns(
     reader: &mut Reader<'_>,
@@ -521,10 +551,18 @@ fn pools(catalog: &Catalog, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume
     for name in names {
         let Ok(entry) = catalog.disk_entry(name) else { continue };
         let family = catalog.disk_family(entry);
-        if family.mechanism.shared_by_type {
-            let sizes = disks.iter().filter(|disk| disk.name == name).filter_map(|disk| disk.size);
+        let alike = || disks.iter().filter(|disk| disk.name == name && !disk.is_by_iops);
+        // One device in the host shares with none.
+        if family.mechanism.shared_by_type && (family.mechanism.place == Place::Network || alike().count() > 1) {
+            let sold = |disk: &&DiskFigures| match entry.size {
+                SizeRule::Fixed(size) => Some(size),
+                SizeRule::Chosen { .. } | SizeRule::Unknown => disk.size,
+            };
+            let sizes = alike().filter_map(sold);
             let total = Bytes::new(sizes.map(Bytes::get).fold(0, u64::saturating_add));
-            if let Ok(figures) = entry.total(family, total) {
+            if alike().next().is_some()
+                && let Ok(figures) = entry.total(family, total)
+            {
                 let (name, disks) = (name.to_owned(), name.to_owned());
                 pools.push(Pool { name, disks, limits: figures.limits, is_allowance: false });
             }

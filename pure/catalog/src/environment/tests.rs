@@ -103,10 +103,10 @@ fn disks_of_a_shared_type_have_one_budget_up_to_the_machines() {
     );
     let spec = environment.spec(&Draw::PUBLISHED);
     let pools: Vec<_> = spec.pools.iter().map(|pool| (pool.name.as_str(), pool.limit.iops)).collect();
-    // 0.75 and 1.5 IOPS for each of 4,000 GiB; and an SSD's 126,000 IOPS against the machine's 15,000.
+    // 0.75 and 1.5 IOPS for each of 4,000 GiB; and an SSD's 100,000 IOPS, the most there is, against the machine's 15,000.
     let standard = Directions::Traded { read: iops(3_000), write: iops(6_000) };
     let ssd = Directions::Traded { read: iops(15_000), write: iops(15_000) };
-    let own = Directions::Traded { read: iops(126_000), write: iops(126_000) };
+    let own = Directions::Traded { read: iops(100_000), write: iops(100_000) };
     assert_eq!(
         pools[..3],
         [
@@ -170,6 +170,20 @@ fn what_is_not_in_the_catalog_is_told_at_its_place() {
         "[volume.data]\ndisks = [{ sku = \"azure/premium-p30\", size = \"2 TiB\" }]",
         "e.toml:4:46: volume.data.disks.size: azure/premium-p30 comes with at most 1 TiB, not with 2 TiB",
     );
+}
+
+#[test]
+fn an_interleave_longer_than_the_smallest_disk_is_told_at_its_place() {
+    refuses(
+        "[volume.data]\ndisks = [{ sku = \"azure/premium-p30\", count = 2 }]\nlayout = { stripe = { columns = 2, interleave = \"2 TiB\" } }",
+        "e.toml:5:49: volume.data.layout.stripe.interleave: is 2 TiB, and the smallest disk has 1 TiB: no piece fits on it; write a small \
+         part of the disk, such as \"256 KiB\"",
+    );
+    let error = parse(&with(
+        "[volume.data]\ndisks = [{ size = \"64 KiB\", count = 4 }]\nlayout = { stripe_of_mirrors = { copies = 2 } }\n",
+    ))
+    .unwrap_err();
+    assert!(error.to_string().contains("volume.data.layout.stripe_of_mirrors.interleave: is 256 KiB"), "{error}");
 }
 
 #[test]
@@ -304,4 +318,82 @@ fn a_disk_in_full_may_say_what_its_limits_hold_back_and_how_the_guest_reaches_it
     assert!(refused.to_string().contains("holds"), "{refused}");
     let refused = Environment::parse(&text("[vm]\nholds = \"answers\"\n", ""), "own", &Catalog::builtin()).unwrap_err();
     assert!(refused.to_string().contains("vm.holds"), "a machine's budgets hold back requests: {refused}");
+}
+
+/// A partition has its own limits, and several of them no more than the machine gives so many.
+#[test]
+fn each_local_ssd_has_its_own_limits_and_several_what_their_number_has() {
+    let spec = |sku: &str, count: u32| {
+        let layout = if count > 1 { "layout = { stripe = { interleave = \"64 KiB\" } }\n" } else { "" };
+        let text = format!(
+            "[volume.data]\ndisks = [{{ sku = \"gcp/{sku}\", count = {count}, size = \"300 GiB\" }}]\n{layout}"
+        );
+        read(&text).spec(&Draw::PUBLISHED)
+    };
+    let rates = |limit: &Limit| match (limit.iops, limit.throughput) {
+        (
+            Some(Directions::Apart { read: Some(reads), write: Some(writes) }),
+            Some(Directions::Apart { read: Some(read), write: Some(written) }),
+        ) => [reads.rate.get(), writes.rate.get(), read.rate.get() / 1_000_000, written.rate.get() / 1_000_000],
+        other => panic!("{other:?}"),
+    };
+    let one = spec("local-ssd-nvme", 1);
+    assert_eq!(rates(&one.volumes[0].disks[0].limit), [170_000, 90_000, 660, 350]);
+    assert!(one.pools.is_empty());
+    for (sku, count, all) in [
+        ("local-ssd-nvme", 2, [340_000, 180_000, 1_320, 700]),
+        ("local-ssd-nvme", 4, [680_000, 360_000, 2_650, 1_400]),
+        ("local-ssd-nvme", 8, [680_000, 360_000, 2_650, 1_400]),
+        ("local-ssd-nvme", 24, [2_400_000, 1_200_000, 9_360, 4_680]),
+        ("local-ssd-scsi", 4, [400_000, 280_000, 1_560, 1_090]),
+    ] {
+        let spec = spec(sku, count);
+        assert_eq!(rates(&spec.pools[0].limit), all, "{count} {sku}");
+        assert_ne!(rates(&spec.volumes[0].disks[0].limit), all, "each has its own beside it");
+    }
+}
+
+/// Instances of the generation before have less for a volume than is provisioned.
+#[test]
+fn a_machine_whose_queues_serve_in_order_holds_a_disk_to_less() {
+    let at = |vm: &str, sku: &str| {
+        let text = format!(
+            "vm = \"aws/{vm}\"\n[volume.data]\ndisks = [{{ sku = \"aws/{sku}\", size = \"1500 GiB\", iops = \"64000 IOPS\" }}]"
+        );
+        let limit = read(&text).spec(&Draw::PUBLISHED).volumes[0].disks[0].limit.clone();
+        match (limit.iops, limit.throughput) {
+            (Some(Directions::Together(iops)), Some(Directions::Together(bytes))) => {
+                (iops.rate.get(), bytes.rate.get() >> 20)
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    for sku in ["io1", "io2"] {
+        assert_eq!(at("m4.16xlarge", sku), (32_000, 500), "{sku}");
+        assert_eq!(at("m5.16xlarge", sku), (64_000, 1_000), "{sku}");
+    }
+}
+
+/// Sold by IOPS, with limits of its own; by size it shares with others of its type.
+#[test]
+fn a_disk_that_is_sold_by_iops_or_by_size_has_what_was_bought() {
+    let of = |disks: &str| {
+        read(&format!(
+            "vm = \"gcp/n2-standard-64\"\n[volume.data]\ndisks = [{disks}]\nlayout = {{ stripe = {{ interleave = \"64 KiB\" }} }}"
+        ))
+    };
+    let bought = "{ sku = \"gcp/pd-extreme\", size = \"500 GiB\", iops = \"60000 IOPS\" }";
+    let sized = "{ sku = \"gcp/pd-extreme\", size = \"1000 GiB\" }";
+    let spec = of(&format!("{bought}, {sized}")).spec(&Draw::PUBLISHED);
+    let disks = &spec.volumes[0].disks;
+    assert_eq!(disks[0].limit.iops, Some(Directions::Together(iops(60_000))));
+    assert_eq!((disks[0].pool.as_deref(), disks[1].pool.as_deref()), (None, Some("gcp/pd-extreme")));
+    assert_eq!(disks[0].allowance, disks[1].allowance);
+    assert_eq!(spec.pools[0].limit.iops, Some(Directions::Traded { read: iops(3_600), write: iops(3_600) }));
+    assert_eq!(of(bought).spec(&Draw::PUBLISHED).pools.len(), 1, "what the machine allows is left");
+    let wrong = |iops: &str| {
+        let disk = bought.replace("60000", iops);
+        parse(&with(&format!("[volume.data]\ndisks = [{disk}]"))).unwrap_err().to_string()
+    };
+    assert!(wrong("130000").contains("at most 120000 IOPS") && wrong("100").contains("2500 IOPS"), "{}", wrong("100"));
 }

@@ -78,3 +78,21 @@ fn bytes_of_a_gp2_between_171_and_333_gib_last_as_long_as_its_io_credits() {
     let ends = &known(&record).bursts_ended;
     assert!(near(ends[0].at_ns as f64 / 1e9, 5_400_000.0 / 2_250.0, 0.01), "{ends:?}");
 }
+
+/// The VM's limit while the disk bursts, the disk's own once its credits are spent: neither for half of the time, both together for
+/// nearly all of it.
+#[test]
+fn of_two_limits_that_share_the_waiting_the_greater_binds_and_the_other_is_told() {
+    let text = "schema = 1\nname = \"x\"\nvm = \"azure/d2s-v3\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p10\" }]\n\
+                host_cache = \"none\"\n";
+    let record = put(&model(text, Draw::MIDDLE), "data", &lasting(load(4, 100, 64), 60), Fullness::Full);
+    let found = binding(&record);
+    assert!(matches!(bound_by(&record), Limit::BurstExhausted | Limit::VmUncachedIops), "{found:?}");
+    let (vm, disk) = ("the VM's uncached requests per second", "its burst credits being spent");
+    assert!(found.evidence.contains(vm) && found.evidence.contains(disk), "{}", found.evidence);
+    assert!(
+        found.evidence.contains("in the first ") && found.evidence.contains("after the first "),
+        "{}",
+        found.evidence
+    );
+}

@@ -84,7 +84,7 @@ fn in_steps(load: &LoadSpec, machine: Machine, steps: &[u64]) -> TrialRecord {
     let mut until = 0;
     for step in steps.iter().cycle() {
         until += step;
-        if simulation.run_until(Instant::from_ns(until)) {
+        if simulation.run_until(Instant::from_ns(until)).unwrap() {
             return simulation.finish().record;
         }
     }
@@ -118,7 +118,7 @@ proptest! {
         let mut until = 0;
         for step in steps.iter().cycle() {
             until += step;
-            if together.run_until(Instant::from_ns(until)) {
+            if together.run_until(Instant::from_ns(until)).unwrap() {
                 break;
             }
         }

@@ -4,7 +4,7 @@ use crate::environments::{SETUP, blocks, closed, disk, iops, latency, limit, rec
 use loadline_block::Operation;
 use loadline_disk::{Enforcement, EnvironmentSpec, InitialState, Limit, Machine};
 use loadline_record::Ending;
-use loadline_simulator::{Simulation, SimulationError, simulate};
+use loadline_simulator::{Reached, Simulation, SimulationError, Together, simulate};
 use loadline_units::{Bytes, Duration, Instant, Ratio};
 use loadline_workload::{Arrival, LoadSpec, SteadyStateRule};
 
@@ -95,7 +95,7 @@ fn a_trial_that_is_left_counts_as_interrupted() {
     let target = machine.target("data").unwrap();
     let load = LoadSpec { arrival: closed(4), ..LoadSpec::default() };
     let mut simulation = Simulation::new(&load, machine, target, SETUP).unwrap();
-    assert!(!simulation.run_until(Instant::ZERO + Duration::from_ms(8_500)));
+    assert!(!simulation.run_until(Instant::ZERO + Duration::from_ms(8_500)).unwrap());
     assert!(!simulation.is_over());
     let simulated = simulation.finish();
     assert_eq!(simulated.record.ending, Ending::Interrupted);
@@ -137,4 +137,58 @@ fn loads_that_cannot_be_simulated_are_refused() {
         attempt(LoadSpec { blocks: blocks(Bytes::new(100)), ..LoadSpec::default() }),
         SimulationError::Load(_)
     ));
+}
+
+/// Neither a limit nor a latency costs time: virtual time would never go on.
+#[test]
+fn a_load_whose_requests_cost_no_time_is_refused() {
+    let free = |change: fn(&mut loadline_disk::DiskSpec)| {
+        let mut free = disk(Limit::default(), latency(Duration::ZERO, Duration::ZERO));
+        change(&mut free);
+        single(free)
+    };
+    let load = LoadSpec { arrival: closed(4), ..LoadSpec::default() };
+    for environment in [free(|_| ()), free(|disk| disk.parallelism.requests = Some(2))] {
+        let machine = Machine::new(&environment, 1, InitialState::default()).unwrap();
+        let target = machine.target("data").unwrap();
+        let refused = simulate(&load, machine.clone(), target, SETUP).map(|s| s.record).unwrap_err();
+        assert!(matches!(&refused, SimulationError::Timeless { volume, .. } if volume == "data"), "{refused}");
+        let told = refused.to_string();
+        assert!(told.contains("latency.read.median") && told.contains("limit.iops"), "{told}");
+        let mut together = Together::new(&[(&load, target, SETUP)], machine).unwrap();
+        assert!(matches!(together.run_until(Instant::MAX), Err(SimulationError::Timeless { .. })));
+    }
+}
+
+/// What costs time now and then goes on: a bucket lets its whole depth through at one instant, and a rate ceiling or an open loop
+/// gives the pace.
+#[test]
+fn many_requests_at_one_instant_are_no_standstill() {
+    let free = latency(Duration::ZERO, Duration::ZERO);
+    let bucket = Enforcement::Bucket { depth: Duration::from_s(1) };
+    let deep = single(disk(limit(300_000, 1 << 40, bucket), free));
+    let short = LoadSpec { warm_up: Duration::ZERO, duration: Duration::from_s(3), ..LoadSpec::default() };
+    let record = record(&deep, &LoadSpec { arrival: closed(4), ..short.clone() });
+    assert!((record.count() as f64 / 1_200_000.0 - 1.0).abs() < 0.01, "{}", record.count());
+    let unlimited = single(disk(Limit::default(), free));
+    let paced = Arrival::Closed { queue_depth: 4, rate_max: Some(iops(1_000)), think_time: Duration::ZERO };
+    for arrival in [paced, Arrival::Constant { rate: iops(1_000) }] {
+        let record = crate::environments::record(&unlimited, &LoadSpec { arrival, ..short.clone() });
+        assert!((record.iops().unwrap() / 1_000.0 - 1.0).abs() < 0.01, "{:?}", record.iops());
+    }
+}
+
+#[test]
+fn a_bound_on_events_gives_the_caller_a_look() {
+    let machine = Machine::new(&environment(5_000), 1, InitialState::default()).unwrap();
+    let target = machine.target("data").unwrap();
+    let load = LoadSpec { arrival: closed(4), ..LoadSpec::default() };
+    let whole = simulate(&load, machine.clone(), target, SETUP).unwrap().record;
+    let mut simulation = Simulation::new(&load, machine, target, SETUP).unwrap();
+    let mut looks = 0;
+    while simulation.run_for(Instant::MAX, 1_000).unwrap() == Reached::Events {
+        looks += 1;
+    }
+    assert!(looks > 100, "{looks}");
+    assert_eq!(simulation.finish().record, whole);
 }
