@@ -245,6 +245,26 @@ fn across_clocks_targets_and_machines_it_says_so() {
     assert_eq!(verdicts(&itself), [Verdict::Same; 3]);
 }
 
+#[test]
+fn a_larger_volume_is_no_other_size_to_spread_over() {
+    let size = |bytes: Option<u64>, volume_bytes: u64, id: &str| {
+        let mut record = made(&STEADY);
+        record.header.id = id.to_owned();
+        record.header.volumes[0].size_bytes = volume_bytes;
+        record.cells.iter_mut().for_each(|cell| cell.load.size_bytes = bytes);
+        record
+    };
+    let noted = |a: RunRecord, b: RunRecord| {
+        let notes = against(&a, &b, &CompareOptions::default()).notes;
+        notes.into_iter().find(|note| note.code == "volume-size").map(|note| note.text)
+    };
+    // The test file is larger for another plan; both loads name as much of it.
+    assert_eq!(noted(size(Some(500 << 20), 500 << 20, "a"), size(Some(500 << 20), 600 << 20, "b")), None);
+    let differs = "The size that the load spreads over differs: 500 MiB, here 600 MiB.";
+    assert_eq!(noted(size(None, 500 << 20, "a"), size(None, 600 << 20, "b")).as_deref(), Some(differs));
+    assert_eq!(noted(size(Some(500 << 20), 1 << 30, "a"), size(None, 600 << 20, "b")).as_deref(), Some(differs));
+}
+
 /// One run with a volume for each entry: its disks, and how many times the rate each cell has there.
 fn layouts(gains: &[(u32, [f64; 3])]) -> Scaling {
     let loads =
