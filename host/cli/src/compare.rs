@@ -22,8 +22,8 @@ pub(crate) struct CompareArguments {
     /// Figures that differ by no more than this share are the same
     #[arg(long, value_name = "SHARE", default_value = "5 %")]
     pub(crate) margin: Ratio,
-    /// The figure that decides: rate, throughput, mean, p50, p90, p95, p99 or p99.9; by default rate in closed loops, p99
-    /// where the rate is asked for
+    /// The figure that decides: rate, throughput, mean, p50, p90, p95, p99 or p99.9; by default rate, and p99
+    /// where the rate is asked for and kept
     #[arg(long, value_enum, value_name = "FIGURE", hide_possible_values = true)]
     pub(crate) figure: Option<FigureName>,
     /// Of one run: the volumes to compare, the baseline first ("old new" or old,new); by default all of them

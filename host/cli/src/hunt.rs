@@ -596,7 +596,9 @@ fn suspects(found: &HuntResult, mark: &str) -> String {
             Standing::Possible => "possible",
             Standing::RuledOut => "ruled out",
         };
-        format!("{mark}{standing}: {} ({}): {}\n", suspect.what, suspect.limits.join(", "), suspect.because)
+        let limits =
+            if suspect.limits.is_empty() { String::new() } else { format!(" ({})", suspect.limits.join(", ")) };
+        format!("{mark}{standing}: {}{limits}: {}\n", suspect.what, suspect.because)
     });
     lines.collect()
 }

@@ -4,10 +4,12 @@
 //! errors that are allowed are shared evenly by all looks at all settings (Bonferroni): whatever is called moved where nothing
 //! moves, anywhere in a hunt, is so in at most 5 % of hunts. `docs/how-we-compare.md` explains it.
 
+mod suspects;
+
 use crate::statistics::{CONFIDENCE, mean, t_quantile, variance};
-use loadline_record::{Ending, RunRecord, TrialRecord};
-use loadline_units::Bytes;
+use loadline_record::{CellRecord, Ending, RunRecord, TrialRecord};
 use serde::{Deserialize, Serialize};
+use suspects::suspects;
 
 /// The schema's name and version.
 pub const HUNT_SCHEMA: &str = "loadline.hunt/1";
@@ -152,10 +154,10 @@ pub struct HuntRow {
     pub in_bytes: bool,
 }
 
-/// A limit that might be the one.
+/// What might hold the rate. Each limit is named by one suspect alone: the one whose factor says most of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suspect {
-    /// Names of limits, as in `binding`.
+    /// Names of limits, as in `binding`; none where what it is has no name of its own, or others tell of all of its limits.
     pub limits: Vec<String>,
     /// What it is, in words.
     pub what: String,
@@ -251,6 +253,13 @@ pub fn round_log(baseline: &TrialRecord, varied: &TrialRecord, factor: Factor) -
     Some(libm::log(rate(varied)? / rate(baseline)?))
 }
 
+/// The limits on the way of a cell, where an environment says which there are.
+fn declared(cell: &CellRecord) -> Vec<&'static str> {
+    let of_model = || cell.trials.iter().find_map(|trial| Some(&trial.model.as_ref()?.ceilings));
+    let ceilings = if cell.ceilings.is_empty() { of_model() } else { Some(&cell.ceilings) };
+    ceilings.into_iter().flatten().map(|ceiling| ceiling.limit.name()).collect()
+}
+
 /// What the rounds that the run has so far tell.
 #[must_use]
 pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
@@ -280,6 +289,7 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
             }
         })
         .collect();
+    let declared: Vec<&str> = baseline.map(declared).unwrap_or_default();
     let trials = || baseline.into_iter().flat_map(|c| &c.trials);
     HuntResult {
         schema: HUNT_SCHEMA.to_owned(),
@@ -290,166 +300,9 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
         iops: mean(&trials().filter_map(TrialRecord::iops).collect::<Vec<_>>()),
         bytes_per_s: mean(&trials().filter_map(TrialRecord::bytes_per_s).collect::<Vec<_>>()),
         margin: plan.margin,
-        suspects: suspects(&rows, plan.margin),
+        suspects: suspects(&rows, plan.margin, &declared),
         rows,
     }
-}
-
-/// What the effects say about each limit that there may be.
-fn suspects(rows: &[HuntRow], margin: f64) -> Vec<Suspect> {
-    let told = |limits: &[&str], what: &str, factors: &[Factor]| {
-        let own: Vec<&HuntRow> = rows.iter().filter(|r| factors.contains(&r.variant.factor)).collect();
-        let names = |effect: Effect| {
-            let rows = own.iter().filter(|r| r.effect == effect);
-            let texts: Vec<String> = rows.map(|r| format!("{} {}", r.variant.factor.name(), r.variant.to)).collect();
-            texts
-        };
-        let (moved, out) = (names(Effect::Moved), names(Effect::RuledOut));
-        let (standing, because) = if !moved.is_empty() {
-            (Standing::Binds, format!("{} raised the rate", crate::words::listed(&moved)))
-        } else if own.is_empty() {
-            let wanted: Vec<String> = factors.iter().map(|f| f.name().to_owned()).collect();
-            (Standing::Possible, format!("not varied; vary {}", wanted.join(" or ")))
-        } else if own.iter().any(|r| r.effect == Effect::CannotTell) {
-            (Standing::Possible, "the rounds do not tell".to_owned())
-        } else if out.is_empty() {
-            (Standing::RuledOut, format!("{} only lowered the rate", crate::words::listed(&names(Effect::Lowered))))
-        } else {
-            (Standing::RuledOut, format!("{} changed nothing", crate::words::listed(&out)))
-        };
-        Suspect { limits: limits.iter().map(|l| (*l).to_owned()).collect(), what: what.to_owned(), standing, because }
-    };
-    // More threads are more requests at once, too: they tell of the threads only where more depth does not help.
-    let deeper_helps = rows.iter().any(|r| r.variant.factor == Factor::Depth && r.effect == Effect::Moved);
-    let of_tool: &[Factor] = if deeper_helps { &[Factor::Engine] } else { &[Factor::Engine, Factor::Threads] };
-    let mut suspects = vec![
-        told(&["latency"], "too few requests at once", &[Factor::Depth, Factor::Threads]),
-        by_fewer_disks(rows, margin).unwrap_or_else(|| told(&OF_DISKS, BY_NUMBER, &[Factor::Layout])),
-        told(
-            &["vm-uncached-iops", "vm-uncached-throughput", "vm-cached-iops", "vm-cached-throughput"],
-            "the VM's limits",
-            &[Factor::Vm],
-        ),
-        told(&["disk-iops"], "how requests fall on the disks of a stripe", &[Factor::Interleave]),
-        told(&["generator", "cpu"], "the load threads and the way to the device", of_tool),
-        told(&["unexplained"], "the file system, or locks in it", &[Factor::Files, Factor::Direct]),
-        told(&["unexplained"], "requests that lie across blocks of the storage", &[Factor::Alignment]),
-    ];
-    suspects.extend(by_block(rows, margin));
-    // What was not varied is only listed where it says what is left to find.
-    suspects.sort_by_key(|s| match s.standing {
-        Standing::Binds => 0,
-        Standing::Possible => 1,
-        Standing::RuledOut => 2,
-    });
-    suspects
-}
-
-/// Limits that more disks lift.
-const OF_DISKS: [&str; 2] = ["disk-iops", "disk-throughput"];
-const BY_NUMBER: &str = "the disks, by their number";
-
-/// Fewer disks that lower the rate rule nothing out; where they lower it in proportion to their number, it is the disks' rate. `None`
-/// where more disks, or another arrangement of them, tell by themselves.
-fn by_fewer_disks(rows: &[HuntRow], margin: f64) -> Option<Suspect> {
-    let disks = |text: &str| {
-        let (count, rest) = text.split_once(' ')?;
-        count.parse::<f64>().ok().filter(|_| ["disk", "disks"].contains(&rest))
-    };
-    let share = |row: &HuntRow| Some(disks(&row.variant.to)? / disks(&row.variant.from)?);
-    let own = || rows.iter().filter(|row| row.variant.factor == Factor::Layout);
-    if own().any(|row| matches!(row.effect, Effect::Moved | Effect::RuledOut)) {
-        return None;
-    }
-    let fewer = |row: &&HuntRow| row.effect == Effect::Lowered && share(row).is_some_and(|share| share < 1.0);
-    let in_proportion = |row: &&HuntRow| {
-        let ratios = row.ratio.zip(share(row));
-        ratios.is_some_and(|(ratio, share)| (ratio / share - 1.0).abs() <= margin)
-    };
-    let suspect = |standing, because| Suspect {
-        limits: OF_DISKS.iter().map(|l| (*l).to_owned()).collect(),
-        what: BY_NUMBER.to_owned(),
-        standing,
-        because,
-    };
-    if let Some(row) = own().filter(fewer).find(in_proportion) {
-        let because = format!("{} do {:.2} of the rate: it follows their number", row.variant.to, row.ratio?);
-        return Some(suspect(Standing::Binds, because));
-    }
-    let row = own().find(fewer)?;
-    let because = format!("{} lowered the rate, but not in proportion; vary to more disks", row.variant.to);
-    Some(suspect(Standing::Possible, because))
-}
-
-/// Larger requests tell a limit on requests from one on bytes: bytes that stay bind, bytes that grow in proportion do not.
-fn by_block(rows: &[HuntRow], margin: f64) -> Vec<Suspect> {
-    let bytes = ["disk-throughput", "vm-uncached-throughput", "vm-cached-throughput"];
-    let requests = ["disk-iops", "vm-uncached-iops", "vm-cached-iops"];
-    let suspect = |limits: &[&str], what: &str, standing, because: String| Suspect {
-        limits: limits.iter().map(|l| (*l).to_owned()).collect(),
-        what: what.to_owned(),
-        standing,
-        because,
-    };
-    let (on_requests, on_bytes) = ("a limit on requests per second", "a limit on bytes per second");
-    let known = || rows.iter().filter(|r| r.variant.factor == Factor::Block && r.effect != Effect::CannotTell);
-    // Smaller requests that move fewer bytes in just that proportion are as many per second.
-    let as_many = |row: &&HuntRow| {
-        let size = |text: &str| text.parse::<Bytes>().ok().map(|b| b.get() as f64);
-        let sizes = size(&row.variant.to).zip(size(&row.variant.from)).map(|(to, from)| to / from);
-        row.effect == Effect::Lowered
-            && row.ratio.zip(sizes).is_some_and(|(ratio, sizes)| (ratio / sizes - 1.0).abs() <= margin)
-    };
-    if let (Some(smaller), Some(larger)) = (known().find(as_many), known().find(|r| r.effect == Effect::RuledOut)) {
-        return vec![
-            suspect(
-                &requests,
-                on_requests,
-                Standing::Binds,
-                format!("blocks of {} are as many per second", smaller.variant.to),
-            ),
-            suspect(
-                &bytes,
-                on_bytes,
-                Standing::Possible,
-                format!("blocks of {} move as many bytes per second: both limits are near", larger.variant.to),
-            ),
-        ];
-    }
-    if known().any(|r| r.effect == Effect::RuledOut) {
-        let to = known().find(|r| r.effect == Effect::RuledOut).map_or("", |r| &r.variant.to);
-        return vec![
-            suspect(&bytes, on_bytes, Standing::Binds, format!("blocks of {to} move as many bytes per second")),
-            suspect(
-                &requests,
-                on_requests,
-                Standing::RuledOut,
-                format!("with blocks of {to} the requests per second differ"),
-            ),
-        ];
-    }
-    if let Some(row) = known().find(|r| r.effect == Effect::Moved) {
-        let ratio = row.ratio.unwrap_or(1.0);
-        let because = format!("blocks of {} move {ratio:.2} times the bytes", row.variant.to);
-        return vec![
-            suspect(&bytes, on_bytes, Standing::RuledOut, because.clone()),
-            suspect(&requests, on_requests, Standing::Possible, because),
-        ];
-    }
-    if let Some(row) = known().find(as_many) {
-        let because = format!("blocks of {} are as many per second", row.variant.to);
-        return vec![suspect(&requests, on_requests, Standing::Possible, because)];
-    }
-    if known().any(|r| r.effect == Effect::Lowered) {
-        let because = format!("smaller blocks move fewer bytes, by more than {:.0} %", margin * 100.0);
-        return vec![suspect(&requests, on_requests, Standing::Possible, because)];
-    }
-    vec![suspect(
-        &[&requests[..], &bytes[..]].concat(),
-        "a limit on requests or bytes per second",
-        Standing::Possible,
-        "not varied, or not told; vary block".to_owned(),
-    )]
 }
 
 #[cfg(test)]
@@ -490,59 +343,5 @@ mod tests {
         assert_eq!(judge(&logs(0.0), 6, 0.05).unwrap().effect, Effect::RuledOut);
         assert_eq!(judge(&logs(0.04), 6, 0.05).unwrap().effect, Effect::CannotTell);
         assert!(judge(&[0.1; 3], 1, 0.05).is_none());
-    }
-
-    fn row(factor: Factor, effect: Effect) -> HuntRow {
-        let variant = HuntVariant { cell: "c".into(), factor, from: "1".into(), to: "4".into() };
-        HuntRow {
-            variant,
-            rounds: 4,
-            before: Some(100.0),
-            after: Some(100.0),
-            ratio: Some(1.0),
-            low: Some(0.99),
-            high: Some(1.01),
-            effect,
-            in_bytes: factor.in_bytes(),
-        }
-    }
-    fn standing(rows: &[HuntRow], what: &str) -> Standing {
-        suspects(rows, 0.05).into_iter().find(|s| s.what.contains(what)).unwrap_or_else(|| panic!("{what}")).standing
-    }
-
-    #[test]
-    fn what_moves_the_rate_binds_and_what_changes_nothing_is_ruled_out() {
-        let rows = [
-            row(Factor::Layout, Effect::RuledOut),
-            row(Factor::Vm, Effect::Moved),
-            row(Factor::Depth, Effect::RuledOut),
-        ];
-        assert_eq!(standing(&rows, "the disks, by their number"), Standing::RuledOut);
-        assert_eq!(standing(&rows, "the VM's limits"), Standing::Binds);
-        assert_eq!(standing(&rows, "too few requests"), Standing::RuledOut);
-        assert_eq!(standing(&rows, "file system"), Standing::Possible);
-    }
-
-    #[test]
-    fn fewer_disks_that_lower_the_rate_do_not_rule_the_disks_out() {
-        let halved = |ratio: f64| {
-            let lowered = row(Factor::Layout, Effect::Lowered);
-            let variant = HuntVariant { from: "4 disks".into(), to: "2 disks".into(), ..lowered.variant.clone() };
-            HuntRow { variant, ratio: Some(ratio), ..lowered }
-        };
-        assert_eq!(standing(&[halved(0.5)], "the disks, by their number"), Standing::Binds);
-        assert_eq!(standing(&[halved(0.8)], "the disks, by their number"), Standing::Possible);
-        let more = HuntRow { effect: Effect::RuledOut, ratio: Some(1.0), ..halved(1.0) };
-        assert_eq!(standing(&[halved(0.5), more], "the disks, by their number"), Standing::RuledOut);
-    }
-
-    #[test]
-    fn blocks_tell_requests_from_bytes() {
-        let same_bytes = [row(Factor::Block, Effect::RuledOut)];
-        assert_eq!(standing(&same_bytes, "on bytes"), Standing::Binds);
-        assert_eq!(standing(&same_bytes, "on requests"), Standing::RuledOut);
-        let more_bytes = [row(Factor::Block, Effect::Moved)];
-        assert_eq!(standing(&more_bytes, "on bytes"), Standing::RuledOut);
-        assert_eq!(standing(&more_bytes, "on requests"), Standing::Possible);
     }
 }

@@ -34,6 +34,6 @@ pub use loadline_record::{Binding, Ceiling, Limit};
 pub use search::{Probed, Search};
 pub use summarize::summarize;
 pub use summary::{
-    CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LatencyIntervals, LatencyRange, LoadView,
+    BestOf, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LatencyIntervals, LatencyRange, LoadView,
     OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA, TotalFigures,
 };

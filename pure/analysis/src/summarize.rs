@@ -8,8 +8,8 @@ use crate::limits::{exceeded_shares, name_limits};
 use crate::load_details::LoadDetails;
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
 use crate::summary::{
-    CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo,
-    RunSummary, SCHEMA, TotalFigures,
+    BestOf, CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView,
+    RunInfo, RunSummary, SCHEMA, TotalFigures,
 };
 use loadline_block::Operation;
 use loadline_record::{
@@ -91,6 +91,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         prediction: prediction_view(&used),
         exceeded: exceeded_shares(&cell.trials),
         doubts: cell_doubts(cell, counted.len()),
+        best_of: best_of(cell, used.len()),
     }
 }
 
@@ -103,6 +104,13 @@ fn engines(cell: &CellRecord) -> Vec<EngineUsed> {
         }
     }
     all
+}
+
+/// Where the plan asks for the best of the trials beside their median, and there are several.
+fn best_of(cell: &CellRecord, trials: usize) -> Option<BestOf> {
+    cell.spec.get("best_of_trials")?.as_bool().filter(|wanted| *wanted && trials > 1)?;
+    let name = cell.spec.get("name").and_then(|name| name.as_str()).filter(|name| !name.is_empty());
+    Some(BestOf { name: name.unwrap_or(&cell.label).to_owned(), trials: trials as u32 })
 }
 
 fn load_view(cell: &CellRecord) -> LoadView {
@@ -299,6 +307,19 @@ mod tests {
         assert!((total.iops_high.unwrap() - total.iops - 2_484.0).abs() < 3.0);
         assert!((total.throughput_median_bytes_per_s / 4_096.0 - of(1.0)).abs() < 3.0);
         assert!((total.throughput_best_bytes_per_s / 4_096.0 - of(1.2)).abs() < 3.0);
+    }
+
+    #[test]
+    fn the_best_is_named_where_the_plan_asks_for_it() {
+        let of = |spec: serde_json::Value, factors: &[f64]| {
+            let mut record = depth_8(factors);
+            record.cells[0].spec = spec;
+            summarize(&record).cells.remove(0).best_of
+        };
+        let asked = || serde_json::json!({ "name": "RND4K Q8T1", "best_of_trials": true });
+        assert_eq!(of(asked(), &[1.0, 1.2]), Some(BestOf { name: "RND4K Q8T1".to_owned(), trials: 2 }));
+        assert_eq!(of(asked(), &[1.0]), None, "one trial has no best");
+        assert_eq!(of(serde_json::json!({ "name": "RND4K Q8T1" }), &[1.0, 1.2]), None);
     }
 
     #[test]

@@ -99,6 +99,18 @@ pub struct CellSummary {
     pub exceeded: Vec<ExceededView>,
     /// Why the figures should not be believed as they stand.
     pub doubts: Vec<Doubt>,
+    /// The row of the load in a table of the best of trials, where its plan asks for one; its figures are those of `total`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_of: Option<BestOf>,
+}
+
+/// What names the best of some trials.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BestOf {
+    /// The load's name in its plan, or what it does.
+    pub name: String,
+    /// Trials that it is the best of.
+    pub trials: u32,
 }
 
 /// How long more was asked of a device than is allowed, by its own counters: shares of the time of all trials (0.0 to 1.0).

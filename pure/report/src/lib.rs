@@ -3,6 +3,7 @@
 //! Every form prints the same figures and keeps the doubts beside them. Nothing here computes a statistic: the figures
 //! come from `loadline-analysis`, and only the HTML form looks into the record, for its charts.
 
+mod best;
 mod chart;
 mod comparison;
 mod conclusions;

@@ -1,5 +1,6 @@
 //! The run as Markdown (tables as GitHub and most wikis read them), for tickets and pull requests.
 
+use crate::best::{self, best};
 use crate::conclusions;
 use crate::doubts;
 use crate::figures::plain;
@@ -53,6 +54,14 @@ pub fn markdown(summary: &RunSummary) -> String {
         put!(out, " The column \"{heading}\" is {words}.");
     }
     out.push('\n');
+    if let Some(table) = best(summary) {
+        put!(out, "\n## {}\n\n| {} |\n| --- | ---: | ---: | ---: |\n", best::HEADING, table.headings.join(" | "));
+        for row in &table.rows {
+            let texts: Vec<String> = row.iter().map(|text| escape(text)).collect();
+            put!(out, "| {} |\n", texts.join(" | "));
+        }
+        put!(out, "\n{}\n", best::NOTE);
+    }
     if !groups.is_empty() {
         out.push_str("\n## Doubts\n\n");
     }

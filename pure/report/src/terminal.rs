@@ -1,5 +1,6 @@
 //! The run for a terminal: conclusions and findings wrapped to the width, an aligned table, and the doubts explained below it.
 
+use crate::best::{self, best};
 use crate::conclusions;
 use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
@@ -99,6 +100,7 @@ pub fn terminal(summary: &RunSummary, options: &TerminalOptions) -> String {
     conclude(&mut out, summary, options);
     findings(&mut out, summary, options);
     table(&mut out, summary, &groups, options);
+    best_of_trials(&mut out, summary, options);
     explain(&mut out, summary, &groups, options);
     out
 }
@@ -209,6 +211,32 @@ fn table(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options:
     };
     for line in wrap(&note, options.width) {
         put!(out, "{}\n", options.colour.paint(Style::Dim, &line));
+    }
+}
+
+fn best_of_trials(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
+    let Some(table) = best(summary) else { return };
+    let colour = options.colour;
+    let width = |column: usize| {
+        let texts = table.rows.iter().map(|row| &row[column]).chain([&table.headings[column]]);
+        texts.map(|text| length(text)).max().unwrap_or(0)
+    };
+    let line = |row: &[String]| {
+        let texts: Vec<String> = row
+            .iter()
+            .enumerate()
+            .map(|(column, text)| {
+                let fill = " ".repeat(width(column).saturating_sub(length(text)));
+                if column == 0 { format!("{text}{fill}") } else { format!("{fill}{text}") }
+            })
+            .collect();
+        texts.join("  ").trim_end().to_owned()
+    };
+    put!(out, "\n{}\n", colour.paint(Style::Bold, best::HEADING));
+    put!(out, "{}\n", colour.paint(Style::Bold, &line(&table.headings)));
+    table.rows.iter().for_each(|row| put!(out, "{}\n", line(row)));
+    for line in wrap(best::NOTE, options.width) {
+        put!(out, "{}\n", colour.paint(Style::Dim, &line));
     }
 }
 

@@ -169,6 +169,12 @@ mod tests {
     }
 
     #[test]
+    fn plans_of_crystaldiskmark_ask_for_the_best_that_it_prints() {
+        let asking = |name: &str| cells(name).iter().filter(|cell| cell.best_of_trials).count();
+        assert_eq!(["crystaldiskmark-8", "crystaldiskmark-3", "outstanding-sweep"].map(asking), [8, 8, 0]);
+    }
+
+    #[test]
     fn the_quick_look_moves_1_gib_a_trial_past_every_cache() {
         let plan = plan("quick-look");
         for (cell, order) in plan.cells() {

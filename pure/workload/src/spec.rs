@@ -62,6 +62,15 @@ pub struct LoadSpec {
     pub hang_limit: Duration,
     /// Latency to keep.
     pub objective: Option<Objective>,
+    /// Whether the best of the trials is shown beside their median, for comparison with tools that print it.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub best_of_trials: bool,
+}
+
+/// A switch that is off is left out: what was stored before it was there reads the same.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands references")]
+const fn is_off(switch: &bool) -> bool {
+    !*switch
 }
 
 /// Where requests fall.
@@ -307,6 +316,7 @@ impl Default for LoadSpec {
             pause: Duration::ZERO,
             hang_limit: Duration::from_s(60),
             objective: None,
+            best_of_trials: false,
         }
     }
 }

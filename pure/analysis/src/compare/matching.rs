@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Keys of a load that do not change what is asked of storage.
-const NOT_THE_LOAD: [&str; 5] = ["name", "trials", "pause", "hang_limit", "objective"];
+const NOT_THE_LOAD: [&str; 6] = ["name", "trials", "pause", "hang_limit", "objective", "best_of_trials"];
 /// A cell that differs in more than so many keys is another load, not the same one changed.
 const DIFFERS_MAX: usize = 2;
 

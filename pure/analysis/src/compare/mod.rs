@@ -25,7 +25,7 @@ pub use latency::{LatencyEstimate, latency_estimate};
 
 use crate::statistics::CONFIDENCE;
 use crate::summarize::{cell_doubts, trials_used};
-use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord};
+use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord, TrialRecord};
 use loadline_units::Ratio;
 use overall::{Part, together};
 use ratio::{LogRatio, Rounds};
@@ -43,12 +43,18 @@ const OF_PERCENTILES: DoubtCode = DoubtCode::FewSamples;
 const OF_SET_UP: [DoubtCode; 4] =
     [DoubtCode::ShortRun, DoubtCode::Buffered, DoubtCode::DepthNotReached, DoubtCode::CompressedOrSparse];
 
+/// A load that completes fewer than it asks for by more than this share falls behind, as the limit `arrival` and the doubt
+/// `offered-load-missed` have it.
+const BEHIND_SHARE: f64 = 0.01;
+/// And by more than so many requests in each trial: those that are under way when it ends.
+const BEHIND_COUNT: f64 = 3.0;
+
 /// How to compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompareOptions {
     /// Figures that differ by no more than this are the same for all purposes; above 0.
     pub margin: Ratio,
-    /// The figure that decides; by default the rate in closed loops and p99 where the rate is asked for.
+    /// The figure that decides; by default the rate, and p99 where the rate is asked for and kept.
     pub figure: Option<Figure>,
     /// Disks in the layout of each side: asks how the rate grows with them.
     pub disks: Vec<u32>,
@@ -217,7 +223,9 @@ impl<'a> Pairing<'a> {
         let by_figure: Vec<(Figure, Vec<SamplePair>)> =
             Figure::ALL.into_iter().map(|figure| (figure, sampled(&cells, figure))).collect();
         for (index, (a, b)) in cells.iter().enumerate() {
-            let figure = options.figure.unwrap_or_else(|| deciding_figure(a));
+            let rates = by_figure.iter().find(|(figure, _)| *figure == Figure::Rate).map(|(_, pairs)| &pairs[index]);
+            let figure =
+                options.figure.unwrap_or_else(|| deciding_figure(a, b, rates, rounds, options.margin.as_f64()));
             let of_cell = by_figure.iter().map(|(figure, pairs)| (*figure, &pairs[index]));
             let (ratio, cell, sample) = compare_cells(a, b, figure, of_cell, rounds);
             ratios.push(ratio);
@@ -236,10 +244,49 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// The rate, where the storage sets it. Where the load does (an open loop, a rate ceiling), a rate that is kept says nothing and
-/// the latency at which it is kept says all: p99, since that is where queues show first.
-fn deciding_figure(cell: &CellRecord) -> Figure {
-    if cell.load.rate_iops.is_some() || cell.load.queue_depth.is_none() { Figure::P99 } else { Figure::Rate }
+/// Whether the load sets the rate: an open loop, or a closed one with a ceiling.
+fn rate_is_asked_for(cell: &CellRecord) -> bool {
+    cell.load.rate_iops.is_some() || cell.load.queue_depth.is_none()
+}
+
+/// The rate, where the storage sets it. Where the load does, a rate that is kept says nothing and the latency at which it is kept
+/// says all: p99, since that is where queues show first. A side that falls behind what is asked for goes at the storage's rate
+/// again, and its latency says above all how long the backlog grew. Only where it falls behind by so little that the rates are
+/// the same within the margin, and the other keeps up, p99 decides all the same: there the backlog is the whole difference.
+fn deciding_figure(a: &CellRecord, b: &CellRecord, rates: Option<&SamplePair>, rounds: Rounds, margin: f64) -> Figure {
+    if !rate_is_asked_for(a) {
+        return Figure::Rate;
+    }
+    let rates_alike = || match rates {
+        Some((Ok(from), Ok(to))) => {
+            LogRatio::of(from, to, rounds).p_same(margin).is_some_and(|p| p <= 1.0 - CONFIDENCE)
+        }
+        _ => false,
+    };
+    match (falls_behind(a), falls_behind(b)) {
+        (false, false) => Figure::P99,
+        (true, true) => Figure::Rate,
+        _ if rates_alike() => Figure::P99,
+        _ => Figure::Rate,
+    }
+}
+
+/// Whether less was completed than was asked for, by more than the rounding of the ends of trials.
+fn falls_behind(cell: &CellRecord) -> bool {
+    let trials = trials_used(cell);
+    let asked = |trial: &TrialRecord| trial.offered_iops.or(cell.load.rate_iops).filter(|asked| *asked > 0.0);
+    let counts: Option<Vec<(f64, f64)>> = trials
+        .iter()
+        .map(|trial| {
+            let seconds = trial.measured_ns as f64 / 1e9;
+            Some((trial.iops()? * seconds, asked(trial)? * seconds))
+        })
+        .collect();
+    counts.is_some_and(|counts| {
+        let (done, asked) = counts.iter().fold((0.0, 0.0), |sum, trial| (sum.0 + trial.0, sum.1 + trial.1));
+        let rounding = BEHIND_COUNT * counts.len() as f64;
+        done < asked * (1.0 - BEHIND_SHARE) && asked - done > rounding
+    })
 }
 
 /// A figure of a cell on either side.

@@ -4,7 +4,7 @@ use super::Side;
 use super::comparison::Note;
 use crate::summarize::trials_used;
 use crate::words::listed;
-use loadline_record::{CellRecord, Clock, RunStatus, VolumeFacts};
+use loadline_record::{CellRecord, Clock, RunStatus, TargetKind, VolumeFacts};
 
 /// Every note about `other` against `baseline`, whose matched cells are `pairs`.
 pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord, &CellRecord)]) -> Vec<Note> {
@@ -24,7 +24,7 @@ pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord
             ),
         );
     }
-    volumes(&mut found, baseline, other);
+    volumes(&mut found, baseline, other, pairs);
     let (from, to) = (&a.host, &b.host);
     let text = |value: &Option<String>| value.clone();
     let number = |value: Option<u64>| value.map(|v| v.to_string());
@@ -84,7 +84,7 @@ fn volumes_of<'a>(side: &Side<'a>) -> Vec<&'a VolumeFacts> {
 }
 
 /// One volume against another, or those of one name.
-fn volumes(found: &mut Notes, baseline: &Side<'_>, other: &Side<'_>) {
+fn volumes(found: &mut Notes, baseline: &Side<'_>, other: &Side<'_>, cells: &[(&CellRecord, &CellRecord)]) {
     let (from, to) = (volumes_of(baseline), volumes_of(other));
     let pairs: Vec<(&VolumeFacts, &VolumeFacts)> = match (from.as_slice(), to.as_slice()) {
         ([a], [b]) => vec![(*a, *b)],
@@ -93,14 +93,36 @@ fn volumes(found: &mut Notes, baseline: &Side<'_>, other: &Side<'_>) {
     for (a, b) in &pairs {
         let of = |what: &str| if pairs.len() > 1 { format!("{what} of {}", a.name) } else { what.to_owned() };
         found.differs("target", &of("The target"), Some(a.target.clone()), Some(b.target.clone()));
-        let size = |v: &VolumeFacts| Some(crate::words::size(v.size_bytes));
-        found.differs("volume-size", &of("The size that the load spreads over"), size(a), size(b));
+        let spread = spread_over(a, b, cells);
+        found.differs(
+            "volume-size",
+            &of("The size that the load spreads over"),
+            spread.clone().map(|s| s.0),
+            spread.map(|s| s.1),
+        );
         let direct = |v: &VolumeFacts| Some(if v.direct { "past it" } else { "through it" }.to_owned());
         found.differs("page-cache", &of("The way past the page cache"), direct(a), direct(b));
         let system = |v: &VolumeFacts| v.file_system.as_ref().map(|f| f.kind.clone());
         found.differs("file-system", &of("The file system"), system(a), system(b));
         found.differs("device", &of("The device"), devices(a), devices(b));
     }
+}
+
+/// What a load that names nothing spreads over on a model, or half the volume where that is less (`docs/prediction.md`).
+const OF_A_MODEL: u64 = 16 << 30;
+
+/// What the load spreads over on either side, of the first cells that differ in it: what the load names, or where it names nothing all
+/// of the volume, of a model [`OF_A_MODEL`]. A volume that is larger than that makes no difference.
+fn spread_over(a: &VolumeFacts, b: &VolumeFacts, cells: &[(&CellRecord, &CellRecord)]) -> Option<(String, String)> {
+    let all = |volume: &VolumeFacts| match volume.kind {
+        TargetKind::Modelled => OF_A_MODEL.min(volume.size_bytes / 2),
+        _ => volume.size_bytes,
+    };
+    let of = |cell: &CellRecord, volume: &VolumeFacts| cell.load.size_bytes.unwrap_or_else(|| all(volume));
+    let own = cells.iter().filter(|(from, to)| from.volume == a.name && to.volume == b.name);
+    let mut sizes = own.map(|(from, to)| (of(from, a), of(to, b)));
+    let (from, to) = sizes.find(|(from, to)| from != to)?;
+    Some((crate::words::size(from), crate::words::size(to)))
 }
 
 /// Models of the devices, or how many there are where the kernel knows no model.

@@ -3,7 +3,7 @@
 use super::comparison::{Figure, Gain, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Verdict};
 use super::ratio::{LogRatio, Rounds};
 use super::sample::Sample;
-use super::{Pairing, deciding_figure, spoiled};
+use super::{Pairing, rate_is_asked_for, spoiled};
 use loadline_block::Operation;
 use loadline_record::CellRecord;
 
@@ -48,7 +48,7 @@ fn rows<'a>(pairings: &[Pairing<'a>]) -> Vec<Row<'a>> {
     let mut rows: Vec<Row<'a>> = Vec::new();
     for (side, pairing) in pairings.iter().enumerate() {
         for (place, (baseline, _)) in pairing.cells.iter().enumerate() {
-            if deciding_figure(baseline) != Figure::Rate {
+            if rate_is_asked_for(baseline) {
                 continue;
             }
             let known = rows.iter().position(|row| std::ptr::eq(row.baseline, *baseline));

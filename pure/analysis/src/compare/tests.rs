@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, run, volume};
-use loadline_record::Clock;
+use loadline_record::{Clock, LoadSummary};
 
 fn made(factors: &[f64]) -> RunRecord {
     let disk = ExampleDisk::default();
@@ -75,7 +75,68 @@ fn where_the_rate_is_asked_for_latency_decides() {
     // A ceiling is a rate that is asked for too.
     let mut paced = closed("random", 1.0, 4 << 10, 8);
     paced.rate_iops = Some(100.0);
-    assert_eq!(deciding_figure(&cell(paced, &disk, &[])), Figure::P99);
+    let paced = run(vec![cell(paced, &disk, &STEADY)]);
+    assert_eq!(against(&paced, &paced, &CompareOptions::default()).cells[0].figure, Figure::P99);
+}
+
+/// 1,000 arrivals a second for 20 s, once, on a disk that serves so many.
+fn offered_to(most: f64) -> RunRecord {
+    let load = LoadSummary { duration_ns: 20_000_000_000, ..open("random", 1.0, 4 << 10, 1_000.0) };
+    let mut cell = cell(load, &ExampleDisk { iops: most, ..ExampleDisk::default() }, &[1.0]);
+    // A backlog grows from second to second.
+    let behind = 1.0 - most.min(1_000.0) / 1_000.0;
+    for (second, at) in cell.trials[0].series.seconds.iter_mut().zip(1u32..) {
+        let read = &mut second.operations[0];
+        let ns = 1_390_000 + (f64::from(at) * behind * 1e9) as u64;
+        (read.p50_ns, read.p99_ns, read.max_ns) = (ns, ns, ns);
+    }
+    let mut run = run(vec![cell]);
+    run.header.id = format!("{most} IOPS");
+    run
+}
+
+#[test]
+fn a_load_that_falls_behind_is_judged_by_what_it_achieves() {
+    let told = |a: f64, b: f64| against(&offered_to(a), &offered_to(b), &CompareOptions::default()).cells.remove(0);
+    // One keeps up and the other does not: one trial is enough to see it, although p99 over seconds of a growing backlog tells nothing.
+    let collapsed = told(8_000.0, 500.0);
+    assert_eq!((collapsed.figure, collapsed.verdict), (Figure::Rate, Verdict::Worse), "{collapsed:?}");
+    let ratio = collapsed.deciding().unwrap();
+    assert!((ratio.ratio - 0.5).abs() < 0.01 && ratio.low.unwrap() > 0.45 && ratio.high.unwrap() < 0.55, "{ratio:?}");
+    assert_eq!(told(500.0, 8_000.0).verdict, Verdict::Better);
+    // Neither keeps up: the storage sets the rate on both sides.
+    let both = told(500.0, 505.0);
+    assert_eq!((both.figure, both.verdict), (Figure::Rate, Verdict::Same), "{both:?}");
+    assert_eq!(told(800.0, 500.0).verdict, Verdict::Worse);
+    // By 3 %: as many requests within the margin, but a backlog all the same. That is not the same thing.
+    let little = told(8_000.0, 970.0);
+    assert_eq!(little.figure, Figure::P99, "{little:?}");
+    assert_ne!(little.verdict, Verdict::Same);
+    // Both keep up.
+    assert_eq!(told(8_000.0, 8_000.0).figure, Figure::P99);
+}
+
+#[test]
+fn a_ceiling_that_one_side_misses_is_judged_by_the_rate() {
+    let of = |most: f64| {
+        let mut load = closed("random", 1.0, 4 << 10, 8);
+        load.rate_iops = Some(1_000.0);
+        let disk = ExampleDisk { iops: most, ..ExampleDisk::default() };
+        let mut run = run(vec![cell(load, &disk, &STEADY)]);
+        run.header.id = format!("{most}");
+        run
+    };
+    let told = against(&of(1_000.0), &of(500.0), &CompareOptions::default());
+    assert_eq!((told.cells[0].figure, told.cells[0].verdict), (Figure::Rate, Verdict::Worse));
+}
+
+#[test]
+fn a_percentile_that_few_seconds_tell_is_said_to_be_so() {
+    let mut other = offered_to(970.0);
+    other.cells[0].trials[0].series.seconds.iter_mut().skip(3).for_each(|second| second.operations[0].p99_ns = 0);
+    let told = against(&offered_to(8_000.0), &other, &CompareOptions::default());
+    let why = told.cells[0].why.as_deref().unwrap();
+    assert!(why.contains("fewer than 10 of its seconds tell this figure"), "{why}");
 }
 
 #[test]
@@ -182,6 +243,26 @@ fn across_clocks_targets_and_machines_it_says_so() {
     let itself = against(&base, &base, &CompareOptions::default());
     assert_eq!(itself.notes[0].code, "same-run");
     assert_eq!(verdicts(&itself), [Verdict::Same; 3]);
+}
+
+#[test]
+fn a_larger_volume_is_no_other_size_to_spread_over() {
+    let size = |bytes: Option<u64>, volume_bytes: u64, id: &str| {
+        let mut record = made(&STEADY);
+        record.header.id = id.to_owned();
+        record.header.volumes[0].size_bytes = volume_bytes;
+        record.cells.iter_mut().for_each(|cell| cell.load.size_bytes = bytes);
+        record
+    };
+    let noted = |a: RunRecord, b: RunRecord| {
+        let notes = against(&a, &b, &CompareOptions::default()).notes;
+        notes.into_iter().find(|note| note.code == "volume-size").map(|note| note.text)
+    };
+    // The test file is larger for another plan; both loads name as much of it.
+    assert_eq!(noted(size(Some(500 << 20), 500 << 20, "a"), size(Some(500 << 20), 600 << 20, "b")), None);
+    let differs = "The size that the load spreads over differs: 500 MiB, here 600 MiB.";
+    assert_eq!(noted(size(None, 500 << 20, "a"), size(None, 600 << 20, "b")).as_deref(), Some(differs));
+    assert_eq!(noted(size(Some(500 << 20), 1 << 30, "a"), size(None, 600 << 20, "b")).as_deref(), Some(differs));
 }
 
 /// One run with a volume for each entry: its disks, and how many times the rate each cell has there.

@@ -54,7 +54,9 @@ pub(super) fn verdict(
     let cannot = |why: &str| (Verdict::CannotTell, Some(why.to_owned()));
     let (Some(p_same), Some(p_value), Some(p_adjusted)) = (ratio.p_same(margin), ratio.p_different(), p_adjusted)
     else {
-        return cannot("one trial of less than 10 s on either side says nothing about its error");
+        return cannot(
+            "either side has one trial, and on one of them fewer than 10 of its seconds tell this figure: its error is not known",
+        );
     };
     let level = 1.0 - CONFIDENCE;
     if p_same <= level {

@@ -239,6 +239,9 @@ impl All<'_> {
                 [only] => only.clone(),
                 [first, .., deepest] => format!("{} loads, from {first} to {deepest}", names.len()),
             };
+            let is_interface =
+                |i: &usize| self.cells[*i].binding.as_ref().is_some_and(|binding| binding.limit == Limit::Interface);
+            let limit = if at.iter().any(is_interface) { Limit::Interface } else { limit };
             figures.push(LimitFigure {
                 limit,
                 quantity: if is_bytes { Quantity::BytesPerS } else { Quantity::RequestsPerS },

@@ -77,7 +77,7 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
         cell.ceilings = ceilings;
     }
     if record.header.clock == Clock::Real {
-        interface::in_common(cells, &record.header.volumes);
+        interface::in_common(record, cells);
     }
     curves
 }

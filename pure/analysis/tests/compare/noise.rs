@@ -160,3 +160,35 @@ fn noisy(load: &LoadSummary, how: Made, factor: f64, rounds: &[f64], random: &mu
 fn spread(share: f64) -> f64 {
     0.5 - 0.5 * (1.0 - share.min(0.999)).ln()
 }
+
+/// A run of one open loop of `offered` Poisson arrivals a second on a disk that serves `capacity` on average, with noise: what is not
+/// served waits, and the wait is latency.
+pub(crate) fn queued(offered: f64, capacity: f64, how: Made) -> RunRecord {
+    let load = open("random", 1.0, 4096, offered);
+    let mut record = made(&[load], how, |_| 1.0);
+    let mut random = Random::new(how.seed ^ 0x51ab);
+    for trial in &mut record.cells[0].trials {
+        let level = capacity * (how.noise.trials * random.normal()).exp();
+        let (mut backlog, mut arrived, mut wave) = (0.0f64, 0.0, random.normal());
+        let read = trial.operations.get_mut(&Operation::Read).expect("reads");
+        (read.latency, read.count) = (Histogram::new(), 0);
+        for second in &mut trial.series.seconds {
+            let arrivals = (offered + offered.sqrt() * random.normal()).round();
+            let serves = level * (how.noise.seconds * wave).exp();
+            wave = how.noise.alike * wave + (1.0 - how.noise.alike * how.noise.alike).sqrt() * random.normal();
+            let before = backlog;
+            backlog = (backlog + arrivals - serves).max(0.0);
+            let done = (before + arrivals - backlog).round();
+            arrived += arrivals;
+            let ns = |share: f64| (2e6 * spread(share) + f64::midpoint(before, backlog) / level * 1e9) as u64;
+            let of_second = &mut second.operations[Operation::Read.index()];
+            (of_second.count, of_second.bytes) = (done as u64, done as u64 * 4096);
+            (of_second.p50_ns, of_second.p99_ns, of_second.max_ns) = (ns(0.5), ns(0.99), ns(0.999));
+            (0..40).for_each(|_| read.latency.record(Duration::from_ns(ns(random.uniform()))));
+            read.count += done as u64;
+        }
+        read.bytes = read.count * 4096;
+        trial.offered_iops = Some(arrived / how.seconds as f64);
+    }
+    record
+}

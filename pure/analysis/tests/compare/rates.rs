@@ -1,6 +1,6 @@
 //! Rates of false and of right verdicts.
 
-use crate::noise::{CALM, Made, Noise, ROUGH, Random, SHARED, closed_loops, made, open_loops};
+use crate::noise::{CALM, Made, Noise, ROUGH, Random, SHARED, closed_loops, made, open_loops, queued};
 use loadline_analysis::example::volume;
 use loadline_analysis::{CompareOptions, Comparison, Verdict, compare};
 use loadline_record::{LoadSummary, RunRecord, TrialRecord};
@@ -195,4 +195,37 @@ fn a_drift_that_both_volumes_share_is_no_difference_and_hides_none() {
     println!("{falsely} falsely, {right} found of {PAIRS}");
     assert!(at_most(0.05, PAIRS, falsely), "{falsely} of {PAIRS}");
     assert!(right as u64 * 100 >= PAIRS * 80, "{right} of {PAIRS}");
+}
+
+#[test]
+fn open_loops_about_the_most_that_a_disk_serves_are_seldom_called_different() {
+    // Below it, at it, where either side may fall behind by chance, and beyond it. One trial alone is too few for a p99 near a knee
+    // (docs/how-we-compare.md), so with one the load is beyond.
+    let several = (5, SHARED, &[1_050.0, 1_010.0, 1_000.0, 985.0, 960.0, 700.0][..]);
+    let one = (1, Noise { trials: 0.0, ..SHARED }, &[985.0, 960.0, 700.0][..]);
+    for (trials, noise, capacities) in [several, one] {
+        for capacity in capacities {
+            let of = |seed: u64| queued(1_000.0, *capacity, Made { trials, ..Made::by_default(seed, noise) });
+            let falsely = (0..PAIRS).filter(|pair| different(&compared(&of(2 * pair), &of(2 * pair + 1)))).count();
+            println!("{trials} trials, {capacity} IOPS: {falsely} of {PAIRS}");
+            assert!(at_most(0.05, PAIRS, falsely), "{trials} trials, {capacity} IOPS: {falsely} of {PAIRS} pairs");
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_no_longer_keeps_up_is_found() {
+    for (trials, noise) in [(5, SHARED), (1, Noise { trials: 0.0, ..SHARED })] {
+        for (capacity, least) in [(900.0, 80), (600.0, 95)] {
+            let of =
+                |seed: u64, capacity: f64| queued(1_000.0, capacity, Made { trials, ..Made::by_default(seed, noise) });
+            let worse = |pair: &u64| {
+                let comparison = compared(&of(2 * pair, 4_000.0), &of(2 * pair + 1, capacity));
+                comparison.against[0].cells[0].verdict == Verdict::Worse
+            };
+            let found = (0..PAIRS).filter(worse).count();
+            println!("{trials} trials, {capacity} of 1,000 IOPS: {found} of {PAIRS}");
+            assert!(found as u64 * 100 >= PAIRS * least, "{trials} trials, {capacity} IOPS: {found} of {PAIRS} pairs");
+        }
+    }
 }

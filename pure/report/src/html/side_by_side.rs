@@ -33,7 +33,7 @@ pub(crate) fn side_by_side(out: &mut String, runs: &[Run<'_>]) {
     }
     let records: Vec<&RunRecord> = runs.iter().map(|run| run.record).collect();
     let comparison = compare(&records, &CompareOptions::default()).ok();
-    out.push_str("<section id=\"side-by-side\">\n<h2>Side by side</h2>\n<p class=\"note\">Loads that at least two runs have. Verdicts are against the first run: IOPS in closed loops, p99 where the rate is asked for; a ratio with its 95 % interval; same is within 5 %. <code>loadline compare</code> tells more.</p>\n");
+    out.push_str("<section id=\"side-by-side\">\n<h2>Side by side</h2>\n<p class=\"note\">Loads that at least two runs have. Verdicts are against the first run: IOPS in closed loops and where a side falls behind the rate asked for, p99 where both keep it; a ratio with its 95 % interval; same is within 5 %. <code>loadline compare</code> tells more.</p>\n");
     out.push_str("<div class=\"scroll\"><table class=\"beside\"><thead><tr>");
     if volumes {
         out.push_str("<th scope=\"col\" rowspan=\"2\">volume</th>");

@@ -1,6 +1,7 @@
 //! Findings, the table of results and the doubts behind its marks.
 
 use super::{Escaped, Run, heat};
+use crate::best::{self, best};
 use crate::conclusions;
 use crate::doubts;
 use crate::figures::{self, plain};
@@ -44,6 +45,25 @@ pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
         out.push_str("</li>\n");
     }
     out.push_str("</ol>\n");
+}
+
+/// The best of trials beside their median, where the plan asks for it.
+fn best_of_trials(out: &mut String, run: &Run<'_>) {
+    let Some(table) = best(run.summary) else { return };
+    let (level, class) = (run.level + 1, |column: usize| if column == 0 { "" } else { " class=\"num\"" });
+    put!(out, "<h{level}>{}</h{level}>\n<div class=\"scroll\"><table>\n<thead><tr>", Escaped(best::HEADING));
+    for (column, heading) in table.headings.iter().enumerate() {
+        put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(heading));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (column, text) in row.iter().enumerate() {
+            put!(out, "<td{}>{}</td>", class(column), Escaped(text));
+        }
+        out.push_str("</tr>\n");
+    }
+    put!(out, "</tbody>\n</table></div>\n<p class=\"note\">{}</p>\n", Escaped(best::NOTE));
 }
 
 /// Links to the details of some cells.
@@ -103,6 +123,7 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
     if !open {
         out.push_str("</details>\n");
     }
+    best_of_trials(out, run);
 }
 
 fn result(out: &mut String, run: &Run<'_>, row: &Row<'_>, columns: &[Column]) {

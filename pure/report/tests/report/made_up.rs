@@ -285,6 +285,7 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
         exceeded: Vec::new(),
         prediction: None,
         doubts: cell.doubts(),
+        best_of: None,
     }
 }
 

@@ -42,7 +42,7 @@ const DIMENSIONS: &[&str] = &[
     "volume",
 ];
 /// Keys with one value for the whole load.
-const SINGLES: &[&str] = &["name", "trials", "pause", "order", "hang_limit", "objective"];
+const SINGLES: &[&str] = &["name", "trials", "pause", "order", "hang_limit", "objective", "best_of_trials"];
 /// Every key of a load.
 pub(super) fn keys() -> Vec<&'static str> {
     SINGLES.iter().chain(DIMENSIONS).copied().collect()
@@ -240,6 +240,7 @@ fn read_single(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, base: &mut L
             }
         }
         "objective" => base.objective = read_objective(reader, item),
+        "best_of_trials" => base.best_of_trials = reader.switch(key, item).unwrap_or_default(),
         _ => unreachable!("{key} is one of SINGLES"),
     }
 }

@@ -141,6 +141,7 @@ trials = 7
 pause = "4 s"
 hang_limit = "9 s"
 objective = { p99_9 = "5 ms" }
+best_of_trials = true
 "#,
     );
     let wanted = LoadSpec {
@@ -179,6 +180,7 @@ objective = { p99_9 = "5 ms" }
         pause: Duration::from_s(4),
         hang_limit: Duration::from_s(9),
         objective: Some(Objective { of: LatencyFigure::P999, limit: Duration::from_ms(5) }),
+        best_of_trials: true,
     };
     assert_eq!(spec, wanted);
     assert!(cell("verify = true").verify);
@@ -351,7 +353,7 @@ fn several_problems_are_told_at_once_in_the_order_of_the_text() {
         error("schema = 1\n[[load]]\nblock = 1\nzipf = 2\n[[load]]\nreads = true"),
         "p.toml:1:1: name: is missing: write name = \"...\" at the top, a few words to find it by\n\
          p.toml:3:9: block: 1 has no unit: write \"1 B\"?\n\
-         p.toml:4:1: zipf: is not a key of a load: it has name, trials, pause, order, hang_limit, objective, pattern, \
+         p.toml:4:1: zipf: is not a key of a load: it has name, trials, pause, order, hang_limit, objective, best_of_trials, pattern, \
          reads, trims, block, align, distribution, stride, queue_depth, threads, arrival, rate_max, think_time, size, \
          start, files, flush, buffered, compressible, duplicate, verify, fill, drop_caches, warm_up, cool_down, \
          steady_state, duration, volume\n\

@@ -1,0 +1,393 @@
+//! What the effects of a hunt say of each limit: which binds, which are ruled out, and which remain possible.
+
+use super::{Effect, Factor, HuntRow, Standing, Suspect};
+use loadline_units::Bytes;
+
+/// What the effects say about each limit that there may be; where an environment declares limits, only those of `declared` may be.
+pub(super) fn suspects(rows: &[HuntRow], margin: f64, declared: &[&str]) -> Vec<Suspect> {
+    let told = |limits: &[&str], what: &str, factors: &[Factor]| {
+        let own: Vec<&HuntRow> = rows.iter().filter(|r| factors.contains(&r.variant.factor)).collect();
+        let names = |effect: Effect| {
+            let rows = own.iter().filter(|r| r.effect == effect);
+            let texts: Vec<String> = rows.map(|r| format!("{} {}", r.variant.factor.name(), r.variant.to)).collect();
+            texts
+        };
+        let (moved, out) = (names(Effect::Moved), names(Effect::RuledOut));
+        let (standing, because) = if !moved.is_empty() {
+            (Standing::Binds, format!("{} raised the rate", crate::words::listed(&moved)))
+        } else if own.is_empty() {
+            let wanted: Vec<String> = factors.iter().map(|f| f.name().to_owned()).collect();
+            (Standing::Possible, format!("not varied; vary {}", wanted.join(" or ")))
+        } else if own.iter().any(|r| r.effect == Effect::CannotTell) {
+            (Standing::Possible, "the rounds do not tell".to_owned())
+        } else if out.is_empty() {
+            (Standing::RuledOut, format!("{} only lowered the rate", crate::words::listed(&names(Effect::Lowered))))
+        } else {
+            (Standing::RuledOut, format!("{} changed nothing", crate::words::listed(&out)))
+        };
+        Suspect { limits: limits.iter().map(|l| (*l).to_owned()).collect(), what: what.to_owned(), standing, because }
+    };
+    // More threads are more requests at once, too: they tell of the threads only where more depth does not help.
+    let deeper_helps = rows.iter().any(|r| r.variant.factor == Factor::Depth && r.effect == Effect::Moved);
+    let of_tool: &[Factor] = if deeper_helps { &[Factor::Engine] } else { &[Factor::Engine, Factor::Threads] };
+    let suspects = Axes {
+        latency: told(&["latency"], "too few requests at once", &[Factor::Depth, Factor::Threads]),
+        disks: by_fewer_disks(rows, margin).unwrap_or_else(|| told(&OF_DISKS, BY_NUMBER, &[Factor::Layout])),
+        vm: told(&OF_VM, "the VM's limits", &[Factor::Vm]),
+        interleave: told(&["disk-iops"], "how requests fall on the disks of a stripe", &[Factor::Interleave]),
+        others: vec![
+            told(&["generator", "cpu"], "the load threads and the way to the device", of_tool),
+            told(&[], "the file system, or locks in it", &[Factor::Files, Factor::Direct]),
+            told(&[], "requests that lie across blocks of the storage", &[Factor::Alignment]),
+        ],
+        block: by_block(rows, margin),
+        varied: rows.iter().map(|row| row.variant.factor).collect(),
+    };
+    suspects.intersected(declared)
+}
+
+/// What each factor tells by itself. A limit of disks or of a VM is on requests or on bytes: two factors tell of it.
+struct Axes {
+    latency: Suspect,
+    /// Whose limit it is.
+    disks: Suspect,
+    vm: Suspect,
+    /// How requests are spread over disks: of the disks' limits, but neither their number nor lifted by more of them.
+    interleave: Suspect,
+    others: Vec<Suspect>,
+    /// On requests or on bytes.
+    block: Vec<Suspect>,
+    /// The factors that were looked at.
+    varied: Vec<Factor>,
+}
+
+impl Axes {
+    /// Each limit is told where most is known of it: what rules it out first, then what shows that it binds. So no limit is both, and
+    /// what is left as possible is what no factor has ruled out.
+    fn intersected(self, declared: &[&str]) -> Vec<Suspect> {
+        let Self { latency, disks, vm, interleave, others, block, varied } = self;
+        let is_told = block.iter().any(|kind| kind.standing != Standing::Possible);
+        // An uneven spread shows by itself, whatever more disks do.
+        let uneven = interleave.standing == Standing::Binds;
+        let factor = |place: usize| [Factor::Interleave, Factor::Layout, Factor::Vm].get(place).copied();
+        let is_varied = |place: usize| varied.contains(&factor(place).unwrap_or(Factor::Block));
+        let mut all: Vec<Suspect> = vec![interleave, disks, vm];
+        all.extend(block);
+        let missing = without_undeclared(&mut all, declared);
+        let decisive = |place: usize, suspect: &Suspect| match suspect.standing {
+            Standing::Binds if place == SPREAD => 0,
+            Standing::RuledOut if place != SPREAD => 1,
+            Standing::Binds => 2,
+            Standing::Possible if place != SPREAD && is_varied(place) => 3,
+            Standing::Possible if place != SPREAD => 4,
+            _ => 5,
+        };
+        for limit in OF_DISKS.into_iter().chain(OF_VM) {
+            let having = || (0..all.len()).filter(|place| all[*place].limits.iter().any(|l| l == limit));
+            let teller = having().min_by_key(|place| decisive(*place, &all[*place]));
+            let rest: Vec<usize> = having().filter(|place| Some(*place) != teller).collect();
+            for place in rest {
+                all[place].limits.retain(|l| l != limit);
+            }
+        }
+        let found = all.iter().any(|s| s.standing == Standing::Binds) || latency.standing == Standing::Binds;
+        // A place that no factor has looked at, and whose limits others tell of, has nothing more to say; nor has the spread over disks
+        // once something else is found.
+        let mut place = 0;
+        all.retain(|suspect| {
+            place += 1;
+            let is_open = suspect.standing == Standing::Possible && suspect.limits.is_empty();
+            !is_open || (place - 1 == SPREAD && !found)
+        });
+        for suspect in &mut all {
+            suspect.because.push_str(&what_is_left_to_tell(suspect, is_told, uneven));
+        }
+        all.insert(0, latency);
+        all.extend(others);
+        all.extend(missing);
+        // What was not varied is only listed where it says what is left to find.
+        all.sort_by_key(|s| match s.standing {
+            Standing::Binds => 0,
+            Standing::Possible => 1,
+            Standing::RuledOut => 2,
+        });
+        all
+    }
+}
+
+/// Place of the spread over disks among suspects.
+const SPREAD: usize = 0;
+
+/// Takes away the limits that the environment does not have, where there is one, and tells of them.
+fn without_undeclared(suspects: &mut [Suspect], declared: &[&str]) -> Option<Suspect> {
+    if declared.is_empty() {
+        return None;
+    }
+    let is_missing = |limit: &&str| !declared.contains(limit);
+    let missing: Vec<String> = OF_VM.iter().filter(|l| is_missing(l)).map(|l| (*l).to_owned()).collect();
+    for suspect in suspects {
+        suspect.limits.retain(|limit| !missing.contains(limit));
+    }
+    (!missing.is_empty()).then(|| Suspect {
+        limits: missing,
+        what: "limits of a VM that are not in the way of this load".to_owned(),
+        standing: Standing::RuledOut,
+        because: "the environment has none".to_owned(),
+    })
+}
+
+/// What would tell limits apart of which a suspect names several.
+fn what_is_left_to_tell(suspect: &Suspect, kind_is_told: bool, uneven: bool) -> String {
+    if suspect.standing == Standing::RuledOut {
+        return String::new();
+    }
+    let any = |part: &str| suspect.limits.iter().any(|limit| limit.contains(part));
+    let mut left: Vec<&str> = Vec::new();
+    if any("disk-") && any("vm-") && !uneven && !suspect.because.contains("vary") {
+        left.push("layout or vm tells whose it is");
+    }
+    if suspect.standing == Standing::Binds && any("iops") && any("throughput") && !kind_is_told {
+        left.push("block tells requests from bytes");
+    }
+    if left.is_empty() { String::new() } else { format!("; to vary {}", left.join(", and ")) }
+}
+
+/// Limits that more disks lift.
+const OF_DISKS: [&str; 2] = ["disk-iops", "disk-throughput"];
+/// Limits of a virtual machine.
+const OF_VM: [&str; 4] = ["vm-uncached-iops", "vm-uncached-throughput", "vm-cached-iops", "vm-cached-throughput"];
+const BY_NUMBER: &str = "the disks, by their number";
+
+/// Fewer disks that lower the rate rule nothing out; where they lower it in proportion to their number, it is the disks' rate. `None`
+/// where more disks, or another arrangement of them, tell by themselves.
+fn by_fewer_disks(rows: &[HuntRow], margin: f64) -> Option<Suspect> {
+    let disks = |text: &str| {
+        let (count, rest) = text.split_once(' ')?;
+        count.parse::<f64>().ok().filter(|_| ["disk", "disks"].contains(&rest))
+    };
+    let share = |row: &HuntRow| Some(disks(&row.variant.to)? / disks(&row.variant.from)?);
+    let own = || rows.iter().filter(|row| row.variant.factor == Factor::Layout);
+    if own().any(|row| matches!(row.effect, Effect::Moved | Effect::RuledOut)) {
+        return None;
+    }
+    let fewer = |row: &&HuntRow| row.effect == Effect::Lowered && share(row).is_some_and(|share| share < 1.0);
+    let in_proportion = |row: &&HuntRow| {
+        let ratios = row.ratio.zip(share(row));
+        ratios.is_some_and(|(ratio, share)| (ratio / share - 1.0).abs() <= margin)
+    };
+    let suspect = |standing, because| Suspect {
+        limits: OF_DISKS.iter().map(|l| (*l).to_owned()).collect(),
+        what: BY_NUMBER.to_owned(),
+        standing,
+        because,
+    };
+    if let Some(row) = own().filter(fewer).find(in_proportion) {
+        let because = format!("{} do {:.2} of the rate: it follows their number", row.variant.to, row.ratio?);
+        return Some(suspect(Standing::Binds, because));
+    }
+    let row = own().find(fewer)?;
+    let because = format!("{} lowered the rate, but not in proportion; vary to more disks", row.variant.to);
+    Some(suspect(Standing::Possible, because))
+}
+
+/// Larger requests tell a limit on requests from one on bytes: bytes that stay bind, bytes that grow in proportion do not.
+fn by_block(rows: &[HuntRow], margin: f64) -> Vec<Suspect> {
+    let bytes = ["disk-throughput", "vm-uncached-throughput", "vm-cached-throughput"];
+    let requests = ["disk-iops", "vm-uncached-iops", "vm-cached-iops"];
+    let suspect = |limits: &[&str], what: &str, standing, because: String| Suspect {
+        limits: limits.iter().map(|l| (*l).to_owned()).collect(),
+        what: what.to_owned(),
+        standing,
+        because,
+    };
+    let (on_requests, on_bytes) = ("a limit on requests per second", "a limit on bytes per second");
+    let known = || rows.iter().filter(|r| r.variant.factor == Factor::Block && r.effect != Effect::CannotTell);
+    // Smaller requests that move fewer bytes in just that proportion are as many per second.
+    let as_many = |row: &&HuntRow| {
+        let size = |text: &str| text.parse::<Bytes>().ok().map(|b| b.get() as f64);
+        let sizes = size(&row.variant.to).zip(size(&row.variant.from)).map(|(to, from)| to / from);
+        row.effect == Effect::Lowered
+            && row.ratio.zip(sizes).is_some_and(|(ratio, sizes)| (ratio / sizes - 1.0).abs() <= margin)
+    };
+    if let (Some(smaller), Some(larger)) = (known().find(as_many), known().find(|r| r.effect == Effect::RuledOut)) {
+        return vec![
+            suspect(
+                &requests,
+                on_requests,
+                Standing::Binds,
+                format!("blocks of {} are as many per second", smaller.variant.to),
+            ),
+            suspect(
+                &bytes,
+                on_bytes,
+                Standing::Possible,
+                format!("blocks of {} move as many bytes per second: both limits are near", larger.variant.to),
+            ),
+        ];
+    }
+    if known().any(|r| r.effect == Effect::RuledOut) {
+        let to = known().find(|r| r.effect == Effect::RuledOut).map_or("", |r| &r.variant.to);
+        return vec![
+            suspect(&bytes, on_bytes, Standing::Binds, format!("blocks of {to} move as many bytes per second")),
+            suspect(
+                &requests,
+                on_requests,
+                Standing::RuledOut,
+                format!("with blocks of {to} the requests per second differ"),
+            ),
+        ];
+    }
+    if let Some(row) = known().find(|r| r.effect == Effect::Moved) {
+        let ratio = row.ratio.unwrap_or(1.0);
+        let because = format!("blocks of {} move {ratio:.2} times the bytes", row.variant.to);
+        return vec![
+            suspect(&bytes, on_bytes, Standing::RuledOut, because.clone()),
+            suspect(&requests, on_requests, Standing::Possible, because),
+        ];
+    }
+    if let Some(row) = known().find(as_many) {
+        let because = format!("blocks of {} are as many per second", row.variant.to);
+        return vec![suspect(&requests, on_requests, Standing::Possible, because)];
+    }
+    if known().any(|r| r.effect == Effect::Lowered) {
+        let because = format!("smaller blocks move fewer bytes, by more than {:.0} %", margin * 100.0);
+        return vec![suspect(&requests, on_requests, Standing::Possible, because)];
+    }
+    vec![suspect(
+        &[&requests[..], &bytes[..]].concat(),
+        "a limit on requests or bytes per second",
+        Standing::Possible,
+        "not varied, or not told; vary block".to_owned(),
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::HuntVariant;
+    use super::*;
+
+    fn row(factor: Factor, effect: Effect) -> HuntRow {
+        let variant = HuntVariant { cell: "c".into(), factor, from: "1".into(), to: "4".into() };
+        HuntRow {
+            variant,
+            rounds: 4,
+            before: Some(100.0),
+            after: Some(100.0),
+            ratio: Some(1.0),
+            low: Some(0.99),
+            high: Some(1.01),
+            effect,
+            in_bytes: factor.in_bytes(),
+        }
+    }
+    fn standing(rows: &[HuntRow], what: &str) -> Standing {
+        suspects(rows, 0.05, &[])
+            .into_iter()
+            .find(|s| s.what.contains(what))
+            .unwrap_or_else(|| panic!("{what}"))
+            .standing
+    }
+
+    #[test]
+    fn what_moves_the_rate_binds_and_what_changes_nothing_is_ruled_out() {
+        let rows = [
+            row(Factor::Layout, Effect::RuledOut),
+            row(Factor::Vm, Effect::Moved),
+            row(Factor::Depth, Effect::RuledOut),
+        ];
+        assert_eq!(standing(&rows, "the disks, by their number"), Standing::RuledOut);
+        assert_eq!(standing(&rows, "the VM's limits"), Standing::Binds);
+        assert_eq!(standing(&rows, "too few requests"), Standing::RuledOut);
+        assert_eq!(standing(&rows, "file system"), Standing::Possible);
+    }
+
+    #[test]
+    fn fewer_disks_that_lower_the_rate_do_not_rule_the_disks_out() {
+        let halved = |ratio: f64| {
+            let lowered = row(Factor::Layout, Effect::Lowered);
+            let variant = HuntVariant { from: "4 disks".into(), to: "2 disks".into(), ..lowered.variant.clone() };
+            HuntRow { variant, ratio: Some(ratio), ..lowered }
+        };
+        assert_eq!(standing(&[halved(0.5)], "the disks, by their number"), Standing::Binds);
+        assert_eq!(standing(&[halved(0.8)], "the disks, by their number"), Standing::Possible);
+        let more = HuntRow { effect: Effect::RuledOut, ratio: Some(1.0), ..halved(1.0) };
+        assert_eq!(standing(&[halved(0.5), more], "the disks, by their number"), Standing::RuledOut);
+    }
+
+    #[test]
+    fn blocks_tell_requests_from_bytes() {
+        let same_bytes = [row(Factor::Block, Effect::RuledOut)];
+        assert_eq!(standing(&same_bytes, "on bytes"), Standing::Binds);
+        assert_eq!(standing(&same_bytes, "on requests"), Standing::RuledOut);
+        let more_bytes = [row(Factor::Block, Effect::Moved)];
+        assert_eq!(standing(&more_bytes, "on bytes"), Standing::RuledOut);
+        assert_eq!(standing(&more_bytes, "on requests"), Standing::Possible);
+    }
+
+    /// "binds vm-uncached-iops" and so on, sorted; panics where a limit is told twice.
+    fn standings(rows: &[HuntRow], declared: &[&str]) -> Vec<String> {
+        let mut told: Vec<(String, Standing)> = Vec::new();
+        for suspect in suspects(rows, 0.05, declared) {
+            for limit in suspect.limits {
+                assert!(told.iter().all(|(known, _)| *known != limit), "{limit} is told twice");
+                told.push((limit, suspect.standing));
+            }
+        }
+        let of = |wanted: Standing| {
+            let names = told.iter().filter(|(_, standing)| *standing == wanted).map(|(limit, _)| limit.as_str());
+            let mut names: Vec<&str> = names.collect();
+            names.sort_unstable();
+            format!("{wanted:?}: {}", names.join(", "))
+        };
+        [Standing::Binds, Standing::Possible, Standing::RuledOut].map(of).to_vec()
+    }
+
+    #[test]
+    fn each_limit_is_told_once_by_the_factor_that_says_most_of_it() {
+        // Under a VM's cap on requests: no VM raises the rate, more disks do not, and larger blocks move more bytes.
+        let capped = [
+            row(Factor::Vm, Effect::Moved),
+            row(Factor::Layout, Effect::RuledOut),
+            row(Factor::Block, Effect::Moved),
+            row(Factor::Depth, Effect::RuledOut),
+            row(Factor::Engine, Effect::RuledOut),
+        ];
+        let declared = ["latency", "disk-iops", "disk-throughput", "vm-uncached-iops", "vm-uncached-throughput"];
+        assert_eq!(
+            standings(&capped, &declared),
+            [
+                "Binds: vm-uncached-iops",
+                "Possible: ",
+                "RuledOut: cpu, disk-iops, disk-throughput, generator, latency, vm-cached-iops, vm-cached-throughput, \
+                 vm-uncached-throughput"
+            ]
+        );
+        assert!(
+            suspects(&capped, 0.05, &declared).iter().all(|s| s.what != "how requests fall on the disks of a stripe")
+        );
+        // Without an environment the VM may have cached limits.
+        assert_eq!(standings(&capped, &[])[0], "Binds: vm-cached-iops, vm-uncached-iops");
+        // Blocks alone: a limit on bytes, and whose it is remains to be told.
+        let bytes = [row(Factor::Block, Effect::RuledOut)];
+        assert_eq!(
+            standings(&bytes, &declared),
+            [
+                "Binds: disk-throughput, vm-uncached-throughput",
+                "Possible: cpu, generator, latency",
+                "RuledOut: disk-iops, vm-cached-iops, vm-cached-throughput, vm-uncached-iops"
+            ]
+        );
+        let binds = suspects(&bytes, 0.05, &declared).remove(0);
+        assert!(binds.because.ends_with("; to vary layout or vm tells whose it is"), "{binds:?}");
+        // With more disks ruled out only the VM's is left.
+        let elsewhere = [row(Factor::Block, Effect::RuledOut), row(Factor::Layout, Effect::RuledOut)];
+        assert_eq!(standings(&elsewhere, &declared)[0], "Binds: vm-uncached-throughput");
+    }
+
+    #[test]
+    fn an_uneven_spread_binds_although_more_disks_do_not_help() {
+        let rows = [row(Factor::Interleave, Effect::Moved), row(Factor::Layout, Effect::RuledOut)];
+        assert_eq!(standings(&rows, &[])[0], "Binds: disk-iops");
+        assert_eq!(standing(&rows, "the disks, by their number"), Standing::RuledOut);
+    }
+}
