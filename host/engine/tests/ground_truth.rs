@@ -7,7 +7,9 @@ mod trials;
 
 use bad_disks::{FileSystem, NO_LOOP, NO_MOUNT};
 use loadline_block::Operation;
-use loadline_engine::{Access, Control, EngineChoice, EngineOptions, Keep, Need, Volume, fill, run_trial, verify_only};
+use loadline_engine::{
+    Access, Control, EngineChoice, EngineOptions, Keep, Need, Past, Volume, fill, run_trial, verify_only,
+};
 use loadline_record::{Ending, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{BlockShare, LoadSpec};
@@ -222,7 +224,7 @@ fn a_load_killed_at_any_moment_leaves_nothing_that_verification_calls_a_fault() 
         writer.wait().unwrap();
         let access = Access { read_only: true, ..Access::default() };
         let volume = Volume::open("data", target, &kept(), &access).unwrap();
-        let found = verify_only(&volume, &verified(), 0, seed, &Control::new()).unwrap();
+        let found = verify_only(&volume, &verified(), 0, seed, &Past::default(), &Control::new()).unwrap();
         let Some(found) = found else { continue };
         assert_eq!(found.faults_total, 0, "seed {seed}, killed after {moment:?}: {:?}", found.faults);
         checked += found.blocks_checked;
@@ -235,7 +237,7 @@ fn a_load_killed_at_any_moment_leaves_nothing_that_verification_calls_a_fault() 
         file.write_all_at(&[0xff; 4096], 77 * 4096).unwrap();
         file.sync_all().unwrap();
         let volume = Volume::open("data", target, &kept(), &access).unwrap();
-        let found = verify_only(&volume, &verified(), 0, seed, &Control::new()).unwrap().unwrap();
+        let found = verify_only(&volume, &verified(), 0, seed, &Past::default(), &Control::new()).unwrap().unwrap();
         assert_eq!(found.faults_total, 1, "seed {seed}: {:?}", found.faults);
         assert_eq!((found.faults[0].offset, found.faults[0].kind), (77 * 4096, VerifyFaultKind::Lost));
         damaged += 1;

@@ -5,7 +5,7 @@ mod trials;
 
 use loadline_block::Operation;
 use loadline_engine::{
-    Access, Control, EngineChoice, EngineOptions, Need, Phase, Volume, fill, run_trial, verify_only,
+    Access, Control, EngineChoice, EngineOptions, Need, Past, Phase, Volume, fill, run_trial, verify_only,
 };
 use loadline_record::{Ending, TrialRecord};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
@@ -284,7 +284,7 @@ fn verification_raises_no_false_alarm_whatever_the_shape_of_the_load() {
             assert_eq!((&record.ending, record.errors_total()), (&Ending::Complete, 0), "{engine:?} {spec}");
             let verify = record.verify.unwrap();
             assert_eq!(verify.faults_total, 0, "{engine:?} shape {number}: {:?}", verify.faults);
-            let after = verify_only(&volume, spec, 0, 1, &Control::new()).unwrap().unwrap();
+            let after = verify_only(&volume, spec, 0, 1, &Past::default(), &Control::new()).unwrap().unwrap();
             assert_eq!(after.faults_total, 0, "{engine:?} shape {number} afterwards: {:?}", after.faults);
             assert!(verify.blocks_checked > 3, "{engine:?} shape {number}: {verify:?}");
             // An open loop may have so many writes in flight that none of these few is certain to have been answered.

@@ -87,6 +87,11 @@ pub fn run_trial(
         && !matches!(ending, Ending::Hung(_))
     {
         let mut record = outcome.verify.clone();
+        record.streams = ledger.written();
+        let any = record.streams.iter().any(|stream| stream.issued > 0);
+        if any && readback::make_durable(volume, spec.hang_limit, control) {
+            record.streams.iter_mut().for_each(|stream| stream.durable = stream.acknowledged);
+        }
         if let Some(detail) = readback::read_all(volume, ledger, spec.hang_limit, control, &mut record) {
             outcome.ledger.book().timed_out(None, detail.clone());
             ending = Ending::Hung(detail);
@@ -268,7 +273,8 @@ fn conduct(
 ) -> Result<Outcome, EngineError> {
     let (engine, engine_used) = choose::choose(volume, spec, options)?;
     let region = region_of(volume, spec);
-    let verify_ledger = spec.verify.then(|| Arc::new(verify::Ledger::new(seed, spec.block_max().get(), region)));
+    let verify_ledger =
+        spec.verify.then(|| Arc::new(verify::Ledger::new(seed, spec.block_max().get(), region, spec.threads)));
     let ledger = Arc::new(Ledger::default());
     let times = Arc::new(Times::new());
     let files = volume

@@ -312,10 +312,13 @@ impl Threads {
                 Err(_) => panicked = true,
             }
         }
-        // A worker that is left behind still needs its stream.
-        for stream in self.streams.iter().filter(|_| all) {
-            let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(checker) = stream.and_then(|s| s.checker) {
+        for shared in &self.streams {
+            let mut stream = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(checker) = stream.as_ref().and_then(|stream| stream.checker.as_ref()) {
+                checker.settle();
+            }
+            // A worker that is left behind still needs its stream.
+            if all && let Some(checker) = stream.take().and_then(|stream| stream.checker) {
                 merge(&mut merged, checker.record);
             }
         }
@@ -326,6 +329,7 @@ impl Threads {
 fn merge(into: &mut VerifyRecord, from: VerifyRecord) {
     into.blocks_checked += from.blocks_checked;
     into.blocks_unwritten += from.blocks_unwritten;
+    into.blocks_unknown += from.blocks_unknown;
     into.faults_total += from.faults_total;
     into.faults.extend(from.faults);
 }

@@ -467,7 +467,7 @@ fn damaged_blocks_are_told_with_their_place() {
             detail: "an earlier generation".into(),
         };
         let faults = if faults_total > 0 { vec![fault] } else { Vec::new() };
-        let record = VerifyRecord { blocks_checked: 1_000_000, blocks_unwritten: 0, faults_total, faults };
+        let record = VerifyRecord { blocks_checked: 1_000_000, faults_total, faults, ..VerifyRecord::default() };
         Scene::writes().changed(|s| s.trial.verify = Some(record))
     };
     verify(2).earns(DoubtCode::VerifyFailed, &["2 of 1,000,000", "offset 8192", "an earlier generation"]);

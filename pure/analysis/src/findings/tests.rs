@@ -181,9 +181,9 @@ fn verified(faults_total: u64, blocks_checked: u64) -> RunRecord {
         VerifyFault { offset: 8_192, length: 4_096, kind: VerifyFaultKind::Torn, detail: "two generations".into() };
     record.cells[0].trials[0].verify = Some(VerifyRecord {
         blocks_checked,
-        blocks_unwritten: 0,
         faults_total,
         faults: if faults_total > 0 { vec![fault] } else { Vec::new() },
+        ..VerifyRecord::default()
     });
     record
 }
