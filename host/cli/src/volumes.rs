@@ -1,8 +1,9 @@
 //! Opens what a run measures: each target once, or once for each number of test files, large enough for its largest cell.
 
+use crate::failure::Usage;
 use crate::leftovers;
 use crate::output;
-use crate::preparation::Work;
+use crate::preparation::{Work, label};
 use crate::settings::Settings;
 use anyhow::{Context, bail};
 use loadline_engine::{Access, Keep, Need, Volume};
@@ -74,8 +75,9 @@ impl OpenVolume {
 /// that have one. A volume in `before` is opened in the size that it had then: a run is not resumed on another one.
 ///
 /// # Errors
-/// A refusal of the engine.
+/// [`Usage`] where a load cannot be what it says on its target; a refusal of the engine.
 pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[VolumeFacts]) -> anyhow::Result<OpenVolumes> {
+    check_loads(work, settings)?;
     let access = settings.access();
     let mut opened = BTreeMap::new();
     for named in &settings.targets {
@@ -96,6 +98,28 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
         opened.insert(named.volume.clone(), OpenVolume { sets, lost: false });
     }
     Ok(opened)
+}
+
+/// Refuses what a target cannot do: to keep what is verified when it is null.
+///
+/// # Errors
+/// The first load that asks for it, with its target.
+pub(crate) fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage> {
+    for named in &settings.targets {
+        let target = named.target.as_str();
+        let null = target == "null" || target.starts_with("null:");
+        for cell in work.cells.iter().filter(|cell| cell.volume == named.volume) {
+            let spec = &cell.spec;
+            if null && spec.verify {
+                return Err(Usage(format!(
+                    "{}: verify = true reads back what was written, and {target} keeps nothing; leave verify out, or name \
+                     storage with --on",
+                    label(spec)
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The cells by the number of files that they ask for, in the order in which it first occurs; together where the target is

@@ -2,7 +2,7 @@
 
 mod trials;
 
-use loadline_engine::{Control, EngineChoice, Past, Volume, verify_only};
+use loadline_engine::{Control, EngineChoice, EngineError, EngineOptions, Past, Volume, run_trial, verify_only};
 use loadline_record::{TrialRecord, VerifyFaultKind, VerifyRecord};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern};
@@ -147,3 +147,12 @@ fn what_a_later_load_wrote_over_is_no_fault_and_a_rotten_block_still_is() {
     assert_eq!((found.blocks_unknown, found.blocks_checked, found.faults_total), (BLOCKS / 2, BLOCKS / 2, 1));
 }
 
+#[test]
+fn a_load_to_be_verified_is_refused_on_the_null_target() {
+    let mut volume = open(std::path::Path::new("null"), SIZE);
+    let spec = once(sequential(), 1);
+    let refused = run_trial(&mut volume, &spec, 0, 1, EngineOptions::default(), &Control::new());
+    assert!(matches!(refused, Err(EngineError::KeepsNothing { .. })), "{refused:?}");
+    let refused = verify_only(&volume, &spec, 0, 1, &Past::default(), &Control::new());
+    assert!(matches!(refused, Err(EngineError::KeepsNothing { .. })), "{refused:?}");
+}

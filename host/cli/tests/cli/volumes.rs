@@ -64,6 +64,17 @@ fn loads_on_different_numbers_of_files_run_with_and_without_a_size() {
 }
 
 #[test]
+fn a_load_to_be_verified_is_refused_on_null_before_anything_starts() {
+    let bench = Bench::new();
+    let plan = bench.file("p.toml", format!("{HEAD}{}", load("reads = \"0 %\"\nverify = true")));
+    for target in ["data=null", "data=null:1 GiB"] {
+        let told = bench.refused(2, &["run", &plan, "--on", target]);
+        assert!(told.contains("verify = true reads back what was written") && told.contains("keeps nothing"), "{told}");
+    }
+    assert!(bench.runs().is_empty(), "nothing was begun");
+}
+
+#[test]
 fn files_of_different_numbers_are_verified_and_kept_side_by_side() {
     let bench = Bench::new();
     let target = bench.target();

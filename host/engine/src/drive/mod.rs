@@ -199,7 +199,16 @@ fn trial_seed(seed: u64, trial: u32) -> u64 {
     seed ^ (u64::from(trial) + 1).wrapping_mul(0xd134_2543_de82_ef95)
 }
 
+/// Whether the volume keeps what a load with `verify` writes.
+fn check_keeps(volume: &Volume, spec: &LoadSpec) -> Result<(), EngineError> {
+    if spec.verify && volume.files.is_empty() {
+        return Err(EngineError::KeepsNothing { volume: volume.facts.name.clone() });
+    }
+    Ok(())
+}
+
 fn check_access(volume: &Volume, spec: &LoadSpec) -> Result<(), EngineError> {
+    check_keeps(volume, spec)?;
     let name = || volume.facts.name.clone();
     if volume.files.is_empty() {
         return Ok(());

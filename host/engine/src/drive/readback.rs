@@ -1,7 +1,7 @@
 //! Reads a volume back after a verified load, at once or after a crash.
 
 use super::beat::Beat;
-use super::{LOOK, plumbing, region_of, trial_seed};
+use super::{LOOK, check_keeps, plumbing, region_of, trial_seed};
 use crate::buffers;
 use crate::clock;
 use crate::control::{Control, Phase, Progress};
@@ -38,6 +38,7 @@ pub fn verify_only(
     control: &Control,
 ) -> Result<Option<VerifyRecord>, EngineError> {
     spec.check()?;
+    check_keeps(volume, spec)?;
     let seed = trial_seed(seed, trial);
     let region = region_of(volume, spec);
     let mut streams = (0..spec.threads)
