@@ -55,7 +55,7 @@ impl OpenVolume {
     }
     /// The files that this load runs on.
     pub(crate) fn set_for(&mut self, spec: &LoadSpec) -> &mut FileSet {
-        // What exists is one set, whatever the loads ask for.
+        // What the tool itself asks beside the plan, such as a probe, takes the first.
         let index = self.sets.iter().position(|set| set.files == spec.files).unwrap_or(0);
         &mut self.sets[index]
     }
@@ -84,7 +84,7 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
         let cells: Vec<&RunCell> = work.cells.iter().filter(|cell| cell.volume == named.volume).collect();
         let mut size = before.iter().find(|facts| facts.name == named.volume).map(|facts| Bytes::new(facts.size_bytes));
         let mut sets: Vec<FileSet> = Vec::new();
-        for (files, cells) in by_files(&cells, Path::new(&named.target).is_dir()) {
+        for (files, cells) in by_files(&cells) {
             let mut need = need_of(&cells, files, settings.keep, &named.volume, run);
             // Of loads without a size, all numbers of files get the one that was chosen first.
             if sets.is_empty() || need.size.is_none() {
@@ -100,7 +100,7 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
     Ok(opened)
 }
 
-/// Refuses what a target cannot do: to keep what is verified when it is null.
+/// Refuses what a target cannot do: to be several files without being a directory, to keep what is verified when it is null.
 ///
 /// # Errors
 /// The first load that asks for it, with its target.
@@ -108,6 +108,8 @@ pub(crate) fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage>
     for named in &settings.targets {
         let target = named.target.as_str();
         let null = target == "null" || target.starts_with("null:");
+        // What is not there is told by whoever opens it.
+        let single = null || Path::new(target).metadata().is_ok_and(|there| !there.is_dir());
         for cell in work.cells.iter().filter(|cell| cell.volume == named.volume) {
             let spec = &cell.spec;
             if null && spec.verify {
@@ -117,18 +119,25 @@ pub(crate) fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage>
                     label(spec)
                 )));
             }
+            if single && spec.files > 1 {
+                return Err(Usage(format!(
+                    "{}: files = {} makes test files in a directory, and {target} is none; leave files out, or name a \
+                     directory with --on",
+                    label(spec),
+                    spec.files
+                )));
+            }
         }
     }
     Ok(())
 }
 
-/// The cells by the number of files that they ask for, in the order in which it first occurs; together where the target is
-/// what it is.
-fn by_files<'a>(cells: &[&'a RunCell], is_directory: bool) -> Vec<(u32, Vec<&'a RunCell>)> {
+/// The cells by the number of files that they ask for, in the order in which it first occurs.
+fn by_files<'a>(cells: &[&'a RunCell]) -> Vec<(u32, Vec<&'a RunCell>)> {
     let mut sets: Vec<(u32, Vec<&RunCell>)> = Vec::new();
     for cell in cells {
         let files = cell.spec.files;
-        match sets.iter_mut().find(|(count, _)| *count == files || !is_directory) {
+        match sets.iter_mut().find(|(count, _)| *count == files) {
             Some((_, cells)) => cells.push(cell),
             None => sets.push((files, vec![cell])),
         }

@@ -57,10 +57,18 @@ fn loads_on_different_numbers_of_files_run_with_and_without_a_size() {
         assert!(run["run"]["volumes"][0]["size_reason"].as_str().unwrap().contains("number of files: 1, "));
         assert!(entries(target.as_ref()).is_empty());
     }
-    // What exists is one file, whatever the plan says.
+}
+
+#[test]
+fn a_load_on_several_files_is_refused_where_the_target_is_no_directory() {
+    let bench = Bench::new();
     let file = bench.file("mine", vec![b'x'; 4 << 20]);
     let plan = bench.file("p.toml", format!("{HEAD}{}", load("files = [1, 4]\nreads = \"100 %\"")));
-    bench.done(&["run", &plan, "--on", &file, "--read-only"]);
+    for target in [file.as_str(), "null"] {
+        let told = bench.refused(2, &["run", &plan, "--on", target]);
+        assert!(told.contains("files = 4 makes test files in a directory") && told.contains(target), "{told}");
+    }
+    assert!(bench.runs().is_empty(), "nothing was begun");
 }
 
 #[test]
