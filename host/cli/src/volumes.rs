@@ -104,7 +104,7 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
 ///
 /// # Errors
 /// The first load that asks for it, with its target.
-pub(crate) fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage> {
+fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage> {
     for named in &settings.targets {
         let target = named.target.as_str();
         let null = target == "null" || target.starts_with("null:");
