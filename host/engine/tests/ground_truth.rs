@@ -271,6 +271,32 @@ fn the_devices_counters_match_what_was_asked_directly() {
 }
 
 #[test]
+fn trims_of_a_device_reach_it_as_discards_and_nothing_more_is_written() {
+    let image = Image::in_memory(64);
+    let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
+    let mut volume = take_over(&device.node);
+    let (reads, trims, bound) = (Ratio::ZERO, Ratio::percent(50), Some(Bytes::mib(16)));
+    for engine in engines() {
+        let spec = LoadSpec {
+            reads,
+            trims,
+            volume: bound,
+            arrival: closed(8),
+            warm_up: Duration::ZERO,
+            duration: Duration::from_s(60),
+            ..short()
+        };
+        let record = run(&mut volume, &spec, engine);
+        assert_eq!(record.errors_total(), 0, "{engine:?}: {:?}", record.error_samples);
+        let asked = |operation| record.surroundings.asked[&operation];
+        let counted = &record.surroundings.devices[0];
+        assert!(asked(Operation::Trim).1 > 4 << 20, "{engine:?}: {:?}", record.surroundings.asked);
+        assert_eq!(counted.discard_bytes, asked(Operation::Trim).1, "{engine:?}: {counted:?}");
+        assert_eq!(counted.write_bytes, asked(Operation::Write).1, "{engine:?}: {counted:?}");
+    }
+}
+
+#[test]
 fn a_buffered_load_shows_in_the_page_cache_and_not_on_the_device() {
     let file_system = or_skip!(FileSystem::ext4(96), NO_MOUNT);
     let need = Need { size: Some(Bytes::mib(16)), files: 1, writes: true, buffered: true, ..Need::default() };

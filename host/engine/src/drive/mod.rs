@@ -7,6 +7,7 @@ mod plumbing;
 mod readback;
 mod workers;
 
+use crate::backend::Trims;
 use crate::choose;
 use crate::clock;
 use crate::control::{Control, Phase, Progress};
@@ -18,7 +19,7 @@ use crate::target::Volume;
 use crate::verify;
 use lane::VolumeBound;
 use ledger::{GaveUp, Ledger, Times};
-use loadline_record::{Ending, SteadyState, TrialRecord, VerifyRecord};
+use loadline_record::{Ending, SteadyState, TargetKind, TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use loadline_workload::{BlockShare, Fill, LoadSpec, Pattern, Region, SteadyStateRule};
 use plumbing::Threads;
@@ -39,6 +40,7 @@ const HANG_GRACE: Duration = Duration::from_ms(500);
 struct TrialFiles {
     files: Vec<File>,
     file_size: Bytes,
+    trims: Trims,
 }
 
 /// What filling did.
@@ -297,6 +299,7 @@ fn conduct(
             .map_err(|e| EngineError::os(format!("switch direct I/O on volume {}", volume.facts.name), e))?;
     }
     let bound = spec.volume.map(|volume| Arc::new(VolumeBound { left: AtomicU64::new(volume.get()) }));
+    let trims = if volume.facts.kind == TargetKind::BlockDevice { Trims::Discard } else { Trims::Hole };
     let threads = Threads::start(&plumbing::Setup {
         engine,
         spec,
@@ -305,7 +308,7 @@ fn conduct(
         options,
         volume_name: &volume.facts.name,
         device_room: device_room(volume, spec),
-        files: Arc::new(TrialFiles { files, file_size: region.file_size }),
+        files: Arc::new(TrialFiles { files, file_size: region.file_size, trims }),
         ledger: &ledger,
         times: &times,
         bound: bound.as_ref(),

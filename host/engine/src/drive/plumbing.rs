@@ -16,7 +16,7 @@ use crate::error::EngineError;
 use crate::options::EngineOptions;
 use crate::verify::{self, Checker};
 use loadline_record::VerifyRecord;
-use loadline_units::{Bytes, Duration, Instant};
+use loadline_units::{Bytes, Duration, Instant, Ratio};
 use loadline_workload::{Arrival, LoadGenerator, LoadSpec, Region};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::mpsc::{self, Sender};
@@ -226,11 +226,12 @@ impl Threads {
                 threads.spawn(part(spec.threads as usize), &ready, move |part, ready, signal| match engine {
                     Engine::Uring => drive(&part, ready, signal, |part, buffers| {
                         let files = part.raw_files();
-                        Uring::new(part.slots, &files, buffers.region(), part.iopoll)
+                        let trims = (part.spec.trims != Ratio::ZERO).then_some(part.files.trims);
+                        Uring::new(part.slots, &files, buffers.region(), part.iopoll, trims)
                             .map_err(|e| EngineError::os("set up io_uring", e))
                     }),
                     Engine::Aio => drive(&part, ready, signal, |part, _| {
-                        let aio = Aio::new(part.slots, &part.raw_files());
+                        let aio = Aio::new(part.slots, &part.raw_files(), part.files.trims);
                         aio.map(|aio| (aio, Vec::new())).map_err(|e| EngineError::os("set up Linux AIO", e))
                     }),
                     Engine::Null | Engine::Threads => {
