@@ -8,11 +8,12 @@ use crate::limits::{exceeded_shares, name_limits};
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
 use crate::summary::{
     CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo,
-    RunSummary, SCHEMA, TotalFigures,
+    RunSummary, SCHEMA, SteadyStateView, TotalFigures,
 };
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, OperationRecord, RunHeader, RunRecord, TrialRecord,
+    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, OperationRecord, RunHeader, RunRecord, SteadyState,
+    TrialRecord,
 };
 
 /// Estimates, limits and findings of a run, finished or not.
@@ -82,6 +83,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         trim,
         flush: of(Operation::Flush),
         offered_iops: offered.and_then(|o| mean(&o)),
+        steady_state: cell.trials.iter().filter_map(steady_state_view).collect(),
         errors: cell.trials.iter().map(TrialRecord::errors_total).sum(),
         cpu: cpu_figures(&cell.trials),
         binding: None,
@@ -90,6 +92,11 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         exceeded: exceeded_shares(&cell.trials),
         doubts: cell_doubts(cell, counted.len()),
     }
+}
+
+fn steady_state_view(trial: &TrialRecord) -> Option<SteadyStateView> {
+    let SteadyState { reached, rounds, round_ns } = trial.steady_state.as_ref()?;
+    Some(SteadyStateView { trial: trial.trial, reached: *reached, round_ns: *round_ns, rounds_iops: rounds.clone() })
 }
 
 fn load_view(load: &LoadSummary) -> LoadView {

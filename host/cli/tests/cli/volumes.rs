@@ -184,3 +184,28 @@ fn quick_foretells_what_it_does_and_calls_memory_memory() {
     assert!(told.contains("curve 10 %: random read 4 KiB"), "{told}");
     assert!(entries(folder.path()).is_empty());
 }
+
+#[test]
+fn rounds_of_the_steady_state_are_of_whole_seconds_and_what_came_of_them_is_told() {
+    let bench = Bench::new();
+    let rounds = |round| {
+        let rule =
+            format!("{{ round = \"{round}\", rounds = 2, rounds_max = 2, range = \"100 %\", slope = \"100 %\" }}");
+        load(&format!("reads = \"100 %\"\nsteady_state = {rule}"))
+    };
+    let plan = bench.file("odd.toml", format!("{HEAD}{}", rounds("500 ms")));
+    let told = bench.refused(2, &["run", &plan, "--on", "null", "--dry-run"]);
+    assert!(told.contains("500 ms is not of whole seconds"), "{told}");
+    let plan = bench.file("p.toml", format!("{HEAD}{}", rounds("1 s")));
+    let planned: serde_json::Value =
+        serde_json::from_str(&bench.done(&["run", &plan, "--dry-run", "--format", "json"])).unwrap();
+    assert_eq!(planned["time_s"], 4.06, "two trials of 2 s and 30 ms");
+    bench.done(&["run", &plan, "--on", "null", "--trials", "1"]);
+    let run = bench.last();
+    let steady = &run["cells"][0]["steady_state"][0];
+    assert_eq!((&steady["reached"], &steady["round_ns"]), (&true.into(), &1_000_000_000.into()), "{steady}");
+    assert_eq!(steady["rounds_iops"].as_array().unwrap().len(), 2);
+    assert!(
+        bench.done(&["show", "last"]).contains("The rate was steady before the measurement, after 2 rounds of 1 s.")
+    );
+}

@@ -466,10 +466,11 @@ struct Steady {
 
 impl Steady {
     fn new(rule: SteadyStateRule, warm_up: Duration) -> Self {
+        assert!(rule.round.as_ns().is_multiple_of(NS_PER_S), "the load was checked: {rule:?}");
         Self {
             rule,
             first_second: warm_up.as_ns().div_ceil(NS_PER_S) as usize,
-            round_seconds: rule.round.as_ns().div_ceil(NS_PER_S).max(1) as usize,
+            round_seconds: (rule.round.as_ns() / NS_PER_S) as usize,
             rounds: Vec::new(),
             reached: false,
         }
