@@ -114,9 +114,9 @@ fn what_a_trial_that_was_cut_off_may_have_lost_is_told_and_no_pass() {
 fn what_other_loads_of_the_run_wrote_over_is_no_fault() {
     let bench = Bench::new();
     let target = bench.target();
-    let (verified, plain) = ("queue_depth = 1\nvolume = \"1 MiB\"\n", SEQUENTIAL.split_once("[[load]]").unwrap().1);
-    let plain = format!("[[load]]{}volume = \"512 KiB\"\nqueue_depth = 1\n", plain.replace("verify = true\n", ""));
-    let plan = bench.file("verify.toml", format!("{SEQUENTIAL}{verified}{plain}"));
+    let (verified, keys) = ("queue_depth = 1\nvolume = \"1 MiB\"\n", SEQUENTIAL.split_once("[[load]]").unwrap().1);
+    let unmarked = format!("[[load]]{}volume = \"512 KiB\"\nqueue_depth = 1\n", keys.replace("verify = true\n", ""));
+    let plan = bench.file("verify.toml", format!("{SEQUENTIAL}{verified}{unmarked}"));
     bench.done(&["run", &plan, "--on", &target, "--keep"]);
     let told = bench.refused(4, &["run", "--verify-only", "last"]);
     assert!(told.contains("128 blocks checked, 128 not judged"), "{told}");

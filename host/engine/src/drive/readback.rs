@@ -62,9 +62,9 @@ pub fn verify_only(
 /// confirmed within `limit`. A flush that takes longer is left behind.
 pub(super) fn make_durable(volume: &Volume, limit: Duration, control: &Control) -> bool {
     let Ok(files) = volume.files.iter().map(File::try_clone).collect::<Result<Vec<_>, _>>() else { return false };
-    let (flushed, answers) = mpsc::channel();
+    let (sender, answers) = mpsc::channel();
     let flusher = std::thread::Builder::new().name("flush".into()).spawn(move || {
-        let _ = flushed.send(files.iter().all(|file| file.sync_data().is_ok()));
+        let _ = sender.send(files.iter().all(|file| file.sync_data().is_ok()));
     });
     let started_at = clock::now();
     while flusher.is_ok() && !control.stopped() && clock::now().since(started_at) < limit {

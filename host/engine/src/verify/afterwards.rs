@@ -167,7 +167,6 @@ fn verdict(block: &Block, writes: Writes, recorded: bool, overwritten: bool) -> 
         Block::Foreign(_) if overwritten => Verdict::Unknown,
         Block::Foreign(_) if least == 0 => unsure,
         Block::Wrong(wrong) => match wrong.kind {
-            VerifyFaultKind::Misplaced => Verdict::Fault(wrong.kind, wrong.detail.clone()),
             VerifyFaultKind::Unreadable if most == 0 => unsure,
             VerifyFaultKind::Torn | VerifyFaultKind::Corrupt if wrong.rotten => {
                 Verdict::Fault(VerifyFaultKind::Corrupt, wrong.detail.clone())
