@@ -286,9 +286,11 @@ enum Ready {
 
 /// Whether the volume is to be written in full before this load.
 fn wants_fill(spec: &LoadSpec, volume: &Volume) -> bool {
-    if !volume.writable || volume.facts.kind == TargetKind::Null {
-        return false;
-    }
+    volume.writable && volume.facts.kind != TargetKind::Null && asks_for_fill(spec)
+}
+
+/// Whether a volume that may be written is to be written in full before this load, unless it has been already.
+pub(crate) fn asks_for_fill(spec: &LoadSpec) -> bool {
     match spec.fill {
         Fill::Auto => spec.reads_any(),
         Fill::Always => true,

@@ -2,7 +2,7 @@
 
 use crate::interruption::Interruption;
 use crate::live::Live;
-use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Volume};
+use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Past, Volume};
 use loadline_record::{TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration as Span};
 use loadline_workload::{RunCell, text_hash};
@@ -67,16 +67,18 @@ impl Watch<'_> {
         self.over(|control| loadline_engine::fill(volume, range, seed, limit, options, control))
     }
 
-    /// Checks what stands on the volume against a trial of a run with this seed; `None` when nothing there is of it.
+    /// Checks what stands on the volume against a trial of a run with this seed, of which `past` is known; `None` when nothing
+    /// there is of it and nothing has to be.
     pub(crate) fn verification(
         &mut self,
         volume: &mut Volume,
         cell: &RunCell,
         trial: u32,
         seed: u64,
+        past: &Past<'_>,
     ) -> Result<Option<VerifyRecord>, EngineError> {
         let seed = cell_seed(seed, &cell.id);
-        self.over(|control| loadline_engine::verify_only(volume, &cell.spec, trial, seed, control))
+        self.over(|control| loadline_engine::verify_only(volume, &cell.spec, trial, seed, past, control))
     }
 }
 

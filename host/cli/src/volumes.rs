@@ -1,8 +1,9 @@
 //! Opens what a run measures: each target once, or once for each number of test files, large enough for its largest cell.
 
+use crate::failure::Usage;
 use crate::leftovers;
 use crate::output;
-use crate::preparation::Work;
+use crate::preparation::{Work, label};
 use crate::settings::Settings;
 use anyhow::{Context, bail};
 use loadline_engine::{Access, Keep, Need, Volume};
@@ -91,15 +92,16 @@ pub(crate) fn keep(opened: &mut OpenVolumes) {
 /// are removed when the volumes are closed, unless [`keep`] is called.
 ///
 /// # Errors
-/// A refusal of the engine.
+/// [`Usage`] where a load cannot be what it says on its target; a refusal of the engine.
 pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[VolumeFacts]) -> anyhow::Result<OpenVolumes> {
+    check_loads(work, settings)?;
     let access = settings.access();
     let mut opened = BTreeMap::new();
     for named in &settings.targets {
         let cells: Vec<&RunCell> = work.cells.iter().filter(|cell| cell.volume == named.volume).collect();
         let mut size = before.iter().find(|facts| facts.name == named.volume).map(|facts| Bytes::new(facts.size_bytes));
         let mut sets: Vec<FileSet> = Vec::new();
-        for (files, cells) in by_files(&cells, Path::new(&named.target).is_dir()) {
+        for (files, cells) in by_files(&cells) {
             let mut need = need_of(&cells, files, settings.keep, &named.volume, run);
             // Of loads without a size, all numbers of files get the one that was chosen first.
             if sets.is_empty() || need.size.is_none() {
@@ -148,13 +150,45 @@ pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
     opened
 }
 
+/// Refuses what a target cannot do: to be several files without being a directory, to keep what is verified when it is null.
+///
+/// # Errors
+/// The first load that asks for it, with its target.
+fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage> {
+    for named in &settings.targets {
+        let target = named.target.as_str();
+        let null = target == "null" || target.starts_with("null:");
+        // What is not there is told by whoever opens it.
+        let single = null || Path::new(target).metadata().is_ok_and(|there| !there.is_dir());
+        for cell in work.cells.iter().filter(|cell| cell.volume == named.volume) {
+            let spec = &cell.spec;
+            if null && spec.verify {
+                return Err(Usage(format!(
+                    "{}: verify = true reads back what was written, and {target} keeps nothing; leave verify out, or name \
+                     storage with --on",
+                    label(spec)
+                )));
+            }
+            if single && spec.files > 1 {
+                return Err(Usage(format!(
+                    "{}: files = {} makes test files in a directory, and {target} is none; leave files out, or name a \
+                     directory with --on",
+                    label(spec),
+                    spec.files
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The cells by the number of files that they ask for, in the order in which it first occurs; together where the target is
 /// what it is.
 fn by_files<'a>(cells: &[&'a RunCell], is_directory: bool) -> Vec<(u32, Vec<&'a RunCell>)> {
     let mut sets: Vec<(u32, Vec<&RunCell>)> = Vec::new();
     for cell in cells {
         let files = cell.spec.files;
-        match sets.iter_mut().find(|(count, _)| *count == files || !is_directory) {
+        match sets.iter_mut().find(|(count, _)| *count == files) {
             Some((_, cells)) => cells.push(cell),
             None => sets.push((files, vec![cell])),
         }

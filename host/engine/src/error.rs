@@ -27,6 +27,14 @@ pub enum EngineError {
         /// The load, for people.
         load: String,
     },
+    /// The load is to be verified, and the target is null.
+    #[error(
+        "volume {volume} is null, which keeps nothing, so nothing could be read back; leave verify out or name storage"
+    )]
+    KeepsNothing {
+        /// The volume's name.
+        volume: String,
+    },
     /// An engine that was asked for cannot be had here.
     #[error("{engine} cannot be used on volume {volume}: {reason}; {}", remedy(engine))]
     Unavailable {

@@ -24,3 +24,4 @@ pub use error::EngineError;
 pub use options::{EngineChoice, EngineOptions};
 pub use surroundings::Observation;
 pub use target::{Access, Keep, Need, TargetError, Volume};
+pub use verify::Past;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 /// Size of a page of memory in bytes.
 pub(crate) fn page_bytes() -> u64 {
@@ -75,6 +75,22 @@ pub(crate) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
             other => return other.map(drop),
         }
     }
+}
+
+/// Tells a block device that `length` bytes from `offset` on are not needed any more.
+pub(crate) fn discard(device: RawFd, offset: u64, length: u64) -> io::Result<()> {
+    const BLKDISCARD: libc::Ioctl = 0x1277;
+    let range = [offset, length];
+    // SAFETY: BLKDISCARD reads two u64, which outlive the call.
+    check(unsafe { libc::ioctl(device, BLKDISCARD, &raw const range) }).map(drop)
+}
+
+/// Gives up what a file stores of `length` bytes from `offset` on.
+pub(crate) fn punch_hole(file: RawFd, offset: u64, length: u64) -> io::Result<()> {
+    let part = |bytes: u64| i64::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG));
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::fallocate64(file, mode, part(offset)?, part(length)?) }).map(drop)
 }
 
 /// Logical block size of a block device in bytes.

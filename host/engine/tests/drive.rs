@@ -2,8 +2,8 @@
 
 use loadline_block::{ErrorKind, Operation};
 use loadline_engine::{
-    Access, Control, EngineChoice, EngineError, EngineOptions, Need, Volume, capabilities, check, fill, run_trial,
-    verify_only,
+    Access, Control, EngineChoice, EngineError, EngineOptions, Need, Past, Volume, capabilities, check, fill,
+    run_trial, verify_only,
 };
 use loadline_record::{Ending, TrialRecord, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
@@ -192,7 +192,7 @@ fn an_honest_device_passes_verification_on_every_engine() {
         let verify = record.verify.unwrap();
         assert_eq!(verify.faults_total, 0, "{engine:?}: {:?}", verify.faults);
         assert!(verify.blocks_checked > 100, "{engine:?}: {} checked", verify.blocks_checked);
-        let after = verify_only(&volume, &verified(8), 0, 1, &Control::new()).unwrap().unwrap();
+        let after = verify_only(&volume, &verified(8), 0, 1, &Past::default(), &Control::new()).unwrap().unwrap();
         assert_eq!(after.faults_total, 0, "{engine:?}: {:?}", after.faults);
         assert!(after.blocks_checked > 100, "{engine:?}: {} checked afterwards", after.blocks_checked);
     }
@@ -227,7 +227,7 @@ fn a_corrupted_a_swapped_a_lost_a_torn_and_a_stale_block_are_each_found_and_name
     file.write_all_at(&vec![0; 2048], 30 * 4096).unwrap();
     file.write_all_at(&vec![0; 4096], 40 * 4096).unwrap();
     file.sync_all().unwrap();
-    let found = verify_only(&volume, &late, 0, 1, &Control::new()).unwrap().unwrap();
+    let found = verify_only(&volume, &late, 0, 1, &Past::default(), &Control::new()).unwrap().unwrap();
     let kinds: Vec<(u64, VerifyFaultKind)> = found.faults.iter().map(|f| (f.offset / 4096, f.kind)).collect();
     assert_eq!(
         kinds,
@@ -249,7 +249,7 @@ fn verification_says_when_a_volume_holds_nothing_of_the_trial() {
     let folder = folder();
     let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(1));
     fill(&mut volume, Bytes::mib(1), 1, None, EngineOptions::default(), &Control::new()).unwrap();
-    assert_eq!(verify_only(&volume, &verified(4), 0, 1, &Control::new()).unwrap(), None);
+    assert_eq!(verify_only(&volume, &verified(4), 0, 1, &Past::default(), &Control::new()).unwrap(), None);
 }
 
 #[test]

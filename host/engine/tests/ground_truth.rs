@@ -7,7 +7,9 @@ mod trials;
 
 use bad_disks::{FileSystem, NO_LOOP, NO_MOUNT};
 use loadline_block::Operation;
-use loadline_engine::{Access, Control, EngineChoice, EngineOptions, Keep, Need, Volume, fill, run_trial, verify_only};
+use loadline_engine::{
+    Access, Control, EngineChoice, EngineOptions, Keep, Need, Past, Volume, fill, run_trial, verify_only,
+};
 use loadline_record::{Ending, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{BlockShare, LoadSpec};
@@ -222,7 +224,7 @@ fn a_load_killed_at_any_moment_leaves_nothing_that_verification_calls_a_fault() 
         writer.wait().unwrap();
         let access = Access { read_only: true, ..Access::default() };
         let volume = Volume::open("data", target, &kept(), &access).unwrap();
-        let found = verify_only(&volume, &verified(), 0, seed, &Control::new()).unwrap();
+        let found = verify_only(&volume, &verified(), 0, seed, &Past::default(), &Control::new()).unwrap();
         let Some(found) = found else { continue };
         assert_eq!(found.faults_total, 0, "seed {seed}, killed after {moment:?}: {:?}", found.faults);
         checked += found.blocks_checked;
@@ -235,7 +237,7 @@ fn a_load_killed_at_any_moment_leaves_nothing_that_verification_calls_a_fault() 
         file.write_all_at(&[0xff; 4096], 77 * 4096).unwrap();
         file.sync_all().unwrap();
         let volume = Volume::open("data", target, &kept(), &access).unwrap();
-        let found = verify_only(&volume, &verified(), 0, seed, &Control::new()).unwrap().unwrap();
+        let found = verify_only(&volume, &verified(), 0, seed, &Past::default(), &Control::new()).unwrap().unwrap();
         assert_eq!(found.faults_total, 1, "seed {seed}: {:?}", found.faults);
         assert_eq!((found.faults[0].offset, found.faults[0].kind), (77 * 4096, VerifyFaultKind::Lost));
         damaged += 1;
@@ -265,6 +267,32 @@ fn the_devices_counters_match_what_was_asked_directly() {
         assert_eq!(counted.reads + counted.reads_merged, reads.0, "{engine:?}: {counted:?}");
         assert_eq!(counted.writes + counted.writes_merged, writes.0, "{engine:?}: {counted:?}");
         assert!(record.surroundings.residency.is_none_or(|r| r.after < 0.01), "{:?}", record.surroundings.residency);
+    }
+}
+
+#[test]
+fn trims_of_a_device_reach_it_as_discards_and_nothing_more_is_written() {
+    let image = Image::in_memory(64);
+    let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
+    let mut volume = take_over(&device.node);
+    let (reads, trims, bound) = (Ratio::ZERO, Ratio::percent(50), Some(Bytes::mib(16)));
+    for engine in engines() {
+        let spec = LoadSpec {
+            reads,
+            trims,
+            volume: bound,
+            arrival: closed(8),
+            warm_up: Duration::ZERO,
+            duration: Duration::from_s(60),
+            ..short()
+        };
+        let record = run(&mut volume, &spec, engine);
+        assert_eq!(record.errors_total(), 0, "{engine:?}: {:?}", record.error_samples);
+        let asked = |operation| record.surroundings.asked[&operation];
+        let counted = &record.surroundings.devices[0];
+        assert!(asked(Operation::Trim).1 > 4 << 20, "{engine:?}: {:?}", record.surroundings.asked);
+        assert_eq!(counted.discard_bytes, asked(Operation::Trim).1, "{engine:?}: {counted:?}");
+        assert_eq!(counted.write_bytes, asked(Operation::Write).1, "{engine:?}: {counted:?}");
     }
 }
 

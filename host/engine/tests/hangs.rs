@@ -7,7 +7,9 @@ mod trials;
 
 use bad_disks::{FileSystem, Frozen, NO_LOOP, NO_MOUNT, NO_SERVER, Server};
 use loadline_block::{ErrorKind, Operation};
-use loadline_engine::{Control, EngineChoice, EngineError, EngineOptions, Phase, Volume, fill, run_trial, verify_only};
+use loadline_engine::{
+    Control, EngineChoice, EngineError, EngineOptions, Past, Phase, Volume, fill, run_trial, verify_only,
+};
 use loadline_record::{Ending, TrialRecord};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, LoadSpec};
@@ -169,14 +171,14 @@ fn reading_back_from_a_device_that_stops_answering_ends_too() {
     let error = scope(|scope| {
         let (ended, ending) = std::sync::mpsc::channel();
         let (volume, spec, control) = (&volume, &spec, &control);
-        scope.spawn(move || ended.send(verify_only(volume, spec, 0, 1, control)).is_ok());
+        scope.spawn(move || ended.send(verify_only(volume, spec, 0, 1, &Past::default(), control)).is_ok());
         let outcome = ending.recv_timeout(span(spec.hang_limit) + PATIENCE);
         drop(paused);
         outcome.expect("it ends within the limit").unwrap_err()
     });
     assert!(matches!(error, EngineError::Os { .. }), "{error}");
     assert!(error.to_string().contains("read of 4096 B at offset 0 was not answered for"), "{error}");
-    let found = verify_only(&volume, &spec, 0, 1, &control).unwrap().unwrap();
+    let found = verify_only(&volume, &spec, 0, 1, &Past::default(), &control).unwrap().unwrap();
     assert_eq!(found.faults_total, 0, "{:?}", found.faults);
     // The same while a trial reads back: the server stops as soon as the trial says so.
     let control = Control::new();

@@ -9,11 +9,12 @@ use crate::load_details::LoadDetails;
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
 use crate::summary::{
     BestOf, CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView,
-    RunInfo, RunSummary, SCHEMA, TotalFigures,
+    RunInfo, RunSummary, SCHEMA, SteadyStateView, TotalFigures,
 };
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, TrialRecord,
+    CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, SteadyState,
+    TrialRecord,
 };
 
 /// Estimates, limits and findings of a run, finished or not.
@@ -84,6 +85,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         trim,
         flush: of(Operation::Flush),
         offered_iops: offered.and_then(|o| mean(&o)),
+        steady_state: cell.trials.iter().filter_map(steady_state_view).collect(),
         errors: cell.trials.iter().map(TrialRecord::errors_total).sum(),
         cpu: cpu_figures(&cell.trials),
         binding: None,
@@ -111,6 +113,11 @@ fn best_of(cell: &CellRecord, trials: usize) -> Option<BestOf> {
     cell.spec.get("best_of_trials")?.as_bool().filter(|wanted| *wanted && trials > 1)?;
     let name = cell.spec.get("name").and_then(|name| name.as_str()).filter(|name| !name.is_empty());
     Some(BestOf { name: name.unwrap_or(&cell.label).to_owned(), trials: trials as u32 })
+}
+
+fn steady_state_view(trial: &TrialRecord) -> Option<SteadyStateView> {
+    let SteadyState { reached, rounds, round_ns } = trial.steady_state.as_ref()?;
+    Some(SteadyStateView { trial: trial.trial, reached: *reached, round_ns: *round_ns, rounds_iops: rounds.clone() })
 }
 
 fn load_view(cell: &CellRecord) -> LoadView {

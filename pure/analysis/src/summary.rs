@@ -83,6 +83,9 @@ pub struct CellSummary {
     pub flush: Option<OperationFigures>,
     /// Open loop: arrivals per second that the load wanted.
     pub offered_iops: Option<f64>,
+    /// How each trial that was to begin in the steady state came to begin; empty where none was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steady_state: Vec<SteadyStateView>,
     /// Failed requests over all trials.
     pub errors: u64,
     /// CPU time of the load threads, sum over trials.
@@ -111,6 +114,19 @@ pub struct BestOf {
     pub name: String,
     /// Trials that it is the best of.
     pub trials: u32,
+}
+
+/// What the steady-state rule came to in one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SteadyStateView {
+    /// Which trial, from 0.
+    pub trial: u32,
+    /// Whether the rate was steady before the rounds were used up.
+    pub reached: bool,
+    /// Length of a round.
+    pub round_ns: u64,
+    /// The rate of each round before the measurement.
+    pub rounds_iops: Vec<f64>,
 }
 
 /// How long more was asked of a device than is allowed, by its own counters: shares of the time of all trials (0.0 to 1.0).

@@ -4,7 +4,7 @@ use jsonschema::Validator;
 use loadline_analysis::example::{ExampleDisk, cell, closed, flushing, golden, open, predicted, run};
 use loadline_analysis::{Limit, RunSummary, SCHEMA, summarize};
 use loadline_block::{ErrorKind, Operation};
-use loadline_record::{Doubt, DoubtCode, Ending, Extents, PlanText, RunRecord, RunStatus, TargetKind};
+use loadline_record::{Doubt, DoubtCode, Ending, Extents, PlanText, RunRecord, RunStatus, SteadyState, TargetKind};
 use serde_json::{Value, json};
 
 fn schema() -> Value {
@@ -78,6 +78,7 @@ fn every_field_that_may_be_there_follows_the_schema() {
     let trimmed = trial.operations[&Operation::Write].clone();
     trial.operations.insert(Operation::Trim, trimmed);
     trial.errors.insert(ErrorKind::Gone, 1);
+    trial.steady_state = Some(SteadyState { reached: true, rounds: vec![5_000.0; 6], round_ns: 60_000_000_000 });
     trial.ending = Ending::Hung("read at 0".into());
     trial.doubts = DoubtCode::ALL.map(|code| Doubt { code, detail: "Seen.".into() }).to_vec();
     let value = holds(&record);

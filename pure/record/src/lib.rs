@@ -18,5 +18,6 @@ pub use run::{CellRecord, Clock, LoadSummary, PlanText, RunHeader, RunRecord, Ru
 pub use series::{Second, SecondOperation, Series};
 pub use trial::{
     ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad, Pressure,
-    Residency, SteadyState, Surroundings, ThreadBusy, TrialRecord, VerifyFault, VerifyFaultKind, VerifyRecord,
+    Residency, SteadyState, StreamWritten, Surroundings, ThreadBusy, TrialRecord, VerifyFault, VerifyFaultKind,
+    VerifyRecord,
 };

@@ -258,10 +258,34 @@ pub struct VerifyRecord {
     pub blocks_checked: u64,
     /// Blocks never written by the load, so not checked.
     pub blocks_unwritten: u64,
+    /// Blocks that hold nothing of the trial, of which it is not known whether they should: never written, or written and
+    /// lost.
+    #[serde(default)]
+    pub blocks_unknown: u64,
     /// Faulty blocks in all.
     pub faults_total: u64,
     /// The first faults, each with its place.
     pub faults: Vec<VerifyFault>,
+    /// What each load thread wrote, in their order; empty where the engine could not tell, and in records of versions
+    /// that did not keep it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<StreamWritten>,
+}
+
+/// How far the writes of a load thread came. They are numbered from 1, in the order in which they were issued.
+///
+/// `durable <= acknowledged <= issued`, and the numbers in `failed` are ascending and at most `acknowledged`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamWritten {
+    /// Writes issued.
+    pub issued: u32,
+    /// Every write up to this one was answered, and all but those in `failed` without error.
+    pub acknowledged: u32,
+    /// Those of them that failed: what their blocks hold is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<u32>,
+    /// Every acknowledged write up to this one was made durable: a flush followed that was acknowledged, too.
+    pub durable: u32,
 }
 
 /// A block that is not what was written.
@@ -334,5 +358,17 @@ impl TrialRecord {
     }
     fn transfers(&self) -> impl Iterator<Item = &OperationRecord> {
         self.operations.iter().filter(|(operation, _)| **operation != Operation::Flush).map(|(_, record)| record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_from_before_writes_were_counted_is_still_read() {
+        let text = r#"{"blocks_checked": 7, "blocks_unwritten": 2, "faults_total": 0, "faults": []}"#;
+        let old: VerifyRecord = serde_json::from_str(text).unwrap();
+        assert_eq!((old.blocks_checked, old.blocks_unknown, old.streams.len()), (7, 0, 0));
     }
 }

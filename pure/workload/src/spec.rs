@@ -1,6 +1,6 @@
 //! One cell's load, with every dimension set to one value.
 
-use loadline_units::{Bytes, Duration, Iops, Ratio};
+use loadline_units::{Bytes, Duration, Iops, NS_PER_S, Ratio};
 use serde::{Deserialize, Serialize};
 
 /// What is asked of storage in one cell: which requests, how many at once or how often, for how long, and with what data.
@@ -190,7 +190,7 @@ pub enum Fill {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SteadyStateRule {
-    /// Length of a round.
+    /// Length of a round, in whole seconds.
     pub round: Duration,
     /// Rounds looked at together.
     pub rounds: u32,
@@ -404,8 +404,11 @@ impl LoadSpec {
     /// The longest that one trial takes apart from its fill: pause, warm-up, measurement, cool-down.
     #[must_use]
     pub fn trial_time(&self) -> Duration {
-        let steady = self.steady_state.map_or(Duration::ZERO, |rule| rule.round * u64::from(rule.rounds_max));
-        self.pause + self.warm_up + steady + self.duration + self.cool_down
+        let warm_up = self.steady_state.map_or(self.warm_up, |rule| {
+            // Rounds begin with a second.
+            Duration::from_s(self.warm_up.as_ns().div_ceil(NS_PER_S)) + rule.round * u64::from(rule.rounds_max)
+        });
+        self.pause + warm_up + self.duration + self.cool_down
     }
 
     /// Holds the invariants.
@@ -511,6 +514,10 @@ impl LoadSpec {
         }
         if self.steady_state.is_some_and(|r| r.rounds < 2 || r.rounds_max < r.rounds || r.round == Duration::ZERO) {
             return fail("steady_state", "needs rounds of some length, at least 2, and rounds_max no fewer".into());
+        }
+        if let Some(rule) = self.steady_state.filter(|rule| !rule.round.as_ns().is_multiple_of(NS_PER_S)) {
+            let reason = format!("a round of {} is not of whole seconds, by which requests are counted", rule.round);
+            return fail("steady_state", reason);
         }
         Ok(())
     }
@@ -634,6 +641,22 @@ mod tests {
         assert_eq!(stride(6144).check(), Ok(()));
         assert_eq!(LoadSpec { verify: true, ..stride(6144) }.check().unwrap_err().key, "verify");
         assert_eq!(LoadSpec { verify: true, ..stride(8192) }.check(), Ok(()));
+    }
+
+    #[test]
+    fn rounds_are_of_whole_seconds_and_the_time_of_a_trial_holds_them() {
+        let load = |round| LoadSpec {
+            steady_state: Some(SteadyStateRule { round, rounds_max: 8, ..SteadyStateRule::default() }),
+            warm_up: Duration::from_ms(1_500),
+            duration: Duration::from_s(5),
+            ..LoadSpec::default()
+        };
+        let error = load(Duration::from_ms(500)).check().unwrap_err();
+        assert_eq!(error.key, "steady_state");
+        assert!(error.reason.contains("500 ms is not of whole seconds"), "{error}");
+        assert_eq!(load(Duration::from_ms(1_500)).check().unwrap_err().key, "steady_state");
+        assert_eq!(load(Duration::from_s(1)).check(), Ok(()));
+        assert_eq!(load(Duration::from_s(1)).trial_time(), Duration::from_s(2 + 8 + 5));
     }
 
     #[test]

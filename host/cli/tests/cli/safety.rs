@@ -1,7 +1,10 @@
 //! What exists is not written unless it was handed over, and what was written can be checked later.
 
+use crate::crash::started;
 use crate::end_to_end::SMALL;
-use crate::{Bench, entries};
+use crate::{Bench, entries, text};
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 
@@ -64,4 +67,58 @@ fn a_kept_file_is_checked_later_and_a_changed_block_is_named() {
     assert_eq!(output.status.code(), Some(1));
     let faults: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(faults[0]["offset"], 8 * 4096);
+}
+
+const SEQUENTIAL: &str = "schema = 1\nname = \"v\"\n[[load]]\npattern = \"sequential\"\nreads = \"0 %\"\nblock = \"4 KiB\"\n\
+                          size = \"1 MiB\"\nwarm_up = \"0 s\"\nduration = \"60 s\"\ntrials = 1\nverify = true\n";
+
+#[test]
+fn acknowledged_writes_that_are_gone_from_the_end_are_told_as_lost() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let once = "queue_depth = 1\nvolume = \"1 MiB\"\nflush = { every = 1, how = \"fdatasync\" }\n";
+    let plan = bench.file("verify.toml", format!("{SEQUENTIAL}{once}"));
+    bench.done(&["run", &plan, "--on", &target, "--keep"]);
+    let output = bench.run(&["run", "--verify-only", "last"]);
+    assert!(text(&output.stderr).contains("256 blocks checked, 0 never written by the load, 0 faulty"), "{output:?}");
+    let path = std::path::Path::new(&target).join(&entries(target.as_ref())[0]);
+    let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    for (from, lost) in [(MIB / 2, 128), (0, 256)] {
+        file.write_all_at(&vec![0; MIB - from], from as u64).unwrap();
+        file.sync_all().unwrap();
+        let told = bench.refused(1, &["run", "--verify-only", "last"]);
+        assert!(told.contains(&format!("256 blocks checked, 0 never written by the load, {lost} faulty")), "{told}");
+    }
+}
+
+#[test]
+fn what_a_trial_that_was_cut_off_may_have_lost_is_told_and_no_pass() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let slowly = "arrival = { constant = \"100 IOPS\" }\n";
+    let plan = bench.file("verify.toml", format!("{SEQUENTIAL}{slowly}"));
+    let mut child = started(&bench, &["run", &plan, "--on", &target]);
+    while bench.runs().is_empty() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // So slow a load does not come to the end of the file in a second.
+    std::thread::sleep(Duration::from_millis(700));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let told = bench.refused(4, &["run", "--verify-only", "last"]);
+    assert!(told.contains("not judged, which may have been written and lost, 0 faulty"), "{told}");
+    assert!(told.contains("the trial was cut off") && !told.contains("never written"), "{told}");
+}
+
+#[test]
+fn what_other_loads_of_the_run_wrote_over_is_no_fault() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let (verified, keys) = ("queue_depth = 1\nvolume = \"1 MiB\"\n", SEQUENTIAL.split_once("[[load]]").unwrap().1);
+    let unmarked = format!("[[load]]{}volume = \"512 KiB\"\nqueue_depth = 1\n", keys.replace("verify = true\n", ""));
+    let plan = bench.file("verify.toml", format!("{SEQUENTIAL}{verified}{unmarked}"));
+    bench.done(&["run", &plan, "--on", &target, "--keep"]);
+    let told = bench.refused(4, &["run", "--verify-only", "last"]);
+    assert!(told.contains("128 blocks checked, 128 not judged"), "{told}");
+    assert!(told.contains("other loads of the run came after it"), "{told}");
 }

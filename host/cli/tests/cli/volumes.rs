@@ -57,10 +57,29 @@ fn loads_on_different_numbers_of_files_run_with_and_without_a_size() {
         assert!(run["run"]["volumes"][0]["size_reason"].as_str().unwrap().contains("number of files: 1, "));
         assert!(entries(target.as_ref()).is_empty());
     }
-    // What exists is one file, whatever the plan says.
+}
+
+#[test]
+fn a_load_on_several_files_is_refused_where_the_target_is_no_directory() {
+    let bench = Bench::new();
     let file = bench.file("mine", vec![b'x'; 4 << 20]);
     let plan = bench.file("p.toml", format!("{HEAD}{}", load("files = [1, 4]\nreads = \"100 %\"")));
-    bench.done(&["run", &plan, "--on", &file, "--read-only"]);
+    for target in [file.as_str(), "null"] {
+        let told = bench.refused(2, &["run", &plan, "--on", target]);
+        assert!(told.contains("files = 4 makes test files in a directory") && told.contains(target), "{told}");
+    }
+    assert!(bench.runs().is_empty(), "nothing was begun");
+}
+
+#[test]
+fn a_load_to_be_verified_is_refused_on_null_before_anything_starts() {
+    let bench = Bench::new();
+    let plan = bench.file("p.toml", format!("{HEAD}{}", load("reads = \"0 %\"\nverify = true")));
+    for target in ["data=null", "data=null:1 GiB"] {
+        let told = bench.refused(2, &["run", &plan, "--on", target]);
+        assert!(told.contains("verify = true reads back what was written") && told.contains("keeps nothing"), "{told}");
+    }
+    assert!(bench.runs().is_empty(), "nothing was begun");
 }
 
 #[test]
@@ -164,4 +183,29 @@ fn quick_foretells_what_it_does_and_calls_memory_memory() {
     assert!(told.contains("this is memory, not storage"), "{told}");
     assert!(told.contains("curve 10 %: random read 4 KiB"), "{told}");
     assert!(entries(folder.path()).is_empty());
+}
+
+#[test]
+fn rounds_of_the_steady_state_are_of_whole_seconds_and_what_came_of_them_is_told() {
+    let bench = Bench::new();
+    let rounds = |round| {
+        let rule =
+            format!("{{ round = \"{round}\", rounds = 2, rounds_max = 2, range = \"100 %\", slope = \"100 %\" }}");
+        load(&format!("reads = \"100 %\"\nsteady_state = {rule}"))
+    };
+    let plan = bench.file("odd.toml", format!("{HEAD}{}", rounds("500 ms")));
+    let told = bench.refused(2, &["run", &plan, "--on", "null", "--dry-run"]);
+    assert!(told.contains("500 ms is not of whole seconds"), "{told}");
+    let plan = bench.file("p.toml", format!("{HEAD}{}", rounds("1 s")));
+    let planned: serde_json::Value =
+        serde_json::from_str(&bench.done(&["run", &plan, "--dry-run", "--format", "json"])).unwrap();
+    assert_eq!(planned["time_s"], 4.06, "two trials of 2 s and 30 ms");
+    bench.done(&["run", &plan, "--on", "null", "--trials", "1"]);
+    let run = bench.last();
+    let steady = &run["cells"][0]["steady_state"][0];
+    assert_eq!((&steady["reached"], &steady["round_ns"]), (&true.into(), &1_000_000_000.into()), "{steady}");
+    assert_eq!(steady["rounds_iops"].as_array().unwrap().len(), 2);
+    assert!(
+        bench.done(&["show", "last"]).contains("The rate was steady before the measurement, after 2 rounds of 1 s.")
+    );
 }

@@ -1,6 +1,6 @@
 //! Linux AIO (`io_submit`): for machines where `io_uring` is forbidden. Asynchronous with direct I/O only.
 
-use super::{Backend, Io};
+use super::{Backend, Io, Trims, trim};
 use loadline_block::Operation;
 use loadline_units::{Duration, NS_PER_S};
 use std::io;
@@ -46,6 +46,7 @@ pub(crate) struct Aio {
     events: Box<[Event]>,
     ready: usize,
     files: Vec<RawFd>,
+    trims: Trims,
     /// Answers that need no system call: trims, done synchronously, and refused submissions.
     answered: Vec<(u32, i32)>,
     outstanding: usize,
@@ -56,7 +57,7 @@ impl Aio {
     ///
     /// # Errors
     /// What the kernel says; EAGAIN when fs.aio-max-nr is reached.
-    pub(crate) fn new(slots: u32, files: &[RawFd]) -> io::Result<Self> {
+    pub(crate) fn new(slots: u32, files: &[RawFd], trims: Trims) -> io::Result<Self> {
         let mut context: u64 = 0;
         // SAFETY: io_setup takes a number and a pointer to a zeroed context, which it fills.
         if unsafe { libc::syscall(libc::SYS_io_setup, slots, &raw mut context) } < 0 {
@@ -70,6 +71,7 @@ impl Aio {
             events: vec![Event::default(); slots].into(),
             ready: 0,
             files: files.to_vec(),
+            trims,
             answered: Vec::new(),
             outstanding: 0,
         })
@@ -114,7 +116,7 @@ impl Backend for Aio {
             Operation::Write => WRITE,
             Operation::Flush => FDSYNC,
             Operation::Trim => {
-                self.answered.push((slot, punch(self.files[io.file as usize], io)));
+                self.answered.push((slot, trim(self.files[io.file as usize], io, self.trims)));
                 return;
             }
         };
@@ -184,20 +186,9 @@ impl Drop for Aio {
     }
 }
 
-/// Punches a hole synchronously: the bytes given up, or a negative error number.
-pub(crate) fn punch(file: RawFd, io: &Io) -> i32 {
-    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: fallocate takes numbers only.
-    if unsafe { libc::fallocate(file, mode, io.offset as i64, i64::from(io.length)) } == 0 {
-        io.length as i32
-    } else {
-        -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
-    }
-}
-
 /// Whether this machine lets the tool use Linux AIO; else why not, in words.
 pub(crate) fn available() -> Result<(), String> {
-    match Aio::new(1, &[]) {
+    match Aio::new(1, &[], Trims::Hole) {
         Ok(_) => Ok(()),
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => Err("this kernel has no Linux AIO".to_owned()),
         Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => {

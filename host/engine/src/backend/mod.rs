@@ -4,8 +4,10 @@ pub(crate) mod aio;
 pub(crate) mod null;
 pub(crate) mod uring;
 
+use crate::system_calls;
 use loadline_block::{ErrorKind, Operation};
 use loadline_units::Duration;
+use std::os::fd::RawFd;
 
 /// One request as a device sees it.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +20,27 @@ pub(crate) struct Io {
     /// Within that file.
     pub(crate) offset: u64,
     pub(crate) buffer: *mut u8,
+}
+
+/// How trims are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trims {
+    /// As discards: of a block device. (A hole punched into one would be zeros written.)
+    Discard,
+    /// As holes: of a file.
+    Hole,
+}
+
+/// Trims synchronously: the bytes given up, or a negative error number.
+pub(crate) fn trim(file: RawFd, io: &Io, trims: Trims) -> i32 {
+    let outcome = match trims {
+        Trims::Discard => system_calls::discard(file, io.offset, u64::from(io.length)),
+        Trims::Hole => system_calls::punch_hole(file, io.offset, u64::from(io.length)),
+    };
+    match outcome {
+        Ok(()) => io.length as i32,
+        Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),
+    }
 }
 
 /// A way to hand over many requests and to collect their answers.

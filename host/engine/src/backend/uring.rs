@@ -1,8 +1,8 @@
 //! `io_uring`: registered files and buffers, one issuer, deferred task work, one system call for submitting and waiting.
 
-use super::{Backend, Io};
+use super::{Backend, Io, Trims, trim};
 use crate::buffers::Region;
-use io_uring::{IoUring, opcode, squeue, types};
+use io_uring::{IoUring, Probe, opcode, squeue, types};
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration};
 use std::io;
@@ -12,6 +12,9 @@ use std::os::fd::RawFd;
 const REGISTERED_MAX: Bytes = Bytes::gib(1);
 /// How long the submitting kernel thread of SQPOLL waits for work before it sleeps.
 const SQPOLL_IDLE_MS: u32 = 1_000;
+
+/// `BLOCK_URING_CMD_DISCARD` of linux/blkdev.h, from Linux 6.12 on.
+const BLOCK_DISCARD: u32 = 0x1200;
 
 /// What is asked of the ring.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,11 +29,25 @@ pub(crate) struct UringOptions {
 pub(crate) struct Uring {
     ring: IoUring,
     fixed_buffers: bool,
+    trims: RingTrims,
+    files: Vec<RawFd>,
+    /// Trims done synchronously.
+    answered: Vec<(u32, i32)>,
+}
+
+/// How a ring asks for trims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RingTrims {
+    /// By a request of its own in the ring.
+    Discard,
+    /// Each by a system call that waits for it: the kernel takes no discards in a ring.
+    DiscardOneByOne,
+    Hole,
 }
 
 impl Uring {
-    /// A ring for `slots` requests at once on `files`, reading into and writing from `memory`. Also says which options
-    /// are in force.
+    /// A ring for `slots` requests at once on `files`, reading into and writing from `memory`; with `trims`, if the load trims.
+    /// Also says which options are in force.
     ///
     /// # Errors
     /// What the kernel says where it has no `io_uring`, forbids it, or cannot do what is asked.
@@ -39,9 +56,10 @@ impl Uring {
         files: &[RawFd],
         memory: &Region,
         options: UringOptions,
+        trims: Option<Trims>,
     ) -> io::Result<(Self, Vec<String>)> {
         let mut in_force = Vec::new();
-        let ring = match build(slots, options, true) {
+        let mut ring = match build(slots, options, true) {
             // Kernels before 6.1 know neither single issuer nor deferred task work.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => build(slots, options, false)?,
             Err(error) => return Err(error),
@@ -61,17 +79,24 @@ impl Uring {
         if !files.is_empty() {
             ring.submitter().register_files(files)?;
         }
+        let trims = match trims {
+            Some(Trims::Discard) if takes_discards(&mut ring)? => RingTrims::Discard,
+            Some(Trims::Discard) => RingTrims::DiscardOneByOne,
+            Some(Trims::Hole) | None => RingTrims::Hole,
+        };
         for (on, name) in [
             (true, "registered files"),
             (fixed_buffers, "registered buffers"),
             (options.sqpoll, "SQPOLL"),
             (options.iopoll, "IOPOLL"),
+            (trims == RingTrims::Discard, "discards in the ring"),
+            (trims == RingTrims::DiscardOneByOne, "discards one by one, since none are taken in a ring"),
         ] {
             if on {
                 in_force.push(name.to_owned());
             }
         }
-        Ok((Self { ring, fixed_buffers }, in_force))
+        Ok((Self { ring, fixed_buffers, trims, files: files.to_vec(), answered: Vec::new() }, in_force))
     }
 
     #[inline]
@@ -87,11 +112,43 @@ impl Uring {
             (Operation::Write, false) => {
                 opcode::Write::new(file, io.buffer, io.length).offset(io.offset).rw_flags(flags).build()
             }
+            (Operation::Trim, _) if self.trims == RingTrims::Discard => discard(file, io.offset, u64::from(io.length)),
             (Operation::Trim, _) => opcode::Fallocate::new(file, u64::from(io.length))
                 .offset(io.offset)
                 .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
                 .build(),
             (Operation::Flush, _) => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
+        }
+    }
+}
+
+/// A discard of a block device, as blkdev_uring_cmd of the kernel reads it: the offset stands in `addr`, the length in `addr3`,
+/// which is where the command's own data begin.
+fn discard(device: types::Fixed, offset: u64, length: u64) -> squeue::Entry {
+    let mut data = [0; 16];
+    data[..8].copy_from_slice(&length.to_ne_bytes());
+    opcode::UringCmd16::new(device, BLOCK_DISCARD).addr(Some(offset)).cmd(data).build()
+}
+
+/// Whether the kernel takes discards of the first file, a block device, in a ring. It is asked for one of no bytes: that is
+/// invalid where discards are known, and not supported elsewhere.
+fn takes_discards(ring: &mut IoUring) -> io::Result<bool> {
+    let mut probe = Probe::new();
+    // A kernel that does not know commands at all calls them invalid, too.
+    if ring.submitter().register_probe(&mut probe).is_err() || !probe.is_supported(opcode::UringCmd16::CODE) {
+        return Ok(false);
+    }
+    // SAFETY: the entry points to no memory.
+    unsafe { ring.submission().push(&discard(types::Fixed(0), 0, 0)) }.expect("an empty ring has room for one");
+    loop {
+        match ring.submit_and_wait(1) {
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+            Err(error) => return Err(error),
+            Ok(_) => {
+                if let Some(entry) = ring.completion().next() {
+                    return Ok(entry.result() == -libc::EINVAL);
+                }
+            }
         }
     }
 }
@@ -121,6 +178,10 @@ impl Backend for Uring {
 
     #[inline]
     fn queue(&mut self, slot: u32, io: &Io) {
+        if io.operation == Operation::Trim && self.trims == RingTrims::DiscardOneByOne {
+            self.answered.push((slot, trim(self.files[io.file as usize], io, Trims::Discard)));
+            return;
+        }
         let entry = self.entry(io).user_data(u64::from(slot));
         // SAFETY: the entry points to a buffer of the driver that stays untouched until the slot is reaped.
         while unsafe { self.ring.submission().push(&entry) }.is_err() {
@@ -133,7 +194,7 @@ impl Backend for Uring {
 
     #[inline]
     fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
-        let result = match wait {
+        let result = match wait.filter(|_| self.answered.is_empty()) {
             None => {
                 let polled = self.ring.params().is_setup_iopoll();
                 let queue = self.ring.submission();
@@ -163,6 +224,9 @@ impl Backend for Uring {
     fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
         for entry in self.ring.completion() {
             each(entry.user_data() as u32, entry.result());
+        }
+        for (slot, result) in self.answered.drain(..) {
+            each(slot, result);
         }
     }
 }

@@ -283,6 +283,9 @@ impl Lane {
         if self.open_loop {
             self.count_missed(held, now);
         }
+        if let Some(checker) = &self.checker {
+            checker.settle();
+        }
         self.log.finish(now);
         LaneEnd { in_flight, buffers: self.buffers, checker: self.checker }
     }

@@ -7,6 +7,7 @@ mod plumbing;
 mod readback;
 mod workers;
 
+use crate::backend::Trims;
 use crate::choose;
 use crate::clock;
 use crate::control::{Control, Phase, Progress};
@@ -18,7 +19,7 @@ use crate::target::Volume;
 use crate::verify;
 use lane::VolumeBound;
 use ledger::{GaveUp, Ledger, Times};
-use loadline_record::{Ending, SteadyState, TrialRecord, VerifyRecord};
+use loadline_record::{Ending, SteadyState, TargetKind, TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use loadline_workload::{BlockShare, Fill, LoadSpec, Pattern, Region, SteadyStateRule};
 use plumbing::Threads;
@@ -39,6 +40,7 @@ const HANG_GRACE: Duration = Duration::from_ms(500);
 struct TrialFiles {
     files: Vec<File>,
     file_size: Bytes,
+    trims: Trims,
 }
 
 /// What filling did.
@@ -87,6 +89,11 @@ pub fn run_trial(
         && !matches!(ending, Ending::Hung(_))
     {
         let mut record = outcome.verify.clone();
+        record.streams = ledger.written();
+        let any = record.streams.iter().any(|stream| stream.issued > 0);
+        if any && readback::make_durable(volume, spec.hang_limit, control) {
+            record.streams.iter_mut().for_each(|stream| stream.durable = stream.acknowledged);
+        }
         if let Some(detail) = readback::read_all(volume, ledger, spec.hang_limit, control, &mut record) {
             outcome.ledger.book().timed_out(None, detail.clone());
             ending = Ending::Hung(detail);
@@ -207,7 +214,16 @@ fn trial_seed(seed: u64, trial: u32) -> u64 {
     seed ^ (u64::from(trial) + 1).wrapping_mul(0xd134_2543_de82_ef95)
 }
 
+/// Whether the volume keeps what a load with `verify` writes.
+fn check_keeps(volume: &Volume, spec: &LoadSpec) -> Result<(), EngineError> {
+    if spec.verify && volume.files.is_empty() {
+        return Err(EngineError::KeepsNothing { volume: volume.facts.name.clone() });
+    }
+    Ok(())
+}
+
 fn check_access(volume: &Volume, spec: &LoadSpec) -> Result<(), EngineError> {
+    check_keeps(volume, spec)?;
     let name = || volume.facts.name.clone();
     if volume.files.is_empty() {
         return Ok(());
@@ -281,7 +297,8 @@ fn conduct(
 ) -> Result<Outcome, EngineError> {
     let (engine, engine_used) = choose::choose(volume, spec, options)?;
     let region = region_of(volume, spec);
-    let verify_ledger = spec.verify.then(|| Arc::new(verify::Ledger::new(seed, spec.block_max().get(), region)));
+    let verify_ledger =
+        spec.verify.then(|| Arc::new(verify::Ledger::new(seed, spec.block_max().get(), region, spec.threads)));
     let ledger = Arc::new(Ledger::default());
     let times = Arc::new(Times::new());
     let files = volume
@@ -295,6 +312,7 @@ fn conduct(
             .map_err(|e| EngineError::os(format!("switch direct I/O on volume {}", volume.facts.name), e))?;
     }
     let bound = spec.volume.map(|volume| Arc::new(VolumeBound { left: AtomicU64::new(volume.get()) }));
+    let trims = if volume.facts.kind == TargetKind::BlockDevice { Trims::Discard } else { Trims::Hole };
     let threads = Threads::start(&plumbing::Setup {
         engine,
         spec,
@@ -303,7 +321,7 @@ fn conduct(
         options,
         volume_name: &volume.facts.name,
         device_room: device_room(volume, spec),
-        files: Arc::new(TrialFiles { files, file_size: region.file_size }),
+        files: Arc::new(TrialFiles { files, file_size: region.file_size, trims }),
         ledger: &ledger,
         times: &times,
         bound: bound.as_ref(),
@@ -461,10 +479,11 @@ struct Steady {
 
 impl Steady {
     fn new(rule: SteadyStateRule, warm_up: Duration) -> Self {
+        assert!(rule.round.as_ns().is_multiple_of(NS_PER_S), "the load was checked: {rule:?}");
         Self {
             rule,
             first_second: warm_up.as_ns().div_ceil(NS_PER_S) as usize,
-            round_seconds: rule.round.as_ns().div_ceil(NS_PER_S).max(1) as usize,
+            round_seconds: (rule.round.as_ns() / NS_PER_S) as usize,
             rounds: Vec::new(),
             reached: false,
         }

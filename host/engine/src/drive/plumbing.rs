@@ -16,7 +16,7 @@ use crate::error::EngineError;
 use crate::options::EngineOptions;
 use crate::verify::{self, Checker};
 use loadline_record::VerifyRecord;
-use loadline_units::{Bytes, Duration, Instant};
+use loadline_units::{Bytes, Duration, Instant, Ratio};
 use loadline_workload::{Arrival, LoadGenerator, LoadSpec, Region};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::mpsc::{self, Sender};
@@ -236,11 +236,12 @@ impl Threads {
                 threads.spawn(part(spec.threads as usize), &ready, move |part, ready, signal| match engine {
                     Engine::Uring => drive(&part, ready, signal, |part, buffers| {
                         let files = part.raw_files();
-                        Uring::new(part.slots, &files, buffers.region(), part.iopoll)
+                        let trims = (part.spec.trims != Ratio::ZERO).then_some(part.files.trims);
+                        Uring::new(part.slots, &files, buffers.region(), part.iopoll, trims)
                             .map_err(|e| EngineError::os("set up io_uring", e))
                     }),
                     Engine::Aio => drive(&part, ready, signal, |part, _| {
-                        let aio = Aio::new(part.slots, &part.raw_files());
+                        let aio = Aio::new(part.slots, &part.raw_files(), part.files.trims);
                         aio.map(|aio| (aio, Vec::new())).map_err(|e| EngineError::os("set up Linux AIO", e))
                     }),
                     Engine::Null | Engine::Threads => {
@@ -322,10 +323,13 @@ impl Threads {
                 Err(_) => panicked = true,
             }
         }
-        // A worker that is left behind still needs its stream.
-        for stream in self.streams.iter().filter(|_| all) {
-            let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(checker) = stream.and_then(|s| s.checker) {
+        for shared in &self.streams {
+            let mut stream = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(checker) = stream.as_ref().and_then(|stream| stream.checker.as_ref()) {
+                checker.settle();
+            }
+            // A worker that is left behind still needs its stream.
+            if all && let Some(checker) = stream.take().and_then(|stream| stream.checker) {
                 merge(&mut merged, checker.record);
             }
         }
@@ -336,6 +340,7 @@ impl Threads {
 fn merge(into: &mut VerifyRecord, from: VerifyRecord) {
     into.blocks_checked += from.blocks_checked;
     into.blocks_unwritten += from.blocks_unwritten;
+    into.blocks_unknown += from.blocks_unknown;
     into.faults_total += from.faults_total;
     into.faults.extend(from.faults);
 }

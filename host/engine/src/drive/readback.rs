@@ -1,7 +1,7 @@
 //! Reads a volume back after a verified load, at once or after a crash.
 
 use super::beat::Beat;
-use super::{LOOK, plumbing, region_of, trial_seed};
+use super::{LOOK, check_keeps, plumbing, region_of, trial_seed};
 use crate::buffers;
 use crate::clock;
 use crate::control::{Control, Phase, Progress};
@@ -20,8 +20,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 /// Bytes read before they are checked; of larger blocks one.
 const PIECE: Bytes = Bytes::mib(1);
 
-/// Checks what stands on `volume` against trial number `trial` of `spec`, run with `seed`: the trial may have been cut off
-/// at any moment, also by a crash of the machine. `None` when nothing on the volume is of that trial.
+/// Checks what stands on `volume` against trial number `trial` of `spec`, run with `seed`, of which `past` is known: it may
+/// be over, or have been cut off at any moment, also by a crash of the machine. `None` when nothing on the volume is of that
+/// trial, and by what is known nothing has to be.
 ///
 /// Takes memory in proportion to the number of blocks.
 ///
@@ -33,9 +34,11 @@ pub fn verify_only(
     spec: &LoadSpec,
     trial: u32,
     seed: u64,
+    past: &verify::Past<'_>,
     control: &Control,
 ) -> Result<Option<VerifyRecord>, EngineError> {
     spec.check()?;
+    check_keeps(volume, spec)?;
     let seed = trial_seed(seed, trial);
     let region = region_of(volume, spec);
     let mut streams = (0..spec.threads)
@@ -43,17 +46,35 @@ pub fn verify_only(
         .collect::<Result<Vec<_>, _>>()
         .map_err(|source| EngineError::Region { volume: volume.facts.name.clone(), source })?;
     let block = spec.block_max().get();
-    let ledger = verify::Ledger::new(seed, block, region);
-    let mut afterwards = verify::Afterwards::new(seed, block);
+    let mut afterwards = verify::Afterwards::new(seed, block, region);
     let reading = Reading { volume, block, hang_limit: spec.hang_limit, control };
-    match reading.each_block(ledger.offsets().collect(), |offset, bytes| afterwards.observe(offset, bytes))? {
-        End::All => Ok(afterwards.judge(&mut streams, plumbing::slots(spec))),
+    match reading.each_block(afterwards.offsets(), |offset, bytes| afterwards.observe(offset, bytes))? {
+        End::All => Ok(afterwards.judge(&mut streams, plumbing::slots(spec), past)),
         End::Stopped => Ok(None),
         End::Hung(detail) => {
             let attempted = format!("read volume {} back", volume.facts.name);
             Err(EngineError::os(attempted, std::io::Error::new(std::io::ErrorKind::TimedOut, detail)))
         }
     }
+}
+
+/// Makes everything that was written durable, so that a later check knows that it must be there; says whether that was
+/// confirmed within `limit`. A flush that takes longer is left behind.
+pub(super) fn make_durable(volume: &Volume, limit: Duration, control: &Control) -> bool {
+    let Ok(files) = volume.files.iter().map(File::try_clone).collect::<Result<Vec<_>, _>>() else { return false };
+    let (sender, answers) = mpsc::channel();
+    let flusher = std::thread::Builder::new().name("flush".into()).spawn(move || {
+        let _ = sender.send(files.iter().all(|file| file.sync_data().is_ok()));
+    });
+    let started_at = clock::now();
+    while flusher.is_ok() && !control.stopped() && clock::now().since(started_at) < limit {
+        match answers.recv_timeout(LOOK) {
+            Ok(durable) => return durable,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return false,
+        }
+    }
+    false
 }
 
 /// Reads every block that was written and checks it; says which read was not answered within `hang_limit`.
@@ -80,6 +101,7 @@ pub(super) fn read_all(
     };
     record.blocks_checked = found.blocks_checked;
     record.blocks_unwritten = found.blocks_unwritten;
+    record.blocks_unknown = found.blocks_unknown;
     record.faults_total += found.faults_total;
     record.faults.extend(found.faults);
     hung

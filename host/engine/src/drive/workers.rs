@@ -5,8 +5,7 @@ use super::TrialFiles;
 use super::beat::Beat;
 use super::lane::{VolumeBound, refuse};
 use super::ledger::{Log, Times};
-use crate::backend::Io;
-use crate::backend::aio::punch;
+use crate::backend::{Io, Trims, trim};
 use crate::buffers::Buffers;
 use crate::clock;
 use crate::verify::Checker;
@@ -109,7 +108,7 @@ impl Worker {
                 offset,
                 buffer: buffer.start,
             };
-            let result = perform(self.files.files[file as usize].as_raw_fd(), &io);
+            let result = perform(self.files.files[file as usize].as_raw_fd(), &io, self.files.trims);
             now = clock::now();
             self.beat.rests();
             self.log.turn(now, 1);
@@ -215,7 +214,7 @@ impl Worker {
 }
 
 /// Does one request: the bytes moved, or a negative error number.
-fn perform(file: i32, io: &Io) -> i32 {
+fn perform(file: i32, io: &Io, trims: Trims) -> i32 {
     let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };
     let offset = io.offset as i64;
     loop {
@@ -228,7 +227,7 @@ fn perform(file: i32, io: &Io) -> i32 {
             }
             // SAFETY: as above.
             Operation::Write => unsafe { libc::pwrite(file, io.buffer.cast(), io.length as usize, offset) },
-            Operation::Trim => return punch(file, io),
+            Operation::Trim => return trim(file, io, trims),
             // SAFETY: fdatasync takes a number only.
             Operation::Flush => unsafe { libc::fdatasync(file) as isize },
         };

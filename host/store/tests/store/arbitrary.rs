@@ -191,12 +191,21 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
         kind: VerifyFaultKind::Torn,
         detail,
     });
-    let verify = (any::<[u64; 3]>(), vec(fault, 0..3)).prop_map(|(v, faults)| VerifyRecord {
-        blocks_checked: v[0],
-        blocks_unwritten: v[1],
-        faults_total: v[2],
-        faults,
+    let stream = (any::<[u32; 3]>(), vec(any::<u32>(), 0..3)).prop_map(|(n, failed)| StreamWritten {
+        issued: n[0],
+        acknowledged: n[1],
+        failed,
+        durable: n[2],
     });
+    let verify =
+        (any::<[u64; 4]>(), vec(fault, 0..3), vec(stream, 0..3)).prop_map(|(v, faults, streams)| VerifyRecord {
+            blocks_checked: v[0],
+            blocks_unwritten: v[1],
+            blocks_unknown: v[2],
+            faults_total: v[3],
+            faults,
+            streams,
+        });
     let ending = prop_oneof![
         Just(Ending::Complete),
         Just(Ending::Interrupted),

@@ -42,6 +42,7 @@ pub(super) struct Asked<'a> {
     pub(super) direct: bool,
     pub(super) reads: Amount,
     pub(super) writes: Amount,
+    pub(super) trims: Amount,
     pub(super) flushes: u64,
     /// Bytes of failed requests, at most: they were asked and need not have reached a device.
     pub(super) failed_bytes: f64,
@@ -60,6 +61,7 @@ pub(super) struct Amount {
 pub(super) struct Seen {
     pub(super) reads: Amount,
     pub(super) writes: Amount,
+    discards: Amount,
     pub(super) names: Vec<String>,
     queue_ms: u64,
 }
@@ -78,6 +80,7 @@ impl<'a> Asked<'a> {
             direct: volume.direct && !load.buffered && real,
             reads: asked(Operation::Read),
             writes: asked(Operation::Write),
+            trims: asked(Operation::Trim),
             flushes: asked(Operation::Flush).requests,
             failed_bytes: trial.errors_total() as f64 * load.block_bytes as f64,
             seen: real.then(|| Seen::of(&trial.surroundings.devices)).flatten(),
@@ -101,6 +104,7 @@ impl Seen {
         (!devices.is_empty()).then(|| Self {
             reads: amount(|d| (d.reads, d.read_bytes)),
             writes: amount(|d| (d.writes, d.write_bytes)),
+            discards: amount(|d| (d.discards, d.discard_bytes)),
             names: devices.iter().map(|d| d.name.clone()).collect(),
             queue_ms: devices.iter().map(|d| d.queue_ms).sum(),
         })
@@ -122,20 +126,26 @@ pub(super) fn other_load(asked: &Asked<'_>) -> Option<String> {
         0.0
     };
     let floor_bytes = OTHER_LOAD_FLOOR_BYTES + metadata;
-    let all_bytes = asked.reads.bytes + asked.writes.bytes;
+    let all_bytes = asked.reads.bytes + asked.writes.bytes + asked.trims.bytes;
+    // Trims that did not come as discards may have come as zeros, or as what a file system notes of its holes.
+    let as_writes = Amount {
+        requests: asked.trims.requests.saturating_sub(seen.discards.requests),
+        bytes: (asked.trims.bytes - seen.discards.bytes).max(0.0),
+    };
     let mut found = Vec::new();
     for (word, wanted, got) in [("read", asked.reads, seen.reads), ("written", asked.writes, seen.writes)] {
         if word == "written" && copies_on_write(asked) {
             continue;
         }
-        let bytes = got.bytes - wanted.bytes;
-        let requests = got.requests as f64 - wanted.requests as f64 * parts(asked);
+        let own = if word == "written" { as_writes } else { Amount::default() };
+        let bytes = got.bytes - wanted.bytes - own.bytes;
+        let requests = got.requests as f64 - (wanted.requests + own.requests) as f64 * parts(asked);
         let metadata_requests = if asked.on_file_system() {
             asked.elapsed_s() * METADATA_REQUESTS_PER_S + asked.flushes as f64 * METADATA_REQUESTS_PER_FLUSH
         } else {
             0.0
         };
-        let all_requests = (asked.reads.requests + asked.writes.requests) as f64 * parts(asked);
+        let all_requests = (asked.reads.requests + asked.writes.requests + asked.trims.requests) as f64 * parts(asked);
         let more_requests = requests > all_requests * OTHER_LOAD_SHARE + OTHER_LOAD_FLOOR_REQUESTS + metadata_requests;
         if bytes > all_bytes * OTHER_LOAD_SHARE + floor_bytes {
             found.push(format!("{} more were {word} than asked", size(bytes as u64)));

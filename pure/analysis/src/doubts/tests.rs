@@ -227,6 +227,25 @@ fn bytes_that_nobody_asked_for_are_another_load() {
 }
 
 #[test]
+fn trims_of_the_load_are_no_other_load_however_they_reach_the_device() {
+    let trimming = |as_writes: u64, as_discards: u64| {
+        Scene::writes().changed(|s| {
+            s.trial.surroundings.asked.insert(Operation::Trim, (100_000, 100_000 * KIB4));
+            let counters = s.counters();
+            counters.writes += as_writes;
+            counters.write_bytes += as_writes * KIB4;
+            counters.discards += as_discards;
+            counters.discard_bytes += as_discards * KIB4;
+        })
+    };
+    trimming(100_000, 0).lacks(DoubtCode::OtherLoad);
+    trimming(0, 100_000).lacks(DoubtCode::OtherLoad);
+    trimming(0, 0).lacks(DoubtCode::OtherLoad);
+    trimming(400_000, 0).earns(DoubtCode::OtherLoad, &["1.14 GiB more were written"]);
+    trimming(100_000, 100_000).earns(DoubtCode::OtherLoad, &["391 MiB more were written"]);
+}
+
+#[test]
 fn small_foreign_requests_are_another_load_and_split_ones_are_not() {
     let large = || Scene::of(closed("sequential", 1.0, 1 << 20, 8));
     large()
@@ -467,7 +486,7 @@ fn damaged_blocks_are_told_with_their_place() {
             detail: "an earlier generation".into(),
         };
         let faults = if faults_total > 0 { vec![fault] } else { Vec::new() };
-        let record = VerifyRecord { blocks_checked: 1_000_000, blocks_unwritten: 0, faults_total, faults };
+        let record = VerifyRecord { blocks_checked: 1_000_000, faults_total, faults, ..VerifyRecord::default() };
         Scene::writes().changed(|s| s.trial.verify = Some(record))
     };
     verify(2).earns(DoubtCode::VerifyFailed, &["2 of 1,000,000", "offset 8192", "an earlier generation"]);

@@ -39,6 +39,8 @@ pub mod codes {
     pub const TREND: &str = "trend-over-trials";
     /// How rates grow with the disks of the run's layouts.
     pub const SCALING: &str = "scaling";
+    /// Whether measurements began in the steady state, where that was asked for.
+    pub const STEADY_STATE: &str = "steady-state";
     /// Data read back was what was written.
     pub const VERIFIED: &str = "verified";
     /// The tool measured itself.
@@ -49,7 +51,7 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 16] = [
+    pub const ALL: [&str; 17] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
@@ -62,6 +64,7 @@ pub mod codes {
         FLUSH_LATENCY,
         TREND,
         SCALING,
+        STEADY_STATE,
         VERIFIED,
         TOOL,
         INCOMPLETE,
@@ -120,6 +123,7 @@ pub(crate) fn findings(
         found.extend(trials::trends(&view, record));
     }
     found.extend(scaling(record));
+    found.extend(trials::steady_state(record));
     found.extend(trials::verified(record));
     found.extend(incomplete(record, cells));
     found.extend(doubts::summary(cells));

@@ -6,7 +6,8 @@ use crate::summarize;
 use crate::summary::{Finding, RunSummary};
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, RunRecord, RunStatus, TargetKind, VerifyFault, VerifyFaultKind, VerifyRecord,
+    CellRecord, Doubt, DoubtCode, RunRecord, RunStatus, SteadyState, TargetKind, VerifyFault, VerifyFaultKind,
+    VerifyRecord,
 };
 
 const KIB4: u64 = 4 << 10;
@@ -197,11 +198,42 @@ fn verified(faults_total: u64, blocks_checked: u64) -> RunRecord {
         VerifyFault { offset: 8_192, length: 4_096, kind: VerifyFaultKind::Torn, detail: "two generations".into() };
     record.cells[0].trials[0].verify = Some(VerifyRecord {
         blocks_checked,
-        blocks_unwritten: 0,
         faults_total,
         faults: if faults_total > 0 { vec![fault] } else { Vec::new() },
+        ..VerifyRecord::default()
     });
     record
+}
+
+/// Trials of one cell that were to begin in the steady state: after so many rounds of a second, and whether it was reached.
+fn ruled(trials: &[(usize, bool)]) -> RunRecord {
+    let factors = vec![1.0; trials.len()];
+    let mut record = run(vec![cell(closed("random", 1.0, KIB4, 8), &ExampleDisk::default(), &factors)]);
+    for (trial, (rounds, reached)) in record.cells[0].trials.iter_mut().zip(trials) {
+        let rounds = vec![5_000.0; *rounds];
+        trial.steady_state = Some(SteadyState { reached: *reached, rounds, round_ns: 1_000_000_000 });
+    }
+    record
+}
+
+#[test]
+fn whether_the_steady_state_was_reached_is_told() {
+    let told = |trials: &[(usize, bool)]| one(&summarize(&ruled(trials)), codes::STEADY_STATE);
+    assert_eq!(told(&[(5, true)]), "The rate was steady before the measurement, after 5 rounds of 1 s.");
+    assert_eq!(
+        told(&[(5, true), (7, true)]),
+        "The rate was steady before each of 2 measurements, after 5 to 7 rounds of 1 s."
+    );
+    assert_eq!(
+        told(&[(5, true), (25, false), (5, true)]),
+        "The rate was steady before 2 of 3 measurements, after 5 rounds of 1 s; before the others the rounds were used up."
+    );
+    assert_eq!(told(&[(25, false)]), "The rate was not steady before the measurement: the rounds were used up.");
+    assert_eq!(texts(&summarize(&run(sweep(0.0, &[1]))), codes::STEADY_STATE), Vec::<String>::new());
+    let summary = summarize(&ruled(&[(5, true), (25, false)]));
+    let views: Vec<(u32, bool, usize)> =
+        summary.cells[0].steady_state.iter().map(|v| (v.trial, v.reached, v.rounds_iops.len())).collect();
+    assert_eq!(views, [(0, true, 5), (1, false, 25)]);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use super::{View, codes, how_much};
 use crate::statistics::{first_differs, mann_kendall, mean, theil_sen_slope};
 use crate::summarize::trials_used;
 use crate::summary::Finding;
-use crate::words::{counted, load_name, number, percent, significance, throughput};
-use loadline_record::{RunRecord, TrialRecord};
+use crate::words::{counted, load_name, number, percent, seconds, significance, throughput};
+use loadline_record::{CellRecord, RunRecord, SteadyState, TrialRecord};
 
 /// Fewer trials than this cannot show a trend: of five in any order two of 120 orders rise or fall throughout.
 pub(crate) const TRIALS_MIN: usize = 5;
@@ -86,6 +86,43 @@ fn moving(rates: &[f64], level: f64) -> Option<String> {
         throughput(test.others),
         significance(test.p_value)
     ))
+}
+
+/// How measurements that were to begin in the steady state began.
+pub(super) fn steady_state(record: &RunRecord) -> Option<Finding> {
+    let ruled: Vec<(&CellRecord, &SteadyState)> = record
+        .cells
+        .iter()
+        .flat_map(|cell| cell.trials.iter().filter_map(move |t| Some((cell, t.steady_state.as_ref()?))))
+        .collect();
+    let (met, missed): (Vec<_>, Vec<_>) = ruled.iter().partition(|(_, rule)| rule.reached);
+    let (_, first) = ruled.first()?;
+    let rounds = met.iter().map(|(_, rule)| rule.rounds.len());
+    let after = match (rounds.clone().min(), rounds.max()) {
+        (Some(least), Some(most)) if least < most => format!(", after {least} to {most} rounds"),
+        (Some(_), Some(most)) => format!(", after {}", counted(most, "round")),
+        _ => String::new(),
+    };
+    // Loads may have rounds of their own length.
+    let alike = ruled.iter().all(|(_, rule)| rule.round_ns == first.round_ns);
+    let length = if alike && !met.is_empty() { format!(" of {}", seconds(first.round_ns)) } else { String::new() };
+    let text = match (met.len(), missed.len()) {
+        (all, 0) => format!("The rate was steady before {}{after}{length}.", counted_measurements(all)),
+        (0, all) => format!("The rate was not steady before {}: the rounds were used up.", counted_measurements(all)),
+        (some, _) => format!(
+            "The rate was steady before {} of {}{after}{length}; before the others the rounds were used up.",
+            number(some as f64),
+            counted(ruled.len(), "measurement")
+        ),
+    };
+    let mut cells: Vec<String> = ruled.iter().map(|(cell, _)| cell.id.clone()).collect();
+    cells.dedup();
+    Some(Finding { code: codes::STEADY_STATE.to_owned(), text, cells })
+}
+
+/// "the measurement", "each of 5 measurements".
+fn counted_measurements(count: usize) -> String {
+    if count == 1 { "the measurement".to_owned() } else { format!("each of {}", counted(count, "measurement")) }
 }
 
 /// What reading back found in all cells.

@@ -278,6 +278,7 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
         trim: None,
         flush: operation(Operation::Flush),
         offered_iops: cell.trials.first().and_then(|t| t.offered_iops),
+        steady_state: Vec::new(),
         errors: cell.trials.iter().map(TrialRecord::errors_total).sum(),
         cpu: CpuFigures { user_s: 0.4, system_s: 1.1 },
         binding: None,

@@ -267,7 +267,7 @@ pub(crate) fn load(draws: &mut Draws) -> LoadSpec {
     }
     if draws.once_in(12) {
         let rule =
-            SteadyStateRule { round: Duration::from_ms(200), rounds: 3, rounds_max: 6, ..SteadyStateRule::default() };
+            SteadyStateRule { round: Duration::from_s(1), rounds: 3, rounds_max: 6, ..SteadyStateRule::default() };
         load.steady_state = Some(rule);
     }
     load
