@@ -105,8 +105,21 @@ impl Objective<'_> {
         };
         [&cell.read, &cell.write, &cell.trim].into_iter().flatten().filter_map(of).max_by(f64::total_cmp)
     }
+    /// `None` where nothing is known. An open loop that is not met has lost it, also where none of its requests was answered in
+    /// time to have a latency.
     fn kept(&self, cell: &CellSummary) -> Option<bool> {
-        Some(self.figure_of(cell)? <= self.limit_ns as f64 && met(cell).is_none_or(|met| met >= MET_MIN))
+        if overloaded(cell) {
+            return Some(false);
+        }
+        Some(self.figure_of(cell)? <= self.limit_ns as f64)
+    }
+    /// How an open loop misses it, "at the other" or wherever else: by the latency of what is answered, or because not all is.
+    fn missed_by(&self, cell: &CellSummary, place: &str) -> String {
+        let share = percent(met(cell).unwrap_or(0.0));
+        match self.figure_of(cell) {
+            Some(figure) if figure > self.limit_ns as f64 => format!("{}{place}", span(figure)),
+            _ => format!("only {share} of the arrivals are answered in time{place}"),
+        }
     }
     fn name(&self) -> String {
         let limit = Duration::from_ns(self.limit_ns);
@@ -126,6 +139,11 @@ impl Objective<'_> {
         let strays = (0..beyond).filter(|place| !kept[*place]).map(|place| row[place]).collect();
         Some(Turn { kept: last_kept.map(|place| row[place]), lost: row.get(beyond).copied(), strays })
     }
+}
+
+/// Whether an open loop completes less than it offers.
+fn overloaded(cell: &CellSummary) -> bool {
+    met(cell).is_some_and(|met| met < MET_MIN)
 }
 
 /// Where an objective is lost on a row of cells.
@@ -181,7 +199,7 @@ fn known(
     }
     let limit = objective.limit_ns as f64;
     let ends = |i: usize| latency_estimate(&record.cells[i], objective.figure)?.interval_ns;
-    let overloaded = |i: usize| met(&view.cells[i]).is_some_and(|met| met < MET_MIN);
+    let overloaded = |i: usize| overloaded(&view.cells[i]);
     let lost = row.iter().copied().find(|i| overloaded(*i) || ends(*i).is_some_and(|(low, _)| low > limit));
     let kept = |i: &usize| !overloaded(*i) && ends(*i).is_some_and(|(_, high)| high <= limit);
     let kept = row.iter().copied().take_while(|i| Some(*i) != lost).filter(kept).last();
@@ -254,7 +272,7 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
     let told = |i: usize| {
         let cell = &view.cells[i];
         let rate = cell.offered_iops?;
-        Some((number(rate), percent(rate / most), span(objective.figure_of(cell)?)))
+        Some((number(rate), percent(rate / most), objective.figure_of(cell)))
     };
     let with = |i: usize| Some(format!("with {} arriving a second", number(view.cells[i].offered_iops?)));
     let aside = turn.aside(with, "higher loads")? + &known(view, record, &curve.open, objective, with);
@@ -262,34 +280,32 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
     let objective_name = objective.name();
     let text = match (turn.kept, turn.lost) {
         (Some(kept), Some(lost)) => {
-            let ((low, low_share, latency), (high, high_share, too_long)) = (told(kept)?, told(lost)?);
-            let beyond = if objective.figure_of(&view.cells[lost])? <= objective.limit_ns as f64 {
-                "at the other not all are answered".to_owned()
-            } else {
-                format!("{too_long} at the other")
-            };
+            let ((low, low_share, latency), (high, high_share, _)) = (told(kept)?, told(lost)?);
+            let beyond = objective.missed_by(&view.cells[lost], " at the other");
             format!(
                 "{name} lose {objective_name} between {low} and {high} arriving a second ({low_share} and {high_share} {of_most}): \
-                 {latency} at the one, {beyond}."
+                 {} at the one, {beyond}.",
+                span(latency?)
             )
         }
         (Some(cell), None) if !turn.strays.is_empty() => {
             let (rate, share, latency) = told(cell)?;
             format!(
                 "{name} stay within {objective_name} up to {rate} arriving a second, the most offered ({share} {of_most}; \
-                 {latency})."
+                 {}).",
+                span(latency?)
             )
         }
         (Some(cell), None) => {
             let (rate, share, latency) = told(cell)?;
-            let part = format!("{name} up to {rate} arriving a second ({share} {of_most}; {latency})");
+            let part = format!("{name} up to {rate} arriving a second ({share} {of_most}; {})", span(latency?));
             return Some(Told::Kept { objective: objective_name, part, cell });
         }
         (None, Some(lost)) => {
-            let (rate, share, latency) = told(lost)?;
+            let (rate, share, _) = told(lost)?;
+            let already = objective.missed_by(&view.cells[lost], " already");
             format!(
-                "{name} miss {objective_name} at every rate offered: {latency} already with {rate} arriving a second ({share} \
-                 {of_most})."
+                "{name} miss {objective_name} at every rate offered: {already} with {rate} arriving a second ({share} {of_most})."
             )
         }
         (None, None) => return None,
