@@ -65,10 +65,9 @@ enum Kind {
 
 impl Kind {
     fn holds(self, cell: &CellSummary) -> bool {
-        let pure = cell.trim.is_none() && cell.flush.is_none();
         match self {
-            Self::Reads => pure && cell.read.is_some() && cell.write.is_none(),
-            Self::Writes => pure && cell.write.is_some() && cell.read.is_none(),
+            Self::Reads => cell.flush.is_none() && cell.reads_only(),
+            Self::Writes => cell.flush.is_none() && cell.writes_only(),
             Self::Mixes => true,
         }
     }
@@ -498,6 +497,24 @@ mod tests {
         let told = one(&run(loads.into()));
         assert_eq!(told.limit, Some(Limit::Arrival));
         assert!(told.next.unwrap().starts_with("Offer more"));
+    }
+
+    #[test]
+    fn an_open_loop_of_which_nothing_was_answered_in_time_is_overloaded() {
+        let disk = ExampleDisk::default();
+        let mut loads = [2_000.0, 40_000.0].map(|rate| cell(open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));
+        // All that was completed in the measured time had been due in the warm-up.
+        for record in loads[1].trials[0].operations.values_mut() {
+            record.latency = loadline_record::Histogram::new();
+        }
+        let record = run(loads.into());
+        let told = one(&record);
+        assert!(
+            told.text.contains("are all served up to 2,000 arrivals a second; of 40,000 arrivals a second, 5,0"),
+            "{told:?}"
+        );
+        let findings = summarize(&record).findings;
+        assert!(findings.iter().any(|f| f.text.starts_with("Delivers up to 5,0")), "{findings:?}");
     }
 
     #[test]

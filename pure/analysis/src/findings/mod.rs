@@ -331,11 +331,18 @@ impl View<'_> {
 }
 
 impl CellSummary {
-    fn reads_only(&self) -> bool {
-        self.load.read_ratio >= 1.0 && self.read.is_some() && self.trim.is_none()
+    /// Whether it reads alone.
+    pub(crate) fn reads_only(&self) -> bool {
+        self.load.read_ratio >= 1.0 && self.trim.is_none() && (self.read.is_some() || self.is_unanswered())
     }
-    fn writes_only(&self) -> bool {
-        self.load.read_ratio <= 0.0 && self.write.is_some() && self.trim.is_none()
+    /// Whether it writes alone.
+    pub(crate) fn writes_only(&self) -> bool {
+        self.load.read_ratio <= 0.0 && self.trim.is_none() && (self.write.is_some() || self.is_unanswered())
+    }
+    /// Whether all that was completed had been due before the measured time: an overload whose requests have no latency yet.
+    fn is_unanswered(&self) -> bool {
+        let answered = [&self.read, &self.write, &self.trim, &self.flush].into_iter().flatten().next();
+        answered.is_none() && self.total.as_ref().is_some_and(|total| total.iops > 0.0)
     }
 }
 
