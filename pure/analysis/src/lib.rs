@@ -9,6 +9,7 @@ mod doubts;
 pub mod example;
 mod findings;
 mod hunt;
+mod lasting;
 mod limits;
 mod search;
 pub mod statistics;
@@ -32,6 +33,6 @@ pub use loadline_record::{Binding, Ceiling, Limit};
 pub use search::{Probed, Search};
 pub use summarize::summarize;
 pub use summary::{
-    CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LatencyIntervals, LatencyRange, LoadView,
-    OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA, TotalFigures,
+    CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency, LatencyIntervals,
+    LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA, TotalFigures,
 };

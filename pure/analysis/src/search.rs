@@ -3,6 +3,7 @@
 
 use crate::compare::latency_estimate;
 use crate::curves::met_of;
+use crate::lasting::lasting;
 use crate::summarize::trials_used;
 use loadline_record::CellRecord;
 
@@ -31,11 +32,18 @@ pub struct Probed {
 }
 
 impl Probed {
-    /// From a cell that was tried; `None` where nothing is known of its latency. Where an open loop was not met and none of its
+    /// From a cell that was tried, by what lasts of it; `None` where nothing is known of its latency. Where an open loop was not met and none of its
     /// requests was answered within the measured time, because it had a backlog to begin with, the latency is the least that it
     /// can have been.
     #[must_use]
     pub fn of(cell: &CellRecord, load: u64, figure: &str) -> Option<Self> {
+        if let Some(lasting) = lasting(cell) {
+            let offered = trials_used(cell).iter().find_map(|trial| trial.offered_iops);
+            let met = offered.is_none_or(|offered| lasting.iops >= offered * MET_MIN);
+            // A backlog that grows takes as long as it is let.
+            let latency_ns = lasting.latency_ns.figure(figure).or_else(|| (!met).then_some(unanswered_ns(cell)?))?;
+            return Some(Self { load, latency_ns, met });
+        }
         let met = met_of(cell).is_none_or(|met| met >= MET_MIN);
         let latency_ns = match latency_estimate(cell, figure) {
             Some(estimate) => estimate.value_ns,

@@ -3,10 +3,10 @@
 
 mod words;
 
-use crate::curves::{iops, met, outstanding, paced};
+use crate::curves::{met_lasting, outstanding, paced};
 use crate::doubts::held_back;
 use crate::findings::{how_much, warning};
-use crate::summary::{CellSummary, Conclusion, OperationFigures};
+use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
 use crate::words::{block, load_name, number, percent, sentence, span, throughput};
 use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
 use loadline_units::Duration;
@@ -75,7 +75,7 @@ impl Kind {
 
 impl<'a> Told<'a> {
     fn all(&self) -> Vec<Conclusion> {
-        let anchor = |kind| Some((kind, self.best(kind, iops)?));
+        let anchor = |kind| Some((kind, self.best(kind, CellSummary::iops_lasting)?));
         let mut anchors: Vec<(Kind, &CellSummary)> =
             [Kind::Reads, Kind::Writes].into_iter().filter_map(anchor).collect();
         if anchors.is_empty() {
@@ -106,7 +106,12 @@ impl<'a> Told<'a> {
         let figure = |c: &CellSummary| figure(c).filter(|f| f.is_finite());
         let most = all.iter().filter_map(|c| figure(c)).max_by(f64::total_cmp).filter(|m| *m > 0.0)?;
         let demand = |c: &&CellSummary| (outstanding(c), c.load.block_bytes, c.load.pattern != "random");
-        all.into_iter().filter(|c| figure(c).is_some_and(|f| f >= most * AS_GOOD)).min_by_key(demand)
+        let good: Vec<&CellSummary> =
+            all.into_iter().filter(|c| figure(c).is_some_and(|f| f >= most * AS_GOOD)).collect();
+        // Of those that come to the same for good, those with the most before.
+        let bursts = |c: &CellSummary| c.lasting.as_ref().map_or(0.0, |lasting| lasting.iops_before);
+        let burst = good.iter().map(|c| bursts(c)).max_by(f64::total_cmp)?;
+        good.into_iter().filter(|c| bursts(c) >= burst * AS_GOOD).min_by_key(demand)
     }
 
     /// Limit, evidence, consequence, next step of closed loops of one kind.
@@ -136,7 +141,14 @@ impl<'a> Told<'a> {
         meant.extend(self.range(cell));
         meant.extend(self.consequence(cell, deeper));
         meant.extend(self.in_bytes(kind, cell, also));
-        meant.extend(after(cell, binding));
+        let foretold = cell.lasting.as_ref().filter(|_| binding.limit != Limit::BurstExhausted);
+        match foretold {
+            Some(lasting) => meant.push(format!(
+                "Once what was saved up is spent, {} IOPS are left, which is what to plan with.",
+                number(lasting.iops)
+            )),
+            None => meant.extend(after(cell, binding)),
+        }
         meant.extend(doubts(cell));
         let held = self.held_above(cell).filter(|_| matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput));
         meant.extend(held.map(|cell| {
@@ -144,6 +156,9 @@ impl<'a> Told<'a> {
         }));
         let what_to_do = match little {
             Some(_) => FASTER.to_owned(),
+            None if foretold.is_some() && binding.limit != Limit::Cache => {
+                advice(self.record, cell, Limit::BurstExhausted, binding.inferred)
+            }
             None if held.is_some() && binding.inferred => WHO_HOLDS.to_owned(),
             None => advice(self.record, cell, binding.limit, binding.inferred),
         };
@@ -155,11 +170,15 @@ impl<'a> Told<'a> {
     /// The same of open loops, where there is nothing else: up to which rate what was offered was met, and what stopped the rest.
     fn of_open(&self, kind: Kind) -> Option<Conclusion> {
         let offered = |c: &&CellSummary| c.offered_iops.map(|rate| rate as u64);
-        let open =
-            || self.cells.iter().copied().filter(|c| kind.holds(c) && c.load.queue_depth.is_none() && met(c).is_some());
-        let kept = open().filter(|c| met(c).is_some_and(|share| share >= MET)).max_by_key(offered);
+        let open = || {
+            self.cells
+                .iter()
+                .copied()
+                .filter(|c| kind.holds(c) && c.load.queue_depth.is_none() && met_lasting(c).is_some())
+        };
+        let kept = open().filter(|c| met_lasting(c).is_some_and(|share| share >= MET)).max_by_key(offered);
         let above = |c: &&CellSummary| kept.is_none_or(|k| offered(c) > offered(&k));
-        let lost = open().filter(|c| met(c).is_some_and(|share| share < MET)).filter(above).min_by_key(offered);
+        let lost = open().filter(|c| met_lasting(c).is_some_and(|share| share < MET)).filter(above).min_by_key(offered);
         let cell = lost.or(kept)?;
         let name = sentence(&load_name(cell));
         let up_to = kept.map(|k| format!("{name} are all served up to {}", how_much(k)));
@@ -261,7 +280,7 @@ impl<'a> Told<'a> {
         let depth = |c: &CellSummary| outstanding(c).map(|o| o as f64);
         let shallow = self.alike(cell).filter(|c| outstanding(c) < outstanding(cell)).min_by_key(|c| outstanding(c))?;
         let (deeper, faster) =
-            (depth(cell)? / depth(shallow)?, iops(cell)? / iops(shallow).filter(|rate| *rate > 0.0)?);
+            (depth(cell)? / depth(shallow)?, cell.iops_lasting()? / shallow.iops_lasting().filter(|rate| *rate > 0.0)?);
         let little = libm::log(faster) < LITTLE_GROWTH * libm::log(deeper);
         little.then(|| {
             format!(
@@ -302,7 +321,7 @@ impl<'a> Told<'a> {
 
     /// The most bytes, where another block size moves more and something else stops it.
     fn in_bytes(&self, kind: Kind, cell: &CellSummary, also: &str) -> Option<String> {
-        let moved = |c: &CellSummary| c.total.as_ref().map(|t| t.throughput_bytes_per_s);
+        let moved = CellSummary::throughput_lasting;
         let most = self.best(kind, moved)?;
         if most.load.block_bytes <= cell.load.block_bytes || moved(most)? < moved(cell)? * (1.0 + ALIKE) {
             return None;
@@ -319,7 +338,7 @@ impl<'a> Told<'a> {
         };
         Some(format!(
             "In bytes the most is {} with {} {what}{by}.",
-            throughput(moved(most)?),
+            most.lasting.as_ref().map_or_else(|| throughput(moved(most).unwrap_or(0.0)), LastingFigures::both_in_bytes),
             block(most.load.block_bytes)
         ))
     }
@@ -328,13 +347,13 @@ impl<'a> Told<'a> {
 /// Whether reads and writes stop at the same rate for the same reason.
 fn alike(a: &CellSummary, b: &CellSummary) -> bool {
     let limit = |c: &CellSummary| c.binding.as_ref().map(|b| b.limit);
-    let near = iops(a).zip(iops(b)).is_some_and(|(a, b)| b > 0.0 && (a / b - 1.0).abs() <= ALIKE);
+    let near = a.iops_lasting().zip(b.iops_lasting()).is_some_and(|(a, b)| b > 0.0 && (a / b - 1.0).abs() <= ALIKE);
     near && a.load.pattern == b.load.pattern && a.load.block_bytes == b.load.block_bytes && limit(a) == limit(b)
 }
 
 /// The lowest ceiling above the binding one that neither more requests at once nor, of a VM, another size of it lifts as well.
 fn next_ceiling(cell: &CellSummary, binding: Limit) -> Option<&Ceiling> {
-    let rate = iops(cell)?;
+    let rate = cell.iops_lasting()?;
     let others = cell.ceilings.iter().filter(|c| {
         c.limit != Limit::Latency && c.limit != binding && !(of_vm(c.limit) && of_vm(binding)) && c.iops >= rate
     });
@@ -348,8 +367,11 @@ const fn of_vm(limit: Limit) -> bool {
     )
 }
 
-/// A latency figure over all operations, the worst of them, ns.
+/// A latency figure over all operations, the worst of them, ns; after a burst, where there was one.
 fn latency(cell: &CellSummary, figure: &str) -> Option<f64> {
+    if let Some(lasting) = &cell.lasting {
+        return lasting.latency_ns.figure(figure);
+    }
     let of = |o: &OperationFigures| {
         let l = &o.latency_ns;
         match figure {
@@ -372,7 +394,7 @@ fn figure_words(figure: &str) -> String {
 /// The lowest ceiling above the one that binds.
 fn after(cell: &CellSummary, binding: &Binding) -> Option<String> {
     let next = next_ceiling(cell, binding.limit)?;
-    let share = next.iops / binding.ceiling_iops.or(iops(cell))? - 1.0;
+    let share = next.iops / binding.ceiling_iops.or(cell.iops_lasting())? - 1.0;
     if share > FAR {
         return None;
     }
@@ -385,8 +407,11 @@ fn after(cell: &CellSummary, binding: &Binding) -> Option<String> {
     })
 }
 
-/// The cell's rate, in requests and in bytes.
+/// The cell's rate, in requests and in bytes; across a burst's end, what was before and what lasts.
 fn level(cell: &CellSummary) -> String {
+    if let Some(lasting) = &cell.lasting {
+        return lasting.both();
+    }
     let total = cell.total.as_ref();
     total.map_or_else(String::new, |t| format!("{} IOPS ({})", number(t.iops), throughput(t.throughput_bytes_per_s)))
 }

@@ -158,11 +158,15 @@ impl View<'_> {
                 .filter_map(|i| Some((i, figure(&self.cells[i]).filter(|f| *f > 0.0)?)))
                 .collect();
             let most = figures.iter().map(|f| f.1).max_by(f64::total_cmp)?;
+            // Of those that come to the same for good, those with the most before.
+            let figures: Vec<(usize, f64)> = figures.into_iter().filter(|f| f.1 >= most * AS_GOOD).collect();
+            let bursts = |i: usize| self.cells[i].lasting.as_ref().map_or(0.0, |lasting| lasting.iops_before);
+            let burst = figures.iter().map(|f| bursts(f.0)).max_by(f64::total_cmp)?;
             let demand = |i: usize| {
                 let cell = &self.cells[i];
                 (outstanding(cell).unwrap_or(u64::MAX), cell.load.block_bytes)
             };
-            figures.into_iter().filter(|f| f.1 >= most * AS_GOOD).map(|f| f.0).min_by_key(|i| demand(*i))
+            figures.into_iter().map(|f| f.0).filter(|i| bursts(*i) >= burst * AS_GOOD).min_by_key(|i| demand(*i))
         };
         let all: Vec<usize> = self.own.iter().copied().filter(|i| among(&self.cells[*i])).collect();
         best_of(all.iter().copied().filter(|i| clean(i)).collect()).or_else(|| best_of(all))
@@ -183,13 +187,13 @@ impl View<'_> {
     }
 
     fn best_random_iops(&self) -> Option<Finding> {
-        let best = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), iops);
+        let best = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), CellSummary::iops_lasting);
         let parts: Vec<String> = best
             .iter()
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
                 let (name, much, warning) = (load_name(cell), how_much(cell), warning(cell));
-                let (rate, then) = bursts::apart(cell, false).unwrap_or_else(|| (number(*rate), String::new()));
+                let (rate, then) = bursts::apart(cell, number).unwrap_or_else(|| (number(*rate), String::new()));
                 format!("{rate} {name} a second{then} ({much}{warning})")
             })
             .collect();
@@ -199,13 +203,15 @@ impl View<'_> {
     }
 
     fn best_throughput(&self) -> Option<Finding> {
-        let rate = |c: &CellSummary| c.total.as_ref().map(|t| t.throughput_bytes_per_s);
-        let best = self.best_by_kind(|c| c.trim.is_none() || c.read.is_some() || c.write.is_some(), rate);
+        let best = self.best_by_kind(
+            |c| c.trim.is_none() || c.read.is_some() || c.write.is_some(),
+            CellSummary::throughput_lasting,
+        );
         let parts: Vec<String> = best
             .iter()
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
-                let (rate, then) = bursts::apart(cell, true).unwrap_or_else(|| (throughput(*rate), String::new()));
+                let (rate, then) = bursts::apart_in_bytes(cell).unwrap_or_else(|| (throughput(*rate), String::new()));
                 format!("{rate}{then} with {} ({}{})", load_name(cell), how_much(cell), warning(cell))
             })
             .collect();
@@ -216,9 +222,8 @@ impl View<'_> {
 
     /// What bound the best cell, in the words of its evidence.
     fn bound_by(&self) -> Option<Finding> {
-        let rate = |c: &CellSummary| c.total.as_ref().map(|t| t.throughput_bytes_per_s);
-        let random = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), iops);
-        let (i, _) = *random.first().or(self.best_by_kind(|_| true, rate).first())?;
+        let random = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), CellSummary::iops_lasting);
+        let (i, _) = *random.first().or(self.best_by_kind(|_| true, CellSummary::throughput_lasting).first())?;
         let (cell, binding) = (&self.cells[i], self.cells[i].binding.as_ref()?);
         let by = match binding.limit {
             Limit::Unexplained => "what stops them is unexplained".to_owned(),

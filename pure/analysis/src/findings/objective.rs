@@ -3,7 +3,7 @@
 use super::levels::importance;
 use super::{View, at_depth, codes};
 use crate::compare::latency_estimate;
-use crate::curves::{Curve, iops, met, outstanding};
+use crate::curves::{Curve, met_lasting, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, percent, span};
 use loadline_record::RunRecord;
@@ -89,8 +89,11 @@ fn kept_everywhere(view: &View<'_>, objective: &str, parts: &[(String, usize)]) 
 }
 
 impl Objective<'_> {
-    /// The figure that the objective is about: the worse of reads and writes.
+    /// The figure that the objective is about: the worse of reads and writes, and what lasts of it.
     fn figure_of(&self, cell: &CellSummary) -> Option<f64> {
+        if let Some(lasting) = &cell.lasting {
+            return lasting.latency_ns.figure(self.figure);
+        }
         let of = |o: &OperationFigures| {
             let l = &o.latency_ns;
             Some(match self.figure {
@@ -115,7 +118,7 @@ impl Objective<'_> {
     }
     /// How an open loop misses it, "at the other" or wherever else: by the latency of what is answered, or because not all is.
     fn missed_by(&self, cell: &CellSummary, place: &str) -> String {
-        let share = percent(met(cell).unwrap_or(0.0));
+        let share = percent(met_lasting(cell).unwrap_or(0.0));
         match self.figure_of(cell) {
             Some(figure) if figure > self.limit_ns as f64 => format!("{}{place}", span(figure)),
             _ => format!("only {share} of the arrivals are answered in time{place}"),
@@ -143,7 +146,7 @@ impl Objective<'_> {
 
 /// Whether an open loop completes less than it offers.
 fn overloaded(cell: &CellSummary) -> bool {
-    met(cell).is_some_and(|met| met < MET_MIN)
+    met_lasting(cell).is_some_and(|met| met < MET_MIN)
 }
 
 /// Where an objective is lost on a row of cells.
@@ -181,7 +184,7 @@ fn between(view: &View<'_>, curve: &Curve, objective: &Objective<'_>, kept: usiz
     let level = [kept, lost].iter().all(|i| plateau.cells.contains(i));
     let cell = &view.cells[lost];
     let single = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().count() == 1;
-    let depth = (iops(cell)? * objective.limit_ns as f64 / 1e9).floor();
+    let depth = (cell.iops_lasting()? * objective.limit_ns as f64 / 1e9).floor();
     let (least, most) = (outstanding(&view.cells[kept])? as f64, outstanding(cell)? as f64);
     (objective.figure == "mean" && level && single && least < depth && depth < most).then_some(depth)
 }
@@ -198,7 +201,11 @@ fn known(
         return String::new();
     }
     let limit = objective.limit_ns as f64;
-    let ends = |i: usize| latency_estimate(&record.cells[i], objective.figure)?.interval_ns;
+    let ends = |i: usize| match &view.cells[i].lasting {
+        // Of the seconds after a burst no interval is told.
+        Some(_) => None,
+        None => latency_estimate(&record.cells[i], objective.figure)?.interval_ns,
+    };
     let overloaded = |i: usize| overloaded(&view.cells[i]);
     let lost = row.iter().copied().find(|i| overloaded(*i) || ends(*i).is_some_and(|(low, _)| low > limit));
     let kept = |i: &usize| !overloaded(*i) && ends(*i).is_some_and(|(_, high)| high <= limit);
@@ -214,11 +221,20 @@ fn known(
     }
 }
 
+/// A rate; where a burst raises it at first, what lasts, with what was before.
+fn rate_of(cell: &CellSummary) -> Option<String> {
+    let rate = format!("{} IOPS", number(cell.iops_lasting()?));
+    Some(match &cell.lasting {
+        Some(lasting) => format!("{rate}, after {} {}", number(lasting.iops_before), lasting.how_long()),
+        None => rate,
+    })
+}
+
 fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
     let turn = objective.turn(view, &curve.closed)?;
     let told = |i: usize| {
         let cell = &view.cells[i];
-        Some((at_depth(view, curve, outstanding(cell)?), span(objective.figure_of(cell)?), number(iops(cell)?)))
+        Some((at_depth(view, curve, outstanding(cell)?), span(objective.figure_of(cell)?), rate_of(cell)?))
     };
     let at = |i: usize| Some(format!("at {}", at_depth(view, curve, outstanding(&view.cells[i])?)));
     let aside = turn.aside(at, "deeper queues")? + &known(view, record, &curve.closed, objective, at);
@@ -232,7 +248,7 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
                 format!(" Since the rate is level there, {} outstanding take {limit}.", number(depth))
             });
             format!(
-                "{name} stay within {objective_name} up to {depth} ({latency}, {rate} IOPS); at {beyond} it is \
+                "{name} stay within {objective_name} up to {depth} ({latency}, {rate}); at {beyond} it is \
                  {too_long}.{between}"
             )
         }
@@ -244,7 +260,7 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
         (Some(_), None) if curve.closed.len() < 2 => return None,
         (Some(cell), None) if !turn.strays.is_empty() => {
             let (depth, latency, rate) = told(cell)?;
-            format!("{name} stay within {objective_name} at {depth}, the deepest measured ({latency}, {rate} IOPS).")
+            format!("{name} stay within {objective_name} at {depth}, the deepest measured ({latency}, {rate}).")
         }
         (Some(cell), None) => {
             let (depth, latency, _) = told(cell)?;
@@ -266,7 +282,7 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
         (plateau.iops, "at which they level off")
     } else {
         let all = curve.open.iter().chain(&curve.closed);
-        (all.filter_map(|i| iops(&view.cells[*i])).max_by(f64::total_cmp)?, "delivered at most")
+        (all.filter_map(|i| view.cells[*i].iops_lasting()).max_by(f64::total_cmp)?, "delivered at most")
     };
     let of_most = format!("of the {} {what}", number(most));
     let told = |i: usize| {

@@ -19,7 +19,7 @@ use crate::summary::CellSummary;
 use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
 use caps::{Caps, Seen, caps, explains};
 pub(crate) use counters::exceeded_shares;
-pub(crate) use course::{Course, Fall, course};
+pub(crate) use course::{Course, Fall, course, fall};
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
@@ -84,7 +84,7 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
 
 /// How the rate of each cell went. A fall is none where a load of the same kind and size that began later kept the rate from before
 /// it: what was spent would not have been there for that one, so the fall was something that passed.
-fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<Course>> {
+pub(crate) fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<Course>> {
     let found: Vec<Option<Course>> = record.cells.iter().map(course).collect();
     let began = |index: usize| record.cells[index].trials.iter().map(|trial| trial.started_unix_s);
     let kept = |index: usize, rate: f64| {
