@@ -126,7 +126,11 @@ impl<'a> Told<'a> {
         let from =
             if deeper.is_some() { format!("from {} on", how_much(cell)) } else { format!("at {}", how_much(cell)) };
         let code = self.code(binding);
+        let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
         let text = match binding.limit {
+            Limit::Latency if little.is_some() && deeper.is_some() => {
+                format!("{name} stop at {level} {from}: {} {code}.", what_binds(Limit::Latency))
+            }
             Limit::Latency => {
                 format!("{name} reach {level} at {}, and no limit stops them there {code}.", how_much(cell))
             }
@@ -135,7 +139,6 @@ impl<'a> Told<'a> {
             }
             limit => format!("{name} stop at {level} {from}: {} {code}.", what_binds(limit)),
         };
-        let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
         let mut meant: Vec<String> =
             little.clone().or_else(|| meaning(binding.limit).map(str::to_owned)).into_iter().collect();
         meant.extend(self.range(cell));
@@ -275,9 +278,22 @@ impl<'a> Told<'a> {
         self.alike(cell).filter(held).min_by_key(|c| outstanding(c))
     }
 
-    /// Where more depth has brought little so far: a head that seeks serves one request after the other, however many wait.
+    /// Where more depth brings little: a head that seeks serves one request after the other, however many wait. The best cell may be
+    /// the shallowest; then what the deeper ones got tells.
     fn little_growth(&self, cell: &CellSummary) -> Option<String> {
         let depth = |c: &CellSummary| outstanding(c).map(|o| o as f64);
+        if let Some(deep) = self.deepest_like(cell) {
+            let (deeper, faster) =
+                (depth(deep)? / depth(cell)?, deep.iops_lasting()? / cell.iops_lasting().filter(|rate| *rate > 0.0)?);
+            let little = libm::log(faster) < LITTLE_GROWTH * libm::log(deeper);
+            return little.then(|| {
+                format!(
+                    "{} times as many at once brought no more than {}: they are served one after the other, and more depth brings nothing.",
+                    number(deeper),
+                    how_much(cell)
+                )
+            });
+        }
         let shallow = self.alike(cell).filter(|c| outstanding(c) < outstanding(cell)).min_by_key(|c| outstanding(c))?;
         let (deeper, faster) =
             (depth(cell)? / depth(shallow)?, cell.iops_lasting()? / shallow.iops_lasting().filter(|rate| *rate > 0.0)?);
@@ -298,7 +314,8 @@ impl<'a> Told<'a> {
         row.sort_by_key(|c| outstanding(c));
         let kept = |c: &&&CellSummary| latency(c, &figure).is_some_and(|l| l <= limit_ns as f64);
         let rule = format!("{}{}", Duration::from_ns(limit_ns), figure_words(&figure));
-        let deepest_kept = row.iter().take_while(kept).last();
+        // A depth that a deeper one keeps is not where it is lost.
+        let deepest_kept = row.iter().filter(kept).next_back();
         let kept_all = deepest_kept.is_some_and(|c| outstanding(c) == row.last().and_then(|l| outstanding(l)));
         let rule = match deepest_kept {
             _ if row.len() < 2 => None,
@@ -565,6 +582,24 @@ mod tests {
         let told = conclusions(&record, &summary.cells).remove(0);
         assert!(told.consequence.as_ref().unwrap().contains("32 times as many at once brought 1.3 times"), "{told:?}");
         assert!(told.next.unwrap().contains("answers faster"));
+    }
+
+    #[test]
+    fn where_deeper_queues_brought_nothing_none_is_asked_for() {
+        let disk = ExampleDisk { latency_ns: 200e3, iops: 4_930.0, bytes_per_s: 1e9 };
+        let mut record = run([1, 4, 64].map(|depth| cell(closed("random", 1.0, 4 << 10, depth), &disk, &[1.0])).into());
+        // A place in the disk for one request at a time, as a model names it.
+        let mut cells = summarize(&record).cells;
+        record.header.clock = Clock::Virtual;
+        for cell in &mut cells {
+            cell.binding.as_mut().unwrap().limit = Limit::Latency;
+        }
+        let told = conclusions(&record, &cells).remove(0);
+        assert!(told.text.contains("stop at 4,9") && told.text.contains("from depth 1 on"), "{told:?}");
+        let meant = told.consequence.as_ref().unwrap();
+        assert!(meant.contains("64 times as many at once brought no more than depth 1"), "{meant}");
+        assert!(!meant.contains("No limit of the storage has been reached"), "{meant}");
+        assert!(told.next.as_ref().unwrap().contains("answers faster"), "{told:?}");
     }
 
     #[test]
