@@ -118,10 +118,12 @@ impl Objective<'_> {
     }
     /// How an open loop misses it, "at the other" or wherever else: by the latency of what is answered, or because not all is.
     fn missed_by(&self, cell: &CellSummary, place: &str) -> String {
-        let share = percent(met_lasting(cell).unwrap_or(0.0));
         match self.figure_of(cell) {
             Some(figure) if figure > self.limit_ns as f64 => format!("{}{place}", span(figure)),
-            _ => format!("only {share} of the arrivals are answered in time{place}"),
+            figure => {
+                let in_time = figure.map_or_else(String::new, |figure| format!(" (those in {})", span(figure)));
+                format!("only {} of the arrivals are answered in time{place}{in_time}", answered(cell))
+            }
         }
     }
     fn name(&self) -> String {
@@ -142,6 +144,12 @@ impl Objective<'_> {
         let strays = (0..beyond).filter(|place| !kept[*place]).map(|place| row[place]).collect();
         Some(Turn { kept: last_kept.map(|place| row[place]), lost: row.get(beyond).copied(), strays })
     }
+}
+
+/// The share of the arrivals that was answered: to a tenth of a percent near 99 %, where that decides.
+fn answered(cell: &CellSummary) -> String {
+    let share = met_lasting(cell).unwrap_or(0.0);
+    if share > 0.9 { format!("{:.1} %", share * 100.0) } else { percent(share) }
 }
 
 /// Whether an open loop completes less than it offers.
@@ -167,8 +175,9 @@ impl Turn {
         }
         let missed: Vec<String> = self.strays.iter().map(|i| named(*i)).collect::<Option<_>>()?;
         let again = if missed.len() == 1 { "that load" } else { "those loads" };
+        let too = if self.lost.is_some() { ", too" } else { "" };
         Some(format!(
-            " It was missed {}, too, which {heavier} kept: more likely a passing disturbance than a limit; measure {again} again.",
+            " It was missed {}{too}, which {heavier} kept: more likely a passing disturbance than a limit; measure {again} again.",
             listed(&missed)
         ))
     }
@@ -194,7 +203,7 @@ fn known(
     view: &View<'_>,
     record: &RunRecord,
     row: &[usize],
-    objective: &Objective<'_>,
+    (objective, turn): (&Objective<'_>, &Turn),
     named: impl Fn(usize) -> Option<String>,
 ) -> String {
     if record.header.verb != SEARCH {
@@ -207,7 +216,9 @@ fn known(
         None => latency_estimate(&record.cells[i], objective.figure)?.interval_ns,
     };
     let overloaded = |i: usize| overloaded(&view.cells[i]);
-    let lost = row.iter().copied().find(|i| overloaded(*i) || ends(*i).is_some_and(|(low, _)| low > limit));
+    // What a heavier load keeps is not where it is lost.
+    let beyond = row.iter().position(|i| turn.kept == Some(*i)).map_or(0, |place| place + 1);
+    let lost = row[beyond..].iter().copied().find(|i| overloaded(*i) || ends(*i).is_some_and(|(low, _)| low > limit));
     let kept = |i: &usize| !overloaded(*i) && ends(*i).is_some_and(|(_, high)| high <= limit);
     let kept = row.iter().copied().take_while(|i| Some(*i) != lost).filter(kept).last();
     let at = |i: Option<usize>| i.and_then(&named);
@@ -237,7 +248,7 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
         Some((at_depth(view, curve, outstanding(cell)?), span(objective.figure_of(cell)?), rate_of(cell)?))
     };
     let at = |i: usize| Some(format!("at {}", at_depth(view, curve, outstanding(&view.cells[i])?)));
-    let aside = turn.aside(at, "deeper queues")? + &known(view, record, &curve.closed, objective, at);
+    let aside = turn.aside(at, "deeper queues")? + &known(view, record, &curve.closed, (objective, &turn), at);
     let name = load_name(&view.cells[curve.closed[0]]);
     let objective_name = objective.name();
     let text = match (turn.kept, turn.lost) {
@@ -291,7 +302,20 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
         Some((number(rate), percent(rate / most), objective.figure_of(cell)))
     };
     let with = |i: usize| Some(format!("with {} arriving a second", number(view.cells[i].offered_iops?)));
-    let aside = turn.aside(with, "higher loads")? + &known(view, record, &curve.open, objective, with);
+    // Which of the two it is: a latency that is kept is not lost.
+    let missed = |i: usize| {
+        let cell = &view.cells[i];
+        let by_rate = objective.figure_of(cell).filter(|figure| *figure <= objective.limit_ns as f64);
+        let why = by_rate.map_or_else(String::new, |figure| {
+            format!(
+                " (not by latency, {}: only {} of the arrivals were answered in time)",
+                span(figure),
+                answered(cell)
+            )
+        });
+        Some(format!("{}{why}", with(i)?))
+    };
+    let aside = turn.aside(missed, "higher loads")? + &known(view, record, &curve.open, (objective, &turn), with);
     let name = load_name(&view.cells[curve.open[0]]);
     let objective_name = objective.name();
     let text = match (turn.kept, turn.lost) {
