@@ -325,7 +325,9 @@ impl View<'_> {
     }
 
     fn tool_alone(&self) -> Option<Finding> {
-        let i = self.best(|_| true, iops)?;
+        // What asks for no more says nothing of what the tool can do.
+        let asks_for_no_more = |c: &CellSummary| c.binding.as_ref().is_some_and(|b| b.limit == Limit::Arrival);
+        let i = self.best(|c| !asks_for_no_more(c), iops)?;
         let text = format!(
             "the tool by itself, without storage, does {} requests a second ({}).",
             number(iops(&self.cells[i])?),
