@@ -23,7 +23,7 @@ pub use compare::{
     ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate, scaling_of, scaling_sentences,
 };
 pub use doubts::doubts;
-pub use findings::codes as finding_codes;
+pub use findings::{OBJECTIVE_USUAL, codes as finding_codes};
 pub use hunt::{
     Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, Standing, Suspect,
     hunted, judge, round_log,

@@ -5,7 +5,7 @@ mod words;
 
 use crate::curves::{met_lasting, outstanding, paced};
 use crate::doubts::held_back;
-use crate::findings::{how_much, warning};
+use crate::findings::{OBJECTIVE_USUAL, how_much, warning};
 use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
 use crate::words::{block, load_name, number, percent, sentence, span, throughput};
 use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
@@ -18,8 +18,6 @@ const VOLUMES_MAX: usize = 8;
 const AS_GOOD: f64 = 0.98;
 /// Reads and writes whose rates differ by less are told together.
 const ALIKE: f64 = 0.05;
-/// Latency that counts where no objective is set: database vendors' 20 ms on average.
-const USUAL_NS: u64 = 20_000_000;
 /// A next limit no further away than this leaves next to nothing to be gained.
 const NEAR: f64 = 0.05;
 /// And one further away than this is out of sight.
@@ -333,7 +331,9 @@ impl<'a> Told<'a> {
 
     fn objective(&self, cell: &CellSummary) -> (String, u64) {
         let record = self.record.cells.iter().find(|c| c.id == cell.id);
-        record.and_then(|r| r.load.objective.clone()).unwrap_or_else(|| ("mean".to_owned(), USUAL_NS))
+        record
+            .and_then(|r| r.load.objective.clone())
+            .unwrap_or_else(|| (OBJECTIVE_USUAL.0.to_owned(), OBJECTIVE_USUAL.1))
     }
 
     /// The most bytes, where another block size moves more and something else stops it.

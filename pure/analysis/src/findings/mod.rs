@@ -6,6 +6,8 @@ mod levels;
 mod objective;
 pub(crate) mod trials;
 
+pub use objective::OBJECTIVE_USUAL;
+
 use crate::clusters::Clusters;
 use crate::compare::{scaling_of, scaling_sentences};
 use crate::curves::{Curve, iops, outstanding};

@@ -9,8 +9,8 @@ use crate::words::{counted, listed, load_name, number, percent, span};
 use loadline_record::RunRecord;
 use loadline_units::Duration;
 
-/// The limit where none is set: database vendors' 20 ms on average.
-const DEFAULT: (&str, u64) = ("mean", 20_000_000);
+/// The figure and the limit, ns, where none is set: database vendors' 20 ms on average.
+pub const OBJECTIVE_USUAL: (&str, u64) = ("mean", 20_000_000);
 /// An open loop that completes less than this share of what it offers has lost it, whatever its latency: the backlog grows.
 const MET_MIN: f64 = 0.99;
 /// Curves told one by one.
@@ -40,11 +40,10 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
     for curve in curves {
         for (cells, open) in [(&curve.closed, false), (&curve.open, true)] {
             let Some(first) = cells.first().copied() else { continue };
-            let objective =
-                record.cells[first].load.objective.as_ref().map_or(
-                    Objective { figure: DEFAULT.0, limit_ns: DEFAULT.1, chosen: false },
-                    |(figure, limit_ns)| Objective { figure, limit_ns: *limit_ns, chosen: true },
-                );
+            let objective = record.cells[first].load.objective.as_ref().map_or(
+                Objective { figure: OBJECTIVE_USUAL.0, limit_ns: OBJECTIVE_USUAL.1, chosen: false },
+                |(figure, limit_ns)| Objective { figure, limit_ns: *limit_ns, chosen: true },
+            );
             let of_curve = if open {
                 of_open(view, record, curve, &objective)
             } else {

@@ -7,7 +7,7 @@ use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Bar, BarChart, Line, LineChart, Point, Reference, STYLES, Size, Ticks, swatch};
 use crate::figures;
 use crate::put;
-use loadline_analysis::scaling_of;
+use loadline_analysis::{OBJECTIVE_USUAL, scaling_of};
 
 /// Rows of named loads in the bar chart at most; more is a matrix, not a suite.
 const BARS_MAX: usize = 48;
@@ -93,10 +93,18 @@ pub(crate) fn legend(out: &mut String, names: &[(String, usize)]) {
     out.push_str("</p>\n");
 }
 
-/// Objectives among some cells, as lines over charts of the figure that they limit.
+/// Objectives among some cells, as lines over charts of the figure that they limit; where none has one, the usual rule, by which
+/// findings judge then.
 fn references<'a>(cells: impl Iterator<Item = &'a CellView<'a>>, figure: Option<&str>) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
-    for (name, limit_ns) in cells.filter_map(CellView::objective) {
+    let (usual, usual_ns) = OBJECTIVE_USUAL;
+    let cells: Vec<&CellView<'_>> = cells.collect();
+    if cells.iter().all(|view| view.objective().is_none()) && figure.is_none_or(|figure| figure == usual) {
+        let y = usual_ns as f64;
+        let label = format!("usual rule: {} {}", figures::plain(usual), figures::latency_tick(y));
+        return vec![Reference { y, label }];
+    }
+    for (name, limit_ns) in cells.into_iter().filter_map(CellView::objective) {
         let wanted = figure.is_none_or(|f| f == name);
         let y = limit_ns as f64;
         if wanted && !references.iter().any(|r| r.y.to_bits() == y.to_bits()) {
@@ -122,7 +130,7 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
         return;
     }
     // The objective decides which latency is drawn; without one it is the mean.
-    let limited = family.cells().find_map(CellView::objective).map_or("mean", |o| o.0);
+    let limited = family.cells().find_map(CellView::objective).map_or(OBJECTIVE_USUAL.0, |o| o.0);
     let latency = match limited {
         "p50" => Metric { name: "Median latency", value: |v| v.latency_lasting_ns("p50"), ..MEAN_LATENCY },
         "p90" => Metric { name: "p90 latency", value: |v| v.latency_lasting_ns("p90"), ..MEAN_LATENCY },
@@ -326,8 +334,8 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
         let curve = &panel.curves[0];
         let references = references(curve.cells.iter().map(|(_, view)| view), None);
         let mut wanted = vec!["p50", "p99"];
-        let limited = curve.cells.iter().find_map(|(_, view)| view.objective()).map(|o| o.0);
-        if let Some(limited) = limited.filter(|l| !wanted.contains(l)) {
+        let limited = curve.cells.iter().find_map(|(_, view)| view.objective()).map_or(OBJECTIVE_USUAL.0, |o| o.0);
+        if !wanted.contains(&limited) {
             wanted.insert(1, limited);
         }
         let lines: Vec<Line> = wanted
