@@ -13,6 +13,10 @@ use loadline_units::Duration;
 pub const OBJECTIVE_USUAL: (&str, u64) = ("mean", 20_000_000);
 /// An open loop that completes less than this share of what it offers has lost it, whatever its latency: the backlog grows.
 const MET_MIN: f64 = 0.99;
+/// What the names of loads begin with that go by their share of what was reached before the run, as `quick` gives them.
+const CURVE: &str = "curve ";
+/// What was reached differs from what was reached before by more than this: trials on a quiet disk differ by less.
+const DIFFER: f64 = 0.1;
 /// Curves told one by one.
 const TOLD_ONE_BY_ONE: usize = 6;
 
@@ -231,6 +235,25 @@ fn known(
     }
 }
 
+/// Where the loads of a curve are named by their share of a maximum that was found before the run, and the run itself reached
+/// another: of what the names are shares.
+fn shares_of_another(view: &View<'_>, record: &RunRecord, curve: &Curve, most: f64) -> Option<String> {
+    let named = |i: &usize| {
+        let name = record.cells[*i].spec.get("name")?.as_str()?;
+        let share = name.strip_prefix(CURVE)?.strip_suffix('%')?.trim().parse::<f64>().ok()?;
+        let rate = view.cells[*i].load.rate_iops?;
+        (share > 0.0).then(|| (share, rate * 100.0 / share))
+    };
+    let (_, whole) = curve.open.iter().filter_map(named).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    ((most / whole - 1.0).abs() > DIFFER).then(|| {
+        format!(
+            " The shares in the names of these loads are of the {} reached just before the run; the run itself reached {}.",
+            number(whole),
+            number(most)
+        )
+    })
+}
+
 /// A rate; where a burst raises it at first, what lasts, with what was before.
 fn rate_of(cell: &CellSummary) -> Option<String> {
     let rate = format!("{} IOPS", number(cell.iops_lasting()?));
@@ -315,6 +338,9 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
         Some(format!("{}{why}", with(i)?))
     };
     let aside = turn.aside(missed, "higher loads")? + &known(view, record, &curve.open, (objective, &turn), with);
+    let reached = curve.open.iter().chain(&curve.closed).filter_map(|i| view.cells[*i].iops_lasting());
+    let other = reached.max_by(f64::total_cmp).and_then(|reached| shares_of_another(view, record, curve, reached));
+    let other = other.unwrap_or_default();
     let name = load_name(&view.cells[curve.open[0]]);
     let objective_name = objective.name();
     let text = match (turn.kept, turn.lost) {
@@ -338,6 +364,7 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
         (Some(cell), None) => {
             let (rate, share, latency) = told(cell)?;
             let part = format!("{name} up to {rate} arriving a second ({share} {of_most}; {})", span(latency?));
+            let part = if other.is_empty() { part } else { format!("{part}; {}", other.trim().trim_end_matches('.')) };
             return Some(Told::Kept { objective: objective_name, part, cell });
         }
         (None, Some(lost)) => {
@@ -349,5 +376,5 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
         }
         (None, None) => return None,
     };
-    Some(Told::Lost(view.finding(codes::OBJECTIVE, &(text + &aside), &turn.cells())))
+    Some(Told::Lost(view.finding(codes::OBJECTIVE, &(text + &aside + &other), &turn.cells())))
 }

@@ -369,3 +369,22 @@ fn several_trials_of_one_draw_have_no_range() {
     assert_eq!(cell.total.as_ref().unwrap().iops_low, None);
     assert_eq!(cell.read.as_ref().unwrap().latency_range_ns, None);
 }
+
+#[test]
+fn shares_of_what_was_reached_before_the_run_are_told_where_the_run_reached_something_else() {
+    let named = |reached: f64| {
+        let disk = ExampleDisk::default();
+        let mut cells = vec![cell(closed("random", 1.0, KIB4, 32), &disk, &[1.0])];
+        for share in [50.0, 110.0] {
+            let mut cell = cell(open("random", 1.0, KIB4, reached * share / 100.0), &disk, &[1.0]);
+            cell.spec = serde_json::json!({ "name": format!("curve {share} %") });
+            cells.push(cell);
+        }
+        // The keys of a load's specification are the same for all but the name and the amount.
+        cells[0].spec = serde_json::json!({ "name": "RND4K Q32T1" });
+        one(&summarize(&run(cells)), codes::OBJECTIVE)
+    };
+    let differs = named(1_800.0);
+    assert!(differs.contains("are of the 1,800 reached just before the run; the run itself reached 5,00"), "{differs}");
+    assert!(!named(5_000.0).contains("just before the run"), "{}", named(5_000.0));
+}
