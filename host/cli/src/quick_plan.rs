@@ -46,7 +46,7 @@ pub(crate) fn time(duration: Duration, writable: bool) -> Duration {
 pub(crate) fn text(of: &Ingredients) -> String {
     let mut text = format!(
         "# Made by `loadline quick`. The rates of the curve are {} to {} % of the {:.0} IOPS that random 4 KiB reads\n\
-         # reached at depth 32 in a trial of its own just before the run. Everything is short on purpose: for lasting\n\
+         # reached at depth 32 in trials of their own just before the run, the fastest of them. Everything is short on purpose: for lasting\n\
          # figures of rate-limited disks run `outstanding-sweep`.\n\
          schema = 1\nname = \"quick\"\ndescription = \"A first answer in about a minute\"\n",
         CURVE_PERCENT[0],

@@ -71,6 +71,7 @@ pub(crate) fn run(
         let work = Work::of(plans, &settings.scope(), seed)?;
         dry_run::print(&work, Clock::Real, arguments.printing.format)?;
         if !arguments.on.is_empty() {
+            volumes::check_loads(&work, &settings)?;
             refuse_impossible(&work, &settings, &volumes::look(&work, &settings))?;
         }
         return Ok(Outcome::Done);

@@ -11,7 +11,7 @@ use crate::preparation::{Work, cell_record, read_again};
 use crate::probing::{Place, Prober, probe};
 use crate::run::{Manner, conclude};
 use crate::settings::Settings;
-use crate::{output, run, volumes};
+use crate::{output, printing, run, volumes};
 use anyhow::{Context as _, bail};
 use loadline_analysis::{Probed, Search};
 use loadline_catalog::Environment;
@@ -252,13 +252,17 @@ fn carry_on(
         Ok(_) => store.set_status(&id, RunStatus::Interrupted)?,
         Err(_) => store.set_status(&id, RunStatus::Failed)?,
     }
-    let ended = ended.map_err(|error| error.context(format!("run {id} ended early; what was finished is kept")))?;
-    if ended == Ended::Complete {
-        return conclude(store, &id, ended, manner.format, &|_, _| Ok(()));
+    match ended {
+        Ok(ended) => conclude(store, &id, ended, manner.format, &|_, _| Ok(())),
+        // One load that cannot be tried takes nothing from what is known of the others.
+        Err(error) => {
+            let record = store.load(&id)?;
+            if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
+                output::print(&printing::summary(&loadline_analysis::summarize(&record), manner.format))?;
+            }
+            Err(error.context(format!("run {id} ended early; what was finished is kept")))
+        }
     }
-    let verb = if stored.header.clock == Clock::Virtual { "predict" } else { "run" };
-    output::tell(&format!("interrupted; what was finished is kept. Carry on with: loadline {verb} --resume {id}"));
-    Ok(Outcome::Interrupted)
 }
 
 /// Probes until the turn is known well enough.
@@ -280,9 +284,14 @@ fn answer(prober: &mut Prober<'_>, question: &Question, stored: &[CellRecord]) -
         };
         let Some(trial) = trial else { return Ok(Ended::Interrupted) };
         let cell = CellRecord { trials: vec![trial], ..record };
-        let outcome = Probed::of(&cell, load, question.figure).with_context(|| {
-            format!("{}: no request was completed, so nothing is known of its latency", probe.label)
-        })?;
+        let Some(outcome) = Probed::of(&cell, load, question.figure) else {
+            prober.live.say(&format!(
+                "{}: no request was completed, so nothing is known of its latency, and this search ends here; a longer trial \
+                 (--duration) may tell",
+                probe.label
+            ));
+            return Ok(Ended::Complete);
+        };
         tried.push(outcome);
     }
     Ok(Ended::Complete)

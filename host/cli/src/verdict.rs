@@ -1,7 +1,8 @@
 //! Whether the objectives of a run were kept.
 
 use crate::failure::Outcome;
-use loadline_record::{CellRecord, Ending, Histogram, RunRecord, VerifyRecord};
+use loadline_analysis::Probed;
+use loadline_record::{CellRecord, Ending, RunRecord, VerifyRecord};
 use std::collections::BTreeMap;
 
 /// What the run says about its objectives. Cells that differ in their depth or rate alone are one question: up to where
@@ -59,27 +60,10 @@ fn question(cell: &CellRecord) -> String {
     )
 }
 
-/// Whether the cell keeps its objective over reads and writes together; `None` without a completed request.
+/// Whether the cell keeps its objective, as a search judges it; `None` where nothing is known of its latency.
 fn kept(cell: &CellRecord, figure: &str, limit_ns: u64) -> Option<bool> {
-    let mut all = Histogram::new();
-    // What was predicted keeps its objective or not by its most plausible draw.
-    let likely = cell.trials.iter().filter(|trial| !trial.is_alternative());
-    for record in likely.flat_map(|trial| trial.operations.iter()) {
-        if *record.0 != loadline_block::Operation::Flush {
-            all.merge(&record.1.latency);
-        }
-    }
-    let quantile = |share| all.quantile(share).map(|latency| latency.as_ns() as f64);
-    let measured_ns = match figure {
-        "mean" => all.mean_ns(),
-        "p50" => quantile(0.5),
-        "p90" => quantile(0.9),
-        "p95" => quantile(0.95),
-        "p99" => quantile(0.99),
-        "p99_9" => quantile(0.999),
-        _ => None,
-    }?;
-    Some(measured_ns <= limit_ns as f64)
+    let tried = Probed::of(cell, 0, figure)?;
+    Some(tried.met && tried.latency_ns <= limit_ns as f64)
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
         let cells: Vec<&RunCell> = work.cells.iter().filter(|cell| cell.volume == named.volume).collect();
         let is_directory = Path::new(&named.target).is_dir();
         let access = Access { read_only: settings.read_only || !is_directory, ..Access::default() };
-        let sets = by_files(&cells, is_directory).into_iter().map(|(files, cells)| {
+        let sets = by_files(&cells).into_iter().map(|(files, cells)| {
             let size = if is_directory { Some(LOOK_SIZE * u64::from(files)) } else { largest(&cells) };
             let buffered = cells.iter().all(|cell| cell.spec.buffered);
             let need = Need { size, files, writes: false, buffered, keep: None };
@@ -154,7 +154,7 @@ pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
 ///
 /// # Errors
 /// The first load that asks for it, with its target.
-fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage> {
+pub(crate) fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage> {
     for named in &settings.targets {
         let target = named.target.as_str();
         let null = target == "null" || target.starts_with("null:");
@@ -182,9 +182,8 @@ fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage> {
     Ok(())
 }
 
-/// The cells by the number of files that they ask for, in the order in which it first occurs; together where the target is
-/// what it is.
-fn by_files<'a>(cells: &[&'a RunCell], is_directory: bool) -> Vec<(u32, Vec<&'a RunCell>)> {
+/// The cells by the number of files that they ask for, in the order in which it first occurs.
+fn by_files<'a>(cells: &[&'a RunCell]) -> Vec<(u32, Vec<&'a RunCell>)> {
     let mut sets: Vec<(u32, Vec<&RunCell>)> = Vec::new();
     for cell in cells {
         let files = cell.spec.files;

@@ -85,6 +85,7 @@ impl EngineError {
             Self::Spec(_)
             | Self::Region { .. }
             | Self::ReadOnly { .. }
+            | Self::KeepsNothing { .. }
             | Self::Unavailable { .. }
             | Self::Alignment { .. }
             | Self::Buffers { .. } => true,

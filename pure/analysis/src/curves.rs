@@ -73,6 +73,11 @@ pub(crate) fn sound(cell: &CellSummary) -> bool {
     !NOT_THE_STORAGE.iter().any(|code| doubted(cell, *code))
 }
 
+/// Achieved over offered, in an open loop; for good, where a burst helped at first.
+pub(crate) fn met_lasting(cell: &CellSummary) -> Option<f64> {
+    Some(cell.iops_lasting()? / cell.offered_iops.filter(|o| *o > 0.0)?)
+}
+
 /// Achieved over offered, in an open loop.
 pub(crate) fn met(cell: &CellSummary) -> Option<f64> {
     Some(iops(cell)? / cell.offered_iops.filter(|o| *o > 0.0)?)
@@ -197,7 +202,7 @@ impl Growth {
     }
 }
 
-/// The shallowest depth from which on the rate of closed loops stays at one level, over at least a doubling of depth, or at a
+/// The shallowest depth from which on the rate that lasts of closed loops stays at one level, over at least a doubling of depth, or at a
 /// single depth beyond which an open loop asked for more in vain. An open loop that got more shows that the level is none.
 fn plateau(curve: &Curve, records: &[CellRecord], cells: &[CellSummary]) -> Option<Plateau> {
     let sound = |i: &&usize| sound(&cells[**i]);
@@ -205,7 +210,7 @@ fn plateau(curve: &Curve, records: &[CellRecord], cells: &[CellSummary]) -> Opti
         .closed
         .iter()
         .filter(sound)
-        .filter_map(|i| Some((outstanding(&cells[*i])? as f64, iops(&cells[*i])?, *i)))
+        .filter_map(|i| Some((outstanding(&cells[*i])? as f64, cells[*i].iops_lasting()?, *i)))
         .collect();
     let open: Vec<usize> = curve.open.iter().filter(sound).copied().collect();
     (0..closed.len()).find_map(|start| {
@@ -218,7 +223,8 @@ fn plateau(curve: &Curve, records: &[CellRecord], cells: &[CellSummary]) -> Opti
         let flat = tail.iter().all(|(_, rate, _)| (rate / level - 1.0).abs() <= PLATEAU_SPREAD);
         let span = last_depth / first_depth;
         let grows = span > 1.0 && libm::log(last_rate / first_rate) / libm::log(span) > PLATEAU_GROWTH;
-        let exceeded = open.iter().any(|i| iops(&cells[*i]).is_some_and(|rate| rate > level * (1.0 + PLATEAU_SPREAD)));
+        let exceeded =
+            open.iter().any(|i| cells[*i].iops_lasting().is_some_and(|rate| rate > level * (1.0 + PLATEAU_SPREAD)));
         let in_vain: Vec<usize> =
             open.iter().copied().filter(|i| asked_in_vain(&records[*i], &cells[*i], level)).collect();
         let wide = span >= PLATEAU_SPAN || !in_vain.is_empty();
@@ -233,7 +239,7 @@ fn plateau(curve: &Curve, records: &[CellRecord], cells: &[CellSummary]) -> Opti
 
 /// Whether an open loop offered more than `level` and got no more than that.
 fn asked_in_vain(record: &CellRecord, cell: &CellSummary, level: f64) -> bool {
-    let overloaded = met(cell).is_some_and(|met| met < OVERLOADED);
+    let overloaded = met_lasting(cell).is_some_and(|met| met < OVERLOADED);
     overloaded && cell.offered_iops.is_some_and(|offered| offered > level) && pressed(record, cell, level)
 }
 
@@ -243,7 +249,7 @@ pub(crate) fn pressed(record: &CellRecord, cell: &CellSummary, level: f64) -> bo
     let measured_s = trials_used(record).iter().map(|t| t.measured_ns as f64 / 1e9).fold(f64::INFINITY, f64::min);
     let short = PLATEAU_SPREAD.max(LATE_S / measured_s).min(LATE_MAX);
     let offered = cell.offered_iops.is_some_and(|offered| offered >= level * (1.0 - PLATEAU_SPREAD));
-    let got = iops(cell).unwrap_or(0.0);
+    let got = cell.iops_lasting().unwrap_or(0.0);
     offered && sound(cell) && got >= level * (1.0 - short) && got <= level * (1.0 + PLATEAU_SPREAD)
 }
 

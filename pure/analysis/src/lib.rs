@@ -9,6 +9,7 @@ mod doubts;
 pub mod example;
 mod findings;
 mod hunt;
+mod lasting;
 mod limits;
 mod load_details;
 mod search;
@@ -23,7 +24,7 @@ pub use compare::{
     ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate, scaling_of, scaling_sentences,
 };
 pub use doubts::doubts;
-pub use findings::codes as finding_codes;
+pub use findings::{OBJECTIVE_USUAL, codes as finding_codes};
 pub use hunt::{
     Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, Standing, Suspect,
     hunted, judge, round_log,
@@ -34,6 +35,7 @@ pub use loadline_record::{Binding, Ceiling, Limit};
 pub use search::{Probed, Search};
 pub use summarize::summarize;
 pub use summary::{
-    BestOf, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LatencyIntervals, LatencyRange, LoadView,
-    OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA, TotalFigures,
+    BestOf, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency,
+    LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA,
+    TotalFigures,
 };

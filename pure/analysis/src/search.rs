@@ -3,6 +3,8 @@
 
 use crate::compare::latency_estimate;
 use crate::curves::met_of;
+use crate::lasting::lasting;
+use crate::summarize::trials_used;
 use loadline_record::CellRecord;
 
 /// Kept and lost are near enough when they are no further apart than this.
@@ -30,12 +32,35 @@ pub struct Probed {
 }
 
 impl Probed {
-    /// From a cell that was tried; `None` where it completed nothing.
+    /// From a cell that was tried, by what lasts of it; `None` where nothing is known of its latency. Where an open loop was not met and none of its
+    /// requests was answered within the measured time, because it had a backlog to begin with, the latency is the least that it
+    /// can have been.
     #[must_use]
     pub fn of(cell: &CellRecord, load: u64, figure: &str) -> Option<Self> {
-        let latency_ns = latency_estimate(cell, figure)?.value_ns;
-        Some(Self { load, latency_ns, met: met_of(cell).is_none_or(|met| met >= MET_MIN) })
+        if let Some(lasting) = lasting(cell) {
+            let offered = trials_used(cell).iter().find_map(|trial| trial.offered_iops);
+            let met = offered.is_none_or(|offered| lasting.iops >= offered * MET_MIN);
+            // A backlog that grows takes as long as it is let.
+            let latency_ns = lasting.latency_ns.figure(figure).or_else(|| (!met).then_some(unanswered_ns(cell)?))?;
+            return Some(Self { load, latency_ns, met });
+        }
+        let met = met_of(cell).is_none_or(|met| met >= MET_MIN);
+        let latency_ns = match latency_estimate(cell, figure) {
+            Some(estimate) => estimate.value_ns,
+            None if met => return None,
+            None => unanswered_ns(cell)?,
+        };
+        Some(Self { load, latency_ns, met })
     }
+}
+
+/// Requests that were due evenly over the measured time and were not answered in it have waited half of it on average, and wait
+/// on. `None` where requests failed, which says nothing of how long they take.
+fn unanswered_ns(cell: &CellRecord) -> Option<f64> {
+    let trials = trials_used(cell);
+    let failed = trials.iter().any(|trial| trial.errors_total() > 0);
+    let longest = trials.iter().map(|trial| trial.measured_ns).max()?;
+    (!failed).then_some(longest as f64 / 2.0)
 }
 
 /// Where the next probe goes.
@@ -112,6 +137,8 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::example::{ExampleDisk, cell, open};
+    use loadline_record::Histogram;
 
     /// Searches a load whose latency follows from it; the answer and the number of probes.
     fn found(limit_ns: f64, start: u64, latency: impl Fn(u64) -> (f64, bool)) -> (Option<u64>, Option<u64>, usize) {
@@ -150,6 +177,26 @@ mod tests {
             "{kept:?} {lost:?}"
         );
         assert!(probes <= 12, "{probes}");
+    }
+
+    /// An open loop of which only what was due before the measured time was answered in it.
+    fn backlogged() -> CellRecord {
+        let load = open("random", 1.0, 4 << 10, 6_400.0);
+        let mut cell = cell(load, &ExampleDisk { iops: 1_000.0, ..ExampleDisk::default() }, &[1.0]);
+        for trial in &mut cell.trials {
+            trial.operations.values_mut().for_each(|record| record.latency = Histogram::new());
+        }
+        cell
+    }
+
+    #[test]
+    fn an_open_loop_that_only_answers_its_backlog_has_lost() {
+        let mut cell = backlogged();
+        let probe = Probed::of(&cell, 6_400, "p99").unwrap();
+        // Measured for 60 s.
+        assert!(!probe.met && probe.latency_ns >= 30e9, "{probe:?}");
+        cell.trials[0].errors.insert(loadline_block::ErrorKind::Io, 1);
+        assert_eq!(Probed::of(&cell, 6_400, "p99"), None);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use crate::clusters::{Clusters, clusters};
 use crate::compare::latency_estimate;
 use crate::conclusions::conclusions;
 use crate::findings::findings;
-use crate::limits::{exceeded_shares, name_limits};
+use crate::lasting::{lasting, of_course};
+use crate::limits::{courses, exceeded_shares, name_limits};
 use crate::load_details::LoadDetails;
 use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
 use crate::summary::{
@@ -21,6 +22,12 @@ use loadline_record::{
 #[must_use]
 pub fn summarize(record: &RunRecord) -> RunSummary {
     let mut cells: Vec<CellSummary> = record.cells.iter().map(summarize_cell).collect();
+    let courses = courses(record, &cells);
+    for ((cell, own), course) in cells.iter_mut().zip(&record.cells).zip(&courses) {
+        // What draws differ by is no fall, and each prediction begins anew: no other cell's rate contradicts its own.
+        let is_modelled = own.trials.iter().any(|trial| trial.model.is_some());
+        cell.lasting = if is_modelled { lasting(own) } else { of_course(own, course.as_ref()) };
+    }
     let clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
     let curves = name_limits(record, &mut cells, &clustered);
     let findings = findings(record, &cells, &curves, &clustered);
@@ -83,6 +90,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         read,
         write,
         trim,
+        lasting: None,
         flush: of(Operation::Flush),
         offered_iops: offered.and_then(|o| mean(&o)),
         steady_state: cell.trials.iter().filter_map(steady_state_view).collect(),

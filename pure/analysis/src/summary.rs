@@ -79,6 +79,9 @@ pub struct CellSummary {
     pub write: Option<OperationFigures>,
     /// Trims.
     pub trim: Option<OperationFigures>,
+    /// What lasts, where the rate fell within the run or a model says that it will; `null` where the figures above last.
+    #[serde(default)]
+    pub lasting: Option<LastingFigures>,
     /// Flushes.
     pub flush: Option<OperationFigures>,
     /// Open loop: arrivals per second that the load wanted.
@@ -207,6 +210,38 @@ pub struct TotalFigures {
     pub throughput_median_bytes_per_s: f64,
     /// Best trial, as some tools report it; never to be quoted alone.
     pub throughput_best_bytes_per_s: f64,
+}
+
+/// What is left of a load once a burst, or whatever else was saved up, is spent. The means of the whole time are neither what was
+/// before nor what lasts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LastingFigures {
+    /// Requests per second before.
+    pub iops_before: f64,
+    /// Bytes per second before.
+    pub bytes_per_s_before: f64,
+    /// How long that lasted, from the begin of the load, warm-up included, ns; `null` where the load ended before and a model tells
+    /// what comes after.
+    pub before_ns: Option<u64>,
+    /// Requests per second from then on.
+    pub iops: f64,
+    /// Bytes per second from then on.
+    pub throughput_bytes_per_s: f64,
+    /// Latency from then on, of the slower operation in a mix.
+    pub latency_ns: LastingLatency,
+}
+
+/// Latencies after a burst, ns; `null` where there is too little to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LastingLatency {
+    /// By Little's law: requests outstanding over the rate.
+    pub mean: Option<f64>,
+    /// Median over seconds of their medians.
+    pub p50: Option<f64>,
+    /// Median over seconds of their 99th percentiles.
+    pub p99: Option<f64>,
+    /// Median over seconds of their largest.
+    pub max: Option<f64>,
 }
 
 /// The least and the most of latencies over the draws of a prediction, ns.

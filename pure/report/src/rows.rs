@@ -2,9 +2,9 @@
 
 use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
-use loadline_analysis::{CellSummary, LatencyRange, Limit, OperationFigures, RunSummary};
+use loadline_analysis::{CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunSummary};
 use loadline_block::Operation;
-use loadline_record::{BurstEnd, HistogramSnapshot, RunStatus};
+use loadline_record::{HistogramSnapshot, RunStatus};
 
 /// One row.
 pub(crate) struct Row<'a> {
@@ -312,16 +312,8 @@ pub(crate) const fn status_warning(status: RunStatus) -> Option<&'static str> {
 }
 
 /// A rate across a burst's end: what it was while credits lasted, and what lasts. The mean of both is neither.
-fn apart(
-    cell: &CellSummary,
-    of: fn(&BurstEnd) -> Option<(f64, f64)>,
-    text: fn(f64) -> String,
-    unit: &str,
-) -> Option<String> {
-    let end = cell.prediction.as_ref()?.bursts_ended.last()?;
-    let (before, after) = of(end)?;
-    let lasted = loadline_units::Duration::from_ns(end.at_ns).clock();
-    Some(format!("{} {unit} for {lasted}, then {} {unit}", text(before), text(after)))
+fn apart(lasting: &LastingFigures, rates: (f64, f64), text: fn(f64) -> String, unit: &str) -> String {
+    format!("{} {unit} {}, then {} {unit}", text(rates.0), lasting.how_long(), text(rates.1))
 }
 
 /// The most that the run reached, in one sentence: cells without doubts first, since a doubted best is no best.
@@ -345,17 +337,21 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
         if several { format!("{}: {}", plain(&c.volume), plain(&c.label)) } else { plain(&c.label) }
     };
     let mut parts = Vec::new();
-    if let Some((bytes, cell)) = best(|c| c.total.as_ref().map(|t| t.throughput_bytes_per_s)) {
-        let apart = apart(cell, |end| end.bytes_per_s_before.zip(end.bytes_per_s_after), figures::megabytes, "MB/s");
-        parts.push(match apart {
-            Some(apart) => format!("{apart} ({})", name(cell)),
+    if let Some((bytes, cell)) = best(CellSummary::throughput_lasting) {
+        parts.push(match &cell.lasting {
+            Some(lasting) => {
+                let rates = (lasting.bytes_per_s_before, lasting.throughput_bytes_per_s);
+                format!("{} ({})", apart(lasting, rates, figures::megabytes, "MB/s"), name(cell))
+            }
             None => format!("{} MB/s ({})", figures::megabytes(bytes), name(cell)),
         });
     }
-    if let Some((iops, cell)) = best(|c| c.total.as_ref().map(|t| t.iops)) {
-        let apart = apart(cell, |end| end.iops_before.zip(end.iops_after), figures::iops, "IOPS");
-        parts.push(match apart {
-            Some(apart) => format!("{apart} ({})", name(cell)),
+    if let Some((iops, cell)) = best(CellSummary::iops_lasting) {
+        parts.push(match &cell.lasting {
+            Some(lasting) => {
+                let rates = (lasting.iops_before, lasting.iops);
+                format!("{} ({})", apart(lasting, rates, figures::iops, "IOPS"), name(cell))
+            }
             None => format!("{} IOPS ({})", figures::iops(iops), name(cell)),
         });
     }

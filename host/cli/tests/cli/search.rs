@@ -66,6 +66,27 @@ fn the_highest_rate_is_found_below_what_the_disk_can_do() {
     assert!(finding(&run).contains("Found by search"), "{}", finding(&run));
 }
 
+/// 8 times the rate of the disk: a warm-up of 2 s leaves a backlog that outlasts a trial of 4 s.
+fn overloading() -> String {
+    let closed = plan("queue_depth = 4", "mean = \"20 ms\"");
+    let open = plan("arrival = { poisson = [\"8000 IOPS\"] }", "mean = \"20 ms\"");
+    let open = open.split_once("[[load]]").unwrap().1.to_owned();
+    format!("{closed}[[load]]{open}").replace("20 s", "4 s")
+}
+
+#[test]
+fn a_rate_of_which_nothing_is_answered_in_time_is_lost_and_the_search_goes_on_below() {
+    let bench = Bench::new();
+    let (status, run) = searched(&bench, &overloading(), &[]);
+    assert_eq!(status, Some(0));
+    let cells = run["cells"].as_array().unwrap();
+    assert!(cells.iter().any(|c| c["offered_iops"].is_number() && c["read"].is_null()), "no such probe: {run}");
+    let found: Vec<&str> = run["findings"].as_array().unwrap().iter().filter_map(|f| f["text"].as_str()).collect();
+    let of_open = found.iter().find(|text| text.contains("arriving a second")).unwrap_or_else(|| panic!("{found:?}"));
+    assert!(of_open.contains("Random 4 KiB reads lose 20 ms on average between"), "{of_open}");
+    assert!(found.iter().any(|text| text.contains("stay within 20 ms on average up to depth")), "{found:?}");
+}
+
 #[test]
 fn an_objective_that_nothing_keeps_comes_out_against() {
     let bench = Bench::new();

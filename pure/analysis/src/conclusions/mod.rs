@@ -3,10 +3,10 @@
 
 mod words;
 
-use crate::curves::{iops, met, outstanding, paced};
+use crate::curves::{met_lasting, outstanding, paced};
 use crate::doubts::held_back;
-use crate::findings::{how_much, warning};
-use crate::summary::{CellSummary, Conclusion, OperationFigures};
+use crate::findings::{OBJECTIVE_USUAL, how_much, warning};
+use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
 use crate::words::{block, load_name, number, percent, sentence, span, throughput};
 use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
 use loadline_units::Duration;
@@ -18,8 +18,6 @@ const VOLUMES_MAX: usize = 8;
 const AS_GOOD: f64 = 0.98;
 /// Reads and writes whose rates differ by less are told together.
 const ALIKE: f64 = 0.05;
-/// Latency that counts where no objective is set: database vendors' 20 ms on average.
-const USUAL_NS: u64 = 20_000_000;
 /// A next limit no further away than this leaves next to nothing to be gained.
 const NEAR: f64 = 0.05;
 /// And one further away than this is out of sight.
@@ -65,10 +63,9 @@ enum Kind {
 
 impl Kind {
     fn holds(self, cell: &CellSummary) -> bool {
-        let pure = cell.trim.is_none() && cell.flush.is_none();
         match self {
-            Self::Reads => pure && cell.read.is_some() && cell.write.is_none(),
-            Self::Writes => pure && cell.write.is_some() && cell.read.is_none(),
+            Self::Reads => cell.flush.is_none() && cell.reads_only(),
+            Self::Writes => cell.flush.is_none() && cell.writes_only(),
             Self::Mixes => true,
         }
     }
@@ -76,7 +73,7 @@ impl Kind {
 
 impl<'a> Told<'a> {
     fn all(&self) -> Vec<Conclusion> {
-        let anchor = |kind| Some((kind, self.best(kind, iops)?));
+        let anchor = |kind| Some((kind, self.best(kind, CellSummary::iops_lasting)?));
         let mut anchors: Vec<(Kind, &CellSummary)> =
             [Kind::Reads, Kind::Writes].into_iter().filter_map(anchor).collect();
         if anchors.is_empty() {
@@ -107,7 +104,12 @@ impl<'a> Told<'a> {
         let figure = |c: &CellSummary| figure(c).filter(|f| f.is_finite());
         let most = all.iter().filter_map(|c| figure(c)).max_by(f64::total_cmp).filter(|m| *m > 0.0)?;
         let demand = |c: &&CellSummary| (outstanding(c), c.load.block_bytes, c.load.pattern != "random");
-        all.into_iter().filter(|c| figure(c).is_some_and(|f| f >= most * AS_GOOD)).min_by_key(demand)
+        let good: Vec<&CellSummary> =
+            all.into_iter().filter(|c| figure(c).is_some_and(|f| f >= most * AS_GOOD)).collect();
+        // Of those that come to the same for good, those with the most before.
+        let bursts = |c: &CellSummary| c.lasting.as_ref().map_or(0.0, |lasting| lasting.iops_before);
+        let burst = good.iter().map(|c| bursts(c)).max_by(f64::total_cmp)?;
+        good.into_iter().filter(|c| bursts(c) >= burst * AS_GOOD).min_by_key(demand)
     }
 
     /// Limit, evidence, consequence, next step of closed loops of one kind.
@@ -122,7 +124,11 @@ impl<'a> Told<'a> {
         let from =
             if deeper.is_some() { format!("from {} on", how_much(cell)) } else { format!("at {}", how_much(cell)) };
         let code = self.code(binding);
+        let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
         let text = match binding.limit {
+            Limit::Latency if little.is_some() && deeper.is_some() => {
+                format!("{name} stop at {level} {from}: {} {code}.", what_binds(Limit::Latency))
+            }
             Limit::Latency => {
                 format!("{name} reach {level} at {}, and no limit stops them there {code}.", how_much(cell))
             }
@@ -131,13 +137,19 @@ impl<'a> Told<'a> {
             }
             limit => format!("{name} stop at {level} {from}: {} {code}.", what_binds(limit)),
         };
-        let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
         let mut meant: Vec<String> =
             little.clone().or_else(|| meaning(binding.limit).map(str::to_owned)).into_iter().collect();
         meant.extend(self.range(cell));
         meant.extend(self.consequence(cell, deeper));
         meant.extend(self.in_bytes(kind, cell, also));
-        meant.extend(after(cell, binding));
+        let foretold = cell.lasting.as_ref().filter(|_| binding.limit != Limit::BurstExhausted);
+        match foretold {
+            Some(lasting) => meant.push(format!(
+                "Once what was saved up is spent, {} IOPS are left, which is what to plan with.",
+                number(lasting.iops)
+            )),
+            None => meant.extend(after(cell, binding)),
+        }
         meant.extend(doubts(cell));
         let held = self.held_above(cell).filter(|_| matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput));
         meant.extend(held.map(|cell| {
@@ -145,6 +157,9 @@ impl<'a> Told<'a> {
         }));
         let what_to_do = match little {
             Some(_) => FASTER.to_owned(),
+            None if foretold.is_some() && binding.limit != Limit::Cache => {
+                advice(self.record, cell, Limit::BurstExhausted, binding.inferred)
+            }
             None if held.is_some() && binding.inferred => WHO_HOLDS.to_owned(),
             None => advice(self.record, cell, binding.limit, binding.inferred),
         };
@@ -156,11 +171,15 @@ impl<'a> Told<'a> {
     /// The same of open loops, where there is nothing else: up to which rate what was offered was met, and what stopped the rest.
     fn of_open(&self, kind: Kind) -> Option<Conclusion> {
         let offered = |c: &&CellSummary| c.offered_iops.map(|rate| rate as u64);
-        let open =
-            || self.cells.iter().copied().filter(|c| kind.holds(c) && c.load.queue_depth.is_none() && met(c).is_some());
-        let kept = open().filter(|c| met(c).is_some_and(|share| share >= MET)).max_by_key(offered);
+        let open = || {
+            self.cells
+                .iter()
+                .copied()
+                .filter(|c| kind.holds(c) && c.load.queue_depth.is_none() && met_lasting(c).is_some())
+        };
+        let kept = open().filter(|c| met_lasting(c).is_some_and(|share| share >= MET)).max_by_key(offered);
         let above = |c: &&CellSummary| kept.is_none_or(|k| offered(c) > offered(&k));
-        let lost = open().filter(|c| met(c).is_some_and(|share| share < MET)).filter(above).min_by_key(offered);
+        let lost = open().filter(|c| met_lasting(c).is_some_and(|share| share < MET)).filter(above).min_by_key(offered);
         let cell = lost.or(kept)?;
         let name = sentence(&load_name(cell));
         let up_to = kept.map(|k| format!("{name} are all served up to {}", how_much(k)));
@@ -257,12 +276,25 @@ impl<'a> Told<'a> {
         self.alike(cell).filter(held).min_by_key(|c| outstanding(c))
     }
 
-    /// Where more depth has brought little so far: a head that seeks serves one request after the other, however many wait.
+    /// Where more depth brings little: a head that seeks serves one request after the other, however many wait. The best cell may be
+    /// the shallowest; then what the deeper ones got tells.
     fn little_growth(&self, cell: &CellSummary) -> Option<String> {
         let depth = |c: &CellSummary| outstanding(c).map(|o| o as f64);
+        if let Some(deep) = self.deepest_like(cell) {
+            let (deeper, faster) =
+                (depth(deep)? / depth(cell)?, deep.iops_lasting()? / cell.iops_lasting().filter(|rate| *rate > 0.0)?);
+            let little = libm::log(faster) < LITTLE_GROWTH * libm::log(deeper);
+            return little.then(|| {
+                format!(
+                    "{} times as many at once brought no more than {}: they are served one after the other, and more depth brings nothing.",
+                    number(deeper),
+                    how_much(cell)
+                )
+            });
+        }
         let shallow = self.alike(cell).filter(|c| outstanding(c) < outstanding(cell)).min_by_key(|c| outstanding(c))?;
         let (deeper, faster) =
-            (depth(cell)? / depth(shallow)?, iops(cell)? / iops(shallow).filter(|rate| *rate > 0.0)?);
+            (depth(cell)? / depth(shallow)?, cell.iops_lasting()? / shallow.iops_lasting().filter(|rate| *rate > 0.0)?);
         let little = libm::log(faster) < LITTLE_GROWTH * libm::log(deeper);
         little.then(|| {
             format!(
@@ -280,7 +312,8 @@ impl<'a> Told<'a> {
         row.sort_by_key(|c| outstanding(c));
         let kept = |c: &&&CellSummary| latency(c, &figure).is_some_and(|l| l <= limit_ns as f64);
         let rule = format!("{}{}", Duration::from_ns(limit_ns), figure_words(&figure));
-        let deepest_kept = row.iter().take_while(kept).last();
+        // A depth that a deeper one keeps is not where it is lost.
+        let deepest_kept = row.iter().filter(kept).next_back();
         let kept_all = deepest_kept.is_some_and(|c| outstanding(c) == row.last().and_then(|l| outstanding(l)));
         let rule = match deepest_kept {
             _ if row.len() < 2 => None,
@@ -298,12 +331,14 @@ impl<'a> Told<'a> {
 
     fn objective(&self, cell: &CellSummary) -> (String, u64) {
         let record = self.record.cells.iter().find(|c| c.id == cell.id);
-        record.and_then(|r| r.load.objective.clone()).unwrap_or_else(|| ("mean".to_owned(), USUAL_NS))
+        record
+            .and_then(|r| r.load.objective.clone())
+            .unwrap_or_else(|| (OBJECTIVE_USUAL.0.to_owned(), OBJECTIVE_USUAL.1))
     }
 
     /// The most bytes, where another block size moves more and something else stops it.
     fn in_bytes(&self, kind: Kind, cell: &CellSummary, also: &str) -> Option<String> {
-        let moved = |c: &CellSummary| c.total.as_ref().map(|t| t.throughput_bytes_per_s);
+        let moved = CellSummary::throughput_lasting;
         let most = self.best(kind, moved)?;
         if most.load.block_bytes <= cell.load.block_bytes || moved(most)? < moved(cell)? * (1.0 + ALIKE) {
             return None;
@@ -320,7 +355,7 @@ impl<'a> Told<'a> {
         };
         Some(format!(
             "In bytes the most is {} with {} {what}{by}.",
-            throughput(moved(most)?),
+            most.lasting.as_ref().map_or_else(|| throughput(moved(most).unwrap_or(0.0)), LastingFigures::both_in_bytes),
             block(most.load.block_bytes)
         ))
     }
@@ -329,13 +364,13 @@ impl<'a> Told<'a> {
 /// Whether reads and writes stop at the same rate for the same reason.
 fn alike(a: &CellSummary, b: &CellSummary) -> bool {
     let limit = |c: &CellSummary| c.binding.as_ref().map(|b| b.limit);
-    let near = iops(a).zip(iops(b)).is_some_and(|(a, b)| b > 0.0 && (a / b - 1.0).abs() <= ALIKE);
+    let near = a.iops_lasting().zip(b.iops_lasting()).is_some_and(|(a, b)| b > 0.0 && (a / b - 1.0).abs() <= ALIKE);
     near && a.load.pattern == b.load.pattern && a.load.block_bytes == b.load.block_bytes && limit(a) == limit(b)
 }
 
 /// The lowest ceiling above the binding one that neither more requests at once nor, of a VM, another size of it lifts as well.
 fn next_ceiling(cell: &CellSummary, binding: Limit) -> Option<&Ceiling> {
-    let rate = iops(cell)?;
+    let rate = cell.iops_lasting()?;
     let others = cell.ceilings.iter().filter(|c| {
         c.limit != Limit::Latency && c.limit != binding && !(of_vm(c.limit) && of_vm(binding)) && c.iops >= rate
     });
@@ -349,8 +384,11 @@ const fn of_vm(limit: Limit) -> bool {
     )
 }
 
-/// A latency figure over all operations, the worst of them, ns.
+/// A latency figure over all operations, the worst of them, ns; after a burst, where there was one.
 fn latency(cell: &CellSummary, figure: &str) -> Option<f64> {
+    if let Some(lasting) = &cell.lasting {
+        return lasting.latency_ns.figure(figure);
+    }
     let of = |o: &OperationFigures| {
         let l = &o.latency_ns;
         match figure {
@@ -373,7 +411,7 @@ fn figure_words(figure: &str) -> String {
 /// The lowest ceiling above the one that binds.
 fn after(cell: &CellSummary, binding: &Binding) -> Option<String> {
     let next = next_ceiling(cell, binding.limit)?;
-    let share = next.iops / binding.ceiling_iops.or(iops(cell))? - 1.0;
+    let share = next.iops / binding.ceiling_iops.or(cell.iops_lasting())? - 1.0;
     if share > FAR {
         return None;
     }
@@ -386,8 +424,11 @@ fn after(cell: &CellSummary, binding: &Binding) -> Option<String> {
     })
 }
 
-/// The cell's rate, in requests and in bytes.
+/// The cell's rate, in requests and in bytes; across a burst's end, what was before and what lasts.
 fn level(cell: &CellSummary) -> String {
+    if let Some(lasting) = &cell.lasting {
+        return lasting.both();
+    }
     let total = cell.total.as_ref();
     total.map_or_else(String::new, |t| format!("{} IOPS ({})", number(t.iops), throughput(t.throughput_bytes_per_s)))
 }
@@ -501,6 +542,24 @@ mod tests {
     }
 
     #[test]
+    fn an_open_loop_of_which_nothing_was_answered_in_time_is_overloaded() {
+        let disk = ExampleDisk::default();
+        let mut loads = [2_000.0, 40_000.0].map(|rate| cell(open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));
+        // All that was completed in the measured time had been due in the warm-up.
+        for record in loads[1].trials[0].operations.values_mut() {
+            record.latency = loadline_record::Histogram::new();
+        }
+        let record = run(loads.into());
+        let told = one(&record);
+        assert!(
+            told.text.contains("are all served up to 2,000 arrivals a second; of 40,000 arrivals a second, 5,0"),
+            "{told:?}"
+        );
+        let findings = summarize(&record).findings;
+        assert!(findings.iter().any(|f| f.text.starts_with("Delivers up to 5,0")), "{findings:?}");
+    }
+
+    #[test]
     fn what_nothing_explains_names_the_command_that_finds_out() {
         let record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
         let cells = summarize(&record).cells;
@@ -523,6 +582,24 @@ mod tests {
         let told = conclusions(&record, &summary.cells).remove(0);
         assert!(told.consequence.as_ref().unwrap().contains("32 times as many at once brought 1.3 times"), "{told:?}");
         assert!(told.next.unwrap().contains("answers faster"));
+    }
+
+    #[test]
+    fn where_deeper_queues_brought_nothing_none_is_asked_for() {
+        let disk = ExampleDisk { latency_ns: 200e3, iops: 4_930.0, bytes_per_s: 1e9 };
+        let mut record = run([1, 4, 64].map(|depth| cell(closed("random", 1.0, 4 << 10, depth), &disk, &[1.0])).into());
+        // A place in the disk for one request at a time, as a model names it.
+        let mut cells = summarize(&record).cells;
+        record.header.clock = Clock::Virtual;
+        for cell in &mut cells {
+            cell.binding.as_mut().unwrap().limit = Limit::Latency;
+        }
+        let told = conclusions(&record, &cells).remove(0);
+        assert!(told.text.contains("stop at 4,9") && told.text.contains("from depth 1 on"), "{told:?}");
+        let meant = told.consequence.as_ref().unwrap();
+        assert!(meant.contains("64 times as many at once brought no more than depth 1"), "{meant}");
+        assert!(!meant.contains("No limit of the storage has been reached"), "{meant}");
+        assert!(told.next.as_ref().unwrap().contains("answers faster"), "{told:?}");
     }
 
     #[test]

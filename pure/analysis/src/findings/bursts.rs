@@ -2,7 +2,7 @@
 
 use super::{View, codes, how_much};
 use crate::summarize::{trials_counted, trials_used};
-use crate::summary::{CellSummary, Finding};
+use crate::summary::{CellSummary, Finding, LastingFigures};
 use crate::words::{counted, load_name, number, throughput};
 use loadline_record::{BurstEnd, CellRecord, RunRecord, Stage, TrialRecord};
 use loadline_units::Duration;
@@ -33,16 +33,20 @@ pub(super) fn ended(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
 
 /// A rate across a burst's end, in words: what it was while credits lasted; and for how long, and what lasts. Their mean is
 /// neither.
-pub(super) fn apart(cell: &CellSummary, in_bytes: bool) -> Option<(String, String)> {
-    let end = cell.prediction.as_ref()?.bursts_ended.last()?;
-    let (before, after) = if in_bytes {
-        let (before, after) = end.bytes_per_s_before.zip(end.bytes_per_s_after)?;
-        (throughput(before), throughput(after))
-    } else {
-        let (before, after) = end.iops_before.zip(end.iops_after)?;
-        (number(before), number(after))
-    };
-    Some((before, format!(" for {} of burst, {after} from then on", Duration::from_ns(end.at_ns).clock())))
+pub(super) fn apart(cell: &CellSummary, text: fn(f64) -> String) -> Option<(String, String)> {
+    let lasting = cell.lasting.as_ref()?;
+    Some((text(lasting.iops_before), then(lasting, &text(lasting.iops))))
+}
+
+/// The same in bytes per second.
+pub(super) fn apart_in_bytes(cell: &CellSummary) -> Option<(String, String)> {
+    let lasting = cell.lasting.as_ref()?;
+    Some((throughput(lasting.bytes_per_s_before), then(lasting, &throughput(lasting.throughput_bytes_per_s))))
+}
+
+fn then(lasting: &LastingFigures, rate: &str) -> String {
+    let burst = if lasting.before_ns.is_some() { " of burst" } else { "" };
+    format!(" {}{burst}, {rate} from then on", lasting.how_long())
 }
 
 fn ends(trial: &TrialRecord) -> &[BurstEnd] {

@@ -85,6 +85,7 @@ fn told_together(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
         .collect();
     levels.dedup();
     let unit = if first.load.block_bytes >= LARGE_BLOCK { "" } else { " IOPS" };
+    let before = before(view, group);
     let limit = match limit(view, plateau) {
         Some(Limit::DiskIops) => ", a limit on requests (disk-iops)",
         Some(Limit::DiskThroughput) => ", a limit on bytes (disk-throughput)",
@@ -104,7 +105,7 @@ fn told_together(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
     };
     let also = if group.len() > 1 { " and writes" } else { "" };
     let text = format!(
-        "{}{also} level off at {}{unit} from {} on{limit}; {then}.",
+        "{}{also} level off at {}{unit}{before} from {} on{limit}; {then}.",
         load_name(first),
         listed(&levels),
         at_depth(view, curve, plateau.from)
@@ -113,8 +114,27 @@ fn told_together(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
     view.finding(codes::PLATEAU, &text, &cells)
 }
 
-/// Mean over reads, writes and trims, each weighted by its rate.
+/// What there was before the rate that lasts: of the cells on the level, the most.
+fn before(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> String {
+    let cells = group.iter().flat_map(|(_, plateau)| &plateau.cells).map(|i| &view.cells[*i]);
+    let most = cells
+        .filter_map(|cell| Some((cell, cell.lasting.as_ref()?)))
+        .max_by(|a, b| a.1.iops_before.total_cmp(&b.1.iops_before));
+    most.map_or_else(String::new, |(cell, lasting)| {
+        let rate = if cell.load.block_bytes >= LARGE_BLOCK {
+            throughput(lasting.bytes_per_s_before)
+        } else {
+            number(lasting.iops_before)
+        };
+        format!(", which lasts ({rate} {} before that),", lasting.how_long())
+    })
+}
+
+/// Mean over reads, writes and trims, each weighted by its rate; after a burst, where there was one.
 fn mean_latency(cell: &CellSummary) -> Option<f64> {
+    if let Some(lasting) = &cell.lasting {
+        return lasting.latency_ns.mean;
+    }
     let parts = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
     let rate: f64 = parts().map(|o| o.iops).sum();
     (rate > 0.0).then(|| parts().map(|o| o.latency_ns.mean * o.iops).sum::<f64>() / rate)

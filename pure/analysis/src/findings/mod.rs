@@ -6,6 +6,8 @@ mod levels;
 mod objective;
 pub(crate) mod trials;
 
+pub use objective::OBJECTIVE_USUAL;
+
 use crate::clusters::Clusters;
 use crate::compare::{scaling_of, scaling_sentences};
 use crate::curves::{Curve, iops, outstanding};
@@ -162,11 +164,15 @@ impl View<'_> {
                 .filter_map(|i| Some((i, figure(&self.cells[i]).filter(|f| *f > 0.0)?)))
                 .collect();
             let most = figures.iter().map(|f| f.1).max_by(f64::total_cmp)?;
+            // Of those that come to the same for good, those with the most before.
+            let figures: Vec<(usize, f64)> = figures.into_iter().filter(|f| f.1 >= most * AS_GOOD).collect();
+            let bursts = |i: usize| self.cells[i].lasting.as_ref().map_or(0.0, |lasting| lasting.iops_before);
+            let burst = figures.iter().map(|f| bursts(f.0)).max_by(f64::total_cmp)?;
             let demand = |i: usize| {
                 let cell = &self.cells[i];
                 (outstanding(cell).unwrap_or(u64::MAX), cell.load.block_bytes)
             };
-            figures.into_iter().filter(|f| f.1 >= most * AS_GOOD).map(|f| f.0).min_by_key(|i| demand(*i))
+            figures.into_iter().map(|f| f.0).filter(|i| bursts(*i) >= burst * AS_GOOD).min_by_key(|i| demand(*i))
         };
         let all: Vec<usize> = self.own.iter().copied().filter(|i| among(&self.cells[*i])).collect();
         best_of(all.iter().copied().filter(|i| clean(i)).collect()).or_else(|| best_of(all))
@@ -187,13 +193,13 @@ impl View<'_> {
     }
 
     fn best_random_iops(&self) -> Option<Finding> {
-        let best = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), iops);
+        let best = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), CellSummary::iops_lasting);
         let parts: Vec<String> = best
             .iter()
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
                 let (name, much, warning) = (load_name(cell), how_much(cell), warning(cell));
-                let (rate, then) = bursts::apart(cell, false).unwrap_or_else(|| (number(*rate), String::new()));
+                let (rate, then) = bursts::apart(cell, number).unwrap_or_else(|| (number(*rate), String::new()));
                 format!("{rate} {name} a second{then} ({much}{warning})")
             })
             .collect();
@@ -203,13 +209,15 @@ impl View<'_> {
     }
 
     fn best_throughput(&self) -> Option<Finding> {
-        let rate = |c: &CellSummary| c.total.as_ref().map(|t| t.throughput_bytes_per_s);
-        let best = self.best_by_kind(|c| c.trim.is_none() || c.read.is_some() || c.write.is_some(), rate);
+        let best = self.best_by_kind(
+            |c| c.trim.is_none() || c.read.is_some() || c.write.is_some(),
+            CellSummary::throughput_lasting,
+        );
         let parts: Vec<String> = best
             .iter()
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
-                let (rate, then) = bursts::apart(cell, true).unwrap_or_else(|| (throughput(*rate), String::new()));
+                let (rate, then) = bursts::apart_in_bytes(cell).unwrap_or_else(|| (throughput(*rate), String::new()));
                 format!("{rate}{then} with {} ({}{})", load_name(cell), how_much(cell), warning(cell))
             })
             .collect();
@@ -220,9 +228,8 @@ impl View<'_> {
 
     /// What bound the best cell, in the words of its evidence.
     fn bound_by(&self) -> Option<Finding> {
-        let rate = |c: &CellSummary| c.total.as_ref().map(|t| t.throughput_bytes_per_s);
-        let random = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), iops);
-        let (i, _) = *random.first().or(self.best_by_kind(|_| true, rate).first())?;
+        let random = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), CellSummary::iops_lasting);
+        let (i, _) = *random.first().or(self.best_by_kind(|_| true, CellSummary::throughput_lasting).first())?;
         let (cell, binding) = (&self.cells[i], self.cells[i].binding.as_ref()?);
         let by = match binding.limit {
             Limit::Unexplained => "what stops them is unexplained".to_owned(),
@@ -324,7 +331,9 @@ impl View<'_> {
     }
 
     fn tool_alone(&self) -> Option<Finding> {
-        let i = self.best(|_| true, iops)?;
+        // What asks for no more says nothing of what the tool can do.
+        let asks_for_no_more = |c: &CellSummary| c.binding.as_ref().is_some_and(|b| b.limit == Limit::Arrival);
+        let i = self.best(|c| !asks_for_no_more(c), iops)?;
         let text = format!(
             "the tool by itself, without storage, does {} requests a second ({}).",
             number(iops(&self.cells[i])?),
@@ -335,11 +344,18 @@ impl View<'_> {
 }
 
 impl CellSummary {
-    fn reads_only(&self) -> bool {
-        self.load.read_ratio >= 1.0 && self.read.is_some() && self.trim.is_none()
+    /// Whether it reads alone.
+    pub(crate) fn reads_only(&self) -> bool {
+        self.load.read_ratio >= 1.0 && self.trim.is_none() && (self.read.is_some() || self.is_unanswered())
     }
-    fn writes_only(&self) -> bool {
-        self.load.read_ratio <= 0.0 && self.write.is_some() && self.trim.is_none()
+    /// Whether it writes alone.
+    pub(crate) fn writes_only(&self) -> bool {
+        self.load.read_ratio <= 0.0 && self.trim.is_none() && (self.write.is_some() || self.is_unanswered())
+    }
+    /// Whether all that was completed had been due before the measured time: an overload whose requests have no latency yet.
+    fn is_unanswered(&self) -> bool {
+        let answered = [&self.read, &self.write, &self.trim, &self.flush].into_iter().flatten().next();
+        answered.is_none() && self.total.as_ref().is_some_and(|total| total.iops > 0.0)
     }
 }
 

@@ -3,16 +3,20 @@
 use super::levels::importance;
 use super::{View, at_depth, codes};
 use crate::compare::latency_estimate;
-use crate::curves::{Curve, iops, met, outstanding};
+use crate::curves::{Curve, met_lasting, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, percent, span};
 use loadline_record::RunRecord;
 use loadline_units::Duration;
 
-/// The limit where none is set: database vendors' 20 ms on average.
-const DEFAULT: (&str, u64) = ("mean", 20_000_000);
+/// The figure and the limit, ns, where none is set: database vendors' 20 ms on average.
+pub const OBJECTIVE_USUAL: (&str, u64) = ("mean", 20_000_000);
 /// An open loop that completes less than this share of what it offers has lost it, whatever its latency: the backlog grows.
 const MET_MIN: f64 = 0.99;
+/// What the names of loads begin with that go by their share of what was reached before the run, as `quick` gives them.
+const CURVE: &str = "curve ";
+/// What was reached differs from what was reached before by more than this: trials on a quiet disk differ by less.
+const DIFFER: f64 = 0.1;
 /// Curves told one by one.
 const TOLD_ONE_BY_ONE: usize = 6;
 
@@ -40,11 +44,10 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
     for curve in curves {
         for (cells, open) in [(&curve.closed, false), (&curve.open, true)] {
             let Some(first) = cells.first().copied() else { continue };
-            let objective =
-                record.cells[first].load.objective.as_ref().map_or(
-                    Objective { figure: DEFAULT.0, limit_ns: DEFAULT.1, chosen: false },
-                    |(figure, limit_ns)| Objective { figure, limit_ns: *limit_ns, chosen: true },
-                );
+            let objective = record.cells[first].load.objective.as_ref().map_or(
+                Objective { figure: OBJECTIVE_USUAL.0, limit_ns: OBJECTIVE_USUAL.1, chosen: false },
+                |(figure, limit_ns)| Objective { figure, limit_ns: *limit_ns, chosen: true },
+            );
             let of_curve = if open {
                 of_open(view, record, curve, &objective)
             } else {
@@ -89,15 +92,22 @@ fn kept_everywhere(view: &View<'_>, objective: &str, parts: &[(String, usize)]) 
 }
 
 impl Objective<'_> {
-    /// The figure that the objective is about: each operation is to keep it, and the slowest counts.
+    /// The figure that the objective is about: each operation is to keep it, the slowest counts, and of it what lasts.
     fn figure_of(&self, cell: &CellSummary) -> Option<f64> {
+        if let Some(lasting) = &cell.lasting {
+            return lasting.latency_ns.figure(self.figure);
+        }
         self.slowest(cell).map(|(_, figure)| figure)
     }
     /// That figure in words, with whose it is where there are several operations.
     fn told_of(&self, cell: &CellSummary) -> Option<String> {
-        let (operation, figure) = self.slowest(cell)?;
-        let mixed = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().count() > 1;
-        Some(if mixed { format!("{} for {operation}", span(figure)) } else { span(figure) })
+        let several = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().count() > 1;
+        match self.slowest(cell) {
+            Some((operation, figure)) if several && cell.lasting.is_none() => {
+                Some(format!("{} for {operation}", span(figure)))
+            }
+            _ => self.figure_of(cell).map(span),
+        }
     }
     fn slowest(&self, cell: &CellSummary) -> Option<(&'static str, f64)> {
         let of = |o: &OperationFigures| {
@@ -116,8 +126,23 @@ impl Objective<'_> {
         let figures = named.into_iter().filter_map(|(name, found)| Some((name, of(found.as_ref()?)?)));
         figures.max_by(|a, b| a.1.total_cmp(&b.1))
     }
+    /// `None` where nothing is known. An open loop that is not met has lost it, also where none of its requests was answered in
+    /// time to have a latency.
     fn kept(&self, cell: &CellSummary) -> Option<bool> {
-        Some(self.figure_of(cell)? <= self.limit_ns as f64 && met(cell).is_none_or(|met| met >= MET_MIN))
+        if overloaded(cell) {
+            return Some(false);
+        }
+        Some(self.figure_of(cell)? <= self.limit_ns as f64)
+    }
+    /// How an open loop misses it, "at the other" or wherever else: by the latency of what is answered, or because not all is.
+    fn missed_by(&self, cell: &CellSummary, place: &str) -> String {
+        match self.figure_of(cell) {
+            Some(figure) if figure > self.limit_ns as f64 => format!("{}{place}", span(figure)),
+            figure => {
+                let in_time = figure.map_or_else(String::new, |figure| format!(" (those in {})", span(figure)));
+                format!("only {} of the arrivals are answered in time{place}{in_time}", answered(cell))
+            }
+        }
     }
     fn name(&self) -> String {
         let limit = Duration::from_ns(self.limit_ns);
@@ -139,6 +164,17 @@ impl Objective<'_> {
     }
 }
 
+/// The share of the arrivals that was answered: to a tenth of a percent near 99 %, where that decides.
+fn answered(cell: &CellSummary) -> String {
+    let share = met_lasting(cell).unwrap_or(0.0);
+    if share > 0.9 { format!("{:.1} %", share * 100.0) } else { percent(share) }
+}
+
+/// Whether an open loop completes less than it offers.
+fn overloaded(cell: &CellSummary) -> bool {
+    met_lasting(cell).is_some_and(|met| met < MET_MIN)
+}
+
 /// Where an objective is lost on a row of cells.
 struct Turn {
     /// The heaviest load that keeps it.
@@ -157,8 +193,9 @@ impl Turn {
         }
         let missed: Vec<String> = self.strays.iter().map(|i| named(*i)).collect::<Option<_>>()?;
         let again = if missed.len() == 1 { "that load" } else { "those loads" };
+        let too = if self.lost.is_some() { ", too" } else { "" };
         Some(format!(
-            " It was missed {}, too, which {heavier} kept: more likely a passing disturbance than a limit; measure {again} again.",
+            " It was missed {}{too}, which {heavier} kept: more likely a passing disturbance than a limit; measure {again} again.",
             listed(&missed)
         ))
     }
@@ -174,7 +211,7 @@ fn between(view: &View<'_>, curve: &Curve, objective: &Objective<'_>, kept: usiz
     let level = [kept, lost].iter().all(|i| plateau.cells.contains(i));
     let cell = &view.cells[lost];
     let single = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().count() == 1;
-    let depth = (iops(cell)? * objective.limit_ns as f64 / 1e9).floor();
+    let depth = (cell.iops_lasting()? * objective.limit_ns as f64 / 1e9).floor();
     let (least, most) = (outstanding(&view.cells[kept])? as f64, outstanding(cell)? as f64);
     (objective.figure == "mean" && level && single && least < depth && depth < most).then_some(depth)
 }
@@ -184,16 +221,22 @@ fn known(
     view: &View<'_>,
     record: &RunRecord,
     row: &[usize],
-    objective: &Objective<'_>,
+    (objective, turn): (&Objective<'_>, &Turn),
     named: impl Fn(usize) -> Option<String>,
 ) -> String {
     if record.header.verb != SEARCH {
         return String::new();
     }
     let limit = objective.limit_ns as f64;
-    let ends = |i: usize| latency_estimate(&record.cells[i], objective.figure)?.interval_ns;
-    let overloaded = |i: usize| met(&view.cells[i]).is_some_and(|met| met < MET_MIN);
-    let lost = row.iter().copied().find(|i| overloaded(*i) || ends(*i).is_some_and(|(low, _)| low > limit));
+    let ends = |i: usize| match &view.cells[i].lasting {
+        // Of the seconds after a burst no interval is told.
+        Some(_) => None,
+        None => latency_estimate(&record.cells[i], objective.figure)?.interval_ns,
+    };
+    let overloaded = |i: usize| overloaded(&view.cells[i]);
+    // What a heavier load keeps is not where it is lost.
+    let beyond = row.iter().position(|i| turn.kept == Some(*i)).map_or(0, |place| place + 1);
+    let lost = row[beyond..].iter().copied().find(|i| overloaded(*i) || ends(*i).is_some_and(|(low, _)| low > limit));
     let kept = |i: &usize| !overloaded(*i) && ends(*i).is_some_and(|(_, high)| high <= limit);
     let kept = row.iter().copied().take_while(|i| Some(*i) != lost).filter(kept).last();
     let at = |i: Option<usize>| i.and_then(&named);
@@ -207,14 +250,42 @@ fn known(
     }
 }
 
+/// Where the loads of a curve are named by their share of a maximum that was found before the run, and the run itself reached
+/// another: of what the names are shares.
+fn shares_of_another(view: &View<'_>, record: &RunRecord, curve: &Curve, most: f64) -> Option<String> {
+    let named = |i: &usize| {
+        let name = record.cells[*i].spec.get("name")?.as_str()?;
+        let share = name.strip_prefix(CURVE)?.strip_suffix('%')?.trim().parse::<f64>().ok()?;
+        let rate = view.cells[*i].load.rate_iops?;
+        (share > 0.0).then(|| (share, rate * 100.0 / share))
+    };
+    let (_, whole) = curve.open.iter().filter_map(named).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    ((most / whole - 1.0).abs() > DIFFER).then(|| {
+        format!(
+            " The shares in the names of these loads are of the {} reached just before the run; the run itself reached {}.",
+            number(whole),
+            number(most)
+        )
+    })
+}
+
+/// A rate; where a burst raises it at first, what lasts, with what was before.
+fn rate_of(cell: &CellSummary) -> Option<String> {
+    let rate = format!("{} IOPS", number(cell.iops_lasting()?));
+    Some(match &cell.lasting {
+        Some(lasting) => format!("{rate}, after {} {}", number(lasting.iops_before), lasting.how_long()),
+        None => rate,
+    })
+}
+
 fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
     let turn = objective.turn(view, &curve.closed)?;
     let told = |i: usize| {
         let cell = &view.cells[i];
-        Some((at_depth(view, curve, outstanding(cell)?), objective.told_of(cell)?, number(iops(cell)?)))
+        Some((at_depth(view, curve, outstanding(cell)?), objective.told_of(cell)?, rate_of(cell)?))
     };
     let at = |i: usize| Some(format!("at {}", at_depth(view, curve, outstanding(&view.cells[i])?)));
-    let aside = turn.aside(at, "deeper queues")? + &known(view, record, &curve.closed, objective, at);
+    let aside = turn.aside(at, "deeper queues")? + &known(view, record, &curve.closed, (objective, &turn), at);
     let name = load_name(&view.cells[curve.closed[0]]);
     let objective_name = objective.name();
     let text = match (turn.kept, turn.lost) {
@@ -225,7 +296,7 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
                 format!(" Since the rate is level there, {} outstanding take {limit}.", number(depth))
             });
             format!(
-                "{name} stay within {objective_name} up to {depth} ({latency}, {rate} IOPS); at {beyond} it is \
+                "{name} stay within {objective_name} up to {depth} ({latency}, {rate}); at {beyond} it is \
                  {too_long}.{between}"
             )
         }
@@ -237,7 +308,7 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
         (Some(_), None) if curve.closed.len() < 2 => return None,
         (Some(cell), None) if !turn.strays.is_empty() => {
             let (depth, latency, rate) = told(cell)?;
-            format!("{name} stay within {objective_name} at {depth}, the deepest measured ({latency}, {rate} IOPS).")
+            format!("{name} stay within {objective_name} at {depth}, the deepest measured ({latency}, {rate}).")
         }
         (Some(cell), None) => {
             let (depth, latency, _) = told(cell)?;
@@ -259,51 +330,66 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
         (plateau.iops, "at which they level off")
     } else {
         let all = curve.open.iter().chain(&curve.closed);
-        (all.filter_map(|i| iops(&view.cells[*i])).max_by(f64::total_cmp)?, "delivered at most")
+        (all.filter_map(|i| view.cells[*i].iops_lasting()).max_by(f64::total_cmp)?, "delivered at most")
     };
     let of_most = format!("of the {} {what}", number(most));
     let told = |i: usize| {
         let cell = &view.cells[i];
         let rate = cell.offered_iops?;
-        Some((number(rate), percent(rate / most), objective.told_of(cell)?))
+        Some((number(rate), percent(rate / most), objective.figure_of(cell)))
     };
     let with = |i: usize| Some(format!("with {} arriving a second", number(view.cells[i].offered_iops?)));
-    let aside = turn.aside(with, "higher loads")? + &known(view, record, &curve.open, objective, with);
+    // Which of the two it is: a latency that is kept is not lost.
+    let missed = |i: usize| {
+        let cell = &view.cells[i];
+        let by_rate = objective.figure_of(cell).filter(|figure| *figure <= objective.limit_ns as f64);
+        let why = by_rate.map_or_else(String::new, |figure| {
+            format!(
+                " (not by latency, {}: only {} of the arrivals were answered in time)",
+                span(figure),
+                answered(cell)
+            )
+        });
+        Some(format!("{}{why}", with(i)?))
+    };
+    let aside = turn.aside(missed, "higher loads")? + &known(view, record, &curve.open, (objective, &turn), with);
+    let reached = curve.open.iter().chain(&curve.closed).filter_map(|i| view.cells[*i].iops_lasting());
+    let other = reached.max_by(f64::total_cmp).and_then(|reached| shares_of_another(view, record, curve, reached));
+    let other = other.unwrap_or_default();
     let name = load_name(&view.cells[curve.open[0]]);
     let objective_name = objective.name();
     let text = match (turn.kept, turn.lost) {
         (Some(kept), Some(lost)) => {
-            let ((low, low_share, latency), (high, high_share, too_long)) = (told(kept)?, told(lost)?);
-            let beyond = if objective.figure_of(&view.cells[lost])? <= objective.limit_ns as f64 {
-                "at the other not all are answered".to_owned()
-            } else {
-                format!("{too_long} at the other")
-            };
+            let ((low, low_share, latency), (high, high_share, _)) = (told(kept)?, told(lost)?);
+            let beyond = objective.missed_by(&view.cells[lost], " at the other");
             format!(
                 "{name} lose {objective_name} between {low} and {high} arriving a second ({low_share} and {high_share} {of_most}): \
-                 {latency} at the one, {beyond}."
+                 {} at the one, {beyond}.",
+                span(latency?)
             )
         }
         (Some(cell), None) if !turn.strays.is_empty() => {
             let (rate, share, latency) = told(cell)?;
             format!(
                 "{name} stay within {objective_name} up to {rate} arriving a second, the most offered ({share} {of_most}; \
-                 {latency})."
+                 {}).",
+                span(latency?)
             )
         }
         (Some(cell), None) => {
             let (rate, share, latency) = told(cell)?;
-            let part = format!("{name} up to {rate} arriving a second ({share} {of_most}; {latency})");
+            let part = format!("{name} up to {rate} arriving a second ({share} {of_most}; {})", span(latency?));
+            let part = if other.is_empty() { part } else { format!("{part}; {}", other.trim().trim_end_matches('.')) };
             return Some(Told::Kept { objective: objective_name, part, cell });
         }
         (None, Some(lost)) => {
-            let (rate, share, latency) = told(lost)?;
+            let (rate, share, _) = told(lost)?;
+            let already = objective.missed_by(&view.cells[lost], " already");
             format!(
-                "{name} miss {objective_name} at every rate offered: {latency} already with {rate} arriving a second ({share} \
-                 {of_most})."
+                "{name} miss {objective_name} at every rate offered: {already} with {rate} arriving a second ({share} {of_most})."
             )
         }
         (None, None) => return None,
     };
-    Some(Told::Lost(view.finding(codes::OBJECTIVE, &(text + &aside), &turn.cells())))
+    Some(Told::Lost(view.finding(codes::OBJECTIVE, &(text + &aside + &other), &turn.cells())))
 }

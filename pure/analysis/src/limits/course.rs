@@ -93,7 +93,7 @@ fn lasting(trial: &TrialRecord, fall: Option<Fall>) -> Vec<f64> {
 }
 
 /// The split of a trial's rates into two levels that leaves the least variance, if the first is the higher one.
-fn fall(trial: &TrialRecord) -> Option<Fall> {
+pub(crate) fn fall(trial: &TrialRecord) -> Option<Fall> {
     let rates = rates(trial);
     if rates.len() < STEADY_INTERVALS_MIN {
         return None;

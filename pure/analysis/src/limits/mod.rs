@@ -19,7 +19,7 @@ use crate::summary::CellSummary;
 use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
 use caps::{Caps, Seen, caps, explains};
 pub(crate) use counters::exceeded_shares;
-pub(crate) use course::{Course, Fall, course};
+pub(crate) use course::{Course, Fall, course, fall};
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
@@ -28,6 +28,8 @@ use loadline_record::{Binding, Ceiling, CellRecord, Clock, DoubtCode, Limit, Run
 
 /// An open loop, or a rate ceiling, is met within this.
 const MET_TOLERANCE: f64 = 0.01;
+/// A load whose own think time takes this share of its time asks for no more than it gets.
+const OWN_TIME_MIN: f64 = 0.9;
 /// Time that a hypervisor takes below this is usual.
 const STEAL_MAX: f64 = 0.01;
 /// A rate that comes to this share of another has been kept.
@@ -52,7 +54,12 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
             // A model that answers in real time knows it, too.
             let is_modelled = records[index].trials.iter().any(|trial| trial.model.is_some());
             if record.header.clock == Clock::Virtual || is_modelled {
-                return (model::binding(&record.cells[index]), model::ceilings(&record.cells[index]));
+                let told = model::binding(&record.cells[index]);
+                // The model counts only the time that requests take.
+                let own =
+                    told.as_ref().filter(|b| b.limit == Limit::Latency).and_then(|_| by_think_time(&cells[index]));
+                let own = own.map(|binding| Binding { inferred: false, ..binding });
+                return (own.or(told), model::ceilings(&record.cells[index]));
             }
             let case = Case {
                 cells,
@@ -84,7 +91,7 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
 
 /// How the rate of each cell went. A fall is none where a load of the same kind and size that began later kept the rate from before
 /// it: what was spent would not have been there for that one, so the fall was something that passed.
-fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<Course>> {
+pub(crate) fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<Course>> {
     let found: Vec<Option<Course>> = record.cells.iter().map(course).collect();
     let began = |index: usize| record.cells[index].trials.iter().map(|trial| trial.started_unix_s);
     let kept = |index: usize, rate: f64| {
@@ -164,8 +171,9 @@ impl Case<'_> {
     fn binding(&self) -> Option<Binding> {
         let rate = iops(self.cell())?;
         Some(
-            self.by_nothing_below()
-                .or_else(|| self.by_arrival(rate))
+            self.by_arrival(rate)
+                .or_else(|| by_think_time(self.cell()))
+                .or_else(|| self.by_nothing_below())
                 .or_else(|| self.by_cache())
                 .or_else(|| self.by_generator())
                 .or_else(|| self.by_counters(rate))
@@ -479,6 +487,29 @@ impl Case<'_> {
         ceilings.sort_by(|a, b| a.iops.total_cmp(&b.iops));
         ceilings
     }
+}
+
+/// A closed loop most of whose time is its own think time asks for no more than that allows.
+fn by_think_time(cell: &CellSummary) -> Option<Binding> {
+    let outstanding = outstanding(cell).filter(|_| paced(cell) && cell.load.rate_iops.is_none())? as f64;
+    let rate = iops(cell).filter(|rate| *rate > 0.0)?;
+    let parts = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
+    let took = parts().map(|o| o.latency_ns.mean * o.iops).sum::<f64>() / parts().map(|o| o.iops).sum::<f64>();
+    let turn_ns = outstanding / rate * 1e9;
+    let share = 1.0 - took / turn_ns;
+    (share >= OWN_TIME_MIN).then(|| {
+        let asked = outstanding * 1e9 / (turn_ns - took);
+        let evidence = format!(
+            "Think time takes {} of the load's time: {} outstanding, each {} after the answer before it, ask for {} requests a second at \
+             most, and {} were completed.",
+            percent(share),
+            number(outstanding),
+            span(turn_ns - took),
+            number(asked),
+            number(rate)
+        );
+        inferred(Limit::Arrival, Some(asked), Some(rate / asked), evidence)
+    })
 }
 
 /// The share of the machine's CPU time in use, mean over trials.

@@ -384,3 +384,28 @@ fn every_ceiling_is_put_beside_the_cell_lowest_first() {
         assert!(cell.ceilings.is_sorted_by(|a, b| a.iops <= b.iops));
     }
 }
+
+/// 8 outstanding, each 10 ms after the answer before it: 200 us of 10.2 ms are the disk's.
+fn thinking() -> CellRecord {
+    let disk = ExampleDisk { latency_ns: 200e3, iops: 784.0, bytes_per_s: 1e9 };
+    let mut cell = cell(closed("random", 1.0, 4 << 10, 8), &disk, &[1.0]);
+    for record in cell.trials[0].operations.values_mut() {
+        record.latency = crate::example::latencies(record.count, 200e3);
+        (record.waiting, record.service) = (Some(record.latency.clone()), Some(record.latency.clone()));
+    }
+    cell
+}
+
+#[test]
+fn a_load_that_thinks_most_of_the_time_asks_for_no_more() {
+    let mut record = run(vec![thinking()]);
+    let binding = summarize(&record).cells[0].binding.clone().unwrap();
+    assert_eq!(binding.limit, Limit::Arrival, "{binding:?}");
+    assert!(binding.evidence.contains("ask for 800 requests a second at most, and 784 were completed"), "{binding:?}");
+    // Nor does it say anything of the tool, where there is nothing below it.
+    record.header.volumes[0].kind = TargetKind::Null;
+    record.cells.push(cell(open("random", 1.0, 4 << 10, 800.0), &ExampleDisk::default(), &[1.0]));
+    let summary = summarize(&record);
+    assert!(summary.cells.iter().all(|c| c.binding.as_ref().unwrap().limit == Limit::Arrival), "{:?}", summary.cells);
+    assert!(summary.findings.iter().all(|f| f.code != crate::finding_codes::TOOL), "{:?}", summary.findings);
+}

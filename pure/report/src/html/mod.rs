@@ -66,6 +66,13 @@ impl<'a> CellView<'a> {
         let (name, limit_ns) = self.record?.load.objective.as_ref()?;
         Some((name, *limit_ns))
     }
+    /// A latency as charts draw it: after a burst, what lasts.
+    pub(crate) fn latency_lasting_ns(&self, figure: &str) -> Option<f64> {
+        match &self.summary.lasting {
+            Some(lasting) => lasting.latency_ns.figure(figure),
+            None => self.latency_ns(figure),
+        }
+    }
     /// A latency figure over all reads, writes and trims, ns: "mean", "p50", "p90", "p95", "p99", "p99_9".
     pub(crate) fn latency_ns(&self, figure: &str) -> Option<f64> {
         let transfers = rows::transfers(self.summary);
@@ -167,6 +174,10 @@ impl<'a> Run<'a> {
         }
         if let (Some(mean), Some(p99)) = (view.latency_ns("mean"), view.latency_ns("p99")) {
             put!(title, "\nlatency: mean {}, p99 {}", figures::latency(mean), figures::latency(p99));
+        }
+        if let Some(lasting) = &view.summary.lasting {
+            let (before, after) = (figures::iops(lasting.iops_before), figures::iops(lasting.iops));
+            put!(title, "\n{before} IOPS {}, then {after}", lasting.how_long());
         }
         if let (Some(offered), Some(total)) = (view.summary.offered_iops, &view.summary.total) {
             put!(title, "\noffered {} IOPS, achieved {}", figures::iops(offered), figures::iops(total.iops));

@@ -7,7 +7,7 @@ use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Bar, BarChart, Line, LineChart, Point, Reference, STYLES, Size, Ticks, swatch};
 use crate::figures;
 use crate::put;
-use loadline_analysis::scaling_of;
+use loadline_analysis::{OBJECTIVE_USUAL, scaling_of};
 
 /// Rows of named loads in the bar chart at most; more is a matrix, not a suite.
 const BARS_MAX: usize = 48;
@@ -29,28 +29,28 @@ pub(crate) struct Metric {
     print: fn(f64) -> String,
 }
 
-/// Bytes per second of all transfers.
+/// Bytes per second of all transfers; after a burst, what lasts.
 pub(crate) const THROUGHPUT: Metric = Metric {
     code: "throughput",
     name: "Throughput",
     unit: "MB/s",
-    value: |view| view.summary.total.as_ref().map(|t| t.throughput_bytes_per_s),
+    value: |view| view.summary.throughput_lasting(),
     print: figures::megabytes,
 };
-/// Requests per second of all transfers.
+/// Requests per second of all transfers; after a burst, what lasts.
 pub(crate) const IOPS: Metric = Metric {
     code: "iops",
     name: "IOPS",
     unit: "IOPS",
-    value: |view| view.summary.total.as_ref().map(|t| t.iops),
+    value: |view| view.summary.iops_lasting(),
     print: figures::iops,
 };
-/// Mean latency of all transfers, ns.
+/// Mean latency of all transfers, ns; after a burst, what lasts.
 pub(crate) const MEAN_LATENCY: Metric = Metric {
     code: "latency",
     name: "Mean latency",
     unit: "",
-    value: |view| view.latency_ns("mean"),
+    value: |view| view.latency_lasting_ns("mean"),
     print: figures::latency,
 };
 
@@ -93,10 +93,18 @@ pub(crate) fn legend(out: &mut String, names: &[(String, usize)]) {
     out.push_str("</p>\n");
 }
 
-/// Objectives among some cells, as lines over charts of the figure that they limit.
+/// Objectives among some cells, as lines over charts of the figure that they limit; where none has one, the usual rule, by which
+/// findings judge then.
 fn references<'a>(cells: impl Iterator<Item = &'a CellView<'a>>, figure: Option<&str>) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
-    for (name, limit_ns) in cells.filter_map(CellView::objective) {
+    let (usual, usual_ns) = OBJECTIVE_USUAL;
+    let cells: Vec<&CellView<'_>> = cells.collect();
+    if cells.iter().all(|view| view.objective().is_none()) && figure.is_none_or(|figure| figure == usual) {
+        let y = usual_ns as f64;
+        let label = format!("usual rule: {} {}", figures::plain(usual), figures::latency_tick(y));
+        return vec![Reference { y, label }];
+    }
+    for (name, limit_ns) in cells.into_iter().filter_map(CellView::objective) {
         let wanted = figure.is_none_or(|f| f == name);
         let y = limit_ns as f64;
         if wanted && !references.iter().any(|r| r.y.to_bits() == y.to_bits()) {
@@ -122,27 +130,28 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
         return;
     }
     // The objective decides which latency is drawn; without one it is the mean.
-    let limited = family.cells().find_map(CellView::objective).map_or("mean", |o| o.0);
+    let limited = family.cells().find_map(CellView::objective).map_or(OBJECTIVE_USUAL.0, |o| o.0);
     let latency = match limited {
-        "p50" => Metric { name: "Median latency", value: |v| v.latency_ns("p50"), ..MEAN_LATENCY },
-        "p90" => Metric { name: "p90 latency", value: |v| v.latency_ns("p90"), ..MEAN_LATENCY },
-        "p95" => Metric { name: "p95 latency", value: |v| v.latency_ns("p95"), ..MEAN_LATENCY },
-        "p99" => Metric { name: "p99 latency", value: |v| v.latency_ns("p99"), ..MEAN_LATENCY },
-        "p99_9" => Metric { name: "p99.9 latency", value: |v| v.latency_ns("p99_9"), ..MEAN_LATENCY },
+        "p50" => Metric { name: "Median latency", value: |v| v.latency_lasting_ns("p50"), ..MEAN_LATENCY },
+        "p90" => Metric { name: "p90 latency", value: |v| v.latency_lasting_ns("p90"), ..MEAN_LATENCY },
+        "p95" => Metric { name: "p95 latency", value: |v| v.latency_lasting_ns("p95"), ..MEAN_LATENCY },
+        "p99" => Metric { name: "p99 latency", value: |v| v.latency_lasting_ns("p99"), ..MEAN_LATENCY },
+        "p99_9" => Metric { name: "p99.9 latency", value: |v| v.latency_lasting_ns("p99_9"), ..MEAN_LATENCY },
         _ => MEAN_LATENCY,
     };
     put!(out, "<h{0}>By outstanding requests</h{0}>\n", run.level + 1);
     let doubted = family.cells().any(|view| !view.summary.doubts.is_empty());
     put!(
         out,
-        "<p class=\"note\">{}Whiskers are {}.{}</p>\n",
+        "<p class=\"note\">{}Whiskers are {}.{}{}</p>\n",
         Escaped(shared(&family)),
         if run.summary.run.clock == loadline_record::Clock::Virtual {
             "ranges over what the model is uncertain about"
         } else {
             "95 % intervals over trials"
         },
-        if doubted { " Hollow points carry doubts." } else { "" }
+        if doubted { " Hollow points carry doubts." } else { "" },
+        after_bursts(family.cells())
     );
     let size = if family.panels.len() == 1 { Size::Large } else { Size::Small };
     if size == Size::Small {
@@ -245,6 +254,15 @@ fn latency_against_load(out: &mut String, run: &Run<'_>, family: &Family<'_>, la
     figure(out, Size::Large, &format!("{} against load", latency.name), &chart.svg(), "");
 }
 
+/// Which of two levels is drawn, where there are two.
+pub(crate) fn after_bursts<'a>(mut cells: impl Iterator<Item = &'a CellView<'a>>) -> &'static str {
+    if cells.any(|view| view.summary.lasting.is_some()) {
+        " Where a rate falls for good, marks stand at what lasts, not at the mean of what was before and after."
+    } else {
+        ""
+    }
+}
+
 /// What every line of a family shares, as a sentence.
 fn shared(family: &Family<'_>) -> String {
     if family.shared.is_empty() { String::new() } else { format!("Every line: {}. ", family.shared) }
@@ -268,7 +286,8 @@ fn depth_line(run: &Run<'_>, curve: &Curve<'_>, metric: Metric) -> Line {
         let y = (metric.value)(view).unwrap_or(f64::NAN);
         let total = view.summary.total.as_ref();
         // The rates share the interval of the IOPS; latency has none.
-        let interval = total.filter(|t| metric.code != "latency" && t.iops > 0.0).and_then(|t| {
+        let whole = total.filter(|t| metric.code != "latency" && t.iops > 0.0 && view.summary.lasting.is_none());
+        let interval = whole.and_then(|t| {
             let scale = y / t.iops;
             Some((t.iops_low? * scale, t.iops_high? * scale))
         });
@@ -304,8 +323,9 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
     put!(out, "<h{0}>Latency against load</h{0}>\n", run.level + 1);
     put!(
         out,
-        "<p class=\"note\">Open loop: requests come at the offered rate whatever the answers, and latency counts from when each was due. {}</p>\n",
-        Escaped(shared(&family))
+        "<p class=\"note\">Open loop: requests come at the offered rate whatever the answers, and latency counts from when each was due. {}{}</p>\n",
+        Escaped(shared(&family)),
+        after_bursts(family.cells())
     );
     let size = if family.panels.len() <= 2 { Size::Large } else { Size::Small };
     let many = if size == Size::Small { " many" } else { "" };
@@ -314,8 +334,8 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
         let curve = &panel.curves[0];
         let references = references(curve.cells.iter().map(|(_, view)| view), None);
         let mut wanted = vec!["p50", "p99"];
-        let limited = curve.cells.iter().find_map(|(_, view)| view.objective()).map(|o| o.0);
-        if let Some(limited) = limited.filter(|l| !wanted.contains(l)) {
+        let limited = curve.cells.iter().find_map(|(_, view)| view.objective()).map_or(OBJECTIVE_USUAL.0, |o| o.0);
+        if !wanted.contains(&limited) {
             wanted.insert(1, limited);
         }
         let lines: Vec<Line> = wanted
@@ -325,7 +345,7 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
                 let points = curve
                     .cells
                     .iter()
-                    .map(|(rate, view)| point(run, *rate, view.latency_ns(quantile).unwrap_or(f64::NAN), view));
+                    .map(|(rate, view)| point(run, *rate, view.latency_lasting_ns(quantile).unwrap_or(f64::NAN), view));
                 Line::marked(quantile.replace('_', "."), style, points.collect())
             })
             .collect();
@@ -333,7 +353,7 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
         let y = Axis::logarithmic("latency", figures::latency_tick, values.chain(references.iter().map(|r| r.y)));
         let x = Axis::linear("offered IOPS", figures::tick, curve.cells.iter().map(|(rate, _)| *rate));
         let name = if panel.name.is_empty() { "Latency against offered load" } else { &panel.name };
-        let metric = Metric { name: "p99 latency", value: |v| v.latency_ns("p99"), ..MEAN_LATENCY };
+        let metric = Metric { name: "p99 latency", value: |v| v.latency_lasting_ns("p99"), ..MEAN_LATENCY };
         let chart = LineChart {
             id: format!("r{}-load-{index}", run.number),
             title: format!("Latency against offered load {}", panel.name).trim_end().to_owned(),

@@ -1,7 +1,7 @@
 //! Rooflines: the ceilings of loads as lines over block size or depth, the cells below them, what bound each by its mark.
 
 use super::families::kind;
-use super::overview::{figure, legend, point};
+use super::overview::{after_bursts, figure, legend, point};
 use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Line, LineChart, STYLES, Size};
 use crate::figures;
@@ -47,8 +47,9 @@ pub(crate) fn rooflines(out: &mut String, run: &Run<'_>) {
     put!(
         out,
         "<p class=\"note\">Each line is a ceiling of the load, put as requests per second; each mark is a cell, in the colour and \
-         shape of what bound it. A cell on a line is stopped there; the distance to the next line is what can still be had.{}</p>\n",
-        if inferred { " No limits were declared: ceilings are inferred from the cells themselves." } else { "" }
+         shape of what bound it. A cell on a line is stopped there; the distance to the next line is what can still be had.{}{}</p>\n",
+        if inferred { " No limits were declared: ceilings are inferred from the cells themselves." } else { "" },
+        after_bursts(closed.iter())
     );
     legend(out, &styles.legend());
     for (roofs, what, code) in [(by_block, "block size", "roof"), (by_depth, "outstanding requests", "reach")] {
@@ -91,7 +92,7 @@ fn outstanding(view: &CellView<'_>) -> Option<f64> {
 }
 
 fn rate(view: &CellView<'_>) -> Option<f64> {
-    view.summary.total.as_ref().map(|t| t.iops).filter(|iops| iops.is_finite() && *iops > 0.0)
+    view.summary.iops_lasting().filter(|iops| iops.is_finite() && *iops > 0.0)
 }
 
 /// The ceilings of a cell: those declared or modelled; or else the one that was inferred for it.

@@ -75,3 +75,24 @@ fn html_of_several_volumes_and_runs() {
     summary.cells[5].total = None;
     compare("runs.html", &html(&[(&layouts_record, &layouts_summary), (&record, &summary)]));
 }
+
+#[test]
+fn a_load_without_an_objective_has_the_line_of_the_usual_rule_and_one_with_it_its_own() {
+    use loadline_analysis::{example, summarize};
+    let page = |objective: Option<(String, u64)>| {
+        let disk = example::ExampleDisk::default();
+        let mut cells: Vec<_> = [8, 64, 256]
+            .map(|depth| example::cell(example::closed("random", 1.0, 4 << 10, depth), &disk, &[1.0]))
+            .into();
+        let open =
+            [1_000.0, 4_000.0].map(|rate| example::cell(example::open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));
+        cells.extend(open);
+        cells.iter_mut().for_each(|cell| cell.load.objective.clone_from(&objective));
+        let record = example::run(cells);
+        loadline_report::html(&[(&record, &summarize(&record))])
+    };
+    // By depth, by rate, and latency against load.
+    assert_eq!(page(None).matches(">usual rule: mean 20").count(), 3);
+    let chosen = page(Some(("mean".to_owned(), 5_000_000)));
+    assert!(!chosen.contains("usual rule: mean") && chosen.contains(">objective: mean 5"));
+}

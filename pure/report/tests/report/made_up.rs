@@ -276,6 +276,7 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
         read: operation(Operation::Read),
         write: operation(Operation::Write),
         trim: None,
+        lasting: None,
         flush: operation(Operation::Flush),
         offered_iops: cell.trials.first().and_then(|t| t.offered_iops),
         steady_state: Vec::new(),

@@ -1,0 +1,291 @@
+//! What a load gets for good: what is left once a burst, a full bucket or a cache that took it is spent. The one place where
+//! that is found; levels, conclusions, objectives and charts ask here.
+
+use crate::limits::{Course, Fall, course, fall};
+use crate::statistics::{mean, median};
+use crate::summarize::trials_used;
+use crate::summary::{CellSummary, LastingFigures, LastingLatency};
+use crate::words::{number, throughput};
+use loadline_block::Operation;
+use loadline_record::{BurstEnd, CellRecord, Limit, LoadSummary, Second, Series, Stage, TrialRecord};
+use loadline_units::Duration;
+
+/// Where the mean over the whole time comes as near to the rate that lasts as this, it is that rate.
+const NEAR: f64 = 1.05;
+/// Fewer whole intervals after a fall are no level.
+const AFTER_MIN: usize = 2;
+/// An open loop that completes this share of its offer to the end was met: a backlog that it worked off was no burst.
+const MET: f64 = 0.99;
+
+/// What lasts of a cell, by itself; `None` where its mean does.
+pub(crate) fn lasting(cell: &CellRecord) -> Option<LastingFigures> {
+    of_course(cell, course(cell).as_ref())
+}
+
+/// The same where it is known already how the rate went.
+pub(crate) fn of_course(cell: &CellRecord, course: Option<&Course>) -> Option<LastingFigures> {
+    let trials = trials_used(cell);
+    let whole =
+        mean(&trials.iter().filter_map(|trial| trial.iops()).collect::<Vec<f64>>()).filter(|rate| *rate > 0.0)?;
+    let bytes = mean(&trials.iter().filter_map(|trial| trial.bytes_per_s()).collect::<Vec<f64>>())? / whole;
+    let change = told_by_model(&trials).or_else(|| seen(&trials, course?)).or_else(|| foretold(&trials, whole))?;
+    // What is foretold has no noise.
+    let near = if change.at_ns.is_some() { NEAR } else { 1.0 };
+    let offered = trials.iter().filter_map(|trial| trial.offered_iops).fold(f64::INFINITY, f64::min);
+    if change.after <= 0.0 || whole <= change.after * near || change.after >= offered * MET {
+        return None;
+    }
+    let latency_ns = match change.at_ns {
+        Some(at_ns) => latency_after(cell, &trials, at_ns, change.after),
+        None => latency_at(&cell.load, change.after),
+    };
+    Some(LastingFigures {
+        iops_before: change.before,
+        bytes_per_s_before: change.before * bytes,
+        before_ns: change.at_ns,
+        iops: change.after,
+        throughput_bytes_per_s: change.after * bytes,
+        latency_ns,
+    })
+}
+
+/// A change for good.
+struct Change {
+    /// From the begin of the load, ns; `None` where it was not lived to see.
+    at_ns: Option<u64>,
+    before: f64,
+    after: f64,
+}
+
+/// Where a burst ended within the measured time, as the model knows it.
+fn told_by_model(trials: &[&TrialRecord]) -> Option<Change> {
+    let end: &BurstEnd = trials.iter().find_map(|trial| trial.model.as_ref()?.bursts_ended.last())?;
+    let (before, after) = end.iops_before.zip(end.iops_after)?;
+    Some(Change { at_ns: Some(end.at_ns), before, after })
+}
+
+/// Where the seconds show a fall, and what came after it for long enough to be a level.
+fn seen(trials: &[&TrialRecord], course: &Course) -> Option<Change> {
+    let Fall { at_ns, before, .. } = course.fall?;
+    let long_enough = |trial: &TrialRecord| fall(trial).is_none_or(|fall| after(trial, fall.at_ns).len() >= AFTER_MIN);
+    if !trials.iter().all(|trial| long_enough(trial)) {
+        return None;
+    }
+    Some(Change { at_ns: Some(at_ns as u64), before, after: course.sustained })
+}
+
+/// What a model says is left once credits are spent, or once a cache full of writes takes no more than its disk does, where the
+/// load did not last long enough to show it.
+fn foretold(trials: &[&TrialRecord], whole: f64) -> Option<Change> {
+    let ceilings = trials.iter().find_map(|trial| Some(&trial.model.as_ref()?.ceilings))?;
+    // Only a cache that was full at the end is known to fill.
+    let waits = trials.iter().filter_map(|trial| trial.model.as_ref()).flat_map(|model| &model.waits);
+    let filled = waits.into_iter().any(|wait| wait.stage == Stage::Cache && wait.total_ns() > 0);
+    let spent = ceilings.iter().filter(|ceiling| match ceiling.limit {
+        Limit::BurstExhausted => true,
+        Limit::Cache => filled,
+        _ => false,
+    });
+    let spent = spent.map(|ceiling| ceiling.iops);
+    Some(Change { at_ns: None, before: whole, after: spent.min_by(f64::total_cmp)? })
+}
+
+/// The whole intervals after a change that came so long after the begin of the load; the one in which it came, and the next, are
+/// left out.
+fn after(trial: &TrialRecord, at_ns: f64) -> &[Second] {
+    let Series { interval_s, seconds, .. } = &trial.series;
+    let interval_ns = f64::from(*interval_s) * 1e9;
+    let from = libm::ceil((at_ns - trial.warm_up_ns as f64).max(0.0) / interval_ns) as usize + 1;
+    let whole = u64::from(*interval_s) * 1_000_000_000;
+    let to = seconds.len().saturating_sub(usize::from(trial.series.last_ns < whole));
+    &seconds[from.min(to)..to]
+}
+
+/// By the seconds after the change: percentiles are the median of the seconds' own, the mean follows by Little's law. Of a mix
+/// the slower operation counts.
+fn latency_after(cell: &CellRecord, trials: &[&TrialRecord], at_ns: u64, rate: f64) -> LastingLatency {
+    let starts = trials
+        .iter()
+        .map(|trial| if trial.model.is_some() { None } else { fall(trial) }.map_or(at_ns as f64, |fall| fall.at_ns));
+    let seconds: Vec<&Second> = trials.iter().zip(starts).flat_map(|(trial, at_ns)| after(trial, at_ns)).collect();
+    let of = |operation: Operation, figure: fn(&loadline_record::SecondOperation) -> u64| {
+        let figures = seconds.iter().map(|second| second.of(operation)).filter(|of| of.count > 0);
+        median(&figures.map(|of| figure(of) as f64).collect::<Vec<f64>>())
+    };
+    let slowest = |figure: fn(&loadline_record::SecondOperation) -> u64| {
+        TRANSFERS.iter().filter_map(|operation| of(*operation, figure)).max_by(f64::total_cmp)
+    };
+    let outstanding = outstanding(&cell.load)
+        .or_else(|| mean(&seconds.iter().map(|second| second.outstanding).collect::<Vec<f64>>()))
+        .filter(|outstanding| *outstanding > 0.0);
+    // Each operation's share of the time that all requests take together, as their medians have it.
+    let count = |operation: Operation| seconds.iter().map(|second| second.of(operation).count).sum::<u64>() as f64;
+    let weights = TRANSFERS.iter().filter_map(|operation| Some((count(*operation), of(*operation, |of| of.p50_ns)?)));
+    let (all, time) = weights.fold((0.0, 0.0), |(all, time), (count, p50)| (all + count, time + count * p50));
+    let slower = slowest(|of| of.p50_ns).filter(|_| time > 0.0).map_or(1.0, |p50| p50 * all / time);
+    LastingLatency {
+        mean: outstanding.map(|outstanding| outstanding / rate * 1e9 * slower),
+        p50: slowest(|of| of.p50_ns),
+        p99: slowest(|of| of.p99_ns),
+        max: slowest(|of| of.max_ns),
+    }
+}
+
+/// Before a limit that holds evenly every request waits as long as the mean says.
+fn latency_at(load: &LoadSummary, rate: f64) -> LastingLatency {
+    let each = outstanding(load).map(|outstanding| outstanding / rate * 1e9);
+    LastingLatency { mean: each, p50: each, p99: each, max: each }
+}
+
+fn outstanding(load: &LoadSummary) -> Option<f64> {
+    load.queue_depth.map(|depth| f64::from(depth) * f64::from(load.threads))
+}
+
+const TRANSFERS: [Operation; 3] = [Operation::Read, Operation::Write, Operation::Trim];
+
+impl LastingLatency {
+    /// The figure "mean", "p50", "p90", "p95", "p99" or "p99_9", ns. Seconds keep no more than the median, the 99th percentile and
+    /// the largest latency: what lies between two of them is taken for the upper one, which promises nothing that is not kept.
+    #[must_use]
+    pub fn figure(&self, figure: &str) -> Option<f64> {
+        match figure {
+            "mean" => self.mean,
+            "p50" => self.p50,
+            "p90" | "p95" | "p99" => self.p99,
+            "p99_9" => self.max,
+            _ => None,
+        }
+    }
+}
+
+impl LastingFigures {
+    /// "for 30 s", or "until what was saved up is spent".
+    #[must_use]
+    pub fn how_long(&self) -> String {
+        match self.before_ns {
+            Some(ns) => format!("for {}", Duration::from_ns(ns).clock()),
+            None => "until what was saved up is spent".to_owned(),
+        }
+    }
+    /// Both rates: "3,000 IOPS for 30 s, then 500 (2.05 MB/s), which lasts,".
+    pub(crate) fn both(&self) -> String {
+        format!(
+            "{} IOPS {}, then {} ({}), which lasts,",
+            number(self.iops_before),
+            self.how_long(),
+            number(self.iops),
+            throughput(self.throughput_bytes_per_s)
+        )
+    }
+    /// Both in bytes: "12.3 MB/s for 30 s, then 2.05 MB/s, which lasts".
+    pub(crate) fn both_in_bytes(&self) -> String {
+        let (before, after) = (throughput(self.bytes_per_s_before), throughput(self.throughput_bytes_per_s));
+        format!("{before} {}, then {after}, which lasts,", self.how_long())
+    }
+}
+
+impl CellSummary {
+    /// Requests per second that last: those after a burst, where the run shows that there is one, else the mean.
+    #[must_use]
+    pub fn iops_lasting(&self) -> Option<f64> {
+        self.lasting.as_ref().map(|lasting| lasting.iops).or_else(|| Some(self.total.as_ref()?.iops))
+    }
+    /// Bytes per second that last.
+    #[must_use]
+    pub fn throughput_lasting(&self) -> Option<f64> {
+        let lasting = self.lasting.as_ref().map(|lasting| lasting.throughput_bytes_per_s);
+        lasting.or_else(|| Some(self.total.as_ref()?.throughput_bytes_per_s))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
+    use crate::search::Probed;
+    use crate::{RunSummary, summarize};
+    use loadline_record::{Ceiling, RunRecord};
+
+    const BURST_S: usize = 30;
+
+    /// A cell of 60 s on a disk of 3,000 IOPS for 30 s and of 500 from then on.
+    fn bursting(depth: u32, block_bytes: u64) -> CellRecord {
+        let disk = ExampleDisk { latency_ns: 300e3, iops: 1_750.0, bytes_per_s: 1e9 };
+        let mut cell = cell(closed("random", 1.0, block_bytes, depth), &disk, &[1.0]);
+        for (number, second) in cell.trials[0].series.seconds.iter_mut().enumerate() {
+            let rate = if number < BURST_S { 3_000 } else { 500 };
+            let read = &mut second.operations[Operation::Read.index()];
+            (read.count, read.bytes) = (rate, rate * block_bytes);
+            read.p50_ns = u64::from(depth) * 1_000_000_000 / rate;
+            (read.p99_ns, read.max_ns) = (read.p50_ns * 11 / 10, read.p50_ns * 12 / 10);
+        }
+        cell.trials[0].warm_up_ns = 0;
+        cell
+    }
+    fn sweep() -> RunRecord {
+        run([4, 16, 64].map(|depth| bursting(depth, 4 << 10)).into())
+    }
+    fn finding(summary: &RunSummary, code: &str) -> String {
+        summary
+            .findings
+            .iter()
+            .find(|f| f.code == code)
+            .unwrap_or_else(|| panic!("{:?}", summary.findings))
+            .text
+            .clone()
+    }
+
+    #[test]
+    fn what_lasts_is_the_rate_after_the_burst_and_its_latency() {
+        let found = lasting(&bursting(16, 4 << 10)).unwrap();
+        assert!((found.iops - 500.0).abs() < 1.0 && (found.iops_before - 3_000.0).abs() < 1.0, "{found:?}");
+        assert!(found.before_ns.is_some_and(|ns| ns.abs_diff(30_000_000_000) < 500_000_000), "{found:?}");
+        // 16 outstanding at 500 a second take 32 ms.
+        for (figure, wanted) in [("mean", 32e6), ("p50", 32e6), ("p99", 35.2e6), ("p95", 35.2e6), ("p99_9", 38.4e6)] {
+            let value = found.latency_ns.figure(figure).unwrap();
+            assert!((value / wanted - 1.0).abs() < 0.01, "{figure} {value}");
+        }
+        assert_eq!(lasting(&cell(closed("random", 1.0, 4 << 10, 16), &ExampleDisk::default(), &[1.0])), None);
+    }
+
+    #[test]
+    fn levels_conclusions_and_objectives_rest_on_what_lasts_and_tell_both() {
+        let summary = summarize(&sweep());
+        let told = &summary.conclusions[0];
+        assert!(told.text.contains("3,000 IOPS for 30 s, then 500 (2.05 MB/s), which lasts"), "{told:?}");
+        assert!(told.consequence.as_ref().unwrap().contains("20 ms on average is kept up to depth 4"), "{told:?}");
+        let level = finding(&summary, "plateau");
+        assert!(level.contains("level off at 500 IOPS, which lasts (3,000 for 30 s before that)"), "{level}");
+        let objective = finding(&summary, "objective");
+        assert!(objective.contains("up to depth 4 (8.00 ms, 500 IOPS, after 3,000 for 30 s)"), "{objective}");
+        assert!(objective.contains("10 outstanding take 20 ms"), "{objective}");
+        assert!(
+            finding(&summary, "best-random-iops").contains("3,000 random 4 KiB reads a second for 30 s of burst, 500")
+        );
+    }
+
+    #[test]
+    fn a_search_judges_by_what_lasts() {
+        let probe = Probed::of(&bursting(16, 4 << 10), 16, "mean").unwrap();
+        assert!((probe.latency_ns / 32e6 - 1.0).abs() < 0.01, "{probe:?}");
+        let mut offered = cell(open("random", 1.0, 4 << 10, 1_000.0), &ExampleDisk::default(), &[1.0]);
+        offered.trials[0].series = bursting(16, 4 << 10).trials.remove(0).series;
+        offered.trials[0].series.seconds[..BURST_S].iter_mut().for_each(|second| second.operations[0].count = 1_000);
+        assert!(!Probed::of(&offered, 1_000, "mean").unwrap().met);
+    }
+
+    #[test]
+    fn a_model_foretells_what_a_short_load_does_not_live_to_see() {
+        let mut record = predicted(&[1.0]);
+        record.cells[0].trials[0].model.as_mut().unwrap().bursts_ended.clear();
+        assert_eq!(lasting(&record.cells[0]), None);
+        let spent = Ceiling { limit: Limit::BurstExhausted, iops: 500.0, source: "the disk".to_owned() };
+        record.cells[0].trials[0].model.as_mut().unwrap().ceilings.insert(0, spent);
+        let foretold = lasting(&record.cells[0]).unwrap();
+        assert_eq!((foretold.before_ns, foretold.iops), (None, 500.0));
+        // 8 outstanding.
+        assert_eq!(foretold.latency_ns.mean, Some(16e6));
+        let text = &summarize(&record).conclusions[0].text;
+        assert!(text.contains("IOPS until what was saved up is spent, then 500 (2.05 MB/s), which lasts,"), "{text}");
+    }
+}
