@@ -228,9 +228,10 @@ fn a_load_killed_at_any_moment_leaves_nothing_that_verification_calls_a_fault() 
         let Some(found) = found else { continue };
         assert_eq!(found.faults_total, 0, "seed {seed}, killed after {moment:?}: {:?}", found.faults);
         checked += found.blocks_checked;
-        // The check is not blind: a block that was certainly written is damaged, and found.
+        // The check is not blind: a block that is overwritten is found, or, where its write may have been under way, told as
+        // one that cannot be judged.
         drop(volume);
-        if found.blocks_unwritten > 0 {
+        if found.blocks_unknown > 0 {
             continue;
         }
         let file = OpenOptions::new().write(true).open(folder.path().join("loadline-data.data")).unwrap();
@@ -238,7 +239,10 @@ fn a_load_killed_at_any_moment_leaves_nothing_that_verification_calls_a_fault() 
         file.sync_all().unwrap();
         let volume = Volume::open("data", target, &kept(), &access).unwrap();
         let found = verify_only(&volume, &verified(), 0, seed, &Past::default(), &Control::new()).unwrap().unwrap();
-        assert_eq!(found.faults_total, 1, "seed {seed}: {:?}", found.faults);
+        assert_eq!(found.faults_total + found.blocks_unknown, 1, "seed {seed}: {:?}", found.faults);
+        if found.blocks_unknown > 0 {
+            continue;
+        }
         assert_eq!((found.faults[0].offset, found.faults[0].kind), (77 * 4096, VerifyFaultKind::Lost));
         damaged += 1;
     }

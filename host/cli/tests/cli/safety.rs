@@ -70,7 +70,7 @@ fn a_kept_file_is_checked_later_and_a_changed_block_is_named() {
 }
 
 const SEQUENTIAL: &str = "schema = 1\nname = \"v\"\n[[load]]\npattern = \"sequential\"\nreads = \"0 %\"\nblock = \"4 KiB\"\n\
-                          size = \"1 MiB\"\nwarm_up = \"0 s\"\nduration = \"60 s\"\ntrials = 1\nverify = true\n";
+                          size = \"1 MiB\"\nwarm_up = \"0 s\"\nduration = \"60 s\"\ntrials = 1\norder = \"as-listed\"\nverify = true\n";
 
 #[test]
 fn acknowledged_writes_that_are_gone_from_the_end_are_told_as_lost() {
