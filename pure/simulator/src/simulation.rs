@@ -54,13 +54,11 @@ pub enum SimulationError {
     },
     /// Its requests cost no time.
     #[error(
-        "{load} on {volume}: {answered} requests and more come at one instant, because neither a limit nor a latency ever costs them time; \
+        "{answered} events and more come at one instant on {volume}, because neither a limit nor a latency ever costs them time; \
          give the disks of {volume} a latency, `latency.read.median = \"1 ms\"`, or a limit, `limit.iops = \"5000 IOPS\"`, or the load a \
          rate ceiling"
     )]
     Timeless {
-        /// The load in words.
-        load: String,
         /// The volume, or the disk of one.
         volume: String,
         /// Events in which the time stood still.
@@ -125,8 +123,6 @@ pub struct Simulation {
 /// A load with all that is known of it, beside the machine that it is put on.
 #[derive(Debug, Clone)]
 pub(crate) struct Party {
-    /// In words.
-    load: String,
     target: Target,
     setup: TrialSetup,
     generators: Vec<LoadGenerator>,
@@ -326,7 +322,6 @@ impl Party {
             .filter(|places| load.threads > 1 && places.iter().any(|of| *of < most));
         let guest = places.map(|places| Box::new(GuestQueue::new(machine.layout(target), &places, load.threads, seed)));
         Ok(Self {
-            load: load.to_string(),
             guest,
             target,
             setup,
@@ -381,7 +376,7 @@ impl Party {
     /// Why it never ends.
     #[cold]
     pub(crate) fn timeless(&self, machine: &Machine, answered: u64) -> SimulationError {
-        SimulationError::Timeless { load: self.load.clone(), volume: machine.name(self.target).to_owned(), answered }
+        SimulationError::Timeless { volume: machine.name(self.target).to_owned(), answered }
     }
 
     /// Nothing of it will happen any more.
