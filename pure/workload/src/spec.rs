@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 /// up to the whole, at least one thread, a bound in time or volume.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of a plan, by the name that it has there")]
 pub struct LoadSpec {
     /// The load's name in its plan, if it has one.
     pub name: Option<String>,

@@ -264,7 +264,7 @@ fn damage_comes_first_and_soundness_is_told() {
 #[test]
 fn slow_flushes_are_held_against_the_rule() {
     let mut record = run(vec![flushing(&ExampleDisk::default())]);
-    let flush = record.cells[0].trials[0].operations.get_mut(&loadline_block::Operation::Flush).unwrap();
+    let flush = record.cells[0].trials[0].operations.get_mut(&Operation::Flush).unwrap();
     flush.latency = latencies(flush.count, 9e6);
     assert!(one(&summarize(&record), codes::FLUSH_LATENCY).contains("p99 12.5 ms: beyond the 10 ms"));
 }

@@ -1,6 +1,7 @@
 //! Every limit that a run knows: those that its environment declares, and those that its figures show, with intervals.
 
 use super::caps::{Caps, Seen, caps, explains, latency_ns, request_bytes, waits};
+use super::direction::{Direction, one_direction};
 use super::{Course, Fall, courses, seen};
 use crate::clusters::{Clusters, clusters};
 use crate::curves::{curves, doubted, outstanding, paced, sound};
@@ -73,7 +74,8 @@ pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
     for (seen, cell) in seen.iter_mut().zip(&cells) {
         seen.take_if(|_| cell.binding.as_ref().is_some_and(|bound| is_above_the_disk(bound.limit)));
     }
-    let all = All { record, cells: &cells, clustered: &clustered, courses: &courses, seen: &seen };
+    let directions = (0..cells.len()).map(|index| one_direction(&cells, &curves, index)).collect();
+    let all = All { record, cells: &cells, clustered: &clustered, courses: &courses, seen: &seen, directions };
     let mut figures = all.declared();
     let mut done: Vec<usize> = Vec::new();
     for index in 0..cells.len() {
@@ -117,6 +119,8 @@ struct All<'a> {
     clustered: &'a [Option<Clusters>],
     courses: &'a [Option<Course>],
     seen: &'a [Option<Seen>],
+    /// Of mixes: the direction whose limit stops them.
+    directions: Vec<Option<Direction>>,
 }
 
 impl All<'_> {
@@ -249,7 +253,9 @@ impl All<'_> {
                 low: least(|i| i.low),
                 high: least(|i| i.high),
                 told: caps.told,
-                source: if caps.told {
+                source: if let Some(of) = at.iter().find_map(|i| self.directions[*i].as_ref()) {
+                    format!("the level of {shown}; no limit of its own: {}", of.words())
+                } else if caps.told {
                     format!("the level of {shown}")
                 } else {
                     format!(

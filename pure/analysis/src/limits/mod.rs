@@ -4,6 +4,7 @@ mod caps;
 mod counters;
 mod course;
 mod declared;
+mod direction;
 mod interface;
 mod kinds;
 mod listing;
@@ -180,6 +181,7 @@ impl Case<'_> {
                 .or_else(|| self.by_declared())
                 .or_else(|| self.by_cpu())
                 .or_else(|| self.by_burst())
+                .or_else(|| self.by_direction())
                 .or_else(|| self.by_plateau(rate))
                 .or_else(|| self.by_level_of_another_load(rate))
                 .or_else(|| self.by_getting_faster())
@@ -452,10 +454,16 @@ impl Case<'_> {
         if let Some(iops) = self.latency_ceiling().filter(|_| sound(cell)) {
             lowest(Limit::Latency, iops, "inferred: requests outstanding over the latency of a single one".to_owned());
         }
+        // The level of such a mix is that of one direction: it has none of its own.
+        let of_direction = self.ceiling_of_direction();
+        let has_own = of_direction.is_none();
+        if let Some((limit, iops, source)) = of_direction {
+            lowest(limit, iops, source);
+        }
         for (curve, kind) in self.curves.iter().zip(self.kinds) {
             let (Some(plateau), Some(kind)) = (&curve.plateau, kind) else { continue };
             let other = sample(curve, self.cells);
-            if !alike(cell, other) || total.iops <= 0.0 {
+            if !alike(cell, other) || total.iops <= 0.0 || !has_own {
                 continue;
             }
             let source = format!(
