@@ -76,7 +76,17 @@ pub(crate) fn binding(
         .sum();
     let each_ns = spent_ns / record.count().max(1) as f64;
     let waited_ns: u64 = waits.iter().map(StageWait::total_ns).sum();
-    let all = by_length(waits);
+    let mut all = by_length(waits);
+    // Who waits for a place waits for what holds it.
+    let is_at = |found: &Found, resource| found.stage == Stage::Service && found.resource == resource;
+    let reached = |found: &Found| {
+        ceilings.at(found.stage, found.resource, found.spent).is_some_and(|ceiling| rate >= AT_CEILING * ceiling.iops)
+    };
+    if all.first().is_some_and(|first| is_at(first, Resource::Requests))
+        && let Some(transfer) = all.iter().position(|found| is_at(found, Resource::Bytes) && reached(found))
+    {
+        all[..=transfer].rotate_right(1);
+    }
     if let [found, others @ ..] = &all[..] {
         let ceiling = ceilings.at(found.stage, found.resource, found.spent);
         let near = ceiling.is_some_and(|ceiling| rate >= AT_CEILING * ceiling.iops);
@@ -97,8 +107,21 @@ pub(crate) fn binding(
             return Some(Binding { limit, ceiling_iops, utilization, evidence, inferred: false });
         }
     }
-    let ceiling = ceilings.named(Limit::Latency).map(|ceiling| ceiling.iops);
     let spins = volume.disks.iter().any(|disk| disk.spinning.is_some());
+    if let Some(transfer) = ceilings.named(Limit::DiskThroughput).filter(|_| spins)
+        && rate >= AT_CEILING * transfer.iops
+    {
+        let evidence =
+            format!("Its requests follow on each other, and take no longer than they pass by ({}).", transfer.source);
+        return Some(Binding {
+            limit: Limit::DiskThroughput,
+            ceiling_iops: Some(transfer.iops),
+            utilization: Some(rate / transfer.iops),
+            evidence,
+            inferred: false,
+        });
+    }
+    let ceiling = ceilings.named(Limit::Latency).map(|ceiling| ceiling.iops);
     let waited = if spins && load.outstanding().is_none_or(|outstanding| outstanding > 1) {
         "no limit held them, but the mechanics of a spinning disk, which serves one at a time".to_owned()
     } else if waited_ns == 0 {

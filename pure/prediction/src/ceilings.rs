@@ -263,17 +263,23 @@ impl Way<'_> {
 
     /// What the disks themselves transfer.
     fn service(&self, found: &mut Vec<Found>) {
-        let pipes = self.spec.disks.iter().enumerate().filter_map(|(number, disk)| {
-            let rate = disk.parallelism.throughput?;
+        let pipes = self.spec.disks.iter().enumerate().flat_map(|(number, disk)| {
             let bytes: f64 = self.demand(&Budget::default(), Passes::Disk, |other| other == number).bytes.iter().sum();
-            (bytes > 0.0).then(|| (rate.get() as f64 / bytes, rate, disk))
+            let together = disk.parallelism.throughput.map(|rate| (rate, true));
+            let under_the_head = disk.spinning.map(|spinning| (spinning.transfer, false));
+            let rates = [together, under_the_head].into_iter().flatten().filter(move |_| bytes > 0.0);
+            rates.map(move |(rate, together)| (rate.get() as f64 / bytes, rate, together, disk))
         });
-        if let Some((iops, rate, disk)) = pipes.min_by(|a, b| a.0.total_cmp(&b.0)) {
+        if let Some((iops, rate, together, disk)) = pipes.min_by(|a, b| a.0.total_cmp(&b.0)) {
             let name = if disk.name.is_empty() { "the disk" } else { &disk.name };
-            let source = format!("{name}: all requests in service transfer {} together", rate_text(rate));
+            let source = if together {
+                format!("{name}: all requests in service transfer {} together", rate_text(rate))
+            } else {
+                format!("{name}: {} pass under its head", rate_text(rate))
+            };
             found.push(Found {
                 ceiling: Ceiling { limit: Limit::DiskThroughput, iops, source },
-                at: Some((Stage::Service, Resource::Bytes)),
+                at: together.then_some((Stage::Service, Resource::Bytes)),
                 phase: Phase::Always,
             });
         }

@@ -269,3 +269,28 @@ fn the_slowest_part_of_a_request_decides_what_binds_it() {
     let record = trial(&model(text, Draw::PUBLISHED), &load(1_024, 100, 2));
     assert_eq!(bound_by(&record), Limit::DiskThroughput, "{}", binding(&record).evidence);
 }
+
+#[test]
+fn a_disk_that_transfers_its_most_is_bound_by_that_however_deep_its_queue() {
+    let narrow = "schema = 1\nname = \"x\"\n[volume.data]\n[[volume.data.disks]]\nsize = \"1 TiB\"\n\
+                  [volume.data.disks.parallelism]\nrequests = 1\nthroughput = \"500 MB/s\"\n\
+                  [volume.data.disks.latency.read]\nmedian = \"200 us\"\n";
+    let spins = "schema = 1\nname = \"x\"\n[volume.data]\n[[volume.data.disks]]\nsize = \"1 TiB\"\n\
+                 [volume.data.disks.spinning]\nrevolutions_per_minute = 7200\nseek_min = \"1 ms\"\nseek_max = \"16 ms\"\n\
+                 transfer = \"150 MB/s\"\nqueue_depth = 32\n";
+    for (text, pattern, most) in
+        [(narrow, load(1_024, 100, 1).pattern, 500e6), (spins, Pattern::Sequential { stride: None }, 150e6)]
+    {
+        for depth in [4, 64] {
+            let record =
+                trial(&model(text, Draw::PUBLISHED), &LoadSpec { pattern: pattern.clone(), ..load(1_024, 100, depth) });
+            let bound = binding(&record);
+            assert_eq!(bound.limit, Limit::DiskThroughput, "depth {depth}: {}", bound.evidence);
+            assert!(near(bound.ceiling_iops.unwrap(), most / f64::from(1 << 20), 1e-6));
+            assert!(near(ceiling(&record, Limit::DiskThroughput), most / f64::from(1 << 20), 1e-6));
+        }
+    }
+    // Anywhere on the disk a head has other things to do.
+    let anywhere = trial(&model(spins, Draw::PUBLISHED), &load(64, 100, 4));
+    assert_eq!(bound_by(&anywhere), Limit::Latency, "{}", binding(&anywhere).evidence);
+}
