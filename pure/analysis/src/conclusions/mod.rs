@@ -313,7 +313,7 @@ impl<'a> Told<'a> {
         let kept = |c: &&&CellSummary| latency(c, &figure).is_some_and(|l| l <= limit_ns as f64);
         let rule = format!("{}{}", Duration::from_ns(limit_ns), figure_words(&figure));
         // A depth that a deeper one keeps is not where it is lost.
-        let deepest_kept = row.iter().filter(kept).next_back();
+        let deepest_kept = row.iter().rfind(kept);
         let kept_all = deepest_kept.is_some_and(|c| outstanding(c) == row.last().and_then(|l| outstanding(l)));
         let rule = match deepest_kept {
             _ if row.len() < 2 => None,

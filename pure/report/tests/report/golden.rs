@@ -87,9 +87,11 @@ fn a_load_without_an_objective_has_the_line_of_the_usual_rule_and_one_with_it_it
         let open =
             [1_000.0, 4_000.0].map(|rate| example::cell(example::open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));
         cells.extend(open);
-        cells.iter_mut().for_each(|cell| cell.load.objective.clone_from(&objective));
+        for cell in &mut cells {
+            cell.load.objective.clone_from(&objective);
+        }
         let record = example::run(cells);
-        loadline_report::html(&[(&record, &summarize(&record))])
+        html(&[(&record, &summarize(&record))])
     };
     // By depth, by rate, and latency against load.
     assert_eq!(page(None).matches(">usual rule: mean 20").count(), 3);
