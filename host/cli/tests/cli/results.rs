@@ -216,7 +216,7 @@ fn exported_loads_tell_every_cell_from_every_other_and_how_it_was_driven() {
         load("reads = \"0 %\"\nflush = { every = [1, 8], how = [\"fdatasync\", \"fua\"] }"),
         load("pattern = \"sequential\"\nstride = [\"8 KiB\", \"16 KiB\"]"),
         load("reads = \"50 %\"\ntrims = [\"0 %\", \"20 %\"]\nthink_time = [\"0 s\", \"10 us\"]"),
-        load("align = \"8 KiB\"\nstart = [\"0 B\", \"1 MiB\"]\nfiles = [1, 2]"),
+        load("align = \"8 KiB\"\nstart = [\"0 B\", \"1 MiB\"]"),
         load("reads = \"0 %\"\ncompressible = \"50 %\"\nduplicate = \"10 %\"")
             .replace("block = \"4 KiB\"", "block = [\"2560 B\", { \"2 KiB\" = \"50 %\", \"3 KiB\" = \"50 %\" }]"),
     ];
@@ -224,7 +224,7 @@ fn exported_loads_tell_every_cell_from_every_other_and_how_it_was_driven() {
     bench.done(&["run", &plan, "--on", "null", "--engine", "threads"]);
     let run = bench.last();
     let cells = run["cells"].as_array().unwrap();
-    assert_eq!(cells.len(), 21);
+    assert_eq!(cells.len(), 19);
     for (index, cell) in cells.iter().enumerate() {
         assert_eq!(cell["engines"][0]["name"], "null");
         assert_eq!(cell["engines"][0]["reason"], "the target is null");
@@ -239,6 +239,15 @@ fn exported_loads_tell_every_cell_from_every_other_and_how_it_was_driven() {
         assert!(heading.contains(&column), "{column}");
     }
     assert!(csv.contains("2048:0.5 3072:0.5") && csv.contains(",null,the target is null,"), "{csv}");
+
+    let plan = bench.file("files.toml", format!("{head}{}", load("files = [1, 2]")));
+    let folder = bench.path("there");
+    std::fs::create_dir(&folder).unwrap();
+    bench.done(&["run", &plan, "--on", &folder.display().to_string(), "--engine", "threads"]);
+    let run = bench.last();
+    let files: Vec<&Value> = run["cells"].as_array().unwrap().iter().map(|cell| &cell["load"]["files"]).collect();
+    assert!(files.len() == 2 && files.iter().any(|files| **files == 2), "{files:?}");
+    assert_eq!(run["cells"][0]["engines"][0]["name"], "threads");
 }
 
 #[test]
