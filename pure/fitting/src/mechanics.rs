@@ -18,6 +18,8 @@ const QUEUES: [u32; 2] = [32, 1];
 const ROOT_OF_DISTANCE: f64 = 8.0 / 15.0;
 /// Longer seeks are none, ns.
 const SEEK_MAX: f64 = 50e6;
+/// Requests that take so many times their transfer take something beside it.
+const BESIDE_MIN: f64 = 1.02;
 /// Where neither large nor sequential requests tell, bytes per second.
 const TRANSFER: f64 = 150e6;
 
@@ -76,13 +78,14 @@ impl Mechanics {
         }
     }
 
-    /// What requests take beside it, of those that need no positioning: median and 99th percentile, ns.
+    /// What requests take beside it, of those that need no positioning: median and 99th percentile, ns. `None` where that is nothing.
     pub(crate) fn electronics(self, loads: &[Wanted]) -> Option<(f64, f64)> {
         let sequential = loads.iter().filter(|load| is_sequential(load));
         let shallow = sequential.min_by_key(|load| (load.load.outstanding(), bytes(load) as u64))?;
         let transfer = bytes(shallow) / self.transfer * 1e9;
         let beside = |ns: f64| (ns - transfer).max(1.0);
-        Some((beside(shallow.figures.p50), beside(shallow.figures.p99)))
+        (shallow.figures.p50 > transfer * BESIDE_MIN)
+            .then(|| (beside(shallow.figures.p50), beside(shallow.figures.p99)))
     }
 
     /// The table of disk `place`.
