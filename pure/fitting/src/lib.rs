@@ -219,10 +219,8 @@ fn spinning(guess: &Disk, bench: &Bench) -> Result<Option<Disk>, FitError> {
     for mechanics in Mechanics::candidates(&bench.wanted, guess.size_bytes) {
         let electronics = mechanics.electronics(&bench.wanted);
         let service = electronics.map(|(median, p99)| Service { median, p99, per_kib: 0.0 });
-        let bare = guess.without_limits();
-        let side = |side: Side| Side { service, ..side };
-        let (read, write) = (side(bare.read.clone()), side(bare.write.clone()));
-        let disk = Disk { mechanics: Some(mechanics), read, write, ..bare };
+        let mut disk = Disk { mechanics: Some(mechanics), ..guess.without_limits() };
+        (disk.read.service, disk.write.service) = (service, service);
         let error = bench.error(&disk)?;
         if best.as_ref().is_none_or(|best| error < best.0) {
             best = Some((error, disk));

@@ -23,7 +23,7 @@ const BESIDE_MIN: f64 = 1.02;
 /// Where neither large nor sequential requests tell, bytes per second.
 const TRANSFER: f64 = 150e6;
 
-/// A head over turning plates; times in ns, transfer in bytes per second.
+/// A head over spinning platters; times in ns, transfer in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Mechanics {
     revolutions: u32,

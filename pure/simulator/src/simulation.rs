@@ -22,7 +22,7 @@ pub const OPEN_OUTSTANDING_MAX: u32 = 4_096;
 const AT_ONCE_FOR_EACH: u64 = 64;
 const AT_ONCE: u64 = 1 << 22;
 /// Events between two looks at whether time goes on.
-pub(crate) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
 /// What a load spreads over when neither it nor the storage says how large that is.
 pub const UNBOUNDED_SIZE: Bytes = Bytes::gib(1024);
 
@@ -75,6 +75,19 @@ pub enum Reached {
     Time,
     /// As many events as were allowed have happened, and more are to come.
     Events,
+}
+
+/// Runs on until the time that `run_for` knows, in steps of so many events; says whether it came to the end.
+pub(crate) fn is_over(
+    mut run_for: impl FnMut(u64) -> Result<Reached, SimulationError>,
+) -> Result<bool, SimulationError> {
+    loop {
+        match run_for(EVENTS_BETWEEN_LOOKS)? {
+            Reached::End => return Ok(true),
+            Reached::Time => return Ok(false),
+            Reached::Events => {}
+        }
+    }
 }
 
 /// Whether time goes on, looked at now and then.
@@ -202,13 +215,7 @@ impl Simulation {
     /// # Errors
     /// [`SimulationError::Timeless`].
     pub fn run_until(&mut self, until: Instant) -> Result<bool, SimulationError> {
-        loop {
-            match self.run_for(until, EVENTS_BETWEEN_LOOKS)? {
-                Reached::End => return Ok(true),
-                Reached::Time => return Ok(false),
-                Reached::Events => {}
-            }
-        }
+        is_over(|events| self.run_for(until, events))
     }
 
     /// As [`Simulation::run_until`], but for `events` at most: so the caller may look up now and then, however little time passes.

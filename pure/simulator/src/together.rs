@@ -1,6 +1,6 @@
 //! Several loads on one machine at the same time, each on a volume of its own.
 
-use crate::simulation::{EVENTS_BETWEEN_LOOKS, Party, Progress, Reached, SimulationError, TrialSetup, drain};
+use crate::simulation::{Party, Progress, Reached, SimulationError, TrialSetup, drain, is_over};
 use loadline_disk::{Machine, Target, Waits};
 use loadline_record::TrialRecord;
 use loadline_units::Instant;
@@ -41,13 +41,7 @@ impl Together {
     /// # Errors
     /// [`SimulationError::Timeless`].
     pub fn run_until(&mut self, until: Instant) -> Result<bool, SimulationError> {
-        loop {
-            match self.run_for(until, EVENTS_BETWEEN_LOOKS)? {
-                Reached::End => return Ok(true),
-                Reached::Time => return Ok(false),
-                Reached::Events => {}
-            }
-        }
+        is_over(|events| self.run_for(until, events))
     }
 
     /// As [`Together::run_until`], but for `events` at most: so the caller may look up now and then, however little time passes.
