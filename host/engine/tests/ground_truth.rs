@@ -56,6 +56,7 @@ fn a_process_of_its_own() {
         Ok("throttled") => throttled(&argument("GROUP"), &argument("DEVICE"), &argument("LOAD")),
         Ok("memory") => memory(),
         Ok("reader") => reader(&argument("DEVICE")),
+        Ok("closer") => closer(&argument("DEVICE")),
         Ok("killed") => killed(&argument("FOLDER"), argument("SEED").parse().unwrap()),
         Ok(other) => panic!("{other} is not known"),
         Err(_) => println!("skipped: only other tests start this"),
@@ -353,15 +354,22 @@ fn reader(device: &str) {
 
 #[test]
 fn a_device_is_free_as_soon_as_its_volume_is_closed() {
-    use std::os::unix::fs::OpenOptionsExt;
     let image = Image::in_memory(16);
     let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
+    // In a process of its own: a child that another test starts holds all files of this one until it has become another program.
+    let ended = child("closer", &[("DEVICE", &device.node)]).wait().unwrap();
+    assert!(ended.success(), "{ended}");
+}
+
+/// The child: opens and closes a device, which must be free each time.
+fn closer(device: &str) {
+    use std::os::unix::fs::OpenOptionsExt;
     for engine in engines() {
         for attempt in 0..5 {
-            let mut volume = take_over(&device.node);
+            let mut volume = take_over(device);
             run(&mut volume, &LoadSpec { arrival: closed(32), duration: Duration::from_ms(20), ..short() }, engine);
             drop(volume);
-            let exclusive = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&device.node);
+            let exclusive = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(device);
             assert!(exclusive.is_ok(), "{engine:?}, attempt {attempt}: {exclusive:?}");
         }
     }
