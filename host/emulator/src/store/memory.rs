@@ -14,8 +14,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 const REGION_CHUNKS: usize = 32;
 /// Bytes of a region.
 const REGION: u64 = (REGION_CHUNKS * CHUNK) as u64;
-/// Locks of a disk: neighbouring regions have different ones.
-const SHARDS: usize = 64;
 
 /// Memory that all disks of an emulation may use together.
 #[derive(Debug)]
@@ -61,7 +59,7 @@ enum Slot {
 }
 
 type Region = Box<[Slot; REGION_CHUNKS]>;
-type Shard = HashMap<u64, Region, BuildHasherDefault<NumberHasher>>;
+type Regions = HashMap<u64, Region, BuildHasherDefault<NumberHasher>>;
 
 /// Spreads small numbers: a multiplication by an odd number near 2^64 divided by the golden ratio (Knuth, 6.4).
 #[derive(Debug, Default)]
@@ -85,8 +83,34 @@ impl Hasher for NumberHasher {
 /// One disk's bytes. A chunk that is being sent is not changed: a write to it makes a new one.
 #[derive(Debug)]
 pub(crate) struct MemoryStore {
-    shards: Box<[RwLock<Shard>]>,
+    regions: RwLock<Regions>,
     budget: Arc<Budget>,
+}
+
+/// Looks at bytes that are read soon, many ranges at once: memory that the processor's caches do not hold is fetched side by side
+/// then, where copying range by range waits for each.
+pub(crate) struct Fetching<'a>(RwLockReadGuard<'a, Regions>);
+
+/// A look at every so many bytes: the processor itself fetches what lies next to them.
+const LOOK: usize = 512;
+
+impl Fetching<'_> {
+    /// Looks at a range as far as it lies in one chunk.
+    #[inline]
+    pub(crate) fn look_at(&self, offset: u64, length: u64) {
+        let Part { region, start, length } = part(offset, length);
+        let Some(slots) = self.0.get(&region) else { return };
+        let within = start % CHUNK;
+        let bytes = match &slots[start / CHUNK] {
+            Slot::Whole(chunk) => &chunk.bytes()[within..(within + length).min(CHUNK)],
+            Slot::Pages(pages) => match &pages[within / PAGE] {
+                Some(page) => &page.0[within % PAGE..(within % PAGE + length).min(PAGE)],
+                None => return,
+            },
+            Slot::Empty => return,
+        };
+        std::hint::black_box(bytes.iter().step_by(LOOK).fold(0, |all, byte| all ^ byte));
+    }
 }
 
 /// A part of a range that lies in one region.
@@ -208,20 +232,26 @@ impl Slot {
 
 impl MemoryStore {
     pub(crate) fn new(budget: Arc<Budget>) -> Self {
-        Self { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), budget }
+        Self { regions: RwLock::default(), budget }
     }
 
-    fn shard(&self, region: u64) -> RwLockReadGuard<'_, Shard> {
-        self.shards[region as usize % SHARDS].read().unwrap_or_else(PoisonError::into_inner)
+    fn regions(&self) -> RwLockReadGuard<'_, Regions> {
+        self.regions.read().unwrap_or_else(PoisonError::into_inner)
     }
-    fn shard_to_change(&self, region: u64) -> RwLockWriteGuard<'_, Shard> {
-        self.shards[region as usize % SHARDS].write().unwrap_or_else(PoisonError::into_inner)
+    fn regions_to_change(&self) -> RwLockWriteGuard<'_, Regions> {
+        self.regions.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the processor fetch what is going to be read.
+    pub(crate) fn fetching(&self) -> Fetching<'_> {
+        Fetching(self.regions())
     }
 
     pub(crate) fn read(&self, mut offset: u64, mut length: u64, made: &mut Made) {
+        let regions = self.regions();
         while length > 0 {
             let part = part(offset, length);
-            match self.shard(part.region).get(&part.region) {
+            match regions.get(&part.region) {
                 None => made.zeroes(part.length),
                 Some(slots) => {
                     for (chunk, piece) in pieces(part.start, part.length, CHUNK) {
@@ -325,11 +355,11 @@ impl MemoryStore {
         mut bytes: &[u8],
         mut each: impl FnMut(&mut Slot, u64, Piece, &[u8]) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
+        let mut regions = self.regions_to_change();
         while !bytes.is_empty() {
             let part = part(offset, bytes.len() as u64);
             let (mut now, rest) = bytes.split_at(part.length);
-            let mut shard = self.shard_to_change(part.region);
-            let slots = match shard.entry(part.region) {
+            let slots = match regions.entry(part.region) {
                 Entry::Occupied(region) => region.into_mut(),
                 Entry::Vacant(place) => {
                     // The region's own tables are about as large as a page.
@@ -343,7 +373,6 @@ impl MemoryStore {
                 let first = (part.region * REGION_CHUNKS as u64 + chunk as u64) * CHUNK_PAGES as u64;
                 each(&mut slots[chunk], first, piece, own)?;
             }
-            drop(shard);
             offset += part.length as u64;
             bytes = rest;
         }
@@ -351,31 +380,27 @@ impl MemoryStore {
     }
 
     pub(crate) fn clear(&self, mut offset: u64, mut length: u64) {
+        let mut regions = self.regions_to_change();
         while length > 0 {
             let part = part(offset, length);
-            let mut shard = self.shard_to_change(part.region);
-            if let Some(slots) = shard.get_mut(&part.region) {
+            if let Some(slots) = regions.get_mut(&part.region) {
                 for (chunk, piece) in pieces(part.start, part.length, CHUNK) {
                     self.budget.give_back(slots[chunk].clear(piece));
                 }
                 if part.length as u64 == REGION {
-                    shard.remove(&part.region);
+                    regions.remove(&part.region);
                     self.budget.give_back(1);
                 }
             }
-            drop(shard);
             offset += part.length as u64;
             length -= part.length as u64;
         }
     }
 
     pub(crate) fn wipe(&self) {
-        for shard in &self.shards {
-            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
-            for (_, slots) in shard.drain() {
-                // One for the region's own tables.
-                self.budget.give_back(1 + slots.iter().map(Slot::pages).sum::<usize>());
-            }
+        for (_, slots) in self.regions_to_change().drain() {
+            // One for the region's own tables.
+            self.budget.give_back(1 + slots.iter().map(Slot::pages).sum::<usize>());
         }
     }
 
@@ -383,10 +408,10 @@ impl MemoryStore {
         let end = offset + length;
         let mut at = offset;
         let mut found: Option<bool> = None;
+        let regions = self.regions();
         'regions: while at < end {
             let part = part(at, end - at);
-            let shard = self.shard(part.region);
-            let Some(slots) = shard.get(&part.region) else {
+            let Some(slots) = regions.get(&part.region) else {
                 if found == Some(false) {
                     break;
                 }

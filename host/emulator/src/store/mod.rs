@@ -14,7 +14,7 @@ pub(crate) use disk::{Disk, Keeping, Presence};
 pub(crate) use file::FileStore;
 pub(crate) use folder::Folder;
 pub use folder::FolderError;
-pub(crate) use memory::{Budget, MemoryStore};
+pub(crate) use memory::{Budget, Fetching, MemoryStore};
 #[cfg(test)]
 pub(crate) use page::CHUNK;
 pub(crate) use page::{Chunk, PAGE};
@@ -65,6 +65,14 @@ impl Store {
                 Ok(())
             }
             Self::File(file) => file.read(offset, length, made),
+        }
+    }
+
+    /// Has what is read soon fetched, where that makes a difference.
+    pub(crate) fn fetching(&self) -> Option<Fetching<'_>> {
+        match self {
+            Self::Memory(memory) => Some(memory.fetching()),
+            Self::File(_) => None,
         }
     }
 

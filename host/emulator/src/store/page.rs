@@ -9,9 +9,6 @@ pub(crate) const PAGE: usize = 4_096;
 pub(super) const CHUNK_PAGES: usize = 16;
 /// Bytes of a chunk.
 pub(crate) const CHUNK: usize = CHUNK_PAGES * PAGE;
-/// Copies are fast where they begin with a cache line.
-const LINE: usize = 64;
-
 /// A page's bytes.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
@@ -20,35 +17,32 @@ pub(crate) struct Page(pub(super) [u8; PAGE]);
 /// Pages that follow on each other, in one piece: what was written at once and is long is copied, looked up and sent at once.
 /// Shared by those who are sending it.
 #[derive(Debug, Clone)]
-pub(crate) struct Chunk {
-    /// Longer than the chunk, which begins with its first whole cache line. Apart from who shares it: that is looked at without
-    /// the bytes.
-    place: Arc<Vec<u8>>,
-}
+pub(crate) struct Chunk(Arc<ChunkBytes>);
+
+/// A chunk's bytes. They begin where a page of the machine does: one that straddles two takes longer to look up and to fetch.
+#[derive(Debug)]
+#[repr(align(4096))]
+struct ChunkBytes([u8; CHUNK]);
 
 impl Chunk {
     /// A chunk of these bytes.
     ///
     /// # Panics
     /// Where they are not as many as a chunk has.
+    #[expect(clippy::large_stack_arrays, reason = "nothing else makes aligned shared memory; stacks hold far more")]
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        let mut chunk = Self { place: Arc::new(vec![0; CHUNK + LINE]) };
+        let mut chunk = Self(Arc::new(ChunkBytes([0; CHUNK])));
         chunk.alone().expect("nobody else has it yet").copy_from_slice(bytes);
         chunk
     }
 
-    fn start(&self) -> usize {
-        self.place.as_ptr().align_offset(LINE)
-    }
-
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.place[self.start()..][..CHUNK]
+        &self.0.0
     }
 
     /// Its bytes, to be changed; `None` where somebody else has it too.
     pub(super) fn alone(&mut self) -> Option<&mut [u8]> {
-        let start = self.start();
-        Some(&mut Arc::get_mut(&mut self.place)?[start..][..CHUNK])
+        Some(&mut Arc::get_mut(&mut self.0)?.0)
     }
 
     /// Changes some bytes, of a copy where somebody else has it too.
