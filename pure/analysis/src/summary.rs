@@ -152,6 +152,8 @@ pub struct ExceededView {
 pub struct PredictionView {
     /// Whether buckets of credits were full when the load began.
     pub bursts_full: bool,
+    /// Whether those of the virtual machine were.
+    pub vm_bursts_full: bool,
     /// Whether the hosts' caches were warm then.
     pub caches_warm: bool,
     /// Whether each trial went on where the one before it had left the storage.

@@ -12,6 +12,7 @@ mod entry;
 mod environment;
 mod figure;
 mod file;
+mod megabytes;
 mod parts;
 mod resolve;
 
@@ -29,6 +30,7 @@ pub use environment::{
 };
 pub use figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 pub use file::CATALOG_SCHEMA;
+pub use megabytes::{Megabyte, PublishedUnits};
 pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Part, Provisioned, VmFigures};
 
 #[cfg(test)]
