@@ -279,8 +279,19 @@ pub fn rate_text(rate: ByteRate) -> String {
     if rate.get().is_multiple_of(MIB) {
         return format!("{} MiB/s", rate.get() / MIB);
     }
-    let text = format!("{:.2}", rate.get() as f64 / 1e6);
-    format!("{} MB/s", text.trim_end_matches('0').trim_end_matches('.'))
+    decimals(rate, 1e6, "MB/s")
+}
+
+/// A throughput in the unit in which [`rate_text`] puts another that it stands beside, so that the two can be compared.
+#[must_use]
+pub fn rate_text_beside(rate: ByteRate, other: ByteRate) -> String {
+    const MIB: u64 = 1 << 20;
+    if other.get().is_multiple_of(MIB) { decimals(rate, MIB as f64, "MiB/s") } else { decimals(rate, 1e6, "MB/s") }
+}
+
+fn decimals(rate: ByteRate, unit_bytes: f64, unit: &str) -> String {
+    let text = format!("{:.2}", rate.get() as f64 / unit_bytes);
+    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 fn latency(found: &LatencyInterval) -> String {

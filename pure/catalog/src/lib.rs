@@ -18,7 +18,7 @@ mod resolve;
 
 pub use catalog::{Catalog, Filter, FilterUnknown, Kind, Listing};
 pub use check::{CatalogProblem, ProblemKind};
-pub use describe::{Fact, rate_text};
+pub use describe::{Fact, rate_text, rate_text_beside};
 pub use entry::{
     BurstRule, ByIops, CachedEstimate, Cap, Choice, Credits, Delivered, DeviceQueuesInterval, DiskEntry, DiskOption,
     EnforcementInterval, Family, Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Price,

@@ -83,3 +83,23 @@ fn both_budgets_of_a_d8ds_v4() {
         assert!(near(iops(&writes), uncached, 0.01), "{}", iops(&writes));
     }
 }
+
+/// What is published and what is delivered of it stand in one unit, whichever it is.
+#[test]
+fn a_ceilings_source_has_one_unit() {
+    let source = |disk: &str| {
+        let text = format!("schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{{ sku = \"azure/{disk} }}]");
+        let record = trial(&model(&text, Draw::MIDDLE), &load(1_024, 100, 64));
+        let ceilings = &known(&record).ceilings;
+        ceilings
+            .iter()
+            .find(|ceiling| ceiling.limit == Limit::DiskThroughput)
+            .expect("bytes are limited")
+            .source
+            .clone()
+    };
+    let sold = source("premium-p40\"");
+    assert!(sold.contains("250 MiB/s published, 247.5 MiB/s as delivered"), "{sold}");
+    let chosen = source("premium-v2\", size = \"1 TiB\", iops = \"20000 IOPS\", throughput = \"300 MB/s\"");
+    assert!(chosen.contains("300 MB/s published, 321 MB/s as delivered"), "{chosen}");
+}
