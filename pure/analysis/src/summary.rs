@@ -149,6 +149,7 @@ pub struct ExceededView {
 
 /// What a model knows of a cell and no measurement can.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own in the JSON")]
 pub struct PredictionView {
     /// Whether buckets of credits were full when the load began.
     pub bursts_full: bool,

@@ -171,7 +171,7 @@ fn model() -> impl Strategy<Value = ModelRecord> {
                 seed,
                 initial: StateTaken {
                     bursts_full: state[0],
-                    vm_bursts_full: None,
+                    vm_bursts_full: delivered_ppm.map(|ppm| ppm % 2 == 0),
                     caches_warm: state[1],
                     carried: state[2],
                 },
