@@ -1,5 +1,6 @@
 //! What can be typed: every verb and option, once, for parsing, help, man pages and completions.
 
+use crate::bursts::Bursts;
 use crate::catalog::{CatalogArguments, Own};
 use crate::compare::CompareArguments;
 use crate::emulate::EmulateArguments;
@@ -247,9 +248,9 @@ pub(crate) struct Modelling {
     /// Limits exactly as published, not as they are known to be delivered
     #[arg(long)]
     pub(crate) published: bool,
-    /// Credits of bursts when a load begins: full or empty
-    #[arg(long, value_enum, default_value_t, value_name = "STATE", hide_possible_values = true)]
-    pub(crate) bursts: BurstsName,
+    /// Credits of bursts when a load begins: full, empty, or apart for disks and the VM, as in disks=full,vm=empty
+    #[arg(long, default_value = "full", value_name = "STATE")]
+    pub(crate) bursts: Bursts,
     /// What hosts' caches hold when a load begins: cold for nothing, warm for the beginning of each disk. By default warm
     /// for loads whose target is filled first, as it is before they are measured
     #[arg(long, value_enum, value_name = "STATE", hide_possible_values = true)]
@@ -333,16 +334,6 @@ impl std::str::FromStr for Hours {
         ms.map(|ms| Self(Duration::from_ms(ms)))
             .ok_or_else(|| format!("write a number of hours up to {YEAR}, such as 24 or 1.5"))
     }
-}
-
-/// How full buckets of credits are, by the names that people type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum BurstsName {
-    /// To the brim, as on a new disk
-    #[default]
-    Full,
-    /// Spent
-    Empty,
 }
 
 /// What caches hold, by the names that people type.

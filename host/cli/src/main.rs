@@ -3,6 +3,7 @@
 mod arguments;
 mod attach;
 mod books;
+mod bursts;
 mod catalog;
 mod compare;
 mod declared;

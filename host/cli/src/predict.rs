@@ -1,6 +1,6 @@
 //! `predict`: what plans would do on storage that is described rather than there.
 
-use crate::arguments::{BurstsName, CachesName, Format, Hours, PredictArguments};
+use crate::arguments::{CachesName, Format, Hours, PredictArguments};
 use crate::books::{Books, Opening};
 use crate::execution::Ended;
 use crate::failure::{Outcome, Usage};
@@ -39,6 +39,9 @@ pub(crate) struct Settings {
     published: bool,
     /// Buckets of credits are empty.
     bursts_empty: bool,
+    /// Those of the virtual machine are; `None`: as the others.
+    #[serde(default)]
+    vm_bursts_empty: Option<bool>,
     /// Caches are warm, or cold, whatever the load.
     caches_warm: Option<bool>,
     /// What trials have to do with one another.
@@ -77,7 +80,9 @@ impl Settings {
             catalog: modelling.own.catalog.clone(),
             draws: if modelling.carry { 1 } else { modelling.draws },
             published: modelling.published,
-            bursts_empty: modelling.bursts == BurstsName::Empty,
+            bursts_empty: modelling.bursts.disks == Fullness::Empty,
+            vm_bursts_empty: Some(modelling.bursts.vm == Fullness::Empty)
+                .filter(|_| modelling.bursts.vm != modelling.bursts.disks),
             caches_warm: modelling.caches.map(|caches| caches == CachesName::Warm),
             course: match (modelling.carry, arguments.together) {
                 (true, _) => Course::Carried,
@@ -152,8 +157,10 @@ impl Settings {
     /// The state in which the storage is when a load begins.
     pub(crate) fn initial(&self, load: &LoadSpec) -> InitialState {
         let warm = self.caches_warm.unwrap_or_else(|| is_filled(load));
+        let fullness = |empty: bool| if empty { Fullness::Empty } else { Fullness::Full };
         InitialState {
-            bursts: if self.bursts_empty { Fullness::Empty } else { Fullness::Full },
+            bursts: fullness(self.bursts_empty),
+            vm_bursts: self.vm_bursts_empty.map(fullness),
             caches: if warm { Warmth::Warm } else { Warmth::Cold },
         }
     }

@@ -68,7 +68,11 @@ pub(crate) struct Prober<'a> {
 /// The state in which a model's storage is when a load begins: bursts are full, and a cache is warm where the target of a
 /// measurement would have been filled before.
 pub(crate) fn initial(load: &LoadSpec) -> InitialState {
-    InitialState { bursts: Fullness::Full, caches: if is_filled(load) { Warmth::Warm } else { Warmth::Cold } }
+    InitialState {
+        bursts: Fullness::Full,
+        vm_bursts: None,
+        caches: if is_filled(load) { Warmth::Warm } else { Warmth::Cold },
+    }
 }
 
 impl Prober<'_> {

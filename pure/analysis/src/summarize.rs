@@ -181,6 +181,7 @@ fn prediction_view(used: &[&TrialRecord]) -> Option<PredictionView> {
     let model = used.first()?.model.as_ref()?;
     Some(PredictionView {
         bursts_full: model.initial.bursts_full,
+        vm_bursts_full: model.initial.vm_bursts_full.unwrap_or(model.initial.bursts_full),
         caches_warm: model.initial.caches_warm,
         carried: used.iter().any(|trial| trial.model.as_ref().is_some_and(|model| model.initial.carried)),
         cache_hit_share: model.cache.as_ref().and_then(loadline_record::CacheUse::hit_share),

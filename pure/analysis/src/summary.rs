@@ -149,9 +149,12 @@ pub struct ExceededView {
 
 /// What a model knows of a cell and no measurement can.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own in the JSON")]
 pub struct PredictionView {
     /// Whether buckets of credits were full when the load began.
     pub bursts_full: bool,
+    /// Whether those of the virtual machine were.
+    pub vm_bursts_full: bool,
     /// Whether the hosts' caches were warm then.
     pub caches_warm: bool,
     /// Whether each trial went on where the one before it had left the storage.

@@ -66,6 +66,7 @@ impl Catalog {
             self.check_vm(vm, &mut problems);
         }
         self.check_caps(&mut problems);
+        self.check_units(&mut problems);
         problems.sort();
         problems
     }

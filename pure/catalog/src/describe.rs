@@ -122,6 +122,7 @@ fn disk_facts(facts: &mut Facts, disk: &DiskEntry, family: &Family) {
         let text = format!("at most {iops}, {}", rate_text(throughput));
         facts.add("in_order_most", "where queues serve threads in their order", text);
     }
+    facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
     mechanism_facts(facts, &family.mechanism);
     if let Some(found) = &family.latency {
         facts.add("latency_read", "read latency", latency(&found.read));
@@ -147,6 +148,7 @@ fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family) {
     }
     facts.add_some("cache_size", "host's cache", vm.cache_size.map(|size| size.to_string()));
     facts.add_some("data_disks", "data disks", vm.data_disks.map(|disks| format!("{disks} at most")));
+    facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
     mechanism_facts(facts, &family.mechanism);
     source_facts(facts, vm.price.as_ref().map(ToString::to_string), vm.note.as_deref(), family, vm.line);
 }
@@ -167,6 +169,7 @@ fn cap_facts(facts: &mut Facts, name: &str, caps: &[&Cap], family: &Family) {
         facts.add(&format!("cap_{key}"), &format!("all {label}"), limit(&cap.limit));
         facts.add_some(&format!("note_{key}"), &format!("note on {label}"), cap.note.as_deref());
     }
+    facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
     mechanism_facts(facts, &family.mechanism);
     source_facts(facts, None, None, family, caps[0].line);
 }
@@ -276,8 +279,19 @@ pub fn rate_text(rate: ByteRate) -> String {
     if rate.get().is_multiple_of(MIB) {
         return format!("{} MiB/s", rate.get() / MIB);
     }
-    let text = format!("{:.2}", rate.get() as f64 / 1e6);
-    format!("{} MB/s", text.trim_end_matches('0').trim_end_matches('.'))
+    decimals(rate, 1e6, "MB/s")
+}
+
+/// A throughput in the unit in which [`rate_text`] puts another that it stands beside, so that the two can be compared.
+#[must_use]
+pub fn rate_text_beside(rate: ByteRate, other: ByteRate) -> String {
+    const MIB: u64 = 1 << 20;
+    if other.get().is_multiple_of(MIB) { decimals(rate, MIB as f64, "MiB/s") } else { decimals(rate, 1e6, "MB/s") }
+}
+
+fn decimals(rate: ByteRate, unit_bytes: f64, unit: &str) -> String {
+    let text = format!("{:.2}", rate.get() as f64 / unit_bytes);
+    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 fn latency(found: &LatencyInterval) -> String {

@@ -1,6 +1,7 @@
 //! What a catalog file says, typed: families with their mechanism, and the disks and virtual machines in them.
 
 use crate::figure::{Factor, Interval, Proportion, Rule};
+use crate::megabytes::PublishedUnits;
 use loadline_disk::{Holds, Limit, Merge, Parallelism, Place, Spinning};
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 
@@ -19,6 +20,8 @@ pub struct Family {
     pub source: String,
     /// Of the source; `None` where it was not recorded.
     pub date: Option<String>,
+    /// What its publisher's megabytes were taken for; `None` where that is no question.
+    pub units: Option<PublishedUnits>,
     /// How its limits are held.
     pub mechanism: Mechanism,
     /// How long requests are in service; `None` for virtual machines.

@@ -4,6 +4,7 @@ use crate::entry::{
     ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, LatencyIntervals, Mechanism, Price,
     Published, Rates, ReadsAndWrites, SizeRule, VmEntry,
 };
+use crate::megabytes;
 use crate::parts::{self, Readable};
 use loadline_disk::{Directions, IopsBudget, Limit, Parallelism, ThroughputBudget};
 use loadline_document::{DocumentError, Item, Key, Reader, entries, kind, nested};
@@ -21,6 +22,7 @@ const TOP_KEYS: &[&str] = &[
     "title",
     "source",
     "date",
+    "units",
     "mechanism",
     "latency",
     "disk",
@@ -203,6 +205,7 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
             parts::mechanism_key(reader, &nested("mechanism", name), name, value, &mut mechanism);
         }
     }
+    let units = top.get("units").and_then(|item| megabytes::read(reader, item));
     let latency: Option<LatencyIntervals> =
         top.get("latency").and_then(|item| parts::latencies(reader, "latency", item));
     Some(Family {
@@ -212,6 +215,7 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         title: title?,
         source: source?,
         date,
+        units,
         mechanism,
         latency,
         sold_vcpus: Vec::new(),

@@ -12,12 +12,13 @@ mod entry;
 mod environment;
 mod figure;
 mod file;
+mod megabytes;
 mod parts;
 mod resolve;
 
 pub use catalog::{Catalog, Filter, FilterUnknown, Kind, Listing};
 pub use check::{CatalogProblem, ProblemKind};
-pub use describe::{Fact, rate_text};
+pub use describe::{Fact, rate_text, rate_text_beside};
 pub use entry::{
     BurstRule, ByIops, CachedEstimate, Cap, Choice, Credits, Delivered, DeviceQueuesInterval, DiskEntry, DiskOption,
     EnforcementInterval, Family, Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Price,
@@ -29,6 +30,7 @@ pub use environment::{
 };
 pub use figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 pub use file::CATALOG_SCHEMA;
+pub use megabytes::{Megabyte, PublishedUnits};
 pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Part, Provisioned, VmFigures};
 
 #[cfg(test)]

@@ -153,10 +153,12 @@ impl Machine {
     pub fn new(environment: &EnvironmentSpec, seed: u64, initial: InitialState) -> Result<Self, EnvironmentError> {
         environment.check()?;
         let mut seeds = Seeds(Xoshiro256PlusPlus::seed_from_u64(seed));
-        let mut limiter = |limit: &Limit| Limiter::new(limit, initial.bursts, seeds.next());
+        let vm_bursts = initial.vm_bursts.unwrap_or(initial.bursts);
         let vm = environment.vm.as_ref();
-        let vm_cached = vm.and_then(|vm| vm.cached.as_ref()).map(&mut limiter);
-        let vm_uncached = vm.and_then(|vm| vm.uncached.as_ref()).map(&mut limiter);
+        let mut of_vm = |limit: &Limit| Limiter::new(limit, vm_bursts, seeds.next());
+        let vm_cached = vm.and_then(|vm| vm.cached.as_ref()).map(&mut of_vm);
+        let vm_uncached = vm.and_then(|vm| vm.uncached.as_ref()).map(&mut of_vm);
+        let mut limiter = |limit: &Limit| Limiter::new(limit, initial.bursts, seeds.next());
         let pools = environment.pools.iter().map(|pool| limiter(&pool.limit)).collect();
         let mut samplers = Vec::new();
         let (mut disks, mut targets, mut single) = (Vec::new(), Vec::new(), Vec::new());

@@ -424,6 +424,8 @@ pub struct Spinning {
 pub struct InitialState {
     /// Credits of bursts.
     pub bursts: Fullness,
+    /// Those of the virtual machine; `None`: as `bursts`.
+    pub vm_bursts: Option<Fullness>,
     /// The hosts' caches.
     pub caches: Warmth,
 }

@@ -9,12 +9,12 @@ use crate::models::Model;
 use crate::volumes::{VolumeUnknown, find};
 use crate::words::{number, percent, span};
 use loadline_block::Operation;
-use loadline_catalog::rate_text;
+use loadline_catalog::{rate_text, rate_text_beside};
 use loadline_disk::{
     Directions, DiskSpec, HostCache, IopsBudget, Limit as Budget, Place, ThroughputBudget, VolumeSpec,
 };
 use loadline_record::{Ceiling, Limit, Stage};
-use loadline_units::Bytes;
+use loadline_units::{ByteRate, Bytes};
 use loadline_workload::{Arrival, LoadSpec, Pattern};
 
 /// What a host's cache writes back in one request at most (`pure/disk`).
@@ -335,7 +335,8 @@ impl Way<'_> {
 trait Figure: Copy {
     fn steady(&self) -> u64;
     fn burst(&self) -> Option<u64>;
-    fn text(rate: u64) -> String;
+    /// In words, in the unit of another rate that stands beside it.
+    fn text(rate: u64, beside: u64) -> String;
 }
 
 impl Figure for IopsBudget {
@@ -345,7 +346,7 @@ impl Figure for IopsBudget {
     fn burst(&self) -> Option<u64> {
         self.burst.map(|burst| burst.rate.get())
     }
-    fn text(rate: u64) -> String {
+    fn text(rate: u64, _: u64) -> String {
         format!("{} IOPS", number(rate as f64))
     }
 }
@@ -357,8 +358,9 @@ impl Figure for ThroughputBudget {
     fn burst(&self) -> Option<u64> {
         self.burst.map(|burst| burst.rate.get())
     }
-    fn text(rate: u64) -> String {
-        loadline_units::ByteRate::per_second(rate).map_or_else(String::new, rate_text)
+    fn text(rate: u64, beside: u64) -> String {
+        let rates = ByteRate::per_second(rate).zip(ByteRate::per_second(beside));
+        rates.map_or_else(String::new, |(rate, beside)| rate_text_beside(rate, beside))
     }
 }
 
@@ -374,10 +376,20 @@ fn bursts<T: Figure>(found: Directions<T>) -> bool {
     }
 }
 
-/// Requests of the load per second that a budget allows, when each takes so much of it by direction; with the figure in words.
-fn allowed<T: Figure>(found: Directions<T>, demand: [f64; 2], phase: Phase) -> Option<(f64, String)> {
+/// The rate for good; of two that for reads.
+fn first<T: Figure>(found: Directions<T>) -> u64 {
+    match found {
+        Directions::Together(both) => both.steady(),
+        Directions::Apart { read, write } => read.or(write).map_or(0, |budget| budget.steady()),
+        Directions::Traded { read, .. } => read.steady(),
+    }
+}
+
+/// Requests of the load per second that a budget allows, when each takes so much of it by direction; with the figure in words, in the
+/// unit of the rate `beside`.
+fn allowed<T: Figure>(found: Directions<T>, demand: [f64; 2], phase: Phase, beside: u64) -> Option<(f64, String)> {
     let [reads, writes] = demand;
-    let words = |budget: &T| T::text(rate_in(budget, phase));
+    let words = |budget: &T| T::text(rate_in(budget, phase), beside);
     match found {
         Directions::Together(both) => {
             (reads + writes > 0.0).then(|| (rate_in(&both, phase) as f64 / (reads + writes), words(&both)))
@@ -446,9 +458,10 @@ fn add_kind<T: Figure>(
     } else {
         &[(Phase::Always, limit, "")]
     };
+    let beside = first(published.unwrap_or(enforced));
     for (phase, limit, when) in phases {
-        let Some((iops, enforced)) = allowed(enforced, demand, *phase) else { continue };
-        let published = published.and_then(|found| allowed(found, demand, *phase)).map(|(_, text)| text);
+        let Some((iops, enforced)) = allowed(enforced, demand, *phase, beside) else { continue };
+        let published = published.and_then(|found| allowed(found, demand, *phase, beside)).map(|(_, text)| text);
         let figure = match published {
             Some(published) if published != enforced => format!("{published} published, {enforced} as delivered"),
             _ => enforced,

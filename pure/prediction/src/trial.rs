@@ -217,6 +217,7 @@ fn told(
         seed: taken.machine_seed,
         initial: StateTaken {
             bursts_full: initial.bursts == Fullness::Full,
+            vm_bursts_full: initial.vm_bursts.map(|bursts| bursts == Fullness::Full),
             caches_warm: initial.caches == Warmth::Warm,
             carried: taken.is_carried,
         },
@@ -251,6 +252,7 @@ pub fn account(
         seed,
         initial: StateTaken {
             bursts_full: initial.bursts == Fullness::Full,
+            vm_bursts_full: initial.vm_bursts.map(|bursts| bursts == Fullness::Full),
             caches_warm: initial.caches == Warmth::Warm,
             carried: false,
         },

@@ -57,6 +57,9 @@ const fn middle() -> u32 {
 pub struct StateTaken {
     /// Whether buckets of credits were full.
     pub bursts_full: bool,
+    /// Whether those of the virtual machine were; `None`: as the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm_bursts_full: Option<bool>,
     /// Whether the hosts' caches were warm.
     pub caches_warm: bool,
     /// Whether the state was the one in which the trial before left the storage; the other two then tell of the first.

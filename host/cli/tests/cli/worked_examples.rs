@@ -1,4 +1,4 @@
-//! Microsoft's worked examples (azure-docs, premium-storage-performance and disks-performance) as a user runs them: an environment
+//! Microsoft's worked examples (azure-docs, premium-storage-performance, disks-performance and disk-bursting) as a user runs them: an environment
 //! file each, a plan, and `predict` with limits as published. They are arithmetic: the ceilings are exact, and what is simulated
 //! comes to them but for the window of quota in which a measurement ends.
 
@@ -59,21 +59,21 @@ fn ceiling(cell: &Value, limit: &str) -> f64 {
     found.unwrap_or_else(|| panic!("{limit} in {all:?}"))["iops"].as_f64().unwrap()
 }
 
+/// The page's table: 5,000, 5,000, 3,200 and 200 IOPS. It counts 1,024 KB a MB where bytes bind, and 1,000 where it puts 5,000 requests
+/// of 8 and 32 KB as 40 and 160 MB/s.
 #[test]
 fn a_p30_by_request_size() {
     let environment = environment(None, &[("data", "premium-p30\"", "none")]);
     for (kib, limit, wanted) in [
         (8, "disk-iops", 5_000.0),
         (32, "disk-iops", 5_000.0),
-        (64, "disk-throughput", 200e6),
-        (1_024, "disk-throughput", 200e6),
+        (64, "disk-throughput", 3_200.0),
+        (1_024, "disk-throughput", 200.0),
     ] {
         let cell = &predicted(&[plan(kib, 100, DEEP)], &environment, &[])[0];
         assert_eq!(cell["binding"]["limit"], limit, "{kib} KiB");
-        let by_bytes = limit == "disk-throughput";
-        let exact = ceiling(cell, limit) * if by_bytes { f64::from(kib << 10) } else { 1.0 };
-        assert!((exact / wanted - 1.0).abs() < 1e-12, "{kib} KiB: {exact}");
-        assert!(near(if by_bytes { bytes(cell) } else { iops(cell) }, wanted), "{kib} KiB: {}", iops(cell));
+        assert!((ceiling(cell, limit) / wanted - 1.0).abs() < 1e-12, "{kib} KiB: {}", ceiling(cell, limit));
+        assert!(near(iops(cell), wanted), "{kib} KiB: {}", iops(cell));
     }
 }
 
@@ -117,19 +117,67 @@ fn cached_and_uncached_disks_of_a_d8s_v3_add() {
     assert_eq!(bound, [cached, cached, cached, "disk-iops", "disk-iops"]);
 }
 
-/// A P4 and two P10 that burst to 170 MB/s each behind the 192 MB/s of a D8as_v4, which the page gives no bursts of its own.
+/// A P4 for the system and two P10, each of which bursts to 170 MB/s, behind the 192 MB/s of a D8as_v4, for which the page of 2021 has
+/// no burst: the VM's credits are spent.
 #[test]
 fn bursts_of_disks_do_not_pass_a_d8as_v4() {
-    let volumes = [("system", "premium-p4\""), ("a", "premium-p10\""), ("b", "premium-p10\"")];
-    let volumes = volumes.map(|(name, sku)| (name, sku, "none"));
-    let sum = |vm: Option<&str>, more: &[&str]| {
-        let more = [&["--together"], more].concat();
-        let limits = "vm = { uncached = { iops = \"12800 IOPS\", throughput = \"192 MB/s\" } }";
-        let environment = environment(vm, &volumes).replace("vm = \"azure/d8as-v4\"", limits);
-        predicted(&[plan(256, 100, "queue_depth = 64")], &environment, &more).iter().map(bytes).sum::<f64>()
+    const MIB: f64 = 1_048_576.0;
+    let names = ["system", "a", "b"];
+    let skus = ["premium-p4\"", "premium-p10\"", "premium-p10\""];
+    let volumes: Vec<_> = names.into_iter().zip(skus).map(|(name, sku)| (name, sku, "none")).collect();
+    let cells = |vm: Option<&str>, plans: &[String], bursts: &str| {
+        predicted(plans, &environment(vm, &volumes), &["--together", "--bursts", bursts])
     };
-    assert!(near(sum(None, &[]), 510e6) && near(sum(None, &["--bursts", "empty"]), 225e6));
-    assert!(near(sum(Some("d8as-v4"), &[]), 192e6), "{}", sum(Some("d8as-v4"), &[]));
+    let sum = |cells: &[Value]| cells.iter().map(bytes).sum::<f64>();
+    let (deep, vm, spent) = ([plan(256, 100, "queue_depth = 64")], Some("d8as-v4"), "disks=full,vm=empty");
+    assert!(
+        near(sum(&cells(None, &deep, "full")), 510.0 * MIB) && near(sum(&cells(None, &deep, "empty")), 225.0 * MIB)
+    );
+    // Whatever is asked of the disks, 192 MB/s pass; with credits of its own the VM lets 400 through.
+    let held = cells(vm, &deep, spent);
+    assert!(near(sum(&held), 192e6), "{}", sum(&held));
+    assert!(held.iter().all(|cell| cell["prediction"]["bursts_full"] == true));
+    assert!(held.iter().all(|cell| cell["prediction"]["vm_bursts_full"] == false));
+    assert!(near(sum(&cells(vm, &deep, "full")), 400e6));
+    // While the machine starts: the system disk alone, at its own 170 MB/s.
+    let start = predicted(&deep, &environment(vm, &volumes), &["--volume", "system", "--bursts", spent]);
+    assert_eq!(start[0]["binding"]["limit"], "disk-throughput");
+    assert!(near(bytes(&start[0]), 170.0 * MIB), "{}", bytes(&start[0]));
+    // The application asks for 15 MB/s, 5 of each disk, and then for 192: 2 of the system's disk and 95 of each other. It gets that.
+    for asked in [[5.0, 5.0, 5.0], [2.0, 95.0, 95.0]] {
+        let plans = asked.map(|megabytes| asked_for(megabytes, 64));
+        let given = cells(vm, &plans, spent);
+        for (cell, asked) in given.iter().zip(asked) {
+            assert_eq!(cell["binding"]["limit"], "arrival");
+            assert!(near(bytes(cell), asked * 1e6), "{asked}: {}", bytes(cell));
+        }
+    }
+}
+
+/// A load of so many times 10^6 bytes a second, in requests of so many times 1,000 bytes.
+fn asked_for(megabytes: f64, kilobytes: u32) -> String {
+    let rate = (megabytes * 1e3 / f64::from(kilobytes)).round();
+    let arrival = format!("arrival = {{ constant = \"{rate} IOPS\" }}");
+    plan(kilobytes, 100, &arrival).replace(" KiB", " KB")
+}
+
+/// An L8s_v2 bursts from 160 to 1,280 MB/s: three P50 of 250 MB/s each give 600 MB/s, and three P4 360, of which the bursting two give
+/// 170 each and the system's 20.
+#[test]
+fn an_l8s_v2_bursts_with_disks_that_do_not_and_with_disks_that_do() {
+    for (sku, asked) in [("premium-p50\"", [200.0; 3]), ("premium-p4\"", [20.0, 170.0, 170.0])] {
+        let environment = environment(Some("l8s-v2"), &["system", "a", "b"].map(|name| (name, sku, "none")));
+        let plans = asked.map(|megabytes| asked_for(megabytes, 256));
+        let cells = predicted(&plans, &environment, &["--together"]);
+        for (cell, asked) in cells.iter().zip(asked) {
+            assert_eq!(cell["binding"]["limit"], "arrival", "{sku}");
+            assert!(near(bytes(cell), asked * 1e6), "{sku}, {asked}: {}", bytes(cell));
+        }
+        // Once the machine's credits are spent it holds them to 160 MB/s, whatever theirs.
+        let more = ["--together", "--bursts", "disks=full,vm=empty"];
+        let held = predicted(&plans, &environment, &more).iter().map(bytes).sum::<f64>();
+        assert!(near(held, 160e6), "{sku}: {held}");
+    }
 }
 
 /// The two budgets of a D8ds_v4 used at once: cached reads of 4 KiB and uncached writes of 8 KiB.

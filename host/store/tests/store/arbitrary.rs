@@ -169,7 +169,12 @@ fn model() -> impl Strategy<Value = ModelRecord> {
                     bursts_ppm: draw[2],
                 },
                 seed,
-                initial: StateTaken { bursts_full: state[0], caches_warm: state[1], carried: state[2] },
+                initial: StateTaken {
+                    bursts_full: state[0],
+                    vm_bursts_full: delivered_ppm.map(|ppm| ppm % 2 == 0),
+                    caches_warm: state[1],
+                    carried: state[2],
+                },
                 waits,
                 cache: cache.map(|[hits, misses]| CacheUse { hits, misses }),
                 ceilings,

@@ -316,6 +316,7 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         title: String::new(),
         source: String::new(),
         date: None,
+        units: None,
         mechanism: Mechanism::default(),
         latency: None,
         sold_vcpus: Vec::new(),

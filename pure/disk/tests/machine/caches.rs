@@ -5,8 +5,8 @@ use loadline_block::{Operation, Request};
 use loadline_disk::{EnvironmentSpec, Fullness, HostCache, InitialState, Machine, VmSpec, Warmth};
 use loadline_units::{Bytes, Duration, Instant, Ratio};
 
-const COLD: InitialState = InitialState { bursts: Fullness::Full, caches: Warmth::Cold };
-const WARM: InitialState = InitialState { bursts: Fullness::Full, caches: Warmth::Warm };
+const COLD: InitialState = InitialState { bursts: Fullness::Full, vm_bursts: None, caches: Warmth::Cold };
+const WARM: InitialState = InitialState { bursts: Fullness::Full, vm_bursts: None, caches: Warmth::Warm };
 
 fn setup(mode: HostCache, cache_size: Option<Bytes>) -> EnvironmentSpec {
     let mut data = volume("data", &disk(limit(500, 100 * MIB)), 1);

@@ -8,7 +8,7 @@ use loadline_disk::{
 };
 use loadline_units::{Bytes, Duration, Instant, Iops, Ratio};
 
-const NEW: InitialState = InitialState { bursts: Fullness::Full, caches: Warmth::Cold };
+const NEW: InitialState = InitialState { bursts: Fullness::Full, vm_bursts: None, caches: Warmth::Cold };
 
 fn machine(environment: &EnvironmentSpec) -> (Machine, Target) {
     let machine = Machine::new(environment, 1, NEW).unwrap();

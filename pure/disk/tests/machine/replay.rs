@@ -119,7 +119,7 @@ proptest! {
             }
         }
         let caches = if warm { Warmth::Warm } else { Warmth::Cold };
-        let machine = Machine::new(&environment, seed, InitialState { bursts: Fullness::Full, caches }).unwrap();
+        let machine = Machine::new(&environment, seed, InitialState { bursts: Fullness::Full, vm_bursts: None, caches }).unwrap();
         let rarely = answers(&mut machine.clone(), &requests, false);
         let often = answers(&mut machine.clone(), &requests, true);
         prop_assert_eq!(rarely.len(), requests.len(), "no request is lost");

@@ -8,7 +8,8 @@ use loadline_disk::{
 };
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops};
 
-const NEW: InitialState = InitialState { bursts: loadline_disk::Fullness::Full, caches: loadline_disk::Warmth::Cold };
+const NEW: InitialState =
+    InitialState { bursts: loadline_disk::Fullness::Full, vm_bursts: None, caches: loadline_disk::Warmth::Cold };
 
 fn single(disk: DiskSpec) -> EnvironmentSpec {
     environment(vec![VolumeSpec { name: "data".to_owned(), disks: vec![disk], ..VolumeSpec::default() }])

@@ -9,8 +9,8 @@ use loadline_disk::{
 };
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 
-const WARM: InitialState = InitialState { bursts: Fullness::Full, caches: Warmth::Warm };
-const NEW: InitialState = InitialState { bursts: Fullness::Full, caches: Warmth::Cold };
+const WARM: InitialState = InitialState { bursts: Fullness::Full, vm_bursts: None, caches: Warmth::Warm };
+const NEW: InitialState = InitialState { bursts: Fullness::Full, vm_bursts: None, caches: Warmth::Cold };
 
 fn vm(uncached: Limit, cached: Limit) -> VmSpec {
     VmSpec { uncached: Some(uncached), cached: Some(cached), ..VmSpec::default() }
@@ -101,6 +101,21 @@ fn bursts_of_disks_do_not_pass_the_virtual_machines_limit() {
     let with_vm = EnvironmentSpec { vm: Some(vm(limit(12_800, 192_000_000), limit(16_000, 128 * MIB))), ..alone };
     for loads in [&all[..], &all[..2]] {
         assert_eq!(rate(&with_vm, NEW, loads), 192_000_000);
+    }
+    // A machine that bursts has credits of its own, full or spent whatever those of the disks are.
+    let mut bursting = with_vm;
+    let uncached = &mut bursting.vm.as_mut().unwrap().uncached.as_mut().unwrap().throughput;
+    let [steady, most] = [192_000_000, 400_000_000].map(|rate| ByteRate::per_second(rate).unwrap());
+    *uncached = Some(Directions::Together(ThroughputBudget::bursting(steady, most, Duration::from_s(1_800))));
+    let of = |bursts, vm_bursts| InitialState { bursts, vm_bursts, ..NEW };
+    for (initial, wanted) in [
+        (of(Fullness::Full, None), 400_000_000),
+        (of(Fullness::Full, Some(Fullness::Empty)), 192_000_000),
+        (of(Fullness::Empty, Some(Fullness::Full)), 225_000_000),
+        (of(Fullness::Empty, None), 192_000_000),
+    ] {
+        let found = rate(&bursting, initial, &all);
+        assert!(found.abs_diff(wanted) <= 200_000, "{initial:?}: {found}");
     }
 }
 

@@ -39,7 +39,7 @@ fn load(kib: u64, reads: u32, depth: u32) -> LoadSpec {
 
 fn put(model: &Model, volume: &str, load: &LoadSpec, bursts: Fullness) -> TrialRecord {
     let caches = if is_filled(load) { Warmth::Warm } else { Warmth::Cold };
-    let initial = InitialState { bursts, caches };
+    let initial = InitialState { bursts, vm_bursts: None, caches };
     let putting = Putting { model, volume, load, trial: 0, seed: 7, initial, started_unix_s: 0 };
     predict(&putting, None, &mut |_| Going::On)
         .unwrap_or_else(|error| panic!("{error}"))

@@ -138,7 +138,7 @@ fn no_load_passes_its_lowest_ceiling() {
 fn the_same_arguments_give_the_same_record_and_a_carried_machine_another() {
     let model = model("ds3-p30", Draw::MIDDLE);
     let load = LoadSpec { size: Some(Bytes::gib(1)), ..load(8, 100, 64) };
-    let initial = InitialState { bursts: Fullness::Full, caches: Warmth::Cold };
+    let initial = InitialState { bursts: Fullness::Full, vm_bursts: None, caches: Warmth::Cold };
     let putting = Putting { model: &model, volume: "data", load: &load, trial: 0, seed: 3, initial, started_unix_s: 0 };
     let make = |carried| predict(&putting, carried, &mut |_| Going::On).unwrap().unwrap();
     let (first, again) = (make(None), make(None));

@@ -15,19 +15,23 @@ fn p30() -> String {
     "schema = 1\nname = \"p30\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p30\" }]".to_owned()
 }
 
-/// A P30 by request size: 5,000 IOPS or 200 MB/s, which the page counts in steps of 1,024 KB a MB.
+/// A P30 by request size: 5,000 IOPS or 200 MB/s, where the page counts 1,024 KB a MB.
 #[test]
 fn a_p30_by_request_size() {
     let model = model(&p30(), Draw::PUBLISHED);
-    for (kib, limit) in
-        [(8, Limit::DiskIops), (32, Limit::DiskIops), (64, Limit::DiskThroughput), (1_024, Limit::DiskThroughput)]
-    {
+    for (kib, limit, wanted) in [
+        (8, Limit::DiskIops, 5_000.0),
+        (32, Limit::DiskIops, 5_000.0),
+        (64, Limit::DiskThroughput, 3_200.0),
+        (1_024, Limit::DiskThroughput, 200.0),
+    ] {
         let record = trial(&model, &load(kib, 100, 256));
         assert_eq!(bound_by(&record), limit, "{kib} KiB");
         let (requests, bytes) = (ceiling(&record, Limit::DiskIops), ceiling(&record, Limit::DiskThroughput));
         assert!(exactly(requests, 5_000.0 / (kib as f64 / 256.0).ceil()));
-        assert!(exactly(bytes * (kib << 10) as f64, 200e6));
-        assert!(near(iops(&record), requests.min(bytes), 0.01), "{kib} KiB: {}", iops(&record));
+        assert!(exactly(bytes, 200.0 * 1_024.0 / kib as f64));
+        assert!(exactly(requests.min(bytes), wanted), "{kib} KiB: {requests} and {bytes}");
+        assert!(near(iops(&record), wanted, 0.01), "{kib} KiB: {}", iops(&record));
     }
 }
 
@@ -78,4 +82,24 @@ fn both_budgets_of_a_d8ds_v4() {
         let writes = put(&model, "uncached", &load(8, 0, 512), Fullness::Empty);
         assert!(near(iops(&writes), uncached, 0.01), "{}", iops(&writes));
     }
+}
+
+/// What is published and what is delivered of it stand in one unit, whichever it is.
+#[test]
+fn a_ceilings_source_has_one_unit() {
+    let source = |disk: &str| {
+        let text = format!("schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{{ sku = \"azure/{disk} }}]");
+        let record = trial(&model(&text, Draw::MIDDLE), &load(1_024, 100, 64));
+        let ceilings = &known(&record).ceilings;
+        ceilings
+            .iter()
+            .find(|ceiling| ceiling.limit == Limit::DiskThroughput)
+            .expect("bytes are limited")
+            .source
+            .clone()
+    };
+    let sold = source("premium-p40\"");
+    assert!(sold.contains("250 MiB/s published, 247.5 MiB/s as delivered"), "{sold}");
+    let chosen = source("premium-v2\", size = \"1 TiB\", iops = \"20000 IOPS\", throughput = \"300 MB/s\"");
+    assert!(chosen.contains("300 MB/s published, 321 MB/s as delivered"), "{chosen}");
 }

@@ -188,6 +188,7 @@ pub(crate) fn environment(draws: &mut Draws) -> EnvironmentSpec {
 pub(crate) fn initial(draws: &mut Draws) -> InitialState {
     InitialState {
         bursts: draws.one_of(&[Fullness::Full, Fullness::Full, Fullness::Empty]),
+        vm_bursts: None,
         caches: draws.one_of(&[Warmth::Cold, Warmth::Warm]),
     }
 }

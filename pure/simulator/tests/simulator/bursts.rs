@@ -70,7 +70,7 @@ fn general_purpose_volumes_fall_to_their_base_rate_when_their_credits_are_spent(
 #[test]
 fn without_credits_a_volume_begins_at_its_base_rate() {
     let environment = general_purpose(20, Enforcement::Smooth);
-    let initial = InitialState { bursts: Fullness::Empty, caches: Warmth::Cold };
+    let initial = InitialState { bursts: Fullness::Empty, vm_bursts: None, caches: Warmth::Cold };
     let machine = Machine::new(&environment, 1, initial).unwrap();
     let target = machine.target("data").unwrap();
     let load = LoadSpec { duration: Duration::from_s(HOUR), ..a_day_of_large_reads() };

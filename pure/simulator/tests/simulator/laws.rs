@@ -131,7 +131,7 @@ proptest! {
     #[test]
     fn littles_law_holds(environment in environments(), each in 1u32..65, threads in 1u32..4, kib in 1u64..33, reads in 0u32..=100, warm in any::<bool>()) {
         let caches = if warm { Warmth::Warm } else { Warmth::Cold };
-        let machine = Machine::new(&environment, 5, InitialState { bursts: Fullness::Full, caches }).unwrap();
+        let machine = Machine::new(&environment, 5, InitialState { bursts: Fullness::Full, vm_bursts: None, caches }).unwrap();
         let target = machine.target("data").unwrap();
         let depth = each * threads;
         let load = LoadSpec {
