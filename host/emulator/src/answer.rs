@@ -57,6 +57,13 @@ pub(crate) struct Answer {
     pub(crate) timed: Option<Timed>,
 }
 
+impl Answer {
+    /// Whether it carries bytes, at most `length` of them.
+    pub(crate) fn has_at_most(&self, length: u64) -> bool {
+        self.body == Body::Data && self.length <= length
+    }
+}
+
 /// How a request went in the model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timed {

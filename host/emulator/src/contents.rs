@@ -3,8 +3,9 @@
 use crate::made::Made;
 use crate::protocol::NbdError;
 use crate::protocol::reply::{EXTENTS_MAX, Extent};
-use crate::store::{Disk, Presence, StoreError};
+use crate::store::{Disk, Fetching, Presence, StoreError};
 use loadline_disk::Layout;
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -113,6 +114,20 @@ impl Contents {
             }
             Settles::Durable(ticket) => self.disks.iter().for_each(|disk| disk.durable(ticket)),
             Settles::Flush(order) => self.disks.iter().for_each(|disk| disk.flushed(order)),
+        }
+    }
+
+    /// Has the bytes of these ranges fetched: each is read soon.
+    pub(crate) fn fetch(&self, ranges: impl Iterator<Item = (u64, u64)>) {
+        let columns = self.disks.len() / self.layout.copies();
+        let of = |column| self.live(column).ok().and_then(|disk| disk.store.fetching());
+        let fetching: SmallVec<[Option<Fetching<'_>>; 8]> = (0..columns).map(of).collect();
+        for (offset, length) in ranges {
+            for run in self.runs(offset, length) {
+                if let Some(fetching) = &fetching[run.column] {
+                    fetching.look_at(run.offset, run.length);
+                }
+            }
         }
     }
 
@@ -233,7 +248,6 @@ mod tests {
 
     fn all(contents: &Contents, offset: u64, length: u64) -> Vec<u8> {
         let mut made = Made::default();
-        made.expect(length);
         contents.read(offset, length, &mut made).unwrap();
         made.to_vec()
     }

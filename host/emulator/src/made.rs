@@ -1,14 +1,13 @@
-//! Bytes on their way to a client: some made here, some shared with the store.
+//! Bytes on their way to a client.
 
-use crate::store::Chunk;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 
 /// Parts handed to one system call.
 pub(crate) const PARTS_MAX: usize = 128;
-/// Reads shorter than this, in bytes, are copied into one piece with their headers; longer ones share the store's chunks.
-const SHARE_MIN: u64 = 16 << 10;
+/// So many zeroes, in bytes, are not made but sent from one place.
+const ZEROES_MIN: usize = 16 << 10;
 
 static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
 
@@ -16,8 +15,6 @@ static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
 enum Piece {
     /// Of the bytes made here.
     Own(Range<usize>),
-    /// Of a chunk, as it was when it was read.
-    Shared(Chunk, Range<usize>),
     Zeroes(usize),
 }
 
@@ -34,7 +31,6 @@ pub(crate) struct Mark {
 pub(crate) struct Made {
     own: Vec<u8>,
     pieces: VecDeque<Piece>,
-    share: bool,
 }
 
 impl Made {
@@ -46,11 +42,6 @@ impl Made {
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.pieces.iter().map(Piece::len).sum()
-    }
-
-    /// Decides how the contents that follow are taken: a read of this many bytes.
-    pub(crate) const fn expect(&mut self, length: u64) {
-        self.share = length >= SHARE_MIN;
     }
 
     /// Appends what `write` appends.
@@ -66,15 +57,6 @@ impl Made {
         result
     }
 
-    /// Appends a part of a chunk.
-    pub(crate) fn chunk(&mut self, chunk: &Chunk, range: Range<usize>) {
-        if self.share {
-            self.pieces.push_back(Piece::Shared(chunk.clone(), range));
-        } else {
-            self.bytes(&chunk.bytes()[range]);
-        }
-    }
-
     /// Appends these bytes.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.own(|own| own.extend_from_slice(bytes));
@@ -83,8 +65,8 @@ impl Made {
     /// Appends `count` zeroes.
     pub(crate) fn zeroes(&mut self, count: usize) {
         match self.pieces.back_mut() {
-            _ if !self.share => self.own(|own| own.resize(own.len() + count, 0)),
             Some(Piece::Zeroes(before)) => *before += count,
+            _ if count < ZEROES_MIN => self.own(|own| own.resize(own.len() + count, 0)),
             _ => self.pieces.push_back(Piece::Zeroes(count)),
         }
     }
@@ -123,7 +105,6 @@ impl Made {
     fn bytes_of<'a>(&'a self, piece: &'a Piece) -> impl Iterator<Item = &'a [u8]> {
         let (first, mut zeroes): (&[u8], usize) = match piece {
             Piece::Own(range) => (&self.own[range.clone()], 0),
-            Piece::Shared(chunk, range) => (&chunk.bytes()[range.clone()], 0),
             Piece::Zeroes(length) => (&[], *length),
         };
         let zeroes = std::iter::from_fn(move || {
@@ -145,7 +126,7 @@ impl Made {
                 continue;
             }
             match piece {
-                Piece::Own(range) | Piece::Shared(_, range) => range.start += count,
+                Piece::Own(range) => range.start += count,
                 Piece::Zeroes(left) => *left -= count,
             }
             count = 0;
@@ -165,40 +146,22 @@ impl Made {
         self.pieces.truncate(mark.pieces);
         self.own.truncate(mark.own);
         match self.pieces.back_mut() {
-            Some(Piece::Own(range) | Piece::Shared(_, range)) => range.end = range.start + mark.last,
+            Some(Piece::Own(range)) => range.end = range.start + mark.last,
             Some(Piece::Zeroes(count)) => *count = mark.last,
             None => {}
         }
     }
 
-    /// What was made of bytes that were not shared, in one piece.
-    ///
-    /// # Panics
-    /// Where something was shared, or sent.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        assert!(!self.share && self.pieces.len() <= 1, "these bytes are in {} pieces", self.pieces.len());
-        self.own
-    }
-
-    /// Everything in one piece, for tests.
-    #[cfg(test)]
+    /// Everything, in one piece.
     pub(crate) fn to_vec(&self) -> Vec<u8> {
-        let mut all = Vec::new();
-        for piece in &self.pieces {
-            match piece {
-                Piece::Own(range) => all.extend_from_slice(&self.own[range.clone()]),
-                Piece::Shared(chunk, range) => all.extend_from_slice(&chunk.bytes()[range.clone()]),
-                Piece::Zeroes(length) => all.resize(all.len() + length, 0),
-            }
-        }
-        all
+        self.pieces.iter().flat_map(|piece| self.bytes_of(piece)).collect::<Vec<_>>().concat()
     }
 }
 
 impl Piece {
     const fn len(&self) -> usize {
         match self {
-            Self::Own(range) | Self::Shared(_, range) => range.end - range.start,
+            Self::Own(range) => range.end - range.start,
             Self::Zeroes(length) => *length,
         }
     }
@@ -207,27 +170,25 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::CHUNK;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn what_is_sent_in_parts_is_what_was_made(
-            steps in prop::collection::vec((0u8..4, 1usize..200_000, any::<bool>()), 1..20), part in 1usize..300_000,
+            steps in prop::collection::vec((0u8..4, prop_oneof![1usize..9_000, 1usize..200_000]), 1..20), part in 1usize..300_000,
         ) {
             let mut made = Made::default();
             let mut expected: Vec<u8> = Vec::new();
-            for (kind, length, share) in steps {
-                made.share = share;
+            for (kind, length) in steps {
                 match kind {
                     0 => made.own(|own| own.extend((0..length).map(|n| n as u8))),
-                    1 => made.chunk(&Chunk::of(&vec![7; CHUNK]), 0..length % CHUNK),
+                    1 => made.bytes(&vec![7; length]),
                     2 => made.zeroes(length),
                     _ => made.fill(length, |bytes| { bytes.fill(9); Ok(()) }).unwrap(),
                 }
                 match kind {
                     0 => expected.extend((0..length).map(|n| n as u8)),
-                    1 => expected.resize(expected.len() + length % CHUNK, 7),
+                    1 => expected.resize(expected.len() + length, 7),
                     2 => expected.resize(expected.len() + length, 0),
                     _ => expected.resize(expected.len() + length, 9),
                 }
@@ -248,17 +209,18 @@ mod tests {
 
     #[test]
     fn what_was_appended_since_a_mark_can_be_taken_away() {
-        for share in [false, true] {
-            let mut made = Made { share, ..Made::default() };
+        for count in [2, ZEROES_MIN] {
+            let mut made = Made::default();
             made.own(|own| own.extend([1, 2, 3]));
-            made.zeroes(2);
+            made.zeroes(count);
             let mark = made.mark();
             made.zeroes(5);
             made.own(|own| own.push(4));
-            made.chunk(&Chunk::of(&vec![7; CHUNK]), 0..9);
+            made.bytes(&[7; 9]);
             made.back_to(mark);
             made.own(|own| own.push(5));
-            assert_eq!(made.to_vec(), [1, 2, 3, 0, 0, 5]);
+            let expected = [&[1, 2, 3][..], &vec![0; count], &[5]].concat();
+            assert_eq!(made.to_vec(), expected);
         }
     }
 

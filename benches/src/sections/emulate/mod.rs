@@ -15,10 +15,10 @@ use loadline_units::{Bytes, Iops};
 use std::process::Command;
 use std::time::Duration;
 
-/// A disk of 5 million IOPS: a limit that is asked for each request, and never binds.
+/// A disk of 100 million IOPS: a limit that is asked for each request, and never binds.
 pub(crate) fn fast() -> EnvironmentSpec {
     let limit = Limit {
-        iops: Iops::per_second(5_000_000).map(|rate| Directions::Together(IopsBudget::steady(rate))),
+        iops: Iops::per_second(100_000_000).map(|rate| Directions::Together(IopsBudget::steady(rate))),
         ..Limit::default()
     };
     let disk = DiskSpec { size: Some(Bytes::gib(4)), limit, ..DiskSpec::default() };

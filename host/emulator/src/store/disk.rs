@@ -1,7 +1,7 @@
 //! A disk as contents see it: its bytes, what of them is durable, and whether it is there.
 
 use super::volatile::{Losses, Volatile};
-use super::{PAGE, Store, StoreError};
+use super::{Store, StoreError};
 use crate::made::Made;
 use crate::protocol::reply::Extent;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -117,8 +117,7 @@ impl Disk {
     /// Takes over the bytes of a range of another disk, for good.
     pub(crate) fn copy(&self, from: &Self, offset: u64, length: u64) -> Result<(), StoreError> {
         let mut made = Made::default();
-        made.expect(PAGE as u64);
         from.read(offset, length, &mut made)?;
-        self.store.write(offset, &made.into_bytes())
+        self.store.write(offset, &made.to_vec())
     }
 }

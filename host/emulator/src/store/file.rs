@@ -29,12 +29,13 @@ impl FileStore {
         Ok(made.fill(length as usize, |bytes| self.file.read_exact_at(bytes, offset))?)
     }
 
-    pub(super) fn page(&self, number: u64, spare: &mut Spare) -> Result<Box<Page>, StoreError> {
+    pub(super) fn page(&self, number: u64, spare: &mut Spare) -> Result<Page, StoreError> {
         // The last page may end early.
-        let mut page = spare.page(&[0; PAGE]);
+        let mut page = spare.page(&[0; PAGE]).ok_or(StoreError::NoSpace)?;
+        let bytes = page.bytes_mut();
         let mut filled = 0;
         while filled < PAGE {
-            match self.file.read_at(&mut page.0[filled..], number * PAGE as u64 + filled as u64)? {
+            match self.file.read_at(&mut bytes[filled..], number * PAGE as u64 + filled as u64)? {
                 0 => break,
                 count => filled += count,
             }

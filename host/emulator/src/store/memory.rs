@@ -1,7 +1,7 @@
 //! Contents in memory, as far as they were written.
 
 use super::StoreError;
-use super::page::{CHUNK, CHUNK_PAGES, Chunk, Old, PAGE, Page, Pages, Spare};
+use super::page::{Old, PAGE, Page, Spare};
 use crate::made::Made;
 use crate::protocol::reply::Extent;
 use std::collections::HashMap;
@@ -10,12 +10,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Chunks of a region, which are looked up together.
-const REGION_CHUNKS: usize = 32;
+/// Pages of a region.
+const REGION_PAGES: usize = 512;
 /// Bytes of a region.
-const REGION: u64 = (REGION_CHUNKS * CHUNK) as u64;
-/// Locks of a disk: neighbouring regions have different ones.
-const SHARDS: usize = 64;
+const REGION: u64 = (REGION_PAGES * PAGE) as u64;
 
 /// Memory that all disks of an emulation may use together.
 #[derive(Debug)]
@@ -50,18 +48,9 @@ impl Budget {
     }
 }
 
-/// What is kept of a chunk's pages.
-#[derive(Debug)]
-enum Slot {
-    Empty,
-    /// Written piece by piece.
-    Pages(Pages),
-    /// Written at once.
-    Whole(Chunk),
-}
-
-type Region = Box<[Slot; REGION_CHUNKS]>;
-type Shard = HashMap<u64, Region, BuildHasherDefault<NumberHasher>>;
+/// Pages that are looked up together, as far as they were written.
+type Region = Box<[Option<Page>; REGION_PAGES]>;
+type Regions = HashMap<u64, Region, BuildHasherDefault<NumberHasher>>;
 
 /// Spreads small numbers: a multiplication by an odd number near 2^64 divided by the golden ratio (Knuth, 6.4).
 #[derive(Debug, Default)]
@@ -82,11 +71,31 @@ impl Hasher for NumberHasher {
     }
 }
 
-/// One disk's bytes. A chunk that is being sent is not changed: a write to it makes a new one.
+/// One disk's bytes.
 #[derive(Debug)]
 pub(crate) struct MemoryStore {
-    shards: Box<[RwLock<Shard>]>,
+    regions: RwLock<Regions>,
     budget: Arc<Budget>,
+}
+
+/// Looks at bytes that are read soon, many ranges at once: memory that the processor's caches do not hold is fetched side by side
+/// then, where copying range by range waits for each.
+pub(crate) struct Fetching<'a>(RwLockReadGuard<'a, Regions>);
+
+/// A look at every so many bytes: the processor itself fetches what lies next to them.
+const LOOK: usize = 512;
+
+impl Fetching<'_> {
+    /// Looks at the first page of a range, as far as it goes.
+    #[inline]
+    pub(crate) fn look_at(&self, offset: u64, length: u64) {
+        let Part { region, start, length } = part(offset, length);
+        if let Some(page) = self.0.get(&region).and_then(|pages| pages[start / PAGE].as_ref()) {
+            let within = start % PAGE;
+            let bytes = &page.bytes()[within..(within + length).min(PAGE)];
+            std::hint::black_box(bytes.iter().step_by(LOOK).fold(0, |all, byte| all ^ byte));
+        }
+    }
 }
 
 /// A part of a range that lies in one region.
@@ -98,10 +107,10 @@ struct Part {
     length: usize,
 }
 
-/// A part of a range that lies in one page or one chunk.
+/// A part of a range that lies in one page.
 #[derive(Clone, Copy)]
 struct Piece {
-    /// From the beginning of the page or chunk.
+    /// From the beginning of the page.
     within: usize,
     length: usize,
 }
@@ -111,121 +120,61 @@ fn part(offset: u64, length: u64) -> Part {
     Part { region: offset / REGION, start: start as usize, length: length.min(REGION - start) as usize }
 }
 
-/// Cuts a range where pages or chunks of `size` bytes end: gives the number of each, and what of it the range covers.
-fn pieces(start: usize, length: usize, size: usize) -> impl Iterator<Item = (usize, Piece)> {
+/// Cuts a range where pages end: gives the number of each, and what of it the range covers.
+fn pieces(start: usize, length: usize) -> impl Iterator<Item = (usize, Piece)> {
     let (mut at, end) = (start, start + length);
     std::iter::from_fn(move || {
         (at < end).then(|| {
-            let within = at % size;
-            let piece = Piece { within, length: (end - at).min(size - within) };
-            let number = at / size;
+            let within = at % PAGE;
+            let piece = Piece { within, length: (end - at).min(PAGE - within) };
+            let number = at / PAGE;
             at += piece.length;
             (number, piece)
         })
     })
 }
 
-impl Slot {
-    fn pages(&self) -> usize {
-        match self {
-            Self::Empty => 0,
-            Self::Pages(pages) => pages.iter().flatten().count(),
-            Self::Whole(_) => CHUNK_PAGES,
-        }
-    }
-
-    fn has(&self, page: usize) -> bool {
-        match self {
-            Self::Empty => false,
-            Self::Pages(pages) => pages[page].is_some(),
-            Self::Whole(_) => true,
-        }
-    }
-
-    /// Its pages one by one.
-    fn apart(&mut self) -> &mut Pages {
-        let pages = match self {
-            Self::Pages(_) => None,
-            Self::Empty => Some(Box::new([const { None }; CHUNK_PAGES])),
-            Self::Whole(chunk) => {
-                Some(Box::new(std::array::from_fn(|number| Some(Box::new(Page(*chunk.page(number)))))))
-            }
-        };
-        if let Some(pages) = pages {
-            *self = Self::Pages(pages);
-        }
-        let Self::Pages(pages) = self else { unreachable!("pages were put there") };
-        pages
-    }
-
-    fn read(&self, piece: Piece, made: &mut Made) {
-        match self {
-            Self::Empty => made.zeroes(piece.length),
-            Self::Whole(chunk) => made.chunk(chunk, piece.within..piece.within + piece.length),
-            Self::Pages(pages) => {
-                for (number, Piece { within, length }) in pieces(piece.within, piece.length, PAGE) {
-                    match &pages[number] {
-                        Some(page) => made.bytes(&page.0[within..within + length]),
-                        None => made.zeroes(length),
-                    }
-                }
-            }
-        }
-    }
-
-    /// Puts bytes in a page of a chunk that is there already, or else gives the place for the page.
-    fn write(&mut self, number: usize, within: usize, bytes: &[u8]) -> Option<&mut Option<Box<Page>>> {
-        let place = match self {
-            Self::Whole(chunk) => {
-                chunk.change(number * PAGE + within, bytes);
-                return None;
-            }
-            Self::Empty | Self::Pages(_) => &mut self.apart()[number],
-        };
-        Some(place)
-    }
-
-    /// Makes a part read as zeroes; gives how many pages that spared.
-    fn clear(&mut self, piece: Piece) -> usize {
-        let before = self.pages();
-        if piece.length == CHUNK {
-            *self = Self::Empty;
-        }
-        if before == 0 || piece.length == CHUNK {
-            return before;
-        }
-        let pages = self.apart();
-        for (number, Piece { within, length }) in pieces(piece.within, piece.length, PAGE) {
-            if length == PAGE {
-                pages[number] = None;
-            } else if let Some(page) = &mut pages[number] {
-                page.0[within..within + length].fill(0);
-            }
-        }
-        before - self.pages()
-    }
+/// A page of which `bytes` stand from `within` on; the rest is as in `before`, or zero.
+fn patched(spare: &mut Spare, before: Option<&Page>, within: usize, bytes: &[u8]) -> Result<Page, StoreError> {
+    let new = match <&[u8; PAGE]>::try_from(bytes) {
+        Ok(whole) => spare.page(whole),
+        Err(_) => spare.page(before.map_or(&[0; PAGE], Page::bytes)).map(|mut page| {
+            page.bytes_mut()[within..within + bytes.len()].copy_from_slice(bytes);
+            page
+        }),
+    };
+    new.ok_or(StoreError::NoSpace)
 }
 
 impl MemoryStore {
     pub(crate) fn new(budget: Arc<Budget>) -> Self {
-        Self { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), budget }
+        Self { regions: RwLock::default(), budget }
     }
 
-    fn shard(&self, region: u64) -> RwLockReadGuard<'_, Shard> {
-        self.shards[region as usize % SHARDS].read().unwrap_or_else(PoisonError::into_inner)
+    fn regions(&self) -> RwLockReadGuard<'_, Regions> {
+        self.regions.read().unwrap_or_else(PoisonError::into_inner)
     }
-    fn shard_to_change(&self, region: u64) -> RwLockWriteGuard<'_, Shard> {
-        self.shards[region as usize % SHARDS].write().unwrap_or_else(PoisonError::into_inner)
+    fn regions_to_change(&self) -> RwLockWriteGuard<'_, Regions> {
+        self.regions.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the processor fetch what is going to be read.
+    pub(crate) fn fetching(&self) -> Fetching<'_> {
+        Fetching(self.regions())
     }
 
     pub(crate) fn read(&self, mut offset: u64, mut length: u64, made: &mut Made) {
+        let regions = self.regions();
         while length > 0 {
             let part = part(offset, length);
-            match self.shard(part.region).get(&part.region) {
+            match regions.get(&part.region) {
                 None => made.zeroes(part.length),
-                Some(slots) => {
-                    for (chunk, piece) in pieces(part.start, part.length, CHUNK) {
-                        slots[chunk].read(piece, made);
+                Some(pages) => {
+                    for (number, Piece { within, length }) in pieces(part.start, part.length) {
+                        match &pages[number] {
+                            Some(page) => made.bytes(&page.bytes()[within..within + length]),
+                            None => made.zeroes(length),
+                        }
                     }
                 }
             }
@@ -235,115 +184,62 @@ impl MemoryStore {
     }
 
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
-        self.for_pieces(offset, bytes, |slot, _, piece, bytes| {
-            if piece.length == CHUNK {
-                self.budget.take(CHUNK_PAGES - slot.pages())?;
-                if let Slot::Whole(chunk) = slot
-                    && let Some(own) = chunk.alone()
-                {
-                    own.copy_from_slice(bytes);
-                } else {
-                    *slot = Slot::Whole(Chunk::of(bytes));
-                }
+        let mut spare = Spare::default();
+        self.for_pieces(offset, bytes, |place, _, within, bytes| {
+            if let Some(page) = place {
+                page.bytes_mut()[within..within + bytes.len()].copy_from_slice(bytes);
                 return Ok(());
             }
-            let mut left = bytes;
-            for (number, Piece { within, length }) in pieces(piece.within, piece.length, PAGE) {
-                let (now, rest) = left.split_at(length);
-                left = rest;
-                match slot.write(number, within, now) {
-                    None => {}
-                    Some(Some(page)) => page.0[within..within + length].copy_from_slice(now),
-                    Some(place) => {
-                        self.budget.take(1)?;
-                        place.insert(Box::new(Page([0; PAGE]))).0[within..within + length].copy_from_slice(now);
-                    }
-                }
-            }
+            let new = patched(&mut spare, None, within, bytes)?;
+            self.budget.take(1)?;
+            *place = Some(new);
             Ok(())
         })
     }
 
-    /// As [`MemoryStore::write`]; what it replaces is given away, with the number of its first page and how many they are.
+    /// As [`MemoryStore::write`]; what it replaces is given away, with the number of its page.
     pub(super) fn write_keeping(
         &self,
         offset: u64,
         bytes: &[u8],
         spare: &mut Spare,
-        keep: &mut impl FnMut(u64, u64, Old),
+        keep: &mut impl FnMut(u64, Old),
     ) -> Result<(), StoreError> {
-        self.for_pieces(offset, bytes, |slot, first, piece, bytes| {
-            if piece.length == CHUNK {
-                self.budget.take(CHUNK_PAGES - slot.pages())?;
-                let old = match std::mem::replace(slot, Slot::Whole(spare.chunk(bytes))) {
-                    Slot::Empty => Old::Nothing,
-                    Slot::Pages(pages) => Old::Pages(pages),
-                    Slot::Whole(chunk) => Old::Chunk(chunk),
-                };
-                keep(first, CHUNK_PAGES as u64, old);
-                return Ok(());
+        self.for_pieces(offset, bytes, |place, number, within, bytes| {
+            let new = patched(spare, place.as_ref(), within, bytes)?;
+            if place.is_none() {
+                self.budget.take(1)?;
             }
-            let mut left = bytes;
-            for (number, Piece { within, length }) in pieces(piece.within, piece.length, PAGE) {
-                let (now, rest) = left.split_at(length);
-                left = rest;
-                let mut old = if let Slot::Whole(chunk) = slot {
-                    Old::Page(spare.page(chunk.page(number)))
-                } else {
-                    Old::Nothing
-                };
-                if let Some(place) = slot.write(number, within, now) {
-                    let new = match (&*place, <&[u8; PAGE]>::try_from(now)) {
-                        (_, Ok(whole)) => spare.page(whole),
-                        (before, Err(_)) => {
-                            let mut new = spare.page(before.as_ref().map_or(&[0; PAGE], |page| &page.0));
-                            new.0[within..within + length].copy_from_slice(now);
-                            new
-                        }
-                    };
-                    match place.replace(new) {
-                        Some(page) => old = Old::Page(page),
-                        None => {
-                            if let Err(error) = self.budget.take(1) {
-                                *place = None;
-                                return Err(error);
-                            }
-                        }
-                    }
-                }
-                keep(first + number as u64, 1, old);
-            }
+            keep(number, place.replace(new).map_or(Old::Nothing, Old::Page));
             Ok(())
         })
     }
 
-    /// Calls `each` for every chunk that bytes fall on: with its place, the number of its first page, where in it the bytes
-    /// begin and how many they are, and which.
+    /// Calls `each` for every page that bytes fall on: with its place, its number, where in it the bytes begin, and which.
     fn for_pieces(
         &self,
         mut offset: u64,
         mut bytes: &[u8],
-        mut each: impl FnMut(&mut Slot, u64, Piece, &[u8]) -> Result<(), StoreError>,
+        mut each: impl FnMut(&mut Option<Page>, u64, usize, &[u8]) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
+        let mut regions = self.regions_to_change();
         while !bytes.is_empty() {
             let part = part(offset, bytes.len() as u64);
             let (mut now, rest) = bytes.split_at(part.length);
-            let mut shard = self.shard_to_change(part.region);
-            let slots = match shard.entry(part.region) {
+            let pages = match regions.entry(part.region) {
                 Entry::Occupied(region) => region.into_mut(),
                 Entry::Vacant(place) => {
-                    // The region's own tables are about as large as a page.
+                    // The region's own table is as large as a page.
                     self.budget.take(1)?;
-                    place.insert(Box::new([const { Slot::Empty }; REGION_CHUNKS]))
+                    place.insert(Box::new([const { None }; REGION_PAGES]))
                 }
             };
-            for (chunk, piece) in pieces(part.start, part.length, CHUNK) {
+            for (number, piece) in pieces(part.start, part.length) {
                 let (own, others) = now.split_at(piece.length);
                 now = others;
-                let first = (part.region * REGION_CHUNKS as u64 + chunk as u64) * CHUNK_PAGES as u64;
-                each(&mut slots[chunk], first, piece, own)?;
+                let page = part.region * REGION_PAGES as u64 + number as u64;
+                each(&mut pages[number], page, piece.within, own)?;
             }
-            drop(shard);
             offset += part.length as u64;
             bytes = rest;
         }
@@ -351,31 +247,32 @@ impl MemoryStore {
     }
 
     pub(crate) fn clear(&self, mut offset: u64, mut length: u64) {
+        let mut regions = self.regions_to_change();
         while length > 0 {
             let part = part(offset, length);
-            let mut shard = self.shard_to_change(part.region);
-            if let Some(slots) = shard.get_mut(&part.region) {
-                for (chunk, piece) in pieces(part.start, part.length, CHUNK) {
-                    self.budget.give_back(slots[chunk].clear(piece));
+            if let Some(pages) = regions.get_mut(&part.region) {
+                for (number, Piece { within, length }) in pieces(part.start, part.length) {
+                    let place = &mut pages[number];
+                    if length == PAGE {
+                        self.budget.give_back(usize::from(place.take().is_some()));
+                    } else if let Some(page) = place {
+                        page.bytes_mut()[within..within + length].fill(0);
+                    }
                 }
                 if part.length as u64 == REGION {
-                    shard.remove(&part.region);
+                    regions.remove(&part.region);
                     self.budget.give_back(1);
                 }
             }
-            drop(shard);
             offset += part.length as u64;
             length -= part.length as u64;
         }
     }
 
     pub(crate) fn wipe(&self) {
-        for shard in &self.shards {
-            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
-            for (_, slots) in shard.drain() {
-                // One for the region's own tables.
-                self.budget.give_back(1 + slots.iter().map(Slot::pages).sum::<usize>());
-            }
+        for (_, pages) in self.regions_to_change().drain() {
+            // One for the region's own table.
+            self.budget.give_back(1 + pages.iter().flatten().count());
         }
     }
 
@@ -383,10 +280,10 @@ impl MemoryStore {
         let end = offset + length;
         let mut at = offset;
         let mut found: Option<bool> = None;
+        let regions = self.regions();
         'regions: while at < end {
             let part = part(at, end - at);
-            let shard = self.shard(part.region);
-            let Some(slots) = shard.get(&part.region) else {
+            let Some(pages) = regions.get(&part.region) else {
                 if found == Some(false) {
                     break;
                 }
@@ -394,8 +291,8 @@ impl MemoryStore {
                 at += part.length as u64;
                 continue;
             };
-            for (page, piece) in pieces(part.start, part.length, PAGE) {
-                let hole = !slots[page / CHUNK_PAGES].has(page % CHUNK_PAGES);
+            for (number, piece) in pieces(part.start, part.length) {
+                let hole = pages[number].is_none();
                 if *found.get_or_insert(hole) != hole {
                     break 'regions;
                 }

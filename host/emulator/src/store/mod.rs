@@ -14,10 +14,8 @@ pub(crate) use disk::{Disk, Keeping, Presence};
 pub(crate) use file::FileStore;
 pub(crate) use folder::Folder;
 pub use folder::FolderError;
-pub(crate) use memory::{Budget, MemoryStore};
-#[cfg(test)]
-pub(crate) use page::CHUNK;
-pub(crate) use page::{Chunk, PAGE};
+pub(crate) use memory::{Budget, Fetching, MemoryStore};
+pub(crate) use page::PAGE;
 use page::{Old, Spare};
 use std::io;
 pub use volatile::Losses;
@@ -68,6 +66,14 @@ impl Store {
         }
     }
 
+    /// Has what is read soon fetched, where that makes a difference.
+    pub(crate) fn fetching(&self) -> Option<Fetching<'_>> {
+        match self {
+            Self::Memory(memory) => Some(memory.fetching()),
+            Self::File(_) => None,
+        }
+    }
+
     /// Keeps bytes.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
         match self {
@@ -106,13 +112,13 @@ impl Store {
         }
     }
 
-    /// Keeps bytes, and gives away what they replace, with the number of its first page and how many they are.
+    /// Keeps bytes, and gives away what they replace, page by page, with its number.
     fn write_keeping(
         &self,
         offset: u64,
         bytes: &[u8],
         spare: &mut Spare,
-        keep: &mut impl FnMut(u64, u64, Old),
+        keep: &mut impl FnMut(u64, Old),
     ) -> Result<(), StoreError> {
         match self {
             Self::Memory(memory) => memory.write_keeping(offset, bytes, spare, keep),
@@ -120,7 +126,7 @@ impl Store {
                 let page = PAGE as u64;
                 for number in offset / page..(offset + bytes.len() as u64).div_ceil(page) {
                     let old = file.page(number, spare)?;
-                    keep(number, 1, Old::Page(old));
+                    keep(number, Old::Page(old));
                 }
                 file.write(offset, bytes)
             }

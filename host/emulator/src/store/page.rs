@@ -1,147 +1,99 @@
 //! The pieces in which contents are kept in memory.
 
+use memmap2::{Advice, MmapMut};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 
-/// Bytes of a page, the smallest piece.
+/// Bytes of a page.
 pub(crate) const PAGE: usize = 4_096;
-/// Pages of a chunk.
-pub(super) const CHUNK_PAGES: usize = 16;
-/// Bytes of a chunk.
-pub(crate) const CHUNK: usize = CHUNK_PAGES * PAGE;
-/// Copies are fast where they begin with a cache line.
-const LINE: usize = 64;
+/// Bytes that are taken from the system at once: where it has pages that large, looking up where bytes lie costs less.
+const SLAB: usize = 2 << 20;
 
-/// A page's bytes.
-#[derive(Debug, Clone)]
-#[repr(align(64))]
-pub(crate) struct Page(pub(super) [u8; PAGE]);
+/// Pages that nobody uses. They are never given back to the system, but to whoever wants one next.
+static POOL: Mutex<Vec<&'static mut [u8; PAGE]>> = Mutex::new(Vec::new());
 
-/// Pages that follow on each other, in one piece: what was written at once and is long is copied, looked up and sent at once.
-/// Shared by those who are sending it.
-#[derive(Debug, Clone)]
-pub(crate) struct Chunk {
-    /// Longer than the chunk, which begins with its first whole cache line. Apart from who shares it: that is looked at without
-    /// the bytes.
-    place: Arc<Vec<u8>>,
-}
+/// A page of memory, on loan from the pool.
+#[derive(Debug)]
+pub(crate) struct Page(Option<&'static mut [u8; PAGE]>);
 
-impl Chunk {
-    /// A chunk of these bytes.
-    ///
-    /// # Panics
-    /// Where they are not as many as a chunk has.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        let mut chunk = Self { place: Arc::new(vec![0; CHUNK + LINE]) };
-        chunk.alone().expect("nobody else has it yet").copy_from_slice(bytes);
-        chunk
-    }
-
-    fn start(&self) -> usize {
-        self.place.as_ptr().align_offset(LINE)
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.place[self.start()..][..CHUNK]
-    }
-
-    /// Its bytes, to be changed; `None` where somebody else has it too.
-    pub(super) fn alone(&mut self) -> Option<&mut [u8]> {
-        let start = self.start();
-        Some(&mut Arc::get_mut(&mut self.place)?[start..][..CHUNK])
-    }
-
-    /// Changes some bytes, of a copy where somebody else has it too.
-    pub(super) fn change(&mut self, from: usize, bytes: &[u8]) {
-        if self.alone().is_none() {
-            *self = Self::of(self.bytes());
+impl Page {
+    /// A page of any bytes; `None`: the system has no memory left.
+    fn new() -> Option<Self> {
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        if pool.is_empty() {
+            let slab = MmapMut::map_anon(SLAB).ok()?;
+            // A system without large pages has small ones.
+            let _ = slab.advise(Advice::HugePage);
+            let (pages, _) = Box::leak(Box::new(slab)).as_chunks_mut();
+            // The first goes first.
+            pool.extend(pages.iter_mut().rev());
         }
-        self.alone().expect("nobody else has it")[from..from + bytes.len()].copy_from_slice(bytes);
+        pool.pop().map(|page| Self(Some(page)))
     }
 
-    /// One of its pages.
-    pub(super) fn page(&self, number: usize) -> &[u8; PAGE] {
-        self.bytes()[number * PAGE..].first_chunk().expect("a chunk is made of whole pages")
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8; PAGE] {
+        self.0.as_ref().expect("a page is given back when nobody has it")
+    }
+
+    #[inline]
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8; PAGE] {
+        self.0.as_mut().expect("a page is given back when nobody has it")
     }
 }
 
-/// The pages of a chunk, as far as they were written.
-pub(super) type Pages = Box<[Option<Box<Page>>; CHUNK_PAGES]>;
+impl Drop for Page {
+    fn drop(&mut self) {
+        if let Some(page) = self.0.take() {
+            POOL.lock().unwrap_or_else(PoisonError::into_inner).push(page);
+        }
+    }
+}
 
-/// What stood somewhere before it was replaced.
+/// What stood in a page before it was replaced.
 #[derive(Debug)]
 pub(super) enum Old {
     /// Nothing was kept there, it read as zeroes.
     Nothing,
-    /// One page.
-    Page(Box<Page>),
-    /// The pages of a chunk.
-    Pages(Pages),
-    /// A chunk in one piece.
-    Chunk(Chunk),
+    Page(Page),
 }
 
 impl Old {
-    /// Some bytes of a page, by the page's number from the first; `None`: zeroes.
-    pub(super) fn bytes(&self, page: usize, range: Range<usize>) -> Option<&[u8]> {
+    /// Some of its bytes; `None`: zeroes.
+    pub(super) fn bytes(&self, range: Range<usize>) -> Option<&[u8]> {
         match self {
             Self::Nothing => None,
-            Self::Page(own) => Some(&own.0[range]),
-            Self::Pages(pages) => pages[page].as_ref().map(|page| &page.0[range]),
-            Self::Chunk(chunk) => Some(&chunk.page(page)[range]),
+            Self::Page(own) => Some(&own.bytes()[range]),
         }
     }
 }
 
-/// Pages and chunks that wait to be used again, at most: fresh memory costs a fault for each page, as much as its bytes.
-const SPARE_PAGES: usize = 256;
-const SPARE_CHUNKS: usize = 32;
+/// Pages that wait to be used again, at most.
+const SPARE_MAX: usize = 256;
 
-/// Memory to be used again.
+/// Pages to be used again, without asking the pool.
 #[derive(Debug, Default)]
-pub(super) struct Spare {
-    pages: Vec<Box<Page>>,
-    chunks: Vec<Chunk>,
-}
+pub(super) struct Spare(Vec<Page>);
 
 impl Spare {
-    /// A page of these bytes.
-    pub(super) fn page(&mut self, bytes: &[u8; PAGE]) -> Box<Page> {
-        match self.pages.pop() {
-            Some(mut page) => {
-                page.0 = *bytes;
-                page
-            }
-            None => Box::new(Page(*bytes)),
-        }
-    }
-
-    /// A chunk of these bytes, as many as a chunk has.
-    pub(super) fn chunk(&mut self, bytes: &[u8]) -> Chunk {
-        match self.chunks.pop() {
-            Some(mut chunk) => {
-                chunk.change(0, bytes);
-                chunk
-            }
-            None => Chunk::of(bytes),
-        }
+    /// A page of these bytes; `None`: the system has no memory left.
+    #[inline]
+    pub(super) fn page(&mut self, bytes: &[u8; PAGE]) -> Option<Page> {
+        let mut page = match self.0.pop() {
+            Some(page) => page,
+            None => Page::new()?,
+        };
+        *page.bytes_mut() = *bytes;
+        Some(page)
     }
 
     /// Takes what is no longer wanted.
+    #[inline]
     pub(super) fn take(&mut self, old: Old) {
-        match old {
-            Old::Page(page) if self.pages.len() < SPARE_PAGES => self.pages.push(page),
-            Old::Nothing | Old::Page(_) => {}
-            Old::Pages(pages) => {
-                let left = SPARE_PAGES - self.pages.len();
-                self.pages.extend(pages.into_iter().flatten().take(left));
-            }
-            // Somebody may be sending it still.
-            Old::Chunk(mut chunk) => {
-                if self.chunks.len() < SPARE_CHUNKS && chunk.alone().is_some() {
-                    self.chunks.push(chunk);
-                }
-            }
+        if let Old::Page(page) = old
+            && self.0.len() < SPARE_MAX
+        {
+            self.0.push(page);
         }
     }
 }

@@ -101,12 +101,11 @@ impl Volatile {
         let Self { entries, held, spare, .. } = self;
         let (size, end) = (PAGE as u64, offset + bytes.len() as u64);
         let before = entries.len();
-        let written = store.write_keeping(offset, bytes, spare, &mut |first, pages, old| {
-            // Of several pages all were written in full.
-            let (from, to) = (offset.max(first * size) % size, (end - 1).min(first * size + size - 1) % size);
+        let written = store.write_keeping(offset, bytes, spare, &mut |number, old| {
+            let (from, to) = (offset.max(number * size) % size, (end - 1).min(number * size + size - 1) % size);
             let sectors = (from / SECTOR as u64..=to / SECTOR as u64).fold(0, |bits, sector| bits | 1 << sector);
-            entries.push_back(Entry { ticket, first, pages, sectors, old: Some(old) });
-            *held += pages;
+            entries.push_back(Entry { ticket, first: number, pages: 1, sectors, old: Some(old) });
+            *held += 1;
         });
         let (first, added) = (self.gone + before as u64, (self.entries.len() - before) as u64);
         if added > 0 {
@@ -211,8 +210,6 @@ struct Before<'a> {
     ticket: u64,
     sectors: u8,
     old: &'a Old,
-    /// Which of the pages that were replaced.
-    page: usize,
 }
 
 /// By page, what stood there before each write that is not durable, in their order.
@@ -225,10 +222,8 @@ impl<'a> Replaced<'a> {
         for Entry { ticket, first, pages, sectors, old } in entries {
             match old {
                 Some(old) => {
-                    for page in 0..*pages {
-                        let before = Before { ticket: *ticket, sectors: *sectors, old, page: page as usize };
-                        replaced.0.entry(first + page).or_default().push(before);
-                    }
+                    let before = Before { ticket: *ticket, sectors: *sectors, old };
+                    replaced.0.entry(*first).or_default().push(before);
                 }
                 None => replaced.settle(*first, first + pages, *sectors),
             }
@@ -275,7 +270,7 @@ impl<'a> Replaced<'a> {
                 let back_to = own.iter().rposition(stays).map_or(0, |last| last + 1);
                 let Some(before) = own.get(back_to) else { continue };
                 let from = sector as usize * SECTOR;
-                let old = before.old.bytes(before.page, from..from + SECTOR).unwrap_or(&[0; SECTOR]);
+                let old = before.old.bytes(from..from + SECTOR).unwrap_or(&[0; SECTOR]);
                 store.write(page * PAGE as u64 + from as u64, old)?;
             }
         }

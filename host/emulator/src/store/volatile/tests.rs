@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::made::Made;
-use crate::store::{Budget, CHUNK, Disk, FileStore, Keeping, MemoryStore};
+use crate::store::{Budget, Disk, FileStore, Keeping, MemoryStore};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Sectors of the disk: two chunks and a half.
+/// Sectors of the disk: two long writes and a half.
 const SIZE: usize = 320;
-/// Sectors of a chunk.
-const CHUNK_SECTORS: usize = CHUNK / SECTOR;
+/// Sectors of a long write.
+const LONG: usize = (64 << 10) / SECTOR;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -21,12 +21,12 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    // Around the end of the first chunk, and over whole chunks.
-    let near = CHUNK_SECTORS - 40..CHUNK_SECTORS + 24;
+    // Around the end of the first long one, and long ones.
+    let near = LONG - 40..LONG + 24;
     let range = prop_oneof![
         3 => (near, 1usize..=20),
         1 => (0..3usize, 0..2usize, 0..20usize)
-            .prop_map(|(chunk, more, rest)| (chunk * CHUNK_SECTORS, (1 + more) * CHUNK_SECTORS + rest)),
+            .prop_map(|(number, more, rest)| (number * LONG, (1 + more) * LONG + rest)),
     ]
     .prop_map(|(first, count)| (first, count.min(SIZE - first)));
     prop_oneof![
@@ -67,7 +67,6 @@ fn disk(file: bool, pages_max: usize, lies: bool) -> Disk {
 /// The number of the write that each sector holds now. A sector of two numbers fails.
 fn held(disk: &Disk) -> Vec<u8> {
     let mut made = Made::default();
-    made.expect((SIZE * SECTOR) as u64);
     disk.read(0, (SIZE * SECTOR) as u64, &mut made).unwrap();
     let bytes = made.to_vec();
     bytes
