@@ -12,7 +12,7 @@ use crate::clock;
 use crate::verify::Checker;
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_units::{Bytes, Duration, Instant};
-use loadline_workload::{LoadGenerator, Next};
+use loadline_workload::{Due, LoadGenerator, Next};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -134,14 +134,14 @@ impl Lane {
                 let Some(&slot) = free.last() else { break };
                 let request = match held.take() {
                     Some(request) => request,
-                    None => match self.generator.next(due_until) {
-                        Next::Request(request) => request,
-                        Next::At(at) => {
+                    None => match self.generator.due(due_until) {
+                        Due::Now(due_at) => self.generator.take(due_at),
+                        Due::At(at) => {
                             settled = due_until < now;
                             next_at = Some(at);
                             break;
                         }
-                        Next::Blocked => break,
+                        Due::Blocked => break,
                     },
                 };
                 if let Some(checker) = &self.checker
