@@ -9,6 +9,7 @@ mod interface;
 mod kinds;
 mod listing;
 mod model;
+mod passed;
 mod waiting;
 
 use crate::clusters::Clusters;
@@ -26,6 +27,7 @@ use kinds::{
 };
 pub use listing::{LimitFigure, Quantity, limits};
 use loadline_record::{Binding, Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
+use passed::Of;
 
 /// An open loop, or a rate ceiling, is met within this.
 const MET_TOLERANCE: f64 = 0.01;
@@ -46,7 +48,8 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
     let courses = courses(record, cells);
     let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
     let seen = seen(record, cells, clustered, &courses, &level);
-    let caps: Vec<Option<Caps>> = (0..cells.len()).map(|index| caps(cells, &seen, index)).collect();
+    let of = Of { cells, records: &record.cells, courses: &courses, seen: &seen };
+    let caps: Vec<Option<Caps>> = (0..cells.len()).map(|index| caps(of, index)).collect();
     let named: Vec<_> = (0..cells.len())
         .map(|index| {
             let volume = record.header.volumes.iter().find(|v| v.name == cells[index].volume);

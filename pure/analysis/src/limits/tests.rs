@@ -5,7 +5,8 @@ use crate::summarize;
 use crate::summary::{CellSummary, RunSummary};
 use loadline_block::Operation;
 use loadline_record::{Binding, Limit};
-use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord, TargetKind};
+use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, RunRecord, TargetKind};
+use loadline_units::Duration;
 
 const KIB: u64 = 1 << 10;
 
@@ -277,6 +278,51 @@ fn an_overloaded_open_loop_shows_the_level_of_a_single_depth() {
     let bindings = bindings(&run(cells));
     assert_eq!(bindings[0].limit, Limit::Latency);
     assert!((bindings[1].ceiling_iops.unwrap() - 5_000.0).abs() < 10.0, "the level is that of the closed loop");
+}
+
+#[test]
+fn what_an_open_loop_had_more_of_is_no_limit() {
+    let of = |delivered: f64| {
+        let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+        cells.push(delivering(delivered, delivered));
+        bindings(&run(cells)).swap_remove(1)
+    };
+    assert_eq!(of(4_900.0).limit, Limit::DiskIops);
+    let passed = of(6_000.0);
+    assert_eq!(passed.limit, Limit::Latency, "{}", passed.evidence);
+    assert!(passed.evidence.contains("no limit on requests or bytes explains the rate"), "{}", passed.evidence);
+    let told = "It is no limit: at 6,000 arrivals a second the same requests had 6,000 a second.";
+    assert!(passed.evidence.contains(told), "{}", passed.evidence);
+}
+
+#[test]
+fn what_a_bucket_saved_up_refutes_no_limit_that_is_counted_out() {
+    let even = |depth: u32| {
+        let mut cell = cell(closed("random", 1.0, 4 * KIB, depth), &ExampleDisk::default(), &[1.0]);
+        let reads = cell.trials[0].operations.get_mut(&Operation::Read).unwrap();
+        let (turn, count) = (Duration::from_ns(u64::from(depth) * 200_000), reads.count);
+        reads.latency = Histogram::new();
+        (0..count).for_each(|_| reads.latency.record(turn));
+        cell
+    };
+    let of = |counted: CellRecord, delivered: f64, measured_s: f64| {
+        let alone = cell(closed("random", 1.0, 4 * KIB, 1), &ExampleDisk::default(), &[1.0]);
+        let mut open = delivering(delivered, delivered);
+        open.trials[0].measured_ns = (measured_s * 1e9) as u64;
+        let reads = open.trials[0].operations.get_mut(&Operation::Read).unwrap();
+        (reads.count, reads.bytes) = ((delivered * measured_s) as u64, (delivered * measured_s) as u64 * 4 * KIB);
+        bindings(&run(vec![alone, counted, open])).swap_remove(1)
+    };
+    let in_turns = || throttled(closed("random", 1.0, 4 * KIB, 32), 5_000.0);
+    for counted in [in_turns(), even(32)] {
+        let kept = of(counted, 6_000.0, 4.0);
+        assert_eq!(kept.limit, Limit::DiskIops, "{}", kept.evidence);
+        let told = "At 6,000 arrivals a second there were 6,000 a second, for 4 s: no more than what a token bucket of a second";
+        assert!(kept.evidence.contains(told), "{}", kept.evidence);
+    }
+    // For as long as this no bucket of a second lasts.
+    let lasting = of(even(32), 6_000.0, 6.0);
+    assert_eq!(lasting.limit, Limit::Latency, "{}", lasting.evidence);
 }
 
 #[test]

@@ -99,7 +99,12 @@ impl Case<'_> {
         }
         let (limit, allowed, shown) = self.caps_of(seen.sustained)?;
         let near = explains(seen.sustained, allowed, is_waiting);
-        let evidence = format!("{} {shown}{}", self.waiting_in_words(), self.how_it_waits());
+        let evidence = format!(
+            "{} {shown}{}{}",
+            self.waiting_in_words(),
+            self.more_for_a_while().unwrap_or_default(),
+            self.how_it_waits()
+        );
         near.then(|| inferred(limit, Some(allowed), Some(seen.sustained / allowed), evidence))
     }
 
@@ -178,6 +183,7 @@ impl Case<'_> {
             format!(" Twice {} outstanding would make twice as many, if that is so.", number(depth as f64))
         };
         let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
+        let more = self.had_more().unwrap_or(more);
         let evidence = format!(
             "{} outstanding at {} each make {} IOPS, and {what}.{more}{below}",
             number(depth as f64),
