@@ -125,7 +125,8 @@ impl<'a> Told<'a> {
             if deeper.is_some() { format!("from {} on", how_much(cell)) } else { format!("at {}", how_much(cell)) };
         let code = self.code(binding);
         let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
-        let more = self.more_by_arrivals(cell);
+        // The evidence of latency tells it itself.
+        let more = self.more_by_arrivals(cell).filter(|_| binding.limit != Limit::Latency || !binding.inferred);
         let of_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);
         let text = match binding.limit {
             Limit::Latency if little.is_some() && deeper.is_some() => {
@@ -520,8 +521,8 @@ mod tests {
         let record = run(cells);
         let told = one(&record);
         assert!(told.text.contains("reach 5,001 IOPS") && told.text.contains("no limit stops them there"), "{told:?}");
-        let meant = told.consequence.unwrap();
-        assert!(meant.contains("At 5,800 arrivals a second the same requests came to 5,8"), "{meant}");
+        let evidence = told.evidence.unwrap();
+        assert!(evidence.contains("At 5,800 arrivals a second the same requests had 5,8"), "{evidence}");
         let findings = summarize(&record).findings;
         let stops = findings.iter().find(|f| f.text.contains("disk-iops") || f.text.contains("level off"));
         assert_eq!(stops, None);
@@ -529,7 +530,10 @@ mod tests {
         let mut busy = record;
         busy.cells[1].trials[0].surroundings.machine =
             Some(MachineCpu { busy: 0.99, iowait: 0.0, steal: 0.0, cpus: 4 });
-        assert!(one(&busy).text.contains("reach 5,001 IOPS (20.5 MB/s) at depth 32: the machine's CPUs bind"));
+        let told = one(&busy);
+        assert!(told.text.contains("reach 5,001 IOPS (20.5 MB/s) at depth 32: the machine's CPUs bind"), "{told:?}");
+        let meant = told.consequence.unwrap();
+        assert!(meant.contains("At 5,800 arrivals a second the same requests came to 5,8"), "{meant}");
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub(super) struct Seen {
     pub(super) interval: Option<Interval>,
     /// Whether the cell itself shows that something counts: clusters, counts that hardly scatter, or an offer unmet.
     pub(super) counted: bool,
+    /// Whether it is an open loop that got what it asked for: its rate is its own, however long its requests took.
+    pub(super) met: bool,
     /// Whether the devices say that they spin, requests are random, and the rate does not level off.
     pub(super) spins: bool,
 }
@@ -127,8 +129,9 @@ fn lightest(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Optio
     let points: Vec<Point> = same_pattern
         .iter()
         .filter_map(|i| {
-            let rate = seen[*i].as_ref()?.sustained;
-            (rate > 0.0).then(|| Point { block: request_bytes(&cells[*i]), rate, waits: waits(cells, seen, *i) })
+            let Seen { sustained: rate, met, .. } = *seen[*i].as_ref()?;
+            let waits = !met && waits(cells, seen, *i);
+            (rate > 0.0).then(|| Point { block: request_bytes(&cells[*i]), rate, waits })
         })
         .collect();
     let waiting: Vec<Point> = points.iter().copied().filter(|p| p.waits).collect();

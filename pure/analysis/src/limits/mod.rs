@@ -149,11 +149,12 @@ fn seen(
                     .any(|(t, v)| held_back(&record.cells[index].load, t, v).is_some())
             };
             let unmet = met(cell).is_some_and(|share| share < 1.0 - MET_TOLERANCE);
+            let met = met(cell).is_some() && !unmet;
             let spins = cell.load.pattern == "random"
                 && !level.contains(&index)
                 && volume.is_some_and(|volume| volume.devices.iter().any(|device| device.rotational == Some(true)));
             let counted = clustered[index].is_some() || (is_closed && course.steady && !spins) || unmet || held();
-            Some(Seen { sustained: course.sustained, interval: course.interval, counted, spins })
+            Some(Seen { sustained: course.sustained, interval: course.interval, counted, met, spins })
         })
         .collect()
 }

@@ -115,7 +115,7 @@ impl Case<'_> {
         let more = self.of().more(self.index, &itself)?;
         let other = &self.cells[more.cell];
         (other.load.block_bytes == self.cell().load.block_bytes).then(|| {
-            format!(" It is no limit: at {} the same requests had {} a second.", how_much(other), number(more.rate))
+            format!(" At {} the same requests had {} a second: this is no limit.", how_much(other), number(more.rate))
         })
     }
 }

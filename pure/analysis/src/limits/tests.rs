@@ -1,6 +1,6 @@
 //! What bound made-up cells.
 
-use crate::example::{ExampleDisk, cell, closed, golden, open, run, throttled};
+use crate::example::{ExampleDisk, cell, closed, golden, latencies, open, run, throttled};
 use crate::summarize;
 use crate::summary::{CellSummary, RunSummary};
 use loadline_block::Operation;
@@ -291,8 +291,17 @@ fn what_an_open_loop_had_more_of_is_no_limit() {
     let passed = of(6_000.0);
     assert_eq!(passed.limit, Limit::Latency, "{}", passed.evidence);
     assert!(passed.evidence.contains("no limit on requests or bytes explains the rate"), "{}", passed.evidence);
-    let told = "It is no limit: at 6,000 arrivals a second the same requests had 6,000 a second.";
+    let told = "At 6,000 arrivals a second the same requests had 6,000 a second: this is no limit.";
     assert!(passed.evidence.contains(told), "{}", passed.evidence);
+    // Nor is what the open loop had of its own will, however long its requests took.
+    let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+    cells.push(delivering(6_000.0, 6_000.0));
+    let reads = cells[2].trials[0].operations.get_mut(&Operation::Read).unwrap();
+    for latency in [&mut reads.latency, reads.service.as_mut().unwrap()] {
+        *latency = latencies(reads.count, 8e6);
+    }
+    let passed = bindings(&run(cells)).swap_remove(1);
+    assert_eq!(passed.limit, Limit::Latency, "{}", passed.evidence);
 }
 
 #[test]
