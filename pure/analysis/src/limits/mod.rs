@@ -22,6 +22,7 @@ use crate::words::{block, listed, load_name, number, percent, sentence, span, th
 use caps::{Caps, Seen, caps, explains};
 pub(crate) use counters::exceeded_shares;
 pub(crate) use course::{Course, Fall, course, fall};
+pub(crate) use direction::{Direction, one_direction};
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
