@@ -445,7 +445,7 @@ fn thinking() -> CellRecord {
     let disk = ExampleDisk { latency_ns: 200e3, iops: 784.0, bytes_per_s: 1e9 };
     let mut cell = cell(closed("random", 1.0, 4 << 10, 8), &disk, &[1.0]);
     for record in cell.trials[0].operations.values_mut() {
-        record.latency = crate::example::latencies(record.count, 200e3);
+        record.latency = latencies(record.count, 200e3);
         (record.waiting, record.service) = (Some(record.latency.clone()), Some(record.latency.clone()));
     }
     cell
