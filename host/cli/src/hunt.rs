@@ -20,7 +20,9 @@ use crate::volumes;
 use crate::{catalog, environments, figures};
 use anyhow::{Context as _, bail};
 use clap::Args;
-use loadline_analysis::{Effect, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, Standing, hunted, judge, round_log};
+use loadline_analysis::{
+    Effect, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, NotTried, Standing, hunted, judge, round_log,
+};
 use loadline_catalog::Environment;
 use loadline_engine::EngineOptions;
 use loadline_prediction::{fit, volume_facts};
@@ -31,7 +33,7 @@ use loadline_workload::{LoadSpec, Plan, RunCell};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
-use vary::{Ground, Variation, asked, variations};
+use vary::{Ground, Varied, asked, variations};
 
 /// `hunt`.
 #[derive(Debug, Args)]
@@ -146,8 +148,12 @@ pub(crate) fn hunt(
     let told = Told::of(arguments);
     let hunt = Hunt::of(&plan, &arguments.plan, &told, &settings, environment.as_ref())?;
     if arguments.dry_run {
-        let table = hunt.dry();
-        output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+        let format = arguments.printing.format;
+        let mut text = hunt.dry().render(format, output::colour_wanted());
+        if matches!(format, Format::Table | Format::Markdown) {
+            text.push_str(&not_tried(&hunt.plan.not_tried));
+        }
+        output::print(&text)?;
         return Ok(Outcome::Done);
     }
     let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
@@ -178,7 +184,9 @@ pub(crate) fn resume(
         }
         None => None,
     };
-    let hunt = Hunt::of(&plan, &plan.name, &told, &settings, environment.as_ref())?;
+    let mut hunt = Hunt::of(&plan, &plan.name, &told, &settings, environment.as_ref())?;
+    // What the target could not have when it began.
+    hunt.leave_out(&planned.not_tried);
     if hunt.plan != planned {
         bail!("this version of loadline varies what run {id} varied otherwise than version {version}; begin it anew");
     }
@@ -291,7 +299,7 @@ impl Hunt {
             engine: settings.engine.engine,
         };
         let found = variations(&ground, &asked(&told.vary)?)?;
-        if found.is_empty() {
+        if found.variations.is_empty() {
             let text = "nothing can be varied around this cell; name a factor with --vary to see why not";
             return Err(Usage(text.into()).into());
         }
@@ -302,7 +310,7 @@ impl Hunt {
         plan: &Plan,
         volume: &str,
         spec: &LoadSpec,
-        found: Vec<Variation>,
+        found: Varied,
         environment: Option<&Environment>,
         margin: Ratio,
     ) -> Self {
@@ -310,7 +318,7 @@ impl Hunt {
         let mut models: Vec<loadline_prediction::Model> = environment.map(vary::model).into_iter().collect();
         let mut variants = Vec::new();
         let mut probes = vec![baseline];
-        for (number, variation) in (1u32..).zip(found) {
+        for (number, variation) in (1u32..).zip(found.variations) {
             // Some variations leave the load as it is: their number tells the cells apart.
             let mut probe = probe(volume, &variation.spec, number);
             probe.label = format!("{}: {} {}", probes[0].label, variation.factor.name(), variation.to);
@@ -330,8 +338,38 @@ impl Hunt {
         let baseline = probes[0].cell.id.clone();
         let plans = vec![PlanText { name: plan.name.clone(), text: plan.text.clone(), hash: plan.hash() }];
         let name = format!("hunt around {}", probes[0].label);
-        let plan = HuntPlan { baseline, variants, margin: margin.as_f64() };
+        let plan = HuntPlan { baseline, variants, margin: margin.as_f64(), not_tried: found.not_tried };
         Self { plans, name, volume: volume.to_owned(), probes, plan, models }
+    }
+
+    /// Leaves out the settings for which there is a reason, and refuses a hunt of which nothing is left.
+    fn leave_out_impossible(&mut self, why: impl Fn(&Probe) -> Option<String>) -> Result<(), Usage> {
+        let impossible = self.plan.variants.iter().zip(&self.probes[1..]).filter_map(|(variant, probe)| {
+            let because = why(probe)?;
+            Some(NotTried { factor: variant.factor, to: Some(variant.to.clone()), because })
+        });
+        let impossible: Vec<NotTried> = impossible.collect();
+        if impossible.len() == self.plan.variants.len() {
+            let why = not_tried(&impossible);
+            return Err(Usage(format!("nothing can be varied around this cell on this target\n{why}")));
+        }
+        self.leave_out(&impossible);
+        Ok(())
+    }
+
+    /// Leaves out these settings, where they would be tried.
+    fn leave_out(&mut self, settings: &[NotTried]) {
+        let is_in = |variant: &HuntVariant| {
+            settings.iter().any(|one| one.factor == variant.factor && one.to.as_deref() == Some(variant.to.as_str()))
+        };
+        let gone: Vec<String> =
+            self.plan.variants.iter().filter(|variant| is_in(variant)).map(|variant| variant.cell.clone()).collect();
+        self.plan.variants.retain(|variant| !gone.contains(&variant.cell));
+        self.probes.retain(|probe| !gone.contains(&probe.cell.id));
+        let known = self.plan.not_tried.len();
+        let added = settings.iter().filter(|one| !self.plan.not_tried[..known].contains(one)).cloned();
+        let added: Vec<NotTried> = added.collect();
+        self.plan.not_tried.extend(added);
     }
 
     /// What would be varied.
@@ -363,7 +401,7 @@ struct Begun<'a> {
 }
 
 fn begin(
-    hunt: Hunt,
+    mut hunt: Hunt,
     settings: Settings,
     environment: Option<&Environment>,
     begun: &Begun<'_>,
@@ -372,21 +410,37 @@ fn begin(
     let interruption = Interruption::watch()?;
     let opening = Opening::start(store, |_| ());
     let id = moment::run_id(Moment::now());
+    let opened = match environment {
+        Some(_) => None,
+        None => Some(volumes::open(&work_of(&hunt.plans, &hunt.probes), &settings, &id, &[])?),
+    };
+    if let Some(opened) = &opened {
+        let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);
+        // Of what is usually varied, what the target cannot have is left out; what was named is refused.
+        if begun.told.vary.is_empty() {
+            let why = |probe: &Probe| {
+                let Tried { cell, options, .. } = tried(probe, settings.engine);
+                impossible::why(volume_of(cell), cell, options).map(|error| error.to_string())
+            };
+            hunt.leave_out_impossible(why)?;
+        }
+        impossible::refuse(volume_of, hunt.probes.iter().map(|probe| tried(probe, settings.engine)))?;
+    }
     let mut told = serde_json::to_value(&settings).context("settings are plain data")?;
     if let Json::Object(fields) = &mut told {
         fields.insert(SETTINGS_KEY.into(), serde_json::to_value(&hunt.plan).context("a hunt is plain data")?);
         fields.insert(TOLD_KEY.into(), serde_json::to_value(begun.told).context("what was told is plain data")?);
     }
     let Hunt { plans, name, volume, probes, plan, models } = hunt;
-    let (place, facts) = if environment.is_some() {
-        let facts: Vec<VolumeFacts> = vec![volume_facts(&models[0], &volume, &volume)?];
-        (Place::Modelled { models, volume }, facts)
-    } else {
-        let opened = volumes::open(&work_of(&plans, &probes), &settings, &id, &[])?;
-        let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);
-        impossible::refuse(volume_of, probes.iter().map(|probe| tried(probe, settings.engine)))?;
-        let facts = settings.targets.iter().map(|t| opened[&t.volume].facts()).collect();
-        (Place::Measured { settings: Box::new(settings), volumes: opened }, facts)
+    let (place, facts) = match opened {
+        None => {
+            let facts: Vec<VolumeFacts> = vec![volume_facts(&models[0], &volume, &volume)?];
+            (Place::Modelled { models, volume }, facts)
+        }
+        Some(volumes) => {
+            let facts = settings.targets.iter().map(|t| volumes[&t.volume].facts()).collect();
+            (Place::Measured { settings: Box::new(settings), volumes }, facts)
+        }
     };
     let header = RunHeader {
         id: id.clone(),
@@ -531,6 +585,7 @@ pub(crate) fn text(found: &HuntResult, format: Format) -> String {
             let rate = figures_of(found);
             let mut text = format!("{}\nrun {}{rate}\n\n", found.name, found.run);
             text.push_str(&table.render(format, output::colour_wanted()));
+            text.push_str(&not_tried(&found.not_tried));
             text.push_str("\nIntervals hold for all looks at all settings together with 95 % confidence.\n\nLimits\n");
             text + &suspects(found, "• ")
         }
@@ -538,12 +593,31 @@ pub(crate) fn text(found: &HuntResult, format: Format) -> String {
             let rate = figures_of(found);
             let mut text = format!("# {}\n\nrun `{}`{rate}\n\n", found.name, found.run);
             text.push_str(&table.render(format, false));
+            text.push_str(&not_tried(&found.not_tried));
             text.push_str(
                 "\nIntervals hold for all looks at all settings together with 95 % confidence.\n\n## Limits\n\n",
             );
             text + &suspects(found, "- ")
         }
     }
+}
+
+/// What is usually varied and was not, with the reasons, each once: "not tried: interleave, layout (...)".
+fn not_tried(all: &[NotTried]) -> String {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for one in all {
+        let name = match &one.to {
+            Some(to) => format!("{} {to}", one.factor.name()),
+            None => one.factor.name().to_owned(),
+        };
+        match reasons.iter_mut().find(|(because, _)| *because == one.because) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((&one.because, vec![name])),
+        }
+    }
+    let lines = reasons.iter().map(|(because, names)| format!("not tried: {} ({because})\n", names.join(", ")));
+    let text: String = lines.collect();
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 fn figures_of(found: &HuntResult) -> String {

@@ -88,6 +88,20 @@ pub struct HuntPlan {
     pub variants: Vec<HuntVariant>,
     /// Effects that are no larger are none, as a share above 0.
     pub margin: f64,
+    /// What is usually varied and cannot be here.
+    #[serde(default)]
+    pub not_tried: Vec<NotTried>,
+}
+
+/// A factor that nobody asked for by name, or a usual setting of one, that does not fit the cell or its target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotTried {
+    /// What would have been varied.
+    pub factor: Factor,
+    /// To what; `null` where no setting is possible.
+    pub to: Option<String>,
+    /// Why not.
+    pub because: String,
 }
 
 /// One setting of one factor.
@@ -200,6 +214,8 @@ pub struct HuntResult {
     pub margin: f64,
     /// In the order in which they were asked for.
     pub rows: Vec<HuntRow>,
+    /// What is usually varied and could not be here.
+    pub not_tried: Vec<NotTried>,
     /// What may bind, the likeliest first.
     pub suspects: Vec<Suspect>,
 }
@@ -300,6 +316,7 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
         iops: mean(&trials().filter_map(TrialRecord::iops).collect::<Vec<_>>()),
         bytes_per_s: mean(&trials().filter_map(TrialRecord::bytes_per_s).collect::<Vec<_>>()),
         margin: plan.margin,
+        not_tried: plan.not_tried.clone(),
         suspects: suspects(&rows, plan.margin, &declared),
         rows,
     }

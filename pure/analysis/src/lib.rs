@@ -26,8 +26,8 @@ pub use compare::{
 pub use doubts::doubts;
 pub use findings::{OBJECTIVE_USUAL, codes as finding_codes};
 pub use hunt::{
-    Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, Standing, Suspect,
-    hunted, judge, round_log,
+    Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, NotTried, Standing,
+    Suspect, hunted, judge, round_log,
 };
 pub use limits::{LimitFigure, Quantity, limits};
 pub use load_details::{BlockInMix, LoadDetails};

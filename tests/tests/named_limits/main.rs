@@ -75,6 +75,24 @@ impl Confusion {
     }
 }
 
+/// The points of `quick`: short, and open loops above what closed ones get, as a full bucket lets through for a while.
+#[test]
+fn a_bucket_that_short_loads_do_not_empty_hides_no_limit() {
+    let environment = "schema = 1\nname = \"bucket\"\n[volume.data]\n[[volume.data.disks]]\nsize = \"64 GiB\"\n\
+                       [volume.data.disks.limit]\niops = \"5000 IOPS\"\nthroughput = \"400 MB/s\"\nenforcement = { bucket = \"1 s\" }\n\
+                       [volume.data.disks.latency.read]\nmedian = \"300 us\"\np99 = \"900 us\"\n";
+    let plan = "schema = 1\nname = \"short\"\n[[load]]\npattern = \"random\"\nreads = \"100 %\"\nblock = \"4 KiB\"\n\
+                queue_depth = [1, 32]\nwarm_up = \"500 ms\"\nduration = \"3 s\"\ntrials = 1\nsize = \"2 GiB\"\n\
+                [[load]]\npattern = \"random\"\nreads = \"100 %\"\nblock = \"4 KiB\"\narrival = { poisson = [\"2500 IOPS\", \"5500 IOPS\"] }\n\
+                warm_up = \"500 ms\"\nduration = \"2500 ms\"\ntrials = 1\nsize = \"2 GiB\"\n";
+    let cells = summarize(&measure(environment, plan, 1).record).cells;
+    let deep = cells[1].binding.as_ref().unwrap();
+    let above = cells[3].total.as_ref().unwrap().iops;
+    assert!(above > 5_350.0, "{above}");
+    assert_eq!(deep.limit, Limit::DiskIops, "{}", deep.evidence);
+    assert!(deep.evidence.contains("no more than what a token bucket of a second saves up"), "{}", deep.evidence);
+}
+
 #[test]
 fn limits_of_modelled_disks_are_named_from_their_figures() {
     let seed = number("LOADLINE_TEST_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));

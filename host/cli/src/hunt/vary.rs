@@ -1,7 +1,7 @@
 //! What a hunt varies: the settings of each factor around a cell, and why some cannot be.
 
 use crate::failure::Usage;
-use loadline_analysis::Factor;
+use loadline_analysis::{Factor, NotTried};
 use loadline_catalog::Environment;
 use loadline_disk::{HostCache, Layout};
 use loadline_engine::EngineChoice;
@@ -81,31 +81,52 @@ pub(crate) fn asked(typed: &[String]) -> Result<Vec<Asked>, Usage> {
     Ok(all)
 }
 
+/// What is varied, and what is usual and cannot be here.
+#[derive(Debug, Default)]
+pub(crate) struct Varied {
+    /// In the order asked for.
+    pub(crate) variations: Vec<Variation>,
+    /// With the reasons.
+    pub(crate) not_tried: Vec<NotTried>,
+}
+
 /// Every variation: of the factors asked for; of all that can be varied here, where none is.
 ///
 /// # Errors
-/// [`Usage`] where what was asked for cannot be varied here, with the reason.
-pub(crate) fn variations(ground: &Ground<'_>, asked: &[Asked]) -> Result<Vec<Variation>, Usage> {
-    let refused = |factor: Factor, why: String| Usage(format!("--vary {}: {why}", factor.name()));
+/// [`Usage`] where what was asked for by name cannot be varied here, with the reason.
+pub(crate) fn variations(ground: &Ground<'_>, asked: &[Asked]) -> Result<Varied, Usage> {
+    let mut all = Varied::default();
     if asked.is_empty() {
-        let all = Factor::ALL.map(|factor| of_factor(ground, &Asked { factor, settings: Vec::new() }));
-        return Ok(all.into_iter().flatten().flatten().collect());
-    }
-    let mut found = Vec::new();
-    for one in asked {
-        let variations = of_factor(ground, one).map_err(|why| refused(one.factor, why))?;
-        if variations.is_empty() {
-            return Err(refused(one.factor, "no other setting fits this cell; name one, as in FACTOR=SETTING".into()));
+        for factor in Factor::ALL {
+            match of_factor(ground, &Asked { factor, settings: Vec::new() }) {
+                Ok(one) => all.add(one),
+                Err(because) => all.not_tried.push(NotTried { factor, to: None, because }),
+            }
         }
-        found.extend(variations);
+        return Ok(all);
     }
-    Ok(found)
+    for one in asked {
+        let refused = |why: &str| Usage(format!("--vary {}: {why}", one.factor.name()));
+        let found = of_factor(ground, one).map_err(|why| refused(&why))?;
+        if found.variations.is_empty() {
+            return Err(refused("no other setting fits this cell; name one, as in FACTOR=SETTING"));
+        }
+        all.add(found);
+    }
+    Ok(all)
+}
+
+impl Varied {
+    fn add(&mut self, other: Self) {
+        self.variations.extend(other.variations);
+        self.not_tried.extend(other.not_tried);
+    }
 }
 
 /// Why a factor cannot be varied here.
 type Reason = String;
 
-fn of_factor(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reason> {
+fn of_factor(ground: &Ground<'_>, asked: &Asked) -> Result<Varied, Reason> {
     let made = match asked.factor {
         Factor::Depth => depth(ground, asked)?,
         Factor::Threads => counts(ground, asked, ground.spec.threads, |spec, threads| spec.threads = threads)?,
@@ -118,16 +139,18 @@ fn of_factor(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reaso
         Factor::Engine => engine(ground, asked)?,
         Factor::Direct => direct(ground, asked)?,
     };
-    let mut kept = Vec::new();
+    let mut all = Varied::default();
     for variation in made {
         match check(ground, &variation) {
-            Ok(()) => kept.push(variation),
+            Ok(()) => all.variations.push(variation),
             // A usual setting that does not fit is left out; one that was typed is refused.
-            Err(_) if asked.settings.is_empty() => {}
+            Err(because) if asked.settings.is_empty() => {
+                all.not_tried.push(NotTried { factor: asked.factor, to: Some(variation.to), because });
+            }
             Err(why) => return Err(format!("{}: {why}", variation.to)),
         }
     }
-    Ok(kept)
+    Ok(all)
 }
 
 fn check(ground: &Ground<'_>, variation: &Variation) -> Result<(), Reason> {
@@ -404,7 +427,7 @@ mod tests {
             Ground { spec: &spec, environment: Some((&pool, "data")), directory: false, engine: EngineChoice::Auto };
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         let all = variations(&ground, &asked(&words).map_err(|u| u.0)?).map_err(|u| u.0)?;
-        Ok(all.into_iter().map(|v| (v.factor.name().to_owned(), v.to)).collect())
+        Ok(all.variations.into_iter().map(|v| (v.factor.name().to_owned(), v.to)).collect())
     }
 
     #[test]
@@ -441,6 +464,16 @@ mod tests {
     #[test]
     fn what_cannot_be_varied_here_is_refused_with_the_reason_or_left_out_where_nothing_was_named() {
         assert!(typed(&["engine"]).unwrap_err().contains("a model has no engine"));
+        let ground = Ground {
+            spec: &LoadSpec { size: Some(Bytes::mib(1)), ..LoadSpec::default() },
+            environment: None,
+            directory: false,
+            engine: EngineChoice::Auto,
+        };
+        let left_out = variations(&ground, &[]).unwrap().not_tried;
+        let told = |factor| left_out.iter().find(|left: &&NotTried| left.factor == factor).unwrap();
+        assert!(told(Factor::Files).because.contains("the target is none") && told(Factor::Files).to.is_none());
+        assert!(told(Factor::Alignment).to.as_deref() == Some("1 MiB"), "{left_out:?}");
         let all = typed(&[]).unwrap();
         assert!(all.iter().any(|(f, _)| f == "layout") && all.iter().all(|(f, _)| f != "engine"), "{all:?}");
     }

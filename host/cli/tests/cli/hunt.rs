@@ -105,6 +105,29 @@ fn where_nothing_has_an_effect_hardly_any_hunt_finds_one() {
 }
 
 #[test]
+fn what_is_usually_varied_and_cannot_be_here_is_left_out_and_told() {
+    let bench = Bench::new();
+    let file = bench.file("small", "");
+    std::fs::File::options().write(true).open(&file).unwrap().set_len(1 << 20).unwrap();
+    let load = "schema = 1\nname = \"one\"\n[[load]]\npattern = \"random\"\nreads = \"100 %\"\nblock = \"512 KiB\"\nqueue_depth = 1\n\
+                warm_up = \"0 s\"\nduration = \"20 ms\"\nfill = \"never\"\n";
+    let plan = bench.file("p.toml", load);
+    let base = [plan.as_str(), "--on", &file, "--read-only"];
+    let found = hunted(&bench, &base);
+    let left_out = found["not_tried"].as_array().unwrap();
+    let told = |factor: &str| left_out.iter().find(|one| one["factor"] == factor).unwrap_or_else(|| panic!("{found}"));
+    // A block of four times as much is larger than the file.
+    assert_eq!(told("block")["to"], "2 MiB");
+    assert!(told("files")["because"].as_str().unwrap().contains("the target is none"));
+    assert!(effects(&found).iter().any(|row| row.starts_with("depth 2")), "{found}");
+    let shown = bench.done(&["show", "last"]);
+    assert!(shown.contains("not tried: block 2 MiB ("), "{shown}");
+    // By name it is refused.
+    let refused = bench.refused(2, &[&["hunt"], &base[..], &["--vary", "block=2MiB"]].concat());
+    assert!(refused.contains("cannot be run"), "{refused}");
+}
+
+#[test]
 fn what_cannot_be_varied_is_refused_with_the_reason() {
     let bench = Bench::new();
     let (one, env) = (bench.file("p.toml", plan("4 KiB", 4)), bench.file("e.toml", EVEN));

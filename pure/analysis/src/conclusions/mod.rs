@@ -125,6 +125,9 @@ impl<'a> Told<'a> {
             if deeper.is_some() { format!("from {} on", how_much(cell)) } else { format!("at {}", how_much(cell)) };
         let code = self.code(binding);
         let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
+        // The evidence of latency tells it itself.
+        let more = self.more_by_arrivals(cell).filter(|_| binding.limit != Limit::Latency || !binding.inferred);
+        let of_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);
         let text = match binding.limit {
             Limit::Latency if little.is_some() && deeper.is_some() => {
                 format!("{name} stop at {level} {from}: {} {code}.", what_binds(Limit::Latency))
@@ -135,10 +138,15 @@ impl<'a> Told<'a> {
             Limit::Unexplained => {
                 format!("{name} reach {level} {from}, and no known limit explains why not more {code}.")
             }
+            // What another load went beyond for as long as it was measured stops nothing.
+            limit if more.is_some() && !of_disk => {
+                format!("{name} reach {level} {from}: {} {code}.", what_binds(limit))
+            }
             limit => format!("{name} stop at {level} {from}: {} {code}.", what_binds(limit)),
         };
         let mut meant: Vec<String> =
             little.clone().or_else(|| meaning(binding.limit).map(str::to_owned)).into_iter().collect();
+        meant.extend(more);
         meant.extend(self.range(cell));
         meant.extend(self.consequence(cell, deeper));
         meant.extend(self.in_bytes(kind, cell, also));
@@ -151,7 +159,7 @@ impl<'a> Told<'a> {
             None => meant.extend(after(cell, binding)),
         }
         meant.extend(doubts(cell));
-        let held = self.held_above(cell).filter(|_| matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput));
+        let held = self.held_above(cell).filter(|_| of_disk);
         meant.extend(held.map(|cell| {
             format!("At {} most requests wait above the device: the limit need not be the device's.", how_much(cell))
         }));
@@ -254,16 +262,18 @@ impl<'a> Told<'a> {
     }
 
     fn alike<'b>(&'b self, cell: &'b CellSummary) -> impl Iterator<Item = &'a CellSummary> + 'b {
-        let same = move |c: &&CellSummary| {
-            c.load.pattern == cell.load.pattern
-                && c.load.read_ratio.to_bits() == cell.load.read_ratio.to_bits()
-                && c.load.block_bytes == cell.load.block_bytes
-                && c.load.buffered == cell.load.buffered
-                && c.flush.is_some() == cell.flush.is_some()
-                && c.load.queue_depth.is_some()
-                && !paced(c)
-        };
+        let same = move |c: &&CellSummary| is_like(c, cell) && c.load.queue_depth.is_some() && !paced(c);
         self.cells.iter().copied().filter(same)
+    }
+
+    /// What the same requests came to where they arrived by themselves, if that was clearly more.
+    fn more_by_arrivals(&self, cell: &CellSummary) -> Option<String> {
+        let arriving = self.cells.iter().copied().filter(|c| c.load.queue_depth.is_none() && warning(c).is_empty());
+        let like = arriving.filter(|c| is_like(c, cell));
+        let most = like.max_by(|a, b| a.iops_lasting().unwrap_or(0.0).total_cmp(&b.iops_lasting().unwrap_or(0.0)))?;
+        let rate =
+            most.iops_lasting().filter(|rate| cell.iops_lasting().is_some_and(|own| *rate > own * (1.0 + ALIKE)))?;
+        Some(format!("At {} the same requests came to {} IOPS.", how_much(most), number(rate)))
     }
 
     /// The shallowest cell of this load whose requests are kept above the device.
@@ -359,6 +369,15 @@ impl<'a> Told<'a> {
             block(most.load.block_bytes)
         ))
     }
+}
+
+/// Whether two cells of a volume differ only in how much they ask for at once.
+fn is_like(a: &CellSummary, b: &CellSummary) -> bool {
+    a.load.pattern == b.load.pattern
+        && a.load.read_ratio.to_bits() == b.load.read_ratio.to_bits()
+        && a.load.block_bytes == b.load.block_bytes
+        && a.load.buffered == b.load.buffered
+        && a.flush.is_some() == b.flush.is_some()
 }
 
 /// Whether reads and writes stop at the same rate for the same reason.
@@ -490,6 +509,31 @@ mod tests {
         let told = one(&record);
         assert!(told.consequence.as_ref().unwrap().contains("most requests wait above the device"), "{told:?}");
         assert!(told.next.unwrap().contains("io.max"));
+    }
+
+    #[test]
+    fn nothing_is_said_to_stop_where_arrivals_came_to_more() {
+        let faster = ExampleDisk { iops: 6_000.0, ..ExampleDisk::default() };
+        let mut cells: Vec<CellRecord> =
+            [1, 32].map(|depth| cell(closed("random", 1.0, 4 << 10, depth), &ExampleDisk::default(), &[1.0])).into();
+        assert!(one(&run(cells.clone())).text.contains("stop at 5,001 IOPS"));
+        cells.push(cell(open("random", 1.0, 4 << 10, 5_800.0), &faster, &[1.0]));
+        let record = run(cells);
+        let told = one(&record);
+        assert!(told.text.contains("reach 5,001 IOPS") && told.text.contains("no limit stops them there"), "{told:?}");
+        let evidence = told.evidence.unwrap();
+        assert!(evidence.contains("At 5,800 arrivals a second the same requests had 5,8"), "{evidence}");
+        let findings = summarize(&record).findings;
+        let stops = findings.iter().find(|f| f.text.contains("disk-iops") || f.text.contains("level off"));
+        assert_eq!(stops, None);
+        // The machine itself may be slower while queues are kept full.
+        let mut busy = record;
+        busy.cells[1].trials[0].surroundings.machine =
+            Some(MachineCpu { busy: 0.99, iowait: 0.0, steal: 0.0, cpus: 4 });
+        let told = one(&busy);
+        assert!(told.text.contains("reach 5,001 IOPS (20.5 MB/s) at depth 32: the machine's CPUs bind"), "{told:?}");
+        let meant = told.consequence.unwrap();
+        assert!(meant.contains("At 5,800 arrivals a second the same requests came to 5,8"), "{meant}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use loadline_record::{Doubt, DoubtCode, Ending, LoadSummary, TargetKind, TrialRe
 /// that second on top: +20 % in 5 s, +10 % in 10 s, some 3 % in 30 s, +1 % in 180 s.
 const SHORT_RUN_S: f64 = 30.0;
 /// Depth of such a bucket, in seconds of its rate.
-const BUCKET_S: f64 = 1.0;
+pub(crate) const BUCKET_S: f64 = 1.0;
 /// A measurement may end this much early before it counts as shorter than asked: timers are not exact.
 const SHORT_RUN_SLACK: f64 = 0.01;
 /// A load thread busier than this may be what holds the rate back.

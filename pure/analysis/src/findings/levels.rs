@@ -86,15 +86,12 @@ fn told_together(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
     levels.dedup();
     let unit = if first.load.block_bytes >= LARGE_BLOCK { "" } else { " IOPS" };
     let before = before(view, group);
-    let limit = match limit(view, plateau) {
-        Some(Limit::DiskIops) => ", a limit on requests (disk-iops)",
-        Some(Limit::DiskThroughput) => ", a limit on bytes (disk-throughput)",
-        Some(Limit::VmCachedIops) => ", the VM's limit on cached requests (vm-cached-iops)",
-        Some(Limit::VmCachedThroughput) => ", the VM's limit on cached bytes (vm-cached-throughput)",
-        Some(Limit::VmUncachedIops) => ", the VM's limit on uncached requests (vm-uncached-iops)",
-        Some(Limit::VmUncachedThroughput) => ", the VM's limit on uncached bytes (vm-uncached-throughput)",
-        Some(Limit::BurstExhausted) => ", what is left once burst credits are spent (burst-exhausted)",
-        _ => "",
+    // A mix that one direction stops has no limit of its own.
+    let direction = plateau.cells.iter().find_map(|i| view.directions[*i].as_ref());
+    let limit = match (limit(view, plateau), direction) {
+        (Some(Limit::DiskIops), Some(one)) => format!(", {}", one.stops("on requests (disk-iops)")),
+        (Some(Limit::DiskThroughput), Some(one)) => format!(", {}", one.stops("on bytes (disk-throughput)")),
+        (other, _) => of_limit(other).to_owned(),
     };
     let latencies: Vec<(u64, f64)> = group.iter().filter_map(|level| deepest(view, *level)).collect();
     let then = match latencies.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)) {
@@ -112,6 +109,20 @@ fn told_together(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
     );
     let cells: Vec<usize> = group.iter().flat_map(|(_, p)| p.cells.iter().copied()).collect();
     view.finding(codes::PLATEAU, &text, &cells)
+}
+
+/// What a level is a limit of, to follow it.
+const fn of_limit(limit: Option<Limit>) -> &'static str {
+    match limit {
+        Some(Limit::DiskIops) => ", a limit on requests (disk-iops)",
+        Some(Limit::DiskThroughput) => ", a limit on bytes (disk-throughput)",
+        Some(Limit::VmCachedIops) => ", the VM's limit on cached requests (vm-cached-iops)",
+        Some(Limit::VmCachedThroughput) => ", the VM's limit on cached bytes (vm-cached-throughput)",
+        Some(Limit::VmUncachedIops) => ", the VM's limit on uncached requests (vm-uncached-iops)",
+        Some(Limit::VmUncachedThroughput) => ", the VM's limit on uncached bytes (vm-uncached-throughput)",
+        Some(Limit::BurstExhausted) => ", what is left once burst credits are spent (burst-exhausted)",
+        _ => "",
+    }
 }
 
 /// What there was before the rate that lasts: of the cells on the level, the most.

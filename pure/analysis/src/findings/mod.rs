@@ -11,6 +11,7 @@ pub use objective::OBJECTIVE_USUAL;
 use crate::clusters::Clusters;
 use crate::compare::{scaling_of, scaling_sentences};
 use crate::curves::{Curve, iops, outstanding};
+use crate::limits::{Direction, one_direction};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, sentence, span, throughput};
 use loadline_record::{DoubtCode, Limit, RunRecord, RunStatus};
@@ -97,12 +98,15 @@ pub(crate) fn findings(
 ) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(trials::verify_failed(record));
+    let directions: Vec<Option<Direction>> =
+        (0..cells.len()).map(|index| one_direction(cells, curves, index)).collect();
     for volume in &record.header.volumes {
         let own: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].volume == volume.name).collect();
         let view = View {
             cells,
             own: &own,
             clustered,
+            directions: &directions,
             prefix: if record.header.volumes.len() > 1 { format!("{}: ", volume.name) } else { String::new() },
         };
         if volume.kind == loadline_record::TargetKind::Null {
@@ -138,6 +142,8 @@ pub(crate) struct View<'a> {
     own: &'a [usize],
     /// By cell of the run.
     clustered: &'a [Option<Clusters>],
+    /// Of mixes, by cell of the run: the direction whose limit stops them.
+    directions: &'a [Option<Direction>],
     /// Names the volume where there are several.
     prefix: String,
 }

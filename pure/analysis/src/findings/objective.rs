@@ -379,7 +379,8 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
         (Some(cell), None) => {
             let (rate, share, latency) = told(cell)?;
             let part = format!("{name} up to {rate} arriving a second ({share} {of_most}; {})", span(latency?));
-            let part = if other.is_empty() { part } else { format!("{part}; {}", other.trim().trim_end_matches('.')) };
+            let other = other.trim().trim_end_matches('.').replacen("The ", "the ", 1);
+            let part = if other.is_empty() { part } else { format!("{part}; {other}") };
             return Some(Told::Kept { objective: objective_name, part, cell });
         }
         (None, Some(lost)) => {

@@ -1,6 +1,7 @@
 //! Requests or bytes, where no plateau tells: the pair of limits that explains all cells of a kind in which requests waited.
 
 use super::kinds::{alike, same};
+use super::passed::Of;
 use crate::curves::{doubted, outstanding, paced, sound};
 use crate::statistics::Interval;
 use crate::summary::CellSummary;
@@ -11,7 +12,7 @@ const WAITS: f64 = 2.0;
 /// A single random request on a spinning disk takes at least so long: half a turn at 10,000 turns a minute, ns.
 const SEEK_NS: f64 = 3e6;
 /// Or if it comes so near to it.
-const NEAR: f64 = 0.95;
+pub(super) const NEAR: f64 = 0.95;
 /// Sizes of requests that tell limits apart differ by this factor.
 const BLOCKS_APART: f64 = 1.5;
 /// How far rates of cells at one limit differ.
@@ -23,7 +24,7 @@ const CONTRADICTION: f64 = 2.0 * WEIGHT_MAX;
 /// What a further limit must explain, in squared spreads.
 const LIMIT_COST: f64 = 9.0;
 /// A rate above a limit by more than this contradicts it.
-const EXCEEDS: f64 = 1.05;
+pub(super) const EXCEEDS: f64 = 1.05;
 /// A rate below this share of what the pair allows is not explained by it.
 const EXPLAINED_MIN: f64 = 0.5;
 /// Where one block size alone was seen: disks as they are sold move about `25 MB/s x (IOPS / 120)^0.7` (120 IOPS and 25 MB/s
@@ -38,6 +39,8 @@ pub(super) struct Seen {
     pub(super) interval: Option<Interval>,
     /// Whether the cell itself shows that something counts: clusters, counts that hardly scatter, or an offer unmet.
     pub(super) counted: bool,
+    /// Whether it is an open loop that got what it asked for: its rate is its own, however long its requests took.
+    pub(super) met: bool,
     /// Whether the devices say that they spin, requests are random, and the rate does not level off.
     pub(super) spins: bool,
 }
@@ -109,8 +112,13 @@ pub(super) fn waits(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) 
     own.counted || longer().unwrap_or(false)
 }
 
-/// The limits of the loads that are like cell `index`, from all of them.
-pub(super) fn caps(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<Caps> {
+/// The limits of the loads that are like cell `index`, from all of them; none that another load is known to have had more than.
+pub(super) fn caps(of: Of<'_>, index: usize) -> Option<Caps> {
+    lightest(of.cells, of.seen, index).filter(|caps| of.refuted(index, caps).is_none())
+}
+
+/// The limits that explain the loads like cell `index` best.
+fn lightest(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<Caps> {
     let own = &cells[index];
     let usable = |i: usize| {
         let cell = &cells[i];
@@ -121,8 +129,9 @@ pub(super) fn caps(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -
     let points: Vec<Point> = same_pattern
         .iter()
         .filter_map(|i| {
-            let rate = seen[*i].as_ref()?.sustained;
-            (rate > 0.0).then(|| Point { block: request_bytes(&cells[*i]), rate, waits: waits(cells, seen, *i) })
+            let Seen { sustained: rate, met, .. } = *seen[*i].as_ref()?;
+            let waits = !met && waits(cells, seen, *i);
+            (rate > 0.0).then(|| Point { block: request_bytes(&cells[*i]), rate, waits })
         })
         .collect();
     let waiting: Vec<Point> = points.iter().copied().filter(|p| p.waits).collect();

@@ -15,7 +15,7 @@ const WAITS: f64 = 4.0;
 
 /// One direction of a mix at the level at which it stops alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Direction {
+pub(crate) struct Direction {
     /// "writes" or "reads".
     pub(super) name: &'static str,
     other: &'static str,
@@ -36,6 +36,15 @@ impl Direction {
     fn ceiling_iops(&self) -> f64 {
         self.level / self.share
     }
+    /// "stopped by the writes' limit on requests (disk-iops): 500 IOPS alone, and 30 % of these requests".
+    pub(crate) fn stops(&self, limit: &str) -> String {
+        format!(
+            "stopped by the {}' limit {limit}: {} IOPS alone, and {} of these requests",
+            self.name,
+            number(self.level),
+            percent(self.share)
+        )
+    }
     /// "writes alone level off at 500 IOPS, and are 30 % of these requests".
     pub(super) fn words(&self) -> String {
         format!(
@@ -50,7 +59,7 @@ impl Direction {
 /// The direction of a mix that is at its own limit: it has the rate at which it levels off alone, in the same pattern and block size, and
 /// its requests wait while those of the other direction do not. Under a budget that both share it would have its part of the level
 /// only, and both would wait.
-pub(super) fn one_direction(cells: &[CellSummary], curves: &[Curve], index: usize) -> Option<Direction> {
+pub(crate) fn one_direction(cells: &[CellSummary], curves: &[Curve], index: usize) -> Option<Direction> {
     let cell = &cells[index];
     let (read, write) = (cell.read.as_ref()?, cell.write.as_ref()?);
     if cell.load.queue_depth.is_none() || paced(cell) || !sound(cell) {
@@ -163,6 +172,10 @@ mod tests {
                 cell.ceilings.iter().filter(|c| c.limit == Limit::DiskIops).map(|c| c.source.as_str()).collect();
             assert_eq!(ceilings, ["inferred: writes alone level off at 500 IOPS, and are 30 % of these requests"]);
         }
+        let level = summary.findings.iter().find(|f| f.text.contains("70 % reads") && f.text.contains("level off"));
+        let told = "level off at 1,667 IOPS from depth 1 on, stopped by the writes' limit on requests (disk-iops): 500 IOPS alone, and \
+                    30 % of these requests; deeper queues only add latency";
+        assert!(level.is_some_and(|f| f.text.contains(told)), "{:?}", summary.findings);
         let figures = limits(&record);
         let of_mix = figures.iter().find(|f| f.quantity == Quantity::RequestsPerS && f.loads.contains("70 % reads"));
         let source = &of_mix.unwrap().source;

@@ -2,6 +2,7 @@
 
 use super::caps::{Caps, Seen, caps, explains, latency_ns, request_bytes, waits};
 use super::direction::{Direction, one_direction};
+use super::passed::Of;
 use super::{Course, Fall, courses, seen};
 use crate::clusters::{Clusters, clusters};
 use crate::curves::{curves, doubted, outstanding, paced, sound};
@@ -190,7 +191,8 @@ impl All<'_> {
             let bound = cells[*i].binding.as_ref();
             waits(cells, self.seen, *i) || bound.is_some_and(|b| b.limit != Limit::Latency && b.ceiling_iops.is_some())
         });
-        if let Some(caps) = waiting.and_then(|i| caps(cells, self.seen, i)) {
+        let of = Of { cells, records: &self.record.cells, courses: self.courses, seen: self.seen };
+        if let Some(caps) = waiting.and_then(|i| caps(of, i)) {
             self.rates(&kind, caps, &base, figures);
         }
         self.bursts(&kind, &base, figures);

@@ -9,6 +9,8 @@ mod interface;
 mod kinds;
 mod listing;
 mod model;
+mod passed;
+mod thinking;
 mod waiting;
 
 use crate::clusters::Clusters;
@@ -21,16 +23,17 @@ use crate::words::{block, listed, load_name, number, percent, sentence, span, th
 use caps::{Caps, Seen, caps, explains};
 pub(crate) use counters::exceeded_shares;
 pub(crate) use course::{Course, Fall, course, fall};
+pub(crate) use direction::{Direction, one_direction};
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
 pub use listing::{LimitFigure, Quantity, limits};
 use loadline_record::{Binding, Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
+use passed::Of;
+use thinking::by_think_time;
 
 /// An open loop, or a rate ceiling, is met within this.
 const MET_TOLERANCE: f64 = 0.01;
-/// A load whose own think time takes this share of its time asks for no more than it gets.
-const OWN_TIME_MIN: f64 = 0.9;
 /// Time that a hypervisor takes below this is usual.
 const STEAL_MAX: f64 = 0.01;
 /// A rate that comes to this share of another has been kept.
@@ -46,7 +49,8 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
     let courses = courses(record, cells);
     let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
     let seen = seen(record, cells, clustered, &courses, &level);
-    let caps: Vec<Option<Caps>> = (0..cells.len()).map(|index| caps(cells, &seen, index)).collect();
+    let of = Of { cells, records: &record.cells, courses: &courses, seen: &seen };
+    let caps: Vec<Option<Caps>> = (0..cells.len()).map(|index| caps(of, index)).collect();
     let named: Vec<_> = (0..cells.len())
         .map(|index| {
             let volume = record.header.volumes.iter().find(|v| v.name == cells[index].volume);
@@ -57,8 +61,10 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
             if record.header.clock == Clock::Virtual || is_modelled {
                 let told = model::binding(&record.cells[index]);
                 // The model counts only the time that requests take.
-                let own =
-                    told.as_ref().filter(|b| b.limit == Limit::Latency).and_then(|_| by_think_time(&cells[index]));
+                let own = told
+                    .as_ref()
+                    .filter(|b| b.limit == Limit::Latency)
+                    .and_then(|_| by_think_time(&cells[index], None));
                 let own = own.map(|binding| Binding { inferred: false, ..binding });
                 return (own.or(told), model::ceilings(&record.cells[index]));
             }
@@ -146,11 +152,12 @@ fn seen(
                     .any(|(t, v)| held_back(&record.cells[index].load, t, v).is_some())
             };
             let unmet = met(cell).is_some_and(|share| share < 1.0 - MET_TOLERANCE);
+            let met = met(cell).is_some() && !unmet;
             let spins = cell.load.pattern == "random"
                 && !level.contains(&index)
                 && volume.is_some_and(|volume| volume.devices.iter().any(|device| device.rotational == Some(true)));
             let counted = clustered[index].is_some() || (is_closed && course.steady && !spins) || unmet || held();
-            Some(Seen { sustained: course.sustained, interval: course.interval, counted, spins })
+            Some(Seen { sustained: course.sustained, interval: course.interval, counted, met, spins })
         })
         .collect()
 }
@@ -173,7 +180,7 @@ impl Case<'_> {
         let rate = iops(self.cell())?;
         Some(
             self.by_arrival(rate)
-                .or_else(|| by_think_time(self.cell()))
+                .or_else(|| self.by_thinking_alone())
                 .or_else(|| self.by_nothing_below())
                 .or_else(|| self.by_cache())
                 .or_else(|| self.by_generator())
@@ -181,6 +188,7 @@ impl Case<'_> {
                 .or_else(|| self.by_declared())
                 .or_else(|| self.by_cpu())
                 .or_else(|| self.by_burst())
+                .or_else(|| self.by_thinking())
                 .or_else(|| self.by_direction())
                 .or_else(|| self.by_plateau(rate))
                 .or_else(|| self.by_level_of_another_load(rate))
@@ -495,29 +503,6 @@ impl Case<'_> {
         ceilings.sort_by(|a, b| a.iops.total_cmp(&b.iops));
         ceilings
     }
-}
-
-/// A closed loop most of whose time is its own think time asks for no more than that allows.
-fn by_think_time(cell: &CellSummary) -> Option<Binding> {
-    let outstanding = outstanding(cell).filter(|_| paced(cell) && cell.load.rate_iops.is_none())? as f64;
-    let rate = iops(cell).filter(|rate| *rate > 0.0)?;
-    let parts = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
-    let took = parts().map(|o| o.latency_ns.mean * o.iops).sum::<f64>() / parts().map(|o| o.iops).sum::<f64>();
-    let turn_ns = outstanding / rate * 1e9;
-    let share = 1.0 - took / turn_ns;
-    (share >= OWN_TIME_MIN).then(|| {
-        let asked = outstanding * 1e9 / (turn_ns - took);
-        let evidence = format!(
-            "Think time takes {} of the load's time: {} outstanding, each {} after the answer before it, ask for {} requests a second at \
-             most, and {} were completed.",
-            percent(share),
-            number(outstanding),
-            span(turn_ns - took),
-            number(asked),
-            number(rate)
-        );
-        inferred(Limit::Arrival, Some(asked), Some(rate / asked), evidence)
-    })
 }
 
 /// The share of the machine's CPU time in use, mean over trials.

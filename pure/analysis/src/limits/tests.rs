@@ -1,11 +1,12 @@
 //! What bound made-up cells.
 
-use crate::example::{ExampleDisk, cell, closed, golden, open, run, throttled};
+use crate::example::{ExampleDisk, cell, closed, golden, latencies, open, run, throttled};
 use crate::summarize;
 use crate::summary::{CellSummary, RunSummary};
 use loadline_block::Operation;
 use loadline_record::{Binding, Limit};
-use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord, TargetKind};
+use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, RunRecord, TargetKind};
+use loadline_units::Duration;
 
 const KIB: u64 = 1 << 10;
 
@@ -280,6 +281,60 @@ fn an_overloaded_open_loop_shows_the_level_of_a_single_depth() {
 }
 
 #[test]
+fn what_an_open_loop_had_more_of_is_no_limit() {
+    let of = |delivered: f64| {
+        let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+        cells.push(delivering(delivered, delivered));
+        bindings(&run(cells)).swap_remove(1)
+    };
+    assert_eq!(of(4_900.0).limit, Limit::DiskIops);
+    let passed = of(6_000.0);
+    assert_eq!(passed.limit, Limit::Latency, "{}", passed.evidence);
+    assert!(passed.evidence.contains("no limit on requests or bytes explains the rate"), "{}", passed.evidence);
+    let told = "At 6,000 arrivals a second the same requests had 6,000 a second: this is no limit.";
+    assert!(passed.evidence.contains(told), "{}", passed.evidence);
+    // Nor is what the open loop had of its own will, however long its requests took.
+    let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+    cells.push(delivering(6_000.0, 6_000.0));
+    let reads = cells[2].trials[0].operations.get_mut(&Operation::Read).unwrap();
+    for latency in [&mut reads.latency, reads.service.as_mut().unwrap()] {
+        *latency = latencies(reads.count, 8e6);
+    }
+    let passed = bindings(&run(cells)).swap_remove(1);
+    assert_eq!(passed.limit, Limit::Latency, "{}", passed.evidence);
+}
+
+#[test]
+fn what_a_bucket_saved_up_refutes_no_limit_that_is_counted_out() {
+    let even = |depth: u32| {
+        let mut cell = cell(closed("random", 1.0, 4 * KIB, depth), &ExampleDisk::default(), &[1.0]);
+        let reads = cell.trials[0].operations.get_mut(&Operation::Read).unwrap();
+        let (turn, count) = (Duration::from_ns(u64::from(depth) * 200_000), reads.count);
+        reads.latency = Histogram::new();
+        (0..count).for_each(|_| reads.latency.record(turn));
+        cell
+    };
+    let of = |counted: CellRecord, delivered: f64, measured_s: f64| {
+        let alone = cell(closed("random", 1.0, 4 * KIB, 1), &ExampleDisk::default(), &[1.0]);
+        let mut open = delivering(delivered, delivered);
+        open.trials[0].measured_ns = (measured_s * 1e9) as u64;
+        let reads = open.trials[0].operations.get_mut(&Operation::Read).unwrap();
+        (reads.count, reads.bytes) = ((delivered * measured_s) as u64, (delivered * measured_s) as u64 * 4 * KIB);
+        bindings(&run(vec![alone, counted, open])).swap_remove(1)
+    };
+    let in_turns = || throttled(closed("random", 1.0, 4 * KIB, 32), 5_000.0);
+    for counted in [in_turns(), even(32)] {
+        let kept = of(counted, 6_000.0, 4.0);
+        assert_eq!(kept.limit, Limit::DiskIops, "{}", kept.evidence);
+        let told = "At 6,000 arrivals a second there were 6,000 a second, for 4 s: no more than what a token bucket of a second";
+        assert!(kept.evidence.contains(told), "{}", kept.evidence);
+    }
+    // For as long as this no bucket of a second lasts.
+    let lasting = of(even(32), 6_000.0, 6.0);
+    assert_eq!(lasting.limit, Limit::Latency, "{}", lasting.evidence);
+}
+
+#[test]
 fn one_request_at_a_time_in_bursts_is_not_latency() {
     let alone = bindings(&run(vec![throttled(closed("random", 1.0, 4 * KIB, 1), 5_000.0)]));
     assert_eq!(alone[0].limit, Limit::DiskIops);
@@ -390,10 +445,53 @@ fn thinking() -> CellRecord {
     let disk = ExampleDisk { latency_ns: 200e3, iops: 784.0, bytes_per_s: 1e9 };
     let mut cell = cell(closed("random", 1.0, 4 << 10, 8), &disk, &[1.0]);
     for record in cell.trials[0].operations.values_mut() {
-        record.latency = crate::example::latencies(record.count, 200e3);
+        record.latency = latencies(record.count, 200e3);
         (record.waiting, record.service) = (Some(record.latency.clone()), Some(record.latency.clone()));
     }
     cell
+}
+
+/// So many outstanding, each answered after one time and followed after the other.
+fn answered_and_thinking(depth: u32, answer_ns: f64, think_ns: f64) -> CellRecord {
+    let rate = f64::from(depth) * 1e9 / (answer_ns + think_ns);
+    let disk = ExampleDisk { latency_ns: 1.0, iops: rate, bytes_per_s: 1e9 };
+    let mut cell = cell(closed("random", 1.0, 4 * KIB, depth), &disk, &[1.0]);
+    for record in cell.trials[0].operations.values_mut() {
+        record.latency = latencies(record.count, answer_ns);
+        (record.waiting, record.service) = (Some(record.latency.clone()), Some(record.latency.clone()));
+    }
+    cell
+}
+
+#[test]
+fn of_a_load_that_thinks_the_larger_part_of_its_time_binds_unless_it_comes_to_a_limit() {
+    let of = |cell: CellRecord| {
+        let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+        cells.push(cell);
+        bindings(&run(cells)).swap_remove(2)
+    };
+    // A disk of 1 ms and 5,000 IOPS. 8 / (1 ms + 3 ms) = 2,000.
+    let thinks = of(answered_and_thinking(8, 1e6, 3e6));
+    assert_eq!(thinks.limit, Limit::Arrival, "{thinks:?}");
+    assert!((thinks.ceiling_iops.unwrap() - 2_000.0).abs() < 5.0, "{thinks:?}");
+    let told = "Think time takes 75 % of the load's time: 8 outstanding, each 3.00 ms after the answer before it and answered after 1.00 ms, \
+                come to 2,000 requests a second at most";
+    assert!(thinks.evidence.contains(told), "{thinks:?}");
+    // 8 / (1.5 ms + 0.5 ms) = 4,000: the disk's own time is the larger part.
+    let answers = of(answered_and_thinking(8, 1.5e6, 0.5e6));
+    assert_eq!(answers.limit, Limit::Latency, "{answers:?}");
+    assert!(answers.evidence.contains("think time takes 25 % of the load's time"), "{answers:?}");
+    // 64 / (2.8 ms + 10 ms) = 5,000: the limit, for which its requests wait, however long it thinks.
+    let waits = of(answered_and_thinking(64, 2.8e6, 10e6));
+    assert_eq!(waits.limit, Limit::DiskIops, "{waits:?}");
+    assert!(
+        waits.evidence.starts_with("Think time takes 78 % of the load's time, and it comes to a limit"),
+        "{waits:?}"
+    );
+    let thinks = of(answered_and_thinking(256, 3.2e6, 48e6));
+    assert_eq!(thinks.limit, Limit::DiskIops, "{thinks:?}");
+    // Or for which they do not: it asks for no more.
+    assert_eq!(of(answered_and_thinking(8, 0.7e6, 0.9e6)).limit, Limit::Arrival);
 }
 
 #[test]

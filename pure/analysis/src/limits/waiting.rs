@@ -99,7 +99,12 @@ impl Case<'_> {
         }
         let (limit, allowed, shown) = self.caps_of(seen.sustained)?;
         let near = explains(seen.sustained, allowed, is_waiting);
-        let evidence = format!("{} {shown}{}", self.waiting_in_words(), self.how_it_waits());
+        let evidence = format!(
+            "{} {shown}{}{}",
+            self.waiting_in_words(),
+            self.more_for_a_while().unwrap_or_default(),
+            self.how_it_waits()
+        );
         near.then(|| inferred(limit, Some(allowed), Some(seen.sustained / allowed), evidence))
     }
 
@@ -163,12 +168,15 @@ impl Case<'_> {
         }
         let longer = waits(self.cells, self.seen, self.index);
         let is_least = unhindered_ns(self.cells, self.seen, self.index).is_none();
+        let had_more = self.had_more();
         let what = if longer && is_least {
             "something counts them out or lets them through in turns, but no limit on requests or bytes that other loads show comes \
              to this rate"
-        } else if longer {
+        } else if longer && had_more.is_none() {
             "they take longer the more are outstanding, and no limit on requests or bytes explains the rate: the device serves only so \
              many at once"
+        } else if longer {
+            "they take longer the more are outstanding, and no limit on requests or bytes explains the rate"
         } else {
             "nothing shows that requests wait for more than the device's own time"
         };
@@ -178,6 +186,7 @@ impl Case<'_> {
             format!(" Twice {} outstanding would make twice as many, if that is so.", number(depth as f64))
         };
         let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
+        let more = had_more.unwrap_or(more);
         let evidence = format!(
             "{} outstanding at {} each make {} IOPS, and {what}.{more}{below}",
             number(depth as f64),

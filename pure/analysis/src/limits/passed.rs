@@ -1,0 +1,121 @@
+//! Whether other loads of a run had more than a limit would have let through, and whether a token bucket explains that.
+
+use super::caps::{Caps, EXCEEDS, NEAR, Seen, request_bytes};
+use super::kinds::alike;
+use super::{Case, Course};
+use crate::curves::{doubted, paced, sound};
+use crate::doubts::BUCKET_S;
+use crate::findings::how_much;
+use crate::summarize::trials_used;
+use crate::summary::{CellSummary, OperationFigures};
+use crate::words::{number, seconds};
+use loadline_record::{CellRecord, DoubtCode};
+
+/// Requests that wait for an even turn all wait as long: nine in ten at most so many times the median.
+const EVEN: f64 = 1.1;
+
+/// The cells of a run beside what was recorded of them.
+#[derive(Clone, Copy)]
+pub(super) struct Of<'a> {
+    pub(super) cells: &'a [CellSummary],
+    pub(super) records: &'a [CellRecord],
+    pub(super) courses: &'a [Option<Course>],
+    pub(super) seen: &'a [Option<Seen>],
+}
+
+/// A cell that had more than a limit allows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct More {
+    pub(super) cell: usize,
+    rate: f64,
+    /// Whether a bucket that saves up a second of the limit holds what it had more.
+    in_bucket: bool,
+}
+
+impl Of<'_> {
+    /// The cells of the kind and pattern of `index`.
+    fn like(self, index: usize) -> impl Iterator<Item = usize> {
+        let own = &self.cells[index];
+        (0..self.cells.len()).filter(move |i| {
+            let cell = &self.cells[*i];
+            let is_like = alike(own, cell) && cell.load.pattern == own.load.pattern;
+            is_like && sound(cell) && !doubted(cell, DoubtCode::Buffered)
+        })
+    }
+
+    /// The open loop, or closed one that waits by its own will, that had most above these limits; one for which no bucket accounts
+    /// before others.
+    fn more(self, index: usize, caps: &Caps) -> Option<More> {
+        let by_its_own_will = |cell: &CellSummary| cell.load.queue_depth.is_none() || paced(cell);
+        let all = self.like(index).filter(|i| by_its_own_will(&self.cells[*i])).filter_map(|i| {
+            let rate = self.seen[i].as_ref()?.sustained;
+            let allowed = caps.of(request_bytes(&self.cells[i]))?.1;
+            let more = More { cell: i, rate, in_bucket: self.in_bucket(i, allowed) };
+            (rate > allowed * EXCEEDS).then_some((more, rate / allowed))
+        });
+        all.max_by(|a, b| (!a.0.in_bucket).cmp(&!b.0.in_bucket).then(a.1.total_cmp(&b.1))).map(|found| found.0)
+    }
+
+    /// Whether what a cell had above this rate is no more than a bucket of a second holds. After a fall it is empty.
+    fn in_bucket(self, index: usize, allowed: f64) -> bool {
+        let trials = trials_used(&self.records[index]);
+        let fell = self.courses[index].as_ref().is_some_and(|course| course.fall.is_some());
+        let above = |done: u64, ns: u64| done as f64 / allowed - ns as f64 / 1e9;
+        let all = trials.iter().map(|trial| above(trial.operations.values().map(|o| o.count).sum(), trial.measured_ns));
+        !fell && all.fold(0.0, f64::max) <= BUCKET_S
+    }
+
+    /// Whether a cell at these limits shows by itself that something counts it out.
+    fn is_counted(self, index: usize, caps: &Caps) -> bool {
+        self.like(index).any(|i| {
+            let (cell, Some(seen)) = (&self.cells[i], &self.seen[i]) else { return false };
+            let share = caps.of(request_bytes(cell)).map_or(0.0, |(_, allowed)| seen.sustained / allowed);
+            let shows = seen.counted || (cell.load.queue_depth.is_some() && !paced(cell) && waits_evenly(cell));
+            (NEAR..=EXCEEDS).contains(&share) && shows
+        })
+    }
+
+    /// The cell that shows that these are no limits: it had more for longer than a bucket holds; or for less, and nothing but
+    /// longer latencies speaks for them.
+    pub(super) fn refuted(self, index: usize, caps: &Caps) -> Option<More> {
+        self.more(index, caps).filter(|more| !more.in_bucket || !self.is_counted(index, caps))
+    }
+}
+
+/// Whether all requests of a cell take about as long.
+fn waits_evenly(cell: &CellSummary) -> bool {
+    let even = |figures: &OperationFigures| {
+        let latency = &figures.latency_ns;
+        latency.p90 as f64 <= latency.p50 as f64 * EVEN
+    };
+    [&cell.read, &cell.write, &cell.trim].into_iter().flatten().all(even)
+}
+
+impl Case<'_> {
+    fn of(&self) -> Of<'_> {
+        Of { cells: self.cells, records: self.records, courses: self.courses, seen: self.seen }
+    }
+
+    /// Of the limits found: who had more of them for a while, in a sentence with a blank before it.
+    pub(super) fn more_for_a_while(&self) -> Option<String> {
+        let more = self.of().more(self.index, self.caps[self.index].as_ref()?).filter(|more| more.in_bucket)?;
+        let longest = trials_used(&self.records[more.cell]).iter().map(|trial| trial.measured_ns).max()?;
+        Some(format!(
+            " At {} there were {} a second, for {}: no more than what a token bucket of a second saves up.",
+            how_much(&self.cells[more.cell]),
+            number(more.rate),
+            seconds(longest)
+        ))
+    }
+
+    /// Where this cell's rate would be taken for a limit but for another cell that had more, in a sentence with a blank before it.
+    pub(super) fn had_more(&self) -> Option<String> {
+        let own = self.seen[self.index].as_ref()?;
+        let itself = Caps { iops: None, bytes_per_s: Some(own.sustained * request_bytes(self.cell())), told: false };
+        let more = self.of().more(self.index, &itself)?;
+        let other = &self.cells[more.cell];
+        (other.load.block_bytes == self.cell().load.block_bytes).then(|| {
+            format!(" At {} the same requests had {} a second: this is no limit.", how_much(other), number(more.rate))
+        })
+    }
+}

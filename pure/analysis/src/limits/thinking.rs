@@ -1,0 +1,135 @@
+//! Closed loops that think between requests: what they ask for is known exactly, and stands beside the disk's limits.
+
+use super::caps::{explains, latency_ns, request_bytes, unhindered_ns};
+use super::{Case, inferred};
+use crate::curves::{iops, outstanding, paced};
+use crate::summary::CellSummary;
+use crate::words::{number, percent, span};
+use loadline_record::{Binding, Limit};
+
+/// A load whose own think time takes this share of its time asks for no more than it gets.
+const OWN_TIME_MIN: f64 = 0.9;
+/// The larger part of a load's time.
+const MOST: f64 = 0.5;
+/// Requests that take this many times what they take where nothing waits, wait.
+const WAITS: f64 = 2.0;
+
+/// The times of a closed loop, on average: each request is answered after one, and followed after the other.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    outstanding: f64,
+    rate: f64,
+    answer_ns: f64,
+    think_ns: f64,
+}
+
+impl Times {
+    /// Of a closed loop that thinks and has no rate ceiling.
+    fn of(cell: &CellSummary) -> Option<Self> {
+        let outstanding = outstanding(cell).filter(|_| paced(cell) && cell.load.rate_iops.is_none())? as f64;
+        let rate = iops(cell).filter(|rate| *rate > 0.0)?;
+        let parts = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
+        let answer_ns = parts().map(|o| o.latency_ns.mean * o.iops).sum::<f64>() / parts().map(|o| o.iops).sum::<f64>();
+        Some(Self { outstanding, rate, answer_ns, think_ns: (outstanding / rate * 1e9 - answer_ns).max(0.0) })
+    }
+    /// Think time as a share of the load's time.
+    fn share(self) -> f64 {
+        self.think_ns / (self.think_ns + self.answer_ns)
+    }
+    /// Requests per second if each were answered after so long.
+    fn asked(self, answer_ns: f64) -> f64 {
+        self.outstanding * 1e9 / (self.think_ns + answer_ns)
+    }
+}
+
+/// A closed loop most of whose time is its own think time asks for no more than that allows. `unhindered_ns` is what its requests
+/// take where nothing waits, if that is known.
+pub(super) fn by_think_time(cell: &CellSummary, unhindered_ns: Option<f64>) -> Option<Binding> {
+    let times = Times::of(cell).filter(|times| times.share() >= MOST)?;
+    let share = percent(times.share());
+    let (asked, evidence) = if times.share() >= OWN_TIME_MIN {
+        let asked = times.asked(0.0);
+        let evidence = format!(
+            "Think time takes {share} of the load's time: {} outstanding, each {} after the answer before it, ask for {} requests a second at \
+             most, and {} were completed.",
+            number(times.outstanding),
+            span(times.think_ns),
+            number(asked),
+            number(times.rate)
+        );
+        (asked, evidence)
+    } else {
+        let answer_ns = unhindered_ns.map_or(times.answer_ns, |alone| alone.min(times.answer_ns));
+        let alone = if answer_ns < times.answer_ns {
+            format!(", and {} where fewer are outstanding", span(answer_ns))
+        } else {
+            String::new()
+        };
+        let asked = times.asked(answer_ns);
+        let evidence = format!(
+            "Think time takes {share} of the load's time: {} outstanding, each {} after the answer before it and answered after {}{alone}, come \
+             to {} requests a second at most, and {} were completed; no limit that was seen lies there.",
+            number(times.outstanding),
+            span(times.think_ns),
+            span(times.answer_ns),
+            number(asked),
+            number(times.rate)
+        );
+        (asked, evidence)
+    };
+    Some(inferred(Limit::Arrival, Some(asked), Some(times.rate / asked), evidence))
+}
+
+impl Case<'_> {
+    /// A load that does next to nothing but think, and reaches no limit of its kind.
+    pub(super) fn by_thinking_alone(&self) -> Option<Binding> {
+        Times::of(self.cell()).filter(|times| times.share() >= OWN_TIME_MIN)?;
+        if self.by_limit_of_its_kind().is_some() {
+            return None;
+        }
+        by_think_time(self.cell(), None)
+    }
+
+    /// A load that thinks between requests: it reaches a limit of its kind, or what binds is the larger part of its time.
+    pub(super) fn by_thinking(&self) -> Option<Binding> {
+        let times = Times::of(self.cell())?;
+        let unhindered = unhindered_ns(self.cells, self.seen, self.index);
+        let by_latency = || {
+            let waits = unhindered.is_some_and(|alone| times.answer_ns >= WAITS * alone);
+            (!waits).then(|| {
+                let evidence = format!(
+                    "{} outstanding, each answered after {} and the next {} later, make {} IOPS: think time takes {} of the load's time, and \
+                     its requests' own latency the larger part; nothing shows that they wait for more than that.",
+                    number(times.outstanding),
+                    span(times.answer_ns),
+                    span(times.think_ns),
+                    number(times.rate),
+                    percent(times.share())
+                );
+                inferred(Limit::Latency, None, None, evidence)
+            })
+        };
+        self.by_limit_of_its_kind().or_else(|| by_think_time(self.cell(), unhindered)).or_else(by_latency)
+    }
+
+    /// The limit that loads of this kind have, where this one comes to it and its requests wait.
+    fn by_limit_of_its_kind(&self) -> Option<Binding> {
+        let rate = self.seen[self.index].as_ref()?.sustained;
+        let (_, allowed) = self.caps[self.index]?.of(request_bytes(self.cell()))?;
+        let unhindered = unhindered_ns(self.cells, self.seen, self.index);
+        let waits = latency_ns(self.cell()).zip(unhindered).map(|(own, alone)| own >= WAITS * alone);
+        let times = Times::of(self.cell())?;
+        // One that hardly thinks waits for a limit as any load does.
+        let as_any = waits == Some(true) && times.share() < MOST;
+        if waits == Some(false) || !explains(rate, allowed, as_any) {
+            return None;
+        }
+        let (limit, allowed, shown) = self.caps_of(rate)?;
+        let evidence = format!(
+            "Think time takes {} of the load's time, and it comes to a limit all the same: {shown}{}",
+            percent(times.share()),
+            self.how_it_waits()
+        );
+        Some(inferred(limit, Some(allowed), Some(rate / allowed), evidence))
+    }
+}
