@@ -416,6 +416,7 @@ fn direct(ground: &Ground<'_>, asked: &Asked) -> Result<Vec<Variation>, Reason> 
 mod tests {
     use super::*;
     use loadline_catalog::{Catalog, environment_text};
+    use loadline_units::Ratio;
 
     fn pool() -> Environment {
         Environment::parse(environment_text("pool-4").unwrap(), "pool-4", &Catalog::builtin()).unwrap()
@@ -465,7 +466,10 @@ mod tests {
     fn what_cannot_be_varied_here_is_refused_with_the_reason_or_left_out_where_nothing_was_named() {
         assert!(typed(&["engine"]).unwrap_err().contains("a model has no engine"));
         let ground = Ground {
-            spec: &LoadSpec { size: Some(Bytes::mib(1)), ..LoadSpec::default() },
+            spec: &LoadSpec {
+                blocks: vec![BlockShare { size: Bytes::new(512), share: Ratio::ONE }],
+                ..LoadSpec::default()
+            },
             environment: None,
             directory: false,
             engine: EngineChoice::Auto,
@@ -473,7 +477,7 @@ mod tests {
         let left_out = variations(&ground, &[]).unwrap().not_tried;
         let told = |factor| left_out.iter().find(|left: &&NotTried| left.factor == factor).unwrap();
         assert!(told(Factor::Files).because.contains("the target is none") && told(Factor::Files).to.is_none());
-        assert!(told(Factor::Alignment).to.as_deref() == Some("1 MiB"), "{left_out:?}");
+        assert!(told(Factor::Block).to.as_deref() == Some("128 B"), "{left_out:?}");
         let all = typed(&[]).unwrap();
         assert!(all.iter().any(|(f, _)| f == "layout") && all.iter().all(|(f, _)| f != "engine"), "{all:?}");
     }
