@@ -90,11 +90,9 @@ impl Attached {
         for volume in &mut self.volumes {
             let news = volume.go_on(emulation, boot, making);
             making |= matches!(volume.device, Device::Making { .. });
-            if let Some(news) = news {
-                if news.failed || !quiet {
-                    clear();
-                    output::tell(&news.text);
-                }
+            if let Some(news) = news.filter(|news| news.failed || !quiet) {
+                clear();
+                output::tell(&news.text);
             }
             if volume.is_stuck() {
                 stuck = Some(volume.name.clone());

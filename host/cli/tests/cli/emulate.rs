@@ -224,6 +224,24 @@ fn a_disk_that_hangs_gets_its_block_device_later_and_holds_nobody_up() {
 }
 
 #[test]
+fn ctrl_c_is_obeyed_while_losetup_waits_for_a_slow_disk() {
+    let bench = Bench::new();
+    let Some(attached) = Attached::start(&bench) else { return };
+    // Each is too short to count as a disk that does not answer.
+    for _ in 0..3 {
+        attached.fault(&["log", "--delay", "4900 ms"]);
+    }
+    attached.fault(&["--power-cut", "--seed", "1"]);
+    attached.hears("data was switched off and on: ", 1);
+    std::thread::sleep(Duration::from_millis(300));
+    let file = format!("{}/log", attached.folder);
+    let (status, said) = attached.end("-INT");
+    assert!(status == 0 && !said.contains("log was switched off"), "{said}");
+    let left = Command::new("losetup").args(["--list", "--noheadings", "--output", "BACK-FILE"]).output().unwrap();
+    assert!(left.status.success() && !crate::text(&left.stdout).contains(&file));
+}
+
+#[test]
 fn a_living_emulation_is_not_detached_and_a_closed_terminal_ends_it_in_order() {
     let bench = Bench::new();
     let Some(mut attached) = Attached::start(&bench) else { return };
