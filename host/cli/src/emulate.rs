@@ -21,7 +21,7 @@ use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration as Span;
 
 /// Between two looks at whether the user wants an end.
@@ -79,7 +79,8 @@ pub(crate) struct EmulateArguments {
     /// Record every request with its times in this file, which must not exist
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Take the commands of `loadline fault` on this unix socket; by default the NBD socket's name with ".control" after it
+    /// Take the commands of `loadline fault` on this unix socket; by default the NBD socket's name with ".control" after it, that of
+    /// the default NBD socket where there is only --listen
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
     /// Tell OpenMetrics over HTTP at this address, such as 127.0.0.1:9100; port 0 for any that is free
@@ -103,7 +104,7 @@ pub(crate) struct EmulateArguments {
     printing: Printing,
 }
 
-/// Serves until Ctrl-C or SIGTERM, then tells what was done.
+/// Serves until Ctrl-C, SIGTERM or SIGHUP, then tells what was done.
 pub(crate) fn emulate(
     arguments: &EmulateArguments,
     quiet: bool,
@@ -139,7 +140,6 @@ pub(crate) fn emulate(
         lie_about_flush: arguments.lie_about_flush,
         spin: arguments.spin,
     };
-    let control = arguments.control.clone().or_else(|| socket.as_deref().map(fault::beside));
     let interruption = Interruption::watch()?;
     let started_unix_s = moment::unix_s();
     let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
@@ -157,10 +157,15 @@ pub(crate) fn emulate(
     if let Some(address) = address {
         places.push(Place::Tcp { address: emulation.listen_tcp(address)?, encrypted });
     }
-    if let Some(path) = &control {
-        emulation.listen_control(path)?;
-    }
+    let control = listen_control(&mut emulation, arguments.control.as_deref(), socket.as_deref(), &environment.name)?;
     let metrics = metrics.map(|address| emulation.listen_metrics(address)).transpose()?;
+    for (name, asked, seen) in emulation.cut_short() {
+        if !quiet && !name.contains('/') {
+            output::tell(&format!(
+                "{name}: {asked} is no multiple of 512 B, in which disks count: clients see {seen}."
+            ));
+        }
+    }
     if !quiet {
         output::tell(&format!("Emulating {} with seed {seed}; Ctrl-C ends it.", environment.name));
         for export in emulation.exports() {
@@ -185,17 +190,18 @@ pub(crate) fn emulate(
             output::tell(&format!("  metrics: http://{address}/metrics"));
         }
     }
-    wait(&emulation, &mut devices, &interruption, quiet)?;
-    if let Some(devices) = devices {
-        devices.release();
-    }
+    wait(&mut emulation, &mut devices, &interruption, quiet);
+    let unfinished = devices.map(Attached::release);
     let elapsed = emulation.elapsed();
     let figures = emulation.figures();
     let accounts = emulation.accounts();
     let names: Vec<String> = emulation.exports().iter().map(|export| export.name.clone()).collect();
-    emulation.end()?;
+    let ended = emulation.end();
+    // What waited for an answer has none to wait for any more.
+    drop(unfinished);
+    ended?;
     if !quiet {
-        output::tell(&format!("Emulated {} for {}.", environment.name, elapsed.clock()));
+        output::tell(&format!("Emulated {} for {}.", environment.name, spent(elapsed)));
     }
     for (name, figures) in names.iter().zip(&figures) {
         if let (Some(late), false) = (figures.late(), quiet) {
@@ -205,7 +211,7 @@ pub(crate) fn emulate(
     let used = |(name, figures, _): &Export<'_>| !name.contains('/') || figures.requests() > 0;
     let exports = names.iter().zip(&figures).zip(&accounts).map(|((name, figures), account)| (name, figures, account));
     let exports: Vec<Export<'_>> = exports.filter(used).collect();
-    output::print(&summary(&exports).render(arguments.printing.format, output::colour_wanted()))?;
+    let printed = output::print(&summary(&exports).render(arguments.printing.format, output::colour_wanted()));
     if !arguments.no_record {
         let settings = serde_json::json!({
             "write_cache": arguments.write_cache, "lie_about_flush": arguments.lie_about_flush, "spin": arguments.spin,
@@ -216,7 +222,15 @@ pub(crate) fn emulate(
             output::tell(&format!("Stored as {run}: loadline show {run}"));
         }
     }
+    // Whose terminal is closed has the record all the same.
+    printed?;
     Ok(Outcome::Done)
+}
+
+/// A span that is over, in whole seconds: the nearest number of them.
+fn spent(span: Duration) -> String {
+    let second = Duration::from_s(1).as_ns();
+    Duration::from_s((span.as_ns() + second / 2) / second).clock()
 }
 
 /// What a trace says of where it comes from: the seed, and the environment as it was written.
@@ -227,19 +241,14 @@ fn about(environment: &Environment, seed: u64) -> String {
 
 /// Sleeps until the user wants an end. Shows what is going on where somebody sees it; warns, once for each export, when answers
 /// leave so late that it matters.
-fn wait(
-    emulation: &Emulation,
-    devices: &mut Option<Attached>,
-    interruption: &Interruption,
-    quiet: bool,
-) -> anyhow::Result<()> {
+fn wait(emulation: &mut Emulation, devices: &mut Option<Attached>, interruption: &Interruption, quiet: bool) {
     let mut warned = vec![quiet; emulation.exports().len()];
     let (mut judged, mut shown) = (std::time::Instant::now(), std::time::Instant::now());
     let mut screen = Screen::new(quiet);
     while !interruption.asked() {
         std::thread::sleep(LOOK);
         if let Some(devices) = devices {
-            devices.follow(emulation, &mut || screen.clear(), quiet)?;
+            devices.follow(emulation, &mut || screen.clear(), quiet);
         }
         if shown.elapsed() >= SHOW {
             shown = std::time::Instant::now();
@@ -258,7 +267,6 @@ fn wait(
         }
     }
     screen.clear();
-    Ok(())
 }
 
 /// What is to be said of answers that left too late: p99 of the lateness and of the modelled latency.
@@ -349,6 +357,28 @@ fn half_of_free_memory() -> anyhow::Result<Bytes> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib: Option<u64> = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
     Ok(Bytes::kib(kib.context("/proc/meminfo names no MemAvailable")? / 2))
+}
+
+/// Listens for `loadline fault` where that is asked for, or else beside the NBD socket; without one where it would be by default.
+fn listen_control(
+    emulation: &mut Emulation,
+    asked: Option<&Path>,
+    socket: Option<&Path>,
+    environment: &str,
+) -> anyhow::Result<Option<PathBuf>> {
+    if let Some(path) = asked.map(Path::to_owned).or_else(|| socket.map(fault::beside)) {
+        emulation.listen_control(&path)?;
+        return Ok(Some(path));
+    }
+    let path = fault::beside(&default_socket(environment));
+    // Nobody asked for it: several emulations may be served over TCP, and one of them has it.
+    match emulation.listen_control(&path) {
+        Ok(()) => Ok(Some(path)),
+        Err(error) => {
+            output::tell(&format!("Without a socket for `loadline fault`: {error}. --control names a place for one."));
+            Ok(None)
+        }
+    }
 }
 
 /// Where programs of a user keep their sockets, or the folder for temporary files.
@@ -459,6 +489,13 @@ mod tests {
         assert!(refusal.is::<Usage>() && refusal.to_string().contains("--insecure"), "{refusal}");
         assert!(address("--listen", "0.0.0.0:10809", true).is_ok());
         assert!(address("--listen", "127.0.0.1", false).is_err());
+    }
+
+    #[test]
+    fn what_is_over_took_the_nearest_number_of_seconds() {
+        let told = |ms| spent(Duration::from_ms(ms));
+        assert_eq!([0, 3_040, 25_499, 25_500].map(told), ["0 s", "3 s", "25 s", "26 s"]);
+        assert_eq!(told(200_040), "3 min 20 s");
     }
 
     #[test]

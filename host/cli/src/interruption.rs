@@ -1,8 +1,8 @@
-//! Ctrl-C and SIGTERM: the first asks for an orderly end, the second ends at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks for an orderly end, a second Ctrl-C or SIGTERM ends at once.
 
 use crate::failure::Outcome;
 use anyhow::Context;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
-    /// Takes over both signals for the rest of the process.
+    /// Takes over the signals for the rest of the process; SIGHUP not where it is ignored, as under `nohup`.
     ///
     /// # Errors
     /// The system refuses the handlers.
@@ -24,10 +24,22 @@ impl Interruption {
                 .and_then(|_| flag::register(signal, Arc::clone(&asked)))
                 .context("cannot watch for Ctrl-C and SIGTERM")?;
         }
+        if !ignores(SIGHUP) {
+            // A terminal that is closed may send it more than once, by the shell and by the kernel.
+            flag::register(SIGHUP, Arc::clone(&asked)).context("cannot watch for SIGHUP")?;
+        }
         Ok(Self(asked))
     }
     /// Whether an end was asked for.
     pub(crate) fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// Whether this process was started with a signal ignored.
+fn ignores(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
 }

@@ -11,7 +11,7 @@ use crate::held::Account;
 use crate::listening::{self, ListenError, Listener};
 use crate::meter::{Figures, Meter};
 use crate::metrics;
-use crate::model::{Change, Model};
+use crate::model::{Change, Fault, FaultKind, Model};
 use crate::protocol::BLOCK_MIN;
 use crate::protocol::negotiation::ExportInfo;
 use crate::serving::Serving;
@@ -197,6 +197,33 @@ impl Emulation {
         Ok(files)
     }
 
+    /// Takes down what [`Emulation::mount`] shows: whoever still uses the files, or block devices made of them, gets errors, also
+    /// for what was not answered yet. Other clients are served as before.
+    pub fn unmount(&mut self) {
+        for mount in self.mounts.drain(..) {
+            let numbers: Vec<u32> = mount.numbers().collect();
+            drop(mount);
+            for number in numbers {
+                self.serving.leave(number);
+            }
+        }
+    }
+
+    /// A fault in force by which some request to a volume or its disks may not be answered within `most`; one whose stall is over
+    /// counts until it is cleared.
+    #[must_use]
+    pub fn hang(&self, volume: &str, most: Duration) -> Option<Fault> {
+        let own = |on: &str| on.strip_prefix(volume).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let hangs = |fault: &&Fault| match fault.kind {
+            FaultKind::Hang => true,
+            FaultKind::Delay(by) => by >= most,
+            FaultKind::Stall { lasting, .. } => lasting >= most,
+            FaultKind::Error(_) | FaultKind::Lost | FaultKind::Detached => false,
+        };
+        let meant = |fault: &&Fault| own(&fault.on) && hangs(fault);
+        self.serving.driver.look(|model, _| model.faults().map(|(_, fault)| fault).find(meant).cloned())
+    }
+
     /// How often the storage was switched off and on, by a power cut or a redeployment: files opened before the last time give
     /// errors, and so do block devices made of them.
     #[must_use]
@@ -236,6 +263,19 @@ impl Emulation {
     #[must_use]
     pub fn exports(&self) -> &[ExportInfo] {
         &self.serving.infos
+    }
+
+    /// Exports that are smaller than in the environment, which asks for a size that is no multiple of 512 B: the name, the size asked
+    /// for, and the size that clients see.
+    #[must_use]
+    pub fn cut_short(&self) -> Vec<(&str, Bytes, Bytes)> {
+        let sizes: Vec<Option<Bytes>> = self
+            .serving
+            .driver
+            .look(|model, _| (0..self.serving.exports.len()).map(|export| model.size(export)).collect());
+        let exports = self.serving.infos.iter().zip(sizes);
+        let sizes = exports.filter_map(|(export, asked)| Some((&*export.name, asked?, Bytes::new(export.size))));
+        sizes.filter(|(_, asked, seen)| asked != seen).collect()
     }
 
     /// What each export did so far, in their order.
@@ -295,13 +335,7 @@ impl Emulation {
 
     fn close(&mut self) {
         self.listeners.clear();
-        for mount in self.mounts.drain(..) {
-            let numbers: Vec<u32> = mount.numbers().collect();
-            drop(mount);
-            for number in numbers {
-                self.serving.leave(number);
-            }
-        }
+        self.unmount();
         self.serving.end();
         // A client's last request may have set the alarm anew before the thread woke; nobody is left who could.
         self.serving.driver.waiter.set(Instant::ZERO);

@@ -1,9 +1,11 @@
 //! `emulate` from the outside.
 
 use crate::Bench;
+use crate::bad_disk::wait_until;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub(crate) const ENVIRONMENT: &str = r#"
@@ -112,31 +114,194 @@ fn what_cannot_be_served_is_refused_with_what_to_do() {
     assert!(bench.refused(1, &["emulate", "ds3-p30", "--socket", &taken]).contains("is not a socket"));
 }
 
+/// An emulation whose volumes are attached. Dropped, it is killed and taken down, so that nothing of this machine waits for it.
+struct Attached<'a> {
+    bench: &'a Bench,
+    child: Option<Child>,
+    folder: String,
+    said: Arc<Mutex<String>>,
+}
+
+impl<'a> Attached<'a> {
+    /// `None`, and said so: this machine cannot.
+    fn start(bench: &'a Bench) -> Option<Self> {
+        let folder = bench.path("files").display().to_string();
+        let environment = bench.file("pair.toml", ENVIRONMENT);
+        let socket = bench.path("s").display().to_string();
+        let words = ["emulate", &environment, "--socket", &socket, "--attach", &folder];
+        let mut child = bench.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let (said, mut pipe) = (Arc::<Mutex<String>>::default(), child.stderr.take().unwrap());
+        let heard = Arc::clone(&said);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4_096];
+            while let Ok(count @ 1..) = pipe.read(&mut bytes) {
+                heard.lock().unwrap().push_str(&crate::text(&bytes[..count]));
+            }
+        });
+        let mut attached = Self { bench, child: Some(child), folder, said };
+        let begun = Instant::now();
+        while UnixStream::connect(bench.path("s")).is_err() {
+            if attached.child().try_wait().unwrap().is_some() {
+                assert!(wait_until(|| attached.said().contains("cannot")), "{}", attached.said());
+                let said = attached.said();
+                println!("skipped: emulate --attach ({said})");
+                return None;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "it does not listen");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Some(attached)
+    }
+    fn child(&mut self) -> &mut Child {
+        self.child.as_mut().expect("it has not ended")
+    }
+    fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+    /// Waits until it has said something so often.
+    fn hears(&self, what: &str, times: usize) {
+        let heard = || self.said().matches(what).count() >= times;
+        assert!(wait_until(heard), "not {times} times {what}: {}", self.said());
+    }
+    /// The loop devices over a file of the folder.
+    fn devices(&self, file: &str) -> Vec<String> {
+        let file = format!("{}/{file}", self.folder);
+        let devices = std::fs::read_dir("/sys/block").unwrap().map(|entry| entry.unwrap());
+        let over = devices.filter(|device| {
+            std::fs::read_to_string(device.path().join("loop/backing_file")).is_ok_and(|over| over.trim_end() == file)
+        });
+        over.map(|device| device.file_name().into_string().unwrap()).collect()
+    }
+    fn fault(&self, words: &[&str]) -> String {
+        let socket = self.bench.path("s").display().to_string();
+        self.bench.done(&[&["fault", &socket][..], words].concat())
+    }
+    /// Its exit status, and what it said; gives up after a while.
+    fn end(mut self, signal: &str) -> (i32, String) {
+        let process = self.child().id().to_string();
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+        let child = self.child();
+        assert!(wait_until(|| child.try_wait().unwrap().is_some()), "{signal} does not end it");
+        let status = self.child.take().unwrap().wait().unwrap();
+        // It says this last, but for what it stores.
+        self.hears("Emulated pair", 1);
+        (status.code().unwrap_or(-1), self.said())
+    }
+}
+
+impl Drop for Attached<'_> {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let _ = self.bench.command(&["emulate", "--detach", &self.folder]).output();
+    }
+}
+
+#[test]
+fn a_disk_that_hangs_gets_its_block_device_later_and_holds_nobody_up() {
+    let bench = Bench::new();
+    let Some(attached) = Attached::start(&bench) else { return };
+    for round in 1..3 {
+        attached.fault(&["log", "--hang"]);
+        attached.fault(&["--power-cut", "--seed", "1"]);
+        attached.hears("log was switched off and on. It has no block device for now", round);
+        attached.hears("data was switched off and on: ", round);
+        assert!(attached.devices("log").is_empty() && attached.devices("data").len() == 1);
+        assert!(Command::new("losetup").arg("--find").output().unwrap().status.success());
+        if round == 1 {
+            attached.fault(&["--clear-all"]);
+            attached.hears("log was switched off and on: ", 1);
+            assert_eq!(attached.devices("log").len(), 1);
+        }
+    }
+    let folder = attached.folder.clone();
+    let (status, said) = attached.end("-INT");
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("log: requests hang"), "{said}");
+    assert!(!std::fs::read_to_string("/proc/self/mounts").unwrap().contains(&folder));
+}
+
+#[test]
+fn ctrl_c_is_obeyed_while_losetup_waits_for_a_slow_disk() {
+    let bench = Bench::new();
+    let Some(attached) = Attached::start(&bench) else { return };
+    // Each is too short to count as a disk that does not answer.
+    for _ in 0..3 {
+        attached.fault(&["log", "--delay", "4900 ms"]);
+    }
+    attached.fault(&["--power-cut", "--seed", "1"]);
+    attached.hears("data was switched off and on: ", 1);
+    std::thread::sleep(Duration::from_millis(300));
+    let file = format!("{}/log", attached.folder);
+    let (status, said) = attached.end("-INT");
+    assert!(status == 0 && !said.contains("log was switched off"), "{said}");
+    let left = Command::new("losetup").args(["--list", "--noheadings", "--output", "BACK-FILE"]).output().unwrap();
+    assert!(left.status.success() && !crate::text(&left.stdout).contains(&file));
+}
+
+#[test]
+fn a_living_emulation_is_not_detached_and_a_closed_terminal_ends_it_in_order() {
+    let bench = Bench::new();
+    let Some(mut attached) = Attached::start(&bench) else { return };
+    let process = attached.child().id();
+    let refused = bench.refused(1, &["emulate", "--detach", &attached.folder]);
+    assert!(refused.contains(&format!("as process {process}")) && refused.contains("Ctrl-C"), "{refused}");
+    assert_eq!(attached.devices("data").len(), 1);
+    // Its folder is lost all the same, by somebody else's hand.
+    let device = format!("/dev/{}", attached.devices("data")[0]);
+    assert!(Command::new("umount").args(["--lazy", &attached.folder]).status().unwrap().success());
+    attached.fault(&["--power-cut", "--seed", "1"]);
+    assert_eq!(crate::fault::requests(&bench, &[0]), [0]);
+    attached.hears("data was switched off and on, and has no block device any more", 1);
+    assert_eq!(crate::fault::requests(&bench, &[0]), [0]);
+    let folder = attached.folder.clone();
+    let (status, said) = attached.end("-HUP");
+    assert_eq!(status, 0, "{said}");
+    let backing = format!("/sys/block/{}/loop/backing_file", device.trim_start_matches("/dev/"));
+    assert!(!std::fs::read_to_string(backing).is_ok_and(|file| file.starts_with(&folder)));
+    assert_eq!(bench.runs().len(), 1);
+}
+
+#[test]
+fn over_tcp_alone_faults_are_taken_where_the_default_socket_would_be() {
+    let bench = Bench::new();
+    let environment =
+        bench.file("odd.toml", "schema = 1\nname = \"odd\"\n[[volume.data.disks]]\nsize = \"100001 B\"\n");
+    let start = || {
+        let mut command = bench.command(&["emulate", &environment, "--listen", "127.0.0.1:0"]);
+        command.env("XDG_RUNTIME_DIR", bench.path("")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let control = bench.path("loadline-odd.sock.control");
+    let child = start();
+    assert!(wait_until(|| UnixStream::connect(&control).is_ok()), "no control socket");
+    bench.done(&["fault", &bench.path("loadline-odd.sock").display().to_string(), "data", "--hang"]);
+    // A second one goes without.
+    let mut second = start();
+    let mut said = String::new();
+    let mut lines = std::io::BufReader::new(second.stderr.take().unwrap());
+    while !said.contains("Emulating odd") {
+        assert!(std::io::BufRead::read_line(&mut lines, &mut said).unwrap() > 0, "{said}");
+    }
+    assert!(said.contains("--control names a place"), "{said}");
+    assert_eq!(end(second, "-TERM").0, 0);
+    let (status, _, said) = end(child, "-TERM");
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("data: 100001 B is no multiple of 512 B") && said.contains(": clients see "), "{said}");
+    assert!(said.contains("faults: loadline fault") && !control.exists(), "{said}");
+}
+
 #[test]
 fn what_a_killed_emulation_left_attached_is_taken_down() {
     let bench = Bench::new();
-    let folder = bench.path("files");
-    let name = folder.display().to_string();
+    let name = bench.path("files").display().to_string();
     let nothing = bench.refused(1, &["emulate", "--detach", &name]);
     assert!(nothing.contains("no emulation is attached there"), "{nothing}");
-    let environment = bench.file("pair.toml", ENVIRONMENT);
-    let socket = bench.path("s").display().to_string();
-    let words = ["emulate", &environment, "--socket", &socket, "--attach", &name];
-    let mut child = bench.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
-    while UnixStream::connect(bench.path("s")).is_err() {
-        if child.try_wait().unwrap().is_some() {
-            let said = crate::text(&child.wait_with_output().unwrap().stderr);
-            assert!(said.contains("cannot"), "{said}");
-            println!("skipped: emulate --attach ({said})");
-            return;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(20), "it does not listen");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    assert!(folder.join("data").exists() && folder.join("log.0").exists());
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let Some(mut attached) = Attached::start(&bench) else { return };
+    assert!(bench.path("files").join("data").exists() && bench.path("files").join("log.0").exists());
+    attached.child().kill().unwrap();
+    attached.child().wait().unwrap();
     let output = bench.command(&["emulate", "--detach", &name]).output().unwrap();
     let said = crate::text(&output.stderr);
     assert!(output.status.success() && said.matches("Released /dev/loop").count() == 2, "{said}");

@@ -8,7 +8,7 @@ mod message;
 mod mount;
 mod mounted;
 
-pub use block_device::{BlockDevice, BlockDeviceError};
+pub use block_device::{BlockDevice, BlockDeviceError, BlockDeviceMaking};
 pub use message::ATTACHED_IN_FLIGHT_MAX;
 pub(crate) use mount::Mount;
 pub use mount::{AttachError, detach};

@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+/// Begins what the system's list of mounts has for a device; the number of the process follows.
+const SOURCE: &str = "loadline:";
 /// The kind of file system, as the system's list of mounts has it.
 const KIND: &str = "fuse.loadline";
 /// Threads that take requests of the kernel.
@@ -35,6 +37,17 @@ pub enum AttachError {
         "{0} shows volumes already; end the emulation that does, or, where that was killed, use `loadline emulate --detach {0}`"
     )]
     Mounted(String),
+    /// Its emulation is alive.
+    #[error(
+        "{place} is attached by an emulation that is running, as process {process}: end that with Ctrl-C or `kill {process}`, which \
+         takes down what is attached"
+    )]
+    Alive {
+        /// The folder.
+        place: String,
+        /// The number of the process.
+        process: u32,
+    },
     /// The system's answer.
     #[error("cannot {what} {place}: {error}{}", hint(error))]
     System {
@@ -79,7 +92,7 @@ impl Mount {
             let place = place.clone();
             move |error: Errno| AttachError::System { what, place: place.clone(), error: error.into() }
         };
-        if mounts().iter().any(|mount| same(mount, folder)) {
+        if mounts().iter().any(|(mount, _)| same(mount, folder)) {
             return Err(AttachError::Mounted(place));
         }
         let made = prepare(folder)?;
@@ -96,7 +109,8 @@ impl Mount {
         );
         let data = CString::new(data).expect("numbers have no zero byte");
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        rustix::mount::mount("loadline", folder, KIND, flags, data.as_c_str()).map_err(system("mount volumes at"))?;
+        let source = format!("{SOURCE}{}", std::process::id());
+        rustix::mount::mount(source, folder, KIND, flags, data.as_c_str()).map_err(system("mount volumes at"))?;
         let files: Vec<Arc<MountedFile>> = serving
             .exports
             .iter()
@@ -247,15 +261,22 @@ fn same(one: &Path, other: &Path) -> bool {
     one == other || one == whole(other) || std::fs::canonicalize(other).is_ok_and(|other| one == other)
 }
 
-/// Folders that show volumes.
-fn mounts() -> Vec<PathBuf> {
+/// Folders that show volumes, with the process that serves each, as far as it is known.
+fn mounts() -> Vec<(PathBuf, Option<u32>)> {
     let table = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let folder = |line: &str| {
         let mut words = line.split(' ');
-        let (_device, folder, kind) = (words.next()?, words.next()?, words.next()?);
-        (kind == KIND).then(|| PathBuf::from(unescaped(folder)))
+        let (source, folder, kind) = (words.next()?, words.next()?, words.next()?);
+        let process = source.strip_prefix(SOURCE).and_then(|number| number.parse().ok());
+        (kind == KIND).then(|| (PathBuf::from(unescaped(folder)), process))
     };
     table.lines().filter_map(folder).collect()
+}
+
+/// Whether a process serves a file system: its number may have been given to another one since.
+fn serves(process: u32) -> bool {
+    let Ok(open) = std::fs::read_dir(format!("/proc/{process}/fd")) else { return false };
+    open.flatten().any(|file| std::fs::read_link(file.path()).is_ok_and(|place| place == Path::new("/dev/fuse")))
 }
 
 /// A path of the list of mounts, in which spaces and the like are octal numbers.
@@ -285,13 +306,16 @@ fn unmount(folder: &Path) -> rustix::io::Result<()> {
 /// Gives the devices.
 ///
 /// # Errors
-/// The folder shows no volumes, or the system refuses.
+/// The folder shows no volumes, its emulation is alive, or the system refuses.
 pub fn detach(folder: &Path) -> Result<Vec<PathBuf>, AttachError> {
     let place = folder.display().to_string();
     let system = |what, error| AttachError::System { what, place: place.clone(), error };
-    let Some(mount) = mounts().into_iter().find(|mount| same(mount, folder)) else {
+    let Some((mount, process)) = mounts().into_iter().find(|(mount, _)| same(mount, folder)) else {
         return Err(system("find volumes at", io::Error::other("no emulation is attached there")));
     };
+    if let Some(process) = process.filter(|process| serves(*process)) {
+        return Err(AttachError::Alive { place, process });
+    }
     let devices = super::block_device::over(&mount).map_err(|error| system("look for block devices over", error))?;
     for device in &devices {
         super::block_device::release(device).map_err(|error| system("release block devices over", error))?;
