@@ -267,21 +267,32 @@ fn told(changed: &Changed, request: &ControlRequest) -> String {
             )
         }
         ControlRequest::Change(Change::Redeploy) => {
-            format!("redeployed: {} dropped; caches and the disks of the host are empty\n", clients(changed.closed))
+            let redeployed = "caches and the disks of the host are empty";
+            format!("redeployed: {} dropped; {redeployed}\n{}", clients(changed.closed), waiting(changed))
         }
-        ControlRequest::Change(Change::Clear(_)) => match changed.cleared.as_slice() {
-            [] => "nothing was wrong\n".to_owned(),
-            [one] => format!("fault {one} cleared\n"),
-            several => format!("{} faults cleared\n", several.len()),
-        },
+        ControlRequest::Change(Change::Clear(_)) => {
+            let cleared = match changed.cleared.as_slice() {
+                [] => "nothing was wrong\n".to_owned(),
+                [one] => format!("fault {one} cleared\n"),
+                several => format!("{} faults cleared\n", several.len()),
+            };
+            cleared + &waiting(changed)
+        }
         _ => changed.fault.map_or_else(|| "done\n".to_owned(), |number| format!("fault {number}\n")),
     }
+}
+
+/// Which disks wait for a copy, a line each.
+fn waiting(changed: &Changed) -> String {
+    let line = |disk: &String| format!("{disk} missed writes and waits for a current copy\n");
+    changed.waiting.iter().map(line).collect::<Vec<_>>().concat()
 }
 
 /// What an emulation is doing, as a table.
 pub(crate) fn status(view: &View) -> Table {
     let mut table = Table::new(&[
         Column::words("volume", "export"),
+        Column::words("state", "state"),
         Column::numbers("IOPS", "iops"),
         Column::numbers("throughput", "bytes_per_s"),
         Column::numbers("p50", "latency_p50_ns"),
@@ -303,6 +314,7 @@ pub(crate) fn status(view: &View) -> Table {
         };
         table.push(vec![
             Field::text(export.export.clone()),
+            Field::text(export.state.name()),
             Field::both(format!("{:.0}", export.iops), export.iops),
             Field::both(format!("{:.1} MB/s", export.bytes_per_s / 1e6), export.bytes_per_s),
             time(export.p50_ns),

@@ -49,6 +49,15 @@ fn faults_begin_are_listed_and_end() {
     fault(&["data/1", "--detach"]);
     assert_eq!(requests(&bench, &[0]), [5]);
     assert_eq!(fault(&["--clear-all"]), "2 faults cleared\n");
+    fault(&["data/0", "--detach"]);
+    assert_eq!(requests(&bench, &[1]), [0]);
+    fault(&["data/1", "--detach"]);
+    let waits = "data/0 missed writes and waits for a current copy\n";
+    assert_eq!(fault(&["data/0", "--clear"]), format!("fault 4 cleared\n{waits}"));
+    assert_eq!(requests(&bench, &[0, 1]), [5, 5]);
+    assert!(fault(&["--status"]).contains("data/0  waiting"));
+    assert_eq!(fault(&["--clear-all"]), "fault 5 cleared\n");
+    assert_eq!(requests(&bench, &[0]), [0]);
     fault(&["data", "--drop-caches"]);
     fault(&["--spend-credits"]);
     let cut = fault(&["--power-cut", "--seed", "3"]);
