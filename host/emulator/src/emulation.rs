@@ -72,6 +72,14 @@ pub enum EmulationError {
     /// The folder for contents.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// The file of the trace.
+    #[error("cannot make the trace {path}: {error}; name a file that does not exist, in a folder that does")]
+    Trace {
+        /// The file.
+        path: String,
+        /// The answer.
+        error: std::io::Error,
+    },
     /// The system's answer.
     #[error("cannot {what}: {error}")]
     System {
@@ -129,7 +137,10 @@ impl Emulation {
         let exports = exports(environment, &model, &members);
         let system = |what| move |error: std::io::Error| EmulationError::System { what, error };
         let recorder = match &settings.trace {
-            Some(trace) => Some(Recorder::create(trace, &exports).map_err(system("make the trace"))?),
+            Some(trace) => Some(Recorder::create(trace, &exports).map_err(|error| {
+                let path = trace.path.display().to_string();
+                EmulationError::Trace { path, error }
+            })?),
             None => None,
         };
         let driver =
