@@ -69,6 +69,7 @@ impl Serving {
     /// Does what is asked, before or after whatever else is done.
     pub(crate) fn change(&self, change: &Change) -> Result<Changed, ChangeFailure> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.driver.look(|model, now| model.has_effect(now, change))?;
         match change {
             Change::Begin(fault) => {
                 let number = self.driver.change(change)?;
