@@ -197,6 +197,13 @@ impl Serving {
         filled.map_err(contents("fill a disk from its copy"))
     }
 
+    /// Puts every disk back, whatever took it away, with what its copies have.
+    pub(crate) fn bring_all_back(&self) -> Result<(), ChangeFailure> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<u32> = self.driver.look(|model, _| model.faults().map(|(number, _)| number).collect());
+        self.bring_back(&all)
+    }
+
     /// Names of the disks that missed writes and wait.
     fn waiting(&self) -> Vec<String> {
         let waits = |member: &&Member| member.disk.presence() == Presence::Waiting;
