@@ -119,11 +119,11 @@ pub(crate) fn emulate(
     let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
     let tls =
         arguments.tls_certificates.as_deref().map(|folder| Tls::read(folder, arguments.tls_verify_peer)).transpose()?;
-    let address_of = |option: &str, typed: &Option<String>, open: bool| {
-        typed.as_deref().map(|typed| address(option, typed, open)).transpose()
+    let address_of = |option: &str, typed: &Option<String>, open: bool, refusal: &str| {
+        typed.as_deref().map(|typed| address(option, typed, open, refusal)).transpose()
     };
-    let address = address_of("--listen", &arguments.listen, arguments.insecure || tls.is_some())?;
-    let metrics = address_of("--metrics", &arguments.metrics, arguments.insecure)?;
+    let address = address_of("--listen", &arguments.listen, arguments.insecure || tls.is_some(), OPEN_CONTENTS)?;
+    let metrics = address_of("--metrics", &arguments.metrics, arguments.insecure, OPEN_METRICS)?;
     let socket = match (&arguments.socket, address) {
         (None, Some(_)) => None,
         (Some(path), _) => Some(path.clone()),
@@ -388,18 +388,21 @@ fn default_socket(environment: &str) -> PathBuf {
     folder.join(format!("loadline-{}.sock", environment.chars().map(plain).collect::<String>()))
 }
 
+/// Why other machines do not reach the contents unless the user says that they may.
+const OPEN_CONTENTS: &str = "unencrypted: whoever reaches it could read and write everything. Listen on 127.0.0.1 or [::1], give \
+                             --tls-certificates for clients, or say --insecure";
+/// And the figures.
+const OPEN_METRICS: &str = "unencrypted whether or not clients are: whoever reaches it could see the figures of every volume, though \
+                            no contents. Listen on 127.0.0.1 or [::1], or say --insecure";
+
 /// The address that was typed; one that other machines reach only if the user knows what that means.
-fn address(option: &str, typed: &str, insecure: bool) -> anyhow::Result<SocketAddr> {
+fn address(option: &str, typed: &str, insecure: bool, refusal: &str) -> anyhow::Result<SocketAddr> {
     let mut found = typed.to_socket_addrs().map_err(|error| {
         Usage(format!("{option} {typed}: {error}; write an address with its port, such as 127.0.0.1:10809"))
     })?;
     let address = found.next().ok_or_else(|| Usage(format!("{option} {typed} names no address")))?;
     if !address.ip().is_loopback() && !insecure {
-        return Err(Usage(format!(
-            "{option} {typed} can be reached from other machines, unencrypted: whoever reaches it could read and write \
-             everything. Listen on 127.0.0.1 or [::1], give --tls-certificates for clients, or say --insecure"
-        ))
-        .into());
+        return Err(Usage(format!("{option} {typed} can be reached from other machines, {refusal}")).into());
     }
     Ok(address)
 }
@@ -483,12 +486,12 @@ mod tests {
 
     #[test]
     fn other_machines_are_let_in_only_on_purpose() {
-        assert!(address("--listen", "127.0.0.1:0", false).is_ok());
-        assert!(address("--listen", "[::1]:10809", false).is_ok());
-        let refusal = address("--listen", "0.0.0.0:10809", false).unwrap_err();
+        assert!(address("--listen", "127.0.0.1:0", false, OPEN_CONTENTS).is_ok());
+        assert!(address("--listen", "[::1]:10809", false, OPEN_CONTENTS).is_ok());
+        let refusal = address("--listen", "0.0.0.0:10809", false, OPEN_CONTENTS).unwrap_err();
         assert!(refusal.is::<Usage>() && refusal.to_string().contains("--insecure"), "{refusal}");
-        assert!(address("--listen", "0.0.0.0:10809", true).is_ok());
-        assert!(address("--listen", "127.0.0.1", false).is_err());
+        assert!(address("--listen", "0.0.0.0:10809", true, OPEN_CONTENTS).is_ok());
+        assert!(address("--listen", "127.0.0.1", false, OPEN_CONTENTS).is_err());
     }
 
     #[test]

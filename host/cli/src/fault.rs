@@ -1,6 +1,6 @@
 //! `fault`: what goes wrong in a running emulation, on purpose.
 
-use crate::arguments::Printing;
+use crate::arguments::{Format, Printing};
 use crate::catalog::{self, Own};
 use crate::environments;
 use crate::failure::{Outcome, Usage};
@@ -153,9 +153,12 @@ impl From<OperationName> for Operation {
 pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<Outcome> {
     let request = request(arguments)?;
     let answer = ask(&arguments.socket, &request)?;
+    let json = arguments.printing.format == Format::Json;
     let tell = |text: &str| if quiet { Ok(()) } else { output::print(text) };
     match answer {
+        ControlAnswer::Status(view) if json => output::print(&output::pretty(&view))?,
         ControlAnswer::Status(view) => print(&status(&view), arguments)?,
+        ControlAnswer::Faults(faults) if json => output::print(&output::pretty(&faults))?,
         ControlAnswer::Faults(faults) => {
             let mut table = Table::new(&[Column::numbers("fault", "number"), Column::words("", "text")]);
             for fault in faults {
@@ -163,7 +166,15 @@ pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<O
             }
             print(&table, arguments)?;
         }
-        ControlAnswer::Changed(changed) => tell(&told(&changed, &request))?,
+        ControlAnswer::Changed(changed) => match arguments.printing.format {
+            Format::Table => tell(&told(&changed, &request))?,
+            Format::Json => {
+                let mut exact = serde_json::to_value(&changed)?;
+                exact["seed"] = seed_of(&request).into();
+                output::print(&output::pretty(&exact))?;
+            }
+            Format::Csv | Format::Markdown => print(&done(&changed, &request), arguments)?,
+        },
         ControlAnswer::Error(error) => bail!("{}: {error}", arguments.socket.display()),
     }
     Ok(Outcome::Done)
@@ -193,6 +204,15 @@ fn request(arguments: &FaultArguments) -> anyhow::Result<ControlRequest> {
         return Err(
             Usage("--on, --from, --until and --share narrow --error, --delay, --stall and --hang".into()).into()
         );
+    }
+    // The group of what is done lets `requires` pass.
+    if arguments.every.is_some() && arguments.stall.is_none() {
+        return Err(
+            Usage("--every says how often a --stall comes; other faults last until they are cleared".into()).into()
+        );
+    }
+    if arguments.seed.is_some() && !arguments.power_cut {
+        return Err(Usage("--seed decides what a --power-cut takes; nothing else here is left to chance".into()).into());
     }
     let volume = arguments.volume.clone();
     let whole = |change: Change| match &volume {
@@ -251,6 +271,41 @@ fn kind(arguments: &FaultArguments) -> Option<FaultKind> {
     }
 }
 
+/// What decided the losses of a power cut.
+const fn seed_of(request: &ControlRequest) -> Option<u64> {
+    if let ControlRequest::Change(Change::PowerCut { seed }) = request { Some(*seed) } else { None }
+}
+
+/// What was done, as a table.
+fn done(changed: &Changed, request: &ControlRequest) -> Table {
+    let mut table = Table::new(&[
+        Column::numbers("fault", "fault"),
+        Column::words("cleared", "cleared"),
+        Column::numbers("closed", "closed"),
+        Column::words("waiting", "waiting"),
+        Column::numbers("seed", "seed"),
+        Column::numbers("writes", "writes"),
+        Column::numbers("lost", "lost"),
+        Column::numbers("kept", "kept"),
+        Column::numbers("torn", "torn"),
+    ]);
+    let number = |number: Option<u64>| number.map_or_else(|| Field::both("-", Json::Null), Field::count);
+    let losses = changed.losses;
+    let cleared: Vec<String> = changed.cleared.iter().map(u32::to_string).collect();
+    table.push(vec![
+        number(changed.fault.map(u64::from)),
+        Field::text(cleared.join(" ")),
+        Field::count(changed.closed as u64),
+        Field::text(changed.waiting.join(" ")),
+        number(seed_of(request)),
+        number(losses.map(|losses| losses.writes)),
+        number(losses.map(|losses| losses.lost)),
+        number(losses.map(|losses| losses.kept)),
+        number(losses.map(|losses| losses.torn)),
+    ]);
+    table
+}
+
 /// What was done, in a line.
 fn told(changed: &Changed, request: &ControlRequest) -> String {
     let clients = |count: usize| if count == 1 { "1 connection".to_owned() } else { format!("{count} connections") };
@@ -267,31 +322,44 @@ fn told(changed: &Changed, request: &ControlRequest) -> String {
             )
         }
         ControlRequest::Change(Change::Redeploy) => {
-            format!("redeployed: {} dropped; caches and the disks of the host are empty\n", clients(changed.closed))
+            let redeployed = "caches and the disks of the host are empty";
+            format!("redeployed: {} dropped; {redeployed}\n{}", clients(changed.closed), waiting(changed))
         }
-        ControlRequest::Change(Change::Clear(_)) => match changed.cleared.as_slice() {
-            [] => "nothing was wrong\n".to_owned(),
-            [one] => format!("fault {one} cleared\n"),
-            several => format!("{} faults cleared\n", several.len()),
-        },
+        ControlRequest::Change(Change::Clear(_)) => {
+            let cleared = match changed.cleared.as_slice() {
+                [] => "nothing was wrong\n".to_owned(),
+                [one] => format!("fault {one} cleared\n"),
+                several => format!("{} faults cleared\n", several.len()),
+            };
+            cleared + &waiting(changed)
+        }
         _ => changed.fault.map_or_else(|| "done\n".to_owned(), |number| format!("fault {number}\n")),
     }
+}
+
+/// Which disks wait for a copy, a line each.
+fn waiting(changed: &Changed) -> String {
+    let line = |disk: &String| format!("{disk} missed writes and waits for a current copy\n");
+    changed.waiting.iter().map(line).collect::<Vec<_>>().concat()
 }
 
 /// What an emulation is doing, as a table.
 pub(crate) fn status(view: &View) -> Table {
     let mut table = Table::new(&[
         Column::words("volume", "export"),
+        Column::words("state", "state"),
         Column::numbers("IOPS", "iops"),
         Column::numbers("throughput", "bytes_per_s"),
-        Column::numbers("p50", "latency_p50_ns"),
-        Column::numbers("p99", "latency_p99_ns"),
+        Column::numbers("p50", "p50_ns"),
+        Column::numbers("p99", "p99_ns"),
         Column::numbers("queue", "queue"),
         Column::numbers("throttled", "throttled"),
         Column::numbers("credits", "credits"),
         Column::numbers("cache hits", "cache_hits"),
         Column::numbers("late p99", "lateness_p99_ns"),
-        Column::numbers("errors", "errors"),
+        Column::numbers("requests", "requests_total"),
+        Column::numbers("bytes", "bytes_total"),
+        Column::numbers("errors", "errors_total"),
         Column::words("bound by", "bound_by"),
         Column::words("its time", "held"),
     ]);
@@ -303,6 +371,7 @@ pub(crate) fn status(view: &View) -> Table {
         };
         table.push(vec![
             Field::text(export.export.clone()),
+            Field::text(export.state.name()),
             Field::both(format!("{:.0}", export.iops), export.iops),
             Field::both(format!("{:.1} MB/s", export.bytes_per_s / 1e6), export.bytes_per_s),
             time(export.p50_ns),
@@ -312,6 +381,8 @@ pub(crate) fn status(view: &View) -> Table {
             share(export.credits),
             share(export.cache_hits),
             time(export.lateness_p99_ns),
+            Field::count(export.requests_total),
+            Field::count(export.bytes_total),
             Field::count(export.errors_total),
             bound_by(export.bound_by),
             held(&export.held),

@@ -1,6 +1,6 @@
 //! What is done to a running emulation: to the model, to contents, and to clients.
 
-use crate::contents::put_back;
+use crate::contents::fill;
 use crate::model::{Change, ChangeError, Fault, FaultKind};
 use crate::serving::Serving;
 use crate::store::{Disk, Losses, Presence, StoreError};
@@ -40,6 +40,9 @@ pub struct Changed {
     pub closed: usize,
     /// What a power cut did to writes.
     pub losses: Option<Losses>,
+    /// Disks that missed writes, and wait for a current copy to be filled from.
+    #[serde(default)]
+    pub waiting: Vec<String>,
 }
 
 /// Why a change was not made, or not in full.
@@ -66,6 +69,7 @@ impl Serving {
     /// Does what is asked, before or after whatever else is done.
     pub(crate) fn change(&self, change: &Change) -> Result<Changed, ChangeFailure> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.driver.look(|model, now| model.has_effect(now, change))?;
         match change {
             Change::Begin(fault) => {
                 let number = self.driver.change(change)?;
@@ -73,13 +77,12 @@ impl Serving {
                 Ok(Changed { fault: number, ..Changed::default() })
             }
             Change::Clear(which) => {
-                let meant = self.driver.look(|model, _| model.meant(which));
-                // What went last has the newest bytes.
-                for (number, fault) in meant.iter().rev() {
-                    self.bring_back(*number, fault)?;
-                }
+                let cleared: Vec<u32> =
+                    self.driver.look(|model, _| model.meant(which).into_iter().map(|(n, _)| n).collect());
+                let back = self.bring_back(&cleared);
                 self.driver.change(change)?;
-                Ok(Changed { cleared: meant.into_iter().map(|(number, _)| number).collect(), ..Changed::default() })
+                back?;
+                Ok(Changed { cleared, waiting: self.waiting(), ..Changed::default() })
             }
             Change::DropCaches(_) | Change::SpendCredits(_) | Change::Environment(_) => {
                 self.driver.change(change)?;
@@ -87,13 +90,14 @@ impl Serving {
             }
             Change::Redeploy => {
                 let off = self.close_clients();
-                let lost = self.members.iter().try_for_each(|member| {
+                for member in &self.members {
                     member.disk.settle();
-                    if member.local { member.disk.wipe() } else { Ok(()) }
-                });
-                lost.map_err(contents("empty the disks of the old host"))?;
+                }
+                let local: Vec<&Member> = self.members.iter().filter(|member| member.local).collect();
+                self.empty(&local).map_err(contents("empty the disks of the old host"))?;
                 self.driver.change(change)?;
-                Ok(Changed { closed: off.closed, ..Changed::default() })
+                self.bring_back(&[])?;
+                Ok(Changed { closed: off.closed, waiting: self.waiting(), ..Changed::default() })
             }
             Change::PowerCut { seed } => {
                 let off = self.close_clients();
@@ -132,37 +136,78 @@ impl Serving {
         if !fault.kind.takes_away() {
             return Ok(());
         }
-        for member in self.concerned(fault) {
+        let concerned = self.concerned(fault);
+        let Some(first) = concerned.first() else { return Ok(()) };
+        // No write goes to some of them only, or to none.
+        let _alone = first.writing.write().unwrap_or_else(PoisonError::into_inner);
+        for member in &concerned {
             member.disk.set_presence(Presence::Gone);
-            if fault.kind == FaultKind::Lost {
-                let _alone = member.writing.write().unwrap_or_else(PoisonError::into_inner);
-                member.disk.wipe().map_err(contents("empty a disk"))?;
+        }
+        if fault.kind == FaultKind::Lost {
+            self.empty(&concerned).map_err(contents("empty a disk"))?;
+        }
+        Ok(())
+    }
+
+    /// Wipes disks at one moment, while nobody writes. Those of which a copy has the newest bytes still are stale then; where none
+    /// has, nothing is what there is.
+    fn empty(&self, lost: &[&Member]) -> Result<(), StoreError> {
+        for member in lost {
+            member.disk.wipe()?;
+            let mut kept = self
+                .members
+                .iter()
+                .filter(|other| other.is_copy_of(member) && !lost.iter().any(|also| std::ptr::eq(*also, *other)));
+            match kept.next() {
+                None => member.disk.set_stale(false),
+                Some(first) if !first.disk.is_stale() || kept.any(|other| !other.disk.is_stale()) => {
+                    member.disk.set_stale(true);
+                    if member.disk.presence() == Presence::Live {
+                        member.disk.set_presence(Presence::Waiting);
+                    }
+                }
+                Some(_) => {}
             }
         }
         Ok(())
     }
 
-    /// Puts disks back that this fault took away and no other did.
-    fn bring_back(&self, number: u32, fault: &Fault) -> Result<(), ChangeFailure> {
-        if !fault.kind.takes_away() {
-            return Ok(());
-        }
+    /// Puts disks back that no fault takes away but these, which end, and fills those that missed writes where a current copy is
+    /// there. Without one they wait for it.
+    fn bring_back(&self, ending: &[u32]) -> Result<(), ChangeFailure> {
         let others: Vec<Fault> = self.driver.look(|model, _| {
-            let other = |(own, fault): &(u32, &Fault)| *own != number && fault.kind.takes_away();
+            let other = |(number, fault): &(u32, &Fault)| !ending.contains(number) && fault.kind.takes_away();
             model.faults().filter(other).map(|(_, fault)| fault.clone()).collect()
         });
-        let concerned = self.concerned(fault);
-        for member in &concerned {
-            let stays_away = |other: &Fault| self.concerned(other).iter().any(|gone| std::ptr::eq(*gone, *member));
-            if member.disk.presence() != Presence::Gone || others.iter().any(stays_away) {
-                continue;
+        let away: Vec<&Member> = others.iter().flat_map(|fault| self.concerned(fault)).collect();
+        for member in &self.members {
+            let _alone = member.writing.write().unwrap_or_else(PoisonError::into_inner);
+            let back = matches!(member.disk.presence(), Presence::Gone | Presence::Waiting);
+            if back && !away.iter().any(|gone| std::ptr::eq(*gone, member)) {
+                member.disk.set_presence(if member.disk.is_stale() { Presence::Waiting } else { Presence::Live });
             }
-            let live = |other: &&Member| other.is_copy_of(member) && other.disk.presence() == Presence::Live;
-            // Copies that went together come back together, alike.
-            let copy = if concerned.len() > 1 { None } else { self.members.iter().find(live) };
-            put_back(&member.disk, copy.map(|copy| &*copy.disk), member.size, &member.writing)
-                .map_err(contents("fill a disk from its copy"))?;
         }
-        Ok(())
+        let mut filled = Ok(());
+        for member in self.members.iter().filter(|member| member.disk.presence() == Presence::Waiting) {
+            let live = |other: &&Member| other.is_copy_of(member) && other.disk.presence() == Presence::Live;
+            if let Some(copy) = self.members.iter().find(live) {
+                filled = filled.and(fill(&member.disk, &copy.disk, member.size, &member.writing));
+            }
+        }
+        filled.map_err(contents("fill a disk from its copy"))
+    }
+
+    /// Puts every disk back, whatever took it away, with what its copies have.
+    pub(crate) fn bring_all_back(&self) -> Result<(), ChangeFailure> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<u32> = self.driver.look(|model, _| model.faults().map(|(number, _)| number).collect());
+        self.bring_back(&all)
+    }
+
+    /// Names of the disks that missed writes and wait.
+    fn waiting(&self) -> Vec<String> {
+        let waits = |member: &&Member| member.disk.presence() == Presence::Waiting;
+        let name = |member: &Member| format!("{}/{}", self.exports[member.volume].info.name, member.number);
+        self.members.iter().filter(waits).map(name).collect()
     }
 }

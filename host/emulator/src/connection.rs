@@ -299,7 +299,10 @@ impl Connection {
             Command::Read => (Operation::Read, Body::Data, Settles::Nothing),
             Command::Cache => (Operation::Read, Body::Done, Settles::Nothing),
             Command::Write => (Operation::Write, done(trouble), ticket.map_or(Settles::Nothing, wrote)),
-            Command::Flush => (Operation::Flush, Body::Done, contents.flush()),
+            Command::Flush => match contents.flush() {
+                Ok(settles) => (Operation::Flush, Body::Done, settles),
+                Err(error) => (Operation::Flush, done(Some(error)), Settles::Nothing),
+            },
             // Zeroes that keep their space are bytes to write; without it they cost what a trim does.
             Command::Trim | Command::Zero { hole: true } => {
                 (Operation::Trim, done(contents.zero(offset, length, true, 0).err()), Settles::Nothing)

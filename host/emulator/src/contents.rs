@@ -5,6 +5,7 @@ use crate::protocol::NbdError;
 use crate::protocol::reply::{EXTENTS_MAX, Extent};
 use crate::store::{Disk, Fetching, Presence, StoreError};
 use loadline_disk::Layout;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -45,6 +46,34 @@ pub(crate) enum Settles {
     Durable(u64),
     /// Writes that had been answered by then are durable.
     Flush(u64),
+}
+
+/// Whether a volume or disk can be read and written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContentsState {
+    /// All of its disks are there, with everything.
+    #[default]
+    Present,
+    /// Copies are missing, or are being filled.
+    Degraded,
+    /// A disk is not there, and no copy of it.
+    Absent,
+    /// A disk is there that missed writes: it waits for a current copy to be filled from.
+    Waiting,
+}
+
+impl ContentsState {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Present => "present",
+            Self::Degraded => "degraded",
+            Self::Absent => "absent",
+            Self::Waiting => "waiting",
+        }
+    }
 }
 
 /// A part of a range that follows on without a gap on one column.
@@ -88,10 +117,27 @@ impl Contents {
         self.copies(column).iter().find(live).map(|disk| &**disk).ok_or(NbdError::Io)
     }
 
-    /// The disks of a column that are written to.
+    /// The disks of a column that are written to; those that are not miss what is written.
     fn written(&self, column: usize) -> Result<impl Iterator<Item = &Disk>, NbdError> {
         self.live(column)?;
-        Ok(self.copies(column).iter().map(|disk| &**disk).filter(|disk| disk.presence() != Presence::Gone))
+        Ok(self.copies(column).iter().map(|disk| &**disk).filter(|disk| {
+            let written = matches!(disk.presence(), Presence::Live | Presence::Filling);
+            if !written {
+                disk.set_stale(true);
+            }
+            written
+        }))
+    }
+
+    /// How many of its disks are read, and whether each byte is on one of them.
+    pub(crate) fn state(&self) -> ContentsState {
+        let columns = self.disks.len() / self.layout.copies();
+        if (0..columns).any(|column| self.live(column).is_err()) {
+            let waits = |disk: &Arc<Disk>| disk.presence() == Presence::Waiting;
+            return if self.disks.iter().any(waits) { ContentsState::Waiting } else { ContentsState::Absent };
+        }
+        let live = self.disks.iter().all(|disk| disk.presence() == Presence::Live);
+        if live { ContentsState::Present } else { ContentsState::Degraded }
     }
 
     /// Names a write, before its first byte is kept.
@@ -99,9 +145,12 @@ impl Contents {
         self.order.next()
     }
 
-    /// What the answer to a flush that comes now will settle.
-    pub(crate) fn flush(&self) -> Settles {
-        Settles::Flush(self.order.next())
+    /// What the answer to a flush that comes now will settle. It fails where a write would.
+    pub(crate) fn flush(&self) -> Result<Settles, NbdError> {
+        match self.state() {
+            ContentsState::Present | ContentsState::Degraded => Ok(Settles::Flush(self.order.next())),
+            ContentsState::Absent | ContentsState::Waiting => Err(NbdError::Io),
+        }
     }
 
     /// An answer without error is about to leave.
@@ -204,26 +253,38 @@ const COPY: u64 = 1 << 20;
 /// Bytes looked at for holes at once.
 const LOOK: u64 = 1 << 36;
 
-/// Puts a disk back: as it is, or filled from `copy` while others write.
-pub(crate) fn put_back(disk: &Disk, copy: Option<&Disk>, size: u64, writing: &RwLock<()>) -> Result<(), StoreError> {
-    if let Some(copy) = copy {
-        {
-            let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
-            disk.wipe()?;
-            disk.set_presence(Presence::Filling);
-        }
-        let mut at = 0;
-        while at < size {
-            let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
-            let extent = copy.extent(at, (size - at).min(LOOK));
-            let length = if extent.hole { extent.length } else { extent.length.min(COPY) };
-            if !extent.hole {
-                disk.copy(copy, at, length)?;
-            }
-            at += length;
-        }
+/// Fills a disk that missed writes from `copy` while others write. Both have the same then, and the same of it is durable. Where
+/// that fails the disk waits for the next time.
+pub(crate) fn fill(disk: &Disk, copy: &Disk, size: u64, writing: &RwLock<()>) -> Result<(), StoreError> {
+    let filled = fill_all(disk, copy, size, writing);
+    let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
+    if filled.is_ok() {
+        copy.settle();
+        disk.settle();
+        disk.set_stale(false);
+        disk.set_presence(Presence::Live);
+    } else {
+        disk.set_presence(Presence::Waiting);
     }
-    disk.set_presence(Presence::Live);
+    filled
+}
+
+fn fill_all(disk: &Disk, copy: &Disk, size: u64, writing: &RwLock<()>) -> Result<(), StoreError> {
+    {
+        let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
+        disk.wipe()?;
+        disk.set_presence(Presence::Filling);
+    }
+    let mut at = 0;
+    while at < size {
+        let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
+        let extent = copy.extent(at, (size - at).min(LOOK));
+        let length = if extent.hole { extent.length } else { extent.length.min(COPY) };
+        if !extent.hole {
+            disk.copy(copy, at, length)?;
+        }
+        at += length;
+    }
     Ok(())
 }
 

@@ -72,6 +72,14 @@ pub enum EmulationError {
     /// The folder for contents.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// The file of the trace.
+    #[error("cannot make the trace {path}: {error}; name a file that does not exist, in a folder that does")]
+    Trace {
+        /// The file.
+        path: String,
+        /// The answer.
+        error: std::io::Error,
+    },
     /// The system's answer.
     #[error("cannot {what}: {error}")]
     System {
@@ -87,7 +95,7 @@ pub enum EmulationError {
 pub struct Emulation {
     serving: Arc<Serving>,
     budget: Arc<Budget>,
-    _folder: Option<Folder>,
+    folder: Option<Folder>,
     deliverer: Option<JoinHandle<()>>,
     viewer: Option<JoinHandle<()>>,
     listeners: Vec<Listener>,
@@ -129,7 +137,10 @@ impl Emulation {
         let exports = exports(environment, &model, &members);
         let system = |what| move |error: std::io::Error| EmulationError::System { what, error };
         let recorder = match &settings.trace {
-            Some(trace) => Some(Recorder::create(trace, &exports).map_err(system("make the trace"))?),
+            Some(trace) => Some(Recorder::create(trace, &exports).map_err(|error| {
+                let path = trace.path.display().to_string();
+                EmulationError::Trace { path, error }
+            })?),
             None => None,
         };
         let driver =
@@ -146,16 +157,7 @@ impl Emulation {
             std::thread::sleep(FIRST_LOOK);
         }
         let (deliverer, viewer) = (Some(deliverer), Some(viewer));
-        Ok(Self {
-            serving,
-            budget,
-            _folder: folder,
-            deliverer,
-            viewer,
-            listeners: Vec::new(),
-            mounts: Vec::new(),
-            tls: None,
-        })
+        Ok(Self { serving, budget, folder, deliverer, viewer, listeners: Vec::new(), mounts: Vec::new(), tls: None })
     }
 
     /// Takes clients on a unix socket. A socket that an emulation left behind when it was killed is replaced; anything else
@@ -325,6 +327,12 @@ impl Emulation {
         self.close();
         let system = |error| EmulationError::System { what: "write the trace", error };
         self.serving.driver.end_recording().map_err(system)?;
+        // Nobody knows the next time which copy missed writes.
+        if self.folder.is_some() {
+            let what = "bring copies up to date for the next time";
+            let system = |failure| EmulationError::System { what, error: std::io::Error::other(failure) };
+            self.serving.bring_all_back().map_err(system)?;
+        }
         let system = |error| EmulationError::System { what: "write contents to their device", error };
         self.serving
             .members

@@ -33,6 +33,7 @@ mod view;
 pub use attach::{ATTACHED_IN_FLIGHT_MAX, AttachError, BlockDevice, BlockDeviceError, BlockDeviceMaking, detach};
 pub use changing::{ChangeFailure, Changed};
 pub use connection::{IN_FLIGHT_MAX, NEGOTIATION_MAX};
+pub use contents::ContentsState;
 pub use control::{
     CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, NumberedFault, ask_control, parse_control,
 };

@@ -207,7 +207,11 @@ impl Serving {
     /// What was going on over the last second.
     pub(crate) fn view(&self) -> View {
         let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-        View { clients: self.clients(), ..view.clone() }
+        let mut view = View { clients: self.clients(), ..view.clone() };
+        for (view, export) in view.exports.iter_mut().zip(&self.exports) {
+            view.state = export.contents.state();
+        }
+        view
     }
 
     /// Closes every connection and waits until their threads are gone.

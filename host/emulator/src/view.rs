@@ -1,5 +1,6 @@
 //! What an emulation is doing at the moment: one line for each volume, from the last second or so.
 
+use crate::contents::ContentsState;
 use crate::held::{Account, Held, HeldBy, Holder};
 use crate::meter::Figures;
 use crate::serving::Serving;
@@ -11,6 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct ExportView {
     /// Its name.
     pub export: String,
+    /// Whether it can be read and written, now.
+    #[serde(default)]
+    pub state: ContentsState,
     /// Answers in a second, of all operations.
     pub iops: f64,
     /// Bytes read and written in a second.

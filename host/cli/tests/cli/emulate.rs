@@ -308,3 +308,23 @@ fn what_a_killed_emulation_left_attached_is_taken_down() {
     let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
     assert!(!table.contains(&name), "{table}");
 }
+
+#[test]
+fn metrics_for_other_machines_are_refused_in_words_of_their_own() {
+    let bench = Bench::new();
+    let environment = bench.file("pair.toml", ENVIRONMENT);
+    let told = bench.refused(2, &["emulate", &environment, "--metrics", "0.0.0.0:0"]);
+    assert!(told.contains("--metrics 0.0.0.0:0") && told.contains("the figures of every volume"), "{told}");
+    assert!(!told.contains("tls-certificates") && !told.contains("write everything"), "{told}");
+    let told = bench.refused(2, &["emulate", &environment, "--listen", "0.0.0.0:0"]);
+    assert!(told.contains("write everything") && told.contains("--tls-certificates"), "{told}");
+}
+
+#[test]
+fn a_trace_that_is_there_already_is_named() {
+    let bench = Bench::new();
+    let (environment, trace) = (bench.file("pair.toml", ENVIRONMENT), bench.file("old.trace", "x"));
+    let socket = bench.path("s").display().to_string();
+    let told = bench.refused(1, &["emulate", &environment, "--socket", &socket, "--trace", &trace]);
+    assert!(told.contains(&format!("cannot make the trace {trace}: File exists")), "{told}");
+}

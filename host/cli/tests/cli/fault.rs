@@ -2,6 +2,8 @@
 
 use crate::Bench;
 use crate::emulate::{end, start};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
@@ -49,8 +51,15 @@ fn faults_begin_are_listed_and_end() {
     fault(&["data/1", "--detach"]);
     assert_eq!(requests(&bench, &[0]), [5]);
     assert_eq!(fault(&["--clear-all"]), "2 faults cleared\n");
-    fault(&["data", "--drop-caches"]);
-    fault(&["--spend-credits"]);
+    fault(&["data/0", "--detach"]);
+    assert_eq!(requests(&bench, &[1]), [0]);
+    fault(&["data/1", "--detach"]);
+    let waits = "data/0 missed writes and waits for a current copy\n";
+    assert_eq!(fault(&["data/0", "--clear"]), format!("fault 4 cleared\n{waits}"));
+    assert_eq!(requests(&bench, &[0, 1]), [5, 5]);
+    assert!(fault(&["--status"]).contains("data/0  waiting"));
+    assert_eq!(fault(&["--clear-all"]), "fault 5 cleared\n");
+    assert_eq!(requests(&bench, &[0]), [0]);
     let cut = fault(&["--power-cut", "--seed", "3"]);
     assert!(cut.starts_with("power cut with seed 3: 0 connections dropped"), "{cut}");
     assert!(fault(&["--redeploy"]).starts_with("redeployed"));
@@ -60,6 +69,38 @@ fn faults_begin_are_listed_and_end() {
     let (status, _, err) = end(child, "-TERM");
     assert_eq!(status, 0, "{err}");
     assert!(!bench.path("s.control").exists());
+}
+
+#[test]
+fn programs_are_told_what_the_control_socket_tells() {
+    let bench = Bench::new();
+    let child = start(&bench, &[]);
+    let socket = bench.path("s").display().to_string();
+    let fault = |words: &[&str]| bench.done(&[&["fault", &socket][..], words].concat());
+    let json =
+        |words: &[&str]| -> Json { serde_json::from_str(&fault(&[words, &["--format", "json"]].concat())).unwrap() };
+    let begun = json(&["data", "--delay", "1 ms"]);
+    assert_eq!((&begun["fault"], &begun["seed"]), (&Json::from(1), &Json::Null));
+    let listed = json(&["--list"]);
+    assert_eq!((&listed[0]["number"], &listed[0]["fault"]["on"]), (&Json::from(1), &Json::from("data")));
+    let cut = json(&["--power-cut", "--seed", "3"]);
+    assert_eq!((&cut["seed"], &cut["losses"]["writes"]), (&Json::from(3), &Json::from(0)));
+    assert!(json(&["--power-cut"])["seed"].is_u64());
+    assert!(fault(&["--power-cut", "--seed", "3", "--format", "csv"]).ends_with("\n,,0,,3,0,0,0,0\n"));
+    assert_eq!(json(&["--clear-all"])["cleared"], Json::from(vec![1]));
+
+    // Status has the keys of the example in the document, and so has its table.
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/control.md")).unwrap();
+    let (_, example) = page.split_once("```json\n").unwrap();
+    let example: Json = serde_json::from_str(example.split_once("```").unwrap().0).unwrap();
+    let keys = |value: &Json| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let status = json(&["--status"]);
+    assert_eq!(keys(&status), keys(&example));
+    assert_eq!(keys(&status["exports"][0]), keys(&example["exports"][0]));
+    let csv = fault(&["--status", "--format", "csv"]);
+    let columns: BTreeSet<String> = csv.lines().next().unwrap().split(',').map(str::to_owned).collect();
+    assert_eq!(columns, keys(&example["exports"][0]));
+    end(child, "-TERM");
 }
 
 #[test]
@@ -74,6 +115,19 @@ fn what_cannot_be_done_says_what_to_do() {
     assert!(refused(2, &["--hang"]).contains("name the volume"));
     assert!(refused(2, &["data", "--lose", "--share", "1 %"]).contains("narrow"));
     assert!(refused(2, &["data", "--power-cut"]).contains("whole machine"));
+    for (status, words, reason) in [
+        (2, &["data", "--hang", "--every", "1 s"][..], "--stall"),
+        (2, &["data", "--drop-caches", "--seed", "3"], "--power-cut"),
+        (1, &["data", "--delay", "0 s"], "delays nothing"),
+        (1, &["log", "--error", "io", "--from", "10 TiB"], "log ends at 64 MiB"),
+        (1, &["log", "--spend-credits"], "no credits to spend on log"),
+        (1, &["--spend-credits"], "no credits to spend on any volume"),
+        (1, &["data/1", "--drop-caches"], "no cache to drop before data/1"),
+    ] {
+        let told = refused(status, words);
+        assert!(told.contains(reason), "{told}");
+    }
+    assert_eq!(bench.done(&["fault", &socket, "--list", "--format", "csv"]), "number,text\n");
     refused(2, &["data"]);
     refused(2, &["data", "--hang", "--lose"]);
     let other = bench.file("other.toml", crate::emulate::ENVIRONMENT.replace("volume.log", "volume.logs"));

@@ -127,7 +127,11 @@ impl MountedFile {
                     if hole { (Operation::Trim, Settles::Nothing) } else { (Operation::Write, Settles::Write(ticket)) };
                 asks.push(self.ask(unique, operation, (offset, length), body, settles));
             }
-            Call::Sync => asks.push(self.ask(unique, Operation::Flush, (0, 0), Body::Done, contents.flush())),
+            Call::Sync => {
+                let flush = contents.flush();
+                let settles = flush.unwrap_or(Settles::Nothing);
+                asks.push(self.ask(unique, Operation::Flush, (0, 0), done(flush.map(|_| ()), Body::Done), settles));
+            }
             Call::Seek { offset, hole } => match self.seek(offset, hole) {
                 Some(found) => reply(None, &found.to_ne_bytes()),
                 None => reply(Some(Errno::NXIO), &[]),

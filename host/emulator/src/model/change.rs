@@ -62,6 +62,22 @@ pub enum ChangeError {
     /// A fault that makes no sense.
     #[error("{0}")]
     Senseless(&'static str),
+    /// A fault where nothing is.
+    #[error("the fault begins at {from}, but {on} ends at {size}")]
+    Beyond {
+        /// The volume or disk.
+        on: String,
+        /// Where the fault begins.
+        from: Bytes,
+        /// Where that ends.
+        size: Bytes,
+    },
+    /// Nothing saves credits.
+    #[error("there are no credits to spend on {0}: no limit there allows bursts")]
+    NoCredits(String),
+    /// Nothing is cached.
+    #[error("there is no cache to drop before {0}")]
+    NoCache(String),
     /// Nothing has this number.
     #[error("there is no fault {0}; `loadline fault SOCKET --list` tells which there are")]
     NoFault(u32),
@@ -126,6 +142,39 @@ impl Model {
             Change::PowerCut { .. } => {}
         }
         Ok(None)
+    }
+
+    /// Whether `change` would do anything: asked of what is new, not of what a trace has, which may have been made elsewhere.
+    ///
+    /// # Errors
+    /// Why it would not.
+    pub(crate) fn has_effect(&self, now: Instant, change: &Change) -> Result<(), ChangeError> {
+        self.check(change)?;
+        let exports = |on: &Option<String>| concerned(&self.volumes, on.as_deref()).into_iter();
+        let all = |on: &Option<String>| on.clone().unwrap_or_else(|| "any volume".to_owned());
+        match change {
+            Change::Begin(Fault { kind: FaultKind::Delay(loadline_units::Duration::ZERO), .. }) => {
+                Err(ChangeError::Senseless("a delay of nothing delays nothing"))
+            }
+            Change::Begin(Fault { on, from, .. }) => {
+                let size = exports(&Some(on.clone())).find_map(|export| self.size(export));
+                match size {
+                    Some(size) if *from >= size => Err(ChangeError::Beyond { on: on.clone(), from: *from, size }),
+                    _ => Ok(()),
+                }
+            }
+            Change::SpendCredits(on) if exports(on).all(|export| self.credits(now, export).is_none()) => {
+                Err(ChangeError::NoCredits(all(on)))
+            }
+            Change::DropCaches(on) if !exports(on).any(|export| self.has_cache(export)) => {
+                Err(ChangeError::NoCache(all(on)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn has_cache(&self, export: usize) -> bool {
+        self.current().machine.has_cache(self.current().targets[export])
     }
 
     /// Which faults `which` means, by their numbers.

@@ -4,7 +4,7 @@ use super::volatile::{Losses, Volatile};
 use super::{Store, StoreError};
 use crate::made::Made;
 use crate::protocol::reply::Extent;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Whether a disk takes part.
@@ -17,6 +17,8 @@ pub(crate) enum Presence {
     Filling = 1,
     /// It is not there.
     Gone = 2,
+    /// It is there, but missed writes, and no current copy is: it is neither read nor written.
+    Waiting = 3,
 }
 
 /// How a disk keeps what is written.
@@ -35,11 +37,14 @@ pub(crate) struct Disk {
     keeping: Keeping,
     volatile: Mutex<Volatile>,
     presence: AtomicU8,
+    /// A copy of it has what it does not.
+    stale: AtomicBool,
 }
 
 impl Disk {
     pub(crate) fn new(store: Store, keeping: Keeping) -> Self {
-        Self { store, keeping, volatile: Mutex::default(), presence: AtomicU8::new(Presence::Live as u8) }
+        let presence = AtomicU8::new(Presence::Live as u8);
+        Self { store, keeping, volatile: Mutex::default(), presence, stale: AtomicBool::new(false) }
     }
 
     fn volatile(&self) -> MutexGuard<'_, Volatile> {
@@ -50,12 +55,22 @@ impl Disk {
         match self.presence.load(Ordering::Acquire) {
             0 => Presence::Live,
             1 => Presence::Filling,
-            _ => Presence::Gone,
+            2 => Presence::Gone,
+            _ => Presence::Waiting,
         }
     }
 
     pub(crate) fn set_presence(&self, presence: Presence) {
         self.presence.store(presence as u8, Ordering::Release);
+    }
+
+    /// Whether a copy of it has what it does not.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.stale.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_stale(&self, stale: bool) {
+        self.stale.store(stale, Ordering::Release);
     }
 
     pub(crate) fn read(&self, offset: u64, length: u64, made: &mut Made) -> Result<(), StoreError> {

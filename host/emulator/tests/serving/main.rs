@@ -3,6 +3,7 @@
 mod client;
 mod disorderly;
 mod faults;
+mod mirrors;
 mod model;
 mod orderly;
 mod power;

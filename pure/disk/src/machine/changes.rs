@@ -49,6 +49,12 @@ impl Machine {
         of_disks.chain(of_machine.filter_map(|limiter| limiter.credits(now))).min()
     }
 
+    /// Whether a cache lies before one of the target's disks.
+    #[must_use]
+    pub fn has_cache(&self, target: Target) -> bool {
+        self.targets[target.0].disks.iter().any(|disk| matches!(self.disks[*disk].path, Path::Cached { .. }))
+    }
+
     /// Takes a disk of a volume away, or puts it back: nothing goes to it through the volume, and reads go to its other copies.
     /// Where no copy is left, a request is answered as if that part had taken no time: whoever asks knows that it failed.
     ///
