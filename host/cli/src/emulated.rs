@@ -9,8 +9,8 @@ use loadline_catalog::Environment;
 use loadline_emulator::{Account, Figures};
 use loadline_prediction::{Limits, models, volume_facts};
 use loadline_record::{
-    Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunStatus, Series, Surroundings,
-    TrialRecord,
+    APPLICATION, Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunStatus, Series,
+    Surroundings, TrialRecord,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub(crate) fn store(
         let volume = volume_facts(&model, name, name)?;
         let label = "an application's load".to_owned();
         let spec = serde_json::json!({ "emulated": name });
-        let cell = modelled::cell(format!("emulate-{number}"), name, label, "application", &trial, spec);
+        let cell = modelled::cell(format!("emulate-{number}"), name, label, APPLICATION, &trial, spec);
         trial.doubts = doubts(&cell.load, &trial, &volume);
         trial.doubts.extend(late(figures));
         trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));

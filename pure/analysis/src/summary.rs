@@ -183,7 +183,7 @@ pub struct LoadView {
     pub queue_depth: Option<u32>,
     /// Load threads.
     pub threads: u32,
-    /// `closed`, `constant` or `poisson`.
+    /// `closed`, `constant` or `poisson`; `recorded` or `application` where others made the requests.
     pub arrival: String,
     /// Open loop: arrivals per second asked for; closed loop: the rate ceiling.
     pub rate_iops: Option<f64>,
