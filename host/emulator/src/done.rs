@@ -19,6 +19,7 @@ pub struct Happened {
     pub what: String,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields over so")]
 fn in_ns<S: serde::Serializer>(at: &Instant, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(at.as_ns())
 }

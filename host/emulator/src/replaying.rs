@@ -49,7 +49,9 @@ fn dependences(records: &[Record], exports: usize) -> (Waiting, Vec<usize>) {
     for (number, record) in records.iter().enumerate() {
         answers[usize::from(record.export)].extend(record.completed_at.map(|at| (at, number as u32)));
     }
-    answers.iter_mut().for_each(|of| of.sort_unstable());
+    for of in &mut answers {
+        of.sort_unstable();
+    }
     let count = records.len();
     let mut waiting =
         Waiting { first: vec![NONE; count], next: vec![NONE; count], thinking: vec![Duration::ZERO; count] };
