@@ -14,8 +14,9 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{Account, Backing, Emulation, ExportView, Figures, HeldBy, Settings, Tls, TraceSettings, View};
-use loadline_record::DoubtCode;
+use loadline_emulator::{
+    Account, Backing, Emulation, ExportView, Figures, HeldBy, History, Settings, Tls, TraceSettings, View,
+};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
@@ -195,6 +196,7 @@ pub(crate) fn emulate(
     let elapsed = emulation.elapsed();
     let figures = emulation.figures();
     let accounts = emulation.accounts();
+    let history = emulation.history();
     let names: Vec<String> = emulation.exports().iter().map(|export| export.name.clone()).collect();
     let ended = emulation.end();
     // What waited for an answer has none to wait for any more.
@@ -211,13 +213,14 @@ pub(crate) fn emulate(
     let used = |(name, figures, _): &Export<'_>| !name.contains('/') || figures.requests() > 0;
     let exports = names.iter().zip(&figures).zip(&accounts).map(|((name, figures), account)| (name, figures, account));
     let exports: Vec<Export<'_>> = exports.filter(used).collect();
-    let printed = output::print(&summary(&exports).render(arguments.printing.format, output::colour_wanted()));
+    let table = summary(&exports, &history);
+    let printed = output::print(&table.render(arguments.printing.format, output::colour_wanted()));
     if !arguments.no_record {
         let settings = serde_json::json!({
             "write_cache": arguments.write_cache, "lie_about_flush": arguments.lie_about_flush, "spin": arguments.spin,
-            "attached": arguments.attach.is_some(),
+            "attached": arguments.attach.is_some(), "changes": history,
         });
-        let emulated = Emulated { environment: &environment, seed, started_unix_s, settings };
+        let emulated = Emulated { environment: &environment, seed, started_unix_s, settings, history: &history };
         if let (Some(run), false) = (emulated::store(&emulated, &exports, store)?, quiet) {
             output::tell(&format!("Stored as {run}: loadline show {run}"));
         }
@@ -442,7 +445,7 @@ fn escaped(path: &str) -> String {
 /// The name of an export, what it did, and what became of its time.
 type Export<'a> = (&'a String, &'a Figures, &'a Account);
 
-fn summary(exports: &[Export<'_>]) -> Table {
+fn summary(exports: &[Export<'_>], history: &History) -> Table {
     let mut table = Table::new(&[
         Column::words("volume", "export"),
         Column::numbers("requests", "requests"),
@@ -458,7 +461,9 @@ fn summary(exports: &[Export<'_>]) -> Table {
         Column::words("doubts", "doubts"),
     ]);
     for (name, figures, account) in exports {
-        let (held, late) = (account.held(), DoubtCode::LateDelivery.name());
+        let held = account.held();
+        let doubts: Vec<&str> =
+            emulated::doubts(name, figures, account, history).iter().map(|doubt| doubt.code.name()).collect();
         let latency = figures.latency();
         let absent = || Field::both("-", Json::Null);
         let time = |span: Option<Duration>| span.map_or_else(absent, |span| Field::both(span.human(), span.as_ns()));
@@ -474,7 +479,7 @@ fn summary(exports: &[Export<'_>]) -> Table {
             Field::count(figures.errors),
             fault::bound_by(held.bound_by),
             fault::held(&held.shares),
-            figures.late().map_or_else(|| Field::both("", Vec::<String>::new()), |_| Field::both(late, vec![late])),
+            Field::both(doubts.join(", "), doubts),
         ]);
     }
     table

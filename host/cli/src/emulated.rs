@@ -3,15 +3,15 @@
 use crate::books::Opening;
 use crate::modelled;
 use crate::moment::{self, Moment};
-use loadline_analysis::doubts;
 use loadline_block::{ErrorKind, Operation};
 use loadline_catalog::Environment;
-use loadline_emulator::{Account, Figures};
+use loadline_emulator::{Account, Figures, Happened, History};
 use loadline_prediction::{Limits, models, volume_facts};
 use loadline_record::{
-    Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunStatus, Series, Surroundings,
-    TrialRecord,
+    APPLICATION, Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunStatus, Series,
+    Surroundings, TrialRecord,
 };
+use loadline_units::Instant;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -22,6 +22,8 @@ pub(crate) struct Emulated<'a> {
     pub(crate) started_unix_s: u64,
     /// Settings that matter to what clients saw.
     pub(crate) settings: serde_json::Value,
+    /// What was done to it meanwhile.
+    pub(crate) history: &'a History,
 }
 
 /// Stores what each export did; gives the run's name. `None`: nobody asked for anything, and nothing is stored.
@@ -44,9 +46,9 @@ pub(crate) fn store(
         let volume = volume_facts(&model, name, name)?;
         let label = "an application's load".to_owned();
         let spec = serde_json::json!({ "emulated": name });
-        let cell = modelled::cell(format!("emulate-{number}"), name, label, "application", &trial, spec);
-        trial.doubts = doubts(&cell.load, &trial, &volume);
-        trial.doubts.extend(late(figures));
+        let cell = modelled::cell(format!("emulate-{number}"), name, label, APPLICATION, &trial, spec);
+        trial.doubts = loadline_analysis::doubts(&cell.load, &trial, &volume);
+        trial.doubts.extend(doubts(name, figures, account, emulated.history));
         trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
         facts.push(volume);
         trials.push((cell.id.clone(), trial));
@@ -82,6 +84,37 @@ pub(crate) fn store(
     }
     store.set_status(&id, RunStatus::Finished)?;
     Ok(Some(id))
+}
+
+/// Changes that a doubt tells one by one.
+const TOLD_MAX: usize = 20;
+
+/// Why what an export did should not be believed as it stands, by what the emulation alone knows.
+pub(crate) fn doubts(export: &str, figures: &Figures, account: &Account, history: &History) -> Vec<Doubt> {
+    late(figures).into_iter().chain(changed(export, account, history)).collect()
+}
+
+/// That the storage was changed before the export's last answer, with each change and its time.
+fn changed(export: &str, account: &Account, history: &History) -> Option<Doubt> {
+    account.first?;
+    let concerns = |happened: &&Happened| happened.concerns(export) && happened.at <= account.last;
+    let all: Vec<&Happened> = history.told.iter().filter(concerns).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let (told, rest) = all.split_at(all.len().min(TOLD_MAX));
+    let one = |happened: &&Happened| format!("at {} {}", happened.at.since(Instant::ZERO).human(), happened.what);
+    let mut told: Vec<String> = told.iter().map(one).collect();
+    let more = rest.len() as u64 + history.more;
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    let detail = format!(
+        "The storage was changed on purpose, counted from the beginning of the emulation: {}. The figures mix what was before and \
+         after, and ceilings are those of the environment at the beginning.",
+        told.join("; ")
+    );
+    Some(Doubt { code: DoubtCode::ChangedMeanwhile, detail })
 }
 
 /// That answers left too late to be the disk's, where they did.

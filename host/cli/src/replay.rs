@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use loadline_disk::{InitialState, Machine, Target};
 use loadline_emulator::{Dependence, Record, Replayed, Trace, account, replay_on, trial};
 use loadline_prediction::{Limits, models, volume_facts};
-use loadline_record::{Clock, PlanText, RunHeader, RunStatus, TrialRecord};
+use loadline_record::{Clock, PlanText, RECORDED, RunHeader, RunStatus, TrialRecord};
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -71,10 +71,12 @@ impl DependenceName {
                  these arrivals meet. --by answers keeps what waited for what."
             }
             Self::Answers => {
-                "By answers: each request waits for the answer that came last before it in the recording, and as long after it. \
-                 Which answer the application really waited for is not in a trace: what it does by the clock, such as \
-                 checkpoints, moves with the storage here, and what depended on two answers waits for one. --by time keeps the \
-                 clock."
+                "By answers: each request waits for the answer on its own volume that came last before it in the recording, comes as \
+                 long after it as it did, and no volume ever has more outstanding than it had then. Volumes do not wait for each \
+                 other: clients of several stay independent, and what one client did on a volume after an answer of another \
+                 volume no longer waits for that. Which answer an application really waited for, and which client asked, is not in a \
+                 trace: clients of one volume hold each other up here, what depended on two answers waits for one, and what goes \
+                 by the clock, such as checkpoints, moves with the storage. --by time keeps the clock."
             }
         }
     }
@@ -130,7 +132,7 @@ pub(crate) fn replay(
         facts.push(volume_facts(&model, export, export)?);
         let (id, label) = (format!("replay-{number}"), format!("recorded load, by {}", arguments.by.name()));
         let spec = serde_json::json!({ "recorded": export, "by": arguments.by.name() });
-        cells.push(modelled::cell(id, export, label, "recorded", &trial, spec));
+        cells.push(modelled::cell(id, export, label, RECORDED, &trial, spec));
         trials.push((cells[cells.len() - 1].id.clone(), trial));
     }
     let stem = arguments.trace.file_stem().map_or_else(|| "trace".into(), |stem| stem.to_string_lossy().into_owned());

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Ask};
 use crate::clock::{Clock, Waiter};
+use crate::done::History;
 use crate::model::{Change, ChangeError, Ended, Model};
 use crate::trace::{Record, Recorder};
 use loadline_block::{ErrorKind, Request};
@@ -85,6 +86,8 @@ struct State {
     alarm_at: Instant,
     sequence: u64,
     recorder: Option<Recorder>,
+    /// What was done so far.
+    history: History,
 }
 
 /// The model, its clock, and what it owes to whom.
@@ -109,6 +112,7 @@ impl Driver {
             alarm_at: Instant::MAX,
             sequence: 0,
             recorder,
+            history: History::default(),
         };
         Ok(Self { state: Mutex::new(state), room: Condvar::new(), clock, waiter: Waiter::new(clock, spins)? })
     }
@@ -157,7 +161,9 @@ impl Driver {
     pub(crate) fn change(&self, change: &Change) -> Result<Option<u32>, ChangeError> {
         let mut state = self.state();
         let now = self.clock.now();
+        let ended = if let Change::Clear(which) = change { state.model.meant(which) } else { Vec::new() };
         let number = state.model.change(now, change)?;
+        state.history.add(now, change, number, &ended);
         let sequence = state.sequence;
         state.sequence += 1;
         if let Some(recorder) = &mut state.recorder {
@@ -168,6 +174,11 @@ impl Driver {
         self.waiter.set(now);
         self.leave(state);
         Ok(number)
+    }
+
+    /// What was done so far.
+    pub(crate) fn history(&self) -> History {
+        self.state().history.clone()
     }
 
     /// Looks at the model as it is now.

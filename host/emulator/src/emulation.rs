@@ -5,6 +5,7 @@ use crate::changing::{ChangeFailure, Changed, Member};
 use crate::connection::Encrypted;
 use crate::contents::{Contents, Order};
 use crate::control::Control;
+use crate::done::History;
 use crate::driver::{Cut, Driver};
 use crate::export::Export;
 use crate::held::Account;
@@ -291,6 +292,12 @@ impl Emulation {
     pub fn accounts(&self) -> Vec<Account> {
         let exports = 0..self.serving.exports.len();
         self.serving.driver.look(|model, now| exports.map(|export| model.account(now, export)).collect())
+    }
+
+    /// What was done to it so far: faults, spent credits, other machines.
+    #[must_use]
+    pub fn history(&self) -> History {
+        self.serving.driver.history()
     }
 
     /// Since the beginning.

@@ -12,6 +12,7 @@ mod clock;
 mod connection;
 mod contents;
 mod control;
+mod done;
 mod driver;
 mod emulation;
 mod export;
@@ -37,6 +38,7 @@ pub use contents::ContentsState;
 pub use control::{
     CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, NumberedFault, ask_control, parse_control,
 };
+pub use done::{HAPPENED_MAX, Happened, History};
 pub use emulation::{Backing, Emulation, EmulationError, Settings};
 pub use held::{Account, Held, HeldBy, Holder, Other};
 pub use listening::ListenError;

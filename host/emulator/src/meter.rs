@@ -56,16 +56,20 @@ impl Figures {
         *active = Active { from: active.from.min(from), until: active.until.max(until) };
     }
 
-    /// Requests in a second, over the time in which something was asked for.
+    /// Reads, writes and trims in a second, over the time in which something was asked for; a flush is no I/O, as in every run.
     #[must_use]
     pub fn iops(&self) -> Option<f64> {
-        Some(self.requests() as f64 / self.active_s()?)
+        let flushes = self.operations[Operation::Flush.index()].latency.count();
+        Some((self.requests() - flushes) as f64 / self.active_s()?)
     }
 
-    /// Bytes read and written in a second, over the time in which something was asked for.
+    /// Bytes read and written in a second, over the time in which something was asked for; of trims where nothing else was.
     #[must_use]
     pub fn bytes_per_s(&self) -> Option<f64> {
-        Some(self.transferred().get() as f64 / self.active_s()?)
+        let count = |operation: Operation| self.operations[operation.index()].latency.count();
+        let trims_alone = count(Operation::Read) + count(Operation::Write) == 0;
+        let bytes = if trims_alone { self.operations[Operation::Trim.index()].bytes } else { self.transferred() };
+        Some(bytes.get() as f64 / self.active_s()?)
     }
 
     fn active_s(&self) -> Option<f64> {
@@ -163,5 +167,31 @@ impl Figures {
         }
         let (late, modelled) = (self.lateness.quantile(0.99)?, self.latency().quantile(0.99)?);
         (late > LATENESS_SMALL && late.as_ns() > modelled.as_ns() / LATENESS_SHARE).then_some((late, modelled))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(operations: &[(Operation, u64)]) -> Figures {
+        let meter = Meter::default();
+        let at = |second: u64| Instant::ZERO + Duration::from_s(second);
+        let answers = operations.iter().map(|(operation, length)| Delivered {
+            timed: Some(Timed { operation: *operation, due_at: at(0), completed_at: at(2) }),
+            length: *length,
+            error: false,
+        });
+        meter.count(at(2), answers);
+        meter.figures()
+    }
+
+    #[test]
+    fn rates_count_as_those_of_runs_do_flushes_not_at_all_and_bytes_of_trims_only_alone() {
+        use Operation::{Flush, Read, Trim, Write};
+        let mixed = answered(&[(Read, 4_096), (Write, 4_096), (Trim, 1 << 32), (Flush, 0)]);
+        assert_eq!((mixed.requests(), mixed.iops(), mixed.bytes_per_s()), (4, Some(1.5), Some(4_096.0)));
+        let trims = answered(&[(Trim, 1 << 32), (Flush, 0)]);
+        assert_eq!((trims.iops(), trims.bytes_per_s()), (Some(0.5), Some(f64::from(1_u32 << 31))));
     }
 }

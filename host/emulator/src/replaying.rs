@@ -9,14 +9,15 @@ use loadline_record::{
 };
 use loadline_units::{Duration, Instant, NS_PER_S};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// What makes a request come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dependence {
     /// The clock: it comes when it came.
     Time,
-    /// The answer that had come last before it: it comes as long after that answer as it did.
+    /// The answer on its export that had come last before it: it comes as long after that answer as it did. And an export never
+    /// has more outstanding than it had then. Exports do not wait for each other.
     Answers,
 }
 
@@ -41,12 +42,16 @@ struct Waiting {
     thinking: Vec<Duration>,
 }
 
-/// Which answer each request waits for: the one that came last before it. What waits for none comes when it came.
-fn dependences(records: &[Record]) -> (Waiting, Vec<usize>) {
-    let mut answers: Vec<(Instant, u32)> = (records.iter().enumerate())
-        .filter_map(|(number, record)| Some((record.completed_at?, number as u32)))
-        .collect();
-    answers.sort_unstable();
+/// Which answer each request waits for: the one on its export that came last before it. What waits for none comes when it came.
+/// What came on another export may be another client's, which nobody here waits for.
+fn dependences(records: &[Record], exports: usize) -> (Waiting, Vec<usize>) {
+    let mut answers: Vec<Vec<(Instant, u32)>> = vec![Vec::new(); exports];
+    for (number, record) in records.iter().enumerate() {
+        answers[usize::from(record.export)].extend(record.completed_at.map(|at| (at, number as u32)));
+    }
+    for of in &mut answers {
+        of.sort_unstable();
+    }
     let count = records.len();
     let mut waiting =
         Waiting { first: vec![NONE; count], next: vec![NONE; count], thinking: vec![Duration::ZERO; count] };
@@ -54,6 +59,7 @@ fn dependences(records: &[Record]) -> (Waiting, Vec<usize>) {
     // From the last on, so that lists begin with the first.
     for (number, record) in records.iter().enumerate().rev() {
         // Whoever is answered at the same instant may have been taken into account; who came later was not.
+        let answers = &answers[usize::from(record.export)];
         let before = answers.partition_point(|(at, _)| *at <= record.submitted_at);
         let earlier = answers[..before].iter().rev().find(|(_, other)| (*other as usize) < number);
         match earlier {
@@ -68,6 +74,30 @@ fn dependences(records: &[Record]) -> (Waiting, Vec<usize>) {
     (waiting, free)
 }
 
+/// How many requests of each export were outstanding at once at most.
+fn outstanding_most(records: &[Record], exports: usize) -> Vec<usize> {
+    let mut most = vec![0; exports];
+    let mut under_way: Vec<BinaryHeap<Reverse<Instant>>> = vec![BinaryHeap::new(); exports];
+    for record in records {
+        let own = &mut under_way[usize::from(record.export)];
+        // As for dependences, who came at the same instant may have known of the answer.
+        while own.peek().is_some_and(|Reverse(at)| *at <= record.submitted_at) {
+            own.pop();
+        }
+        own.push(Reverse(record.completed_at.unwrap_or(Instant::MAX)));
+        let most = &mut most[usize::from(record.export)];
+        *most = (*most).max(own.len());
+    }
+    most
+}
+
+/// Requests of one export that are outstanding, and those that wait for a place among them.
+#[derive(Clone)]
+struct Places {
+    free: usize,
+    held: VecDeque<usize>,
+}
+
 /// Puts recorded requests on a machine. `targets` are the places of the exports that records count. The first request comes at the
 /// machine's beginning.
 #[must_use]
@@ -78,13 +108,14 @@ pub fn replay_on(
     dependence: Dependence,
 ) -> Vec<Replayed> {
     let Some(begin) = records.first().map(|record| record.submitted_at) else { return Vec::new() };
-    let (waiting, free) = match dependence {
-        Dependence::Time => (None, (0..records.len()).collect()),
+    let (waiting, free, most) = match dependence {
+        Dependence::Time => (None, (0..records.len()).collect(), vec![usize::MAX; targets.len()]),
         Dependence::Answers => {
-            let (waiting, free) = dependences(records);
-            (Some(waiting), free)
+            let (waiting, free) = dependences(records, targets.len());
+            (Some(waiting), free, outstanding_most(records, targets.len()))
         }
     };
+    let mut places: Vec<Places> = most.into_iter().map(|free| Places { free, held: VecDeque::new() }).collect();
     let due = |number: usize| Instant::ZERO + records[number].submitted_at.since(begin);
     let mut coming: BinaryHeap<Reverse<(Instant, usize)>> =
         free.into_iter().map(|number| Reverse((due(number), number))).collect();
@@ -101,6 +132,9 @@ pub fn replay_on(
         while let Some((id, completion)) = machine.pop_completed(now) {
             let number = under_way[id.index()];
             replayed[number].completed_at = completion.completed_at;
+            let own = &mut places[usize::from(records[number].export)];
+            own.free += 1;
+            coming.extend(own.held.pop_front().map(|held| Reverse((now, held))));
             if let Some(waiting) = &waiting {
                 let mut next = waiting.first[number];
                 while next != NONE {
@@ -115,6 +149,12 @@ pub fn replay_on(
         {
             coming.pop();
             let Record { operation, durable, length, offset, export, .. } = records[number];
+            let own = &mut places[usize::from(export)];
+            if own.free == 0 {
+                own.held.push_back(number);
+                continue;
+            }
+            own.free -= 1;
             let request = Request { operation, durable, length, offset, due_at: now };
             let id = machine.submit(now, targets[usize::from(export)], request).index();
             if under_way.len() <= id {
@@ -242,7 +282,7 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
     }
     let reason = match dependence {
         Dependence::Time => "requests come when they came",
-        Dependence::Answers => "each request comes as long after the answer before it as it did",
+        Dependence::Answers => "each request comes as long after the answer before it on its volume as it did",
     };
     let span = requests.len() as f64 * 1e9
         / (requests.last()?.0.submitted_at.since(requests[0].0.submitted_at).as_ns().max(1) as f64);
@@ -322,6 +362,107 @@ mod tests {
         assert_eq!(replay(MS * 2, Dependence::Answers), [(0, 2), (0, 2), (5, 7), (10, 12), (10, 12)]);
         assert_eq!(replay(MS * 9, Dependence::Answers), [(0, 9), (0, 9), (12, 21), (24, 33), (24, 33)]);
         assert_eq!(replay(MS, Dependence::Answers), [(0, 1), (0, 1), (4, 5), (8, 9), (8, 9)]);
+    }
+
+    /// Two volumes whose requests take so long in the middle, and at times three times as long.
+    fn pair(medians: [Duration; 2]) -> (Machine, [Target; 2]) {
+        let volume = |(name, median): (&str, Duration)| {
+            let spec = LatencySpec { median, p99: median * 3, ..LatencySpec::default() };
+            let disk = DiskSpec { latency: Latency { read: spec, write: spec, flush: None }, ..DiskSpec::default() };
+            VolumeSpec { name: name.into(), disks: vec![disk], ..VolumeSpec::default() }
+        };
+        let volumes = ["data", "logs"].into_iter().zip(medians).map(volume).collect();
+        let environment = EnvironmentSpec { volumes, ..EnvironmentSpec::default() };
+        let machine = Machine::new(&environment, 1, InitialState::default()).unwrap();
+        let targets = ["data", "logs"].map(|name| machine.target(name).unwrap());
+        (machine, targets)
+    }
+
+    /// What two clients do for a second, each with its own depth on its own volume.
+    fn two_closed_loops(medians: [Duration; 2], depths: [usize; 2]) -> Vec<Record> {
+        let (mut machine, targets) = pair(medians);
+        let (mut records, mut numbers) = (Vec::new(), vec![0; depths.iter().sum()]);
+        let mut coming: Vec<u16> = (0..2).flat_map(|export| vec![export; depths[usize::from(export)]]).collect();
+        let mut now = Instant::ZERO;
+        loop {
+            for export in coming.drain(..) {
+                let asked = record(records.len() as u64, 0, 0);
+                let Record { operation, durable, length, offset, .. } = asked;
+                let request = Request { operation, durable, length, offset, due_at: now };
+                numbers[machine.submit(now, targets[usize::from(export)], request).index()] = records.len();
+                records.push(Record { export, submitted_at: now, ..asked });
+            }
+            let Some(next) = machine.next_event_at() else { return records };
+            now = next;
+            while let Some((id, completion)) = machine.pop_completed(now) {
+                let answered = &mut records[numbers[id.index()]];
+                answered.completed_at = Some(completion.completed_at);
+                if now < Instant::ZERO + MS * 1_000 {
+                    coming.push(answered.export);
+                }
+            }
+        }
+    }
+
+    /// The most that an export had outstanding at once, and how many of its requests were answered within a second.
+    fn depth_and_rate(records: &[Record], export: u16) -> (usize, usize) {
+        let own = records.iter().filter(|record| record.export == export);
+        let second = Instant::ZERO + MS * 1_000;
+        let answered = own.filter(|record| record.completed_at.is_some_and(|at| at <= second)).count();
+        (outstanding_most(records, 2)[usize::from(export)], answered)
+    }
+
+    #[test]
+    fn two_closed_loops_on_two_volumes_keep_their_depth_each() {
+        let depths = [32, 4];
+        for (before, after) in [([8, 2], [2, 2]), ([2, 2], [8, 2]), ([8, 2], [8, 20]), ([2, 2], [2, 1])] {
+            let recorded = two_closed_loops(before.map(|ms| MS * ms), depths);
+            let wanted = two_closed_loops(after.map(|ms| MS * ms), depths);
+            let (mut machine, targets) = pair(after.map(|ms| MS * ms));
+            let replayed = replay_on(&mut machine, &targets, &recorded, Dependence::Answers);
+            let mut replayed: Vec<Record> = recorded
+                .iter()
+                .zip(replayed)
+                .map(|(record, Replayed { submitted_at, completed_at })| Record {
+                    submitted_at,
+                    completed_at: Some(completed_at),
+                    ..*record
+                })
+                .collect();
+            replayed.sort_by_key(|record| record.submitted_at);
+            for export in [0, 1] {
+                let ((most, rate), (depth, wanted)) =
+                    (depth_and_rate(&replayed, export), depth_and_rate(&wanted, export));
+                assert_eq!(most, depth, "{before:?} {after:?}");
+                // A faster one runs out of recorded requests before the second is over.
+                let recorded = depth_and_rate(&recorded, export).1;
+                let wanted = wanted.min(recorded);
+                assert!(
+                    rate.abs_diff(wanted) * 20 <= wanted + 20 * depth,
+                    "{before:?} {after:?} {export}: {rate} {wanted}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn no_more_is_outstanding_than_was_though_one_answer_set_off_several() {
+        // Two answers at once, then two requests: both wait for the later one here, and that may come first.
+        let mut records = vec![record(0, 0, 9), record(1, 0, 10), record(2, 10, 12), record(3, 10, 12)];
+        records[0].offset = 4_096;
+        let (mut machine, target) = machine(MS * 5);
+        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers);
+        let mut spans: Vec<Record> = records
+            .iter()
+            .zip(&replayed)
+            .map(|(record, one)| Record {
+                submitted_at: one.submitted_at,
+                completed_at: Some(one.completed_at),
+                ..*record
+            })
+            .collect();
+        spans.sort_by_key(|record| record.submitted_at);
+        assert_eq!(outstanding_most(&spans, 1), [2]);
     }
 
     #[test]

@@ -141,12 +141,12 @@ fn key(record: &CellRecord, cell: &CellSummary) -> String {
     )
 }
 
-/// The curves of a run, in the order of their first cells.
+/// The curves of a run, in the order of their first cells. What others asked is on none: nobody varied how much it was.
 pub(crate) fn curves(records: &[CellRecord], cells: &[CellSummary]) -> Vec<Curve> {
     let mut order: BTreeMap<String, usize> = BTreeMap::new();
     let mut curves: Vec<Curve> = Vec::new();
     for (index, (record, cell)) in records.iter().zip(cells).enumerate() {
-        if cell.total.is_none() || paced(cell) {
+        if cell.total.is_none() || paced(cell) || cell.is_of_others() {
             continue;
         }
         let place = *order.entry(key(record, cell)).or_insert_with(|| {

@@ -7,7 +7,7 @@ use crate::summarize::trials_used;
 use crate::summary::{CellSummary, LastingFigures, LastingLatency};
 use crate::words::{number, throughput};
 use loadline_block::Operation;
-use loadline_record::{BurstEnd, CellRecord, Limit, LoadSummary, Second, Series, Stage, TrialRecord};
+use loadline_record::{BurstEnd, CellRecord, Limit, LoadSummary, Second, Series, Stage, TrialRecord, is_of_others};
 use loadline_units::Duration;
 
 /// Where the mean over the whole time comes as near to the rate that lasts as this, it is that rate.
@@ -24,6 +24,9 @@ pub(crate) fn lasting(cell: &CellRecord) -> Option<LastingFigures> {
 
 /// The same where it is known already how the rate went.
 pub(crate) fn of_course(cell: &CellRecord, course: Option<&Course>) -> Option<LastingFigures> {
+    if is_of_others(&cell.load.arrival) {
+        return None;
+    }
     let trials = trials_used(cell);
     let whole =
         mean(&trials.iter().filter_map(|trial| trial.iops()).collect::<Vec<f64>>()).filter(|rate| *rate > 0.0)?;

@@ -183,7 +183,7 @@ pub struct LoadView {
     pub queue_depth: Option<u32>,
     /// Load threads.
     pub threads: u32,
-    /// `closed`, `constant` or `poisson`.
+    /// `closed`, `constant` or `poisson`; `recorded` or `application` where others made the requests.
     pub arrival: String,
     /// Open loop: arrivals per second asked for; closed loop: the rate ceiling.
     pub rate_iops: Option<f64>,
@@ -194,7 +194,8 @@ pub struct LoadView {
     pub details: LoadDetails,
 }
 
-/// Rates over all operations that move data.
+/// Rates over reads, writes and trims. Bytes are those read and written, and of trims only where there is nothing else: a trim
+/// moves none.
 ///
 /// Measured, `low` and `high` bound the mean with 95 % confidence. Predicted, the figures are those of the most plausible
 /// draw of what is not known exactly, and `low` and `high` are the least and the most of all draws: a range, not a confidence

@@ -40,11 +40,13 @@ pub enum DoubtCode {
     UnknownLimit,
     /// An emulation's answers left later than the model had them due.
     LateDelivery,
+    /// An emulation's storage was changed on purpose: a fault, spent credits, another machine.
+    ChangedMeanwhile,
 }
 
 impl DoubtCode {
     /// Every code, in the order in which reports list them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::VerifyFailed,
         Self::Errors,
         Self::EndedEarly,
@@ -55,6 +57,7 @@ impl DoubtCode {
         Self::CompressedOrSparse,
         Self::GeneratorBound,
         Self::LateDelivery,
+        Self::ChangedMeanwhile,
         Self::OfferedLoadMissed,
         Self::DepthNotReached,
         Self::OtherLoad,
@@ -87,6 +90,7 @@ impl DoubtCode {
             Self::VerifyFailed => "verify-failed",
             Self::UnknownLimit => "unknown-limit",
             Self::LateDelivery => "late-delivery",
+            Self::ChangedMeanwhile => "changed-meanwhile",
         }
     }
     /// One sentence for a reader who meets the code for the first time.
@@ -109,6 +113,9 @@ impl DoubtCode {
             Self::Errors => "some requests failed",
             Self::EndedEarly => "the trial ended before its time",
             Self::VerifyFailed => "data read back was not what was written",
+            Self::ChangedMeanwhile => {
+                "the emulated storage was changed on purpose: figures mix what it was before and after"
+            }
             Self::LateDelivery => "an emulated disk answered later than it was to: clients measured this machine",
             Self::UnknownLimit => {
                 "a limit that must be there was not published: an estimate holds the prediction there, or nothing"

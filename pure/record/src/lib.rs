@@ -14,7 +14,9 @@ pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, TargetKind, Vo
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use limit::{Binding, Ceiling, Limit};
 pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, Stage, StageWait, StateTaken};
-pub use run::{CellRecord, Clock, LoadSummary, PlanText, RunHeader, RunRecord, RunStatus};
+pub use run::{
+    APPLICATION, CellRecord, Clock, LoadSummary, PlanText, RECORDED, RunHeader, RunRecord, RunStatus, is_of_others,
+};
 pub use series::{Second, SecondOperation, Series};
 pub use trial::{
     ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad, Pressure,

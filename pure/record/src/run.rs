@@ -67,6 +67,18 @@ pub enum RunStatus {
     Failed,
 }
 
+/// How requests arrive that an emulation recorded.
+pub const RECORDED: &str = "recorded";
+/// How requests arrive that an application makes on an emulated disk.
+pub const APPLICATION: &str = "application";
+
+/// Whether requests that arrive so were made by others. Then how many come is theirs at every moment: a rate that falls, or stays
+/// below another, shows nothing of the storage, and no more can be offered.
+#[must_use]
+pub fn is_of_others(arrival: &str) -> bool {
+    [RECORDED, APPLICATION].contains(&arrival)
+}
+
 /// The figures of a load that tables need; the whole specification is `CellRecord::spec`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSummary {
@@ -83,7 +95,7 @@ pub struct LoadSummary {
     pub queue_depth: Option<u32>,
     /// Load threads.
     pub threads: u32,
-    /// `closed`, `constant` or `poisson`.
+    /// `closed`, `constant` or `poisson`; [`RECORDED`] or [`APPLICATION`] where others made the requests.
     pub arrival: String,
     /// Open loop: arrivals per second over all threads. Closed loop with a ceiling: the ceiling.
     pub rate_iops: Option<f64>,

@@ -56,10 +56,14 @@ impl Second {
     pub fn count(&self) -> u64 {
         self.operations.iter().map(|o| o.count).sum()
     }
-    /// All bytes completed.
+    /// Bytes read and written; of trims only where nothing was, since they move none.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.operations.iter().map(|o| o.bytes).sum()
+        let moved = [self.of(Operation::Read), self.of(Operation::Write)];
+        if moved.iter().all(|of| of.count == 0) {
+            return self.of(Operation::Trim).bytes;
+        }
+        moved.iter().map(|of| of.bytes).sum()
     }
     /// The given operation.
     #[must_use]

@@ -330,10 +330,16 @@ impl TrialRecord {
     pub fn count(&self) -> u64 {
         self.transfers().map(|r| r.count).sum()
     }
-    /// Bytes of reads, writes and trims.
+    /// Bytes of reads and writes; where neither occurred, of trims. A trim moves none of its bytes: beside what does, it is no
+    /// throughput.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.transfers().map(|r| r.bytes).sum()
+        let of = |operation| self.of(operation).filter(|record| record.count > 0);
+        let moved = [of(Operation::Read), of(Operation::Write)];
+        if moved.iter().all(Option::is_none) {
+            return of(Operation::Trim).map_or(0, |record| record.bytes);
+        }
+        moved.into_iter().flatten().map(|record| record.bytes).sum()
     }
     /// Requests failed, of all kinds.
     #[must_use]
@@ -364,6 +370,27 @@ impl TrialRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_of_trims_count_only_where_nothing_else_was_asked() {
+        let trial = |operations: &[(Operation, u64, u64)]| {
+            let record = |count, bytes| OperationRecord { count, bytes, ..OperationRecord::default() };
+            let operations: BTreeMap<Operation, OperationRecord> =
+                operations.iter().map(|(operation, count, bytes)| (*operation, record(*count, *bytes))).collect();
+            let text = serde_json::json!({
+                "trial": 0, "started_unix_s": 0, "engine": { "name": "test", "reason": "", "options": [] }, "warm_up_ns": 0,
+                "measured_ns": 1_000_000_000, "operations": {}, "offered_iops": null, "missed": 0, "series": Series::default(),
+                "errors": {}, "error_samples": [], "surroundings": Surroundings::default(), "steady_state": null,
+                "verify": null, "ending": Ending::Complete, "doubts": [],
+            });
+            TrialRecord { operations, ..serde_json::from_value(text).unwrap() }
+        };
+        let (write, trim, flush) = (Operation::Write, Operation::Trim, Operation::Flush);
+        let mixed = trial(&[(write, 10, 40_960), (trim, 2, 8 << 30), (flush, 3, 0)]);
+        assert_eq!((mixed.count(), mixed.bytes(), mixed.bytes_per_s()), (12, 40_960, Some(40_960.0)));
+        assert_eq!(trial(&[(trim, 2, 8 << 30)]).bytes(), 8 << 30);
+        assert_eq!(trial(&[(flush, 3, 0)]).bytes(), 0);
+    }
 
     #[test]
     fn a_record_from_before_writes_were_counted_is_still_read() {

@@ -80,7 +80,9 @@ pub(crate) fn cell_rows<'a>(index: usize, cell: &'a CellSummary, groups: &[Doubt
             cell,
             part: Some(operation),
             iops: Some(figures.iops),
-            throughput_bytes_per_s: (operation != Operation::Flush).then_some(figures.throughput_bytes_per_s),
+            // Beside reads and writes, neither moves any.
+            throughput_bytes_per_s: matches!(operation, Operation::Read | Operation::Write)
+                .then_some(figures.throughput_bytes_per_s),
             latency: RowLatency::Known(&figures.latency_ns),
             latency_range: figures.latency_range_ns,
             mark: String::new(),

@@ -138,6 +138,46 @@ fn what_cannot_be_done_says_what_to_do() {
 }
 
 #[test]
+fn what_was_done_to_an_emulation_is_in_its_record_with_its_time() {
+    let bench = Bench::new();
+    let child = start(&bench, &["--format", "json"]);
+    let socket = bench.path("s").display().to_string();
+    let fault = |words: &[&str]| bench.done(&[&["fault", &socket][..], words].concat());
+    assert_eq!(requests(&bench, &[1, 0]), [0; 2]);
+    fault(&["log", "--hang"]);
+    fault(&["--spend-credits"]);
+    fault(&["data", "--delay", "5 ms"]);
+    assert_eq!(requests(&bench, &[0]), [0]);
+    fault(&["--clear", "2"]);
+    let faster = bench.file("faster.toml", crate::emulate::ENVIRONMENT.replace("\"pair\"", "\"faster\""));
+    fault(&["--environment", &faster]);
+    assert_eq!(requests(&bench, &[0, 0]), [0; 2]);
+    fault(&["--power-cut", "--seed", "3"]);
+    let (_, out, err) = end(child, "-TERM");
+    let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(rows[0]["doubts"], serde_json::json!(["changed-meanwhile"]), "{out} {err}");
+    // Nobody asked anything of the log.
+    assert_eq!(rows[1]["doubts"], serde_json::json!([]), "{out}");
+    let shown: serde_json::Value = serde_json::from_str(&bench.done(&["show", "last", "--format", "json"])).unwrap();
+    let doubts = shown["cells"][0]["doubts"].as_array().unwrap();
+    let told = doubts.iter().find(|doubt| doubt["code"] == "changed-meanwhile").expect("a doubt");
+    let told = told["detail"].as_str().unwrap();
+    let changes = [
+        "s burst credits were spent; at ",
+        "s fault 2 began (data: requests take 5 ms longer); at ",
+        "s fault 2 ended (data: requests take 5 ms longer); at ",
+        "s disks and machine became those of faster. The figures mix",
+    ];
+    let places: Vec<usize> = changes.iter().map(|change| told.find(change).expect(told)).collect();
+    assert!(places.is_sorted() && !told.contains("log") && !told.contains("power"), "{told}");
+    bench.done(&["report", "last", "-o", "report.html"]);
+    let report = std::fs::read_to_string(bench.path("report.html")).unwrap();
+    for text in [bench.done(&["show", "last"]).split_whitespace().collect::<Vec<_>>().join(" "), report] {
+        assert!(text.contains("burst credits were spent") && text.contains("became those of faster"), "{text}");
+    }
+}
+
+#[test]
 fn a_trace_replays_on_other_storage_and_says_what_it_cannot_know() {
     let bench = Bench::new();
     let trace = bench.path("trace").display().to_string();

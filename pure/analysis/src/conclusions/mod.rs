@@ -86,11 +86,8 @@ impl<'a> Told<'a> {
             return vec![self.of_closed(Kind::Reads, reads, " and writes", &mut advised)];
         }
         if anchors.is_empty() {
-            return [Kind::Reads, Kind::Writes, Kind::Mixes]
-                .into_iter()
-                .find_map(|kind| self.of_open(kind))
-                .into_iter()
-                .collect();
+            let open = || [Kind::Reads, Kind::Writes, Kind::Mixes].into_iter().find_map(|kind| self.of_open(kind));
+            return self.of_others().or_else(open).into_iter().collect();
         }
         anchors.iter().map(|(kind, cell)| self.of_closed(*kind, cell, "", &mut advised)).collect()
     }
@@ -183,7 +180,8 @@ impl<'a> Told<'a> {
             self.cells
                 .iter()
                 .copied()
-                .filter(|c| kind.holds(c) && c.load.queue_depth.is_none() && met_lasting(c).is_some())
+                .filter(|c| kind.holds(c) && !c.is_of_others())
+                .filter(|c| c.load.queue_depth.is_none() && met_lasting(c).is_some())
         };
         let kept = open().filter(|c| met_lasting(c).is_some_and(|share| share >= MET)).max_by_key(offered);
         let above = |c: &&CellSummary| kept.is_none_or(|k| offered(c) > offered(&k));
@@ -212,6 +210,32 @@ impl<'a> Told<'a> {
         let next =
             lost.binding.as_ref().map(|b| format!("{}.", sentence(&advice(self.record, lost, b.limit, b.inferred))));
         Some(self.conclusion(lost, text, &meant, next))
+    }
+
+    /// The same of requests that came when others had wanted them: there is no level, and no more or less can be offered.
+    fn of_others(&self) -> Option<Conclusion> {
+        let cell = self.cells.iter().copied().find(|c| c.is_of_others() && c.offered_iops.is_some())?;
+        let binding = cell.binding.as_ref()?;
+        let operations = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
+        let (name, much) = (sentence(&load_name(cell)), how_much(cell));
+        let mean = span(latency(cell, "mean")?);
+        let slowest = span(operations().map(|of| of.latency_ns.max).max()? as f64);
+        let answered = match operations().count() {
+            1 => format!("after {mean} on average and {slowest} at most"),
+            _ => format!("within {mean} on average, whatever they are, and {slowest} at most"),
+        };
+        let (by, held) = match binding.limit {
+            Limit::Arrival => ("for most of the time there is nothing to do", false),
+            Limit::Latency => ("no limit holds most of them", false),
+            limit => (what_binds(limit), true),
+        };
+        let text = format!("{name}, {much}, are answered {answered}: {by} {}.", self.code(binding));
+        let mut meant: Vec<String> = meaning(binding.limit).filter(|_| held).map(str::to_owned).into_iter().collect();
+        meant.extend(doubts(cell));
+        let next = held
+            .then(|| format!("{}.", sentence(&advice(self.record, cell, binding.limit, binding.inferred))))
+            .filter(|_| binding.limit != Limit::Unexplained);
+        Some(self.conclusion(cell, text, &meant, next))
     }
 
     fn conclusion(&self, cell: &CellSummary, text: String, meant: &[String], next: Option<String>) -> Conclusion {

@@ -14,7 +14,7 @@ use crate::curves::{Curve, iops, outstanding};
 use crate::limits::{Direction, one_direction};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, sentence, span, throughput};
-use loadline_record::{DoubtCode, Limit, RunRecord, RunStatus};
+use loadline_record::{DoubtCode, Limit, RunRecord, RunStatus, is_of_others};
 
 /// Stable codes of findings.
 pub mod codes {
@@ -358,6 +358,10 @@ impl CellSummary {
     pub(crate) fn writes_only(&self) -> bool {
         self.load.read_ratio <= 0.0 && self.trim.is_none() && (self.write.is_some() || self.is_unanswered())
     }
+    /// Whether others made the requests, an application or what was recorded of one.
+    pub(crate) fn is_of_others(&self) -> bool {
+        is_of_others(&self.load.arrival)
+    }
     /// Whether all that was completed had been due before the measured time: an overload whose requests have no latency yet.
     fn is_unanswered(&self) -> bool {
         let answered = [&self.read, &self.write, &self.trim, &self.flush].into_iter().flatten().next();
@@ -370,7 +374,9 @@ pub(crate) fn how_much(cell: &CellSummary) -> String {
     match (cell.load.queue_depth, cell.offered_iops.or(cell.load.rate_iops)) {
         (Some(depth), _) if cell.load.threads > 1 => format!("depth {depth} x {} threads", cell.load.threads),
         (Some(depth), _) => format!("depth {depth}"),
+        (None, Some(rate)) if cell.is_of_others() => format!("{} arrivals a second on average", number(rate)),
         (None, Some(rate)) => format!("{} arrivals a second", number(rate)),
+        (None, None) if cell.is_of_others() => "the application's own pace".to_owned(),
         (None, None) => "open loop".to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use crate::compare::latency_estimate;
 use crate::curves::{Curve, met_lasting, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, percent, span};
-use loadline_record::RunRecord;
+use loadline_record::{LoadSummary, RunRecord};
 use loadline_units::Duration;
 
 /// The figure and the limit, ns, where none is set: database vendors' 20 ms on average.
@@ -44,10 +44,7 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
     for curve in curves {
         for (cells, open) in [(&curve.closed, false), (&curve.open, true)] {
             let Some(first) = cells.first().copied() else { continue };
-            let objective = record.cells[first].load.objective.as_ref().map_or(
-                Objective { figure: OBJECTIVE_USUAL.0, limit_ns: OBJECTIVE_USUAL.1, chosen: false },
-                |(figure, limit_ns)| Objective { figure, limit_ns: *limit_ns, chosen: true },
-            );
+            let objective = Objective::of(&record.cells[first].load);
             let of_curve = if open {
                 of_open(view, record, curve, &objective)
             } else {
@@ -56,6 +53,8 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
             told.extend(of_curve.map(|t| (first, t)));
         }
     }
+    let of_others = view.own.iter().copied().filter(|i| view.cells[*i].is_of_others());
+    told.extend(of_others.filter_map(|i| Some((i, Told::Lost(missed_by_others(view, record, i)?)))));
     told.sort_by_key(|(first, _)| importance(&view.cells[*first]));
     let mut lost: Vec<(usize, Finding)> = Vec::new();
     // By objective.
@@ -81,6 +80,14 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
     found
 }
 
+/// Requests that others made and that miss the objective as they came: there is one such load, and no heavier or lighter one.
+fn missed_by_others(view: &View<'_>, record: &RunRecord, index: usize) -> Option<Finding> {
+    let (cell, objective) = (&view.cells[index], Objective::of(&record.cells[index].load));
+    let missed = objective.figure_of(cell)? > objective.limit_ns as f64;
+    let text = format!("{} miss {}: {}.", load_name(cell), objective.name(), objective.told_of(cell)?);
+    missed.then(|| view.finding(codes::OBJECTIVE, &text, &[index]))
+}
+
 fn kept_everywhere(view: &View<'_>, objective: &str, parts: &[(String, usize)]) -> Finding {
     let (named, more) = parts.split_at(parts.len().min(TOLD_ONE_BY_ONE));
     let mut loads: Vec<String> = named.iter().map(|(part, _)| part.clone()).collect();
@@ -91,7 +98,13 @@ fn kept_everywhere(view: &View<'_>, objective: &str, parts: &[(String, usize)]) 
     view.finding(codes::OBJECTIVE, &text, &parts.iter().map(|(_, cell)| *cell).collect::<Vec<_>>())
 }
 
-impl Objective<'_> {
+impl<'a> Objective<'a> {
+    fn of(load: &'a LoadSummary) -> Self {
+        load.objective.as_ref().map_or(
+            Self { figure: OBJECTIVE_USUAL.0, limit_ns: OBJECTIVE_USUAL.1, chosen: false },
+            |(figure, limit_ns)| Self { figure, limit_ns: *limit_ns, chosen: true },
+        )
+    }
     /// The figure that the objective is about: each operation is to keep it, the slowest counts, and of it what lasts.
     fn figure_of(&self, cell: &CellSummary) -> Option<f64> {
         if let Some(lasting) = &cell.lasting {

@@ -1,13 +1,13 @@
 //! Findings as a reader meets them.
 
 use super::codes;
-use crate::example::{ExampleDisk, cell, closed, flushing, golden, latencies, open, run, throttled};
+use crate::example::{ExampleDisk, cell, closed, flushing, golden, latencies, open, predicted, run, throttled};
 use crate::summarize;
 use crate::summary::{Finding, RunSummary};
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, RunRecord, RunStatus, SteadyState, TargetKind, VerifyFault, VerifyFaultKind,
-    VerifyRecord,
+    Ceiling, CellRecord, Doubt, DoubtCode, Limit, RECORDED, RunRecord, RunStatus, SteadyState, TargetKind, VerifyFault,
+    VerifyFaultKind, VerifyRecord,
 };
 
 const KIB4: u64 = 4 << 10;
@@ -399,7 +399,7 @@ fn nothing_measured_finds_nothing_but_that() {
 
 #[test]
 fn a_rate_across_the_end_of_a_burst_is_told_in_its_two_parts() {
-    let summary = summarize(&crate::example::predicted(&[1.0, 0.8]));
+    let summary = summarize(&predicted(&[1.0, 0.8]));
     let best = summary.findings.iter().find(|f| f.code == codes::BEST_RANDOM_IOPS).unwrap();
     assert_eq!(
         best.text,
@@ -409,7 +409,7 @@ fn a_rate_across_the_end_of_a_burst_is_told_in_its_two_parts() {
 
 #[test]
 fn several_trials_of_one_draw_have_no_range() {
-    let mut record = crate::example::predicted(&[1.0, 0.9]);
+    let mut record = predicted(&[1.0, 0.9]);
     for trial in &mut record.cells[0].trials {
         trial.model.as_mut().unwrap().draw.number = 0;
     }
@@ -435,4 +435,57 @@ fn shares_of_what_was_reached_before_the_run_are_told_where_the_run_reached_some
     let differs = named(1_800.0);
     assert!(differs.contains("are of the 1,800 reached just before the run; the run itself reached 5,00"), "{differs}");
     assert!(!named(5_000.0).contains("just before the run"), "{}", named(5_000.0));
+}
+
+/// Requests that an application made on other storage, on a model: so many answered in each second, at so long on average.
+fn recorded(rates: &[u64], mean_ns: f64) -> RunRecord {
+    let mut record = predicted(&[1.0]);
+    let cell = &mut record.cells[0];
+    (cell.load.pattern, cell.load.arrival, cell.load.queue_depth) = (RECORDED.into(), RECORDED.into(), None);
+    let trial = &mut cell.trials[0];
+    let count: u64 = rates.iter().sum();
+    let seconds = rates.len() as u64;
+    (trial.warm_up_ns, trial.measured_ns) = (0, seconds * 1_000_000_000);
+    trial.offered_iops = Some(count as f64 / (seconds - 1) as f64);
+    let read = trial.operations.get_mut(&Operation::Read).unwrap();
+    (read.count, read.bytes, read.latency) = (count, count * KIB4, latencies(count, mean_ns));
+    trial.series.seconds.truncate(rates.len());
+    for (second, rate) in trial.series.seconds.iter_mut().zip(rates) {
+        let read = &mut second.operations[Operation::Read.index()];
+        (read.count, read.bytes) = (*rate, rate * KIB4);
+    }
+    let model = trial.model.as_mut().unwrap();
+    model.bursts_ended.clear();
+    model.ceilings.push(Ceiling { limit: Limit::BurstExhausted, iops: 500.0, source: "the disk".to_owned() });
+    record.header.verb = "replay".into();
+    record
+}
+
+const FALLING: [u64; 12] = [6_000, 6_000, 6_000, 3_000, 3_000, 3_000, 3_000, 3_000, 3_000, 3_000, 3_000, 3_000];
+
+#[test]
+fn a_rate_that_an_application_lowers_is_no_burst_and_what_is_answered_in_time_keeps_the_objective() {
+    let summary = summarize(&recorded(&FALLING, 9.65e6));
+    assert_eq!(summary.cells[0].lasting, None);
+    assert!(texts(&summary, codes::OBJECTIVE).is_empty(), "{:?}", summary.findings);
+    assert_eq!(
+        one(&summary, codes::BEST_THROUGHPUT),
+        "Highest throughput: 15.4 MB/s with recorded 4 KiB reads (4,091 arrivals a second on average)."
+    );
+    let all = format!("{:?} {:?}", summary.findings, summary.conclusions);
+    assert!(!["burst", "in time", "lasts", "ffer more"].iter().any(|word| all.contains(word)), "{all}");
+}
+
+#[test]
+fn recorded_requests_that_wait_are_told_with_what_they_wait_for() {
+    let summary = summarize(&recorded(&FALLING, 204e6));
+    assert_eq!(one(&summary, codes::OBJECTIVE), "Recorded 4 KiB reads miss 20 ms on average: 204 ms.");
+    let [told] = summary.conclusions.as_slice() else { panic!("{:?}", summary.conclusions) };
+    assert!(
+        told.text.starts_with(
+            "Recorded 4 KiB reads, 4,091 arrivals a second on average, are answered after 204 ms on average"
+        ) && told.text.ends_with("at most: the disk's requests per second bind (disk-iops, predicted)."),
+        "{told:?}"
+    );
+    assert!(!told.next.as_ref().unwrap().contains("ffer more"), "{told:?}");
 }
