@@ -27,7 +27,12 @@ iops = "100 IOPS"
 
 /// Starts it, and waits until its socket accepts.
 pub(crate) fn start(bench: &Bench, more: &[&str]) -> Child {
-    let environment = bench.file("pair.toml", ENVIRONMENT);
+    start_on(bench, ENVIRONMENT, more)
+}
+
+/// Emulates an environment of one's own.
+pub(crate) fn start_on(bench: &Bench, environment: &str, more: &[&str]) -> Child {
+    let environment = bench.file("pair.toml", environment);
     let socket = bench.path("s").display().to_string();
     let mut command = bench.command(&["emulate", &environment, "--socket", &socket, "--seed", "1"]);
     let child = command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

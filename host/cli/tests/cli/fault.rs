@@ -1,7 +1,7 @@
 //! `fault` and `replay` from the outside.
 
 use crate::Bench;
-use crate::emulate::{end, start};
+use crate::emulate::{end, start, start_on};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -140,7 +140,11 @@ fn what_cannot_be_done_says_what_to_do() {
 #[test]
 fn what_was_done_to_an_emulation_is_in_its_record_with_its_time() {
     let bench = Bench::new();
-    let child = start(&bench, &["--format", "json"]);
+    // A machine that has credits to spend.
+    let machine =
+        "\n[vm]\nuncached = { iops = \"50000 IOPS\", burst = { iops = \"90000 IOPS\" } }\nburst_span = \"30 min\"\n";
+    let environment = format!("{}{machine}", crate::emulate::ENVIRONMENT);
+    let child = start_on(&bench, &environment, &["--format", "json"]);
     let socket = bench.path("s").display().to_string();
     let fault = |words: &[&str]| bench.done(&[&["fault", &socket][..], words].concat());
     assert_eq!(requests(&bench, &[1, 0]), [0; 2]);
@@ -149,7 +153,7 @@ fn what_was_done_to_an_emulation_is_in_its_record_with_its_time() {
     fault(&["data", "--delay", "5 ms"]);
     assert_eq!(requests(&bench, &[0]), [0]);
     fault(&["--clear", "2"]);
-    let faster = bench.file("faster.toml", crate::emulate::ENVIRONMENT.replace("\"pair\"", "\"faster\""));
+    let faster = bench.file("faster.toml", environment.replace("\"pair\"", "\"faster\""));
     fault(&["--environment", &faster]);
     assert_eq!(requests(&bench, &[0, 0]), [0; 2]);
     fault(&["--power-cut", "--seed", "3"]);
