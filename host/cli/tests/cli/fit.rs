@@ -25,10 +25,17 @@ struct Case {
 impl Case {
     fn of(seed: u64) -> Self {
         let kind = draw(seed, 2, 0, 2);
+        let iops = (kind != 1).then(|| draw(seed, 3, 200, 1_500));
+        // Beside a limit on requests one on bytes binds from a block size on that the fit sees: of one that nothing reached it
+        // cannot know.
+        let bytes_per_s = match iops {
+            Some(iops) => draw(seed, 4, 16 << 10, 56 << 10) * iops,
+            None => draw(seed, 4, 20_000_000, 60_000_000),
+        };
         Self {
             of: if draw(seed, 1, 0, 1) == 0 { "read" } else { "write" },
-            iops: (kind != 1).then(|| draw(seed, 3, 200, 1_500)),
-            bytes_per_s: (kind != 0).then(|| draw(seed, 4, 20_000_000, 60_000_000)),
+            iops,
+            bytes_per_s: (kind != 0).then_some(bytes_per_s),
         }
     }
 
