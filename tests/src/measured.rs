@@ -54,9 +54,18 @@ fn trial(model: &Model, load: &LoadSpec, seed: u64) -> TrialRecord {
 /// Where either is none.
 #[must_use]
 pub fn measure(environment: &str, plan: &str, seed: u64) -> Measured {
+    measure_draw(environment, plan, seed, Draw::PUBLISHED)
+}
+
+/// The same for one draw of what the catalog knows as intervals.
+///
+/// # Panics
+/// As [`measure`].
+#[must_use]
+pub fn measure_draw(environment: &str, plan: &str, seed: u64, draw: Draw) -> Measured {
     let parsed = Environment::parse(environment, "environment", &Catalog::builtin())
         .unwrap_or_else(|error| panic!("{error}\n{environment}"));
-    let model = Model::new(&parsed, 0, Draw::PUBLISHED);
+    let model = Model::new(&parsed, 0, draw);
     let plan = Plan::parse(plan, "plan").unwrap_or_else(|error| panic!("{error}\n{plan}"));
     let mut truths = Vec::new();
     let mut cells = Vec::new();

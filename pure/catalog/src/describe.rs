@@ -197,7 +197,7 @@ fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
     }
     if let Some(DeviceQueuesInterval { depth, queues }) = mechanism.device_queues {
         let count = |found: Interval<u32>| interval(found, |count| count.to_string());
-        let text = format!("{} requests in each; one for each processor, or {}", count(depth), count(queues));
+        let text = format!("{} requests in each; {} queues, no more than processors", count(depth), count(queues));
         facts.add("device_queues", "queues in the guest", text);
     }
     let delivered = mechanism.delivered;

@@ -393,7 +393,8 @@ impl DiskFigures {
         if vm.is_some_and(|vm| vm.queues_in_order) {
             return None;
         }
-        let queues = vm.and_then(|vm| vm.vcpus).unwrap_or_else(|| found.queues.at(draw.enforcement));
+        let queues = found.queues.at(draw.enforcement);
+        let queues = vm.and_then(|vm| vm.vcpus).map_or(queues, |vcpus| queues.min(vcpus));
         Some(DeviceQueues { queues, depth: found.depth.at(draw.enforcement) })
     }
 }

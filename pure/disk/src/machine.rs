@@ -301,13 +301,21 @@ impl Machine {
         self.targets[target.0].layout
     }
 
-    /// Requests that the guest's device queues have room for in each column of `target`, under a load of so many threads: the places
-    /// of all its copies together. `None`: without bound. The machine itself takes more: whoever loads it keeps to this.
+    /// The guest's device queues before each column of `target`: places are those of all its copies together, queues those of the
+    /// copy that has the fewest. `None`: without bound. The machine itself takes more: whoever loads it keeps to this.
     #[must_use]
-    pub fn places(&self, target: Target, threads: u32) -> Option<Vec<u64>> {
+    pub fn device_queues(&self, target: Target) -> Option<Vec<DeviceQueues>> {
         let target = &self.targets[target.0];
-        let of = |disk: &usize| self.disks[*disk].device_queues.map(|queues| queues.places(threads));
-        target.disks.chunks(target.layout.copies()).map(|copies| copies.iter().map(of).sum()).collect()
+        let of_column = |copies: &[usize]| {
+            copies.iter().map(|disk| self.disks[*disk].device_queues).reduce(|one, other| {
+                let (one, other) = (one?, other?);
+                Some(DeviceQueues {
+                    queues: one.queues.min(other.queues),
+                    depth: one.depth.saturating_add(other.depth),
+                })
+            })?
+        };
+        target.disks.chunks(target.layout.copies()).map(of_column).collect()
     }
 
     /// How long requests to `target` have waited at each limit so far.

@@ -190,19 +190,6 @@ pub struct DeviceQueues {
     pub depth: u32,
 }
 
-impl DeviceQueues {
-    /// Places that a load of so many threads finds, on processors that chance gives them: `depth` in each of the queues that one
-    /// of them uses, `queues x (1 - (1 - 1 / queues) ^ threads)` on average.
-    #[must_use]
-    pub fn places(&self, threads: u32) -> u64 {
-        const WHOLE: u64 = 1_000_000;
-        let queues = u64::from(self.queues.max(1));
-        let unused = (0..threads).fold(queues * WHOLE, |unused, _| unused * (queues - 1) / queues);
-        let used = queues * WHOLE - unused;
-        (u64::from(self.depth) * used).div_ceil(WHOLE).max(1)
-    }
-}
-
 /// How a disk hangs on the virtual machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -322,12 +322,12 @@ impl Party {
             .collect::<Result<_, _>>()?;
         let open_loop = load.offered().is_some();
         let count = generators.len();
-        // Requests of one thread wait in their order, which is as good as no wait here.
+        // Requests of one thread wait in their order, which is as good as no wait here; and a queue may have to hold all.
         let most = load.outstanding().unwrap_or(u64::from(load.threads) * u64::from(OPEN_OUTSTANDING_MAX));
-        let places = machine
-            .places(target, load.threads)
-            .filter(|places| load.threads > 1 && places.iter().any(|of| *of < most));
-        let guest = places.map(|places| Box::new(GuestQueue::new(machine.layout(target), &places, load.threads, seed)));
+        let queues = machine
+            .device_queues(target)
+            .filter(|columns| load.threads > 1 && columns.iter().any(|of| u64::from(of.depth) < most));
+        let guest = queues.map(|of| Box::new(GuestQueue::new(machine.layout(target), &of, load.threads, seed)));
         Ok(Self {
             guest,
             target,
@@ -406,28 +406,67 @@ impl Party {
     pub(crate) fn answer(&mut self, machine: &mut Machine, id: RequestId, issued: &mut impl FnMut(usize)) {
         let completion = machine.completion(id);
         let thread = self.thread_of(id);
+        if let Some(guest) = &mut self.guest {
+            guest.leave(id.index(), thread, &completion);
+            let is_first = guest.is_answered_first();
+            if is_first {
+                self.go_on_in_guest(machine, thread, issued);
+            }
+            self.wake_in_guest(machine, issued);
+            if !is_first {
+                self.go_on_in_guest(machine, thread, issued);
+            }
+            return;
+        }
+        self.taken_up(thread, &completion);
+        self.issue(machine, thread, issued);
+    }
+
+    /// A thread has its answer.
+    #[inline(always)]
+    fn taken_up(&mut self, thread: u32, completion: &Completion) {
         self.outstanding -= 1;
         if self.open_loop {
             self.places[thread as usize] += 1;
         }
-        self.answered(&completion);
+        self.answered(completion);
         self.generators[thread as usize].complete(self.now);
-        if let Some(guest) = &mut self.guest {
-            guest.leave(&completion.request);
+    }
+
+    /// A thread before device queues issues what is due and looks at its answers, one by one, until it sleeps or there are none.
+    fn go_on_in_guest(&mut self, machine: &mut Machine, thread: u32, issued: &mut impl FnMut(usize)) {
+        loop {
+            self.issue(machine, thread, issued);
+            let Some(guest) = self.guest.as_mut().filter(|guest| !guest.is_blocked(thread)) else { return };
+            let Some(answer) = guest.look(thread) else { return };
+            self.taken_up(thread, &Completion { completed_at: self.now, ..answer });
         }
-        self.issue(machine, thread, issued);
-        if self.guest.is_some() {
-            self.submit_waiting(machine, issued);
+    }
+
+    /// Threads that device queues have woken go on.
+    fn wake_in_guest(&mut self, machine: &mut Machine, issued: &mut impl FnMut(usize)) {
+        while let Some((thread, request)) = self.guest.as_mut().and_then(|guest| guest.wake()) {
+            if self.enter(thread, &request) {
+                self.submit(machine, thread, request, issued);
+                self.go_on_in_guest(machine, thread, issued);
+            }
         }
+    }
+
+    /// Whether a request finds its places in the guest; else its thread sleeps.
+    #[inline(always)]
+    fn enter(&mut self, thread: u32, request: &Request) -> bool {
+        self.guest.as_mut().is_none_or(|guest| guest.enter(thread, request))
     }
 
     /// Issues what a thread wanted to be asked for by now.
     #[inline(always)]
     pub(crate) fn look_at_timers(&mut self, machine: &mut Machine, issued: &mut impl FnMut(usize)) {
         if let Some(thread) = self.timer(self.now) {
-            self.issue(machine, thread, issued);
             if self.guest.is_some() {
-                self.submit_waiting(machine, issued);
+                self.go_on_in_guest(machine, thread, issued);
+            } else {
+                self.issue(machine, thread, issued);
             }
         }
     }
@@ -491,6 +530,9 @@ impl Party {
     #[inline(always)]
     fn issue(&mut self, machine: &mut Machine, thread: u32, issued: &mut impl FnMut(usize)) {
         let index = thread as usize;
+        if self.guest.as_ref().is_some_and(|guest| guest.is_blocked(thread)) {
+            return;
+        }
         while self.now < self.issues_until && (!self.open_loop || self.places[index] > 0) {
             match self.generators[index].due(self.now) {
                 Due::Now(due_at) => {
@@ -503,17 +545,16 @@ impl Party {
                         };
                         self.volume = Some(left);
                     }
-                    if let Some(guest) = &mut self.guest {
-                        guest.wait(thread, request);
-                    } else {
-                        self.submit(machine, thread, request, issued);
-                    }
                     if self.open_loop {
                         self.places[index] -= 1;
                     }
                     // It is outstanding from now on: the time was told for those before.
                     self.outstanding += 1;
                     self.log.issued(&request);
+                    if !self.enter(thread, &request) {
+                        return;
+                    }
+                    self.submit(machine, thread, request, issued);
                 }
                 Due::At(at) => {
                     if at < self.issues_until && self.armed[index] != at {
@@ -538,12 +579,8 @@ impl Party {
             }
             self.threads[id] = thread;
         }
-    }
-
-    /// What waits in the guest goes to the machine, as far as there are places.
-    fn submit_waiting(&mut self, machine: &mut Machine, issued: &mut impl FnMut(usize)) {
-        while let Some((thread, request)) = self.guest.as_mut().and_then(|guest| guest.enter()) {
-            self.submit(machine, thread, request, issued);
+        if let Some(guest) = &mut self.guest {
+            guest.entered(id, thread);
         }
     }
 

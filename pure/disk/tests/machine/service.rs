@@ -147,21 +147,23 @@ fn an_environment_that_contradicts_itself_is_refused_with_its_place() {
     assert_eq!(error.place, "volume data, disk 0, read latency");
 }
 
-/// A queue for each processor of 31 places, and threads that chance puts on processors: `queues x (1 - (1 - 1/queues)^threads)`.
+/// Copies have their places together, columns each their own; without queues there is no bound.
 #[test]
-fn threads_find_places_in_the_queues_of_the_processors_they_are_on() {
-    let places = |queues, threads| DeviceQueues { queues, depth: 31 }.places(threads);
-    assert_eq!([places(1, 1), places(1, 16), places(32, 1)], [31, 31, 31]);
-    // 4 x (1 - 0.75^16) = 3.96, 32 x (1 - (31/32)^16) = 12.75, 2 x (1 - 0.5^2) = 1.5.
-    assert_eq!([places(4, 16), places(32, 16), places(2, 2)], [123, 396, 47]);
+fn a_volume_tells_the_queues_before_each_of_its_columns() {
+    let queues = |queues, depth| DeviceQueues { queues, depth };
     let mut one = disk(Limit::default());
-    one.device_queues = Some(DeviceQueues { queues: 4, depth: 31 });
+    one.device_queues = Some(queues(4, 31));
     let machine = Machine::new(&environment(vec![volume("data", &one, 3)]), 1, NEW).unwrap();
-    assert_eq!(machine.places(machine.target("data").unwrap(), 16), Some(vec![123; 3]));
-    assert_eq!(machine.places(machine.target("data/1").unwrap(), 16), Some(vec![123]));
+    assert_eq!(machine.device_queues(machine.target("data").unwrap()), Some(vec![queues(4, 31); 3]));
+    assert_eq!(machine.device_queues(machine.target("data/1").unwrap()), Some(vec![queues(4, 31)]));
+    let mut mirror = volume("data", &one, 2);
+    mirror.layout = Layout::Mirror { copies: 2 };
+    mirror.disks[1].device_queues = Some(queues(2, 31));
+    let machine = Machine::new(&environment(vec![mirror]), 1, NEW).unwrap();
+    assert_eq!(machine.device_queues(machine.target("data").unwrap()), Some(vec![queues(2, 62)]));
     one.device_queues = None;
     let machine = Machine::new(&single(one), 1, NEW).unwrap();
-    assert_eq!(machine.places(machine.target("data").unwrap(), 16), None);
+    assert_eq!(machine.device_queues(machine.target("data").unwrap()), None);
 }
 
 /// Of requests at the same moment the first passes at once and takes its service; later ones pass while they are served.
