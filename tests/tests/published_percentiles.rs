@@ -171,7 +171,5 @@ fn percentiles_of_published_closed_loops_at_a_limit_come_out() {
         [miztiik(), liangruibupt(), bitofsky()].iter().flatten().map(Published::ratios).collect();
     let found = [0, 1, 2].map(|index| within(&ratios, index));
     println!("within 25 % of {}: p50 {}, p90 {}, p99 {}", ratios.len(), found[0], found[1], found[2]);
-    // Nine in ten; of slow requests, whose tail differs from volume to volume, eight in ten.
-    assert!(found[0].min(found[1]) * 10 >= ratios.len() * 9, "{found:?} of {}", ratios.len());
-    assert!(found[2] * 10 >= ratios.len() * 8, "{found:?} of {}", ratios.len());
+    assert!(found.iter().all(|found| *found * 10 >= ratios.len() * 9), "{found:?} of {}", ratios.len());
 }

@@ -288,6 +288,7 @@ impl Catalog {
             cache_size: entry.and_then(|entry| entry.cache_size),
             vcpus,
             queues_in_order: entry.is_some_and(|entry| entry.queues_in_order),
+            device_queues: entry.and_then(|entry| entry.device_queues),
         })
     }
 

@@ -146,6 +146,8 @@ fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family) {
     if vm.queues_in_order {
         facts.add("queues_in_order", "queues in the guest", "serve threads in their order");
     }
+    let queues = vm.device_queues.map(|queues| format!("{queues} for each network disk, counted"));
+    facts.add_some("device_queues", "queues in the guest", queues);
     facts.add_some("cache_size", "host's cache", vm.cache_size.map(|size| size.to_string()));
     facts.add_some("data_disks", "data disks", vm.data_disks.map(|disks| format!("{disks} at most")));
     facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));

@@ -386,6 +386,8 @@ pub struct VmEntry {
     pub vcpus: Option<u32>,
     /// Whether its device queues give out places in the order in which threads ask.
     pub queues_in_order: bool,
+    /// Queues before each of its network disks, where they were counted.
+    pub device_queues: Option<u32>,
     /// What it costs.
     pub price: Option<Price>,
     /// What else is to be known.

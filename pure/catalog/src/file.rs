@@ -46,8 +46,18 @@ const DISK_KEYS: &[&str] = &[
     "price",
     "note",
 ];
-const VM_KEYS: &[&str] =
-    &["uncached", "uncached_for", "cached", "cache_size", "data_disks", "vcpus", "queues_in_order", "price", "note"];
+const VM_KEYS: &[&str] = &[
+    "uncached",
+    "uncached_for",
+    "cached",
+    "cache_size",
+    "data_disks",
+    "vcpus",
+    "queues_in_order",
+    "device_queues",
+    "price",
+    "note",
+];
 const CAP_KEYS: &[&str] = &["machines", "vcpus", "read", "write", "note"];
 
 /// What one file holds.
@@ -422,6 +432,7 @@ fn read_vm(
         data_disks: None,
         vcpus: None,
         queues_in_order: false,
+        device_queues: None,
         price: None,
         note: None,
         line: reader.line_of(item),
@@ -446,6 +457,7 @@ fn read_vm(
             "data_disks" => vm.data_disks = reader.count_u32(&inner, value, u32::MAX),
             "vcpus" => vm.vcpus = reader.count_u32(&inner, value, u32::MAX),
             "queues_in_order" => vm.queues_in_order = reader.switch(&inner, value)?,
+            "device_queues" => vm.device_queues = reader.count_u32(&inner, value, u32::MAX),
             "price" => vm.price = Some(read_price(reader, &inner, value)?),
             _ => vm.note = reader.text(&inner, value),
         }

@@ -272,6 +272,8 @@ pub struct VmFigures {
     pub vcpus: Option<u32>,
     /// Whether its device queues give out places in the order in which threads ask.
     pub queues_in_order: bool,
+    /// Queues before each of its network disks, where they were counted.
+    pub device_queues: Option<u32>,
 }
 
 impl LimitFigures {
@@ -393,7 +395,8 @@ impl DiskFigures {
         if vm.is_some_and(|vm| vm.queues_in_order) {
             return None;
         }
-        let queues = found.queues.at(draw.enforcement);
+        let counted = vm.and_then(|vm| vm.device_queues);
+        let queues = counted.unwrap_or_else(|| found.queues.at(draw.enforcement)).max(1);
         let queues = vm.and_then(|vm| vm.vcpus).map_or(queues, |vcpus| queues.min(vcpus));
         Some(DeviceQueues { queues, depth: found.depth.at(draw.enforcement) })
     }

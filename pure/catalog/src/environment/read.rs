@@ -84,11 +84,12 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
         }
         return found.ok();
     }
-    let known: Vec<&str> = ["uncached", "cached", "cache_size", "data_disks", "vcpus", "queues_in_order"]
-        .iter()
-        .chain(parts::LIMIT_MECHANISM_KEYS)
-        .copied()
-        .collect();
+    let known: Vec<&str> =
+        ["uncached", "cached", "cache_size", "data_disks", "vcpus", "queues_in_order", "device_queues"]
+            .iter()
+            .chain(parts::LIMIT_MECHANISM_KEYS)
+            .copied()
+            .collect();
     let found = reader.table("vm", item, &known, "a name in the catalog, or a table such as { uncached = { ... } }")?;
     let mut mechanism = Mechanism::default();
     for (name, value) in &found {
@@ -107,6 +108,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
         cache_size: None,
         vcpus: None,
         queues_in_order: false,
+        device_queues: None,
     };
     for (name, value) in found {
         let key = nested("vm", name);
@@ -120,6 +122,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
             "data_disks" => vm.disks_max = reader.count_u32(&key, value, u32::MAX),
             "queues_in_order" => vm.queues_in_order = reader.switch(&key, value)?,
             "vcpus" => vm.vcpus = reader.count_u32(&key, value, u32::MAX),
+            "device_queues" => vm.device_queues = reader.count_u32(&key, value, u32::MAX),
             _ => {}
         }
     }

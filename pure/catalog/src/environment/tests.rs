@@ -314,6 +314,10 @@ fn a_disk_in_full_may_say_what_its_limits_hold_back_and_how_the_guest_reaches_it
     assert_eq!(disk("").device_queues, Some(DeviceQueues { queues: 4, depth: 31 }));
     assert_eq!(disk("[vm]\nvcpus = 16\n").device_queues, Some(DeviceQueues { queues: 4, depth: 31 }));
     assert_eq!(disk("[vm]\nvcpus = 2\n").device_queues, Some(DeviceQueues { queues: 2, depth: 31 }));
+    assert_eq!(
+        disk("[vm]\nvcpus = 16\ndevice_queues = 8\n").device_queues,
+        Some(DeviceQueues { queues: 8, depth: 31 })
+    );
     assert_eq!(disk("[vm]\nvcpus = 16\nqueues_in_order = true\n").device_queues, None);
     let refused = Environment::parse(&text("", "holds = \"replies\"\n"), "own", &Catalog::builtin()).unwrap_err();
     assert!(refused.to_string().contains("holds"), "{refused}");
