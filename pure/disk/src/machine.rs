@@ -578,20 +578,55 @@ impl Machine {
             self.part_follows(at, Part { owner, disk: number, operation, offset, length, since: now }, Event::Arrives);
             return Known::nothing(at);
         }
-        let service = self.service(number, operation, length);
-        let disk = &mut self.disks[number];
+        let disk = &self.disks[number];
+        let is_later = at > self.now && disk.holds == Holds::Requests && disk.lanes.are_bounded();
+        if is_later && operation != Operation::Flush {
+            if let Owner::Request(id) = owner {
+                self.outstanding[id as usize].parts += 1;
+            }
+            self.part_follows(at, Part { owner, disk: number, operation, offset, length, since: now }, Event::Admitted);
+            return Known::nothing(at);
+        }
         let begins = if disk.holds == Holds::Answers { now } else { at };
-        let served = match operation {
-            Operation::Flush => begins + service,
-            Operation::Trim => disk.lanes.serve(begins, service, 0),
-            Operation::Read | Operation::Write => disk.lanes.serve(begins, service, length),
-        };
-        let completed = served.max(at);
+        let completed = self.serve(begins, number, operation, length).max(at);
         if let Owner::WriteBack(_) = owner {
             let part = Part { owner, disk: number, operation, offset, length, since: now };
             self.part_follows(completed, part, Event::WroteBack);
         }
         Known { admitted: at, completed }
+    }
+
+    /// When a part that comes to be served at `now` is done.
+    #[inline(always)]
+    fn serve(&mut self, now: u64, disk: usize, operation: Operation, length: u64) -> u64 {
+        let service = self.service(disk, operation, length);
+        let lanes = &mut self.disks[disk].lanes;
+        match operation {
+            Operation::Flush => now + service,
+            Operation::Trim => lanes.serve(now, service, 0),
+            Operation::Read | Operation::Write => lanes.serve(now, service, length),
+        }
+    }
+
+    /// A part that limits held back comes for a place: only now, since what they let pass meanwhile came before it.
+    fn admitted(&mut self, now: u64, number: u32) {
+        let Part { owner, disk, operation, length, .. } = self.parts[number as usize];
+        let waited = self.disks[disk].lanes.waited();
+        let done = self.serve(now, disk, operation, length);
+        let waited = self.disks[disk].lanes.waited().since(waited);
+        match owner {
+            Owner::Request(id) => {
+                self.free_parts.push(number);
+                self.account_served(id, disk);
+                self.part_ends(id, now, done);
+            }
+            Owner::WriteBack(_) => {
+                let behind = &mut self.disks[disk].write_back.waited;
+                behind.service = behind.service + waited;
+                self.account_nobody(disk);
+                self.plan(done, Event::WroteBack(number));
+            }
+        }
     }
 
     /// A part goes on at `at`.
@@ -616,6 +651,7 @@ impl Machine {
     #[inline(never)]
     fn happen(&mut self, now: u64, event: Event) {
         match event {
+            Event::Admitted(number) => self.admitted(now, number),
             Event::Arrives(number) => {
                 let Part { disk, operation, offset, length, .. } = self.parts[number as usize];
                 let length = if operation == Operation::Trim { 0 } else { length };

@@ -31,6 +31,12 @@ impl Lanes {
         }
     }
 
+    /// Whether requests may wait for one another.
+    #[inline(always)]
+    pub(crate) const fn are_bounded(&self) -> bool {
+        self.places.is_some() || self.pipe.is_some()
+    }
+
     /// How long requests have waited so far: for a place, and for the bytes of others.
     pub(crate) fn waited(&self) -> Waited {
         let [requests, bytes] = self.waited.map(Duration::from_ns);
@@ -40,7 +46,7 @@ impl Lanes {
     /// When a request that comes at `now` and takes `service` of its own is done. Requests come in their order.
     #[inline]
     pub(crate) fn serve(&mut self, now: u64, service: u64, length: u64) -> u64 {
-        if self.places.is_none() && self.pipe.is_none() { now + service } else { self.queue(now, service, length) }
+        if self.are_bounded() { self.queue(now, service, length) } else { now + service }
     }
 
     /// As [`Lanes::serve`], where there is a bound.

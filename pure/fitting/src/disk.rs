@@ -16,8 +16,11 @@ pub(crate) enum Holding {
     Smooth,
     /// Depth of the bucket, ns.
     Bucket(f64),
-    /// Length of the window, ns.
-    Window(f64),
+    /// Length of the window, and how far its edges may lie from their places, ns.
+    Window {
+        length: f64,
+        jitter: f64,
+    },
 }
 
 /// What reads and writes draw on.
@@ -174,7 +177,10 @@ impl Disk {
         let _ = match self.holding {
             Holding::Smooth => writeln!(text, "enforcement = \"smooth\""),
             Holding::Bucket(depth) => writeln!(text, "enforcement = {{ bucket = \"{}\" }}", duration(depth)),
-            Holding::Window(length) => writeln!(text, "enforcement = {{ window = \"{}\" }}", duration(length)),
+            Holding::Window { length, jitter } => {
+                let jitter = if jitter > 0.0 { format!(", jitter = \"{}\"", duration(jitter)) } else { String::new() };
+                writeln!(text, "enforcement = {{ window = \"{}\"{jitter} }}", duration(length))
+            }
         };
         text
     }

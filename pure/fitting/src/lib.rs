@@ -16,7 +16,7 @@ use loadline_record::{CellRecord, RunRecord};
 use loadline_units::{ByteRate, Iops};
 use mechanics::Mechanics;
 pub use score::Agreement;
-use score::{Bench, Wanted};
+use score::{Bench, Made, Wanted};
 use service::service;
 use std::fmt::Write as _;
 
@@ -31,12 +31,24 @@ const BUCKETS: [f64; 2] = [100e6, 1e9];
 /// Requests in service at once that are tried, beside no bound, as multiples of what the plateau needs.
 const PLACES: [f64; 1] = [1.0];
 
+/// Requests in service at once behind limits that are tried: what a limit held in windows lets through together meets there.
+const PLACES_BEHIND: [u32; 3] = [1, 2, 4];
+/// How far a window's edges may lie from their places, as shares of its length, that are tried.
+const JITTERS: [f64; 1] = [0.1];
+
 /// What a start that was not inferred must come nearer by, in squared scales of [`score`].
 const START_COST: f64 = 1.0;
 
 /// What limits that hold back answers must come nearer by for each load, in the same measure: most disks hold back requests, and
 /// where a burst is served at once the two differ by what noise makes of it.
 const ANSWERS_COST: f64 = 0.5;
+
+/// What places behind limits must come nearer by for each load, in the same measure.
+const PLACES_COST: f64 = 0.5;
+
+/// What a bucket deeper than the first of [`BUCKETS`] must come nearer by for each load, in the same measure: loads that never pause
+/// do not tell how much would have been saved, and a deep bucket promises more to others.
+const SAVING_COST: f64 = 0.05;
 
 /// What one budget for two that are alike may cost for each load, in the same measure: figures that differ by noise.
 const SHARING_COST: f64 = 0.1;
@@ -173,19 +185,28 @@ struct Search<'a> {
 impl Search<'_> {
     /// Takes the disk if it comes nearer by more than rounding, and than what its way of holding limits costs beyond the best's.
     fn consider(&mut self, disk: Disk) -> Result<(), FitError> {
-        let error = self.bench.error(&disk)? + self.cost(&disk);
+        let made = self.bench.make(&disk)?;
+        self.take(disk, &made);
+        Ok(())
+    }
+    fn take(&mut self, disk: Disk, made: &[Made]) {
+        let error = self.bench.error(made) + self.cost(&disk);
         if error < self.error - 1e-6 {
             (self.error, self.best) = (error, disk);
         }
-        Ok(())
     }
     fn cost(&self, disk: &Disk) -> f64 {
-        if disk.answers { ANSWERS_COST * self.bench.loads() as f64 } else { 0.0 }
+        let answers = if disk.answers { ANSWERS_COST } else { 0.0 };
+        let places = if disk.places.is_some() && disk.limited() { PLACES_COST } else { 0.0 };
+        let saving =
+            if matches!(disk.holding, Holding::Bucket(depth) if depth > BUCKETS[0]) { SAVING_COST } else { 0.0 };
+        (answers + places + saving) * self.bench.loads() as f64
     }
     /// The same for the disk and for what it becomes with its figures put right, which another way of holding limits asks for.
     fn consider_corrected(&mut self, disk: Disk) -> Result<(), FitError> {
-        let corrected = self.bench.corrected(&disk)?;
-        self.consider(disk)?;
+        let made = self.bench.make(&disk)?;
+        let corrected = self.bench.corrected(&disk, &made);
+        self.take(disk, &made);
         self.consider(corrected)
     }
 }
@@ -221,7 +242,7 @@ fn spinning(guess: &Disk, bench: &Bench) -> Result<Option<Disk>, FitError> {
         let service = electronics.map(|(median, p99)| Service { median, p99, per_kib: 0.0 });
         let mut disk = Disk { mechanics: Some(mechanics), ..guess.without_limits() };
         (disk.read.service, disk.write.service) = (service, service);
-        let error = bench.error(&disk)?;
+        let error = bench.error(&bench.make(&disk)?);
         if best.as_ref().is_none_or(|best| error < best.0) {
             best = Some((error, disk));
         }
@@ -231,12 +252,12 @@ fn spinning(guess: &Disk, bench: &Bench) -> Result<Option<Disk>, FitError> {
 
 /// The best that comes of one start.
 fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench) -> Result<Search<'a>, FitError> {
-    let mut search = Search { bench, error: bench.error(&start)?, best: start };
+    let mut search = Search { bench, error: bench.error(&bench.make(&start)?), best: start };
     for round in 0..ROUNDS {
         let tried = search.best.clone();
         if round < 2 && tried.limited() {
             let seen = figures.iter().filter(|f| f.quantity == Quantity::WindowNs).map(|f| f.value);
-            let windows = seen.take(1).chain(WINDOWS).map(Holding::Window);
+            let windows = seen.take(1).chain(WINDOWS).map(|length| Holding::Window { length, jitter: 0.0 });
             for holding in windows.chain(BUCKETS.map(Holding::Bucket)) {
                 search.consider_corrected(Disk { holding, ..tried.clone() })?;
             }
@@ -246,6 +267,16 @@ fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench) -> Resul
             for holding in holdings {
                 search.consider_corrected(Disk { holding, answers: true, ..tried.clone() })?;
             }
+            if let Holding::Window { length, .. } = search.best.holding {
+                let tried = search.best.clone();
+                for jitter in JITTERS.map(|share| length * share) {
+                    search.consider_corrected(Disk { holding: Holding::Window { length, jitter }, ..tried.clone() })?;
+                }
+                let tried = search.best.clone();
+                for places in PLACES_BEHIND {
+                    search.consider_corrected(Disk { places: Some(places), answers: false, ..tried.clone() })?;
+                }
+            }
             if bench.mixes() {
                 let tried = search.best.clone();
                 for sharing in Sharing::all() {
@@ -253,7 +284,10 @@ fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench) -> Resul
                 }
             }
         }
-        search.consider(bench.corrected(&search.best)?)?;
+        let made = bench.make(&search.best)?;
+        search.consider(bench.corrected(&search.best, &made))?;
+        let made = bench.make(&search.best)?;
+        search.consider(bench.corrected_by_size(&search.best, &made))?;
         if !bench.mixes() {
             take_one_budget(&mut search)?;
         }
@@ -273,7 +307,7 @@ fn take_one_budget(search: &mut Search<'_>) -> Result<(), FitError> {
     let sharing = Sharing { iops, bytes, traded: false };
     if search.bench.reads_and_writes() && sharing != search.best.sharing {
         let together = Disk { sharing, ..search.best.clone() };
-        let error = search.bench.error(&together)? + search.cost(&together);
+        let error = search.bench.error(&search.bench.make(&together)?) + search.cost(&together);
         if error <= search.error + SHARING_COST * search.bench.loads() as f64 {
             (search.error, search.best) = (error, together);
         }

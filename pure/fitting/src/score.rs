@@ -7,7 +7,7 @@ use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_disk::InitialState;
 use loadline_prediction::{Going, Model, Putting, predict};
-use loadline_record::{CellRecord, Ending, TrialRecord};
+use loadline_record::{CellRecord, Ending, Histogram, TrialRecord};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
 
@@ -54,6 +54,8 @@ pub(crate) struct Wanted {
     pub(crate) load: LoadSpec,
     pub(crate) iops: f64,
     pub(crate) figures: Figures,
+    /// Of reads and of writes, where both were asked for.
+    apart: Option<[Figures; 2]>,
 }
 
 impl Wanted {
@@ -63,7 +65,7 @@ impl Wanted {
     }
 }
 
-/// Percentiles over reads and writes together, ns.
+/// Percentiles, ns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Figures {
     pub(crate) p50: f64,
@@ -78,10 +80,15 @@ impl Figures {
     }
 }
 
-fn figures(trials: &[TrialRecord]) -> Option<Figures> {
-    let mut all = latencies(trials, Operation::Read);
-    all.merge(&latencies(trials, Operation::Write));
-    Some(Figures { p50: quantile(&all, 0.5)?, p90: quantile(&all, 0.9)?, p99: quantile(&all, 0.99)? })
+/// Over reads and writes together; and of each where there are both, since what holds the one may be nothing to the other.
+fn figures(trials: &[TrialRecord]) -> Option<(Figures, Option<[Figures; 2]>)> {
+    let of = |all: &Histogram| {
+        Some(Figures { p50: quantile(all, 0.5)?, p90: quantile(all, 0.9)?, p99: quantile(all, 0.99)? })
+    };
+    let [mut all, writes] = [Operation::Read, Operation::Write].map(|operation| latencies(trials, operation));
+    let apart = of(&all).zip(of(&writes)).map(|(reads, writes)| [reads, writes]);
+    all.merge(&writes);
+    Some((of(&all)?, apart))
 }
 
 /// The loads of one volume.
@@ -92,9 +99,10 @@ pub(crate) struct Bench {
 }
 
 /// What the model makes of a load.
-struct Made {
+pub(crate) struct Made {
     iops: f64,
     figures: Figures,
+    apart: Option<[Figures; 2]>,
 }
 
 impl Agreement {
@@ -115,8 +123,8 @@ impl Bench {
                 .map_err(|source| FitError::Cell { cell: cell.label.clone(), source })?;
             let rates: Vec<f64> = cell.trials.iter().filter_map(TrialRecord::iops).collect();
             let iops = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
-            let Some(figures) = figures(&cell.trials).filter(|_| iops > 0.0) else { continue };
-            wanted.push(Wanted { label: cell.label.clone(), load, iops, figures });
+            let Some((figures, apart)) = figures(&cell.trials).filter(|_| iops > 0.0) else { continue };
+            wanted.push(Wanted { label: cell.label.clone(), load, iops, figures, apart });
         }
         Ok(Self { volume: volume.to_owned(), wanted, catalog: Catalog::builtin() })
     }
@@ -155,7 +163,8 @@ impl Bench {
         Disk { read: with(&disk.read, read), write: with(&disk.write, write), ..disk.clone() }
     }
 
-    fn make(&self, disk: &Disk) -> Result<Vec<Made>, FitError> {
+    /// What the model makes of each load on the disk.
+    pub(crate) fn make(&self, disk: &Disk) -> Result<Vec<Made>, FitError> {
         let text = format!("schema = 1\nname = \"fitted\"\n[volume.{0}]\n{1}", self.volume, disk.toml(&self.volume));
         let environment = Environment::parse(&text, "fitted", &self.catalog)
             .map_err(|error| FitError::Environment(format!("{error}\n{text}")))?;
@@ -185,24 +194,29 @@ impl Bench {
                 let record = predict(&putting, None, &mut |_| Going::On)?.expect("nobody stops it").record;
                 let iops = record.iops().unwrap_or(0.0);
                 let none = Figures { p50: 0.0, p90: 0.0, p99: 0.0 };
-                Ok(Made { iops, figures: figures(&[record]).unwrap_or(none) })
+                let (figures, apart) = figures(&[record]).unwrap_or((none, None));
+                Ok(Made { iops, figures, apart })
             })
             .collect()
     }
 
-    /// How far the disk is off, over all loads.
-    pub(crate) fn error(&self, disk: &Disk) -> Result<f64, FitError> {
-        let made = self.make(disk)?;
+    /// How far what was made of the loads is off, over all of them.
+    pub(crate) fn error(&self, made: &[Made]) -> f64 {
         let off = |a: f64, b: f64, scale: f64| {
             let off = libm::log(a.max(1e-9) / b.max(1e-9)) / scale;
             (off * off).min(WEIGHT_MAX)
         };
-        let sum = self.wanted.iter().zip(&made).map(|(wanted, made)| {
-            off(made.iops, wanted.iops, RATE_SCALE)
-                + off(made.figures.p99, wanted.figures.p99, LATENCY_SCALE)
-                + off(made.figures.p50, wanted.figures.p50, LATENCY_SCALE)
+        let latency = |made: &Figures, wanted: &Figures| {
+            off(made.p99, wanted.p99, LATENCY_SCALE) + off(made.p50, wanted.p50, LATENCY_SCALE)
+        };
+        let sum = self.wanted.iter().zip(made).map(|(wanted, made)| {
+            let latencies = match (&made.apart, &wanted.apart) {
+                (Some(made), Some(wanted)) => made.iter().zip(wanted).map(|(made, wanted)| latency(made, wanted)).sum(),
+                _ => latency(&made.figures, &wanted.figures),
+            };
+            off(made.iops, wanted.iops, RATE_SCALE) + latencies
         });
-        Ok(sum.sum())
+        sum.sum()
     }
 
     pub(crate) fn agreement(&self, disk: &Disk) -> Result<Vec<Agreement>, FitError> {
@@ -217,14 +231,38 @@ impl Bench {
         Ok(self.wanted.iter().zip(&made).map(one).collect())
     }
 
+    /// Loads of reads alone, or of writes alone.
+    fn of_one_direction<'a>(&'a self, made: &'a [Made], reads: bool) -> Vec<(&'a Wanted, &'a Made)> {
+        let is_own = |wanted: &Wanted| if reads { !wanted.load.writes_any() } else { !wanted.load.reads_any() };
+        self.wanted.iter().zip(made).filter(|(wanted, _)| is_own(wanted)).collect()
+    }
+
+    /// The disk with medians of service changed by what those of the loads with the shortest are off, as a line over block sizes.
+    pub(crate) fn corrected_by_size(&self, disk: &Disk, made: &[Made]) -> Disk {
+        let side = |side: &Side, reads: bool| {
+            let own = self.of_one_direction(made, reads);
+            let points: Vec<_> = free(&own, side)
+                .into_iter()
+                .map(|(wanted, made)| {
+                    let kib = wanted.load.block_mean().get() as f64 / 1024.0;
+                    (kib, wanted.figures.p50 - made.figures.p50, wanted.figures.p50)
+                })
+                .collect();
+            let service = side.service.zip(line(&points)).map(|(service, (at_none, per_kib))| {
+                let median = (service.median + at_none).max(service.median / CORRECTION_MAX);
+                let p99 = service.p99 * median / service.median;
+                Service { median, p99, per_kib: (service.per_kib + per_kib).max(0.0) }
+            });
+            Side { service: service.or(side.service), ..side.clone() }
+        };
+        Disk { read: side(&disk.read, true), write: side(&disk.write, false), ..disk.clone() }
+    }
+
     /// The disk with figures changed by as much as the model's are off: limits by the rates of loads at them, service times by
     /// the percentiles of the loads with the shortest.
-    pub(crate) fn corrected(&self, disk: &Disk) -> Result<Disk, FitError> {
-        let made = self.make(disk)?;
+    pub(crate) fn corrected(&self, disk: &Disk, made: &[Made]) -> Disk {
         let side = |side: &Side, reads: bool| {
-            let own: Vec<(&Wanted, &Made)> = (self.wanted.iter().zip(&made))
-                .filter(|(wanted, _)| if reads { !wanted.load.writes_any() } else { !wanted.load.reads_any() })
-                .collect();
+            let own = self.of_one_direction(made, reads);
             let rate = |limit: Option<f64>, size: fn(&Wanted) -> f64| {
                 let limit = limit?;
                 let at = own.iter().filter(|(_, made)| made.iops > 0.0);
@@ -232,17 +270,7 @@ impl Bench {
                 let factors: Vec<f64> = near.map(|(wanted, made)| wanted.iops / made.iops).collect();
                 Some(limit * middle(factors))
             };
-            let shallow = |w: &Wanted| w.load.outstanding().unwrap_or(u64::MAX);
-            let least = own.iter().map(|(wanted, _)| shallow(wanted)).min();
-            let free: Vec<_> = own.iter().filter(|(wanted, _)| Some(shallow(wanted)) == least).collect();
-            let at_limit = |wanted: &Wanted| {
-                let bytes = wanted.iops * wanted.load.block_mean().get() as f64;
-                side.iops.is_some_and(|limit| wanted.iops >= AT_LIMIT * limit)
-                    || side.bytes_per_s.is_some_and(|limit| bytes >= AT_LIMIT * limit)
-            };
-            // A load at its limit waits for turns as well.
-            let below: Vec<_> = free.iter().copied().filter(|(wanted, _)| !at_limit(wanted)).collect();
-            let free = if below.is_empty() { free } else { below };
+            let free = free(&own, side);
             let by = |of: fn(&Figures) -> Option<f64>| {
                 let factors = free.iter().filter_map(|(w, m)| Some(of(&w.figures)? / of(&m.figures)?.max(1.0)));
                 middle(factors.collect())
@@ -260,10 +288,38 @@ impl Bench {
                 ..side.clone()
             }
         };
-        let loads = || self.wanted.iter().zip(&made).map(|(wanted, made)| (wanted, made.figures.p50, made.iops));
+        let loads = || self.wanted.iter().zip(made).map(|(wanted, made)| (wanted, made.figures.p50, made.iops));
         let mechanics = disk.mechanics.map(|mechanics| mechanics.corrected(loads()));
-        Ok(Disk { read: side(&disk.read, true), write: side(&disk.write, false), mechanics, ..disk.clone() })
+        Disk { read: side(&disk.read, true), write: side(&disk.write, false), mechanics, ..disk.clone() }
     }
+}
+
+/// Of loads of one direction those with the least outstanding: below their limits where there are such, since a load at its limit
+/// waits for turns as well.
+fn free<'a>(own: &[(&'a Wanted, &'a Made)], side: &Side) -> Vec<(&'a Wanted, &'a Made)> {
+    let outstanding = |wanted: &Wanted| wanted.load.outstanding().unwrap_or(u64::MAX);
+    let least = own.iter().map(|(wanted, _)| outstanding(wanted)).min();
+    let at_limit = |wanted: &Wanted| {
+        side.iops.is_some_and(|limit| wanted.iops >= AT_LIMIT * limit)
+            || side.bytes_per_s.is_some_and(|limit| wanted.bytes_per_s() >= AT_LIMIT * limit)
+    };
+    let free: Vec<_> = own.iter().copied().filter(|(wanted, _)| Some(outstanding(wanted)) == least).collect();
+    let below: Vec<_> = free.iter().copied().filter(|(wanted, _)| !at_limit(wanted)).collect();
+    if below.is_empty() { free } else { below }
+}
+
+/// The line through points `(x, y, scale)` whose distances in units of their scales have the least sum of squares: its value at 0 and
+/// its slope. `None` where all have the same `x`.
+fn line(points: &[(f64, f64, f64)]) -> Option<(f64, f64)> {
+    let weight = |scale: f64| 1.0 / (scale * scale).max(1.0);
+    let mean = |of: fn(&(f64, f64, f64)) -> f64| {
+        let sum = points.iter().map(|point| weight(point.2) * of(point)).sum::<f64>();
+        sum / points.iter().map(|point| weight(point.2)).sum::<f64>()
+    };
+    let (x, y, xx, xy) = (mean(|p| p.0), mean(|p| p.1), mean(|p| p.0 * p.0), mean(|p| p.0 * p.1));
+    let spread = xx - x * x;
+    let slope = (xy - x * y) / spread;
+    (points.len() > 1 && spread > 1e-9).then_some((y - slope * x, slope))
 }
 
 /// The median of factors, within bounds; 1 of none.

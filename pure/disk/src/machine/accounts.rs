@@ -50,7 +50,8 @@ impl Machine {
     /// What the requests to `target` themselves waited for so far, wherever others wait too; `None`: no accounts are kept.
     ///
     /// Of a request in several parts it is the waiting of the part that ended last: the request took no longer for the others.
-    /// Before a spinning disk, whose own time is not known in advance, it is the part that passed the limits last. Flushes
+    /// Before a disk whose time for it is not known in advance (it spins, or serves so many at once) it is the part that passed the
+    /// limits last. Flushes
     /// that wait until a cache has written back count as waiting for the cache.
     #[must_use]
     pub fn held(&self, target: Target) -> Option<Waits> {
@@ -122,6 +123,18 @@ impl Machine {
         if state.parts == 1 {
             let held = &mut accounts.held[accounts.whose[id as usize] as usize];
             held.cache = held.cache + loadline_units::Duration::from_ns(now - state.submitted);
+        }
+    }
+
+    /// A part that limits held back has found its place at `disk`.
+    pub(super) fn account_served(&mut self, id: u32, disk: usize) {
+        // Of several parts the last one counts.
+        let counts = self.outstanding[id as usize].parts == 1;
+        let Some(accounts) = self.accounts.as_mut() else { return };
+        let service = beyond(&mut accounts.disks[disk][1], self.disks[disk].lanes.waited());
+        if counts {
+            let held = &mut accounts.held[accounts.whose[id as usize] as usize];
+            held.service = held.service + service;
         }
     }
 

@@ -95,6 +95,8 @@ pub(super) enum Owner {
 /// What happens inside, by the bits above the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
+    /// A part has passed the limits before a disk that serves so many at once.
+    Admitted(u32),
     /// A part reaches the head of a spinning disk.
     Arrives(u32),
     /// A disk's head is done with a part.
@@ -109,6 +111,7 @@ impl Event {
             Self::Arrives(part) => (0, part),
             Self::Turned(disk) => (1, disk),
             Self::WroteBack(part) => (2, part),
+            Self::Admitted(part) => (3, part),
         };
         (sequence << (NUMBER_BITS + 2)) | (kind << NUMBER_BITS) | number as u64
     }
@@ -117,7 +120,8 @@ impl Event {
         match (what >> NUMBER_BITS) & 3 {
             0 => Self::Arrives(number),
             1 => Self::Turned(number),
-            _ => Self::WroteBack(number),
+            2 => Self::WroteBack(number),
+            _ => Self::Admitted(number),
         }
     }
 }

@@ -113,8 +113,6 @@ proptest! {
             let volume = &mut environment.volumes[0];
             volume.disks.truncate(1);
             (volume.layout, volume.host_cache.mode) = (Layout::Single, HostCache::None);
-            volume.disks[0].parallelism.requests = None;
-            volume.disks[0].parallelism.throughput = None;
         }
         let mut plain = Machine::new(&environment, seed, InitialState::default()).unwrap();
         let mut machine = plain.clone();

@@ -1,10 +1,10 @@
 //! Service: latencies, what is served at once, spinning disks, and requests that are refused.
 
-use crate::drive::{Load, constant, disk, environment, limit, rates, reads, run, volume};
+use crate::drive::{Load, constant, disk, environment, limit, rates, reads, run, volume, writes};
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::{
-    DeviceQueues, Directions, DiskSpec, EnvironmentSpec, Holds, InitialState, IopsBudget, Latency, LatencySpec, Layout,
-    Limit, Machine, Parallelism, Spinning, VolumeSpec,
+    DeviceQueues, Directions, DiskSpec, Enforcement, EnvironmentSpec, Holds, InitialState, IopsBudget, Latency,
+    LatencySpec, Layout, Limit, Machine, Parallelism, Spinning, VolumeSpec,
 };
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops};
 
@@ -34,6 +34,56 @@ fn places_and_the_pipe_bound_what_is_served_at_once() {
     let one = DiskSpec { parallelism: pipe, ..disk(Limit::default()) };
     assert_eq!(rates(&single(one.clone()), NEW, &[reads("data", 64 << 10, 64)]), [1_600]);
     assert_eq!(rates(&single(one), NEW, &[reads("data", 4 << 10, 1)]), [1_000]);
+}
+
+/// Reads at 100 a second and writes at 1,000, for one place that takes 1 ms.
+fn one_place(enforcement: Enforcement) -> DiskSpec {
+    let rate = |rate| Iops::per_second(rate).map(IopsBudget::steady);
+    let iops = Some(Directions::Apart { read: rate(100), write: rate(1_000) });
+    let parallelism = Parallelism { requests: Some(1), throughput: None };
+    DiskSpec { parallelism, ..disk(Limit { iops, enforcement, ..Limit::default() }) }
+}
+
+#[test]
+fn what_a_limit_holds_back_keeps_no_place_from_what_passes_meanwhile() {
+    let loads = [reads("data", 4096, 16), Load { rate: Some(500), ..writes("data", 4096, 1) }];
+    for enforcement in
+        [Enforcement::Smooth, Enforcement::Window { length: Duration::from_ms(100), jitter: Duration::ZERO }]
+    {
+        let mut machine = Machine::new(&single(one_place(enforcement)), 1, NEW).unwrap();
+        let mut achieved = run(&mut machine, &loads, Duration::from_s(2), Duration::from_s(12));
+        let [of_reads, of_writes] = &mut achieved[..] else { unreachable!("two loads") };
+        assert!(of_reads.count.abs_diff(1_000) <= 20, "{enforcement:?}: {}", of_reads.count);
+        assert!(of_writes.count.abs_diff(5_000) <= 20, "{enforcement:?}: {}", of_writes.count);
+        // 16 reads wait for the limit all the time; a write finds at most those before it that have passed, 10 in a window.
+        assert!(of_writes.percentile(0.5) < 1.1, "{enforcement:?}: {} ms", of_writes.percentile(0.5));
+        assert!(of_writes.percentile(1.0) < 25.0, "{enforcement:?}: {} ms", of_writes.percentile(1.0));
+    }
+}
+
+#[test]
+fn what_passes_a_limit_together_waits_for_one_another_at_a_place() {
+    let window = Enforcement::Window { length: Duration::from_ms(100), jitter: Duration::ZERO };
+    let mut machine = Machine::new(&single(one_place(window)), 1, NEW).unwrap();
+    let target = machine.target("data").unwrap();
+    for _ in 0..30 {
+        let request =
+            Request { operation: Operation::Read, durable: false, length: 4096, offset: 0, due_at: Instant::ZERO };
+        machine.submit(Instant::ZERO, target, request);
+    }
+    let mut answers = Vec::new();
+    while let Some(at) = machine.next_event_at() {
+        answers.extend(machine.pop_completed(at).map(|(_, answer)| answer));
+    }
+    // Ten of a window pass at the same time, and are served one after the other.
+    for ten in answers.chunks(10).skip(1) {
+        for (number, answer) in ten.iter().enumerate() {
+            assert_eq!(answer.admitted_at, ten[0].admitted_at, "{number}");
+            assert_eq!(answer.completed_at, answer.admitted_at + Duration::from_ms(number as u64 + 1), "{number}");
+        }
+    }
+    // 45 ms for each ten: the waits for the place are told as such.
+    assert_eq!(machine.waits(target).service.iops, Duration::from_ms(3 * 45));
 }
 
 fn spinning(queue_depth: u32) -> DiskSpec {
