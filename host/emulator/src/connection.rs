@@ -1,6 +1,7 @@
 //! A client's connection: its thread reads requests; whoever has answers sends them.
 
 use crate::answer::{Answer, Ask, Body};
+use crate::arriving::{Buffer, Landing};
 use crate::contents::Settles;
 use crate::export::Export;
 use crate::outgoing::{Outgoing, Sent};
@@ -15,7 +16,7 @@ use loadline_units::Instant;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_send_buffer_size, set_socket_timeout};
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use rustix::net::{SendFlags, Shutdown, send, shutdown};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::Thread;
@@ -23,10 +24,6 @@ use std::time::Duration as Span;
 
 /// Requests under way on one connection, until their answers were taken by the socket. Beyond it nothing more is read.
 pub const IN_FLIGHT_MAX: usize = 4_096;
-/// Bytes read at once.
-const RECEIVE: usize = 512 << 10;
-/// Room that there is for them at least, but for a message that was cut short.
-const ROOM: usize = 128 << 10;
 /// Bytes that a client's socket is asked to hold, so that long answers leave at once, and how many clients get as much: the kernel's
 /// memory is not bounded otherwise.
 const SEND: usize = 1 << 20;
@@ -85,48 +82,6 @@ pub(crate) fn serve(serving: &Serving, number: u32, outer: &Arc<OwnedFd>, encryp
     serving.leave(number);
     // What is still under way holds the connection until it is answered; the client need not wait for that.
     let _ = shutdown(&**socket, Shutdown::Both);
-}
-
-/// Bytes that were read and not understood yet.
-struct Buffer {
-    bytes: Vec<u8>,
-    start: usize,
-    end: usize,
-}
-
-impl Buffer {
-    fn new() -> Self {
-        Self { bytes: vec![0; RECEIVE], start: 0, end: 0 }
-    }
-    fn unread(&self) -> &[u8] {
-        &self.bytes[self.start..self.end]
-    }
-    fn leave(&mut self, left: usize) {
-        self.start = self.end - left;
-        if left == 0 {
-            (self.start, self.end) = (0, 0);
-        }
-    }
-    /// Reads what is there, at least a byte; `false` at the end.
-    fn read(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
-        // A message that is cut short goes to the front before the rest would not fit: headers, options and stretches of data
-        // are far shorter than the buffer.
-        if self.bytes.len() - self.end < ROOM && self.start > 0 {
-            self.bytes.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
-        assert!(self.end < self.bytes.len(), "a message is longer than {RECEIVE} bytes");
-        loop {
-            match recv(socket.as_fd(), &mut self.bytes[self.end..], RecvFlags::empty()) {
-                Ok((count, _)) => {
-                    self.end += count;
-                    return Ok(count > 0);
-                }
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
 }
 
 /// How connections to an address are encrypted.
@@ -217,6 +172,7 @@ impl Connection {
         let rules = Rules { size: self.export.info.size, form, allocation, sizes_told };
         let mut incoming = Incoming::new(rules);
         let mut turn = Turn::default();
+        let mut landing = Landing::default();
         // The first thing that went wrong with the bytes of the write under way.
         let mut trouble: Option<NbdError> = None;
         let mut ticket: Option<u64> = None;
@@ -258,6 +214,30 @@ impl Connection {
             let left = input.len();
             buffer.leave(left);
             self.hand_over(serving, &mut turn);
+            if let Some(awaited) = incoming.awaited()
+                && let Some(count) = landing.room(awaited)
+            {
+                // Whatever follows on the whole write begins with a header.
+                let next = if count as u64 == awaited.left { incoming.header_bytes() } else { 0 };
+                match landing.receive(count, buffer, &self.socket, next) {
+                    Ok(Some(pages)) => {
+                        let contents = &self.export.contents;
+                        let own = *ticket.get_or_insert_with(|| contents.ticket());
+                        if trouble.is_none() {
+                            trouble = contents.place(awaited.offset, pages, own).err();
+                        }
+                        if let Some(request) = incoming.came(count as u64) {
+                            self.take(&mut turn, &request, trouble.take(), ticket.take());
+                        }
+                        continue;
+                    }
+                    Ok(None) => {
+                        orderly = true;
+                        break;
+                    }
+                    Err(_) => break,
+                }
+            }
             match buffer.read(&self.socket) {
                 Ok(true) => {}
                 Ok(false) => {

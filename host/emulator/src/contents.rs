@@ -3,7 +3,7 @@
 use crate::made::Made;
 use crate::protocol::NbdError;
 use crate::protocol::reply::{EXTENTS_MAX, Extent};
-use crate::store::{Disk, Fetching, Presence, StoreError};
+use crate::store::{Disk, Fresh, PAGE, Page, Presence, Still, StoreError};
 use loadline_disk::Layout;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -168,16 +168,19 @@ impl Contents {
 
     /// Has the bytes of these ranges fetched: each is read soon.
     pub(crate) fn fetch(&self, ranges: impl Iterator<Item = (u64, u64)>) {
-        let columns = self.disks.len() / self.layout.copies();
-        let of = |column| self.live(column).ok().and_then(|disk| disk.store.fetching());
-        let fetching: SmallVec<[Option<Fetching<'_>>; 8]> = (0..columns).map(of).collect();
+        let Some(still) = self.still() else { return };
         for (offset, length) in ranges {
             for run in self.runs(offset, length) {
-                if let Some(fetching) = &fetching[run.column] {
-                    fetching.look_at(run.offset, run.length);
-                }
+                still.columns[run.column].look_at(run.offset, run.length);
             }
         }
+    }
+
+    /// Has all bytes stay as they are; `None`: some are not in memory, or not there.
+    pub(crate) fn still(&self) -> Option<StillContents<'_>> {
+        let columns = 0..self.disks.len() / self.layout.copies();
+        let columns = columns.map(|column| self.live(column).ok()?.store.still()).collect::<Option<_>>()?;
+        Some(StillContents { contents: self, columns })
     }
 
     /// Appends the bytes of a range to `made`.
@@ -194,7 +197,33 @@ impl Contents {
         for run in self.runs(offset, bytes.len() as u64) {
             let now = &bytes[run.from as usize..(run.from + run.length) as usize];
             for disk in self.written(run.column)? {
-                disk.write(run.offset, now, ticket).map_err(|error| error.told())?;
+                disk.write(run.offset, Fresh::Bytes(now), ticket).map_err(|error| error.told())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Contents::write`], of whole pages, from the beginning of one on. They are left with any bytes.
+    pub(crate) fn place(&self, offset: u64, pages: &mut [Page], ticket: u64) -> Result<(), NbdError> {
+        let (page, length) = (PAGE as u64, (pages.len() * PAGE) as u64);
+        let even = |run: Run| [run.offset, run.from, run.length].iter().all(|number| number.is_multiple_of(page));
+        if !self.runs(offset, length).all(even) {
+            let mut places = (offset..).step_by(PAGE).zip(pages);
+            return places.try_for_each(|(at, page)| self.write(at, page.bytes(), ticket));
+        }
+        let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
+        for run in self.runs(offset, length) {
+            let now = &mut pages[run.from as usize / PAGE..(run.from + run.length) as usize / PAGE];
+            let mut disks = self.written(run.column)?.peekable();
+            while let Some(disk) = disks.next() {
+                let last = disks.peek().is_none();
+                let kept = if last {
+                    disk.write(run.offset, Fresh::Pages(now), ticket)
+                } else {
+                    let mut places = (run.offset..).step_by(PAGE).zip(&*now);
+                    places.try_for_each(|(at, page)| disk.write(at, Fresh::Bytes(page.bytes()), ticket))
+                };
+                kept.map_err(|error| error.told())?;
             }
         }
         Ok(())
@@ -245,6 +274,21 @@ impl Contents {
             }
         }
         extents
+    }
+}
+
+/// Contents that stay as they are for as long as this lives: who writes waits.
+pub(crate) struct StillContents<'a> {
+    contents: &'a Contents,
+    columns: SmallVec<[Still<'a>; 4]>,
+}
+
+impl StillContents<'_> {
+    /// Calls `each` with the bytes of a range, where they lie.
+    pub(crate) fn bytes<'s>(&'s self, offset: u64, length: u64, each: &mut impl FnMut(&'s [u8])) {
+        for run in self.contents.runs(offset, length) {
+            self.columns[run.column].bytes(run.offset, run.length, each);
+        }
     }
 }
 
@@ -316,6 +360,7 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Step {
         Write(usize, usize, u8),
+        Place(usize, usize, u8),
         Zero(usize, usize, bool),
     }
 
@@ -323,6 +368,7 @@ mod tests {
         let range = (0..SIZE / 512).prop_flat_map(|start| (Just(start * 512), 1..=(SIZE / 512 - start).min(300)));
         prop_oneof![
             (range.clone(), 1u8..).prop_map(|((start, count), byte)| Step::Write(start, count * 512, byte)),
+            (0..SIZE / PAGE, 1usize..70, 1u8..).prop_map(|(start, count, byte)| Step::Place(start, count, byte)),
             (range, any::<bool>()).prop_map(|((start, count), hole)| Step::Zero(start, count * 512, hole)),
         ]
     }
@@ -343,6 +389,15 @@ mod tests {
                         contents.write(start as u64, &vec![byte; length], contents.ticket()).unwrap();
                         expected[start..start + length].fill(byte);
                     }
+                    Step::Place(start, count, byte) => {
+                        let count = count.min(SIZE / PAGE - start);
+                        let mut pages: Vec<Page> = (0..count).map(|_| Page::new().unwrap()).collect();
+                        pages.iter_mut().for_each(|page| page.bytes_mut().fill(byte));
+                        contents.place((start * PAGE) as u64, &mut pages, contents.ticket()).unwrap();
+                        // What is left in them is nobody's.
+                        pages.iter_mut().for_each(|page| page.bytes_mut().fill(0xee));
+                        expected[start * PAGE..(start + count) * PAGE].fill(byte);
+                    }
                     Step::Zero(start, length, hole) => {
                         contents.zero(start as u64, length as u64, hole, contents.ticket()).unwrap();
                         expected[start..start + length].fill(0);
@@ -351,6 +406,9 @@ mod tests {
             }
             prop_assert!(all(&contents, 0, SIZE as u64) == expected);
             prop_assert!(all(&contents, 4_608, 1_024) == expected[4_608..5_632]);
+            let mut in_place = Vec::new();
+            contents.still().unwrap().bytes(512, SIZE as u64 - 1_024, &mut |bytes| in_place.extend_from_slice(bytes));
+            prop_assert!(in_place == expected[512..SIZE - 512]);
             // Each disk has its bytes where the layout puts them, on every copy.
             for at in (0..SIZE).step_by(512) {
                 let place = layout.locate(at as u64);

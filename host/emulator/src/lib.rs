@@ -6,6 +6,7 @@
 //! them when it goes off. When a request completes follows from the model alone; how late its answer left is counted.
 
 mod answer;
+mod arriving;
 mod attach;
 mod changing;
 mod clock;

@@ -9,7 +9,8 @@ pub(crate) const PARTS_MAX: usize = 128;
 /// So many zeroes, in bytes, are not made but sent from one place.
 const ZEROES_MIN: usize = 16 << 10;
 
-static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
+/// Stand for whatever reads as zeroes.
+pub(crate) static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
 
 #[derive(Debug)]
 enum Piece {

@@ -1,10 +1,12 @@
 //! A connection's way out: answers become bytes, and bytes go as far as the socket takes them.
 
 use crate::answer::{Answer, Body};
+use crate::contents::StillContents;
 use crate::export::Export;
 use crate::made::{Made, PARTS_MAX};
 use crate::meter::Delivered;
 use crate::protocol::NbdError;
+use crate::store::PAGE;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::collections::VecDeque;
@@ -17,13 +19,15 @@ const FETCH_MAX: usize = 64;
 const SHORT: u64 = 8 << 10;
 /// Bytes of a read made at once.
 const PART_MAX: u64 = 256 << 10;
+/// From so many bytes on a read is sent from where its bytes lie, without a copy in between.
+const LONG_MIN: u64 = 32 << 10;
 
 /// Answers on their way to one client. What it holds is bounded by the requests under way on the connection, not by their
 /// bytes: these are made when the socket takes them.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     waiting: VecDeque<Answer>,
-    /// A read of which a part was made.
+    /// A read that was begun: its header was made.
     large: Option<Large>,
     made: Made,
     made_total: u64,
@@ -37,6 +41,13 @@ struct Large {
     answer: Answer,
     /// From the beginning of its range.
     at: u64,
+}
+
+impl Large {
+    /// Where the rest of it begins, and how long it is.
+    const fn rest(&self) -> (u64, u64) {
+        (self.answer.to.offset + self.at, self.answer.length - self.at)
+    }
 }
 
 /// Where sending stands.
@@ -67,22 +78,21 @@ impl Outgoing {
     pub(crate) fn send(&mut self, export: &Export, socket: &OwnedFd, bytes_max: usize) -> Sent {
         let end = self.sent_total.saturating_add(bytes_max as u64);
         loop {
-            if self.made.is_empty() {
+            let still = self.large.and_then(|_| export.contents.still());
+            if self.made.is_empty() && still.is_none() {
                 if self.make(export).is_err() {
                     return Sent::Broken;
                 }
                 if self.made.is_empty() {
                     return Sent::All;
                 }
+                continue;
             }
             if self.sent_total >= end {
                 return Sent::Blocked;
             }
-            match self.send_once(socket) {
-                Ok(count) => {
-                    self.made.advance(count);
-                    self.sent_total += count as u64;
-                }
+            match self.send_once(socket, still.as_ref()) {
+                Ok(()) => {}
                 Err(rustix::io::Errno::AGAIN) => return Sent::Blocked,
                 Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return Sent::Broken,
@@ -90,11 +100,48 @@ impl Outgoing {
         }
     }
 
-    fn send_once(&self, socket: &OwnedFd) -> rustix::io::Result<usize> {
+    /// Sends what was made, and then, where contents stay as they are, bytes of the read that was begun.
+    fn send_once(&mut self, socket: &OwnedFd, still: Option<&StillContents<'_>>) -> rustix::io::Result<()> {
         let mut slices = [IoSlice::new(&[]); PARTS_MAX];
-        let count = self.made.slices(&mut slices);
+        let mut count = self.made.slices(&mut slices);
+        let made = self.made_total - self.sent_total;
+        // What does not fit comes next time, and behind what was made.
+        let all_made = slices[..count].iter().map(|slice| slice.len() as u64).sum::<u64>() == made;
+        if let (Some(still), Some(large), true) = (still, &self.large, all_made) {
+            let (from, left) = large.rest();
+            still.bytes(from, left.min(PART_MAX), &mut |bytes| {
+                if count < PARTS_MAX {
+                    slices[count] = IoSlice::new(bytes);
+                    count += 1;
+                }
+            });
+        }
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        sendmsg(socket.as_fd(), &slices[..count], &mut SendAncillaryBuffer::default(), flags)
+        let sent = sendmsg(socket.as_fd(), &slices[..count], &mut SendAncillaryBuffer::default(), flags)? as u64;
+        self.made.advance(sent.min(made) as usize);
+        self.sent_total += sent;
+        if let Some(beyond) = sent.checked_sub(made).filter(|beyond| *beyond > 0) {
+            self.made_total += beyond;
+            self.went_on(beyond, still.expect("nothing goes beyond what was made but from contents"));
+        }
+        Ok(())
+    }
+
+    /// Bytes of the read that was begun were sent from where they lie.
+    fn went_on(&mut self, count: u64, still: &StillContents<'_>) {
+        let mut large = self.large.take().expect("bytes of a read were sent");
+        large.at += count;
+        // The rest of a page comes of the same time: no write is seen in part of it.
+        let (from, left) = large.rest();
+        let torn = (from.next_multiple_of(PAGE as u64) - from).min(left);
+        still.bytes(from, torn, &mut |bytes| self.made.bytes(bytes));
+        self.made_total += torn;
+        large.at += torn;
+        if large.rest().1 == 0 {
+            self.mark(&large.answer);
+        } else {
+            self.large = Some(large);
+        }
     }
 
     /// Makes bytes out of answers, up to [`MADE_MAX`].
@@ -119,6 +166,9 @@ impl Outgoing {
             }
             let Some(answer) = self.waiting.pop_front() else { break };
             length += self.answer(export, &answer);
+            if self.large.is_some() && export.contents.still().is_some() {
+                break;
+            }
         }
         Ok(())
     }
@@ -137,7 +187,7 @@ impl Outgoing {
         };
         let count = match answer.body {
             Body::Data => {
-                if length > PART_MAX {
+                if length > PART_MAX || length >= LONG_MIN && export.contents.still().is_some() {
                     let count = header(made, &|own| to.data(own, length));
                     self.made_total += count as u64;
                     self.large = Some(Large { answer: *answer, at: 0 });

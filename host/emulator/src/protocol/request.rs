@@ -160,6 +160,15 @@ impl Payload {
     }
 }
 
+/// Bytes of a write that are still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Awaited {
+    /// Where the first one goes.
+    pub offset: u64,
+    /// How many.
+    pub left: u64,
+}
+
 /// A header as it is on the wire.
 #[derive(Debug, Clone, Copy)]
 struct Header {
@@ -238,6 +247,36 @@ impl Incoming {
         }
     }
 
+    /// Bytes of a header.
+    #[must_use]
+    pub fn header_bytes(&self) -> usize {
+        if self.rules.form == ReplyForm::Extended { EXTENDED_HEADER } else { HEADER }
+    }
+
+    /// The bytes of a write that are still to come, if it is one that was let through.
+    #[must_use]
+    pub fn awaited(&self) -> Option<Awaited> {
+        let Payload { write, offset, taken, left, .. } = self.payload?;
+        write.map(|_| Awaited { offset: offset + taken, left })
+    }
+
+    /// So many of the bytes that are [awaited](Self::awaited) were taken off what comes next, without [`Incoming::next`]; gives the
+    /// write if these were the last ones.
+    ///
+    /// # Panics
+    /// Where so many were not awaited.
+    pub fn came(&mut self, count: u64) -> Option<NbdRequest> {
+        let payload =
+            self.payload.as_mut().filter(|payload| payload.left >= count).expect("no more came than was awaited");
+        payload.taken += count;
+        payload.left -= count;
+        let write = payload.write.filter(|_| payload.left == 0);
+        if payload.left == 0 {
+            self.payload = None;
+        }
+        write
+    }
+
     fn header(&self, input: &mut &[u8]) -> Result<Option<Header>, Violation> {
         let extended = self.rules.form == ReplyForm::Extended;
         let expected = if extended { EXTENDED_REQUEST_MAGIC } else { REQUEST_MAGIC };
@@ -247,7 +286,7 @@ impl Incoming {
             None => return Ok(None),
             Some(_) => {}
         }
-        if input.len() < if extended { EXTENDED_HEADER } else { HEADER } {
+        if input.len() < self.header_bytes() {
             return Ok(None);
         }
         let whole = "the header is there in full";

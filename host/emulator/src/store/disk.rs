@@ -1,7 +1,7 @@
 //! A disk as contents see it: its bytes, what of them is durable, and whether it is there.
 
 use super::volatile::{Losses, Volatile};
-use super::{Store, StoreError};
+use super::{Fresh, Store, StoreError};
 use crate::made::Made;
 use crate::protocol::reply::Extent;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -78,11 +78,11 @@ impl Disk {
     }
 
     /// Keeps bytes of the write with this ticket.
-    pub(crate) fn write(&self, offset: u64, bytes: &[u8], ticket: u64) -> Result<(), StoreError> {
-        if self.keeping.pages_max == 0 || bytes.is_empty() {
-            return self.store.write(offset, bytes);
+    pub(crate) fn write(&self, offset: u64, fresh: Fresh<'_>, ticket: u64) -> Result<(), StoreError> {
+        if self.keeping.pages_max == 0 || fresh.length() == 0 {
+            return self.store.put(offset, fresh);
         }
-        self.volatile().write(&self.store, offset, bytes, ticket, self.keeping.pages_max)
+        self.volatile().write(&self.store, offset, fresh, ticket, self.keeping.pages_max)
     }
 
     /// Makes a range read as zeroes, durably.

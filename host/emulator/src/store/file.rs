@@ -47,6 +47,14 @@ impl FileStore {
         self.file.write_all_at(bytes, offset).map_err(StoreError::of)
     }
 
+    pub(super) fn write_pages(&self, mut offset: u64, pages: &[Page]) -> Result<(), StoreError> {
+        for page in pages {
+            self.write(offset, page.bytes())?;
+            offset += PAGE as u64;
+        }
+        Ok(())
+    }
+
     pub(crate) fn clear(&self, mut offset: u64, mut length: u64) -> Result<(), StoreError> {
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         match fallocate(&self.file, hole, offset, length) {

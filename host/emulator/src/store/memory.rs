@@ -2,7 +2,7 @@
 
 use super::StoreError;
 use super::page::{Old, PAGE, Page, Spare};
-use crate::made::Made;
+use crate::made::{Made, ZEROES};
 use crate::protocol::reply::Extent;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -78,15 +78,15 @@ pub(crate) struct MemoryStore {
     budget: Arc<Budget>,
 }
 
-/// Looks at bytes that are read soon, many ranges at once: memory that the processor's caches do not hold is fetched side by side
-/// then, where copying range by range waits for each.
-pub(crate) struct Fetching<'a>(RwLockReadGuard<'a, Regions>);
+/// Bytes that stay as they are for as long as this lives: who writes waits.
+pub(crate) struct Still<'a>(RwLockReadGuard<'a, Regions>);
 
 /// A look at every so many bytes: the processor itself fetches what lies next to them.
 const LOOK: usize = 512;
 
-impl Fetching<'_> {
-    /// Looks at the first page of a range, as far as it goes.
+impl Still<'_> {
+    /// Looks at the first page of a range that is read soon, as far as it goes. Where many ranges are looked at, memory that the
+    /// processor's caches do not hold is fetched side by side; copying range by range waits for each.
     #[inline]
     pub(crate) fn look_at(&self, offset: u64, length: u64) {
         let Part { region, start, length } = part(offset, length);
@@ -94,6 +94,20 @@ impl Fetching<'_> {
             let within = start % PAGE;
             let bytes = &page.bytes()[within..(within + length).min(PAGE)];
             std::hint::black_box(bytes.iter().step_by(LOOK).fold(0, |all, byte| all ^ byte));
+        }
+    }
+
+    /// Calls `each` with the bytes of a range, where they lie.
+    pub(crate) fn bytes<'s>(&'s self, mut offset: u64, mut length: u64, each: &mut impl FnMut(&'s [u8])) {
+        while length > 0 {
+            let part = part(offset, length);
+            let pages = self.0.get(&part.region);
+            for (number, Piece { within, length }) in pieces(part.start, part.length) {
+                let page = pages.and_then(|pages| pages[number].as_ref());
+                each(page.map_or(&ZEROES[..length], |page| &page.bytes()[within..within + length]));
+            }
+            offset += part.length as u64;
+            length -= part.length as u64;
         }
     }
 }
@@ -158,9 +172,8 @@ impl MemoryStore {
         self.regions.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the processor fetch what is going to be read.
-    pub(crate) fn fetching(&self) -> Fetching<'_> {
-        Fetching(self.regions())
+    pub(crate) fn still(&self) -> Still<'_> {
+        Still(self.regions())
     }
 
     pub(crate) fn read(&self, mut offset: u64, mut length: u64, made: &mut Made) {
@@ -226,14 +239,7 @@ impl MemoryStore {
         while !bytes.is_empty() {
             let part = part(offset, bytes.len() as u64);
             let (mut now, rest) = bytes.split_at(part.length);
-            let pages = match regions.entry(part.region) {
-                Entry::Occupied(region) => region.into_mut(),
-                Entry::Vacant(place) => {
-                    // The region's own table is as large as a page.
-                    self.budget.take(1)?;
-                    place.insert(Box::new([const { None }; REGION_PAGES]))
-                }
-            };
+            let pages = self.region(&mut regions, part.region)?;
             for (number, piece) in pieces(part.start, part.length) {
                 let (own, others) = now.split_at(piece.length);
                 now = others;
@@ -244,6 +250,72 @@ impl MemoryStore {
             bytes = rest;
         }
         Ok(())
+    }
+
+    /// Keeps whole pages from the beginning of one on. Each is left with what stood in its place, or any bytes.
+    pub(super) fn swap(&self, offset: u64, pages: &mut [Page]) -> Result<(), StoreError> {
+        self.for_pages(offset, pages, |place, _, page| {
+            if let Some(old) = place {
+                std::mem::swap(old, page);
+                return Ok(());
+            }
+            let other = Page::new().ok_or(StoreError::NoSpace)?;
+            self.budget.take(1)?;
+            *place = Some(std::mem::replace(page, other));
+            Ok(())
+        })
+    }
+
+    /// As [`MemoryStore::swap`]; what they replace is given away, and they are left with any bytes.
+    pub(super) fn swap_keeping(
+        &self,
+        offset: u64,
+        pages: &mut [Page],
+        spare: &mut Spare,
+        keep: &mut impl FnMut(u64, Old),
+    ) -> Result<(), StoreError> {
+        self.for_pages(offset, pages, |place, number, page| {
+            let other = spare.any().ok_or(StoreError::NoSpace)?;
+            if place.is_none() {
+                self.budget.take(1)?;
+            }
+            let old = place.replace(std::mem::replace(page, other));
+            keep(number, old.map_or(Old::Nothing, Old::Page));
+            Ok(())
+        })
+    }
+
+    /// Calls `each` for every one of these pages, which begin where one does: with its place, its number, and itself.
+    fn for_pages(
+        &self,
+        mut offset: u64,
+        mut pages: &mut [Page],
+        mut each: impl FnMut(&mut Option<Page>, u64, &mut Page) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        assert!(offset.is_multiple_of(PAGE as u64), "{offset} lies within a page");
+        let mut regions = self.regions_to_change();
+        while !pages.is_empty() {
+            let part = part(offset, (pages.len() * PAGE) as u64);
+            let (now, later) = pages.split_at_mut(part.length / PAGE);
+            let places = &mut self.region(&mut regions, part.region)?[part.start / PAGE..];
+            for (number, (place, page)) in (offset / PAGE as u64..).zip(places.iter_mut().zip(now)) {
+                each(place, number, page)?;
+            }
+            offset += part.length as u64;
+            pages = later;
+        }
+        Ok(())
+    }
+
+    /// A region's own table, which is as large as a page.
+    fn region<'r>(&self, regions: &'r mut Regions, number: u64) -> Result<&'r mut Region, StoreError> {
+        match regions.entry(number) {
+            Entry::Occupied(region) => Ok(region.into_mut()),
+            Entry::Vacant(place) => {
+                self.budget.take(1)?;
+                Ok(place.insert(Box::new([const { None }; REGION_PAGES])))
+            }
+        }
     }
 
     pub(crate) fn clear(&self, mut offset: u64, mut length: u64) {

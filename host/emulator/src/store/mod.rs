@@ -14,9 +14,9 @@ pub(crate) use disk::{Disk, Keeping, Presence};
 pub(crate) use file::FileStore;
 pub(crate) use folder::Folder;
 pub use folder::FolderError;
-pub(crate) use memory::{Budget, Fetching, MemoryStore};
-pub(crate) use page::PAGE;
+pub(crate) use memory::{Budget, MemoryStore, Still};
 use page::{Old, Spare};
+pub(crate) use page::{PAGE, Page};
 use std::io;
 pub use volatile::Losses;
 
@@ -25,6 +25,24 @@ pub use volatile::Losses;
 pub(crate) enum Store {
     Memory(MemoryStore),
     File(FileStore),
+}
+
+/// Bytes to keep.
+#[derive(Debug)]
+pub(crate) enum Fresh<'a> {
+    /// Are copied.
+    Bytes(&'a [u8]),
+    /// Are swapped for other pages where that is possible; they begin where one does.
+    Pages(&'a mut [Page]),
+}
+
+impl Fresh<'_> {
+    const fn length(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Pages(pages) => (pages.len() * PAGE) as u64,
+        }
+    }
 }
 
 /// Why bytes could not be kept or given.
@@ -66,10 +84,10 @@ impl Store {
         }
     }
 
-    /// Has what is read soon fetched, where that makes a difference.
-    pub(crate) fn fetching(&self) -> Option<Fetching<'_>> {
+    /// Has bytes stay as they are, where they lie in memory.
+    pub(crate) fn still(&self) -> Option<Still<'_>> {
         match self {
-            Self::Memory(memory) => Some(memory.fetching()),
+            Self::Memory(memory) => Some(memory.still()),
             Self::File(_) => None,
         }
     }
@@ -79,6 +97,15 @@ impl Store {
         match self {
             Self::Memory(memory) => memory.write(offset, bytes),
             Self::File(file) => file.write(offset, bytes),
+        }
+    }
+
+    /// As [`Store::write`]; pages are left with any bytes.
+    fn put(&self, offset: u64, fresh: Fresh<'_>) -> Result<(), StoreError> {
+        match (self, fresh) {
+            (_, Fresh::Bytes(bytes)) => self.write(offset, bytes),
+            (Self::Memory(memory), Fresh::Pages(pages)) => memory.swap(offset, pages),
+            (Self::File(file), Fresh::Pages(pages)) => file.write_pages(offset, pages),
         }
     }
 
@@ -112,23 +139,24 @@ impl Store {
         }
     }
 
-    /// Keeps bytes, and gives away what they replace, page by page, with its number.
-    fn write_keeping(
+    /// As [`Store::put`]; what that replaces is given away, page by page, with its number.
+    fn put_keeping(
         &self,
         offset: u64,
-        bytes: &[u8],
+        fresh: Fresh<'_>,
         spare: &mut Spare,
         keep: &mut impl FnMut(u64, Old),
     ) -> Result<(), StoreError> {
-        match self {
-            Self::Memory(memory) => memory.write_keeping(offset, bytes, spare, keep),
-            Self::File(file) => {
+        match (self, fresh) {
+            (Self::Memory(memory), Fresh::Bytes(bytes)) => memory.write_keeping(offset, bytes, spare, keep),
+            (Self::Memory(memory), Fresh::Pages(pages)) => memory.swap_keeping(offset, pages, spare, keep),
+            (Self::File(file), fresh) => {
                 let page = PAGE as u64;
-                for number in offset / page..(offset + bytes.len() as u64).div_ceil(page) {
+                for number in offset / page..(offset + fresh.length()).div_ceil(page) {
                     let old = file.page(number, spare)?;
                     keep(number, Old::Page(old));
                 }
-                file.write(offset, bytes)
+                self.put(offset, fresh)
             }
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct Page(Option<&'static mut [u8; PAGE]>);
 
 impl Page {
     /// A page of any bytes; `None`: the system has no memory left.
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         if pool.is_empty() {
             let slab = MmapMut::map_anon(SLAB).ok()?;
@@ -37,7 +37,7 @@ impl Page {
     }
 
     #[inline]
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8; PAGE] {
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8; PAGE] {
         self.0.as_mut().expect("a page is given back when nobody has it")
     }
 }
@@ -79,12 +79,15 @@ impl Spare {
     /// A page of these bytes; `None`: the system has no memory left.
     #[inline]
     pub(super) fn page(&mut self, bytes: &[u8; PAGE]) -> Option<Page> {
-        let mut page = match self.0.pop() {
-            Some(page) => page,
-            None => Page::new()?,
-        };
+        let mut page = self.any()?;
         *page.bytes_mut() = *bytes;
         Some(page)
+    }
+
+    /// A page of any bytes; `None`: the system has no memory left.
+    #[inline]
+    pub(super) fn any(&mut self) -> Option<Page> {
+        self.0.pop().or_else(Page::new)
     }
 
     /// Takes what is no longer wanted.

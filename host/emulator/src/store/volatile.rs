@@ -2,7 +2,7 @@
 
 use super::memory::NumberHasher;
 use super::page::{Old, PAGE, Spare};
-use super::{Store, StoreError};
+use super::{Fresh, Store, StoreError};
 use crate::model::scramble;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -94,14 +94,14 @@ impl Volatile {
         &mut self,
         store: &Store,
         offset: u64,
-        bytes: &[u8],
+        fresh: Fresh<'_>,
         ticket: u64,
         pages_max: usize,
     ) -> Result<(), StoreError> {
         let Self { entries, held, spare, .. } = self;
-        let (size, end) = (PAGE as u64, offset + bytes.len() as u64);
+        let (size, end) = (PAGE as u64, offset + fresh.length());
         let before = entries.len();
-        let written = store.write_keeping(offset, bytes, spare, &mut |number, old| {
+        let written = store.put_keeping(offset, fresh, spare, &mut |number, old| {
             let (from, to) = (offset.max(number * size) % size, (end - 1).min(number * size + size - 1) % size);
             let sectors = (from / SECTOR as u64..=to / SECTOR as u64).fold(0, |bits, sector| bits | 1 << sector);
             entries.push_back(Entry { ticket, first: number, pages: 1, sectors, old: Some(old) });

@@ -3,6 +3,7 @@
 mod client;
 mod disorderly;
 mod faults;
+mod long;
 mod mirrors;
 mod model;
 mod orderly;

@@ -220,3 +220,47 @@ proptest! {
         all(ReplyForm::Extended, &[&[&EXTENDED_REQUEST_MAGIC.to_be_bytes()[..], &bytes].concat()]);
     }
 }
+
+proptest! {
+    #[test]
+    fn bytes_that_came_another_way_are_awaited_no_more(length in 1u64..300, here in 0u64..400, came in 0u64..1_000) {
+        let length = length * 512;
+        let mut stream = bytes(ReplyForm::Simple, 0, code::WRITE, 7, 4_096, length);
+        stream.resize(stream.len() + (here * 512).min(length - 1) as usize, 1);
+        let mut incoming = Incoming::new(rules(ReplyForm::Simple));
+        let mut input = &stream[..];
+        let mut taken = 0;
+        while let Some(message) = incoming.next(&mut input).unwrap() {
+            let Message::Data { offset, bytes, whole: None } = message else { panic!("{message:?}") };
+            prop_assert_eq!(offset, 4_096 + taken);
+            taken += bytes.len() as u64;
+        }
+        let awaited = Awaited { offset: 4_096 + taken, left: length - taken };
+        prop_assert_eq!(incoming.awaited(), Some(awaited));
+        // What is in `input` was taken as well, and as much as follows on it.
+        let count = (input.len() as u64 + came * 512).min(awaited.left);
+        let whole = incoming.came(count);
+        prop_assert_eq!(whole.is_some(), count == awaited.left);
+        let rest = vec![1; (awaited.left - count) as usize];
+        let request = match whole {
+            Some(request) => request,
+            None => match incoming.next(&mut &rest[..]).unwrap() {
+                Some(Message::Data { offset, whole: Some(request), .. }) => {
+                    prop_assert_eq!(offset, awaited.offset + count);
+                    request
+                }
+                other => panic!("{other:?}"),
+            },
+        };
+        prop_assert_eq!((request.offset, request.length, incoming.awaited()), (4_096, length, None));
+        prop_assert_eq!(incoming.next(&mut &[][..]), Ok(None));
+    }
+}
+
+#[test]
+fn nothing_is_awaited_of_a_write_that_is_refused() {
+    let mut incoming = Incoming::new(rules(ReplyForm::Simple));
+    let stream = bytes(ReplyForm::Simple, 0, code::WRITE, 7, SIZE, 4_096);
+    assert_eq!(incoming.next(&mut &stream[..]), Ok(None));
+    assert_eq!(incoming.awaited(), None);
+}

@@ -1,0 +1,122 @@
+//! What a client sends, on its way in: bytes that were read and not understood yet, and those of long writes, which are received
+//! into pages that take their place among the contents.
+
+use crate::protocol::request::Awaited;
+use crate::store::{PAGE, Page};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvFlags, recv, recvmsg};
+use std::io::IoSliceMut;
+
+/// Bytes read at once.
+const RECEIVE: usize = 512 << 10;
+/// Room that there is for them at least, but for a message that was cut short.
+const ROOM: usize = 128 << 10;
+/// So many bytes of a write that are still to come go into pages.
+const LANDING_MIN: u64 = 32 << 10;
+/// So many at most are kept together: all of them or, where the connection ends before they are here, none.
+const LANDING_MAX: u64 = 256 << 10;
+
+/// Bytes that were read and not understood yet.
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Buffer {
+    pub(crate) fn new() -> Self {
+        Self { bytes: vec![0; RECEIVE], start: 0, end: 0 }
+    }
+    pub(crate) fn unread(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+    pub(crate) fn leave(&mut self, left: usize) {
+        self.start = self.end - left;
+        if left == 0 {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+    /// Reads what is there, at least a byte; `false` at the end.
+    pub(crate) fn read(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
+        // A message that is cut short goes to the front before the rest would not fit: headers, options and stretches of data
+        // are far shorter than the buffer.
+        if self.bytes.len() - self.end < ROOM && self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        assert!(self.end < self.bytes.len(), "a message is longer than {RECEIVE} bytes");
+        loop {
+            match recv(socket.as_fd(), &mut self.bytes[self.end..], RecvFlags::empty()) {
+                Ok((count, _)) => {
+                    self.end += count;
+                    return Ok(count > 0);
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Where the bytes of a long write go that are still to come.
+#[derive(Default)]
+pub(crate) struct Landing {
+    pages: Vec<Page>,
+}
+
+impl Landing {
+    /// How many of these bytes are received into pages now; `None`: they come as all others do.
+    pub(crate) fn room(&mut self, awaited: Awaited) -> Option<usize> {
+        let Awaited { offset, left } = awaited;
+        if left < LANDING_MIN || !offset.is_multiple_of(PAGE as u64) {
+            return None;
+        }
+        let count = left.min(LANDING_MAX) as usize / PAGE;
+        while self.pages.len() < count {
+            self.pages.push(Page::new()?);
+        }
+        Some(count * PAGE)
+    }
+
+    /// Receives `count` bytes, beginning with those that are in `buffer`; up to `next` more go into the buffer. `None`: the
+    /// connection ends before they are here.
+    pub(crate) fn receive(
+        &mut self,
+        count: usize,
+        buffer: &mut Buffer,
+        socket: &OwnedFd,
+        next: usize,
+    ) -> Result<Option<&mut [Page]>, Errno> {
+        let pages = &mut self.pages[..count / PAGE];
+        let here = buffer.unread();
+        let mut filled = here.len().min(count);
+        for (page, bytes) in pages.iter_mut().zip(here[..filled].chunks(PAGE)) {
+            page.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        }
+        let left = here.len() - filled;
+        buffer.leave(left);
+        while filled < count {
+            // No more than a message begins there: the rest of it has its own place.
+            let tail = &mut buffer.bytes[..next];
+            let mut slices = Vec::with_capacity(pages.len() + 1);
+            let mut within = filled % PAGE;
+            for page in &mut pages[filled / PAGE..] {
+                slices.push(IoSliceMut::new(&mut page.bytes_mut()[within..]));
+                within = 0;
+            }
+            slices.push(IoSliceMut::new(tail));
+            let flags = RecvFlags::empty();
+            match recvmsg(socket.as_fd(), &mut slices, &mut RecvAncillaryBuffer::default(), flags) {
+                Ok(received) if received.bytes == 0 => return Ok(None),
+                Ok(received) => {
+                    filled += received.bytes;
+                    buffer.end = filled.saturating_sub(count);
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some(pages))
+    }
+}
