@@ -272,6 +272,8 @@ pub struct VmFigures {
     pub vcpus: Option<u32>,
     /// Whether its device queues give out places in the order in which threads ask.
     pub queues_in_order: bool,
+    /// Families of disks that cannot be attached to it.
+    pub takes_no: Vec<String>,
 }
 
 impl LimitFigures {
