@@ -1,7 +1,7 @@
 //! The catalog against the model: every disk and every virtual machine as sold, simulated, reaches its own published
 //! limits and does not pass them; and no product is named in code.
 
-use loadline_catalog::{Catalog, ProblemKind};
+use loadline_catalog::{Catalog, Figure, ProblemKind, Rule};
 use loadline_prediction::{held, unreached};
 use std::path::Path;
 
@@ -12,6 +12,51 @@ fn everything_that_comes_along_reaches_its_published_limits() {
     assert!(entries.len() > 400, "{}", entries.len());
     let wrong: Vec<_> = entries.into_iter().flat_map(|entry| unreached(&catalog, entry)).collect();
     assert_eq!(wrong, []);
+}
+
+/// A source that gives IOPS for a size of request is taken by its word, with the throughput beside it: of one disk by simulation (at
+/// [`everything_that_comes_along_reaches_its_published_limits`]), of several in sum by arithmetic.
+#[test]
+fn iops_that_are_of_a_size_of_request_are_reached_with_it() {
+    let catalog = Catalog::builtin();
+    let disks: Vec<_> = catalog.disks().iter().filter(|disk| catalog.disk_family(disk).iops_at.is_some()).collect();
+    assert_eq!(disks.len(), 2, "local SSDs by both interfaces");
+    let (mut figures, mut within) = (0, 0);
+    for disk in disks {
+        let block = catalog.disk_family(disk).iops_at.unwrap();
+        let (Some(Figure::Apart { read, write }), Some(Figure::Apart { read: read_bytes, write: written_bytes })) =
+            (&disk.iops, &disk.throughput)
+        else {
+            panic!("{}: one figure for each direction", disk.name)
+        };
+        for (iops, bytes) in [(read, read_bytes), (write, written_bytes)] {
+            let (Rule::Steps(iops), Rule::Steps(bytes)) = (iops, bytes) else { panic!("{}: steps", disk.name) };
+            for ((size, iops), (same, bytes)) in iops.iter().zip(bytes) {
+                assert_eq!(size, same, "{}", disk.name);
+                let share = (bytes.get() / block.get()) as f64 / iops.get() as f64;
+                // 270 MiB/s for 70,000 IOPS are rounded from 273.
+                assert!((0.985..).contains(&share), "{} from {size}: {share}", disk.name);
+                figures += 1;
+                within += usize::from(share >= 0.99);
+            }
+        }
+    }
+    assert_eq!((figures, within), (22, 21), "all but one within 1 %");
+}
+
+#[test]
+fn a_disk_whose_throughput_lets_fewer_through_than_its_iops_of_that_size_is_named() {
+    let text = "schema = 1\nkind = \"disk\"\nprovider = \"own\"\nfamily = \"array\"\ntitle = \"x\"\nsource = \"x\"\n\
+                iops_at = \"4 KiB\"\n[latency.read]\nmedian = \"0.1 ms\"\n\
+                [disk]\narray = { size = \"1 TiB\", iops = \"17000 IOPS\", throughput = \"66 MB/s\" }\n";
+    let found = |text: &str| {
+        let catalog = Catalog::default().with(&[("own.toml", text)]).unwrap();
+        let problems = held(&catalog).into_iter().flat_map(|entry| unreached(&catalog, entry));
+        problems.map(|problem| problem.text).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&text.replace("MB/s", "MiB/s")), [""; 0]);
+    let wrong = found(text);
+    assert!(wrong.len() == 1 && wrong[0].contains("reads of 4 KiB come to 16"), "{wrong:?}");
 }
 
 #[test]

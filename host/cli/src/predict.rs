@@ -125,7 +125,32 @@ impl Settings {
                 )));
             }
         }
-        Ok(work.with_trials(|spec| self.trials.unwrap_or(spec.trials).max(self.draws)))
+        let trials = |spec: &LoadSpec| self.trials.unwrap_or(spec.trials).max(self.draws);
+        if self.is_together() {
+            self.check_trials(&work, trials)?;
+        }
+        Ok(work.with_trials(trials))
+    }
+
+    /// Loads that run together run as often.
+    fn check_trials(&self, work: &Work, trials: impl Fn(&LoadSpec) -> u32) -> Result<(), Usage> {
+        let of = |named: &NamedTarget| {
+            work.on(&named.volume).map(|cell| trials(&work.cells[cell].spec)).collect::<Vec<u32>>()
+        };
+        let Some((first, others)) = self.volumes.split_first() else { return Ok(()) };
+        for other in others {
+            let differing = of(first).into_iter().zip(of(other)).find(|(one, another)| one != another);
+            if let Some((one, another)) = differing {
+                return Err(Usage(format!(
+                    "--together runs the loads at the same place of each plan as often: {} would have {one} trials and {} {another}; \
+                     give --trials {}",
+                    first.volume,
+                    other.volume,
+                    one.max(another)
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Whether all volumes are loaded at the same time.

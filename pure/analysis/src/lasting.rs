@@ -7,11 +7,17 @@ use crate::summarize::trials_used;
 use crate::summary::{CellSummary, LastingFigures, LastingLatency};
 use crate::words::{number, throughput};
 use loadline_block::Operation;
-use loadline_record::{BurstEnd, CellRecord, Limit, LoadSummary, Second, Series, Stage, TrialRecord, is_of_others};
+use loadline_record::{
+    BurstEnd, CellRecord, Limit, LoadSummary, Second, Series, StateTaken, TrialRecord, is_of_others,
+};
 use loadline_units::Duration;
 
 /// Where the mean over the whole time comes as near to the rate that lasts as this, it is that rate.
 const NEAR: f64 = 1.05;
+/// And to one that is foretold.
+const NEAR_FORETOLD: f64 = 1.01;
+/// What is left after a fall lies above what is foretold by this factor at least, or it is what was foretold.
+const FALL_TO_COME: f64 = 1.2;
 /// Fewer whole intervals after a fall are no level.
 const AFTER_MIN: usize = 2;
 /// An open loop that completes this share of its offer to the end was met: a backlog that it worked off was no burst.
@@ -31,9 +37,9 @@ pub(crate) fn of_course(cell: &CellRecord, course: Option<&Course>) -> Option<La
     let whole =
         mean(&trials.iter().filter_map(|trial| trial.iops()).collect::<Vec<f64>>()).filter(|rate| *rate > 0.0)?;
     let bytes = mean(&trials.iter().filter_map(|trial| trial.bytes_per_s()).collect::<Vec<f64>>())? / whole;
-    let change = told_by_model(&trials).or_else(|| seen(&trials, course?)).or_else(|| foretold(&trials, whole))?;
-    // What is foretold has no noise.
-    let near = if change.at_ns.is_some() { NEAR } else { 1.0 };
+    let change = change(&trials, course, whole)?;
+    // What is foretold has no noise, but for the depth of a bucket.
+    let near = if change.at_ns.is_some() { NEAR } else { NEAR_FORETOLD };
     let offered = trials.iter().filter_map(|trial| trial.offered_iops).fold(f64::INFINITY, f64::min);
     if change.after <= 0.0 || whole <= change.after * near || change.after >= offered * MET {
         return None;
@@ -53,11 +59,27 @@ pub(crate) fn of_course(cell: &CellRecord, course: Option<&Course>) -> Option<La
 }
 
 /// A change for good.
+#[derive(Debug, Clone, Copy)]
 struct Change {
     /// From the begin of the load, ns; `None` where it was not lived to see.
     at_ns: Option<u64>,
     before: f64,
     after: f64,
+}
+
+/// The change that decides what lasts: what the model saw come; or what the seconds show, unless the model knows of one that is
+/// still to come. The depth of a bucket, spent in the first second, is none that anything else ends with.
+fn change(trials: &[&TrialRecord], course: Option<&Course>, whole: f64) -> Option<Change> {
+    if let Some(told) = told_by_model(trials) {
+        return Some(told);
+    }
+    let seen = course.and_then(|course| seen(trials, course));
+    let foretold = foretold(trials, whole).filter(|foretold| whole > foretold.after * NEAR_FORETOLD);
+    let Some((seen, foretold)) = seen.as_ref().zip(foretold.as_ref()) else { return foretold.or(seen) };
+    let is_burst = course.and_then(|course| course.fall).is_some_and(|fall| fall.is_burst());
+    // A fall that was lived to see is the one that was foretold, unless it ended far above that.
+    let to_come = !is_burst || foretold.after * FALL_TO_COME < seen.after;
+    Some(if to_come { *foretold } else { *seen })
 }
 
 /// Where a burst ended within the measured time, as the model knows it.
@@ -80,13 +102,13 @@ fn seen(trials: &[&TrialRecord], course: &Course) -> Option<Change> {
 /// What a model says is left once credits are spent, or once a cache full of writes takes no more than its disk does, where the
 /// load did not last long enough to show it.
 fn foretold(trials: &[&TrialRecord], whole: f64) -> Option<Change> {
-    let ceilings = trials.iter().find_map(|trial| Some(&trial.model.as_ref()?.ceilings))?;
-    // Only a cache that was full at the end is known to fill.
-    let waits = trials.iter().filter_map(|trial| trial.model.as_ref()).flat_map(|model| &model.waits);
-    let filled = waits.into_iter().any(|wait| wait.stage == Stage::Cache && wait.total_ns() > 0);
-    let spent = ceilings.iter().filter(|ceiling| match ceiling.limit {
-        Limit::BurstExhausted => true,
-        Limit::Cache => filled,
+    let model = trials.iter().find_map(|trial| trial.model.as_ref())?;
+    let StateTaken { bursts_full, vm_bursts_full, carried, .. } = model.initial;
+    // Where no credits were there to begin with, a load at its limits saves up none.
+    let saved_up = bursts_full || vm_bursts_full.unwrap_or(false) || carried;
+    let spent = model.ceilings.iter().filter(|ceiling| match ceiling.limit {
+        Limit::BurstExhausted => saved_up,
+        Limit::Cache => true,
         _ => false,
     });
     let spent = spent.map(|ceiling| ceiling.iops);
@@ -275,6 +297,49 @@ mod tests {
         offered.trials[0].series = bursting(16, 4 << 10).trials.remove(0).series;
         offered.trials[0].series.seconds[..BURST_S].iter_mut().for_each(|second| second.operations[0].count = 1_000);
         assert!(!Probed::of(&offered, 1_000, "mean").unwrap().met);
+    }
+
+    /// A prediction without a burst that ended, whose seconds completed so many reads, and what is left once credits are spent.
+    fn foretelling(counts: impl Iterator<Item = u64>, limit: Limit, left: f64) -> CellRecord {
+        let mut cell = predicted(&[1.0]).cells.remove(0);
+        let trial = &mut cell.trials[0];
+        for (second, count) in trial.series.seconds.iter_mut().zip(counts) {
+            second.operations[Operation::Read.index()].count = count;
+        }
+        let model = trial.model.as_mut().unwrap();
+        model.bursts_ended.clear();
+        model.ceilings.insert(0, Ceiling { limit, iops: left, source: "the disk".to_owned() });
+        cell
+    }
+
+    #[test]
+    fn a_full_bucket_does_not_hide_the_end_of_a_burst_that_is_to_come() {
+        let seconds = std::iter::once(6_600).chain(std::iter::repeat(5_000));
+        let found =
+            lasting(&foretelling(seconds.clone(), Limit::BurstExhausted, 3_600.0)).expect("credits will be spent");
+        assert_eq!((found.before_ns, found.iops), (None, 3_600.0));
+        // A fall that was seen and is the one that was foretold keeps its moment.
+        let fall = std::iter::repeat_n(5_000, 20).chain(std::iter::repeat(3_620));
+        let found = lasting(&foretelling(fall, Limit::Cache, 3_600.0)).expect("the rate fell");
+        assert!(found.before_ns.is_some() && (found.iops - 3_620.0).abs() < 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn what_begins_without_credits_has_none_to_spend() {
+        let mut cell = foretelling(std::iter::repeat(5_000), Limit::BurstExhausted, 4_000.0);
+        assert!(lasting(&cell).is_some());
+        cell.trials[0].model.as_mut().unwrap().initial.bursts_full = false;
+        assert_eq!(lasting(&cell), None);
+        cell.trials[0].model.as_mut().unwrap().initial.vm_bursts_full = Some(true);
+        assert!(lasting(&cell).is_some());
+    }
+
+    #[test]
+    fn a_cache_that_is_not_full_yet_is_known_to_fill() {
+        let found = lasting(&foretelling(std::iter::repeat(5_000), Limit::Cache, 1_000.0))
+            .expect("more comes in than goes out");
+        assert_eq!((found.before_ns, found.iops), (None, 1_000.0));
+        assert_eq!(lasting(&foretelling(std::iter::repeat(5_000), Limit::Cache, 9_000.0)), None);
     }
 
     #[test]

@@ -228,8 +228,8 @@ impl Catalog {
             let provider = &self.cap_family(cap).provider;
             let machine = name.strip_prefix(provider.as_str()).and_then(|rest| rest.strip_prefix('/'));
             let Some(fit) = machine.and_then(|machine| cap.fits(machine)) else { continue };
-            let sold = &self.cap_family(cap).sold_vcpus;
-            if fit.vcpus.is_some_and(|vcpus| !sold.is_empty() && !sold.contains(&vcpus)) {
+            let sells = |vcpus| machine.is_some_and(|machine| self.cap_family(cap).sells(machine, vcpus));
+            if fit.vcpus.is_some_and(|vcpus| !sells(vcpus)) {
                 continue;
             }
             match found.iter_mut().find(|(other, _)| other.disk == cap.disk) {
@@ -289,6 +289,7 @@ impl Catalog {
             vcpus,
             queues_in_order: entry.is_some_and(|entry| entry.queues_in_order),
             device_queues: entry.and_then(|entry| entry.device_queues),
+            takes_no: entry.map(|entry| entry.takes_no.clone()).unwrap_or_default(),
         })
     }
 
@@ -300,8 +301,31 @@ impl Catalog {
         self.vm_figures(name).map(|figures| figures.spec(&Draw::MIDDLE, false))
     }
 
-    /// The name with the nearest number of processors that it is sold with, where only that is wrong.
+    /// The machine that is sold and differs least in its words, but for the first, and then in its number of processors.
     fn nearest_sold(&self, name: &str) -> Option<String> {
+        let words = |name: &str| name.split('-').map(str::to_owned).collect::<Vec<String>>();
+        let number = |words: &[String]| words.iter().rev().find_map(|word| word.parse::<u32>().ok());
+        let asked = words(name);
+        let wanted = number(&asked)?;
+        let off = |known: &String| {
+            let known = words(known);
+            let pairs = || known.iter().zip(&asked);
+            let is_number = |word: &String| word.parse::<u32>().is_ok();
+            let alike = known.len() == asked.len()
+                && known[0] == asked[0]
+                && pairs().all(|(known, asked)| is_number(known) == is_number(asked));
+            let others = pairs().filter(|(known, asked)| !is_number(known) && known != asked).count();
+            alike.then(|| Some((others, number(&known)?.abs_diff(wanted)))).flatten()
+        };
+        let sold = self.families.iter().flat_map(|family| {
+            family.sold_names().map(|machine| format!("{}/{machine}", family.provider)).collect::<Vec<String>>()
+        });
+        let nearest = sold.filter_map(|known| Some((off(&known)?, known))).min_by_key(|(off, _)| *off);
+        nearest.map(|(_, known)| known).or_else(|| self.nearest_number(name))
+    }
+
+    /// The name with the nearest number of processors that it is sold with, where only that is wrong.
+    fn nearest_number(&self, name: &str) -> Option<String> {
         let (provider, machine) = name.split_once('/')?;
         let fits =
             |cap: &&Cap| self.cap_family(cap).provider == provider && !self.cap_family(cap).sold_vcpus.is_empty();
@@ -382,8 +406,16 @@ impl Catalog {
     /// # Errors
     /// [`FilterUnknown`], which names the nearest.
     pub fn check_filter(&self, filter: &Filter) -> Result<(), FilterUnknown> {
+        // A family that only says how hosts cache has nothing to list.
+        let has_entries = |index: usize| {
+            self.disks.iter().any(|disk| disk.family == index)
+                || self.vms.iter().any(|vm| vm.family == index)
+                || self.caps.iter().any(|cap| cap.family == index)
+        };
         let known = |of: fn(&Family) -> &str, within: Option<&str>| {
-            let families = self.families.iter().filter(|family| within.is_none_or(|name| family.provider == name));
+            let families =
+                self.families.iter().enumerate().filter(|(index, _)| has_entries(*index)).map(|(_, family)| family);
+            let families = families.filter(|family| within.is_none_or(|name| family.provider == name));
             let mut names: Vec<String> = families.map(|family| of(family).to_owned()).collect();
             names.sort_unstable();
             names.dedup();
@@ -493,7 +525,7 @@ fn plain_name(name: &str) -> String {
 }
 
 /// A name in its words and its numbers.
-fn words_and_numbers(name: &str) -> (String, Vec<u64>) {
+pub(crate) fn words_and_numbers(name: &str) -> (String, Vec<u64>) {
     let (mut words, mut numbers) = (String::new(), Vec::new());
     let mut rest = name;
     while let Some(begin) = rest.find(|c: char| c.is_ascii_digit()) {

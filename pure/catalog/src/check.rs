@@ -1,7 +1,7 @@
 //! What is wrong with a catalog: rules that miss their published rows, figures that fall with size, duplicates, and
 //! contradictions.
 
-use crate::catalog::{Catalog, Kind};
+use crate::catalog::{Catalog, Kind, words_and_numbers};
 use crate::entry::{Choice, DiskEntry, Family, Figure, Published, SizeRule, VmEntry};
 use crate::figure::{Rule, Scalar};
 use crate::resolve::{Part, Provisioned};
@@ -50,6 +50,8 @@ pub struct CatalogProblem {
 
 /// How far a published figure may lie from its rule: sources round.
 const ROUNDING: Ratio = Ratio::percent(1);
+/// And how far where throughputs are rounded to tens.
+const TENS_ROUNDED: Bytes = Bytes::mib(5);
 
 impl Catalog {
     /// Everything that is wrong, in the order of the files. Files that cannot be read are not here: [`Catalog::with`]
@@ -62,11 +64,13 @@ impl Catalog {
             self.check_disk(disk, &mut problems);
         }
         self.check_rise(&mut problems);
+        self.check_machines_rise(&mut problems);
         for vm in &self.vms {
             self.check_vm(vm, &mut problems);
         }
         self.check_caps(&mut problems);
         self.check_units(&mut problems);
+        self.check_iops_at(&mut problems);
         problems.sort();
         problems
     }
@@ -146,6 +150,7 @@ impl Catalog {
                     continue;
                 }
                 let (low, high) = (small.highest(Some(*small_size)), large.highest(Some(*large_size)));
+                let bursts = (small.bursts(*small_size), large.bursts(*large_size));
                 let mut tell = |what: String| {
                     problems.push(CatalogProblem {
                         place: family.at(large.line),
@@ -164,6 +169,86 @@ impl Catalog {
                 {
                     tell(format!("less throughput ({high} against {low})"));
                 }
+                // A burst that a larger disk does not have at all is how some are sold.
+                if let ((Some(low), _), (Some(high), _)) = bursts
+                    && high < low
+                {
+                    tell(format!("fewer IOPS in a burst ({high} against {low})"));
+                }
+                if let ((_, Some(low)), (_, Some(high))) = bursts
+                    && high < low
+                {
+                    tell(format!("less throughput in a burst ({high} against {low})"));
+                }
+            }
+        }
+    }
+
+    /// Within a family, of machines whose names differ in one number alone, which is their size, that with more processors has at
+    /// least the figures of the other. Others may be of different kinds.
+    fn check_machines_rise(&self, problems: &mut Vec<CatalogProblem>) {
+        for (index, family) in self.families.iter().enumerate() {
+            let mut kinds: BTreeMap<(String, Vec<u64>), Vec<(u32, u64, &VmEntry)>> = BTreeMap::new();
+            for vm in self.vms.iter().filter(|vm| vm.family == index) {
+                let Some(vcpus) = vm.vcpus else { continue };
+                let (words, numbers) = words_and_numbers(&vm.name);
+                // Of one kind by each of its numbers.
+                for place in 0..numbers.len() {
+                    let mut others = numbers.clone();
+                    others[place] = u64::MAX;
+                    others.push(place as u64);
+                    kinds.entry((words.clone(), others)).or_default().push((vcpus, numbers[place], vm));
+                }
+            }
+            for (_, mut kind) in kinds {
+                kind.sort_by_key(|(vcpus, number, _)| (*vcpus, *number));
+                for pair in kind.windows(2) {
+                    let [(few, number, small), (many, higher, large)] = pair else { continue };
+                    // A number that does not rise with the processors tells a generation.
+                    if few == many || number >= higher {
+                        continue;
+                    }
+                    let limits = [
+                        ("to network disks", &small.uncached, &large.uncached),
+                        ("through the host's cache", &small.cached, &large.cached),
+                    ];
+                    for (which, low, high) in limits {
+                        if let (Some(low), Some(high)) = (low, high)
+                            && (falls(low, high) || burst_falls(low, high))
+                        {
+                            problems.push(CatalogProblem {
+                                place: family.at(large.line),
+                                name: large.name.clone(),
+                                kind: ProblemKind::Falls,
+                                text: format!("has less {which} than {}, which has fewer processors", small.name),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where a source gives IOPS for a size of request, the throughput beside them lets as many of these through.
+    fn check_iops_at(&self, problems: &mut Vec<CatalogProblem>) {
+        for disk in &self.disks {
+            let family = self.disk_family(disk);
+            let Some(block) = family.iops_at else { continue };
+            for (iops, rate, direction) in disk.rates_by_size() {
+                let let_through = rate.get() / block.get();
+                // Sources round throughputs to tens.
+                let rounded = ROUNDING.of(iops.get()).max(TENS_ROUNDED.get() / block.get());
+                if let_through + rounded < iops.get() {
+                    problems.push(CatalogProblem {
+                        place: family.at(disk.line),
+                        name: disk.name.clone(),
+                        kind: ProblemKind::Contradiction,
+                        text: format!(
+                            "has {iops} {direction}, which are of requests of {block}, and {} let {let_through} of them through",
+                            crate::rate_text(rate)
+                        ),
+                    });
+                }
             }
         }
     }
@@ -178,16 +263,16 @@ impl Catalog {
                 text: "says nothing about its storage".to_owned(),
             });
         }
-        if let Some((families, _)) = &vm.uncached_for {
-            let known = |name: &String| self.families.iter().any(|f| f.provider == family.provider && f.name == *name);
-            for name in families.iter().filter(|name| !known(name)) {
-                problems.push(CatalogProblem {
-                    place: family.at(vm.line),
-                    name: vm.name.clone(),
-                    kind: ProblemKind::Contradiction,
-                    text: format!("has a limit for the family {name:?}, which is not in the catalog"),
-                });
-            }
+        let known = |name: &&String| self.families.iter().any(|f| f.provider == family.provider && f.name == **name);
+        let limited = vm.uncached_for.iter().flat_map(|(families, _)| families).map(|name| ("has a limit for", name));
+        let named = limited.chain(vm.takes_no.iter().map(|name| ("takes no disks of", name)));
+        for (what, name) in named.filter(|(_, name)| !known(name)) {
+            problems.push(CatalogProblem {
+                place: family.at(vm.line),
+                name: vm.name.clone(),
+                kind: ProblemKind::Contradiction,
+                text: format!("{what} the family {name:?}, which is not in the catalog"),
+            });
         }
     }
 
@@ -234,6 +319,18 @@ fn falls(small: &Limit, large: &Limit) -> bool {
     below(iops(small), iops(large)) || below(rate(small), rate(large))
 }
 
+/// Whether a burst of `large` is below that of `small`, where both have one.
+fn burst_falls(small: &Limit, large: &Limit) -> bool {
+    let iops = |limit: &Limit| limit.iops.map(|found| pair(found, |b: IopsBudget| b.burst.map_or(0, |b| b.rate.get())));
+    let rate = |limit: &Limit| {
+        limit.throughput.map(|found| pair(found, |b: ThroughputBudget| b.burst.map_or(0, |b| b.rate.get())))
+    };
+    let below = |small: Option<(u64, u64)>, large: Option<(u64, u64)>| {
+        small.zip(large).is_some_and(|(small, large)| large.0 > 0 && large.0 < small.0)
+    };
+    below(iops(small), iops(large)) || below(rate(small), rate(large))
+}
+
 /// Reads and writes; a direction without limit has the most.
 fn pair<T: Copy>(found: Directions<T>, of: impl Fn(T) -> u64) -> (u64, u64) {
     match found {
@@ -252,6 +349,45 @@ impl DiskEntry {
         let throughput = highest(self.throughput.as_ref(), size, first.map(Iops::get));
         let iops = first.or_else(|| highest(self.iops.as_ref(), size, throughput.map(ByteRate::get)));
         (iops, throughput)
+    }
+}
+
+impl DiskEntry {
+    /// What it does in a burst at this size.
+    fn bursts(&self, size: Bytes) -> (Option<Iops>, Option<ByteRate>) {
+        let burst = self.burst.as_ref();
+        let iops = burst.and_then(|burst| burst.iops.as_ref()?.at(Some(size), None).ok().flatten());
+        let rate = burst.and_then(|burst| burst.throughput.as_ref()?.at(Some(size), None).ok().flatten());
+        (iops, rate)
+    }
+
+    /// IOPS and throughput of each direction, at every size from which a figure counts.
+    fn rates_by_size(&self) -> Vec<(Iops, ByteRate, String)> {
+        fn rules<T>(figure: &Figure<T>) -> [&Rule<T>; 2] {
+            match figure {
+                Figure::Together(provision) => [&provision.rule, &provision.rule],
+                Figure::Apart { read, write } => [read, write],
+            }
+        }
+        let (Some(iops), Some(rate)) = (&self.iops, &self.throughput) else { return Vec::new() };
+        let mut found = Vec::new();
+        for ((iops, rate), direction) in rules(iops).into_iter().zip(rules(rate)).zip(["read", "written"]) {
+            let own = match self.size {
+                SizeRule::Fixed(size) => Some(size),
+                SizeRule::Chosen { most, .. } => Some(most),
+                SizeRule::Unknown => None,
+            };
+            let steps = match iops {
+                Rule::Steps(steps) => steps.iter().map(|(from, _)| *from).collect(),
+                Rule::Fixed(_) | Rule::Formulas(_) => Vec::new(),
+            };
+            for size in own.into_iter().chain(steps) {
+                let at = (iops.at(Some(size), None).ok().flatten(), rate.at(Some(size), None).ok().flatten());
+                let (Some(iops), Some(rate)) = at else { continue };
+                found.push((iops, rate, format!("{direction} at {size}")));
+            }
+        }
+        found
     }
 }
 

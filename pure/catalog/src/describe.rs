@@ -3,9 +3,9 @@
 use crate::catalog::{Catalog, vcpus_text};
 use crate::entry::{
     ByIops, Cap, Choice, Credits, DeviceQueuesInterval, DiskEntry, EnforcementInterval, Family, Figure,
-    LatencyInterval, Mechanism, Provision, Rates, ReadsAndWrites, SizeRule, VmEntry,
+    LatencyInterval, Mechanism, Origin, Provision, Rates, ReadsAndWrites, SizeRule, VmEntry,
 };
-use crate::figure::{Factor, Interval, Scalar};
+use crate::figure::{Factor, Interval, Rule, Scalar};
 use crate::resolve::EntryError;
 use loadline_disk::{Directions, Holds, IopsBudget, Limit, Place, ThroughputBudget};
 use loadline_units::{ByteRate, Bytes, Duration};
@@ -123,13 +123,16 @@ fn disk_facts(facts: &mut Facts, disk: &DiskEntry, family: &Family) {
         facts.add("in_order_most", "where queues serve threads in their order", text);
     }
     facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
+    let iops_at = family.iops_at.map(|size| format!("of requests of {size}, by the source"));
+    facts.add_some("iops_at", "IOPS are", iops_at);
     mechanism_facts(facts, &family.mechanism);
     if let Some(found) = &family.latency {
         facts.add("latency_read", "read latency", latency(&found.read));
         facts.add("latency_write", "write latency", latency(&found.write));
         facts.add_some("latency_flush", "flush latency", found.flush.as_ref().map(latency));
     }
-    source_facts(facts, disk.price.as_ref().map(ToString::to_string), disk.note.as_deref(), family, disk.line);
+    let price = disk.price.as_ref().map(ToString::to_string);
+    source_facts(facts, price, disk.note.as_deref(), (&disk.origin, family), disk.line);
 }
 
 fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family) {
@@ -150,9 +153,12 @@ fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family) {
     facts.add_some("device_queues", "queues in the guest", queues);
     facts.add_some("cache_size", "host's cache", vm.cache_size.map(|size| size.to_string()));
     facts.add_some("data_disks", "data disks", vm.data_disks.map(|disks| format!("{disks} at most")));
+    let takes_no = (!vm.takes_no.is_empty()).then(|| format!("of the families {}", vm.takes_no.join(", ")));
+    facts.add_some("takes_no", "takes no disks", takes_no);
     facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
     mechanism_facts(facts, &family.mechanism);
-    source_facts(facts, vm.price.as_ref().map(ToString::to_string), vm.note.as_deref(), family, vm.line);
+    let price = vm.price.as_ref().map(ToString::to_string);
+    source_facts(facts, price, vm.note.as_deref(), (&vm.origin, family), vm.line);
 }
 
 fn cap_facts(facts: &mut Facts, name: &str, caps: &[&Cap], family: &Family) {
@@ -173,7 +179,7 @@ fn cap_facts(facts: &mut Facts, name: &str, caps: &[&Cap], family: &Family) {
     }
     facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
     mechanism_facts(facts, &family.mechanism);
-    source_facts(facts, None, None, family, caps[0].line);
+    source_facts(facts, None, None, (&Origin::default(), family), caps[0].line);
 }
 
 fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
@@ -219,13 +225,26 @@ fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
     }
     let cached = mechanism.host_cache_below.map(|size| format!("for disks below {size}"));
     facts.add_some("host_cache_below", "host's cache", cached);
+    facts.add_some(
+        "host_cached",
+        "host's cache",
+        (!mechanism.host_cached).then_some("never: no host caches such disks"),
+    );
 }
 
-fn source_facts(facts: &mut Facts, price: Option<String>, note: Option<&str>, family: &Family, line: usize) {
+/// An entry's own source counts before the family's, and then its own date alone: the family's is that of another source.
+fn source_facts(
+    facts: &mut Facts,
+    price: Option<String>,
+    note: Option<&str>,
+    (origin, family): (&Origin, &Family),
+    line: usize,
+) {
     facts.add("price", "price", price.unwrap_or_else(|| "not recorded".to_owned()));
     facts.add_some("note", "note", note);
-    facts.add("source", "source", &family.source);
-    facts.add("date", "date of source", family.date.as_deref().unwrap_or("not recorded"));
+    facts.add("source", "source", origin.source.as_ref().unwrap_or(&family.source));
+    let of_family = family.date.as_ref().filter(|_| origin.source.is_none());
+    facts.add("date", "date of source", origin.date.as_ref().or(of_family).map_or("not recorded", String::as_str));
     facts.add("file", "file", family.at(line));
 }
 
@@ -248,10 +267,16 @@ fn provided<T: Scalar>(provision: &Provision<T>) -> String {
     match &provision.choice {
         Choice::None => provision.rule.to_string(),
         Choice::Provisioned { default: Some(default), .. } => {
-            format!("{default} unless provisioned; the most is {}", provision.rule)
+            format!("{default} unless provisioned; {}", the_most(&provision.rule))
         }
-        Choice::Provisioned { default: None, .. } => format!("as provisioned; the most is {}", provision.rule),
+        Choice::Provisioned { default: None, .. } => format!("as provisioned; {}", the_most(&provision.rule)),
     }
+}
+
+/// What may be provisioned: a bound by itself is told as such.
+fn the_most<T: Scalar>(rule: &Rule<T>) -> String {
+    let text = rule.to_string();
+    format!("the most is {}", text.strip_prefix("at most ").unwrap_or(&text))
 }
 
 fn interval<T: Scalar>(found: Interval<T>, show: impl Fn(T) -> String) -> String {

@@ -28,6 +28,28 @@ pub struct Family {
     pub latency: Option<LatencyIntervals>,
     /// Numbers of processors that machines known by a pattern are sold with; empty for any.
     pub sold_vcpus: Vec<u32>,
+    /// The same by pattern: where there is one, only these are sold.
+    pub sold: Vec<Sold>,
+    /// The size of request at which the source's IOPS are reached; `None` where it does not say.
+    pub iops_at: Option<Bytes>,
+}
+
+/// Machines that are sold: a pattern as in [`Cap::machines`], and the numbers that `#` stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sold {
+    /// The pattern; it has a `#`.
+    pub machines: String,
+    /// Their processors.
+    pub vcpus: Vec<u32>,
+}
+
+/// Where figures are from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Who says so; `None`: the family's source.
+    pub source: Option<String>,
+    /// Of that source; `None` where it was not recorded.
+    pub date: Option<String>,
 }
 
 /// What a family's entries share.
@@ -54,6 +76,8 @@ pub struct Mechanism {
     pub shared_by_type: bool,
     /// Only smaller disks are cached by the host.
     pub host_cache_below: Option<Bytes>,
+    /// Whether hosts cache such disks at all.
+    pub host_cached: bool,
     /// What is delivered of the published limits.
     pub delivered: Delivered,
     /// What a disk's limits hold back.
@@ -84,6 +108,7 @@ impl Default for Mechanism {
             place: Place::Network,
             shared_by_type: false,
             host_cache_below: None,
+            host_cached: true,
             delivered: Delivered::default(),
             holds: Holds::Requests,
             device_queues: None,
@@ -203,6 +228,8 @@ pub struct DiskEntry {
     pub by_iops: Option<ByIops>,
     /// What it costs.
     pub price: Option<Price>,
+    /// Where its figures are from, if not from the family's source.
+    pub origin: Origin,
     /// What else is to be known.
     pub note: Option<String>,
     /// The line of its file.
@@ -388,8 +415,12 @@ pub struct VmEntry {
     pub queues_in_order: bool,
     /// Queues before each of its network disks, where they were counted.
     pub device_queues: Option<u32>,
+    /// Families of disks that cannot be attached to it.
+    pub takes_no: Vec<String>,
     /// What it costs.
     pub price: Option<Price>,
+    /// Where its figures are from, if not from the family's source.
+    pub origin: Origin,
     /// What else is to be known.
     pub note: Option<String>,
     /// The line of its file.
@@ -422,23 +453,28 @@ pub(crate) struct Fit {
     pub(crate) vcpus: Option<u32>,
 }
 
+/// Whether `machine` is one of `machines`, a pattern.
+fn fit(machines: &str, machine: &str) -> Option<Fit> {
+    let (words, wanted): (Vec<&str>, Vec<&str>) = (machine.split('-').collect(), machines.split('-').collect());
+    if words.len() != wanted.len() {
+        return None;
+    }
+    let mut vcpus = None;
+    for (word, wanted) in words.into_iter().zip(wanted) {
+        match wanted {
+            "*" if !word.is_empty() => {}
+            "#" => vcpus = Some(word.parse::<u32>().ok()?),
+            wanted if wanted == word => {}
+            _ => return None,
+        }
+    }
+    Some(Fit { vcpus })
+}
+
 impl Cap {
     /// Whether this row is about `machine` (without the provider), and how many processors its name tells.
     pub(crate) fn fits(&self, machine: &str) -> Option<Fit> {
-        let (words, wanted): (Vec<&str>, Vec<&str>) =
-            (machine.split('-').collect(), self.machines.split('-').collect());
-        if words.len() != wanted.len() {
-            return None;
-        }
-        let mut vcpus = None;
-        for (word, wanted) in words.into_iter().zip(wanted) {
-            match wanted {
-                "*" if !word.is_empty() => {}
-                "#" => vcpus = Some(word.parse::<u32>().ok()?),
-                wanted if wanted == word => {}
-                _ => return None,
-            }
-        }
+        let Fit { vcpus } = fit(&self.machines, machine)?;
         if let (Some((least, most)), Some(vcpus)) = (self.vcpus, vcpus)
             && (vcpus < least || most.is_some_and(|most| vcpus > most))
         {
@@ -453,6 +489,23 @@ impl Cap {
 }
 
 impl Family {
+    /// Whether a machine that a pattern is about is sold, with so many processors as its name tells.
+    pub(crate) fn sells(&self, machine: &str, vcpus: u32) -> bool {
+        if self.sold.is_empty() {
+            return self.sold_vcpus.is_empty() || self.sold_vcpus.contains(&vcpus);
+        }
+        self.sold.iter().any(|sold| fit(&sold.machines, machine).is_some() && sold.vcpus.contains(&vcpus))
+    }
+
+    /// Every machine that it says is sold, without the provider.
+    pub(crate) fn sold_names(&self) -> impl Iterator<Item = String> {
+        let of = |sold: &Sold| {
+            let machines = sold.machines.clone();
+            sold.vcpus.clone().into_iter().map(move |vcpus| machines.replacen('#', &vcpus.to_string(), 1))
+        };
+        self.sold.iter().flat_map(of)
+    }
+
     /// `file:line`, for messages.
     pub(crate) fn at(&self, line: usize) -> String {
         format!("{}:{line}", self.file)

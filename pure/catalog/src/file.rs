@@ -1,8 +1,8 @@
 //! Reads one catalog file: a family of disks, or of virtual machines.
 
 use crate::entry::{
-    ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, LatencyIntervals, Mechanism, Price,
-    Published, Rates, ReadsAndWrites, SizeRule, VmEntry,
+    ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, LatencyIntervals, Mechanism, Origin,
+    Price, Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry,
 };
 use crate::megabytes;
 use crate::parts::{self, Readable};
@@ -29,6 +29,8 @@ const TOP_KEYS: &[&str] = &[
     "vm",
     "caps",
     "sold_vcpus",
+    "sold",
+    "iops_at",
     "hit",
     "unpublished",
 ];
@@ -44,6 +46,8 @@ const DISK_KEYS: &[&str] = &[
     "in_order_most",
     "by_iops",
     "price",
+    "source",
+    "date",
     "note",
 ];
 const VM_KEYS: &[&str] = &[
@@ -55,7 +59,10 @@ const VM_KEYS: &[&str] = &[
     "vcpus",
     "queues_in_order",
     "device_queues",
+    "takes_no",
     "price",
+    "source",
+    "date",
     "note",
 ];
 const CAP_KEYS: &[&str] = &["machines", "vcpus", "read", "write", "note"];
@@ -96,9 +103,9 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
         }
         let (family, about) = (family?, about?);
         let for_others: &[&str] = match about {
-            About::Disks => &["vm", "caps", "sold_vcpus", "hit", "unpublished"],
-            About::Machines => &["disk", "latency", "hit", "unpublished"],
-            About::HostCache => &["disk", "vm", "caps", "sold_vcpus", "latency", "mechanism"],
+            About::Disks => &["vm", "caps", "sold_vcpus", "sold", "hit", "unpublished"],
+            About::Machines => &["disk", "latency", "iops_at", "hit", "unpublished"],
+            About::HostCache => &["disk", "vm", "caps", "sold_vcpus", "sold", "iops_at", "latency", "mechanism"],
         };
         for key in for_others {
             if let Some(item) = top.get(*key) {
@@ -124,6 +131,9 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             }
         }
         found.family.sold_vcpus = sold;
+        if let Some(item) = top.get("sold") {
+            found.family.sold = read_sold(reader, item);
+        }
         for (key, name, item) in named(reader, top, "caps") {
             for row in reader.values(&key, item) {
                 let cap = read_cap(reader, &key, &name, row, &found.family, index);
@@ -135,6 +145,27 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
         }
         Some(found)
     })
+}
+
+/// Patterns of machines with the numbers of processors that are sold.
+fn read_sold(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Sold> {
+    let Some(table) = item.get_ref().as_table() else {
+        reader.problem(item.span(), "sold", "is no table: write [sold] and below it \"n2-standard-#\" = [2, 4]".into());
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (key, value) in entries(table) {
+        let machines: &str = key.get_ref();
+        let inner = nested("sold", machines);
+        if machines.split('-').filter(|word| *word == "#").count() != 1 {
+            let message = "names no place for the number of processors: write # for it, as in \"n2-standard-#\"";
+            reader.problem(key.span(), &inner, message.into());
+        }
+        let values = reader.values(&inner, value);
+        let vcpus = values.into_iter().filter_map(|value| reader.count_u32(&inner, value, u32::MAX)).collect();
+        found.push(Sold { machines: machines.to_owned(), vcpus });
+    }
+    found
 }
 
 /// How the hosts of a provider cache disks.
@@ -215,6 +246,10 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
             parts::mechanism_key(reader, &nested("mechanism", name), name, value, &mut mechanism);
         }
     }
+    let iops_at = top.get("iops_at").and_then(|item| Bytes::read(reader, "iops_at", item));
+    if iops_at == Some(Bytes::ZERO) {
+        reader.problem(0..0, "iops_at", "must be a size above 0 B".into());
+    }
     let units = top.get("units").and_then(|item| megabytes::read(reader, item));
     let latency: Option<LatencyIntervals> =
         top.get("latency").and_then(|item| parts::latencies(reader, "latency", item));
@@ -229,6 +264,8 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         mechanism,
         latency,
         sold_vcpus: Vec::new(),
+        sold: Vec::new(),
+        iops_at: iops_at.filter(|size| *size > Bytes::ZERO),
     })
 }
 
@@ -254,6 +291,7 @@ fn read_disk(
         in_order_most: None,
         by_iops: None,
         price: None,
+        origin: Origin::default(),
         note: None,
         line: reader.line_of(item),
     };
@@ -275,6 +313,8 @@ fn read_disk(
             "in_order_most" => disk.in_order_most = Some(read_rates(reader, &inner, value)?),
             "by_iops" => disk.by_iops = Some(read_by_iops(reader, &inner, value)?),
             "price" => disk.price = Some(read_price(reader, &inner, value)?),
+            "source" => disk.origin.source = reader.text(&inner, value),
+            "date" => disk.origin.date = reader.text(&inner, value),
             _ => disk.note = reader.text(&inner, value),
         }
     }
@@ -433,7 +473,9 @@ fn read_vm(
         vcpus: None,
         queues_in_order: false,
         device_queues: None,
+        takes_no: Vec::new(),
         price: None,
+        origin: Origin::default(),
         note: None,
         line: reader.line_of(item),
     };
@@ -458,7 +500,14 @@ fn read_vm(
             "vcpus" => vm.vcpus = reader.count_u32(&inner, value, u32::MAX),
             "queues_in_order" => vm.queues_in_order = reader.switch(&inner, value)?,
             "device_queues" => vm.device_queues = reader.count_u32(&inner, value, u32::MAX),
+            "takes_no" => {
+                for family in reader.values(&inner, value) {
+                    vm.takes_no.push(reader.text(&inner, family)?);
+                }
+            }
             "price" => vm.price = Some(read_price(reader, &inner, value)?),
+            "source" => vm.origin.source = reader.text(&inner, value),
+            "date" => vm.origin.date = reader.text(&inner, value),
             _ => vm.note = reader.text(&inner, value),
         }
     }

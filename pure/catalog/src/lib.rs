@@ -21,8 +21,8 @@ pub use check::{CatalogProblem, ProblemKind};
 pub use describe::{Fact, rate_text, rate_text_beside};
 pub use entry::{
     BurstRule, ByIops, CachedEstimate, Cap, Choice, Credits, Delivered, DeviceQueuesInterval, DiskEntry, DiskOption,
-    EnforcementInterval, Family, Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Price,
-    Provision, Published, Rates, ReadsAndWrites, SizeRule, VmEntry,
+    EnforcementInterval, Family, Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Origin, Price,
+    Provision, Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry,
 };
 pub use environment::{
     DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, environment_text, environments,

@@ -259,6 +259,7 @@ pub(crate) const MECHANISM_KEYS: &[&str] = &[
     "place",
     "shared_by_type",
     "host_cache_below",
+    "host_cached",
     "delivered",
     "holds",
     "device_queues",
@@ -321,6 +322,7 @@ pub(crate) fn mechanism_key(
             }
         }
         "shared_by_type" => mechanism.shared_by_type = reader.switch(key, item).unwrap_or(false),
+        "host_cached" => mechanism.host_cached = reader.switch(key, item).unwrap_or(true),
         "host_cache_below" => mechanism.host_cache_below = Bytes::read(reader, key, item),
         "delivered" => {
             if let Some(found) = delivered(reader, key, item) {

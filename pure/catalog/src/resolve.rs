@@ -274,6 +274,8 @@ pub struct VmFigures {
     pub queues_in_order: bool,
     /// Queues before each of its network disks, where they were counted.
     pub device_queues: Option<u32>,
+    /// Families of disks that cannot be attached to it.
+    pub takes_no: Vec<String>,
 }
 
 impl LimitFigures {

@@ -113,6 +113,11 @@ fn a_name_written_otherwise_or_with_another_number_leads_to_what_is_there() {
         ("azure/D8S_V3", "azure/d8s-v3"),
         ("n2-standard-6", "gcp/n2-standard-4"),
         ("gcp/n2-standard-7", "gcp/n2-standard-8"),
+        ("gcp/n2-standard-416", "gcp/n2-standard-128"),
+        ("gcp/n2-highcpu-128", "gcp/n2-highcpu-96"),
+        ("gcp/e2-standard-416", "gcp/e2-standard-32"),
+        ("gcp/n1-standard-360", "gcp/n1-standard-96"),
+        ("gcp/n2-foo-8", "gcp/n2-standard-8"),
     ] {
         assert_eq!(near(catalog.vm(typed).unwrap_err()), meant, "{typed}");
         assert_eq!(near(catalog.describe(typed).unwrap_err()), meant, "{typed}");
@@ -121,6 +126,104 @@ fn a_name_written_otherwise_or_with_another_number_leads_to_what_is_there() {
         assert_eq!(near(catalog.disk_entry(typed).unwrap_err()), meant, "{typed}");
         assert_eq!(near(catalog.describe(typed).unwrap_err()), meant, "{typed}");
     }
+}
+
+/// Every machine that is said to be sold has a row of its own, and those that people use are.
+#[test]
+fn machines_that_are_sold_have_limits() {
+    let catalog = Catalog::builtin();
+    let sold: Vec<String> = (catalog.families.iter())
+        .flat_map(|family| {
+            family.sold_names().map(|machine| format!("{}/{machine}", family.provider)).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(sold.len() > 150, "{}", sold.len());
+    for name in sold {
+        assert!(!catalog.vm_figures(&name).unwrap_or_else(|error| panic!("{error}")).caps.is_empty(), "{name}");
+    }
+    for name in
+        ["n1-standard-1", "n2-standard-48", "n2d-standard-224", "e2-highcpu-32", "c2-standard-30", "c3-highmem-22"]
+    {
+        assert!(catalog.vm(&format!("gcp/{name}")).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn an_entry_with_a_source_of_its_own_does_not_show_the_date_of_the_familys() {
+    let catalog = Catalog::builtin();
+    let origin = |name: &str| {
+        let facts = catalog.describe(name).unwrap();
+        let of = |key: &str| facts.iter().find(|fact| fact.key == key).unwrap().text.clone();
+        (of("source"), of("date"))
+    };
+    assert_eq!(origin("aws/gp3").1, "2023-05");
+    let (source, date) = origin("aws/gp3@2025");
+    assert!(source.contains("ivanvari.com") && date == "2026-03", "{source} {date}");
+    let (source, date) = origin("azure/ultra@2024");
+    assert!(source.ends_with("120002") && date == "2024-02", "{source} {date}");
+    let (source, date) = origin("azure/d4s-v3@2024");
+    assert!(
+        source.ends_with("dsv3-series.md") && source.contains("azure-compute-docs") && date == "2024-09",
+        "{source}"
+    );
+    // The date of another source is not the date of one's own.
+    let own = OWN.replace("\"9000 IOPS\" }", "\"9000 IOPS\", source = \"a letter\" }");
+    let catalog = Catalog::default().with(&[("own.toml", &own.replace("[latency", "date = \"2024\"\n[latency"))]);
+    let facts = catalog.unwrap().describe("own/small").unwrap();
+    let of = |key: &str| facts.iter().find(|fact| fact.key == key).map(|fact| fact.text.clone());
+    assert_eq!((of("source"), of("date")), (Some("a letter".to_owned()), Some("not recorded".to_owned())));
+}
+
+const OWN_MACHINES: &str = "schema = 1\nkind = \"vm\"\nprovider = \"own\"\nfamily = \"m\"\ntitle = \"x\"\nsource = \"x\"\n\
+                            [mechanism]\nburst_span = \"30 min\"\n[vm]\n\
+                            m4 = { vcpus = 4, uncached = { iops = \"1000 IOPS\", burst = { iops = \"3000 IOPS\" } } }\n\
+                            m8 = { vcpus = 8, uncached = { iops = \"1100 IOPS\", burst = { iops = \"4000 IOPS\" } } }\n\
+                            x16 = { vcpus = 16, uncached = { iops = \"100 IOPS\" } }\n";
+
+#[test]
+fn a_machine_with_more_processors_and_less_than_its_like_is_named() {
+    let problems = |text: &str| {
+        let found = Catalog::default().with(&[("own.toml", text)]).unwrap().check();
+        found.into_iter().map(|p| (p.name, p.kind, p.text)).collect::<Vec<_>>()
+    };
+    assert_eq!(problems(OWN_MACHINES), [], "another kind of machine may have less");
+    let falls = [(
+        "own/m8".to_owned(),
+        ProblemKind::Falls,
+        "has less to network disks than own/m4, which has fewer processors".to_owned(),
+    )];
+    assert_eq!(problems(&OWN_MACHINES.replace("1100 IOPS", "900 IOPS")), falls);
+    assert_eq!(problems(&OWN_MACHINES.replace("4000 IOPS", "2000 IOPS")), falls);
+    let foreign = problems(&OWN_MACHINES.replace("vcpus = 16,", "vcpus = 16, takes_no = [\"tapes\"],"));
+    assert_eq!(foreign[0].2, "takes no disks of the family \"tapes\", which is not in the catalog");
+}
+
+#[test]
+fn a_larger_disk_with_less_of_a_burst_is_named() {
+    let text = OWN.replace("[latency.read]", "[mechanism]\nburst_span = \"30 min\"\n[latency.read]");
+    let disks = "small = { size = \"1 TiB\", iops = \"100 IOPS\", burst = { iops = \"900 IOPS\" } }\n\
+                 large = { size = \"2 TiB\", iops = \"200 IOPS\", burst = { iops = \"800 IOPS\" } }\n";
+    let text = format!("{}[disk]\n{disks}", text.split("[disk]").next().unwrap());
+    let problems = Catalog::default().with(&[("own.toml", &text)]).unwrap().check();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!((problems[0].name.as_str(), problems[0].kind), ("own/large", ProblemKind::Falls));
+    assert!(problems[0].text.starts_with("has fewer IOPS in a burst"), "{}", problems[0].text);
+}
+
+/// What a source says of requests of 4 KiB: the throughput beside the IOPS lets them through.
+#[test]
+fn throughput_that_lets_fewer_through_than_the_iops_of_their_size_is_named() {
+    let disks = |rate: &str| {
+        let text = OWN.replace("[latency.read]", "iops_at = \"4 KiB\"\n[latency.read]");
+        let disk = format!("small = {{ size = \"1 TiB\", iops = \"170000 IOPS\", throughput = \"{rate}\" }}");
+        format!("{}[disk]\n{disk}\n", text.split("[disk]").next().unwrap())
+    };
+    let problems = |rate: &str| Catalog::default().with(&[("own.toml", &disks(rate))]).unwrap().check();
+    assert_eq!(problems("660 MiB/s"), []);
+    let found = problems("660 MB/s");
+    assert!(!found.is_empty() && found.iter().all(|p| p.kind == ProblemKind::Contradiction), "{found:?}");
+    assert!(found[0].text.contains("170000 IOPS read at 1 TiB, which are of requests of 4 KiB"), "{}", found[0].text);
+    assert!(found[0].text.contains("let 161132 of them through"), "{}", found[0].text);
 }
 
 #[test]

@@ -64,8 +64,9 @@ struct Chunk {
     /// Asked for since the hand last came by.
     touched: [u64; WORDS],
     dirty: [u64; WORDS],
-    /// Which words hold something, and which of them something dirty: a search passes over the others 64 at a time.
-    any_present: Marks,
+    /// Words at which the hand of the clock has something to do, where blocks may give way or were asked for, and words that hold
+    /// something dirty: a search passes over the others 64 at a time.
+    any_due: Marks,
     any_dirty: Marks,
 }
 
@@ -85,6 +86,10 @@ impl Marks {
     const fn clear(&mut self, word: usize) {
         self.0[word / 64] &= !(1 << (word % 64));
     }
+    #[inline]
+    const fn has(&self, word: usize) -> bool {
+        self.0[word / 64] & (1 << (word % 64)) != 0
+    }
     /// The first marked word from `from` on.
     fn next(&self, from: usize) -> Option<usize> {
         let mut mask = u64::MAX << (from % 64);
@@ -102,6 +107,8 @@ impl Marks {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BlockMap {
     chunks: Vec<Option<Box<Chunk>>>,
+    /// A bit for each chunk: whether the hand of the clock may have something to do in it.
+    due: Vec<u64>,
     /// Chunks that were never touched are present in full.
     warm: bool,
     dirty: u64,
@@ -114,6 +121,10 @@ impl BlockMap {
     fn chunk(&mut self, index: usize) -> &mut Chunk {
         if self.chunks.len() <= index {
             self.chunks.resize(index + 1, None);
+            self.due.resize(index / 64 + 1, 0);
+        }
+        if self.warm && self.chunks[index].is_none() {
+            self.due[index / 64] |= 1 << (index % 64);
         }
         let (present, marks) = if self.warm { (u64::MAX, Marks::ALL) } else { (0, Marks::NONE) };
         self.chunks[index].get_or_insert_with(|| {
@@ -121,10 +132,33 @@ impl BlockMap {
                 present: [present; WORDS],
                 touched: [0; WORDS],
                 dirty: [0; WORDS],
-                any_present: marks,
+                any_due: marks,
                 any_dirty: Marks::NONE,
             })
         })
+    }
+
+    /// The hand of the clock has something to do at a word of a chunk that is there.
+    #[inline]
+    fn make_due(&mut self, index: usize, word: usize) {
+        if let Some(Some(chunk)) = self.chunks.get_mut(index)
+            && !chunk.any_due.has(word)
+        {
+            chunk.any_due.set(word);
+            self.due[index / 64] |= 1 << (index % 64);
+        }
+    }
+
+    /// The first chunk from `from` on in which the hand may have something to do.
+    fn next_due(&self, from: usize) -> Option<usize> {
+        let mut mask = u64::MAX << (from % 64);
+        for (index, bits) in self.due.iter().enumerate().skip(from / 64) {
+            if bits & mask != 0 {
+                return Some(index * 64 + (bits & mask).trailing_zeros() as usize);
+            }
+            mask = u64::MAX;
+        }
+        None
     }
 
     /// Whether a cache keeps track of these blocks at all.
@@ -137,11 +171,14 @@ impl BlockMap {
         if !Self::is_within(run) {
             return false;
         }
-        if let Some((chunk, word, mask)) = run.in_a_word()
-            && let Some(Some(chunk)) = self.chunks.get_mut(chunk)
+        if let Some((index, word, mask)) = run.in_a_word()
+            && let Some(Some(chunk)) = self.chunks.get_mut(index)
         {
             let hit = chunk.present[word] & mask == mask;
             chunk.touched[word] |= if hit { mask } else { 0 };
+            if hit && !chunk.any_due.has(word) {
+                self.make_due(index, word);
+            }
             return hit;
         }
         let present = |map: &Self, chunk: usize, word: usize, mask: u64| match map.chunks.get(chunk) {
@@ -153,6 +190,7 @@ impl BlockMap {
         }
         for (chunk, word, mask) in run.words() {
             self.chunk(chunk).touched[word] |= mask;
+            self.make_due(chunk, word);
         }
         true
     }
@@ -163,12 +201,14 @@ impl BlockMap {
             return 0;
         }
         let mut new = 0;
-        for (chunk, word, mask) in run.words() {
-            let chunk = self.chunk(chunk);
+        for (index, word, mask) in run.words() {
+            let chunk = self.chunk(index);
             let present = &mut chunk.present[word];
             new += u64::from((mask & !*present).count_ones());
             *present |= mask;
-            chunk.any_present.set(word);
+            if *present & !chunk.dirty[word] != 0 {
+                self.make_due(index, word);
+            }
         }
         new
     }
@@ -223,7 +263,8 @@ impl BlockMap {
         let mut count = 0;
         while count < count_max && first + count < end {
             let block = first + count;
-            let Some(chunk) = &mut self.chunks[(block / CHUNK_BLOCKS) as usize] else { break };
+            let index = (block / CHUNK_BLOCKS) as usize;
+            let Some(chunk) = &mut self.chunks[index] else { break };
             let number = (block % CHUNK_BLOCKS / 64) as usize;
             let word = &mut chunk.dirty[number];
             let mask = 1 << (block % 64);
@@ -233,6 +274,9 @@ impl BlockMap {
             *word &= !mask;
             if *word == 0 {
                 chunk.any_dirty.clear(number);
+            }
+            if !chunk.any_due.has(number) {
+                self.make_due(index, number);
             }
             count += 1;
         }
@@ -338,30 +382,36 @@ impl Cache {
         self.used = 0;
         for map in &mut self.maps {
             map.warm = false;
+            map.due.fill(0);
             for chunk in map.chunks.iter_mut().flatten() {
                 chunk.present = chunk.dirty;
                 chunk.touched = [0; WORDS];
-                chunk.any_present = chunk.any_dirty;
+                chunk.any_due = Marks::NONE;
             }
             self.used += map.dirty;
         }
     }
 
-    /// Moves the hand of the clock over one word that holds something, or to the next chunk: of its blocks, at most `count_max` that were not asked for since the hand
-    /// last came by give way. Two rounds find every clean block, and clean blocks there are: no more are dirty than the cache holds.
+    /// Moves the hand of the clock over one word at which it has something to do, or to the next chunk that has such: of its blocks, at
+    /// most `count_max` that were not asked for since the hand last came by give way. Two rounds find every clean block, and clean
+    /// blocks there are: no more are dirty than the cache holds.
+    ///
+    /// A word whose blocks are all dirty and were not asked for is passed over: nothing would change there. So a cache that is full of
+    /// writes, in which few blocks may give way, is not searched word by word.
     fn evict(&mut self, count_max: u64) {
         let (member, number, from) = self.hand;
-        let beyond = if number + 1 < self.maps[member].chunks.len() {
-            (member, number + 1, 0)
-        } else {
-            ((member + 1) % self.maps.len(), 0, 0)
-        };
-        let Some(Some(chunk)) = self.maps[member].chunks.get_mut(number) else {
-            // Nothing was ever here.
-            self.hand = beyond;
+        let members = self.maps.len();
+        let map = &mut self.maps[member];
+        let Some((number, from)) = map.next_due(number).map(|due| (due, if due == number { from } else { 0 })) else {
+            self.hand = ((member + 1) % members, 0, 0);
             return;
         };
-        let Some(place) = chunk.any_present.next(from) else {
+        let beyond = (member, number + 1, 0);
+        let chunk = map.chunks[number].as_mut().expect("only a chunk that is there has something due");
+        let Some(place) = chunk.any_due.next(from) else {
+            if from == 0 {
+                map.due[number / 64] &= !(1 << (number % 64));
+            }
             self.hand = beyond;
             return;
         };
@@ -374,9 +424,12 @@ impl Cache {
             victims &= victims - 1;
             count += 1;
         }
-        if chunk.present[place] == 0 {
-            chunk.any_present.clear(place);
+        if chunk.present[place] & !chunk.dirty[place] == 0 {
+            chunk.any_due.clear(place);
         }
         self.used -= count;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,12 +92,29 @@ pub(crate) fn binding(
         let near = ceiling.is_some_and(|ceiling| rate >= AT_CEILING * ceiling.iops);
         if waited_ns as f64 / spent_ns.max(1.0) >= WAITED_MOST || near {
             let (limit, what) = name(found);
+            // What is known of waiting is told when a request's turn is; of those whose turn comes after the end nothing else is.
+            let waited_each_ns = found.ns as f64 / record.count().max(1) as f64;
+            let measured_s = record.measured_ns as f64 / 1e9;
+            let cut_off = load
+                .outstanding()
+                .map(|outstanding| outstanding as f64)
+                .filter(|outstanding| waited_each_ns > each_ns && outstanding / rate >= measured_s);
+            let each = match cut_off {
+                Some(outstanding) => format!(
+                    "most of it by requests that were not answered before the end: the run is shorter than its queue takes ({} \
+                     outstanding at {} a second)",
+                    number(outstanding),
+                    number(rate)
+                ),
+                None => {
+                    let waited = span(waited_each_ns.min(each_ns));
+                    format!("{waited} for each request, which takes {} in all", span(each_ns))
+                }
+            };
             let evidence = format!(
-                "Requests waited {what}{}: {} of all waiting at limits, {} for each request, which takes {} in all{}.{}",
+                "Requests waited {what}{}: {} of all waiting at limits, {each}{}.{}",
                 moment(found, burst_end),
                 percent(found.ns as f64 / waited_ns as f64),
-                span(found.ns as f64 / record.count().max(1) as f64),
-                span(each_ns),
                 ceiling.map_or_else(String::new, |ceiling| format!(" ({})", ceiling.source)),
                 beside(others, waited_ns, burst_end),
             );

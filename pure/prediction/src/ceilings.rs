@@ -15,7 +15,7 @@ use loadline_disk::{
 };
 use loadline_record::{Ceiling, Limit, Stage};
 use loadline_units::{ByteRate, Bytes};
-use loadline_workload::{Arrival, LoadSpec, Pattern};
+use loadline_workload::{Arrival, Distribution, LoadSpec, Pattern};
 
 /// What a host's cache writes back in one request at most (`pure/disk`).
 const WRITE_BACK_MAX: u64 = 256 << 10;
@@ -70,6 +70,12 @@ impl Ceilings {
             .map(|found| &found.ceiling)
     }
 
+    /// All but those of this name.
+    pub(crate) fn without(mut self, limit: Limit) -> Self {
+        self.found.retain(|found| found.ceiling.limit != limit);
+        self
+    }
+
     /// The one of this name; of several the lowest.
     pub(crate) fn named(&self, limit: Limit) -> Option<&Ceiling> {
         self.found.iter().map(|found| &found.ceiling).find(|ceiling| ceiling.limit == limit)
@@ -80,7 +86,7 @@ impl Ceilings {
 ///
 /// Exact but for these: offsets are taken as evenly spread over a stripe; `latency` is the mean over the distribution of
 /// service times, and missing for a spinning disk with a queue before it; what a read-write cache takes for good supposes
-/// that no block is written twice.
+/// that no block is written twice, but of requests spread evenly, of which so many go to blocks that are dirty as there are.
 ///
 /// # Errors
 /// [`VolumeUnknown`].
@@ -210,9 +216,12 @@ impl Way<'_> {
     fn write_back(&self, found: &mut Vec<Found>) {
         let writes: f64 = self.parts.iter().filter(|p| p.operation == Operation::Write).map(|p| p.count).sum();
         let takes = self.spec.host_cache.mode == HostCache::ReadWrite && writes > 0.0;
-        if !takes || self.fits_as_dirty() {
+        let held = self.held_dirty();
+        if !takes || held >= 1.0 {
             return;
         }
+        let evenly = matches!(self.load.pattern, Pattern::Random(Distribution::Uniform));
+        let held = if evenly { held } else { 0.0 };
         let sequential = matches!(self.load.pattern, Pattern::Sequential { .. });
         let carried: Vec<PartKind> = (self.parts.iter())
             .map(|part| match part.operation {
@@ -220,7 +229,10 @@ impl Way<'_> {
                     let count = part.count * part.length as f64 / WRITE_BACK_MAX as f64;
                     PartKind { length: WRITE_BACK_MAX, count, ..*part }
                 }
-                Operation::Write => PartKind { length: part.length.next_multiple_of(CACHE_BLOCK), ..*part },
+                Operation::Write => {
+                    let (length, count) = (part.length.next_multiple_of(CACHE_BLOCK), part.count * (1.0 - held));
+                    PartKind { length, count, ..*part }
+                }
                 Operation::Read | Operation::Trim | Operation::Flush => *part,
             })
             .collect();
@@ -234,8 +246,13 @@ impl Way<'_> {
         behind.retain(|one| one.at.is_some_and(|(stage, _)| stage != Stage::VmCached) && one.phase != Phase::Burst);
         let least = behind.into_iter().min_by(|a, b| a.ceiling.iops.total_cmp(&b.ceiling.iops));
         if let Some(Found { ceiling, .. }) = least {
+            let again = if held > 0.0 {
+                format!("{} of them written again before they reach the disk", percent(held))
+            } else {
+                "if no block is written twice".to_owned()
+            };
             let source = format!(
-                "what the cache's disk takes, once the cache holds as many writes as it may, if no block is written twice: {}",
+                "what the cache's disk takes, once the cache holds as many writes as it may, {again}: {}",
                 ceiling.source
             );
             found.push(Found {
@@ -246,8 +263,8 @@ impl Way<'_> {
         }
     }
 
-    /// Whether all blocks of the load may be in the caches and not on the disks.
-    fn fits_as_dirty(&self) -> bool {
+    /// The share of the load's blocks that may be in the caches and not on the disks; 1.0 or more where all of them may.
+    fn held_dirty(&self) -> f64 {
         let cache = &self.spec.host_cache;
         let capacity = match cache.capacity {
             Some(each) => Some(each.get() * self.spec.disks.len() as u64),
@@ -255,9 +272,9 @@ impl Way<'_> {
         };
         let size = self.load.size.or_else(|| self.spec.size()).map(Bytes::get);
         match (capacity, size) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(capacity), Some(size)) => size <= cache.dirty_max.of(capacity),
+            (None, _) => 1.0,
+            (Some(_), None) => 0.0,
+            (Some(capacity), Some(size)) => cache.dirty_max.of(capacity) as f64 / size.max(1) as f64,
         }
     }
 

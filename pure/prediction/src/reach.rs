@@ -61,7 +61,10 @@ pub fn unreached(catalog: &Catalog, entry: Held<'_>) -> Vec<CatalogProblem> {
                 let spec = DiskSpec { place: Place::Network, ..figures.spec(&DRAW) };
                 let at = wanted.size.map_or_else(String::new, |size| format!("at {size}, "));
                 let limit = spec.limit.clone();
-                texts.extend(hold(&limit, &environment(spec, None)).into_iter().map(|text| format!("{at}{text}")));
+                let environment = environment(spec, None);
+                let mut wrong = hold(&limit, &environment);
+                wrong.extend(hold_at(&limit, &environment, catalog.disk_family(disk).iops_at));
+                texts.extend(wrong.into_iter().map(|text| format!("{at}{text}")));
             }
             (catalog.disk_place(disk), disk.name.clone())
         }
@@ -172,6 +175,24 @@ fn hold(limit: &Limit, environment: &EnvironmentSpec) -> Vec<String> {
                 )),
                 Err(error) => wrong.push(format!("{direction} of {block} cannot be simulated: {error}")),
             }
+        }
+    }
+    wrong
+}
+
+/// Where a source gives IOPS for a size of request, requests of this size come to them, whatever limits bytes.
+fn hold_at(limit: &Limit, environment: &EnvironmentSpec, block: Option<Bytes>) -> Vec<String> {
+    let Some(block) = block else { return Vec::new() };
+    let mut wrong = Vec::new();
+    for reads in directions(limit, environment) {
+        let Some(wanted) = side(limit.iops, reads, |budget| budget.rate.get() as f64) else { continue };
+        let direction = if reads { "reads" } else { "writes" };
+        match simulated(environment, reads, block, wanted, (BEFORE_S, MEASURED_EVENLY_S)) {
+            Ok(found) if (found - wanted).abs() <= TOLERANCE * wanted => {}
+            Ok(found) => wrong.push(format!(
+                "{direction} of {block} come to {found:.1}/s when simulated, and {wanted:.1}/s of this size are published"
+            )),
+            Err(error) => wrong.push(format!("{direction} of {block} cannot be simulated: {error}")),
         }
     }
     wrong

@@ -13,7 +13,7 @@ use loadline_disk::{
 use loadline_record::{Binding, CacheUse, ModelRecord, StateTaken, TrialRecord};
 use loadline_simulator::{Reached, Simulated, Simulation, SimulationError, Together, TrialSetup};
 use loadline_units::{ByteRate, Bytes, Duration, Instant};
-use loadline_workload::{Fill, LoadSpec};
+use loadline_workload::{Distribution, Fill, LoadSpec, Pattern};
 
 /// What a load that names no size spreads over, or half the volume where that is less: as much as the test file that
 /// `run` would make.
@@ -209,7 +209,12 @@ fn told(
     let Putting { model, volume, initial, .. } = *putting;
     let waits = stage_waits(&taken.waits);
     let cache = CacheUse { hits: taken.waits.cache_hits, misses: taken.waits.cache_misses };
-    let ceilings = ceilings(model, volume, load, cache.hit_share().unwrap_or(0.0))?;
+    let mut ceilings = ceilings(model, volume, load, cache.hit_share().unwrap_or(0.0))?;
+    // Where blocks are written again and again a cache need never fill, and nothing says what it takes until it has.
+    let filled = taken.waits.cache > Duration::ZERO;
+    if !filled && matches!(load.pattern, Pattern::Random(Distribution::Zipf { .. } | Distribution::HotCold { .. })) {
+        ceilings = ceilings.without(loadline_record::Limit::Cache);
+    }
     let bursts_ended = bursts.ends(&record.series, Duration::from_ns(record.warm_up_ns));
     record.series = record.series.thinned(INTERVALS_MAX);
     record.model = Some(ModelRecord {

@@ -253,6 +253,13 @@ fn what_does_not_fit_together_is_told_with_what_to_write() {
     assert!(message.contains("no amount") && message.contains("--volume"), "{message}");
     let message = bench.refused(2, &["predict", &plan, "--env", "nowhere/mine.toml"]);
     assert!(message.contains("there is no such file"), "{message}");
+    let two = bench.file("two.toml", TWO);
+    let more = bench.file("more.toml", SWEEP.replace("trials = 1", "trials = 3"));
+    let together = ["predict", &plan, &more, "--env", &two, "--together", "--draws", "1"];
+    let message = bench.refused(2, &together);
+    assert!(message.contains("1 trials") && message.contains("give --trials 3"), "{message}");
+    assert!(bench.runs().is_empty(), "nothing began");
+    bench.done(&[&together[..], &["--trials", "3"]].concat());
     let hours = ["predict", &plan, "--env", "ds3-p30", "--hours", "0.001", "--draws", "1", "--seed", "1"];
     assert_eq!(cells(&json(&bench.done(&[&hours[..], &["--format", "json"]].concat()))).len(), 4);
 }

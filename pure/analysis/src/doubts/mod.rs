@@ -21,6 +21,8 @@ const SHORT_RUN_S: f64 = 30.0;
 pub(crate) const BUCKET_S: f64 = 1.0;
 /// A measurement may end this much early before it counts as shorter than asked: timers are not exact.
 const SHORT_RUN_SLACK: f64 = 0.01;
+/// A bucket that a model knows shows in a measurement from this share of its time on.
+const BUCKET_SHOWN: f64 = 0.01;
 /// A load thread busier than this may be what holds the rate back.
 const GENERATOR_BUSY_MAX: f64 = 0.90;
 /// Achieved and offered arrivals may differ by this much.
@@ -243,7 +245,9 @@ fn short_run(trial: &TrialRecord, volume: &VolumeFacts) -> Option<String> {
     }
     // A model knows how deep its buckets are, and whether it has any.
     let bucket_s = match &trial.model {
-        Some(model) if model.bucket_ns == 0 => return None,
+        Some(model) if model.bucket_ns as f64 / 1e9 < measured_s * BUCKET_SHOWN => return None,
+        // A warm-up with the same load is as long as it takes to empty it.
+        Some(model) if model.bucket_ns <= trial.warm_up_ns => return None,
         Some(model) => model.bucket_ns as f64 / 1e9,
         None => BUCKET_S,
     };

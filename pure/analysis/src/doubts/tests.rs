@@ -546,11 +546,16 @@ fn a_short_prediction_is_doubted_only_where_a_bucket_may_still_be_full() {
     let short = |depth_ns: u64| {
         predicted().changed(move |s| {
             s.trial.measured_ns = 5_000_000_000;
+            s.trial.warm_up_ns = 0;
             s.trial.model.as_mut().unwrap().bucket_ns = depth_ns;
         })
     };
     short(0).lacks(DoubtCode::ShortRun);
     short(500_000_000).earns(DoubtCode::ShortRun, &["10 %"]);
+    // A bucket of which no more than one request in a hundred comes, and one that the warm-up spent.
+    short(1_000_000).lacks(DoubtCode::ShortRun);
+    short(500_000_000).changed(|s| s.trial.warm_up_ns = 500_000_000).lacks(DoubtCode::ShortRun);
+    short(500_000_000).changed(|s| s.trial.warm_up_ns = 400_000_000).earns(DoubtCode::ShortRun, &["10 %"]);
 }
 
 #[test]

@@ -249,6 +249,8 @@ impl View<'_> {
     fn throttled_in_clusters(&self, curves: &[&Curve]) -> Option<Finding> {
         let mut seen: Vec<(usize, &Clusters)> =
             self.own.iter().filter_map(|i| Some((*i, self.clustered[*i].as_ref()?))).collect();
+        // A burst and what came after it are two clusters too, one after the other.
+        seen.retain(|(i, _)| self.cells[*i].lasting.as_ref().is_none_or(|lasting| lasting.before_ns.is_none()));
         seen.sort_by_key(|(i, _)| (levels::importance(&self.cells[*i]), outstanding(&self.cells[*i])));
         let (first, clusters) = *seen.first()?;
         let cells: Vec<usize> = seen.iter().map(|(i, _)| *i).collect();

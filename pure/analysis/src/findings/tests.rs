@@ -342,6 +342,16 @@ fn bursts_are_told_once_and_their_mean_does_not_pass_for_a_latency() {
     // A single cell might as well be a cache that misses now and then.
     let alone = summarize(&run(cells[..1].to_vec()));
     assert!(one(&alone, codes::THROTTLED_IN_CLUSTERS).contains("or a cache answers all but a few"));
+    // Nor is one whose rate fell: its clusters are before the end of a burst and after it.
+    let mut fallen = cells[0].clone();
+    let seconds = &mut fallen.trials[0].series.seconds;
+    let half = seconds.len() / 2;
+    for (number, second) in seconds.iter_mut().enumerate() {
+        second.operations[0].count = if number < half { 9_000 } else { 1_000 };
+    }
+    let fallen = summarize(&run(vec![fallen]));
+    assert!(fallen.cells[0].lasting.as_ref().is_some_and(|lasting| lasting.before_ns.is_some()));
+    assert_eq!(texts(&fallen, codes::THROTTLED_IN_CLUSTERS), Vec::<String>::new());
     assert_eq!(texts(&summarize(&golden()), codes::THROTTLED_IN_CLUSTERS), Vec::<String>::new());
 }
 

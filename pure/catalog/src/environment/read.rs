@@ -2,7 +2,7 @@
 
 use super::{DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, Pool};
 use crate::catalog::Catalog;
-use crate::entry::{DiskEntry, Family, Mechanism, SizeRule};
+use crate::entry::{DiskEntry, Family, Mechanism, Origin, SizeRule};
 use crate::parts::{self, Readable};
 use crate::resolve::{DiskFigures, Draw, LimitFigures, Part, Provisioned, VmFigures};
 use loadline_disk::{HostCache, Layout, Parallelism, Place};
@@ -64,6 +64,7 @@ pub(super) fn environment(text: &str, source: &str, catalog: &Catalog) -> Result
         }
         tell_foreign(reader, top, vm.as_ref(), &volumes);
         tell_too_many(reader, top, vm.as_ref(), &volumes);
+        tell_not_taken(reader, top, vm.as_ref(), &volumes);
         let pools = pools(catalog, vm.as_ref(), &volumes);
         let environment = Environment { name: name?, description, text: text.to_owned(), vm, volumes, pools };
         // The model has rules of its own, which hold for every draw if they hold for one.
@@ -109,6 +110,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
         vcpus: None,
         queues_in_order: false,
         device_queues: None,
+        takes_no: Vec::new(),
     };
     for (name, value) in found {
         let key = nested("vm", name);
@@ -256,6 +258,9 @@ fn tell_uncachable(reader: &mut Reader<'_>, key: &str, disk: &DiskFigures, item:
     if mechanism.place == Place::Local {
         let message = "is in the host and never cached: write host_cache = \"none\"";
         reader.problem(item.span(), key, message.to_owned());
+    } else if !mechanism.host_cached {
+        let message = format!("is {}, and no host caches such disks: write host_cache = \"none\"", disk.name);
+        reader.problem(item.span(), key, message);
     } else if let (Some(below), Some(size)) = (mechanism.host_cache_below, disk.size)
         && size >= below
     {
@@ -323,6 +328,8 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         mechanism: Mechanism::default(),
         latency: None,
         sold_vcpus: Vec::new(),
+        sold: Vec::new(),
+        iops_at: None,
     };
     let mut disk = DiskEntry {
         name: String::new(),
@@ -338,6 +345,7 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         in_order_most: None,
         by_iops: None,
         price: None,
+        origin: Origin::default(),
         note: None,
         line: 0,
     };
@@ -544,6 +552,20 @@ fn tell_too_many(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigur
         let name = if vm.name.is_empty() { "this machine" } else { &vm.name };
         let place = top.get("vm").map_or(0..0, Item::span);
         reader.problem(place, "vm", format!("{name} takes {most} data disks, and the volumes have {count}"));
+    }
+}
+
+/// Some machines cannot have disks of some families.
+fn tell_not_taken(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) {
+    let Some(vm) = vm.filter(|vm| !vm.takes_no.is_empty()) else { return };
+    for volume in volumes {
+        if let Some(disk) = volume.disks.iter().find(|disk| vm.takes_no.contains(&disk.family)) {
+            let message = format!(
+                "{} takes no disks of the family {}, and volume {} has {}: write another size or another disk",
+                vm.name, disk.family, volume.name, disk.name
+            );
+            reader.problem(top.get("vm").map_or(0..0, Item::span), "vm", message);
+        }
     }
 }
 

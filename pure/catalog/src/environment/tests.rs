@@ -245,6 +245,39 @@ fn a_machine_takes_so_many_disks_and_caches_only_small_ones() {
 }
 
 #[test]
+fn disks_that_no_host_caches_are_not_cached() {
+    for sku in
+        ["premium-v2\", size = \"1 TiB", "ultra\", size = \"1 TiB\", iops = \"3000 IOPS\", throughput = \"100 MB/s"]
+    {
+        let lines =
+            format!("vm = \"azure/d8s-v3\"\n[volume.data]\ndisks = [{{ sku = \"azure/{sku}\" }}]\nhost_cache = ");
+        let name = sku.split('"').next().unwrap();
+        refuses(
+            &format!("{lines}\"read-only\""),
+            &format!(
+                "e.toml:5:10: volume.data.disks: is azure/{name}, and no host caches such disks: write host_cache = \"none\""
+            ),
+        );
+        assert_eq!(read(&format!("{lines}\"none\"")).volumes.len(), 1);
+    }
+}
+
+#[test]
+fn a_machine_without_premium_disks_takes_none() {
+    for (vm, sku) in [("a1", "premium-p30"), ("d14", "classic-premium-p10")] {
+        let family = sku.rsplit_once('-').unwrap().0;
+        refuses(
+            &format!("vm = \"azure/{vm}\"\n[volume.data]\ndisks = [{{ sku = \"azure/{sku}\" }}]"),
+            &format!(
+                "e.toml:3:6: vm: azure/{vm} takes no disks of the family {family}, and volume data has azure/{sku}: write another size \
+                 or another disk"
+            ),
+        );
+    }
+    read("vm = \"azure/ds14\"\n[volume.data]\ndisks = [{ sku = \"azure/classic-premium-p10\" }]");
+}
+
+#[test]
 fn an_environment_says_its_schema_and_has_a_volume() {
     assert_eq!(
         parse("name = \"x\"").unwrap_err().to_string(),
@@ -339,7 +372,7 @@ fn each_local_ssd_has_its_own_limits_and_several_what_their_number_has() {
         (
             Some(Directions::Apart { read: Some(reads), write: Some(writes) }),
             Some(Directions::Apart { read: Some(read), write: Some(written) }),
-        ) => [reads.rate.get(), writes.rate.get(), read.rate.get() / 1_000_000, written.rate.get() / 1_000_000],
+        ) => [reads.rate.get(), writes.rate.get(), read.rate.get() >> 20, written.rate.get() >> 20],
         other => panic!("{other:?}"),
     };
     let one = spec("local-ssd-nvme", 1);

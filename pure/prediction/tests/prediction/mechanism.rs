@@ -6,7 +6,7 @@ use loadline_disk::{Fullness, InitialState, Warmth};
 use loadline_prediction::{Going, PredictionError, Putting, check, predict};
 use loadline_record::{Limit, Stage};
 use loadline_units::{Bytes, Duration, Iops};
-use loadline_workload::{Arrival, LoadSpec, Pattern};
+use loadline_workload::{Arrival, Distribution, LoadSpec, Pattern};
 
 /// 1 ms a request, held to 1,000 IOPS and 50 MB/s.
 const DISK: &str = r#"
@@ -83,6 +83,47 @@ median = "1 ms"
     let record = trial(&model(text, Draw::PUBLISHED), &LoadSpec { warm_up: Duration::from_s(60), ..load(8, 0, 16) });
     assert_eq!(bound_by(&record), Limit::Cache, "{:?}", known(&record));
     assert!(near(iops(&record), ceiling(&record, Limit::Cache), 0.05), "{}", iops(&record));
+}
+
+/// 16,384 outstanding at 3,000 a second take 5.5 s, and the run 2: what is known of the waiting of those that it does not see
+/// answered is not put beside how long the others took.
+#[test]
+fn a_run_shorter_than_its_queue_tells_no_times_that_cannot_be() {
+    let text = "schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{ sku = \"aws/gp3\", size = \"100 GiB\" }]";
+    let deep = LoadSpec { warm_up: Duration::ZERO, duration: Duration::from_s(2), ..load(16, 100, 16_384) };
+    let record = trial(&model(text, Draw::PUBLISHED), &deep);
+    let evidence = &binding(&record).evidence;
+    assert!(evidence.contains("the run is shorter than its queue takes (16,384 outstanding at "), "{evidence}");
+    assert!(!evidence.contains("for each request"), "{evidence}");
+    let long = LoadSpec { warm_up: Duration::from_s(10), duration: Duration::from_s(60), ..load(16, 100, 1_024) };
+    let record = trial(&model(text, Draw::PUBLISHED), &long);
+    assert!(binding(&record).evidence.contains("for each request, which takes 34"), "{}", binding(&record).evidence);
+}
+
+/// Writes of 64 KiB at nearly 1 GB/s into 10 GiB: for 5 s nothing waits for room, and what comes then is known.
+#[test]
+fn a_write_back_cache_that_is_not_full_yet_has_a_ceiling() {
+    let text = "schema = 1\nname = \"x\"\nvm = \"azure/d16ds-v4\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p30\" }]\n\
+                host_cache = { mode = \"read-write\", capacity = \"10 GiB\" }";
+    let model = model(text, Draw::PUBLISHED);
+    let short = LoadSpec {
+        warm_up: Duration::from_s(1),
+        duration: Duration::from_s(2),
+        size: Some(Bytes::gib(100)),
+        ..load(64, 0, 32)
+    };
+    let record = trial(&model, &short);
+    assert!(known(&record).waits.iter().all(|wait| wait.stage != Stage::Cache), "{:?}", known(&record).waits);
+    // 200 MiB/s, and a tenth of the writes goes to what is dirty anyway.
+    assert!(near(ceiling(&record, Limit::Cache), 3_200.0 / 0.9, 1e-6), "{}", ceiling(&record, Limit::Cache));
+    assert!(iops(&record) > 15_000.0);
+    let full = LoadSpec { warm_up: Duration::from_s(16), duration: Duration::from_s(4), ..short.clone() };
+    let record = trial(&model, &full);
+    assert!(near(iops(&record), ceiling(&record, Limit::Cache), 0.01), "{}", iops(&record));
+    // Where few blocks have most of the writes it may never fill.
+    let skewed = Pattern::Random(Distribution::Zipf { theta_milli: 1_200 });
+    let record = trial(&model, &LoadSpec { pattern: skewed, ..short });
+    assert!(known(&record).ceilings.iter().all(|ceiling| ceiling.limit != Limit::Cache));
 }
 
 #[test]
