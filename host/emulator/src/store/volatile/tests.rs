@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::made::Made;
+use crate::store::Fresh;
 use crate::store::{Budget, Disk, FileStore, Keeping, MemoryStore};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -87,7 +88,8 @@ fn run(disk: &Disk, steps: &[Step]) -> Vec<Sector> {
         order += 1;
         match *step {
             Step::Write(first, count, durable, answered) => {
-                disk.write((first * SECTOR) as u64, &vec![write; count * SECTOR], u64::from(write)).unwrap();
+                let bytes = vec![write; count * SECTOR];
+                disk.write((first * SECTOR) as u64, Fresh::Bytes(&bytes), u64::from(write)).unwrap();
                 order += 1;
                 let answered_at = answered.then_some(order);
                 for sector in &mut sectors[first..first + count] {
