@@ -48,6 +48,9 @@ pub struct CatalogProblem {
     pub text: String,
 }
 
+/// What machines have in common that differ in one number of their names: the words, the other numbers, and the place of that one.
+type Kin = (String, Vec<u64>);
+
 /// How far a published figure may lie from its rule: sources round.
 const ROUNDING: Ratio = Ratio::percent(1);
 /// And how far where throughputs are rounded to tens.
@@ -188,7 +191,7 @@ impl Catalog {
     /// least the figures of the other. Others may be of different kinds.
     fn check_machines_rise(&self, problems: &mut Vec<CatalogProblem>) {
         for (index, family) in self.families.iter().enumerate() {
-            let mut kinds: BTreeMap<(String, Vec<u64>), Vec<(u32, u64, &VmEntry)>> = BTreeMap::new();
+            let mut kinds: BTreeMap<Kin, Vec<(u32, u64, &VmEntry)>> = BTreeMap::new();
             for vm in self.vms.iter().filter(|vm| vm.family == index) {
                 let Some(vcpus) = vm.vcpus else { continue };
                 let (words, numbers) = words_and_numbers(&vm.name);

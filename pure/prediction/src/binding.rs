@@ -99,17 +99,16 @@ pub(crate) fn binding(
                 .outstanding()
                 .map(|outstanding| outstanding as f64)
                 .filter(|outstanding| waited_each_ns > each_ns && outstanding / rate >= measured_s);
-            let each = match cut_off {
-                Some(outstanding) => format!(
+            let each = if let Some(outstanding) = cut_off {
+                format!(
                     "most of it by requests that were not answered before the end: the run is shorter than its queue takes ({} \
                      outstanding at {} a second)",
                     number(outstanding),
                     number(rate)
-                ),
-                None => {
-                    let waited = span(waited_each_ns.min(each_ns));
-                    format!("{waited} for each request, which takes {} in all", span(each_ns))
-                }
+                )
+            } else {
+                let waited = span(waited_each_ns.min(each_ns));
+                format!("{waited} for each request, which takes {} in all", span(each_ns))
             };
             let evidence = format!(
                 "Requests waited {what}{}: {} of all waiting at limits, {each}{}.{}",

@@ -86,10 +86,10 @@ fn the_same_blocks_give_way_as_where_every_word_is_looked_at() {
             }
             _ => {
                 let taken = cache.take_dirty(member, 64);
-                taken.into_iter().for_each(|run| {
+                if let Some(run) = taken {
                     cache.wrote_back(run.count);
                     Plain::words(member, run).for_each(|(word, mask)| plain.dirty[word] &= !mask);
-                });
+                }
             }
         }
     }
