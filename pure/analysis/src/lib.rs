@@ -20,8 +20,9 @@ mod words;
 
 pub use compare::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide, Comparison, Counts,
-    Figure, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling, ScalingCell, ScalingPoint,
-    ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate, scaling_of, scaling_sentences,
+    DrawRange, Figure, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling, ScalingCell,
+    ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate, scaling_of,
+    scaling_sentences,
 };
 pub use doubts::doubts;
 pub use findings::{OBJECTIVE_USUAL, codes as finding_codes};
