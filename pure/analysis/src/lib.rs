@@ -30,7 +30,7 @@ pub use hunt::{
     Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, NotTried, Standing,
     Suspect, hunted, judge, round_log,
 };
-pub use limits::{LimitFigure, Quantity, limits};
+pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use search::{Probed, Search};
