@@ -338,7 +338,8 @@ impl Hunt {
         let baseline = probes[0].cell.id.clone();
         let plans = vec![PlanText { name: plan.name.clone(), text: plan.text.clone(), hash: plan.hash() }];
         let name = format!("hunt around {}", probes[0].label);
-        let plan = HuntPlan { baseline, variants, margin: margin.as_f64(), not_tried: found.not_tried };
+        let plan =
+            HuntPlan { baseline, variants, margin: margin.as_f64(), not_tried: found.not_tried, lacks: found.lacks };
         Self { plans, name, volume: volume.to_owned(), probes, plan, models }
     }
 
@@ -522,6 +523,7 @@ fn carry_on(hunt: &UnderWay<'_>, mut place: Place, mut books: Books, stored: &Ru
             tell_how_to_go_on(id);
             Outcome::Interrupted
         }
+        true if found.nothing_bound.is_some() => Outcome::Inconclusive,
         true if found.rows.iter().any(|row| row.effect == Effect::CannotTell) => Outcome::Inconclusive,
         true => Outcome::Done,
     })
@@ -587,7 +589,7 @@ pub(crate) fn text(found: &HuntResult, format: Format) -> String {
             text.push_str(&table.render(format, output::colour_wanted()));
             text.push_str(&not_tried(&found.not_tried));
             text.push_str("\nIntervals hold for all looks at all settings together with 95 % confidence.\n\nLimits\n");
-            text + &suspects(found, "• ")
+            text + &limits(found, "• ")
         }
         Format::Markdown => {
             let rate = figures_of(found);
@@ -597,7 +599,7 @@ pub(crate) fn text(found: &HuntResult, format: Format) -> String {
             text.push_str(
                 "\nIntervals hold for all looks at all settings together with 95 % confidence.\n\n## Limits\n\n",
             );
-            text + &suspects(found, "- ")
+            text + &limits(found, "- ")
         }
     }
 }
@@ -663,7 +665,11 @@ fn rows(found: &HuntResult) -> Table {
     table
 }
 
-fn suspects(found: &HuntResult, mark: &str) -> String {
+/// What may bind, or why nothing did.
+fn limits(found: &HuntResult, mark: &str) -> String {
+    if let Some(why) = &found.nothing_bound {
+        return format!("{mark}{why}\n");
+    }
     let lines = found.suspects.iter().map(|suspect| {
         let standing = match suspect.standing {
             Standing::Binds => "binds",

@@ -8,7 +8,7 @@ use crate::leftovers::{self, Leftover};
 use crate::output::{self, Column, Field, Table};
 use crate::{figures, hunt, printing, run};
 use anyhow::Context;
-use loadline_analysis::{Quantity, RunSummary, limits, summarize};
+use loadline_analysis::{Quantity, RunSummary, known_limits, summarize};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
 use loadline_store::{Filter, Store, StoreError};
@@ -176,7 +176,7 @@ fn limits_table(record: &RunRecord) -> Table {
             loadline_units::Duration::from_ns(value as u64).human()
         }
     };
-    for figure in limits(record) {
+    for figure in known_limits(record) {
         let quantity = serde_json::to_value(figure.quantity).expect("a quantity is a word");
         let number = |value: Option<f64>| match value {
             Some(value) => Field::both(text(figure.quantity, value), value),

@@ -7,9 +7,10 @@
 mod suspects;
 
 use crate::statistics::{CONFIDENCE, mean, t_quantile, variance};
-use loadline_record::{CellRecord, Ending, RunRecord, TrialRecord};
+use crate::summarize::summarize;
+use loadline_record::{CellRecord, Ending, Limit, RunRecord, TrialRecord};
 use serde::{Deserialize, Serialize};
-use suspects::suspects;
+use suspects::{Known, suspects};
 
 /// The schema's name and version.
 pub const HUNT_SCHEMA: &str = "loadline.hunt/1";
@@ -91,6 +92,9 @@ pub struct HuntPlan {
     /// What is usually varied and cannot be here.
     #[serde(default)]
     pub not_tried: Vec<NotTried>,
+    /// Factors that there is nothing of to vary: a model has no engine, a single disk no interleave.
+    #[serde(default)]
+    pub lacks: Vec<Factor>,
 }
 
 /// A factor that nobody asked for by name, or a usual setting of one, that does not fit the cell or its target.
@@ -216,7 +220,9 @@ pub struct HuntResult {
     pub rows: Vec<HuntRow>,
     /// What is usually varied and could not be here.
     pub not_tried: Vec<NotTried>,
-    /// What may bind, the likeliest first.
+    /// Why no limit can be found around this cell: the load got all that it asked for.
+    pub nothing_bound: Option<String>,
+    /// What may bind, the likeliest first; none where nothing bound the cell.
     pub suspects: Vec<Suspect>,
 }
 
@@ -276,6 +282,28 @@ fn declared(cell: &CellRecord) -> Vec<&'static str> {
     ceilings.into_iter().flatten().map(|ceiling| ceiling.limit.name()).collect()
 }
 
+/// Why the cell's rate is no ceiling, where its load got all that it asked for.
+fn nothing_bound(record: &RunRecord, baseline: &str) -> Option<String> {
+    let cells = summarize(record).cells;
+    let binding = cells.into_iter().find(|cell| cell.id == baseline)?.binding?;
+    (binding.limit == Limit::Arrival).then(|| {
+        format!(
+            "Nothing bound this cell: {} No setting can show a limit that was not reached; hunt around a higher rate, or around a \
+             closed loop without pauses.",
+            binding.evidence.trim()
+        )
+    })
+}
+
+/// Around a load that got what it asked for only less of it tells anything: more is what was asked for, and as much shows nothing.
+fn unbound(rows: Vec<HuntRow>) -> Vec<HuntRow> {
+    let untold = |row: HuntRow| match row.effect {
+        Effect::Lowered => row,
+        _ => HuntRow { effect: Effect::CannotTell, ..row },
+    };
+    rows.into_iter().map(untold).collect()
+}
+
 /// What the rounds that the run has so far tell.
 #[must_use]
 pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
@@ -305,7 +333,10 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
             }
         })
         .collect();
+    let nothing_bound = nothing_bound(record, &plan.baseline);
+    let rows = if nothing_bound.is_some() { unbound(rows) } else { rows };
     let declared: Vec<&str> = baseline.map(declared).unwrap_or_default();
+    let known = Known { declared: &declared, lacks: &plan.lacks };
     let trials = || baseline.into_iter().flat_map(|c| &c.trials);
     HuntResult {
         schema: HUNT_SCHEMA.to_owned(),
@@ -317,7 +348,8 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
         bytes_per_s: mean(&trials().filter_map(TrialRecord::bytes_per_s).collect::<Vec<_>>()),
         margin: plan.margin,
         not_tried: plan.not_tried.clone(),
-        suspects: suspects(&rows, plan.margin, &declared),
+        suspects: if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) },
+        nothing_bound,
         rows,
     }
 }
@@ -325,7 +357,9 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::example::{ExampleDisk, cell, closed, open, run};
     use crate::statistics::tests::noise;
+    use loadline_record::LoadSummary;
 
     /// A hunt over `settings` without any effect, by rounds with noise of 2 %: whether anything is called moved or lowered.
     fn false_alarm(seed: u64, settings: usize) -> bool {
@@ -350,6 +384,37 @@ mod tests {
             let alarms = (0..400).filter(|seed| false_alarm(*seed, settings)).count();
             assert!(alarms <= 20, "{alarms} of 400 with {settings} settings");
         }
+    }
+
+    /// Four rounds around `baseline` with blocks four times as large, on a disk that serves all of it.
+    fn blocks_varied(baseline: LoadSummary) -> HuntResult {
+        let larger = LoadSummary { block_bytes: baseline.block_bytes * 4, ..baseline.clone() };
+        let disk = ExampleDisk { iops: 50_000.0, bytes_per_s: 1e9, ..ExampleDisk::default() };
+        let factors = [1.0, 1.001, 0.999, 1.0];
+        let cells = [cell(baseline, &disk, &factors), cell(larger, &disk, &factors)];
+        let (from, to) = ("4 KiB".to_owned(), "16 KiB".to_owned());
+        let variant = HuntVariant { cell: cells[1].id.clone(), factor: Factor::Block, from, to };
+        let plan = HuntPlan {
+            baseline: cells[0].id.clone(),
+            variants: vec![variant],
+            margin: 0.05,
+            not_tried: Vec::new(),
+            lacks: Vec::new(),
+        };
+        hunted(&run(cells.into()), &plan)
+    }
+
+    #[test]
+    fn around_a_load_that_got_all_it_asked_for_no_limit_is_found() {
+        let found = blocks_varied(open("random", 1.0, 4 << 10, 1_000.0));
+        let why = found.nothing_bound.unwrap();
+        assert!(why.starts_with("Nothing bound this cell: Of 1,000 requests a second offered"), "{why}");
+        assert_eq!((found.rows[0].effect, found.suspects.len()), (Effect::CannotTell, 0));
+        assert!(found.rows[0].ratio.unwrap() > 3.9);
+        // A closed loop moves as many times the bytes because it is served more.
+        let found = blocks_varied(closed("random", 1.0, 4 << 10, 8));
+        assert_eq!((found.nothing_bound, found.rows[0].effect), (None, Effect::Moved));
+        assert!(!found.suspects.is_empty());
     }
 
     #[test]

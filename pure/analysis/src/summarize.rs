@@ -293,7 +293,11 @@ pub(crate) fn cell_doubts(cell: &CellRecord, used: usize) -> Vec<Doubt> {
             doubt.detail = format!("In {having} of {trials} trials: {}", doubt.detail);
         }
         if doubt.code == DoubtCode::EndedEarly && used < trials && used + having <= trials {
-            doubt.detail.push_str(" The figures rest on the other trials.");
+            doubt.detail.push_str(match used {
+                0 => "",
+                1 => " The figures rest on the other trial.",
+                _ => " The figures rest on the other trials.",
+            });
         }
     }
     doubts
@@ -384,7 +388,7 @@ mod tests {
         let first = &summary.cells[0];
         assert_eq!(first.trials, 1);
         assert!(first.total.as_ref().unwrap().iops > 4_900.0);
-        assert_eq!(first.doubts[0].detail, "In 1 of 2 trials: It was stopped. The figures rest on the other trials.");
+        assert_eq!(first.doubts[0].detail, "In 1 of 2 trials: It was stopped. The figures rest on the other trial.");
         record.cells[0].trials.remove(0);
         let alone = &summarize(&record).cells[0];
         assert_eq!(alone.trials, 1);

@@ -120,6 +120,9 @@ pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{} %", decimal(share * 100.0, 3)) } else { MISSING.to_owned() }
 }
 
+/// Half an interval below this is printed as less than it, never as nothing.
+const INTERVAL_MIN: f64 = 0.000_1;
+
 /// The interval of the IOPS, or its range where it was predicted: "± 1.2 %" where both sides are alike, "low–high" where they are not; `None` where there is none.
 pub(crate) fn interval(total: &TotalFigures) -> Option<String> {
     let (low, high) = (total.iops_low.filter(|v| v.is_finite())?, total.iops_high.filter(|v| v.is_finite())?);
@@ -127,7 +130,12 @@ pub(crate) fn interval(total: &TotalFigures) -> Option<String> {
     let alike = (above - below).abs() <= 0.1 * above.abs().max(below.abs());
     if alike && total.iops > 0.0 && below >= 0.0 {
         let half = f64::midpoint(below, above) / total.iops;
-        return Some(format!("± {} %", decimal(half * 100.0, 2)));
+        // Trials that came to the same to the request leave room for one all the same.
+        return Some(if half < INTERVAL_MIN {
+            "± <0.01 %".to_owned()
+        } else {
+            format!("± {} %", decimal(half * 100.0, 2))
+        });
     }
     Some(format!("{}–{}", iops(low), iops(high)))
 }
@@ -199,6 +207,7 @@ mod tests {
             throughput_best_bytes_per_s: 0.0,
         };
         assert_eq!(interval(&total(Some(988.0), Some(1012.0))).unwrap(), "± 1.2 %");
+        assert_eq!(interval(&total(Some(1000.0), Some(1000.0))).unwrap(), "± <0.01 %");
         assert_eq!(interval(&total(Some(700.0), Some(1012.0))).unwrap(), "700–1,012");
         assert_eq!(interval(&total(None, Some(1012.0))), None);
     }

@@ -4,7 +4,7 @@ use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
 use loadline_analysis::{CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunSummary};
 use loadline_block::Operation;
-use loadline_record::{HistogramSnapshot, RunStatus};
+use loadline_record::{DoubtCode, HistogramSnapshot, RunStatus};
 
 /// One row.
 pub(crate) struct Row<'a> {
@@ -318,19 +318,25 @@ fn apart(lasting: &LastingFigures, rates: (f64, f64), text: fn(f64) -> String, u
     format!("{} {unit} {}, then {} {unit}", text(rates.0), lasting.how_long(), text(rates.1))
 }
 
-/// The most that the run reached, in one sentence: cells without doubts first, since a doubted best is no best.
+/// Whether a doubt is about the cell's rate; of far percentiles too few requests say nothing of it.
+fn doubts_the_rate(cell: &CellSummary) -> bool {
+    cell.doubts.iter().any(|doubt| doubt.code != DoubtCode::FewSamples)
+}
+
+/// The most that the run reached, in one sentence: cells whose rate is not in doubt first, since a doubted best is no best.
 pub(crate) fn verdict(summary: &RunSummary) -> String {
     let measured = summary.cells.iter().filter(|c| c.total.as_ref().is_some_and(|t| t.iops.is_finite())).count();
     if measured == 0 {
         return "No cell has a figure yet.".to_owned();
     }
-    let doubted = summary.cells.iter().filter(|c| !c.doubts.is_empty()).count();
-    let trusted = summary.cells.iter().any(|c| c.doubts.is_empty() && c.total.is_some());
+    let doubted = summary.cells.iter().filter(|c| doubts_the_rate(c)).count();
+    let trusted = summary.cells.iter().any(|c| !doubts_the_rate(c) && c.total.is_some());
+    let others = summary.cells.iter().any(|c| !c.doubts.is_empty());
     let best = |figure: fn(&CellSummary) -> Option<f64>| {
         summary
             .cells
             .iter()
-            .filter(|c| !trusted || c.doubts.is_empty())
+            .filter(|c| !trusted || !doubts_the_rate(c))
             .filter_map(|c| figure(c).filter(|v| v.is_finite()).map(|v| (v, c)))
             .max_by(|a, b| a.0.total_cmp(&b.0))
     };
@@ -359,9 +365,39 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
     }
     let verb = if summary.run.clock == loadline_record::Clock::Virtual { "Predicted" } else { "Measured" };
     let tail = match (doubted, trusted) {
+        (0, _) if others => "no doubts about rates".to_owned(),
         (0, _) => "no doubts".to_owned(),
-        (n, true) => format!("{n} of {} cells carry doubts and are left out of this line", summary.cells.len()),
+        (n, true) => {
+            format!("{n} of {} cells carry doubts and are left out of this line", summary.cells.len())
+        }
         (_, false) => "every cell carries doubts, these too".to_owned(),
     };
     format!("{verb} at most {}; {tail}.", parts.join(" and "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_analysis::example::{ExampleDisk, cell, closed, run};
+    use loadline_analysis::summarize;
+    use loadline_record::{Doubt, RunRecord};
+
+    /// 4 KiB and 1 MiB, the latter with more bytes and with this doubt.
+    fn doubted(code: DoubtCode) -> RunRecord {
+        let disk = ExampleDisk::default();
+        let mut cells = [4 << 10, 1 << 20].map(|block| cell(closed("random", 1.0, block, 32), &disk, &[1.0]));
+        cells[0].trials[0].doubts.clear();
+        cells[1].trials[0].doubts = vec![Doubt { code, detail: "As seen.".to_owned() }];
+        run(cells.into())
+    }
+
+    #[test]
+    fn a_doubt_about_far_percentiles_keeps_no_rate_from_the_headline() {
+        let told = verdict(&summarize(&doubted(DoubtCode::FewSamples)));
+        assert!(told.contains("MB/s (random read 1024 KiB, depth 32)"), "{told}");
+        assert!(told.ends_with("; no doubts about rates."), "{told}");
+        let told = verdict(&summarize(&doubted(DoubtCode::CachedReads)));
+        assert!(!told.contains("1024 KiB"), "{told}");
+        assert!(told.ends_with("; 1 of 2 cells carry doubts and are left out of this line."), "{told}");
+    }
 }

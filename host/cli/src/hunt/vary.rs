@@ -88,6 +88,8 @@ pub(crate) struct Varied {
     pub(crate) variations: Vec<Variation>,
     /// With the reasons.
     pub(crate) not_tried: Vec<NotTried>,
+    /// Factors that there is nothing of to vary, whichever were asked for.
+    pub(crate) lacks: Vec<Factor>,
 }
 
 /// Every variation: of the factors asked for; of all that can be varied here, where none is.
@@ -95,7 +97,7 @@ pub(crate) struct Varied {
 /// # Errors
 /// [`Usage`] where what was asked for by name cannot be varied here, with the reason.
 pub(crate) fn variations(ground: &Ground<'_>, asked: &[Asked]) -> Result<Varied, Usage> {
-    let mut all = Varied::default();
+    let mut all = Varied { lacks: lacks(ground), ..Varied::default() };
     if asked.is_empty() {
         for factor in Factor::ALL {
             match of_factor(ground, &Asked { factor, settings: Vec::new() }) {
@@ -121,6 +123,18 @@ impl Varied {
         self.variations.extend(other.variations);
         self.not_tried.extend(other.not_tried);
     }
+}
+
+/// A model has neither files nor an engine nor a page cache, and pieces of a stripe only where its volume is one.
+fn lacks(ground: &Ground<'_>) -> Vec<Factor> {
+    let of_model = [Factor::Files, Factor::Engine, Factor::Direct];
+    let mut all = if ground.environment.is_some() { of_model.to_vec() } else { Vec::new() };
+    let layout = volume_of(ground).map(|(environment, index)| environment.volumes[index].layout);
+    let is_striped = |layout: Layout| matches!(layout, Layout::Stripe { .. } | Layout::StripeOfMirrors { .. });
+    if layout.is_ok_and(|layout| !is_striped(layout)) {
+        all.push(Factor::Interleave);
+    }
+    all
 }
 
 /// Why a factor cannot be varied here.

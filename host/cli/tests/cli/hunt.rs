@@ -105,6 +105,25 @@ fn where_nothing_has_an_effect_hardly_any_hunt_finds_one() {
 }
 
 #[test]
+fn around_a_load_that_gets_all_it_asks_for_a_hunt_says_that_nothing_bound_it() {
+    let bench = Bench::new();
+    let closed = bench.file("c.toml", plan("8 KiB", 4));
+    let open = plan("8 KiB", 1).replace("queue_depth = 1", "arrival = { poisson = [\"200 IOPS\"] }");
+    let (plan, env) = (bench.file("p.toml", open), bench.file("e.toml", EVEN));
+    let arguments = ["hunt", &plan, "--env", &env, "--vary", "block=32KiB,threads=2", "--seed", "5", "--quiet"];
+    let output = bench.run(&arguments);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let told = text(&output.stdout);
+    assert!(told.contains("Nothing bound this cell: Of 2") && !told.contains("moved the ceiling"), "{told}");
+    assert!(!told.contains("possible:") && !told.contains("ruled out"), "{told}");
+    // A model has no file system, no threads that fall behind, and here no stripe.
+    let found = hunted(&bench, &[&closed, "--env", &env, "--vary", "depth=8"]);
+    let whats: Vec<&str> = found["suspects"].as_array().unwrap().iter().map(|s| s["what"].as_str().unwrap()).collect();
+    let lacking = |what: &&str| ["file system", "a stripe", "load threads"].iter().any(|part| what.contains(part));
+    assert!(!whats.iter().any(lacking), "{whats:?}");
+}
+
+#[test]
 fn what_is_usually_varied_and_cannot_be_here_is_left_out_and_told() {
     let bench = Bench::new();
     let file = bench.file("small", "");

@@ -327,6 +327,31 @@ fn a_declared_volume_is_measured_where_it_is_and_its_limits_are_shown() {
 }
 
 #[test]
+fn a_prediction_shows_the_limits_of_its_model_and_which_bound_what() {
+    let bench = Bench::new();
+    let environment = "schema = 1\nname = \"capped\"\nvm = \"azure/ds3\"\n[volume.data]\n\
+                       disks = [{ sku = \"azure/classic-premium-p30\", count = 4 }]\n\
+                       layout = { stripe = { columns = 4, interleave = \"64 KiB\" } }\nhost_cache = \"none\"\n";
+    let environment = bench.file("e.toml", environment);
+    let plan = bench.file("p.toml", alone("queue_depth = [1, 128]"));
+    bench.done(&["predict", &plan, "--env", &environment, "--seed", "1"]);
+    let limits = shown_limits(&bench);
+    let all = limits.as_array().unwrap();
+    assert!(all.iter().all(|limit| limit["known"] == "declared"), "{limits}");
+    let of = |name: &str| all.iter().filter(|limit| limit["limit"] == name).collect::<Vec<_>>();
+    let [vm] = of("vm-uncached-iops")[..] else { panic!("{limits}") };
+    assert_eq!(vm["value"], 13_056.0);
+    let source = vm["source"].as_str().unwrap();
+    assert!(
+        source.starts_with("azure/ds3, uncached: 12,800 IOPS published") && source.contains("bound random read"),
+        "{source}"
+    );
+    let [disks] = of("disk-iops")[..] else { panic!("{limits}") };
+    assert!(disks["source"].as_str().unwrap().ends_with("; bound none of the loads"), "{limits}");
+    assert_eq!(of("latency").len(), 1);
+}
+
+#[test]
 fn a_measured_disk_becomes_an_environment_that_can_be_predicted_on() {
     let bench = Bench::new();
     let plan = bench.file("p.toml", alone("queue_depth = [1, 4]"));

@@ -192,6 +192,18 @@ pub struct RatioEstimate {
     pub basis: Option<Basis>,
 }
 
+/// The least and the most that a ratio comes to over what predictions are uncertain about. No confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DrawRange {
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+    /// Whether each draw was compared with its like: both sides are predictions of disks of the same kinds, with the same draws. Else any
+    /// draw of one side may go with any of the other.
+    pub paired: bool,
+}
+
 /// A cell that both sides have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellComparison {
@@ -217,8 +229,17 @@ pub struct CellComparison {
     pub p_adjusted: Option<f64>,
     /// How often a ratio on the edge of the margin seems at least as far inside it.
     pub p_same: Option<f64>,
+    /// The baseline's figure that decides, as in the ratio; `null` where it has none.
+    #[serde(default)]
+    pub baseline_figure: Option<f64>,
+    /// The other's.
+    #[serde(default)]
+    pub other_figure: Option<f64>,
     /// Figure by figure, as far as they are known; the one that decides is among them.
     pub ratios: Vec<RatioEstimate>,
+    /// What the deciding ratio comes to over the draws of predictions; `null` where neither side has several.
+    #[serde(default)]
+    pub draws: Option<DrawRange>,
     /// Doubts about the baseline.
     pub baseline_doubts: Vec<Doubt>,
     /// Doubts about the other.
@@ -281,6 +302,9 @@ pub struct Overall {
     pub p_adjusted: Option<f64>,
     /// As in a cell.
     pub p_same: Option<f64>,
+    /// The geometric means of the cells' least and most.
+    #[serde(default)]
+    pub draws: Option<DrawRange>,
     /// What can be said.
     pub verdict: Verdict,
     /// Why nothing can be said.
@@ -391,7 +415,7 @@ pub struct ScalingTotal {
     pub steps: Vec<ScalingStep>,
     /// The number of disks beyond which no step brings half of what it would if disks added up; `null` where the last does.
     pub levels_off_at: Option<u32>,
-    /// Whether the intervals of those steps leave no doubt about it.
+    /// Whether the intervals of those steps, or of the last step where it pays, leave no doubt about it.
     pub clear: bool,
 }
 

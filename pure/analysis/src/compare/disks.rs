@@ -67,7 +67,8 @@ pub fn scaling_sentences(scaling: &Scaling) -> Vec<String> {
             _ => "mixes",
         };
         let end = match (total.levels_off_at, total.clear) {
-            (None, _) => "nothing levels off here".to_owned(),
+            (None, true) => "nothing levels off here".to_owned(),
+            (None, false) => "whether it levels off cannot be told".to_owned(),
             (Some(at), clear) => {
                 format!(
                     "the total {} off at {}",

@@ -3,6 +3,7 @@
 
 mod comparison;
 mod disks;
+mod draws;
 mod latency;
 mod matching;
 mod notes;
@@ -16,8 +17,8 @@ mod tests;
 mod verdicts;
 
 pub use comparison::{
-    Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, Figure, Gain, Note, Overall,
-    RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict,
+    Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure, Gain, Note,
+    Overall, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict,
 };
 
 pub use disks::{scaling_of, scaling_sentences};
@@ -227,13 +228,17 @@ impl<'a> Pairing<'a> {
             let figure =
                 options.figure.unwrap_or_else(|| deciding_figure(a, b, rates, rounds, options.margin.as_f64()));
             let of_cell = by_figure.iter().map(|(figure, pairs)| (*figure, &pairs[index]));
-            let (ratio, cell, sample) = compare_cells(a, b, figure, of_cell, rounds);
+            let (ratio, mut cell, sample) = compare_cells(a, b, figure, of_cell, rounds);
+            let facts =
+                |side: &Side<'a>, cell: &CellRecord| side.run.header.volumes.iter().find(|v| v.name == cell.volume);
+            cell.draws = draws::over_draws(a, b, figure, draws::same_disks(facts(baseline, a), facts(other, b)));
             ratios.push(ratio);
             compared.push(cell);
             samples.push(sample);
         }
         let (figures, overall) = overalls(&mut compared, &samples, &ratios, rounds);
-        let notes = notes::notes(baseline, other, &cells);
+        let mut notes = notes::notes(baseline, other, &cells);
+        notes.extend(compared.iter().any(|cell| cell.draws.is_some()).then(notes::of_draws));
         Self {
             against: Against { side: place, notes, overall: figures, cells: compared, unmatched },
             cells,
@@ -316,7 +321,11 @@ fn compare_cells<'s>(
     rounds: Rounds,
 ) -> (Option<LogRatio>, CellComparison, Option<(Sample, Sample)>) {
     let (mut estimates, mut deciding, mut samples, mut why) = (Vec::new(), None, None, None);
+    let mut own: [Option<f64>; 2] = [None; 2];
     for (shown, pair) in samples_by_figure.filter(|(f, _)| SHOWN.contains(f) || *f == figure) {
+        if shown == figure {
+            own = [&pair.0, &pair.1].map(|of| of.as_ref().ok().map(Sample::figure));
+        }
         match pair {
             (Ok(from), Ok(to)) => {
                 let ratio = LogRatio::of(from, to, rounds);
@@ -347,7 +356,10 @@ fn compare_cells<'s>(
         p_value: deciding.and_then(|r: LogRatio| r.p_different()),
         p_adjusted: None,
         p_same: None,
+        baseline_figure: own[0],
+        other_figure: own[1],
         ratios: estimates,
+        draws: None,
         baseline_doubts: cell_doubts(a, trials_used(a).len()),
         other_doubts: cell_doubts(b, trials_used(b).len()),
         in_overall: false,
@@ -408,6 +420,9 @@ fn overalls(
             p_value: ratio.and_then(|r| r.p_different()),
             p_adjusted: None,
             p_same: None,
+            draws: draws::together(
+                counted.iter().filter_map(|i| Some((cells[*i].draws.as_ref(), libm::exp(ratios[*i]?.log)))),
+            ),
             verdict: Verdict::CannotTell,
             why: ratio
                 .is_none()
@@ -418,6 +433,19 @@ fn overalls(
     }
     all.sort_by_key(|(overall, _)| std::cmp::Reverse(overall.cells + overall.doubted + overall.untold));
     all.into_iter().unzip()
+}
+
+/// What was told, as far as draws bear it out where there are any.
+fn borne_out(
+    draws: Option<DrawRange>,
+    figure: Figure,
+    margin: f64,
+    told: (Verdict, Option<String>),
+) -> (Verdict, Option<String>) {
+    match draws {
+        Some(draws) => draws.borne_out(figure, margin, told),
+        None => told,
+    }
 }
 
 /// Gives every cell and every overall figure its verdict, all looks of the comparison taken together.
@@ -441,7 +469,8 @@ fn judge(pairings: &mut [Pairing<'_>], margin: f64) {
             cell.p_adjusted = cell.p_value.and_then(|_| of_cells.next());
             if let Some(ratio) = ratio {
                 cell.p_same = ratio.p_same(margin);
-                (cell.verdict, cell.why) = verdict(cell.figure, ratio, margin, cell.p_adjusted);
+                let told = verdict(cell.figure, ratio, margin, cell.p_adjusted);
+                (cell.verdict, cell.why) = borne_out(cell.draws, cell.figure, margin, told);
             }
         }
         for (overall, ratio) in pairing.against.overall.iter_mut().zip(&pairing.overall) {
@@ -462,7 +491,8 @@ fn judge(pairings: &mut [Pairing<'_>], margin: f64) {
             };
             if let Some(ratio) = ratio {
                 overall.p_same = ratio.p_same(margin);
-                (overall.verdict, overall.why) = verdict(overall.figure, ratio, margin, overall.p_adjusted);
+                let told = verdict(overall.figure, ratio, margin, overall.p_adjusted);
+                (overall.verdict, overall.why) = borne_out(overall.draws, overall.figure, margin, told);
             }
         }
     }

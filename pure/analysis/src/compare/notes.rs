@@ -62,6 +62,13 @@ pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord
     found.0
 }
 
+/// That intervals are not about what models are uncertain about.
+pub(super) fn of_draws() -> Note {
+    let text = "Intervals tell how well the most plausible draw of a prediction is known; what its model is uncertain about is the range \
+                over its draws, and a verdict holds only where all draws bear it out.";
+    Note { code: "draws".to_owned(), text: text.to_owned() }
+}
+
 struct Notes(Vec<Note>);
 
 impl Notes {

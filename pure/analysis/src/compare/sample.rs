@@ -100,7 +100,8 @@ impl Sample {
     }
 }
 
-fn value(trial: &TrialRecord, figure: Figure) -> Result<f64, NoFigure> {
+/// The figure of one trial.
+pub(super) fn value(trial: &TrialRecord, figure: Figure) -> Result<f64, NoFigure> {
     let above_zero = |value: Option<f64>| value.filter(|v| *v > 0.0).ok_or(NoFigure::NoRequest);
     match (figure, figure.quantile()) {
         (_, Some(share)) => quantile(&latencies(trial), share),

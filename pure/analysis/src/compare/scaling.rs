@@ -175,10 +175,29 @@ fn step(before: &Sample, after: &Sample, from: u32, to: u32, pairings: &[Pairing
     }
 }
 
-/// The number of disks beyond which no step pays, and whether the intervals say so too.
+/// The number of disks beyond which no step pays, and whether the intervals say so too; where the last step pays, whether its interval
+/// does.
 fn levels_off(steps: &[ScalingStep]) -> (Option<u32>, bool) {
     let flat = steps.iter().rev().take_while(|s| s.share < STEP_PAYS).count();
     let tail = &steps[steps.len() - flat..];
+    let Some(first) = tail.first() else {
+        return (None, steps.last().is_some_and(|s| s.share_low.is_some_and(|low| low >= STEP_PAYS)));
+    };
     let clear = tail.iter().all(|s| s.share_high.is_some_and(|high| high < STEP_PAYS));
-    (tail.first().map(|s| s.from), !tail.is_empty() && clear)
+    (Some(first.from), clear)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_interval_of_the_last_step_leaves_open_is_not_told_as_certain() {
+        let step = |share, low, high| ScalingStep { from: 1, to: 2, share, share_low: low, share_high: high };
+        assert_eq!(levels_off(&[step(0.95, Some(0.9), Some(1.0))]), (None, true));
+        assert_eq!(levels_off(&[step(0.95, Some(-0.04), Some(2.93))]), (None, false));
+        assert_eq!(levels_off(&[step(0.95, None, None)]), (None, false));
+        assert_eq!(levels_off(&[step(0.1, Some(0.05), Some(0.2))]), (Some(1), true));
+        assert_eq!(levels_off(&[step(0.1, Some(-0.5), Some(0.7))]), (Some(1), false));
+    }
 }

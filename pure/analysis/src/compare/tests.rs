@@ -1,7 +1,7 @@
 //! What a comparison says of runs that leave no doubt about what it should say.
 
 use super::*;
-use crate::example::{ExampleDisk, cell, closed, open, run, volume};
+use crate::example::{ExampleDisk, cell, closed, open, predicted, run, volume};
 use loadline_record::{Clock, LoadSummary};
 
 fn made(factors: &[f64]) -> RunRecord {
@@ -303,4 +303,48 @@ fn shallow_queues_lose_deep_ones_gain_and_writes_level_off() {
 fn a_single_disk_that_is_never_left_behind_levels_off_at_one() {
     let scaling = layouts(&[(1, [1.0; 3]), (4, [1.0, 1.0, 1.1])]);
     assert!(scaling.totals.iter().all(|t| t.levels_off_at == Some(1) && t.clear), "{:?}", scaling.totals);
+}
+
+#[test]
+fn predictions_whose_draws_overlap_are_not_told_apart() {
+    let predictions = |draws: &[f64], disk: &str| {
+        let mut record = predicted(draws);
+        record.header.id = disk.to_owned();
+        record.header.volumes[0].devices[0].model = Some(disk.to_owned());
+        record
+    };
+    let compared = |a: &RunRecord, b: &RunRecord| against(a, b, &CompareOptions::default());
+    // The most plausible draws are 10 % apart, to the request; by what is uncertain either may be ahead.
+    let (slow, fast) = (predictions(&[1.0, 0.6, 2.4], "slow"), predictions(&[1.1, 0.5, 1.5], "fast"));
+    let told = compared(&slow, &fast);
+    assert_eq!(verdicts(&told), [Verdict::CannotTell; 2]);
+    let draws = told.cells[0].draws.unwrap();
+    assert!(!draws.paired && (draws.low / (0.5 / 2.4) - 1.0).abs() < 0.01, "{draws:?}");
+    assert!((draws.high / (1.5 / 0.6) - 1.0).abs() < 0.01, "{draws:?}");
+    assert!(told.cells[0].why.as_ref().unwrap().starts_with("the draws overlap"), "{:?}", told.cells[0].why);
+    assert!(told.notes.iter().any(|note| note.code == "draws"), "{:?}", told.notes);
+    // As good as equal is no more certain.
+    assert_eq!(verdicts(&compared(&slow, &predictions(&[1.0, 0.6, 2.4], "other"))), [Verdict::CannotTell; 2]);
+    // Beyond each other's ranges they differ.
+    let faster = predictions(&[3.0, 2.5, 4.0], "faster");
+    assert_eq!(verdicts(&compared(&slow, &faster)), [Verdict::Better; 2]);
+    // Of the same disks each draw is compared with its like.
+    let same = predictions(&[1.1, 0.66, 2.64], "slow");
+    let told = compared(&slow, &same);
+    assert!(told.cells[0].draws.unwrap().paired);
+    assert_eq!(verdicts(&told), [Verdict::Better; 2]);
+    assert_eq!(verdicts(&compared(&slow, &slow)), [Verdict::Same; 2]);
+    // One draw alone has no range.
+    assert_eq!(compared(&predictions(&[1.0], "a"), &predictions(&[1.2], "b")).cells[0].draws, None);
+}
+
+#[test]
+fn a_side_that_has_a_figure_shows_it_although_the_other_has_none() {
+    let base = made(&STEADY);
+    let mut other = another(&STEADY);
+    other.cells[0].trials.clear();
+    let told = against(&base, &other, &CompareOptions::default());
+    let cell = &told.cells[0];
+    assert!(cell.baseline_figure.is_some_and(|rate| (rate / 5_000.0 - 1.0).abs() < 0.01), "{cell:?}");
+    assert_eq!((cell.other_figure, cell.deciding()), (None, None));
 }

@@ -10,7 +10,7 @@ use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
 use crate::words::{block, load_name, number, percent, sentence, span, throughput};
 use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
 use loadline_units::Duration;
-use words::{advice, doubts, first, meaning, what_binds};
+use words::{advice, doubts, first, lift, meaning, what_binds};
 
 /// Volumes that are told of at most; of more, tables and comparisons tell better.
 const VOLUMES_MAX: usize = 8;
@@ -166,7 +166,11 @@ impl<'a> Told<'a> {
                 advice(self.record, cell, Limit::BurstExhausted, binding.inferred)
             }
             None if held.is_some() && binding.inferred => WHO_HOLDS.to_owned(),
-            None => advice(self.record, cell, binding.limit, binding.inferred),
+            None => {
+                let text = advice(self.record, cell, binding.limit, binding.inferred);
+                let follower = follower(cell, binding).filter(|(_, share)| *share <= NEAR && foretold.is_none());
+                follower.and_then(|(next, _)| Some(format!("{text}; and {}", lift(next)?))).unwrap_or(text)
+            }
         };
         let next = (*advised != Some(binding.limit)).then(|| format!("{}.", sentence(&what_to_do)));
         *advised = Some(binding.limit);
@@ -451,15 +455,17 @@ fn figure_words(figure: &str) -> String {
     if figure == "mean" { " on average".to_owned() } else { format!(" at {}", figure.replace('_', ".")) }
 }
 
-/// The lowest ceiling above the one that binds.
-fn after(cell: &CellSummary, binding: &Binding) -> Option<String> {
+/// The lowest ceiling above the one that binds, and by what share it is above.
+fn follower<'a>(cell: &'a CellSummary, binding: &Binding) -> Option<(&'a Ceiling, f64)> {
     let next = next_ceiling(cell, binding.limit)?;
     let share = next.iops / binding.ceiling_iops.or(cell.iops_lasting())? - 1.0;
-    if share > FAR {
-        return None;
-    }
-    let above =
-        format!("{} follows at {} IOPS, {} above", next.limit.name(), number(next.iops), percent(share.max(0.0)));
+    Some((next, share.max(0.0)))
+}
+
+/// The same in a sentence, unless it is out of sight.
+fn after(cell: &CellSummary, binding: &Binding) -> Option<String> {
+    let (next, share) = follower(cell, binding).filter(|(_, share)| *share <= FAR)?;
+    let above = format!("{} follows at {} IOPS, {} above", next.limit.name(), number(next.iops), percent(share));
     Some(if share <= NEAR {
         format!("Lifting it alone gains next to nothing: {above}.")
     } else {
@@ -558,6 +564,30 @@ mod tests {
         assert!(told.text.contains("reach 5,001 IOPS (20.5 MB/s) at depth 32: the machine's CPUs bind"), "{told:?}");
         let meant = told.consequence.unwrap();
         assert!(meant.contains("At 5,800 arrivals a second the same requests came to 5,8"), "{meant}");
+    }
+
+    #[test]
+    fn the_next_step_names_the_limit_that_follows_closely() {
+        let next = |ceiling: f64| {
+            let mut record = predicted(&[1.0]);
+            let model = record.cells[0].trials[0].model.as_mut().unwrap();
+            let source = "the VM".to_owned();
+            model.bursts_ended.clear();
+            model.ceilings.push(Ceiling { limit: Limit::VmUncachedIops, iops: ceiling, source });
+            let told = one(&record);
+            (told.consequence.unwrap(), told.next.unwrap())
+        };
+        let (meant, step) = next(5_100.0);
+        assert!(
+            meant.contains("gains next to nothing: vm-uncached-iops follows at 5,100 IOPS, 2.0 % above"),
+            "{meant}"
+        );
+        assert!(
+            step.contains("more disks in a stripe; and a larger VM size, since vm-uncached-iops follows"),
+            "{step}"
+        );
+        let (meant, step) = next(9_000.0);
+        assert!(meant.contains("Beyond it vm-uncached-iops follows") && !step.contains("VM size"), "{meant} {step}");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::findings::how_much;
 use crate::limits::others_share;
 use crate::summary::CellSummary;
-use crate::words::percent;
-use loadline_record::{CellRecord, Clock, DoubtCode, Limit, RunRecord};
+use crate::words::{number, percent};
+use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord};
 
 /// Other work took the CPUs if this share of their busy time was not the tool's.
 const OTHERS_MOST: f64 = 0.5;
@@ -87,6 +87,23 @@ pub(super) fn advice(record: &RunRecord, cell: &CellSummary, limit: Limit, infer
         );
     }
     text.to_owned()
+}
+
+/// What would move the limit that follows right above the one that binds, too: completes "...; and ...".
+pub(super) fn lift(next: &Ceiling) -> Option<String> {
+    let by = match next.limit {
+        Limit::DiskIops => "fewer requests or a disk with more of them per second",
+        Limit::DiskThroughput => "a disk with more bytes per second",
+        Limit::VmUncachedIops | Limit::VmUncachedThroughput | Limit::VmCachedIops | Limit::VmCachedThroughput => {
+            "a larger VM size"
+        }
+        Limit::BurstExhausted => "a disk whose baseline is higher",
+        Limit::Interface => "devices on another interface",
+        Limit::Cache | Limit::Latency | Limit::Arrival | Limit::Cpu | Limit::Generator | Limit::Unexplained => {
+            return None;
+        }
+    };
+    Some(format!("{by}, since {} follows at {} IOPS", next.limit.name(), number(next.iops)))
 }
 
 fn of_cpu(record: Option<&CellRecord>) -> String {

@@ -11,10 +11,10 @@ pub use objective::OBJECTIVE_USUAL;
 use crate::clusters::Clusters;
 use crate::compare::{scaling_of, scaling_sentences};
 use crate::curves::{Curve, iops, outstanding};
-use crate::limits::{Direction, one_direction};
+use crate::limits::{Direction, one_direction, surpassed};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, sentence, span, throughput};
-use loadline_record::{DoubtCode, Limit, RunRecord, RunStatus, is_of_others};
+use loadline_record::{Ceiling, DoubtCode, Limit, RunRecord, RunStatus, is_of_others};
 
 /// Stable codes of findings.
 pub mod codes {
@@ -28,6 +28,8 @@ pub mod codes {
     pub const PLATEAU: &str = "plateau";
     /// What bound the best cell of a volume on which nothing was seen to level off.
     pub const BOUND_BY: &str = "bound-by";
+    /// A limit that the environment declares does not hold: a load had more.
+    pub const DECLARED_SURPASSED: &str = "declared-surpassed";
     /// A burst ended, and the rate fell.
     pub const BURST_ENDED: &str = "burst-ended";
     /// Requests are let through in bursts.
@@ -54,12 +56,13 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 17] = [
+    pub const ALL: [&str; 18] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
         PLATEAU,
         BOUND_BY,
+        DECLARED_SURPASSED,
         BURST_ENDED,
         THROTTLED_IN_CLUSTERS,
         OBJECTIVE,
@@ -119,6 +122,7 @@ pub(crate) fn findings(
         let mut plateaus = levels::plateaus(&view, &curves).into_iter();
         found.extend(best.next());
         found.extend(plateaus.next().or_else(|| view.bound_by()));
+        found.extend(view.declared_surpassed(record));
         found.extend(bursts::ended(&view, record));
         found.extend(objective::objectives(&view, record, &curves));
         found.extend(best);
@@ -230,6 +234,36 @@ impl View<'_> {
         let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
         (!parts.is_empty())
             .then(|| self.finding(codes::BEST_THROUGHPUT, &format!("highest throughput: {}.", listed(&parts)), &cells))
+    }
+
+    /// The declared limit that was surpassed by most, with the loads that had more than it. What a cache or the null target answers
+    /// passes no limit of the disk.
+    fn declared_surpassed(&self, record: &RunRecord) -> Option<Finding> {
+        let sound = |cell: &CellSummary| {
+            let binding = cell.binding.as_ref().map(|binding| binding.limit);
+            crate::curves::sound(cell) && !matches!(binding, Some(Limit::Cache | Limit::Generator))
+        };
+        let own = self.own.iter().copied().filter(|i| sound(&self.cells[*i]));
+        let passed: Vec<(usize, f64, &Ceiling)> = own
+            .filter_map(|i| {
+                let rate = self.cells[i].iops_lasting()?;
+                Some((i, rate, surpassed(&record.cells[i].ceilings, rate)?))
+            })
+            .collect();
+        let share = |(_, rate, ceiling): &(usize, f64, &Ceiling)| rate / ceiling.iops;
+        let (i, rate, ceiling) = passed.iter().rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+        let text = format!(
+            "{} had {} IOPS ({}), {:.1} times what the environment declares: {} at {} IOPS ({}) does not hold here.",
+            load_name(&self.cells[*i]),
+            number(*rate),
+            how_much(&self.cells[*i]),
+            rate / ceiling.iops,
+            ceiling.limit.name(),
+            number(ceiling.iops),
+            ceiling.source
+        );
+        let cells: Vec<usize> = passed.iter().map(|(i, ..)| *i).collect();
+        Some(self.finding(codes::DECLARED_SURPASSED, &text, &cells))
     }
 
     /// What bound the best cell, in the words of its evidence.

@@ -315,7 +315,7 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
         }
         (None, Some(lost)) => {
             let (depth, latency, _) = told(lost)?;
-            format!("{name} miss {objective_name} at every depth measured: {latency} already at {depth}.")
+            format!("{name} miss {objective_name} at every depth tried: {latency} already at {depth}.")
         }
         // One depth that keeps it is no news.
         (Some(_), None) if curve.closed.len() < 2 => return None,

@@ -1,10 +1,21 @@
 //! What the effects of a hunt say of each limit: which binds, which are ruled out, and which remain possible.
 
-use super::{Effect, Factor, HuntRow, Standing, Suspect};
+use super::{Effect, Factor, HuntRow, HuntVariant, Standing, Suspect};
 use loadline_units::Bytes;
 
-/// What the effects say about each limit that there may be; where an environment declares limits, only those of `declared` may be.
-pub(super) fn suspects(rows: &[HuntRow], margin: f64, declared: &[&str]) -> Vec<Suspect> {
+/// What is known of the storage beside the effects.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Known<'a> {
+    /// The limits that an environment puts in the way of the load; empty where there is no environment.
+    pub(super) declared: &'a [&'a str],
+    /// Factors that there is nothing of.
+    pub(super) lacks: &'a [Factor],
+}
+
+/// What the effects say about each limit that there may be; where an environment declares limits, only those may be, and nothing that the
+/// storage lacks.
+pub(super) fn suspects(rows: &[HuntRow], margin: f64, known: Known<'_>) -> Vec<Suspect> {
+    let lacking = |factor: Factor| known.lacks.contains(&factor);
     let told = |limits: &[&str], what: &str, factors: &[Factor]| {
         let own: Vec<&HuntRow> = rows.iter().filter(|r| factors.contains(&r.variant.factor)).collect();
         let names = |effect: Effect| {
@@ -16,10 +27,14 @@ pub(super) fn suspects(rows: &[HuntRow], margin: f64, declared: &[&str]) -> Vec<
         let (standing, because) = if !moved.is_empty() {
             (Standing::Binds, format!("{} raised the rate", crate::words::listed(&moved)))
         } else if own.is_empty() {
-            let wanted: Vec<String> = factors.iter().map(|f| f.name().to_owned()).collect();
+            let wanted: Vec<&str> = factors.iter().filter(|f| !lacking(**f)).map(|f| f.name()).collect();
             (Standing::Possible, format!("not varied; vary {}", wanted.join(" or ")))
         } else if own.iter().any(|r| r.effect == Effect::CannotTell) {
             (Standing::Possible, "the rounds do not tell".to_owned())
+        } else if let Some(row) = own.iter().find(|row| only_one_way(row, &own)) {
+            let HuntVariant { factor, to, .. } = &row.variant;
+            let because = format!("{} {to} lowered the rate; to vary {0} the other way", factor.name());
+            (Standing::Possible, because)
         } else if out.is_empty() {
             (Standing::RuledOut, format!("{} only lowered the rate", crate::words::listed(&names(Effect::Lowered))))
         } else {
@@ -30,20 +45,44 @@ pub(super) fn suspects(rows: &[HuntRow], margin: f64, declared: &[&str]) -> Vec<
     // More threads are more requests at once, too: they tell of the threads only where more depth does not help.
     let deeper_helps = rows.iter().any(|r| r.variant.factor == Factor::Depth && r.effect == Effect::Moved);
     let of_tool: &[Factor] = if deeper_helps { &[Factor::Engine] } else { &[Factor::Engine, Factor::Threads] };
+    let on_stripe = !lacking(Factor::Interleave);
+    let others = [
+        told(&["generator", "cpu"], "the load threads and the way to the device", of_tool),
+        told(&[], "the file system, or locks in it", &[Factor::Files, Factor::Direct]),
+        told(&[], "requests that lie across blocks of the storage", &[Factor::Alignment]),
+    ];
+    // A model has neither threads that could fall behind nor a file system.
+    let exist = [!lacking(Factor::Engine), !(lacking(Factor::Files) && lacking(Factor::Direct)), true];
     let suspects = Axes {
         latency: told(&["latency"], "too few requests at once", &[Factor::Depth, Factor::Threads]),
         disks: by_fewer_disks(rows, margin).unwrap_or_else(|| told(&OF_DISKS, BY_NUMBER, &[Factor::Layout])),
         vm: told(&OF_VM, "the VM's limits", &[Factor::Vm]),
-        interleave: told(&["disk-iops"], "how requests fall on the disks of a stripe", &[Factor::Interleave]),
-        others: vec![
-            told(&["generator", "cpu"], "the load threads and the way to the device", of_tool),
-            told(&[], "the file system, or locks in it", &[Factor::Files, Factor::Direct]),
-            told(&[], "requests that lie across blocks of the storage", &[Factor::Alignment]),
-        ],
+        interleave: told(if on_stripe { &["disk-iops"] } else { &[] }, OF_A_STRIPE, &[Factor::Interleave]),
+        others: others.into_iter().zip(exist).filter(|(_, exists)| *exists).map(|(suspect, _)| suspect).collect(),
         block: by_block(rows, margin),
         varied: rows.iter().map(|row| row.variant.factor).collect(),
     };
-    suspects.intersected(declared)
+    let mut all = suspects.intersected(known.declared);
+    all.retain(|suspect| on_stripe || suspect.what != OF_A_STRIPE);
+    all
+}
+
+/// A setting that lowered the rate, of a factor of which nothing on the other side of the baseline was tried: there it might rise.
+fn only_one_way(row: &HuntRow, all: &[&HuntRow]) -> bool {
+    let of = |text: &str| {
+        let number = || text.parse::<f64>().ok();
+        text.parse::<Bytes>().ok().map(|bytes| bytes.get() as f64).or_else(number)
+    };
+    let is_more = |row: &HuntRow| {
+        let (from, to) = of(&row.variant.from).zip(of(&row.variant.to)).filter(|(from, to)| from != to)?;
+        Some(to > from)
+    };
+    let Some(own) = is_more(row).filter(|_| row.effect == Effect::Lowered) else { return false };
+    // Of the others only more lifts a limit: where that lowered the rate, less is no way out.
+    if own && row.variant.factor != Factor::Interleave {
+        return false;
+    }
+    !all.iter().any(|other| other.variant.factor == row.variant.factor && is_more(other) == Some(!own))
 }
 
 /// What each factor tells by itself. A limit of disks or of a VM is on requests or on bytes: two factors tell of it.
@@ -97,7 +136,7 @@ impl Axes {
         all.retain(|suspect| {
             place += 1;
             let is_open = suspect.standing == Standing::Possible && suspect.limits.is_empty();
-            !is_open || (place - 1 == SPREAD && !found)
+            !is_open || (place - 1 == SPREAD && (!found || varied.contains(&Factor::Interleave)))
         });
         for suspect in &mut all {
             suspect.because.push_str(&what_is_left_to_tell(suspect, is_told, uneven));
@@ -115,6 +154,7 @@ impl Axes {
     }
 }
 
+const OF_A_STRIPE: &str = "how requests fall on the disks of a stripe";
 /// Place of the spread over disks among suspects.
 const SPREAD: usize = 0;
 
@@ -130,9 +170,9 @@ fn without_undeclared(suspects: &mut [Suspect], declared: &[&str]) -> Option<Sus
     }
     (!missing.is_empty()).then(|| Suspect {
         limits: missing,
-        what: "limits of a VM that are not in the way of this load".to_owned(),
+        what: "other limits of a VM".to_owned(),
         standing: Standing::RuledOut,
-        because: "the environment has none".to_owned(),
+        because: "the environment puts none of them in the way of this load".to_owned(),
     })
 }
 
@@ -263,7 +303,6 @@ fn by_block(rows: &[HuntRow], margin: f64) -> Vec<Suspect> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HuntVariant;
     use super::*;
 
     fn row(factor: Factor, effect: Effect) -> HuntRow {
@@ -280,8 +319,11 @@ mod tests {
             in_bytes: factor.in_bytes(),
         }
     }
+    fn of<'a>(declared: &'a [&'a str]) -> Known<'a> {
+        Known { declared, lacks: &[] }
+    }
     fn standing(rows: &[HuntRow], what: &str) -> Standing {
-        suspects(rows, 0.05, &[])
+        suspects(rows, 0.05, Known::default())
             .into_iter()
             .find(|s| s.what.contains(what))
             .unwrap_or_else(|| panic!("{what}"))
@@ -314,6 +356,44 @@ mod tests {
         assert_eq!(standing(&[halved(0.5), more], "the disks, by their number"), Standing::RuledOut);
     }
 
+    fn varied(factor: Factor, [from, to]: [&str; 2], effect: Effect) -> HuntRow {
+        let plain = row(factor, effect);
+        let variant = HuntVariant { from: from.into(), to: to.into(), ..plain.variant.clone() };
+        HuntRow { variant, ratio: Some(if effect == Effect::Lowered { 0.2 } else { 1.0 }), ..plain }
+    }
+
+    #[test]
+    fn what_lowers_the_rate_one_way_rules_nothing_out_until_the_other_way_was_tried() {
+        let shorter = varied(Factor::Interleave, ["64 KiB", "1 KiB"], Effect::Lowered);
+        let longer = varied(Factor::Interleave, ["64 KiB", "256 KiB"], Effect::RuledOut);
+        let spread = "the disks of a stripe";
+        assert_eq!(standing(std::slice::from_ref(&shorter), spread), Standing::Possible);
+        assert_eq!(standing(&[shorter.clone(), longer.clone()], spread), Standing::RuledOut);
+        assert_eq!(standing(&[longer], spread), Standing::RuledOut);
+        // Beside something that binds it is told all the same.
+        assert_eq!(standing(&[shorter, row(Factor::Depth, Effect::Moved)], spread), Standing::Possible);
+        let deeper = varied(Factor::Depth, ["16", "64"], Effect::Lowered);
+        assert_eq!(standing(&[deeper], "too few requests"), Standing::RuledOut);
+        let shallower = varied(Factor::Depth, ["16", "4"], Effect::Lowered);
+        assert_eq!(standing(&[shallower], "too few requests"), Standing::Possible);
+        // What has no other way is ruled out.
+        assert_eq!(standing(&[varied(Factor::Vm, ["ds3", "none"], Effect::Lowered)], "the VM's"), Standing::RuledOut);
+    }
+
+    #[test]
+    fn what_the_storage_lacks_is_no_suspect() {
+        let lacks = [Factor::Files, Factor::Direct, Factor::Engine, Factor::Interleave];
+        let rows = [row(Factor::Threads, Effect::RuledOut), row(Factor::Block, Effect::Moved)];
+        let all = suspects(&rows, 0.05, Known { declared: &[], lacks: &lacks });
+        let told = |what: &str| all.iter().any(|suspect| suspect.what.contains(what));
+        assert!(told("requests per second") && told("too few requests"), "{all:?}");
+        assert!(!told("file system") && !told("load threads") && !told("a stripe"), "{all:?}");
+        // Where there are no files, they are not what to vary.
+        let all = suspects(&rows, 0.05, Known { declared: &[], lacks: &[Factor::Files] });
+        let files = all.iter().find(|suspect| suspect.what.contains("file system")).unwrap();
+        assert_eq!(files.because, "not varied; vary direct");
+    }
+
     #[test]
     fn blocks_tell_requests_from_bytes() {
         let same_bytes = [row(Factor::Block, Effect::RuledOut)];
@@ -327,19 +407,19 @@ mod tests {
     /// "binds vm-uncached-iops" and so on, sorted; panics where a limit is told twice.
     fn standings(rows: &[HuntRow], declared: &[&str]) -> Vec<String> {
         let mut told: Vec<(String, Standing)> = Vec::new();
-        for suspect in suspects(rows, 0.05, declared) {
+        for suspect in suspects(rows, 0.05, of(declared)) {
             for limit in suspect.limits {
                 assert!(told.iter().all(|(known, _)| *known != limit), "{limit} is told twice");
                 told.push((limit, suspect.standing));
             }
         }
-        let of = |wanted: Standing| {
+        let with = |wanted: Standing| {
             let names = told.iter().filter(|(_, standing)| *standing == wanted).map(|(limit, _)| limit.as_str());
             let mut names: Vec<&str> = names.collect();
             names.sort_unstable();
             format!("{wanted:?}: {}", names.join(", "))
         };
-        [Standing::Binds, Standing::Possible, Standing::RuledOut].map(of).to_vec()
+        [Standing::Binds, Standing::Possible, Standing::RuledOut].map(with).to_vec()
     }
 
     #[test]
@@ -363,7 +443,9 @@ mod tests {
             ]
         );
         assert!(
-            suspects(&capped, 0.05, &declared).iter().all(|s| s.what != "how requests fall on the disks of a stripe")
+            suspects(&capped, 0.05, of(&declared))
+                .iter()
+                .all(|s| s.what != "how requests fall on the disks of a stripe")
         );
         // Without an environment the VM may have cached limits.
         assert_eq!(standings(&capped, &[])[0], "Binds: vm-cached-iops, vm-uncached-iops");
@@ -377,7 +459,7 @@ mod tests {
                 "RuledOut: disk-iops, vm-cached-iops, vm-cached-throughput, vm-uncached-iops"
             ]
         );
-        let binds = suspects(&bytes, 0.05, &declared).remove(0);
+        let binds = suspects(&bytes, 0.05, of(&declared)).remove(0);
         assert!(binds.because.ends_with("; to vary layout or vm tells whose it is"), "{binds:?}");
         // With more disks ruled out only the VM's is left.
         let elsewhere = [row(Factor::Block, Effect::RuledOut), row(Factor::Layout, Effect::RuledOut)];

@@ -39,6 +39,8 @@ pub(super) struct Seen {
     pub(super) interval: Option<Interval>,
     /// Whether the cell itself shows that something counts: clusters, counts that hardly scatter, or an offer unmet.
     pub(super) counted: bool,
+    /// Whether nothing but the latencies of single requests shows that: its rate is none that anything was counted to.
+    pub(super) stalls: bool,
     /// Whether it is an open loop that got what it asked for: its rate is its own, however long its requests took.
     pub(super) met: bool,
     /// Whether the devices say that they spin, requests are random, and the rate does not level off.
@@ -129,12 +131,12 @@ fn lightest(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Optio
     let points: Vec<Point> = same_pattern
         .iter()
         .filter_map(|i| {
-            let Seen { sustained: rate, met, .. } = *seen[*i].as_ref()?;
+            let Seen { sustained: rate, met, stalls, .. } = *seen[*i].as_ref()?;
             let waits = !met && waits(cells, seen, *i);
-            (rate > 0.0).then(|| Point { block: request_bytes(&cells[*i]), rate, waits })
+            (rate > 0.0).then(|| Point { block: request_bytes(&cells[*i]), rate, waits, stalls })
         })
         .collect();
-    let waiting: Vec<Point> = points.iter().copied().filter(|p| p.waits).collect();
+    let waiting: Vec<Point> = points.iter().copied().filter(|p| p.waits && !p.stalls).collect();
     let mut candidates: Vec<(f64, Caps)> = Vec::new();
     for requests in waiting.iter().map(Some).chain([None]) {
         for bytes in waiting.iter().map(Some).chain([None]) {
@@ -179,6 +181,8 @@ struct Point {
     block: f64,
     rate: f64,
     waits: bool,
+    /// Its own rate is no limit, though it may wait for one.
+    stalls: bool,
 }
 
 /// How badly a pair of limits explains what was seen.
@@ -189,7 +193,7 @@ fn cost(points: &[Point], caps: Caps) -> f64 {
         let ratio = point.rate / allowed;
         if ratio > EXCEEDS {
             CONTRADICTION
-        } else if point.waits {
+        } else if point.waits && !point.stalls {
             let off = libm::log(ratio) / SPREAD;
             (off * off).min(WEIGHT_MAX)
         } else {

@@ -14,6 +14,13 @@ const WAITS_FOR_IT: f64 = 0.5;
 /// Requests that take this many times what the device needs wait.
 const WAITS: f64 = 2.0;
 
+/// The highest of the declared ceilings that a rate shows not to hold: what a burst has before it is spent shows nothing of what is left.
+pub(crate) fn surpassed(ceilings: &[Ceiling], rate: f64) -> Option<&Ceiling> {
+    let holding = |c: &&Ceiling| !matches!(c.limit, Limit::Latency | Limit::Arrival | Limit::BurstExhausted);
+    let passed = ceilings.iter().filter(holding).filter(|c| rate > c.iops * SURPASSED);
+    passed.max_by(|a, b| a.iops.total_cmp(&b.iops))
+}
+
 impl Case<'_> {
     /// The limits that the environment declares for this cell, lowest first.
     fn declared(&self) -> impl Iterator<Item = &Ceiling> {
@@ -30,7 +37,6 @@ impl Case<'_> {
     pub(super) fn by_declared(&self) -> Option<Binding> {
         let rate = self.seen[self.index].as_ref()?.sustained;
         let reached = self.declared().find(|c| (REACHED..=SURPASSED).contains(&(rate / c.iops)));
-        let surpassed: Vec<&Ceiling> = self.declared().filter(|c| rate > c.iops * SURPASSED).collect();
         let (ceiling, how) = if let Some(ceiling) = reached {
             let how = format!("It comes to {} of {} IOPS", percent(rate / ceiling.iops), number(ceiling.iops));
             (ceiling, how)
@@ -48,14 +54,7 @@ impl Case<'_> {
         let fall = fall.map_or_else(String::new, |fall| {
             format!(" After {} of load the rate fell from {} IOPS.", seconds(fall.at_ns as u64), number(fall.before))
         });
-        let passed = surpassed.last().map_or_else(String::new, |passed| {
-            format!(
-                " A lower one does not hold here: {} at {} IOPS ({}).",
-                passed.limit.name(),
-                number(passed.iops),
-                passed.source
-            )
-        });
+        let passed = self.passed_declared().unwrap_or_default();
         Some(Binding {
             limit: ceiling.limit,
             ceiling_iops: Some(ceiling.iops),
@@ -63,6 +62,19 @@ impl Case<'_> {
             evidence: format!("{how}: {}.{fall}{passed}{}", ceiling.source, self.how_it_waits()),
             inferred: false,
         })
+    }
+
+    /// The highest declared ceiling below the rate: it does not hold here. A sentence, with a blank before it.
+    pub(super) fn passed_declared(&self) -> Option<String> {
+        let rate = self.seen[self.index].as_ref()?.sustained;
+        let passed = surpassed(&self.record().ceilings, rate)?;
+        Some(format!(
+            " A declared limit does not hold here: {} at {} IOPS ({}), of which it had {}.",
+            passed.limit.name(),
+            number(passed.iops),
+            passed.source,
+            percent(rate / passed.iops)
+        ))
     }
 
     /// What shows that requests wait for more than the device, in words.
@@ -93,7 +105,7 @@ impl Case<'_> {
 #[cfg(test)]
 mod tests {
     use crate::example::{ExampleDisk, cell, closed, run};
-    use crate::summarize;
+    use crate::{finding_codes as codes, summarize};
     use loadline_record::{Binding, Ceiling, CellRecord, Limit};
 
     /// The example's disk of 5,000 IOPS at these depths, with these ceilings declared.
@@ -125,10 +137,37 @@ mod tests {
         let found = bindings(&[32], &[(Limit::VmUncachedIops, 3_000.0), (Limit::DiskIops, 5_000.0)]);
         assert_eq!(found[0].limit, Limit::DiskIops);
         assert!(
-            found[0].evidence.contains("does not hold here: vm-uncached-iops at 3,000 IOPS"),
+            found[0]
+                .evidence
+                .contains("does not hold here: vm-uncached-iops at 3,000 IOPS (as sold), of which it had 167 %"),
             "{}",
             found[0].evidence
         );
+    }
+
+    #[test]
+    fn where_the_only_declared_ceiling_is_surpassed_the_evidence_and_a_finding_say_so() {
+        let measured = |depth: u32| CellRecord {
+            ceilings: vec![Ceiling { limit: Limit::DiskIops, iops: 2_500.0, source: "as sold".into() }],
+            ..cell(closed("random", 1.0, 4096, depth), &ExampleDisk::default(), &[1.0])
+        };
+        let summary = summarize(&run([1, 32, 64].map(measured).into()));
+        let deep = summary.cells[2].binding.as_ref().unwrap();
+        assert_eq!((deep.limit, deep.inferred), (Limit::DiskIops, true));
+        assert!(
+            deep.evidence.contains("A declared limit does not hold here: disk-iops at 2,500 IOPS (as sold)"),
+            "{deep:?}"
+        );
+        let found = summary.findings.iter().find(|f| f.code == codes::DECLARED_SURPASSED).unwrap();
+        assert_eq!(
+            found.text,
+            "Random 4 KiB reads had 5,001 IOPS (depth 32), 2.0 times what the environment declares: disk-iops at 2,500 IOPS (as sold) \
+             does not hold here."
+        );
+        assert_eq!(found.cells.len(), 2);
+        // What is at or below it says nothing.
+        let kept = bindings(&[1, 32], &[(Limit::DiskIops, 5_000.0)]);
+        assert!(kept.iter().all(|b| !b.evidence.contains("does not hold")), "{kept:?}");
     }
 
     #[test]

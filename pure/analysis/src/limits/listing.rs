@@ -9,8 +9,8 @@ use crate::curves::{curves, doubted, outstanding, paced, sound};
 use crate::statistics::{Interval, mean, median};
 use crate::summarize::summarize;
 use crate::summary::CellSummary;
-use crate::words::{block, load_name, number};
-use loadline_record::{Clock, DoubtCode, Limit, RunRecord};
+use crate::words::{block, load_name, number, span, throughput};
+use loadline_record::{Ceiling, Clock, DoubtCode, Limit, RunRecord};
 use serde::{Deserialize, Serialize};
 
 /// What a figure of a limit measures.
@@ -62,7 +62,19 @@ pub struct LimitFigure {
     pub cells: Vec<String>,
 }
 
-/// Every limit of the run: the declared ones, then the inferred ones, by volume and kind of load.
+/// What a run knows of its limits: of a prediction those of the model, which are known and not inferred; else as [`limits`].
+#[must_use]
+pub fn known_limits(record: &RunRecord) -> Vec<LimitFigure> {
+    let with_model = || record.cells.iter().flat_map(|cell| &cell.trials).any(|trial| trial.model.is_some());
+    if record.header.clock == Clock::Real && !with_model() {
+        return limits(record);
+    }
+    let cells = summarize(record).cells;
+    super::of_model::limits(&cells)
+}
+
+/// Every limit of the run: the declared ones, then the inferred ones, by volume and kind of load. Of a prediction, too, they are what its
+/// figures show, as those of a measurement would.
 #[must_use]
 pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
     let cells = summarize(record).cells;
@@ -91,6 +103,16 @@ pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
     figures
 }
 
+/// A ceiling of a load as a figure: of those on bytes, bytes per second.
+pub(super) fn figure(ceiling: &Ceiling, cell: &CellSummary) -> (Quantity, f64) {
+    match ceiling.limit {
+        Limit::DiskThroughput | Limit::VmCachedThroughput | Limit::VmUncachedThroughput => {
+            (Quantity::BytesPerS, ceiling.iops * request_bytes(cell))
+        }
+        _ => (Quantity::RequestsPerS, ceiling.iops),
+    }
+}
+
 /// Whether a load so bound did not come as far as the disk's limits.
 const fn is_above_the_disk(limit: Limit) -> bool {
     matches!(limit, Limit::Cpu | Limit::Generator | Limit::Cache)
@@ -102,7 +124,7 @@ fn alike(a: &CellSummary, b: &CellSummary) -> bool {
 }
 
 /// "random reads".
-fn kind_name(cell: &CellSummary) -> String {
+pub(super) fn kind_name(cell: &CellSummary) -> String {
     let ratio = cell.load.read_ratio;
     let what = if ratio >= 1.0 {
         "reads".to_owned()
@@ -133,15 +155,7 @@ impl All<'_> {
                 if figures.iter().any(|f| f.volume == cell.volume && f.source == ceiling.source) {
                     continue;
                 }
-                let is_bytes = matches!(
-                    ceiling.limit,
-                    Limit::DiskThroughput | Limit::VmCachedThroughput | Limit::VmUncachedThroughput
-                );
-                let (quantity, value) = if is_bytes {
-                    (Quantity::BytesPerS, ceiling.iops * request_bytes(cell))
-                } else {
-                    (Quantity::RequestsPerS, ceiling.iops)
-                };
+                let (quantity, value) = figure(ceiling, cell);
                 figures.push(LimitFigure {
                     volume: cell.volume.clone(),
                     loads: cell.label.clone(),
@@ -201,13 +215,19 @@ impl All<'_> {
 
     /// What single requests take.
     fn own_time(&self, kind: &[usize], base: &LimitFigure, figures: &mut Vec<LimitFigure>) {
-        let free = kind.iter().filter(|i| !waits(self.cells, self.seen, **i));
-        let shallowest = free.min_by_key(|i| (outstanding(&self.cells[**i]), self.cells[**i].load.block_bytes));
+        let least = kind.iter().filter_map(|i| outstanding(&self.cells[*i])).min();
+        // Where those wait already, what deeper queues take is no time of the device either.
+        let free = kind.iter().filter(|i| outstanding(&self.cells[**i]) == least && !waits(self.cells, self.seen, **i));
+        let shallowest = free.min_by_key(|i| self.cells[**i].load.block_bytes);
         let Some((cell, value)) = shallowest.and_then(|i| Some((&self.cells[*i], latency_ns(&self.cells[*i])?))) else {
             return;
         };
+        let of_one = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().find_map(|of| of.latency_interval_ns);
+        let interval = of_one.and_then(|of| of.mean_low.zip(of.mean_high));
         figures.push(LimitFigure {
             value,
+            low: interval.map(|of| of.0),
+            high: interval.map(|of| of.1),
             source: format!("the mean of {}", cell.label),
             cells: vec![cell.id.clone()],
             ..base.clone()
@@ -215,6 +235,7 @@ impl All<'_> {
     }
 
     fn rates(&self, kind: &[usize], caps: Caps, base: &LimitFigure, figures: &mut Vec<LimitFigure>) {
+        let begun = figures.len();
         let limits = [(Limit::DiskIops, caps.iops), (Limit::DiskThroughput, caps.bytes_per_s)];
         for (limit, value) in limits {
             let Some(value) = value else { continue };
@@ -268,13 +289,15 @@ impl All<'_> {
                 ..base.clone()
             });
         }
-        if let (Some(iops), Some(bytes), true) = (caps.iops, caps.bytes_per_s, caps.told) {
-            let size = bytes / iops;
+        if let ([iops, bytes], true) = (&figures[begun..], caps.told) {
+            let ends = bytes.low.zip(bytes.high).zip(iops.low.zip(iops.high)).filter(|(_, iops)| iops.0 > 0.0);
             figures.push(LimitFigure {
                 limit: Limit::DiskThroughput,
                 quantity: Quantity::BreakPointBytes,
-                value: size,
-                source: format!("{} a second over {} requests a second", crate::words::throughput(bytes), number(iops)),
+                value: bytes.value / iops.value,
+                low: ends.map(|(bytes, iops)| bytes.0 / iops.1),
+                high: ends.map(|(bytes, iops)| bytes.1 / iops.0),
+                source: format!("{} over {} requests a second", throughput(bytes.value), number(iops.value)),
                 ..base.clone()
             });
         }
@@ -317,12 +340,19 @@ impl All<'_> {
                 Some((*i, depth / (clusters.slow_share * rate) * 1e9))
             })
             .collect();
-        let Some(value) = median(&lengths.iter().map(|l| l.1).collect::<Vec<_>>()) else { return };
+        let all: Vec<f64> = lengths.iter().map(|l| l.1).collect();
+        let Some(value) = median(&all) else { return };
+        let (least, most) = all.iter().fold((f64::MAX, 0f64), |(least, most), ns| (least.min(*ns), most.max(*ns)));
+        // Each load gives one length, whose error is that of how many of its requests were slow: no interval follows from that.
+        let spread = match all.len() {
+            1 => "; one load alone shows it".to_owned(),
+            count => format!("; {} to {} over {count} loads", span(least), span(most)),
+        };
         figures.push(LimitFigure {
             limit: Limit::DiskIops,
             quantity: Quantity::WindowNs,
             value,
-            source: "latencies in two clusters: requests outstanding over the rate of slow ones".to_owned(),
+            source: format!("latencies in two clusters: requests outstanding over the rate of slow ones{spread}"),
             cells: lengths.iter().map(|(i, _)| self.cells[*i].id.clone()).collect(),
             ..base.clone()
         });

@@ -9,7 +9,9 @@ mod interface;
 mod kinds;
 mod listing;
 mod model;
+mod of_model;
 mod passed;
+mod single;
 mod thinking;
 mod waiting;
 
@@ -23,13 +25,15 @@ use crate::words::{block, listed, load_name, number, percent, sentence, span, th
 use caps::{Caps, Seen, caps, explains};
 pub(crate) use counters::exceeded_shares;
 pub(crate) use course::{Course, Fall, course, fall};
+pub(crate) use declared::surpassed;
 pub(crate) use direction::{Direction, one_direction};
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
-pub use listing::{LimitFigure, Quantity, limits};
+pub use listing::{LimitFigure, Quantity, known_limits, limits};
 use loadline_record::{Binding, Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
 use passed::Of;
+use single::{waiting_alone, waits_alone};
 use thinking::by_think_time;
 
 /// An open loop, or a rate ceiling, is met within this.
@@ -157,7 +161,9 @@ fn seen(
                 && !level.contains(&index)
                 && volume.is_some_and(|volume| volume.devices.iter().any(|device| device.rotational == Some(true)));
             let counted = clustered[index].is_some() || (is_closed && course.steady && !spins) || unmet || held();
-            Some(Seen { sustained: course.sustained, interval: course.interval, counted, met, spins })
+            let stalls = !counted && waits_alone(cell);
+            let counted = counted || stalls;
+            Some(Seen { sustained: course.sustained, interval: course.interval, counted, stalls, met, spins })
         })
         .collect()
 }
@@ -176,7 +182,20 @@ impl Case<'_> {
         self.courses[self.index].as_ref()
     }
 
+    /// What bound the cell; declared limits that it surpassed are told of, whatever it was.
     fn binding(&self) -> Option<Binding> {
+        let mut binding = self.named()?;
+        let is_above = matches!(binding.limit, Limit::Cache | Limit::Generator);
+        if binding.inferred
+            && !is_above
+            && let Some(passed) = self.passed_declared()
+        {
+            binding.evidence.push_str(&passed);
+        }
+        Some(binding)
+    }
+
+    fn named(&self) -> Option<Binding> {
         let rate = iops(self.cell())?;
         Some(
             self.by_arrival(rate)
@@ -393,7 +412,7 @@ impl Case<'_> {
         let each = format!("{} outstanding at {} each", number(depth as f64), span(depth as f64 / rate * 1e9));
         // Where more requests at once are not answered faster, or single ones wait for a throttle's turn, it is not their latency.
         let counted = self.seen[self.index].as_ref().is_some_and(|seen| seen.counted);
-        let own_latency = growth.map_or(!counted, |g| !g.flat());
+        let own_latency = growth.map_or(!counted, |g| if waits_alone(cell) { g.proportional() } else { !g.flat() });
         if depth == 1 && own_latency {
             let then = match growth {
                 Some(growth) => {
@@ -428,6 +447,15 @@ impl Case<'_> {
         } else {
             "It was measured at one depth alone: twice and half the depth would tell.".to_owned()
         };
+        let evidence = match waiting_alone(cell) {
+            Some((mean, median)) => format!(
+                "Half of its requests take at most {}, and the mean is {}: most of the time some few wait, and nothing shows for what. \
+                 {evidence}",
+                span(median),
+                span(mean)
+            ),
+            None => evidence,
+        };
         let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
         inferred(Limit::Unexplained, None, None, format!("{evidence}{below}{}", self.how_it_waits()))
     }
@@ -439,6 +467,7 @@ impl Case<'_> {
         let waits = |i: usize| {
             self.plateau().is_some_and(|p| p.cells.contains(&i))
                 || own.growth(self.cells, i).map_or(self.clustered[i].is_some(), Growth::flat)
+                || waits_alone(&self.cells[i])
         };
         let alone = own.alone(self.cells).filter(|i| !waits(*i))?;
         let depth = outstanding(self.cell())?;

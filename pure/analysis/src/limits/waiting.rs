@@ -1,6 +1,7 @@
 //! Cells whose requests wait, or do not, where no plateau shows for what.
 
 use super::caps::{at_level_of_another, explains, latency_ns, request_bytes, unhindered_ns, waits};
+use super::single::waits_alone;
 use super::{Case, Fall, inferred};
 use crate::curves::{doubted, met, outstanding, paced};
 use crate::findings::trials::{SIGNIFICANCE, TRIALS_MIN, rise};
@@ -164,6 +165,9 @@ impl Case<'_> {
         let depth = outstanding(cell).filter(|_| !paced(cell) && !doubted(cell, DoubtCode::Buffered))?;
         let is_level = self.plateau().is_some_and(|plateau| plateau.cells.contains(&self.index));
         if is_level {
+            return None;
+        }
+        if waits_alone(cell) {
             return None;
         }
         let longer = waits(self.cells, self.seen, self.index);

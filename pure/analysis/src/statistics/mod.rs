@@ -26,6 +26,10 @@ const BATCHES_SHORT: usize = 5;
 /// The largest autocorrelation used in a correction: above it the series is one long wave, and only a longer run would help.
 const AUTOCORRELATION_MAX: f64 = 0.95;
 
+/// However alike its neighbours seem, a series tells as much as so many independent values, and its error has as many degrees of freedom:
+/// a few values that rise or fall together would otherwise have an interval many times as wide as all they cover.
+const INDEPENDENT_MIN: f64 = 2.0;
+
 /// A range that holds the true value with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
@@ -118,9 +122,10 @@ pub fn series_error(values: &[f64]) -> Option<MeanError> {
         MeanError { error: libm::sqrt(variance(&batch_means)? / batches as f64), freedom: (batches - 1) as f64 };
     let residuals: Vec<f64> = values.iter().map(|v| v - mean).collect();
     let noise = Noise::of(&residuals, 1);
+    let of_mean = noise.long_run_variance / count as f64;
     let by_values = MeanError {
-        error: libm::sqrt(noise.long_run_variance / count as f64),
-        freedom: (noise.effective_count - 1.0).max(1.0),
+        error: libm::sqrt(of_mean.min(variance(values)? / INDEPENDENT_MIN)),
+        freedom: (noise.effective_count - 1.0).max(INDEPENDENT_MIN),
     };
     Some(if by_batches.half_width() >= by_values.half_width() { by_batches } else { by_values })
 }
@@ -241,6 +246,18 @@ pub(crate) mod tests {
         assert!(coverage(30, 0.0, 1_000) >= 0.95);
         assert!(coverage(60, 0.5, 1_000) >= 0.93);
         assert!(coverage(120, 0.8, 1_000) >= 0.90);
+    }
+
+    #[test]
+    fn ten_seconds_that_fall_steadily_have_no_interval_many_times_what_they_cover() {
+        let falling: Vec<f64> = (0..10).map(|second| 999.0 - f64::from(second) * 66.0 / 9.0).collect();
+        let interval = series_interval(&falling).unwrap();
+        let half = (interval.high - interval.low) / 2.0 / 966.0;
+        assert!((0.03..=0.10).contains(&half), "{half}");
+        // That costs short series next to nothing of what they hold.
+        assert!(coverage(10, 0.0, 1_000) >= 0.95);
+        assert!(coverage(10, 0.5, 1_000) >= 0.88);
+        assert!(coverage(10, 0.8, 1_000) >= 0.80);
     }
 
     #[test]

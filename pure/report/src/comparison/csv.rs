@@ -55,6 +55,8 @@ fn columns(comparison: &Comparison, row: Option<(&Against, &CellComparison)>) ->
         put(&format!("{}_ratio_low", figure.name()), number(&|c| c.of(figure).and_then(|r| r.low)));
         put(&format!("{}_ratio_high", figure.name()), number(&|c| c.of(figure).and_then(|r| r.high)));
     }
+    put("draws_ratio_low", number(&|c| Some(c.draws?.low)));
+    put("draws_ratio_high", number(&|c| Some(c.draws?.high)));
     let codes = |doubts: &[Doubt]| doubts.iter().map(|d| d.code.name()).collect::<Vec<_>>().join("; ");
     put("baseline_doubt_codes", text(&|c| codes(&c.baseline_doubts)));
     put("other_doubt_codes", text(&|c| codes(&c.other_doubts)));

@@ -121,7 +121,8 @@ fn counts_words(counts: Counts) -> String {
 /// What every reader of the table needs to know.
 fn legend(comparison: &Comparison) -> String {
     format!(
-        "Ratios are to A; so are the columns marked x. 95 % is the interval of the ratio. Same: within {} by two one-sided tests at 5 % each. Better and \
+        "Figures are geometric means over trials, as in the ratio; those of a run by itself are arithmetic. Ratios are to A; so are the columns \
+         marked x. 95 % is the interval of the ratio. Same: within {} by two one-sided tests at 5 % each. Better and \
          worse are corrected for all verdicts here together, so that noise makes one in at most 5 % of comparisons.",
         margin(comparison)
     )
@@ -156,6 +157,12 @@ fn unmatched(against: &Against) -> Vec<String> {
     against.unmatched.iter().map(line).collect()
 }
 
+/// A share in whole percent; nothing is "-0".
+pub(crate) fn whole(share: f64) -> String {
+    let percent = (share * 100.0).round();
+    format!("{:.0}", if percent == 0.0 { 0.0 } else { percent })
+}
+
 /// What a kind of load reaches at most and where that levels off, in a sentence.
 fn total_words(scaling: &Scaling, total: &ScalingTotal) -> String {
     let value = |v: f64| match total.figure {
@@ -171,12 +178,13 @@ fn total_words(scaling: &Scaling, total: &ScalingTotal) -> String {
             let interval = s
                 .share_low
                 .zip(s.share_high)
-                .map_or_else(String::new, |(low, high)| format!(" ({:.0} to {:.0})", low * 100.0, high * 100.0));
-            format!("{} to {} {:.0} %{interval}", s.from, s.to, s.share * 100.0)
+                .map_or_else(String::new, |(low, high)| format!(" ({} to {})", whole(low), whole(high)));
+            format!("{} to {} {} %{interval}", s.from, s.to, whole(s.share))
         })
         .collect();
     let end = match (total.levels_off_at, total.clear) {
-        (None, _) => "it does not level off here".to_owned(),
+        (None, true) => "it does not level off here".to_owned(),
+        (None, false) => "whether it levels off cannot be told".to_owned(),
         (Some(at), true) => format!("it levels off at {at}"),
         (Some(at), false) => format!("it seems to level off at {at}"),
     };

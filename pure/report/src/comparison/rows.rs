@@ -126,11 +126,18 @@ pub(super) fn cells(against: &Against, marks: &[DoubtMark]) -> Vec<Column> {
     if figure_differs {
         columns.push(Column::new("by", Align::Left, 0, texts(&|c: &CellComparison| figure_name(c.figure).to_owned())));
     }
-    let side = |of: fn(&RatioEstimate) -> f64| texts(&|c| known(c, &|r| value(r.figure, of(r))));
-    columns.push(Column::new(&unit(&a), Align::Right, 2, side(|r| r.baseline)));
-    columns.push(Column::new(&unit(&b), Align::Right, 1, side(|r| r.other)));
+    // A side that has a figure shows it, although there is no ratio where the other has none.
+    let side = |of: fn(&CellComparison) -> Option<f64>| {
+        texts(&|c| of(c).map_or_else(|| MISSING.to_owned(), |figure| value(c.figure, figure)))
+    };
+    columns.push(Column::new(&unit(&a), Align::Right, 2, side(|c| c.baseline_figure)));
+    columns.push(Column::new(&unit(&b), Align::Right, 1, side(|c| c.other_figure)));
     columns.push(Column::new("ratio", Align::Right, 0, texts(&|c| known(c, &|r| ratio(r.ratio)))));
     columns.push(Column::new("95 %", Align::Right, 0, texts(&|c| known(c, &|r| interval(r.low, r.high)))));
+    if all.iter().any(|c| c.draws.is_some()) {
+        let range = |c: &CellComparison| interval(c.draws.map(|d| d.low), c.draws.map(|d| d.high));
+        columns.push(Column::new("over draws", Align::Right, 0, texts(&range)));
+    }
     let beside = [
         (Figure::Rate, "IOPS x", 3),
         (Figure::Mean, "mean x", 3),

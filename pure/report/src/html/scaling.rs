@@ -40,7 +40,8 @@ fn bars(out: &mut String, scaling: &Scaling, prefix: &str) {
                 doubted: false,
                 text: format!("{} · {:.0} %", print(*value), share * 100.0),
                 title: format!(
-                    "{disks} disks: {} {unit}, {:.1} % of adding up ({} {unit})",
+                    "{disks} {}: {} {unit}, {:.1} % of adding up ({} {unit})",
+                    if *disks == 1 { "disk" } else { "disks" },
                     print(*value),
                     share * 100.0,
                     print(linear)

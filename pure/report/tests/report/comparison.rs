@@ -1,7 +1,7 @@
 //! Comparisons of made-up runs against the files in `tests/golden`.
 
 use crate::golden::compare as golden;
-use loadline_analysis::example::{ExampleDisk, cell, closed, open, run, volume};
+use loadline_analysis::example::{ExampleDisk, cell, closed, open, predicted, run, volume};
 use loadline_analysis::{CompareOptions, Comparison, compare};
 use loadline_record::{Clock, Doubt, DoubtCode, RunRecord};
 use loadline_report::{Colour, TerminalOptions, comparison_csv, comparison_markdown, comparison_terminal};
@@ -85,6 +85,22 @@ fn two_runs_as_markdown_and_csv() {
 fn more_disks() {
     golden("comparison-disks.txt", &comparison_terminal(&disks(), &plain(140)));
     golden("comparison-disks.md", &comparison_markdown(&disks()));
+}
+
+#[test]
+fn predictions_show_what_their_draws_leave_open() {
+    let prediction = |draws: &[f64], disk: &str| {
+        let mut record = predicted(draws);
+        disk.clone_into(&mut record.header.id);
+        record.header.volumes[0].devices[0].model = Some(disk.to_owned());
+        record
+    };
+    let (a, b) = (prediction(&[1.0, 0.6, 2.4], "slow"), prediction(&[1.1, 0.5, 1.5], "fast"));
+    let told = compare(&[&a, &b], &CompareOptions::default()).unwrap();
+    let text = comparison_terminal(&told, &plain(140));
+    assert!(text.contains("over draws") && text.contains("0.208–2.500"), "{text}");
+    assert!(text.contains("cannot tell in 1 cell: the draws overlap"), "{text}");
+    assert!(text.contains("Intervals tell how well the most plausible draw"), "{text}");
 }
 
 #[test]
