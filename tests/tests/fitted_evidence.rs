@@ -67,7 +67,8 @@ fn where_all_loads_wait_at_limits_the_fit_says_that_it_does_not_know_the_service
     let loads = plan("\"4 KiB\", \"64 KiB\"", "16, 32", "12 s");
     let fitted = fit(&measure(&known, &loads, 1).record, "fitted").unwrap();
     assert_eq!(of_reads(&fitted, "per_kib"), 0, "{}", fitted.text);
-    assert!(of_reads(&fitted, "median") < 2_000_000, "{}", fitted.text);
+    // Requests take 8 ms, nearly all of it a wait.
+    assert!(of_reads(&fitted, "median") < 2_700_000, "{}", fitted.text);
     assert!(has_doubt(&fitted, "no load of reads was measured on volume data that did not wait at a limit"));
     assert!(fitted.text.contains("# No load of reads was measured"), "{}", fitted.text);
     assert_alike(&known, &fitted, &loads, 0.03);

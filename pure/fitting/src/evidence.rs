@@ -1,7 +1,7 @@
 //! What the loads of a run say nothing of: where nothing is known the least that explains them is taken, and told.
 
 use crate::FitError;
-use crate::disk::{Disk, Service};
+use crate::disk::{Disk, Holding, Service};
 use crate::score::Bench;
 use loadline_record::RunRecord;
 use loadline_units::Duration;
@@ -35,12 +35,20 @@ pub(crate) fn lessened(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> 
         while let Some(service) = least.side(reads).service.filter(|service| service.median / 2.0 >= SERVICE_LEAST)
             && bench.all_wait(&least, reads)
         {
+            // What was taken for how limits are held may rest on what was taken for service.
             let halved = Service { median: service.median / 2.0, p99: service.p99 / 2.0, ..service };
-            let candidate = least.with_service(reads, halved);
-            if bench.error(&candidate)? > most {
-                break;
+            let same_tail = Service { median: service.median / 2.0, ..service };
+            let halved = least.with_service(reads, halved);
+            let even = Disk { holding: Holding::Smooth, ..halved.clone() };
+            let mut same = None;
+            for candidate in [least.with_service(reads, same_tail), halved, even] {
+                if bench.error(&candidate)? <= most {
+                    same = Some(candidate);
+                    break;
+                }
             }
-            least = candidate;
+            let Some(same) = same else { break };
+            least = same;
         }
     }
     Ok(least)
@@ -59,7 +67,7 @@ pub(crate) fn guesses(disk: &Disk, bench: &Bench<'_>, name: &str) -> Vec<String>
             let most = bench.quickest(reads).map_or_else(String::new, |ns| Duration::from_ns(ns as u64).human());
             told.push(format!(
                 "no load of {these} was measured on volume {name} that did not wait at a limit: their own latency is at most {most}, \
-                 and the file has the least that explains the loads; measure them with one request outstanding, in small blocks"
+                 and the file has a part of that at most, as a guess; measure them with one request outstanding, in small blocks"
             ));
         }
     }

@@ -17,7 +17,7 @@ const WAITING: f64 = 0.97;
 /// Half of the requests of a load were let through at once if the mean latency is so many times the median.
 const QUICK_HALF: f64 = 2.0;
 /// What service is taken to be of the time of requests that wait, to begin with.
-const OF_A_WAIT: f64 = 0.1;
+const OF_A_WAIT: f64 = 0.25;
 
 /// Whether a load of this rate waits at a limit: it comes to one, and not even half of its requests pass at once, as they do where
 /// a window lets them. Latencies in ns.
