@@ -411,6 +411,9 @@ pub(crate) struct FitArguments {
     /// Where the environment goes; by default to standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write it in the place of a file that is there
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
     /// What to call the environment; by default the run's name
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,

@@ -1,25 +1,43 @@
 //! `fit`: an environment with a disk given in full, made of a measured run.
 
 use crate::arguments::FitArguments;
-use crate::failure::Outcome;
+use crate::failure::{Outcome, Usage};
+use crate::live::Live;
 use crate::{figures, output, stored};
 use anyhow::Context as _;
 use loadline_fitting::{Agreement, Fitted};
+use loadline_record::{Clock, RunRecord};
 use loadline_store::Store;
 use loadline_units::Duration;
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+use std::time::Instant;
+
+/// How often the view is drawn.
+const DRAW_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Writes the environment, and tells how the run's own loads come out on it.
 pub(crate) fn fit(arguments: &FitArguments, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
     let record = stored::load(store, &arguments.run)?;
-    let name = arguments.name.clone().unwrap_or_else(|| format!("{} measured", record.header.name));
-    let Fitted { text, agreement } = loadline_fitting::fit(&record, &name)?;
+    // Before a minute is spent.
+    if let Some(file) = arguments.output.as_deref().filter(|file| !arguments.force && file.symlink_metadata().is_ok()) {
+        return Err(taken(file).into());
+    }
+    let known = known(&record);
+    let name = arguments.name.clone().unwrap_or_else(|| format!("{} {known}", record.header.name));
+    let Fitted { text, agreement, doubts } = watched(&record, &name, quiet)?;
     match &arguments.output {
-        Some(file) => std::fs::write(file, &text).with_context(|| format!("cannot write {}", file.display()))?,
+        Some(file) => write(file, &text, arguments.force)?,
         None => output::print(&text)?,
     }
     if !quiet {
         for agreement in &agreement {
-            output::tell(&told(agreement));
+            output::tell(&told(agreement, known));
+        }
+        for doubt in &doubts {
+            output::tell(&format!("doubt: {doubt}"));
         }
         let far: Vec<&Agreement> = agreement.iter().filter(|agreement| !agreement.is_near()).collect();
         if !far.is_empty() {
@@ -38,13 +56,48 @@ pub(crate) fn fit(arguments: &FitArguments, quiet: bool, store: &Store) -> anyho
     Ok(Outcome::Done)
 }
 
+/// What the run's figures are.
+fn known(record: &RunRecord) -> &'static str {
+    match record.header.clock {
+        Clock::Real => "measured",
+        Clock::Virtual => "predicted",
+    }
+}
+
+/// Fits, and shows on standard error how far that has come.
+fn watched(record: &RunRecord, name: &str, quiet: bool) -> anyhow::Result<Fitted> {
+    let began = Instant::now();
+    let live = RefCell::new(Live::new(quiet));
+    let drawn = Cell::new(began);
+    let watch = |share: f64| {
+        if drawn.get().elapsed() >= DRAW_EVERY {
+            drawn.set(Instant::now());
+            live.borrow_mut().draw_share("fitting", share, began.elapsed());
+        }
+    };
+    Ok(loadline_fitting::fit_watched(record, name, &watch)?)
+}
+
+fn taken(file: &Path) -> Usage {
+    Usage(format!("{} is there already: name another file with -o, or write in its place with --force", file.display()))
+}
+
+/// Writes a file that is not there; with `force` in the place of one that is.
+fn write(file: &Path, text: &str, force: bool) -> anyhow::Result<()> {
+    let opened = if force { File::create(file) } else { File::create_new(file) };
+    match opened.and_then(|mut to| to.write_all(text.as_bytes())) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken(file).into()),
+        written => written.with_context(|| format!("cannot write {}", file.display())),
+    }
+}
+
 /// A load, measured and on the fitted disk, in a line.
-fn told(agreement: &Agreement) -> String {
+fn told(agreement: &Agreement, known: &str) -> String {
     let Agreement { label, iops_measured, iops_fitted, p99_measured_ns, p99_fitted_ns } = agreement;
     let off = |fitted: f64, measured: f64| format!("{:+.1} %", (fitted / measured - 1.0) * 100.0);
     let span = |ns: f64| Duration::from_ns(ns as u64).human();
     format!(
-        "{label}: measured {}, p99 {}; on the fitted disk {} ({}), p99 {} ({})",
+        "{label}: {known} {}, p99 {}; on the fitted disk {} ({}), p99 {} ({})",
         figures::iops(*iops_measured),
         span(*p99_measured_ns),
         figures::iops(*iops_fitted),

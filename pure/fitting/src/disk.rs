@@ -95,16 +95,34 @@ pub(crate) fn duration(ns: f64) -> Duration {
 }
 
 impl Disk {
-    /// The same without counted limits.
-    pub(crate) fn without_limits(&self) -> Self {
-        let bare = |side: &Side| Side { iops: None, bytes_per_s: None, burst: None, ..side.clone() };
-        Self {
-            read: bare(&self.read),
-            write: bare(&self.write),
-            holding: Holding::Smooth,
-            answers: false,
-            ..self.clone()
-        }
+    /// Reads, or writes.
+    pub(crate) const fn side(&self, reads: bool) -> &Side {
+        if reads { &self.read } else { &self.write }
+    }
+
+    fn side_mut(&mut self, reads: bool) -> &mut Side {
+        if reads { &mut self.read } else { &mut self.write }
+    }
+
+    /// The same with another service of one direction.
+    pub(crate) fn with_service(&self, reads: bool, service: Service) -> Self {
+        let mut disk = self.clone();
+        disk.side_mut(reads).service = Some(service);
+        disk
+    }
+
+    /// The same without a word of one direction: what the other one has stands for both.
+    pub(crate) fn without(&self, reads: bool) -> Self {
+        let mut disk = Self { sharing: Sharing { iops: true, bytes: true, traded: false }, ..self.clone() };
+        *disk.side_mut(reads) = Side { iops: None, bytes_per_s: None, burst: None, service: None };
+        disk
+    }
+
+    /// The same with bursts that save so much less.
+    pub(crate) fn with_credits(&self, share: f64) -> Self {
+        let of =
+            |side: &Side| Side { burst: side.burst.map(|(rate, credits)| (rate, credits * share)), ..side.clone() };
+        Self { read: of(&self.read), write: of(&self.write), ..self.clone() }
     }
 
     /// Whether anything is counted.
@@ -122,9 +140,7 @@ impl Disk {
         if !limit.is_empty() {
             let _ = write!(text, "[volume.{name}.disks.limit]\n{limit}");
         }
-        let sides =
-            [("read", self.read.service.or(self.write.service)), ("write", self.write.service.or(self.read.service))];
-        for (operation, service) in sides {
+        for (operation, service) in [("read", self.read.service), ("write", self.write.service)] {
             let Some(service) = service else { continue };
             let median = duration(service.median.max(1.0));
             let _ = writeln!(

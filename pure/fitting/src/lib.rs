@@ -5,19 +5,23 @@
 //! nearest is taken. The result is an environment with a disk given in full.
 
 mod disk;
+mod evidence;
 mod mechanics;
+mod progress;
 mod score;
 mod service;
 
 use disk::{Disk, Holding, Service, Sharing, Side};
 use loadline_analysis::{LimitFigure, Quantity, limits};
 use loadline_prediction::PredictionError;
-use loadline_record::{CellRecord, RunRecord};
+use loadline_record::{CellRecord, Clock, RunRecord, TargetKind};
 use loadline_units::{ByteRate, Iops};
 use mechanics::Mechanics;
+use progress::Progress;
 pub use score::Agreement;
 use score::{Bench, Made, Wanted};
 use service::service;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Rounds in which figures are put right by what the model makes of them.
@@ -65,6 +69,15 @@ pub enum FitError {
         /// Its id.
         run: String,
     },
+    /// What was measured is the tool.
+    #[error(
+        "run {run} says nothing of storage: its loads went to the null target, or were generator-bound, and had the rate of the tool \
+         itself; measure a device, a file or a folder, with more threads where the tool is too slow"
+    )]
+    Tool {
+        /// Its id.
+        run: String,
+    },
     /// A load's specification is not of this version.
     #[error("cell {cell} of the run cannot be read by this version of loadline: {source}; measure it anew")]
     Cell {
@@ -88,6 +101,8 @@ pub struct Fitted {
     pub text: String,
     /// How the run's own loads come out on it, in the run's order.
     pub agreement: Vec<Agreement>,
+    /// What it says without evidence, or from less than a measurement: a sentence each. The text has them, too.
+    pub doubts: Vec<String>,
 }
 
 /// Fits an environment called `name` to the volumes of a run, each as one disk.
@@ -97,6 +112,20 @@ pub struct Fitted {
 /// # Errors
 /// [`FitError`].
 pub fn fit(record: &RunRecord, name: &str) -> Result<Fitted, FitError> {
+    fit_watched(record, name, &|_| {})
+}
+
+/// The same while `watch` is told from time to time which share of the work is done, about: 0.0 to 1.0.
+///
+/// # Errors
+/// [`FitError`].
+pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Result<Fitted, FitError> {
+    let mut doubts = Vec::new();
+    let record = &plausible(record);
+    if record.header.clock == Clock::Virtual {
+        doubts.push("the run is a prediction, so this is a model of a model: nothing was measured".to_owned());
+        doubts.extend(evidence::above_the_disk(record));
+    }
     let figures = limits(record);
     let mut text = format!(
         "# Fitted to run {} ({}), loadline {}.\nschema = 1\nname = \"{}\"\n",
@@ -105,40 +134,86 @@ pub fn fit(record: &RunRecord, name: &str) -> Result<Fitted, FitError> {
         record.header.version,
         name.replace(['"', '\\', '\n'], " ")
     );
+    for doubt in &doubts {
+        let _ = writeln!(text, "# {}.", capitalised(doubt));
+    }
     let mut agreement = Vec::new();
-    for volume in &record.header.volumes {
-        let cells: Vec<&CellRecord> =
-            record.cells.iter().filter(|cell| cell.volume == volume.name && score::fits(cell)).collect();
+    let mut of_the_tool = Vec::new();
+    for (number, volume) in record.header.volumes.iter().enumerate() {
+        let is_tool = |cell: &&CellRecord| volume.kind == TargetKind::Null || score::is_of_the_tool(cell);
+        let all = record.cells.iter().filter(|cell| cell.volume == volume.name && score::fits(cell));
+        let (tools, cells): (Vec<&CellRecord>, Vec<&CellRecord>) = all.partition(is_tool);
+        of_the_tool.extend(tools.iter().map(|cell| format!("{} on volume {}", cell.label, cell.volume)));
         if cells.is_empty() {
             continue;
         }
         let of_volume: Vec<&LimitFigure> = figures.iter().filter(|f| f.inferred && f.volume == volume.name).collect();
-        let bench = Bench::new(&volume.name, &cells)?;
-        let disk = fit_disk(first_guess(volume.size_bytes, &cells, &of_volume), &of_volume, &bench)?;
-        let unseen = unseen(&disk, &bench);
+        let bench = Bench::new(&volume.name, &cells, Progress::of(watch, number, record.header.volumes.len()))?;
+        let guess = |figures: &[&LimitFigure]| {
+            let disk = first_guess(volume.size_bytes, &cells, figures);
+            let unmeasured = [true, false].into_iter().find(|reads| !bench.any_of(*reads));
+            unmeasured.map_or(disk.clone(), |reads| disk.without(reads))
+        };
+        let mut starts = vec![guess(&of_volume)];
+        if let Some(levelled) = bench.levelled(&starts[0]) {
+            starts.push(served(levelled, &cells));
+        }
+        // Without limits nothing waits at any, and what the loads show is service.
+        let disk = fit_disk(starts, &guess(&[]), &of_volume, &bench)?;
+        let mut unseen = unseen(&disk, &bench, record.header.clock);
+        for doubt in evidence::guesses(&disk, &bench, &volume.name) {
+            let _ = writeln!(unseen, "# {}.", capitalised(&doubt));
+            doubts.push(doubt);
+        }
         let _ = write!(text, "\n[volume.{}]\n{unseen}{}", volume.name, disk.toml(&volume.name));
         agreement.extend(bench.agreement(&disk)?);
     }
     if agreement.is_empty() {
-        return Err(FitError::Nothing { run: record.header.id.clone() });
+        let run = record.header.id.clone();
+        return Err(if of_the_tool.is_empty() { FitError::Nothing { run } } else { FitError::Tool { run } });
     }
-    Ok(Fitted { text, agreement })
+    if let Some(first) = of_the_tool.first() {
+        let count = of_the_tool.len();
+        doubts.push(format!(
+            "{count} of the run's loads had the rate of the tool itself and were left out, first {first}"
+        ));
+    }
+    Ok(Fitted { text, agreement, doubts })
+}
+
+/// Of a prediction what is most plausible: other draws show ranges.
+fn plausible(record: &RunRecord) -> Cow<'_, RunRecord> {
+    if record.header.clock == Clock::Real {
+        return Cow::Borrowed(record);
+    }
+    let mut record = record.clone();
+    for cell in &mut record.cells {
+        cell.trials.retain(|trial| !trial.is_alternative());
+    }
+    Cow::Owned(record)
+}
+
+/// The sentence as it begins a line.
+fn capitalised(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// What no load came to, as comments: a disk in full does not bound it, and that need not be so.
-fn unseen(disk: &Disk, bench: &Bench) -> String {
+fn unseen(disk: &Disk, bench: &Bench<'_>, clock: Clock) -> String {
+    let known = if clock == Clock::Real { "measured" } else { "predicted" };
     let most = |of: fn(&Wanted) -> f64| bench.wanted.iter().map(of).fold(0.0, f64::max) as u64;
     let no = |of: fn(&Side) -> Option<f64>| of(&disk.read).or(of(&disk.write)).is_none() && disk.mechanics.is_none();
     let mut text = String::new();
     if no(|side| side.iops)
         && let Some(rate) = Iops::per_second(most(|wanted| wanted.iops))
     {
-        let _ = writeln!(text, "# No limit on requests was found; the most that were measured are {rate}.");
+        let _ = writeln!(text, "# No limit on requests was found; the most that were {known} are {rate}.");
     }
     if no(|side| side.bytes_per_s)
         && let Some(rate) = ByteRate::per_second(most(Wanted::bytes_per_s))
     {
-        let _ = writeln!(text, "# No limit on bytes was found; the most that were measured are {rate}.");
+        let _ = writeln!(text, "# No limit on bytes was found; the most that were {known} are {rate}.");
     }
     text
 }
@@ -156,12 +231,13 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
         };
         let bursts = largest(Quantity::BurstRequestsPerS).zip(largest(Quantity::BurstNs));
         let after = own.iter().filter(|f| f.quantity == Quantity::RequestsPerS).map(|f| f.value).min_by(f64::total_cmp);
-        Side {
+        let side = Side {
             iops: if bursts.is_some() { after } else { largest(Quantity::RequestsPerS) },
             bytes_per_s: largest(Quantity::BytesPerS),
             burst: bursts.zip(after).map(|((rate, at_ns), after)| (rate, (rate - after).max(0.0) * at_ns / 1e9)),
-            service: service(cells, reads, bursts.is_some()),
-        }
+            service: None,
+        };
+        Side { service: service(cells, reads, &side), ..side }
     };
     Disk {
         size_bytes,
@@ -175,9 +251,15 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
     }
 }
 
+/// The disk with the service of loads that do not wait at its limits.
+fn served(disk: Disk, cells: &[&CellRecord]) -> Disk {
+    let of = |side: &Side, reads: bool| Side { service: service(cells, reads, side), ..side.clone() };
+    Disk { read: of(&disk.read, true), write: of(&disk.write, false), ..disk }
+}
+
 /// The disk that comes nearest so far, and how far it is off.
 struct Search<'a> {
-    bench: &'a Bench,
+    bench: &'a Bench<'a>,
     error: f64,
     best: Disk,
 }
@@ -213,34 +295,33 @@ impl Search<'_> {
 
 /// Tries what cannot be read off, and puts figures right: with the limits that were inferred, with the highest rates as limits, and
 /// with none, where requests wait for one another. Whichever comes nearest is taken; none is left for another half-way, since each
-/// looks bad until its figures are put right.
-fn fit_disk(guess: Disk, figures: &[&LimitFigure], bench: &Bench) -> Result<Disk, FitError> {
-    let mut starts = Vec::new();
-    if guess.read.iops.is_none() || guess.write.iops.is_none() {
-        starts.push(bench.limited(&guess));
+/// looks bad until its figures are put right. `starts` begins with what was inferred; `bare` is that where nothing is limited.
+fn fit_disk(mut starts: Vec<Disk>, bare: &Disk, figures: &[&LimitFigure], bench: &Bench<'_>) -> Result<Disk, FitError> {
+    let limited = bench.limited(&starts[0]);
+    if limited != starts[0] {
+        starts.push(limited);
     }
-    starts.extend(
-        PLACES.iter().filter_map(|share| Some(Disk { places: Some(bench.places(*share)?), ..guess.without_limits() })),
-    );
-    starts.extend(spinning(&guess, bench)?);
-    starts.insert(0, guess);
+    starts.extend(PLACES.iter().filter_map(|share| Some(Disk { places: Some(bench.places(*share)?), ..bare.clone() })));
+    starts.extend(spinning(bare, bench)?);
     let mut best: Option<Search<'_>> = None;
-    for start in starts {
+    let count = starts.len();
+    for (number, start) in starts.into_iter().enumerate() {
+        bench.progress().begin(number, count);
         let search = settled(start, figures, bench)?;
         if best.as_ref().is_none_or(|best| search.error < best.error - START_COST) {
             best = Some(search);
         }
     }
-    Ok(best.expect("there is a guess").best)
+    evidence::lessened(best.expect("there is a guess").best, bench)
 }
 
 /// The spinning disk that comes nearest as it is, where loads look like one.
-fn spinning(guess: &Disk, bench: &Bench) -> Result<Option<Disk>, FitError> {
+fn spinning(bare: &Disk, bench: &Bench<'_>) -> Result<Option<Disk>, FitError> {
     let mut best: Option<(f64, Disk)> = None;
-    for mechanics in Mechanics::candidates(&bench.wanted, guess.size_bytes) {
+    for mechanics in Mechanics::candidates(&bench.wanted, bare.size_bytes) {
         let electronics = mechanics.electronics(&bench.wanted);
         let service = electronics.map(|(median, p99)| Service { median, p99, per_kib: 0.0 });
-        let mut disk = Disk { mechanics: Some(mechanics), ..guess.without_limits() };
+        let mut disk = Disk { mechanics: Some(mechanics), ..bare.clone() };
         (disk.read.service, disk.write.service) = (service, service);
         let error = bench.error(&bench.make(&disk)?);
         if best.as_ref().is_none_or(|best| error < best.0) {
@@ -251,7 +332,7 @@ fn spinning(guess: &Disk, bench: &Bench) -> Result<Option<Disk>, FitError> {
 }
 
 /// The best that comes of one start.
-fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench) -> Result<Search<'a>, FitError> {
+fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench<'a>) -> Result<Search<'a>, FitError> {
     let mut search = Search { bench, error: bench.error(&bench.make(&start)?), best: start };
     for round in 0..ROUNDS {
         let tried = search.best.clone();

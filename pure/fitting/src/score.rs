@@ -2,22 +2,29 @@
 
 use crate::FitError;
 use crate::disk::{Disk, Service, Side};
-use crate::service::{TURNS, latencies, quantile, usual_p99};
+use crate::progress::Progress;
+use crate::service::{TURNS, latencies, quantile, usual_p99, waits};
 use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_disk::InitialState;
 use loadline_prediction::{Going, Model, Putting, predict};
-use loadline_record::{CellRecord, Ending, Histogram, TrialRecord};
+use loadline_record::{CellRecord, DoubtCode, Ending, Histogram, TrialRecord};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
 
 /// Loads that the fit is tried on, at most.
 const CELLS_MAX: usize = 24;
-/// What is simulated of each, unless a burst is spent in it: as long as it was measured where that is so many requests at most,
-/// since what a bucket saved shows in the whole of a short trial.
+/// What is simulated of each: as long as it was measured where that is so many requests at most, since what a bucket saved shows
+/// in the whole of a short trial.
 const REQUESTS_MAX: f64 = 200_000.0;
+/// And of all of them together, whatever the least times are.
+const REQUESTS_ALL_MAX: f64 = 10_000_000.0;
 const WARM_UP_MIN: Duration = Duration::from_s(1);
 const DURATION_MIN: Duration = Duration::from_s(5);
+/// A deeper queue has no more than this times the rate where loads level off.
+const LEVEL: f64 = 1.05;
+/// A load that spends a burst takes no less: a second's bucket is to be little of it.
+const BURST_MIN: Duration = Duration::from_s(30);
 /// Relative errors that weigh as much as one another: of a rate, and of a percentile.
 const RATE_SCALE: f64 = 0.03;
 const LATENCY_SCALE: f64 = 0.15;
@@ -43,9 +50,14 @@ pub struct Agreement {
     pub p99_fitted_ns: f64,
 }
 
-/// Whether a load tells of the disk: a measured closed or open loop of reads and writes past the page cache.
+/// Whether a load may tell of the disk: a measured closed or open loop of reads and writes past the page cache.
 pub(crate) fn fits(cell: &CellRecord) -> bool {
     !cell.load.buffered && cell.trials.iter().any(|t| t.ending == Ending::Complete && t.count() > 0)
+}
+
+/// Whether its rate is that of the tool.
+pub(crate) fn is_of_the_tool(cell: &CellRecord) -> bool {
+    cell.trials.iter().flat_map(|trial| &trial.doubts).any(|doubt| doubt.code == DoubtCode::GeneratorBound)
 }
 
 /// A load with the figures to be met.
@@ -56,12 +68,45 @@ pub(crate) struct Wanted {
     pub(crate) figures: Figures,
     /// Of reads and of writes, where both were asked for.
     apart: Option<[Figures; 2]>,
+    /// The mean latency, ns.
+    mean: f64,
 }
 
 impl Wanted {
     /// Bytes per second.
     pub(crate) fn bytes_per_s(&self) -> f64 {
         self.iops * self.load.block_mean().get() as f64
+    }
+
+    /// Whether it asks for this direction.
+    pub(crate) fn is_of(&self, reads: bool) -> bool {
+        if reads { self.load.reads_any() } else { self.load.writes_any() }
+    }
+
+    /// Whether it waits at a limit.
+    fn waits(&self, side: &Side) -> bool {
+        waits(side, self.iops, self.bytes_per_s(), self.figures.p50, self.mean)
+    }
+
+    /// The load as it is simulated `among` others, and the share of a burst's credits that is to be spent in it: where it spends a
+    /// burst, time and credits are cut alike, and rates and percentiles stay what they are.
+    fn shortened(&self, among: usize, bursts: bool) -> (LoadSpec, f64) {
+        let mut load = LoadSpec { steady_state: None, pause: Duration::ZERO, ..self.load.clone() };
+        let of = |requests: f64| Duration::from_ns((requests / self.iops * 1e9) as u64);
+        let most = of(REQUESTS_MAX);
+        let whole = load.warm_up + load.duration;
+        if !bursts {
+            load.warm_up = load.warm_up.min(most.max(WARM_UP_MIN));
+            load.duration = load.duration.min(most.max(DURATION_MIN));
+        }
+        let asked = if bursts { whole.min(most.max(BURST_MIN)) } else { load.warm_up + load.duration };
+        let granted = asked.min(of(REQUESTS_MAX.max(REQUESTS_ALL_MAX / among.max(1) as f64)));
+        let share = granted.as_s_f64() / (load.warm_up + load.duration).as_s_f64().max(1e-9);
+        if share < 1.0 {
+            let cut = |time: Duration| Duration::from_ns((time.as_ns() as f64 * share) as u64);
+            (load.warm_up, load.duration) = (cut(load.warm_up), cut(load.duration));
+        }
+        (load, if bursts { share.min(1.0) } else { 1.0 })
     }
 }
 
@@ -91,11 +136,19 @@ fn figures(trials: &[TrialRecord]) -> Option<(Figures, Option<[Figures; 2]>)> {
     Some((of(&all)?, apart))
 }
 
+/// The mean latency of reads and writes, ns.
+fn mean(trials: &[TrialRecord]) -> f64 {
+    let mut all = latencies(trials, Operation::Read);
+    all.merge(&latencies(trials, Operation::Write));
+    all.mean_ns().unwrap_or(0.0)
+}
+
 /// The loads of one volume.
-pub(crate) struct Bench {
+pub(crate) struct Bench<'w> {
     volume: String,
     pub(crate) wanted: Vec<Wanted>,
     catalog: Catalog,
+    progress: Progress<'w>,
 }
 
 /// What the model makes of a load.
@@ -114,8 +167,8 @@ impl Agreement {
     }
 }
 
-impl Bench {
-    pub(crate) fn new(volume: &str, cells: &[&CellRecord]) -> Result<Self, FitError> {
+impl<'w> Bench<'w> {
+    pub(crate) fn new(volume: &str, cells: &[&CellRecord], progress: Progress<'w>) -> Result<Self, FitError> {
         let step = cells.len().div_ceil(CELLS_MAX).max(1);
         let mut wanted = Vec::new();
         for cell in cells.iter().step_by(step) {
@@ -124,9 +177,30 @@ impl Bench {
             let rates: Vec<f64> = cell.trials.iter().filter_map(TrialRecord::iops).collect();
             let iops = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
             let Some((figures, apart)) = figures(&cell.trials).filter(|_| iops > 0.0) else { continue };
-            wanted.push(Wanted { label: cell.label.clone(), load, iops, figures, apart });
+            wanted.push(Wanted { label: cell.label.clone(), load, iops, figures, apart, mean: mean(&cell.trials) });
         }
-        Ok(Self { volume: volume.to_owned(), wanted, catalog: Catalog::builtin() })
+        Ok(Self { volume: volume.to_owned(), wanted, catalog: Catalog::builtin(), progress })
+    }
+
+    /// How far the search has come.
+    pub(crate) const fn progress(&self) -> &Progress<'w> {
+        &self.progress
+    }
+
+    /// Whether this direction was measured.
+    pub(crate) fn any_of(&self, reads: bool) -> bool {
+        self.wanted.iter().any(|wanted| wanted.is_of(reads))
+    }
+
+    /// Whether every load of a direction waits at the disk's limits: none tells how long a request takes by itself.
+    pub(crate) fn all_wait(&self, disk: &Disk, reads: bool) -> bool {
+        self.wanted.iter().filter(|wanted| wanted.is_of(reads)).all(|wanted| wanted.waits(disk.side(reads)))
+    }
+
+    /// The shortest median of a direction's loads, ns.
+    pub(crate) fn quickest(&self, reads: bool) -> Option<f64> {
+        let own = self.wanted.iter().filter(|wanted| wanted.is_of(reads));
+        own.map(|wanted| wanted.figures.p50).min_by(f64::total_cmp)
     }
 
     /// How many loads there are.
@@ -136,8 +210,7 @@ impl Bench {
 
     /// Whether both directions were measured.
     pub(crate) fn reads_and_writes(&self) -> bool {
-        let any = |of: fn(&LoadSpec) -> bool| self.wanted.iter().any(|wanted| of(&wanted.load));
-        any(LoadSpec::reads_any) && any(LoadSpec::writes_any)
+        self.any_of(true) && self.any_of(false)
     }
 
     /// Whether reads and writes were measured at once.
@@ -163,27 +236,44 @@ impl Bench {
         Disk { read: with(&disk.read, read), write: with(&disk.write, write), ..disk.clone() }
     }
 
+    /// The disk with the highest rate in bytes as a limit of directions that have none, but loads that level off below what limits
+    /// explain; `None` where there are none.
+    pub(crate) fn levelled(&self, disk: &Disk) -> Option<Disk> {
+        let side = |reads: bool| {
+            let side = disk.side(reads);
+            let own = || self.wanted.iter().filter(|wanted| wanted.is_of(reads) && !wanted.is_of(!reads));
+            let alike =
+                |a: &Wanted, b: &Wanted| a.load.block_mean() == b.load.block_mean() && a.load.pattern == b.load.pattern;
+            let deeper = |a: &Wanted, b: &Wanted| {
+                a.load.outstanding().zip(b.load.outstanding()).is_some_and(|(a, b)| b >= 2 * a)
+            };
+            let is_level = |wanted: &&Wanted| {
+                let levels =
+                    |other: &Wanted| alike(wanted, other) && deeper(wanted, other) && other.iops <= wanted.iops * LEVEL;
+                side.iops.is_none_or(|limit| wanted.iops < AT_LIMIT * limit) && own().any(levels)
+            };
+            let level = own().filter(is_level).map(Wanted::bytes_per_s).max_by(f64::total_cmp);
+            level.filter(|_| side.bytes_per_s.is_none() && side.burst.is_none())
+        };
+        let (read, write) = (side(true), side(false));
+        let with = |side: &Side, level: Option<f64>| Side { bytes_per_s: side.bytes_per_s.or(level), ..side.clone() };
+        let levelled = Disk { read: with(&disk.read, read), write: with(&disk.write, write), ..disk.clone() };
+        read.or(write).map(|_| levelled)
+    }
+
     /// What the model makes of each load on the disk.
     pub(crate) fn make(&self, disk: &Disk) -> Result<Vec<Made>, FitError> {
-        let text = format!("schema = 1\nname = \"fitted\"\n[volume.{0}]\n{1}", self.volume, disk.toml(&self.volume));
-        let environment = Environment::parse(&text, "fitted", &self.catalog)
-            .map_err(|error| FitError::Environment(format!("{error}\n{text}")))?;
-        let model = Model::new(&environment, 0, Draw::MIDDLE);
+        let whole = self.model(disk)?;
         let bursts = disk.read.burst.or(disk.write.burst).is_some();
         self.wanted
             .iter()
             .map(|wanted| {
-                let mut load =
-                    LoadSpec { size: wanted.load.size.or(Some(Bytes::new(disk.size_bytes))), ..wanted.load.clone() };
-                if !bursts {
-                    let most = Duration::from_ns((REQUESTS_MAX / wanted.iops * 1e9) as u64);
-                    load.warm_up = load.warm_up.min(most.max(WARM_UP_MIN));
-                    load.duration = load.duration.min(most.max(DURATION_MIN));
-                }
-                load.steady_state = None;
-                load.pause = Duration::ZERO;
+                let (load, share) = wanted.shortened(self.wanted.len(), bursts);
+                let load = LoadSpec { size: load.size.or(Some(Bytes::new(disk.size_bytes))), ..load };
+                let cut = if share < 1.0 { Some(self.model(&disk.with_credits(share))?) } else { None };
+                self.progress.made_one(self.wanted.len());
                 let putting = Putting {
-                    model: &model,
+                    model: cut.as_ref().unwrap_or(&whole),
                     volume: &self.volume,
                     load: &load,
                     trial: 0,
@@ -198,6 +288,13 @@ impl Bench {
                 Ok(Made { iops, figures, apart })
             })
             .collect()
+    }
+
+    fn model(&self, disk: &Disk) -> Result<Model, FitError> {
+        let text = format!("schema = 1\nname = \"fitted\"\n[volume.{0}]\n{1}", self.volume, disk.toml(&self.volume));
+        let environment = Environment::parse(&text, "fitted", &self.catalog)
+            .map_err(|error| FitError::Environment(format!("{error}\n{text}")))?;
+        Ok(Model::new(&environment, 0, Draw::MIDDLE))
     }
 
     /// How far what was made of the loads is off, over all of them.

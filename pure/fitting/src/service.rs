@@ -1,6 +1,6 @@
 //! Service times from loads in which nothing waits: a line over block sizes.
 
-use crate::disk::Service;
+use crate::disk::{Service, Side};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, Histogram, TrialRecord};
 use std::collections::BTreeMap;
@@ -11,6 +11,23 @@ const P99_BY_P90: f64 = 2.326_347_9 / 1.281_551_6;
 pub(crate) const TURNS: f64 = 10.0;
 /// Nor is one so many times it where a burst was spent meanwhile: what came later took longer.
 const AFTER_BURST: f64 = 1.25;
+
+/// From this share of a limit on requests wait at it, however few are outstanding.
+const WAITING: f64 = 0.97;
+/// Half of the requests of a load were let through at once if the mean latency is so many times the median.
+const QUICK_HALF: f64 = 2.0;
+/// What service is taken to be of the time of requests that wait, to begin with.
+const OF_A_WAIT: f64 = 0.25;
+
+/// Whether a load of this rate waits at a limit: it comes to one, and not even half of its requests pass at once, as they do where
+/// a window lets them. Latencies in ns.
+pub(crate) fn waits(side: &Side, iops: f64, bytes_per_s: f64, p50: f64, mean: f64) -> bool {
+    // What credits leave says nothing of the time before they were spent.
+    let requests = side.burst.map(|(rate, _)| rate).or(side.iops);
+    let is_at = requests.is_some_and(|limit| iops >= WAITING * limit)
+        || side.bytes_per_s.is_some_and(|limit| bytes_per_s >= WAITING * limit);
+    is_at && mean < p50 * QUICK_HALF
+}
 
 /// The latencies of one operation over trials.
 pub(crate) fn latencies(trials: &[TrialRecord], operation: Operation) -> Histogram {
@@ -35,17 +52,20 @@ fn is_random(cell: &CellRecord) -> bool {
     cell.load.pattern == "random"
 }
 
-/// Median and 99th percentile by the cells of each block size that ask for least at once, with what each KiB adds. `None`
-/// where the operation was not measured. Some of the cells outlasted a burst if `burst_was_spent`.
-pub(crate) fn service(cells: &[&CellRecord], reads: bool, burst_was_spent: bool) -> Option<Service> {
-    let turns = if burst_was_spent { AFTER_BURST } else { TURNS };
+/// Median and 99th percentile by the quickest cells of each block size that do not wait at a limit of `side`, with what each KiB
+/// adds. Where all wait it is a part of what the quickest of them take, and nothing is known of what a KiB adds. `None` where the
+/// operation was not measured.
+pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side) -> Option<Service> {
+    let turns = if side.burst.is_some() { AFTER_BURST } else { TURNS };
     let operation = if reads { Operation::Read } else { Operation::Write };
     // What lies side by side may be served faster than the rest.
     let anywhere = cells.iter().any(|cell| is_random(cell) && cell.trials.iter().any(|t| t.of(operation).is_some()));
-    // By block size, the depth and the latencies.
-    let mut shallowest: BTreeMap<u64, (u32, f64, f64)> = BTreeMap::new();
+    // By block size, the latencies.
+    let (mut free, mut waiting) = (BTreeMap::new(), BTreeMap::new());
     for cell in cells.iter().filter(|cell| is_random(cell) || !anywhere) {
-        let Some(depth) = cell.load.queue_depth.map(|depth| depth * cell.load.threads) else { continue };
+        if cell.load.queue_depth.is_none() {
+            continue;
+        }
         let all = latencies(&cell.trials, operation);
         let (Some(p50), Some(p90), Some(p99)) = (quantile(&all, 0.5), quantile(&all, 0.9), quantile(&all, 0.99)) else {
             continue;
@@ -53,13 +73,22 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool, burst_was_spent: bool)
         // Far beyond what a log-normal time makes of the 90th percentile lie waits for a throttle's turn, which are no service.
         let expected = usual_p99(p50, p90);
         let p99 = if p99 > expected * turns { expected } else { p99 };
-        let entry = shallowest.entry(cell.load.block_bytes).or_insert((depth, p50, p99));
-        if p50 < entry.1 {
-            *entry = (depth, p50, p99);
+        let block = cell.load.block_bytes;
+        let rates: Vec<f64> = cell.trials.iter().filter_map(TrialRecord::iops).collect();
+        let iops = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+        let is_waiting = waits(side, iops, iops * block as f64, p50, all.mean_ns().unwrap_or(p50));
+        let quickest: &mut BTreeMap<u64, (f64, f64)> = if is_waiting { &mut waiting } else { &mut free };
+        let entry = quickest.entry(block).or_insert((p50, p99));
+        if p50 < entry.0 {
+            *entry = (p50, p99);
         }
     }
-    let points: Vec<(f64, f64, f64)> =
-        shallowest.iter().map(|(block, (_, p50, p99))| (*block as f64 / 1024.0, *p50, *p99)).collect();
+    let by_size = |(block, (p50, p99)): (&u64, &(f64, f64))| (*block as f64 / 1024.0, *p50, *p99);
+    let mut points: Vec<(f64, f64, f64)> = free.iter().map(by_size).collect();
+    if points.is_empty() {
+        let quickest = waiting.iter().map(by_size).min_by(|a, b| a.1.total_cmp(&b.1));
+        points.extend(quickest.map(|(kib, p50, p99)| (kib, p50 * OF_A_WAIT, p99 * OF_A_WAIT)));
+    }
     let (_, first, _) = *points.first()?;
     // Each KiB adds no less than nothing, and no more than takes a small request beyond its own time.
     let slope =

@@ -7,7 +7,8 @@ use serde_json::Value;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-/// Throttled devices in the gate; `LOADLINE_TEST_FITTED` sets another number, `LOADLINE_TEST_SEED` another seed.
+/// Throttled devices in the gate; `LOADLINE_TEST_FITTED` sets another number and has percentiles held to as well,
+/// `LOADLINE_TEST_SEED` sets another seed.
 const DEVICES: u64 = 3;
 const AT_ONCE: usize = 3;
 const ATTEMPTS: u32 = 3;
@@ -89,8 +90,14 @@ fn within(a: f64, b: f64, tolerance: f64) -> bool {
     (a / b - 1.0).abs() <= tolerance
 }
 
-/// Both measurements of each load beside the prediction.
-fn judged(name: &str, [first, again, made]: [&[(String, f64, f64)]; 3], (rate, latency): (f64, f64)) -> Outcome {
+/// Both measurements of each load beside the prediction. Rates are what the kernel's throttle decides; 99th percentiles count only
+/// where `percentiles` says so, since they are those of a machine that other tests keep busy, and are printed anyway.
+fn judged(
+    name: &str,
+    [first, again, made]: [&[(String, f64, f64)]; 3],
+    (rate, latency): (f64, f64),
+    percentiles: bool,
+) -> Outcome {
     let mut outcome = Outcome::default();
     for ((first, again), made) in first.iter().zip(again).zip(made) {
         let line = || {
@@ -107,11 +114,14 @@ fn judged(name: &str, [first, again, made]: [&[(String, f64, f64)]; 3], (rate, l
             )
         };
         let near = |own: &(String, f64, f64), other: &(String, f64, f64)| {
-            within(other.1, own.1, rate) && within(other.2, own.2, latency)
+            within(other.1, own.1, rate) && (!percentiles || within(other.2, own.2, latency))
         };
         if near(first, made) {
             outcome.good += 1;
             outcome.cells += 1;
+            if !within(made.2, first.2, latency) {
+                println!("(percentile) {}", line());
+            }
         } else if near(first, again) {
             outcome.cells += 1;
             println!("{}", line());
@@ -124,7 +134,7 @@ fn judged(name: &str, [first, again, made]: [&[(String, f64, f64)]; 3], (rate, l
 }
 
 /// What the fit saw, and what it did not.
-fn measure(case: &Case) -> Option<[Outcome; 2]> {
+fn measure(case: &Case, percentiles: bool) -> Option<[Outcome; 2]> {
     let bench = Bench::new();
     let storage = Storage::new(1)?;
     let target = storage.target();
@@ -149,22 +159,25 @@ fn measure(case: &Case) -> Option<[Outcome; 2]> {
         let first = first.unwrap_or_else(|| measured(&plan));
         let again = measured(&plan);
         bench.done(&["predict", &plan, "--env", &fitted, "--seed", "1"]);
-        judged(&case.name(), [&first, &again, &figures(&bench, case.of)], tolerance)
+        judged(&case.name(), [&first, &again, &figures(&bench, case.of)], tolerance, percentiles)
     });
     println!("{}: {outcomes:?}\n{}", case.name(), std::fs::read_to_string(&fitted).unwrap());
     Some(outcomes)
 }
 
+/// Rates within 3 % for loads that the fit saw and 8 % for others, of loads that are like themselves. With `LOADLINE_TEST_FITTED` set,
+/// 99th percentiles within 15 % and 25 % too: for a machine that does nothing else.
 #[test]
 fn a_fitted_throttled_device_does_what_was_measured_and_nearly_so_what_was_not() {
     let seed = setting("LOADLINE_TEST_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
-    let count = setting("LOADLINE_TEST_FITTED").unwrap_or(DEVICES);
+    let asked = setting("LOADLINE_TEST_FITTED");
+    let (count, percentiles) = (asked.unwrap_or(DEVICES), asked.is_some());
     println!("seed {seed}, {count} devices (LOADLINE_TEST_SEED, LOADLINE_TEST_FITTED)");
     for attempt in 1..=ATTEMPTS {
         let (mut fitted_to, mut others) = (Outcome::default(), Outcome::default());
         let numbers: Vec<u64> = (0..count).collect();
         for batch in numbers.chunks(AT_ONCE) {
-            let one = |number: &u64| measure(&Case::of(seed.wrapping_add(*number)));
+            let one = |number: &u64| measure(&Case::of(seed.wrapping_add(*number)), percentiles);
             let measured = std::thread::scope(|scope| {
                 let threads: Vec<_> = batch.iter().map(|number| scope.spawn(|| one(number))).collect();
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
@@ -185,4 +198,65 @@ fn a_fitted_throttled_device_does_what_was_measured_and_nearly_so_what_was_not()
         }
     }
     panic!("{ATTEMPTS} times too few loads came out as measured, seed {seed}");
+}
+
+/// Reads at two depths, predicted on a disk that a VM holds below its own limits.
+fn predicted(bench: &Bench) {
+    let environment = bench.file(
+        "vm.toml",
+        "schema = 1\nname = \"held\"\n[vm]\nuncached = { iops = \"1000 IOPS\" }\n[volume.data]\n[[volume.data.disks]]\n\
+         size = \"10 GiB\"\n[volume.data.disks.limit]\niops = \"5000 IOPS\"\n[volume.data.disks.latency.read]\n\
+         median = \"500 us\"\np99 = \"1 ms\"\n",
+    );
+    let plan = bench.file(
+        "short.toml",
+        "schema = 1\nname = \"short\"\n[[load]]\npattern = \"random\"\nblock = \"8 KiB\"\nqueue_depth = [1, 32]\n\
+         warm_up = \"1 s\"\nduration = \"3 s\"\ntrials = 1\n",
+    );
+    bench.done(&["predict", &plan, "--env", &environment, "--seed", "1"]);
+}
+
+#[test]
+fn what_is_fitted_to_a_prediction_is_called_predicted_and_doubted() {
+    let bench = Bench::new();
+    predicted(&bench);
+    let output = bench.run(&["fit", "last"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let (file, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(file.contains(" predicted\"") && !file.contains("measured\""), "{file}");
+    assert!(file.contains("a model of a model"), "{file}");
+    assert!(told.contains("predicted 1,000 IOPS"), "{told}");
+    assert!(told.contains("doubt: the run is a prediction, so this is a model of a model"), "{told}");
+    assert!(told.contains("bound by vm-uncached-iops"), "{told}");
+    assert!(told.contains("doubt: no writes were measured"), "{told}");
+}
+
+#[test]
+fn a_file_that_is_there_is_written_over_only_with_force() {
+    let bench = Bench::new();
+    predicted(&bench);
+    let own = bench.file("own.toml", "mine\n");
+    let refused = bench.refused(2, &["fit", "last", "-o", &own]);
+    assert!(refused.contains("own.toml is there already") && refused.contains("--force"), "{refused}");
+    assert_eq!(std::fs::read_to_string(&own).unwrap(), "mine\n");
+    bench.done(&["fit", "last", "-o", &own, "--force"]);
+    assert!(std::fs::read_to_string(&own).unwrap().contains("[volume.data]"));
+    let new = bench.path("new.toml").display().to_string();
+    bench.done(&["fit", "last", "-o", &new]);
+    bench.refused(2, &["fit", "last", "-o", &new]);
+}
+
+#[test]
+fn the_null_target_is_no_disk() {
+    let bench = Bench::new();
+    let plan = bench.file(
+        "null.toml",
+        "schema = 1\nname = \"null\"\n[[load]]\npattern = \"random\"\nblock = \"4 KiB\"\nqueue_depth = [1, 4]\nsize = \"1 GiB\"\n\
+         warm_up = \"0 s\"\nduration = \"200 ms\"\ntrials = 1\n",
+    );
+    bench.done(&["run", &plan, "--on", "data=null"]);
+    let file = bench.path("null-disk.toml");
+    let refused = bench.refused(1, &["fit", "last", "-o", &file.display().to_string()]);
+    assert!(refused.contains("says nothing of storage") && refused.contains("null target"), "{refused}");
+    assert!(!file.exists());
 }

@@ -1,0 +1,86 @@
+//! What the loads of a run say nothing of: where nothing is known the least that explains them is taken, and told.
+
+use crate::FitError;
+use crate::disk::{Disk, Holding, Service};
+use crate::score::Bench;
+use loadline_record::RunRecord;
+use loadline_units::Duration;
+use std::collections::BTreeSet;
+
+/// Two disks make the same of the loads if they differ by no more than this for each load, in squared scales of
+/// [`score`](crate::score).
+const SAME: f64 = 0.02;
+/// No time of service is made less than this, ns: what the quickest devices take.
+const SERVICE_LEAST: f64 = 1_000.0;
+
+/// The disk with times of service that its loads show: what each KiB adds is nothing where that makes the same of them, and where
+/// all loads of a direction wait at limits, its service is the shortest that does.
+pub(crate) fn lessened(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> {
+    if disk.mechanics.is_some() {
+        return Ok(disk);
+    }
+    let most = bench.error(&bench.make(&disk)?) + SAME * bench.loads() as f64;
+    let mut least = disk;
+    for reads in [true, false] {
+        let Some(service) = least.side(reads).service else { continue };
+        if service.per_kib > 0.0 {
+            let plain = least.with_service(reads, Service { per_kib: 0.0, ..service });
+            for candidate in [bench.corrected(&plain, &bench.make(&plain)?), plain] {
+                if bench.error(&bench.make(&candidate)?) <= most {
+                    least = candidate;
+                    break;
+                }
+            }
+        }
+        while let Some(service) = least.side(reads).service.filter(|service| service.median / 2.0 >= SERVICE_LEAST)
+            && bench.all_wait(&least, reads)
+        {
+            // What was taken for how limits are held may rest on what was taken for service.
+            let halved = Service { median: service.median / 2.0, p99: service.p99 / 2.0, ..service };
+            let same_tail = Service { median: service.median / 2.0, ..service };
+            let halved = least.with_service(reads, halved);
+            let even = Disk { holding: Holding::Smooth, ..halved.clone() };
+            let mut same = None;
+            for candidate in [least.with_service(reads, same_tail), halved, even] {
+                if bench.error(&bench.make(&candidate)?) <= most {
+                    same = Some(candidate);
+                    break;
+                }
+            }
+            let Some(same) = same else { break };
+            least = same;
+        }
+    }
+    Ok(least)
+}
+
+/// What the file says of volume `name` without having seen it, a sentence each.
+pub(crate) fn guesses(disk: &Disk, bench: &Bench<'_>, name: &str) -> Vec<String> {
+    let directions = [(true, "reads", "writes"), (false, "writes", "reads")];
+    let mut told = Vec::new();
+    for (reads, these, others) in directions {
+        if !bench.any_of(reads) {
+            told.push(format!(
+                "no {these} were measured on volume {name}: what the file says of them is what was seen of {others}"
+            ));
+        } else if disk.mechanics.is_none() && bench.all_wait(disk, reads) {
+            let most = bench.quickest(reads).map_or_else(String::new, |ns| Duration::from_ns(ns as u64).human());
+            told.push(format!(
+                "no load of {these} was measured on volume {name} that did not wait at a limit: their own latency is at most {most}, \
+                 and the file has a part of that at most, as a guess; measure them with one request outstanding, in small blocks"
+            ));
+        }
+    }
+    told
+}
+
+/// What a prediction's limits are beside the disk's own, as a sentence; `None` where there are none.
+pub(crate) fn above_the_disk(record: &RunRecord) -> Option<String> {
+    let bindings =
+        record.cells.iter().flat_map(|cell| &cell.trials).filter_map(|trial| trial.model.as_ref()?.binding.as_ref());
+    let names: BTreeSet<&str> = bindings.map(|binding| binding.limit.name()).collect();
+    let above: Vec<&str> = names.into_iter().filter(|name| name.starts_with("vm-") || *name == "cache").collect();
+    (!above.is_empty()).then(|| {
+        format!("in the prediction loads were bound by {}: the file has that as a limit of its disk", above.join(", "))
+    })
+}

@@ -1,0 +1,39 @@
+//! How far a fit has come.
+
+use std::cell::Cell;
+
+/// Disks that are tried from one start, about: who watches is told how much of the time is left.
+const TRIED: f64 = 70.0;
+
+/// Who watches, and the part of the whole that is under way.
+pub(crate) struct Progress<'w> {
+    watch: &'w dyn Fn(f64),
+    /// Of the whole, what this part has.
+    volume: (f64, f64),
+    start: Cell<(f64, f64)>,
+    made: Cell<f64>,
+}
+
+impl<'w> Progress<'w> {
+    /// Of volume `number` of so many.
+    pub(crate) fn of(watch: &'w dyn Fn(f64), number: usize, volumes: usize) -> Self {
+        let share = 1.0 / volumes.max(1) as f64;
+        let volume = (number as f64 * share, share);
+        Self { watch, volume, start: Cell::new(volume), made: Cell::new(0.0) }
+    }
+
+    /// Start `number` of so many begins.
+    pub(crate) fn begin(&self, number: usize, starts: usize) {
+        let share = self.volume.1 / starts.max(1) as f64;
+        self.start.set((self.volume.0 + number as f64 * share, share));
+        self.made.set(0.0);
+    }
+
+    /// One of so many loads is put on a disk.
+    pub(crate) fn made_one(&self, loads: usize) {
+        let made = self.made.get();
+        self.made.set(made + 1.0 / loads.max(1) as f64);
+        let (from, share) = self.start.get();
+        (self.watch)(from + share * (made / TRIED).min(1.0));
+    }
+}

@@ -1,0 +1,133 @@
+//! What a fit says without evidence: as little as explains the loads, and never unmarked.
+
+use loadline_fitting::{FitError, Fitted, fit, fit_watched};
+use loadline_record::{Clock, Doubt, DoubtCode, RunRecord, TargetKind};
+use loadline_tests::measured::measure;
+use std::cell::RefCell;
+
+fn disk(limit: &str, median: &str) -> String {
+    format!(
+        "schema = 1\nname = \"known\"\n[volume.data]\n[[volume.data.disks]]\nsize = \"100 GiB\"\n[volume.data.disks.limit]\n{limit}\n\
+         [volume.data.disks.latency.read]\nmedian = \"{median}\"\np99 = \"1 ms\"\n"
+    )
+}
+
+fn plan(blocks: &str, depths: &str, time: &str) -> String {
+    format!(
+        "schema = 1\nname = \"loads\"\n[[load]]\npattern = \"random\"\nreads = \"100 %\"\nblock = [{blocks}]\nqueue_depth = [{depths}]\n\
+         size = \"10 GiB\"\nwarm_up = \"1 s\"\nduration = \"{time}\"\ntrials = 1\n"
+    )
+}
+
+fn rates(record: &RunRecord) -> Vec<f64> {
+    record.cells.iter().map(|cell| cell.trials[0].iops().unwrap()).collect()
+}
+
+/// Rates of loads on the known disk and on the fitted one.
+#[track_caller]
+fn assert_alike(known: &str, fitted: &Fitted, plan: &str, tolerance: f64) {
+    let [wanted, got] = [known, &fitted.text].map(|environment| measure(environment, plan, 7).record);
+    for ((wanted, got), cell) in rates(&wanted).into_iter().zip(rates(&got)).zip(&wanted.cells) {
+        assert!((got / wanted - 1.0).abs() <= tolerance, "{}: {got} for {wanted}\n{}", cell.label, fitted.text);
+    }
+}
+
+/// The value of a key in the table of service times of reads, ns.
+fn of_reads(fitted: &Fitted, key: &str) -> u64 {
+    let (_, table) = fitted.text.split_once("latency.read]").expect("reads have a latency");
+    let line = table.lines().find_map(|line| line.strip_prefix(&format!("{key} = "))).expect("the key is there");
+    line.trim_matches('"').parse::<loadline_units::Duration>().unwrap().as_ns()
+}
+
+fn has_doubt(fitted: &Fitted, words: &str) -> bool {
+    fitted.doubts.iter().any(|doubt| doubt.contains(words))
+}
+
+#[test]
+fn what_waits_at_the_limit_on_bytes_says_nothing_of_what_a_kib_takes() {
+    let known = disk("iops = \"5000 IOPS\"\nthroughput = \"200 MB/s\"", "500 us");
+    let fitted = fit(&measure(&known, &plan("\"8 KiB\", \"1 MiB\"", "1, 32", "12 s"), 1).record, "fitted").unwrap();
+    assert_eq!(of_reads(&fitted, "per_kib"), 0, "{}", fitted.text);
+    assert!((470_000..530_000).contains(&of_reads(&fitted, "median")), "{}", fitted.text);
+    assert!(!has_doubt(&fitted, "did not wait"), "{:?}", fitted.doubts);
+    assert_alike(&known, &fitted, &plan("\"16 KiB\", \"64 KiB\"", "1", "12 s"), 0.05);
+}
+
+#[test]
+fn a_kib_that_takes_time_is_seen_below_the_limits() {
+    let known = disk("iops = \"5000 IOPS\"\nthroughput = \"200 MB/s\"", "500 us") + "per_kib = \"4 us\"\n";
+    let fitted = fit(&measure(&known, &plan("\"8 KiB\", \"128 KiB\"", "1, 32", "12 s"), 1).record, "fitted").unwrap();
+    assert!((3_500..4_500).contains(&of_reads(&fitted, "per_kib")), "{}", fitted.text);
+    assert_alike(&known, &fitted, &plan("\"64 KiB\"", "1", "12 s"), 0.05);
+}
+
+#[test]
+fn where_all_loads_wait_at_limits_the_fit_says_that_it_does_not_know_the_service() {
+    let known = disk("iops = \"2000 IOPS\"\nthroughput = \"50 MB/s\"", "200 us");
+    let loads = plan("\"4 KiB\", \"64 KiB\"", "16, 32", "12 s");
+    let fitted = fit(&measure(&known, &loads, 1).record, "fitted").unwrap();
+    assert_eq!(of_reads(&fitted, "per_kib"), 0, "{}", fitted.text);
+    // Requests take 8 ms, nearly all of it a wait.
+    assert!(of_reads(&fitted, "median") < 2_700_000, "{}", fitted.text);
+    assert!(has_doubt(&fitted, "no load of reads was measured on volume data that did not wait at a limit"));
+    assert!(fitted.text.contains("# No load of reads was measured"), "{}", fitted.text);
+    assert_alike(&known, &fitted, &loads, 0.03);
+}
+
+#[test]
+fn directions_that_were_not_measured_have_nothing_of_their_own_and_are_told() {
+    let known = disk("iops = \"5000 IOPS\"\nthroughput = \"200 MB/s\"", "500 us");
+    let reads = plan("\"8 KiB\", \"1 MiB\"", "1, 32", "5 s");
+    let fitted = fit(&measure(&known, &reads, 1).record, "fitted").unwrap();
+    assert!(!fitted.text.contains("write =") && !fitted.text.contains("latency.write"), "{}", fitted.text);
+    assert!(fitted.text.contains("# No writes were measured on volume data"), "{}", fitted.text);
+    assert!(has_doubt(&fitted, "no writes were measured"));
+    let both = reads.replace("reads = \"100 %\"", "reads = [\"100 %\", \"0 %\"]");
+    let fitted = fit(&measure(&known, &both, 1).record, "fitted").unwrap();
+    assert!(fitted.text.contains("latency.write") && fitted.doubts.is_empty(), "{:?}\n{}", fitted.doubts, fitted.text);
+}
+
+#[test]
+fn the_tool_is_no_disk() {
+    let known = disk("iops = \"5000 IOPS\"", "500 us");
+    let mut record = measure(&known, &plan("\"8 KiB\"", "1, 32", "5 s"), 1).record;
+    let doubt = Doubt { code: DoubtCode::GeneratorBound, detail: "a thread was busy".into() };
+    record.cells[1].trials[0].doubts.push(doubt.clone());
+    let fitted = fit(&record, "fitted").unwrap();
+    assert!(has_doubt(&fitted, "1 of the run's loads had the rate of the tool itself"), "{:?}", fitted.doubts);
+    assert_eq!(fitted.agreement.len(), 1);
+    let mut null = record.clone();
+    record.cells[0].trials[0].doubts.push(doubt);
+    null.header.volumes[0].kind = TargetKind::Null;
+    for none in [record, null] {
+        let error = fit(&none, "fitted").unwrap_err();
+        assert!(matches!(error, FitError::Tool { .. }), "{error}");
+    }
+}
+
+#[test]
+fn what_was_fitted_to_a_prediction_says_so() {
+    let known = disk("iops = \"5000 IOPS\"", "500 us");
+    let mut record = measure(&known, &plan("\"8 KiB\"", "1, 32", "5 s"), 1).record;
+    assert!(!fit(&record, "fitted").unwrap().text.contains("predict"));
+    record.header.clock = Clock::Virtual;
+    let fitted = fit(&record, "fitted").unwrap();
+    assert!(has_doubt(&fitted, "a model of a model") && fitted.text.contains("a model of a model"), "{}", fitted.text);
+    assert!(!fitted.text.contains("most that were measured"), "{}", fitted.text);
+}
+
+/// Hours in full would keep the fit busy for many minutes.
+#[test]
+fn a_burst_of_half_an_hour_is_fitted_in_bounded_time_and_its_progress_is_told() {
+    let known = disk("iops = \"500 IOPS\"\nburst = { iops = \"3500 IOPS\" }\nburst_span = \"30 min\"", "500 us");
+    let loads = plan("\"8 KiB\"", "64", "2 h").replace("warm_up = \"1 s\"", "warm_up = \"0 s\"");
+    let shares = RefCell::new(Vec::new());
+    let record = measure(&known, &loads, 1).record;
+    let fitted = fit_watched(&record, "fitted", &|share| shares.borrow_mut().push(share)).unwrap();
+    let shares = shares.into_inner();
+    assert!(shares.is_sorted() && shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
+    assert!(fitted.text.contains("burst = { iops = \"35"), "{}", fitted.text);
+    let off = fitted.agreement[0].iops_fitted / fitted.agreement[0].iops_measured - 1.0;
+    assert!(off.abs() <= 0.03, "{off}: {}", fitted.text);
+    assert_alike(&known, &fitted, &loads, 0.05);
+}
