@@ -338,8 +338,10 @@ impl<'w> Bench<'w> {
     pub(crate) fn corrected_by_size(&self, disk: &Disk, made: &[Made]) -> Disk {
         let side = |side: &Side, reads: bool| {
             let own = self.of_one_direction(made, reads);
+            // A wait at a limit grows with the block as well, and is no service.
             let points: Vec<_> = free(&own, side)
                 .into_iter()
+                .filter(|(wanted, _)| !wanted.waits(side))
                 .map(|(wanted, made)| {
                     let kib = wanted.load.block_mean().get() as f64 / 1024.0;
                     (kib, wanted.figures.p50 - made.figures.p50, wanted.figures.p50)
