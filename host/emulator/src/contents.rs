@@ -392,10 +392,14 @@ mod tests {
                     Step::Place(start, count, byte) => {
                         let count = count.min(SIZE / PAGE - start);
                         let mut pages: Vec<Page> = (0..count).map(|_| Page::new().unwrap()).collect();
-                        pages.iter_mut().for_each(|page| page.bytes_mut().fill(byte));
+                        for page in &mut pages {
+                            page.bytes_mut().fill(byte);
+                        }
                         contents.place((start * PAGE) as u64, &mut pages, contents.ticket()).unwrap();
                         // What is left in them is nobody's.
-                        pages.iter_mut().for_each(|page| page.bytes_mut().fill(0xee));
+                        for page in &mut pages {
+                            page.bytes_mut().fill(0xee);
+                        }
                         expected[start * PAGE..(start + count) * PAGE].fill(byte);
                     }
                     Step::Zero(start, length, hole) => {

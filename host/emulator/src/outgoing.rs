@@ -92,9 +92,8 @@ impl Outgoing {
                 return Sent::Blocked;
             }
             match self.send_once(socket, still.as_ref()) {
-                Ok(()) => {}
+                Ok(()) | Err(rustix::io::Errno::INTR) => {}
                 Err(rustix::io::Errno::AGAIN) => return Sent::Blocked,
-                Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return Sent::Broken,
             }
         }

@@ -32,7 +32,7 @@ impl Lanes {
     }
 
     /// Whether requests may wait for one another.
-    #[inline(always)]
+    #[inline]
     pub(crate) const fn are_bounded(&self) -> bool {
         self.places.is_some() || self.pipe.is_some()
     }

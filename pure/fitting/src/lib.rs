@@ -156,7 +156,7 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
         };
         let mut starts = vec![guess(&of_volume)];
         if let Some(levelled) = bench.levelled(&starts[0]) {
-            starts.push(served(levelled, &cells));
+            starts.push(served(&levelled, &cells));
         }
         // Without limits nothing waits at any, and what the loads show is service.
         let disk = fit_disk(starts, &guess(&[]), &of_volume, &bench)?;
@@ -252,9 +252,9 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
 }
 
 /// The disk with the service of loads that do not wait at its limits.
-fn served(disk: Disk, cells: &[&CellRecord]) -> Disk {
+fn served(disk: &Disk, cells: &[&CellRecord]) -> Disk {
     let of = |side: &Side, reads: bool| Side { service: service(cells, reads, side), ..side.clone() };
-    Disk { read: of(&disk.read, true), write: of(&disk.write, false), ..disk }
+    Disk { read: of(&disk.read, true), write: of(&disk.write, false), ..disk.clone() }
 }
 
 /// The disk that comes nearest so far, and how far it is off.

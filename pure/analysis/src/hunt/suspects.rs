@@ -74,8 +74,11 @@ fn only_one_way(row: &HuntRow, all: &[&HuntRow]) -> bool {
         text.parse::<Bytes>().ok().map(|bytes| bytes.get() as f64).or_else(number)
     };
     let is_more = |row: &HuntRow| {
-        let (from, to) = of(&row.variant.from).zip(of(&row.variant.to)).filter(|(from, to)| from != to)?;
-        Some(to > from)
+        let (from, to) = of(&row.variant.from).zip(of(&row.variant.to))?;
+        match to.total_cmp(&from) {
+            std::cmp::Ordering::Equal => None,
+            order => Some(order.is_gt()),
+        }
     };
     let Some(own) = is_more(row).filter(|_| row.effect == Effect::Lowered) else { return false };
     // Of the others only more lifts a limit: where that lowered the rate, less is no way out.

@@ -33,6 +33,7 @@ const SOLD: (f64, f64, f64) = (25e6, 120.0, 0.7);
 
 /// What is known of a cell beside its figures.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and any of them may hold together")]
 pub(super) struct Seen {
     /// The rate that lasts.
     pub(super) sustained: f64,
