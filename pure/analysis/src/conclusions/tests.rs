@@ -1,0 +1,214 @@
+//! What is concluded of example runs, word by word.
+
+use super::*;
+use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
+use crate::summarize;
+use loadline_record::{CellRecord, Doubt, DoubtCode, MachineCpu, OtherLoad};
+
+fn sweep(read_ratio: f64) -> Vec<CellRecord> {
+    let disk = ExampleDisk::default();
+    [1, 4, 16, 64, 256].map(|depth| cell(closed("random", read_ratio, 4 << 10, depth), &disk, &[1.0, 1.0, 1.0])).into()
+}
+
+fn one(record: &RunRecord) -> Conclusion {
+    let told = summarize(record).conclusions;
+    assert_eq!(told.len(), 1, "{told:?}");
+    told.into_iter().next().unwrap()
+}
+
+#[test]
+fn limit_evidence_consequence_and_next_step_are_told() {
+    let mut cells = sweep(1.0);
+    cells.push(cell(closed("random", 1.0, 8 << 10, 64), &ExampleDisk::default(), &[1.0, 1.0, 1.0]));
+    cells.push(cell(closed("random", 1.0, 8 << 10, 128), &ExampleDisk::default(), &[1.0, 1.0, 1.0]));
+    let told = one(&run(cells));
+    assert!(told.text.contains("stop at 5,001 IOPS") && told.text.ends_with("(disk-iops, inferred)."), "{told:?}");
+    assert!(told.evidence.unwrap().contains("levels off"));
+    let consequence = told.consequence.unwrap();
+    assert!(consequence.contains("More at once only adds waiting"), "{consequence}");
+    assert!(consequence.contains("20 ms on average is kept up to depth 64"), "{consequence}");
+    // Inferred, it may be anybody's limit, and the next step says how to tell.
+    assert!(told.next.unwrap().starts_with("Compare this rate with what the disk is sold with."));
+}
+
+#[test]
+fn a_load_that_nothing_stops_is_told_to_ask_for_more() {
+    let disk = ExampleDisk::default();
+    let cells = [1, 2].map(|depth| cell(closed("random", 1.0, 4 << 10, depth), &disk, &[1.0, 1.0, 1.0]));
+    let told = one(&run(cells.into()));
+    assert!(told.text.contains("no limit stops them there"), "{told:?}");
+    assert!(told.next.unwrap().starts_with("Ask for more at once"));
+}
+
+#[test]
+fn requests_kept_above_the_device_point_to_who_keeps_them() {
+    let mut record = run(sweep(1.0));
+    for cell in &mut record.cells {
+        let depth = f64::from(cell.load.queue_depth.unwrap());
+        for device in cell.trials.iter_mut().flat_map(|t| &mut t.surroundings.devices) {
+            // A tenth of a request at the device, whatever is outstanding.
+            device.queue_ms = (device.queue_ms as f64 * 0.1 / depth) as u64;
+        }
+    }
+    let told = one(&record);
+    assert!(told.consequence.as_ref().unwrap().contains("most requests wait above the device"), "{told:?}");
+    assert!(told.next.unwrap().contains("io.max"));
+}
+
+#[test]
+fn nothing_is_said_to_stop_where_arrivals_came_to_more() {
+    let faster = ExampleDisk { iops: 6_000.0, ..ExampleDisk::default() };
+    let mut cells: Vec<CellRecord> =
+        [1, 32].map(|depth| cell(closed("random", 1.0, 4 << 10, depth), &ExampleDisk::default(), &[1.0])).into();
+    assert!(one(&run(cells.clone())).text.contains("stop at 5,001 IOPS"));
+    cells.push(cell(open("random", 1.0, 4 << 10, 5_800.0), &faster, &[1.0]));
+    let record = run(cells);
+    let told = one(&record);
+    assert!(told.text.contains("reach 5,001 IOPS") && told.text.contains("no limit stops them there"), "{told:?}");
+    let evidence = told.evidence.unwrap();
+    assert!(evidence.contains("At 5,800 arrivals a second the same requests had 5,8"), "{evidence}");
+    let findings = summarize(&record).findings;
+    let stops = findings.iter().find(|f| f.text.contains("disk-iops") || f.text.contains("level off"));
+    assert_eq!(stops, None);
+    // The machine itself may be slower while queues are kept full.
+    let mut busy = record;
+    busy.cells[1].trials[0].surroundings.machine = Some(MachineCpu { busy: 0.99, iowait: 0.0, steal: 0.0, cpus: 4 });
+    let told = one(&busy);
+    assert!(told.text.contains("reach 5,001 IOPS (20.5 MB/s) at depth 32: the machine's CPUs bind"), "{told:?}");
+    let meant = told.consequence.unwrap();
+    assert!(meant.contains("At 5,800 arrivals a second the same requests came to 5,8"), "{meant}");
+}
+
+#[test]
+fn the_next_step_names_the_limit_that_follows_closely() {
+    let next = |ceiling: f64| {
+        let mut record = predicted(&[1.0]);
+        let model = record.cells[0].trials[0].model.as_mut().unwrap();
+        let source = "the VM".to_owned();
+        model.bursts_ended.clear();
+        model.ceilings.push(Ceiling { limit: Limit::VmUncachedIops, iops: ceiling, source });
+        let told = one(&record);
+        (told.consequence.unwrap(), told.next.unwrap())
+    };
+    let (meant, step) = next(5_100.0);
+    assert!(meant.contains("gains next to nothing: vm-uncached-iops follows at 5,100 IOPS, 2.0 % above"), "{meant}");
+    assert!(step.contains("more disks in a stripe; and a larger VM size, since vm-uncached-iops follows"), "{step}");
+    let (meant, step) = next(9_000.0);
+    assert!(meant.contains("Beyond it vm-uncached-iops follows") && !step.contains("VM size"), "{meant} {step}");
+}
+
+#[test]
+fn reads_and_writes_that_stop_alike_are_told_once() {
+    let mut cells = sweep(1.0);
+    cells.extend(sweep(0.0));
+    let told = one(&run(cells));
+    assert!(told.text.starts_with("Random 4 KiB reads and writes"), "{told:?}");
+}
+
+#[test]
+fn cpus_that_others_keep_busy_are_no_reason_to_buy_any() {
+    // At one depth that nothing is compared with.
+    let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 2), &ExampleDisk::default(), &[1.0])]);
+    let trial = &mut record.cells[0].trials[0];
+    trial.surroundings.machine = Some(MachineCpu { busy: 0.99, iowait: 0.0, steal: 0.0, cpus: 16 });
+    trial.surroundings.others = vec![OtherLoad { pid: 7, name: "backup".into(), read_bytes: 1, write_bytes: 0 }];
+    let next = one(&record).next.unwrap();
+    assert!(next.starts_with("Stop what else runs") && next.contains("backup"), "{next}");
+    record.cells[0].trials[0].surroundings.machine = Some(MachineCpu { busy: 0.99, iowait: 0.0, steal: 0.3, cpus: 16 });
+    let next = one(&record).next.unwrap();
+    assert!(next.contains("the hypervisor took 30 %"), "{next}");
+}
+
+#[test]
+fn doubts_stand_beside_the_limit_and_say_what_to_do_first() {
+    let mut record = run(sweep(1.0));
+    for trial in record.cells.iter_mut().flat_map(|c| &mut c.trials) {
+        trial.doubts = vec![Doubt { code: DoubtCode::ShortRun, detail: "Measured for 3 s.".into() }];
+    }
+    let told = one(&record);
+    assert!(told.consequence.unwrap().contains("In doubt at depth 16: short-run (too short to see past a burst"));
+    assert!(told.next.unwrap().starts_with("Before relying on the rate, measure for minutes"));
+}
+
+#[test]
+fn open_loops_alone_are_told_up_to_where_they_are_served() {
+    let disk = ExampleDisk::default();
+    let loads = [2_000.0, 4_000.0, 8_000.0].map(|rate| cell(open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));
+    let told = one(&run(loads.into()));
+    assert!(told.text.contains("are all served up to 4,000 arrivals a second; of 8,000 arrivals a second"), "{told:?}");
+    let loads = [2_000.0, 4_000.0].map(|rate| cell(open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));
+    let told = one(&run(loads.into()));
+    assert_eq!(told.limit, Some(Limit::Arrival));
+    assert!(told.next.unwrap().starts_with("Offer more"));
+}
+
+#[test]
+fn an_open_loop_of_which_nothing_was_answered_in_time_is_overloaded() {
+    let disk = ExampleDisk::default();
+    let mut loads = [2_000.0, 40_000.0].map(|rate| cell(open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));
+    // All that was completed in the measured time had been due in the warm-up.
+    for record in loads[1].trials[0].operations.values_mut() {
+        record.latency = loadline_record::Histogram::new();
+    }
+    let record = run(loads.into());
+    let told = one(&record);
+    assert!(
+        told.text.contains("are all served up to 2,000 arrivals a second; of 40,000 arrivals a second, 5,0"),
+        "{told:?}"
+    );
+    let findings = summarize(&record).findings;
+    assert!(findings.iter().any(|f| f.text.starts_with("Delivers up to 5,0")), "{findings:?}");
+}
+
+#[test]
+fn what_nothing_explains_names_the_command_that_finds_out() {
+    let record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
+    let cells = summarize(&record).cells;
+    let next = advice(&record, &cells[0], Limit::Unexplained, true);
+    let command = format!("loadline hunt PLAN --cell \"{}\" --on /mnt/data", cells[0].label);
+    assert!(next.contains(&command), "{next}");
+}
+
+#[test]
+fn where_more_depth_brought_little_no_more_of_it_is_advised() {
+    // One request at a time, whatever waits: 100 IOPS alone, 130 with a choice of 32.
+    let disk = |rate: f64| ExampleDisk { latency_ns: 1e9 / rate, iops: rate, bytes_per_s: 1e9 };
+    let record = run(vec![cell(closed("random", 1.0, 4 << 10, 1), &disk(100.0), &[1.0])]);
+    let mut summary = summarize(&record);
+    let mut deep = summary.cells[0].clone();
+    (deep.load.queue_depth, deep.id) = (Some(32), "deep".into());
+    deep.total.as_mut().unwrap().iops *= 1.3;
+    deep.binding.as_mut().unwrap().limit = Limit::Latency;
+    summary.cells.push(deep);
+    let told = conclusions(&record, &summary.cells).remove(0);
+    assert!(told.consequence.as_ref().unwrap().contains("32 times as many at once brought 1.3 times"), "{told:?}");
+    assert!(told.next.unwrap().contains("answers faster"));
+}
+
+#[test]
+fn where_deeper_queues_brought_nothing_none_is_asked_for() {
+    let disk = ExampleDisk { latency_ns: 200e3, iops: 4_930.0, bytes_per_s: 1e9 };
+    let mut record = run([1, 4, 64].map(|depth| cell(closed("random", 1.0, 4 << 10, depth), &disk, &[1.0])).into());
+    // A place in the disk for one request at a time, as a model names it.
+    let mut cells = summarize(&record).cells;
+    record.header.clock = Clock::Virtual;
+    for cell in &mut cells {
+        cell.binding.as_mut().unwrap().limit = Limit::Latency;
+    }
+    let told = conclusions(&record, &cells).remove(0);
+    assert!(told.text.contains("stop at 4,9") && told.text.contains("from depth 1 on"), "{told:?}");
+    let meant = told.consequence.as_ref().unwrap();
+    assert!(meant.contains("64 times as many at once brought no more than depth 1"), "{meant}");
+    assert!(!meant.contains("No limit of the storage has been reached"), "{meant}");
+    assert!(told.next.as_ref().unwrap().contains("answers faster"), "{told:?}");
+}
+
+#[test]
+fn a_prediction_says_so_and_a_hunt_has_its_own_words() {
+    let mut record = predicted(&[1.0, 0.8, 1.1]);
+    let told = one(&record);
+    assert!(told.text.contains(", predicted)"), "{told:?}");
+    assert!(told.consequence.unwrap().contains("By what is not known exactly it may be"));
+    record.header.verb = HUNT.to_owned();
+    assert!(summarize(&record).conclusions.is_empty());
+}
