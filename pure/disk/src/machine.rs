@@ -579,17 +579,12 @@ impl Machine {
             self.part_follows(at, Part { owner, disk: number, operation, offset, length, since: now }, Event::Arrives);
             return Known::nothing(at);
         }
-        let disk = &self.disks[number];
-        let is_later = at > self.now && disk.holds == Holds::Requests && disk.lanes.are_bounded();
-        if is_later && operation != Operation::Flush {
-            if let Owner::Request(id) = owner {
-                self.outstanding[id as usize].parts += 1;
-            }
-            self.part_follows(at, Part { owner, disk: number, operation, offset, length, since: now }, Event::Admitted);
-            return Known::nothing(at);
+        if self.disks[number].lanes.are_bounded() {
+            return self.reach_lanes(now, at, Part { owner, disk: number, operation, offset, length, since: now });
         }
-        let begins = if disk.holds == Holds::Answers { now } else { at };
-        let completed = self.serve(begins, number, operation, length).max(at);
+        let service = self.service(number, operation, length);
+        let begins = if self.disks[number].holds == Holds::Answers { now } else { at };
+        let completed = (begins + service).max(at);
         if let Owner::WriteBack(_) = owner {
             let part = Part { owner, disk: number, operation, offset, length, since: now };
             self.part_follows(completed, part, Event::WroteBack);

@@ -406,20 +406,34 @@ impl Party {
     pub(crate) fn answer(&mut self, machine: &mut Machine, id: RequestId, issued: &mut impl FnMut(usize)) {
         let completion = machine.completion(id);
         let thread = self.thread_of(id);
-        if let Some(guest) = &mut self.guest {
-            guest.leave(id.index(), thread, &completion);
-            let is_first = guest.is_answered_first();
-            if is_first {
-                self.go_on_in_guest(machine, thread, issued);
-            }
-            self.wake_in_guest(machine, issued);
-            if !is_first {
-                self.go_on_in_guest(machine, thread, issued);
-            }
+        if self.guest.is_some() {
+            self.answer_in_guest(machine, id, &completion, issued);
             return;
         }
         self.taken_up(thread, &completion);
-        self.issue(machine, thread, issued);
+        self.issue::<false>(machine, thread, issued);
+    }
+
+    /// As [`Party::answer`], where the thread stands before device queues. Apart, so that the way of all others stays short.
+    #[inline(never)]
+    fn answer_in_guest(
+        &mut self,
+        machine: &mut Machine,
+        id: RequestId,
+        completion: &Completion,
+        issued: &mut impl FnMut(usize),
+    ) {
+        let thread = self.thread_of(id);
+        let Some(guest) = &mut self.guest else { return };
+        guest.leave(id.index(), thread, completion);
+        let is_first = guest.is_answered_first();
+        if is_first {
+            self.go_on_in_guest(machine, thread, issued);
+        }
+        self.wake_in_guest(machine, issued);
+        if !is_first {
+            self.go_on_in_guest(machine, thread, issued);
+        }
     }
 
     /// A thread has its answer.
@@ -434,9 +448,10 @@ impl Party {
     }
 
     /// A thread before device queues issues what is due and looks at its answers, one by one, until it sleeps or there are none.
+    #[inline(never)]
     fn go_on_in_guest(&mut self, machine: &mut Machine, thread: u32, issued: &mut impl FnMut(usize)) {
         loop {
-            self.issue(machine, thread, issued);
+            self.issue::<true>(machine, thread, issued);
             let Some(guest) = self.guest.as_mut().filter(|guest| !guest.is_blocked(thread)) else { return };
             let Some(answer) = guest.look(thread) else { return };
             self.taken_up(thread, &Completion { completed_at: self.now, ..answer });
@@ -447,7 +462,7 @@ impl Party {
     fn wake_in_guest(&mut self, machine: &mut Machine, issued: &mut impl FnMut(usize)) {
         while let Some((thread, request)) = self.guest.as_mut().and_then(|guest| guest.wake()) {
             if self.enter(thread, &request) {
-                self.submit(machine, thread, request, issued);
+                self.submit::<true>(machine, thread, request, issued);
                 self.go_on_in_guest(machine, thread, issued);
             }
         }
@@ -466,7 +481,7 @@ impl Party {
             if self.guest.is_some() {
                 self.go_on_in_guest(machine, thread, issued);
             } else {
-                self.issue(machine, thread, issued);
+                self.issue::<false>(machine, thread, issued);
             }
         }
     }
@@ -526,11 +541,11 @@ impl Party {
         )));
     }
 
-    /// Issues what is due of a thread.
+    /// Issues what is due of a thread, which stands before device queues or does not.
     #[inline(always)]
-    fn issue(&mut self, machine: &mut Machine, thread: u32, issued: &mut impl FnMut(usize)) {
+    fn issue<const GUEST: bool>(&mut self, machine: &mut Machine, thread: u32, issued: &mut impl FnMut(usize)) {
         let index = thread as usize;
-        if self.guest.as_ref().is_some_and(|guest| guest.is_blocked(thread)) {
+        if GUEST && self.guest.as_ref().is_some_and(|guest| guest.is_blocked(thread)) {
             return;
         }
         while self.now < self.issues_until && (!self.open_loop || self.places[index] > 0) {
@@ -551,10 +566,10 @@ impl Party {
                     // It is outstanding from now on: the time was told for those before.
                     self.outstanding += 1;
                     self.log.issued(&request);
-                    if !self.enter(thread, &request) {
+                    if GUEST && !self.enter(thread, &request) {
                         return;
                     }
-                    self.submit(machine, thread, request, issued);
+                    self.submit::<GUEST>(machine, thread, request, issued);
                 }
                 Due::At(at) => {
                     if at < self.issues_until && self.armed[index] != at {
@@ -570,7 +585,13 @@ impl Party {
 
     /// A request goes to the machine.
     #[inline(always)]
-    fn submit(&mut self, machine: &mut Machine, thread: u32, request: Request, issued: &mut impl FnMut(usize)) {
+    fn submit<const GUEST: bool>(
+        &mut self,
+        machine: &mut Machine,
+        thread: u32,
+        request: Request,
+        issued: &mut impl FnMut(usize),
+    ) {
         let id = machine.submit(self.now, self.target, request).index();
         issued(id);
         if self.generators.len() > 1 {
@@ -579,7 +600,7 @@ impl Party {
             }
             self.threads[id] = thread;
         }
-        if let Some(guest) = &mut self.guest {
+        if GUEST && let Some(guest) = &mut self.guest {
             guest.entered(id, thread);
         }
     }

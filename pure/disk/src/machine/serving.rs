@@ -6,11 +6,32 @@
 )]
 
 use super::Machine;
-use super::outstanding::{Event, Owner, Part};
+use super::outstanding::{Event, Known, Owner, Part};
+use crate::Holds;
 use loadline_block::Operation;
 use rand_core::Rng;
 
 impl Machine {
+    /// A part that passes a disk's limits at `at`, and reached it at `now`, comes to where only so many are served at once.
+    #[inline(never)]
+    pub(super) fn reach_lanes(&mut self, now: u64, at: u64, part: Part) -> Known {
+        let Part { owner, disk, operation, length, .. } = part;
+        let holds = self.disks[disk].holds;
+        if at > self.now && holds == Holds::Requests && operation != Operation::Flush {
+            if let Owner::Request(id) = owner {
+                self.outstanding[id as usize].parts += 1;
+            }
+            self.part_follows(at, part, Event::Admitted);
+            return Known::nothing(at);
+        }
+        let begins = if holds == Holds::Answers { now } else { at };
+        let completed = self.serve(begins, disk, operation, length).max(at);
+        if let Owner::WriteBack(_) = owner {
+            self.part_follows(completed, part, Event::WroteBack);
+        }
+        Known { admitted: at, completed }
+    }
+
     /// When a part that comes to be served at `now` is done.
     #[inline(always)]
     pub(super) fn serve(&mut self, now: u64, disk: usize, operation: Operation, length: u64) -> u64 {
