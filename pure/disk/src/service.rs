@@ -44,13 +44,7 @@ impl Lanes {
     }
 
     /// When a request that comes at `now` and takes `service` of its own is done. Requests come in their order.
-    #[inline]
     pub(crate) fn serve(&mut self, now: u64, service: u64, length: u64) -> u64 {
-        if self.are_bounded() { self.queue(now, service, length) } else { now + service }
-    }
-
-    /// As [`Lanes::serve`], where there is a bound.
-    fn queue(&mut self, now: u64, service: u64, length: u64) -> u64 {
         let mut begins = now;
         if let Some(places) = &self.places
             && let Some(Reverse(free_at)) = places.peek()

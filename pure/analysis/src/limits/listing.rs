@@ -62,6 +62,32 @@ pub struct LimitFigure {
     pub cells: Vec<String>,
 }
 
+impl LimitFigure {
+    /// One that was told, not inferred, as the loads of `cell` have it.
+    pub(super) fn told(
+        cell: &CellSummary,
+        limit: Limit,
+        (quantity, value): (Quantity, f64),
+        source: String,
+        cells: Vec<String>,
+    ) -> Self {
+        Self {
+            volume: cell.volume.clone(),
+            loads: cell.label.clone(),
+            read_ratio: cell.load.read_ratio,
+            limit,
+            quantity,
+            value,
+            low: None,
+            high: None,
+            inferred: false,
+            told: true,
+            source,
+            cells,
+        }
+    }
+}
+
 /// What a run knows of its limits: of a prediction those of the model, which are known and not inferred; else as [`limits`].
 #[must_use]
 pub fn known_limits(record: &RunRecord) -> Vec<LimitFigure> {
@@ -156,20 +182,8 @@ impl All<'_> {
                     continue;
                 }
                 let (quantity, value) = figure(ceiling, cell);
-                figures.push(LimitFigure {
-                    volume: cell.volume.clone(),
-                    loads: cell.label.clone(),
-                    read_ratio: cell.load.read_ratio,
-                    limit: ceiling.limit,
-                    quantity,
-                    value,
-                    low: None,
-                    high: None,
-                    inferred: false,
-                    told: true,
-                    source: ceiling.source.clone(),
-                    cells: vec![cell.id.clone()],
-                });
+                let (source, cells) = (ceiling.source.clone(), vec![cell.id.clone()]);
+                figures.push(LimitFigure::told(cell, ceiling.limit, (quantity, value), source, cells));
             }
         }
         figures

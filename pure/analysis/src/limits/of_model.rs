@@ -33,20 +33,9 @@ pub(super) fn limits(cells: &[CellSummary]) -> Vec<LimitFigure> {
                 (Limit::Latency, None) => continue,
                 _ => figure(ceiling, cell),
             };
-            figures.push(LimitFigure {
-                volume: cell.volume.clone(),
-                loads: cell.label.clone(),
-                read_ratio: cell.load.read_ratio,
-                limit: ceiling.limit,
-                quantity,
-                value,
-                low: None,
-                high: None,
-                inferred: false,
-                told: true,
-                source: format!("{}; {told}", ceiling.source),
-                cells: bound.iter().map(|cell| cell.id.clone()).collect(),
-            });
+            let source = format!("{}; {told}", ceiling.source);
+            let cells = bound.iter().map(|cell| cell.id.clone()).collect();
+            figures.push(LimitFigure::told(cell, ceiling.limit, (quantity, value), source, cells));
             known.push((cell.volume.clone(), name));
         }
     }
