@@ -39,6 +39,7 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("azure/vm-lsv2.toml", include_str!("../../../catalog/azure/vm-lsv2.toml")),
     ("azure/vm-lsv3.toml", include_str!("../../../catalog/azure/vm-lsv3.toml")),
     ("azure/vm-previous-generations.toml", include_str!("../../../catalog/azure/vm-previous-generations.toml")),
+    ("gcp/hyperdisk-throughput.toml", include_str!("../../../catalog/gcp/hyperdisk-throughput.toml")),
     ("gcp/hyperdisk.toml", include_str!("../../../catalog/gcp/hyperdisk.toml")),
     ("gcp/local-ssd.toml", include_str!("../../../catalog/gcp/local-ssd.toml")),
     ("gcp/machines.toml", include_str!("../../../catalog/gcp/machines.toml")),

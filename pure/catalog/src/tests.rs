@@ -58,9 +58,9 @@ fn the_catalog_has_the_entries_that_it_should() {
         let caps = catalog.caps().iter().filter(|cap| catalog.cap_family(cap).provider == provider).count();
         (disks, rows, vms, caps)
     };
-    assert_eq!(of("azure"), (69, 12, 160, 0));
+    assert_eq!(of("azure"), (70, 14, 160, 0));
     assert_eq!(of("aws"), (9, 32, 630, 0));
-    assert_eq!(of("gcp"), (10, 3, 0, 273));
+    assert_eq!(of("gcp"), (10, 4, 0, 273));
 }
 
 #[test]
