@@ -20,6 +20,8 @@ pub enum ProblemKind {
     Contradiction,
     /// Simulated, it does not come to its own published limits.
     Unreached,
+    /// Its source has no date.
+    Undated,
 }
 
 impl ProblemKind {
@@ -31,6 +33,7 @@ impl ProblemKind {
             Self::Falls => "falls",
             Self::Contradiction => "contradiction",
             Self::Unreached => "unreached",
+            Self::Undated => "undated",
         }
     }
 }
@@ -63,6 +66,7 @@ impl Catalog {
     pub fn check(&self) -> Vec<CatalogProblem> {
         let mut problems = Vec::new();
         self.check_duplicates(&mut problems);
+        self.check_dates(&mut problems);
         for disk in &self.disks {
             self.check_disk(disk, &mut problems);
         }
@@ -88,6 +92,26 @@ impl Catalog {
             if let Some(first) = seen.insert((kind, name.as_str(), is_own), place.clone()) {
                 let text = format!("is also at {first}; this one counts");
                 problems.push(CatalogProblem { place, name: name.clone(), kind: ProblemKind::Duplicate, text });
+            }
+        }
+    }
+
+    /// Limits change: each source has the date that it states, a file's or that of an entry with a source of its own.
+    fn check_dates(&self, problems: &mut Vec<CatalogProblem>) {
+        let mut tell = |place: String, name: String, source: &str| {
+            let text = format!(
+                "has no date for its source, {source}: write date = \"...\" beside it, as the source states it"
+            );
+            problems.push(CatalogProblem { place, name, kind: ProblemKind::Undated, text });
+        };
+        for family in self.families.iter().filter(|family| family.date.is_none()) {
+            tell(family.file.clone(), format!("{}/{}", family.provider, family.name), &family.source);
+        }
+        let disks = self.disks.iter().map(|disk| (self.disk_place(disk), &disk.name, &disk.origin));
+        let vms = self.vms.iter().map(|vm| (self.vm_place(vm), &vm.name, &vm.origin));
+        for (place, name, origin) in disks.chain(vms).filter(|(_, _, origin)| origin.date.is_none()) {
+            if let Some(source) = &origin.source {
+                tell(place, name.clone(), source);
             }
         }
     }

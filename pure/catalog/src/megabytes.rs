@@ -259,7 +259,7 @@ mod tests {
     }
 
     const OWN: &str = "schema = 1\nkind = \"disk\"\nprovider = \"own\"\nfamily = \"array\"\ntitle = \"x\"\nsource = \"x\"\n\
-                       [units]\npublished = \"MB/s\"\ntaken_as = \"MiB/s\"\nbecause = \"measured\"\n[latency.read]\nmedian = \"1 ms\"\n\
+                       date = \"2024-03\"\n[units]\npublished = \"MB/s\"\ntaken_as = \"MiB/s\"\nbecause = \"measured\"\n[latency.read]\nmedian = \"1 ms\"\n\
                        [disk]\narray = { size = \"1 TiB\", iops = \"9 IOPS\", throughput = \"200 MiB/s\" }\n";
 
     #[test]
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(problems(OWN), []);
         let copied = problems(&OWN.replace("200 MiB/s", "200 MB/s"));
         assert_eq!(copied.len(), 1, "{copied:?}");
-        assert_eq!((copied[0].kind, copied[0].place.as_str()), (ProblemKind::Contradiction, "own.toml:14"));
+        assert_eq!((copied[0].kind, copied[0].place.as_str()), (ProblemKind::Contradiction, "own.toml:15"));
         assert!(copied[0].text.contains("has 200 MB/s, no whole number of MiB/s"), "{}", copied[0].text);
     }
 

@@ -168,14 +168,14 @@ fn an_entry_with_a_source_of_its_own_does_not_show_the_date_of_the_familys() {
     );
     // The date of another source is not the date of one's own.
     let own = OWN.replace("\"9000 IOPS\" }", "\"9000 IOPS\", source = \"a letter\" }");
-    let catalog = Catalog::default().with(&[("own.toml", &own.replace("[latency", "date = \"2024\"\n[latency"))]);
-    let facts = catalog.unwrap().describe("own/small").unwrap();
+    let catalog = Catalog::default().with(&[("own.toml", &own)]).unwrap();
+    let facts = catalog.describe("own/small").unwrap();
     let of = |key: &str| facts.iter().find(|fact| fact.key == key).map(|fact| fact.text.clone());
     assert_eq!((of("source"), of("date")), (Some("a letter".to_owned()), Some("not recorded".to_owned())));
 }
 
 const OWN_MACHINES: &str = "schema = 1\nkind = \"vm\"\nprovider = \"own\"\nfamily = \"m\"\ntitle = \"x\"\nsource = \"x\"\n\
-                            [mechanism]\nburst_span = \"30 min\"\n[vm]\n\
+                            date = \"2024-03\"\n[mechanism]\nburst_span = \"30 min\"\n[vm]\n\
                             m4 = { vcpus = 4, uncached = { iops = \"1000 IOPS\", burst = { iops = \"3000 IOPS\" } } }\n\
                             m8 = { vcpus = 8, uncached = { iops = \"1100 IOPS\", burst = { iops = \"4000 IOPS\" } } }\n\
                             x16 = { vcpus = 16, uncached = { iops = \"100 IOPS\" } }\n";
@@ -439,6 +439,7 @@ provider = "own"
 family = "array"
 title = "An array"
 source = "its data sheet"
+date = "2024-03"
 [latency.read]
 median = "1 ms"
 [disk]
@@ -459,6 +460,31 @@ fn a_folder_of_ones_own_is_read_beside_the_one_that_comes_along() {
     assert_eq!(duplicates, 2);
 }
 
+/// Of the file, and of each entry that has a source of its own; the date of one is not that of another.
+#[test]
+fn a_source_without_a_date_is_named() {
+    let problems = |text: &str| {
+        let found = Catalog::default().with(&[("own.toml", text)]).unwrap().check();
+        found.into_iter().filter(|problem| problem.kind == ProblemKind::Undated).collect::<Vec<_>>()
+    };
+    assert_eq!(problems(OWN), []);
+    let of_file = problems(&OWN.replace("date = \"2024-03\"\n", ""));
+    assert_eq!(of_file.len(), 1, "{of_file:?}");
+    assert_eq!((of_file[0].place.as_str(), of_file[0].name.as_str()), ("own.toml", "own/array"));
+    assert!(
+        of_file[0].text.starts_with("has no date for its source, its data sheet: write date ="),
+        "{}",
+        of_file[0].text
+    );
+    let letter = OWN.replace("\"9000 IOPS\" }", "\"9000 IOPS\", source = \"a letter\" }");
+    let of_entry = problems(&letter);
+    assert_eq!(of_entry.len(), 1, "{of_entry:?}");
+    assert_eq!((of_entry[0].place.as_str(), of_entry[0].name.as_str()), ("own.toml:12", "own/small"));
+    assert_eq!(problems(&letter.replace("a letter\"", "a letter\", date = \"2025\"")), []);
+    let machine = OWN_MACHINES.replace("vcpus = 16,", "vcpus = 16, source = \"a letter\",");
+    assert!(matches!(problems(&machine).as_slice(), [one] if one.name == "own/x16"), "{:?}", problems(&machine));
+}
+
 #[test]
 fn what_a_file_may_not_say_is_told_at_its_place() {
     let refuses = |from: &str, to: &str, message: &str| {
@@ -467,7 +493,7 @@ fn what_a_file_may_not_say_is_told_at_its_place() {
         assert!(error.contains(message), "{error}");
     };
     refuses("source =", "sources =", "own.toml:7:1: sources: is not a key of a catalog file: did you mean source?");
-    refuses("9000 IOPS", "9000", "own.toml:11:34: disk.small.iops: \"9000\" has no unit");
+    refuses("9000 IOPS", "9000", "own.toml:12:34: disk.small.iops: \"9000\" has no unit");
     refuses("small =", "Small =", "disk.Small: is no name for a catalog");
     refuses("\"1 ms\"", "{ low = \"2 ms\", mid = \"1 ms\", high = \"3 ms\" }", "latency.read.median: does not rise");
     refuses("\"9000 IOPS\" }", "\"9000 IOPS\", burst = { iops = \"9 IOPS\" } }", "neither credits nor burst_span");
@@ -499,7 +525,7 @@ fn an_entry_of_ones_own_may_stand_in_place_of_one_that_comes_along() {
     let own = |family: &str| {
         format!(
             "schema = 1\nkind = \"disk\"\nprovider = \"azure\"\nfamily = \"{family}\"\ntitle = \"x\"\nsource = \"x\"\n\
-             [latency.read]\nmedian = \"1 ms\"\n[disk]\npremium-p30 = {{ size = \"1 TiB\", iops = \"6000 IOPS\" }}\n"
+             date = \"2024-03\"\n[latency.read]\nmedian = \"1 ms\"\n[disk]\npremium-p30 = {{ size = \"1 TiB\", iops = \"6000 IOPS\" }}\n"
         )
     };
     let catalog = Catalog::builtin().with(&[("own.toml", own("own").as_str())]).unwrap();
@@ -520,7 +546,7 @@ fn rows_of_ones_own_may_stand_in_place_of_those_that_come_along() {
         let rows = row.repeat(rows);
         format!(
             "schema = 1\nkind = \"vm\"\nprovider = \"gcp\"\nfamily = \"own\"\ntitle = \"x\"\nsource = \"x\"\n\
-             [caps]\npd-balanced = [\n{rows}]\n"
+             date = \"2024-03\"\n[caps]\npd-balanced = [\n{rows}]\n"
         )
     };
     let with = |rows: usize| Catalog::builtin().with(&[("own.toml", own(rows).as_str())]).unwrap();

@@ -75,15 +75,20 @@ fn a_folder_of_ones_own_is_checked_beside_what_comes_along() {
     assert_eq!(bench.done(&["catalog", "check"]), "", "nothing is wrong with what comes along");
     let folder = bench.target();
     let entry = "schema = 1\nkind = \"disk\"\nprovider = \"own\"\nfamily = \"array\"\ntitle = \"An array\"\n\
-                 source = \"its data sheet\"\n[latency.read]\nmedian = \"1 ms\"\n[disk]\n\
+                 source = \"its data sheet\"\ndate = \"2024-03\"\n[latency.read]\nmedian = \"1 ms\"\n[disk]\n\
                  small = { size = \"1 TiB\", iops = \"9000 IOPS\" }\nlarge = { size = \"2 TiB\", iops = \"8000 IOPS\" }\n";
     std::fs::write(bench.path("target").join("own.toml"), entry).unwrap();
     let output = bench.run(&["catalog", "check", "--catalog", &folder]);
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains("undated"), "{text}");
     assert!(text.contains("own/large  falls    has fewer IOPS (8000 IOPS against 9000 IOPS)"), "{text}");
     assert!(bench.done(&["catalog", "show", "own/small", "--catalog", &folder]).contains("9000 IOPS"));
+    std::fs::write(bench.path("target").join("own.toml"), entry.replace("date = \"2024-03\"\n", "")).unwrap();
+    let output = bench.run(&["catalog", "check", "--catalog", &folder]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code() == Some(1) && text.contains("own/array  undated  has no date"), "{text}");
     std::fs::write(bench.path("target").join("own.toml"), entry.replace("9000 IOPS", "9000")).unwrap();
     let refusal = bench.refused(1, &["catalog", "check", "--catalog", &folder]);
-    assert!(refusal.contains("own.toml:10:34: disk.small.iops: \"9000\" has no unit"), "{refusal}");
+    assert!(refusal.contains("own.toml:11:34: disk.small.iops: \"9000\" has no unit"), "{refusal}");
 }
