@@ -75,10 +75,17 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
         if !matches!(job.target, Target::Null) {
             command.args(["--registerfiles", "--fixedbufs"]);
         }
-        if let Pace::Depth(depth) = job.pace {
-            let batch = depth.min(BATCH);
-            command.arg(format!("--iodepth_batch_submit={batch}"));
-            command.arg("--iodepth_batch_complete_min=1").arg(format!("--iodepth_batch_complete_max={batch}"));
+        match job.pace {
+            Pace::Depth(depth) => {
+                let batch = depth.min(BATCH);
+                command.arg(format!("--iodepth_batch_submit={batch}"));
+                command.arg("--iodepth_batch_complete_min=1").arg(format!("--iodepth_batch_complete_max={batch}"));
+            }
+            // Looks for answers after each request, not only when the queue is full or after it slept.
+            Pace::Constant(_) | Pace::Poisson(_) if job.with_submission => {
+                command.arg("--iodepth_batch_complete_min=0");
+            }
+            Pace::Constant(_) | Pace::Poisson(_) => {}
         }
     }
     command
