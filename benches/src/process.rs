@@ -213,6 +213,23 @@ pub(crate) fn tool(program: &str, arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
+/// Time that this thread has had a core, so that other work on the machine counts as little as it can.
+pub(crate) fn core_time() -> Result<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").context("cannot tell a thread's core time")?;
+    let ns = text.split(' ').next().and_then(|ns| ns.parse().ok()).context("a thread's core time is no number")?;
+    Ok(Duration::from_ns(ns))
+}
+
+/// Core time that one sleep of `span` costs, waking included, of a thread that does nothing else.
+pub(crate) fn core_time_of_waking(span: Duration) -> Result<Duration> {
+    const TIMES: u32 = 3_000;
+    let before = core_time()?;
+    for _ in 0..TIMES {
+        std::thread::sleep(std::time::Duration::from_nanos(span.as_ns()));
+    }
+    Ok(Duration::from_ns((core_time()?.as_ns() - before.as_ns()) / u64::from(TIMES)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

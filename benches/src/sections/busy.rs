@@ -10,7 +10,10 @@ use anyhow::{Context, Result};
 use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_disk::EnvironmentSpec;
-use loadline_units::Bytes;
+use loadline_units::{Bytes, Duration};
+
+/// About as long as a P30 at depth 8 leaves between two answers.
+const BETWEEN: Duration = Duration::from_us(300);
 
 /// CPU of a busy disk and of eight, as a share of a core.
 const CPU_ONE: f64 = 0.05;
@@ -75,6 +78,14 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             format!("{p50:.0}, {p99:.0} us"),
         ]);
     }
+    // The least that an answer can cost which is due when nothing else is: without a wait that spins, something must wake.
+    let waking = process::core_time_of_waking(BETWEEN)?.as_ns() as f64 / 1e3;
+    let goal = CPU_ONE / 5_000.0 * 1e6;
+    table.note(format!(
+        "A thread that sleeps for {} us and wakes, and does nothing else, costs {waking:.1} us of core time each time on this \
+         machine; the goal leaves {goal:.0} us for each request of a P30.",
+        BETWEEN.as_ns() / 1_000,
+    ));
     table.print();
     Ok(())
 }

@@ -3,7 +3,7 @@
 mod cases;
 
 use crate::bench::Bench;
-use crate::process::peak_memory;
+use crate::process::{core_time, peak_memory};
 use crate::statistics::{Spread, order};
 use crate::table::{Goal, Table};
 use anyhow::{Context, Result, bail, ensure};
@@ -43,13 +43,6 @@ fn record(environment: &EnvironmentSpec, load: &LoadSpec) -> Result<TrialRecord>
 /// Requests that were handed to the model, warm-up included.
 fn requests(record: &TrialRecord) -> u64 {
     record.surroundings.asked.values().map(|(count, _)| count).sum()
-}
-
-/// Time that this thread has had a core, so that other work on the machine counts as little as it can.
-fn core_time() -> Result<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").context("cannot tell a thread's core time")?;
-    let ns = text.split(' ').next().and_then(|ns| ns.parse().ok()).context("a thread's core time is no number")?;
-    Ok(Duration::from_ns(ns))
 }
 
 fn rates(bench: &mut Bench) -> Result<()> {
