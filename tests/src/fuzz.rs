@@ -78,8 +78,17 @@ pub fn histogram_decode(bytes: &[u8]) {
         assert_eq!(histogram.count(), 0);
         return;
     };
-    let rising =
-        [figures.min, figures.p50, figures.p90, figures.p95, figures.p99, figures.p99_9, figures.p99_99, figures.max];
+    let rising = [
+        Some(figures.min),
+        figures.p50,
+        figures.p90,
+        figures.p95,
+        figures.p99,
+        figures.p99_9,
+        figures.p99_99,
+        Some(figures.max),
+    ];
+    assert!(rising.iter().all(Option::is_some), "{figures:?}");
     assert!(rising.is_sorted(), "{figures:?}");
     // The mean is a float of sums that can exceed 2^53.
     let slack = 1e-9;

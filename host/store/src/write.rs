@@ -41,7 +41,7 @@ impl Store {
                     column(position as u64),
                     volume.name,
                     volume.target,
-                    column(volume.size_bytes)
+                    volume.size_bytes.map(column)
                 ])?;
             }
             for (position, cell) in cells.iter().enumerate() {
@@ -215,13 +215,15 @@ fn insert_trial(
     let key = transaction.last_insert_rowid();
     let per_second = |count: u64| (trial.measured_ns > 0).then(|| count as f64 * 1e9 / trial.measured_ns as f64);
     for (operation, record) in &trial.operations {
-        let figures = record.latency.snapshot();
-        let figure = |of: fn(&loadline_record::HistogramSnapshot) -> u64| figures.as_ref().map(|f| column(of(f)));
+        let figures = record.figures();
+        let told = record.told.as_ref().map(|told| to_document(told, || format!("{} of a trial", operation.name())));
+        let figure =
+            |of: fn(&loadline_record::HistogramSnapshot) -> Option<u64>| figures.as_ref().and_then(of).map(column);
         transaction
             .prepare_cached(
                 "INSERT INTO operations VALUES (:trial, :operation, :count, :bytes, :errors, :iops, :bytes_per_s, :mean,
                                                 :p50, :p90, :p95, :p99, :p99_9, :p99_99, :max,
-                                                :latency, :waiting, :service)",
+                                                :latency, :waiting, :service, :told)",
             )?
             .execute(named_params! {
                 ":trial": key, ":operation": operation.name(), ":count": column(record.count),
@@ -229,9 +231,9 @@ fn insert_trial(
                 ":bytes_per_s": per_second(record.bytes), ":mean": figures.as_ref().map(|f| f.mean),
                 ":p50": figure(|f| f.p50), ":p90": figure(|f| f.p90), ":p95": figure(|f| f.p95),
                 ":p99": figure(|f| f.p99), ":p99_9": figure(|f| f.p99_9), ":p99_99": figure(|f| f.p99_99),
-                ":max": figure(|f| f.max), ":latency": record.latency.encode(),
+                ":max": figure(|f| Some(f.max)), ":latency": record.latency.encode(),
                 ":waiting": record.waiting.as_ref().map(Histogram::encode),
-                ":service": record.service.as_ref().map(Histogram::encode),
+                ":service": record.service.as_ref().map(Histogram::encode), ":told": told.transpose()?,
             })?;
     }
     for (position, doubt) in trial.doubts.iter().enumerate() {

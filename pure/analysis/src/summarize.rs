@@ -14,8 +14,8 @@ use crate::summary::{
 };
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, SteadyState,
-    TrialRecord,
+    CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, RunHeader,
+    RunRecord, SteadyState, TrialRecord,
 };
 
 /// Estimates, limits and findings of a run, finished or not.
@@ -36,8 +36,21 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
 }
 
 fn run_info(record: &RunRecord) -> RunInfo {
-    let RunHeader { id, name, verb, clock, started, version, seed, host, plans, environment, volumes, settings: _ } =
-        record.header.clone();
+    let RunHeader {
+        id,
+        name,
+        verb,
+        clock,
+        started,
+        version,
+        seed,
+        imported,
+        host,
+        plans,
+        environment,
+        volumes,
+        settings: _,
+    } = record.header.clone();
     RunInfo {
         id,
         name,
@@ -51,6 +64,7 @@ fn run_info(record: &RunRecord) -> RunInfo {
         plan: plans,
         volumes,
         seed,
+        imported,
     }
 }
 
@@ -251,7 +265,7 @@ fn operation_figures(
     let rate = |of: fn(&OperationRecord) -> u64| {
         records.iter().map(|(t, r)| of(r) as f64 * 1e9 / t.measured_ns as f64).sum::<f64>() / used.len() as f64
     };
-    let latency_ns = merged(records.iter().map(|(_, r)| Some(&r.latency)))?.snapshot()?;
+    let latency_ns = latency_figures(records.iter().map(|(_, r)| *r))?;
     let part = |of: fn(&OperationRecord) -> Option<&Histogram>| {
         merged(records.iter().map(|(_, r)| of(r))).and_then(|h| h.snapshot())
     };
@@ -264,6 +278,18 @@ fn operation_figures(
         waiting_ns: part(|r| r.waiting.as_ref()),
         service_ns: part(|r| r.service.as_ref()),
     })
+}
+
+/// The figures of the latencies of all `records` together, as well as they are known.
+pub(crate) fn latency_figures<'a>(
+    records: impl Iterator<Item = &'a OperationRecord> + Clone,
+) -> Option<HistogramSnapshot> {
+    if records.clone().all(|record| record.told.is_none()) {
+        return merged(records.map(|record| Some(&record.latency)))?.snapshot();
+    }
+    let parts: Option<Vec<(u64, HistogramSnapshot)>> =
+        records.filter(|record| record.count > 0).map(|r| Some((r.figures_count(), r.figures()?))).collect();
+    HistogramSnapshot::pooled(&parts?)
 }
 
 /// All of `histograms` in one; `None` where one is missing, since a part would pass for the whole.

@@ -83,7 +83,7 @@ pub fn markdown(summary: &RunSummary) -> String {
     }
     for volume in &run.volumes {
         let direct = rows::way(volume);
-        let size = loadline_units::Bytes::new(volume.size_bytes).human();
+        let size = rows::size(volume);
         put!(out, "- volume {}: {}, {size}, {direct}\n", escape(&volume.name), escape(&volume.target));
     }
     for plan in &run.plan {

@@ -113,7 +113,7 @@ fn header(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     put!(out, "  {}\n", colour.paint(Style::Dim, &from));
     for volume in &run.volumes {
         let direct = rows::way(volume);
-        let size = loadline_units::Bytes::new(volume.size_bytes).human();
+        let size = rows::size(volume);
         let line = format!("{}: {}, {size}, {direct}", plain(&volume.name), plain(&volume.target));
         put!(out, "{}\n", colour.paint(Style::Dim, &line));
     }

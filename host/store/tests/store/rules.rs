@@ -227,7 +227,7 @@ fn a_shell_sees_the_figures_that_reports_print() {
     let write = &trial.operations[&loadline_block::Operation::Write];
     assert_eq!(label, made::cell(1, 2).label);
     assert_eq!(iops.to_bits(), (write.count as f64 / 60.0).to_bits());
-    assert_eq!(p99_ns.cast_unsigned(), write.latency.snapshot().unwrap().p99);
+    assert_eq!(p99_ns.cast_unsigned(), write.latency.snapshot().unwrap().p99.unwrap());
     assert_eq!(doubts, "short-run");
     let share: f64 = connection
         .query_row("SELECT json_extract(document, '$.surroundings.machine.busy') FROM trials", [], |row| row.get(0))

@@ -80,11 +80,11 @@ impl<'a> CellView<'a> {
             let snapshot = &only.latency_ns;
             return match figure {
                 "mean" => Some(snapshot.mean).filter(|v| v.is_finite()),
-                "p50" => Some(snapshot.p50 as f64),
-                "p90" => Some(snapshot.p90 as f64),
-                "p95" => Some(snapshot.p95 as f64),
-                "p99" => Some(snapshot.p99 as f64),
-                "p99_9" => Some(snapshot.p99_9 as f64),
+                "p50" => snapshot.p50.map(|ns| ns as f64),
+                "p90" => snapshot.p90.map(|ns| ns as f64),
+                "p95" => snapshot.p95.map(|ns| ns as f64),
+                "p99" => snapshot.p99.map(|ns| ns as f64),
+                "p99_9" => snapshot.p99_9.map(|ns| ns as f64),
                 _ => None,
             };
         }

@@ -2,7 +2,7 @@
 
 use super::{Escaped, Run, clock_word};
 use crate::figures::{self, MISSING, plain};
-use crate::put;
+use crate::{put, rows};
 use loadline_record::{DeviceFacts, PlanText, TargetKind, VolumeFacts};
 use loadline_units::Bytes;
 
@@ -92,7 +92,7 @@ fn volume_facts(volume: &VolumeFacts) -> Vec<(&'static str, Option<String>)> {
         ("target", Some(volume.target.clone())),
         ("kind", Some(kind.to_owned())),
         ("path", volume.path.clone()),
-        ("size", Some(format!("{} ({})", Bytes::new(volume.size_bytes).human(), volume.size_reason))),
+        ("size", Some(format!("{} ({})", rows::size(volume), volume.size_reason))),
         ("direct I/O", Some(direct)),
     ];
     if let Some(system) = &volume.file_system {
