@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 
 /// Requests may be this much larger or smaller on average than the options say: the last one of a file is cut.
 const SIZE_TOLERANCE: f64 = 0.05;
+/// A job that moved this share of its size ended by it.
+const ALL_MOVED: f64 = 0.99;
 /// A measurement this long is none.
 const RUNTIME_MAX_MS: u64 = 1 << 40;
 /// Submissions that take this share of a latency are worth a word.
@@ -167,12 +169,12 @@ fn understood(clones: &[Entry<'_>], measured: &Measured) -> Result<ReportedJob, 
             spec.threads
         ));
     }
-    let is_all_moved = spec.volume.is_some_and(|volume| bytes >= volume.get());
+    let is_all_moved = spec.volume.is_some_and(|volume| bytes as f64 >= volume.get() as f64 * ALL_MOVED);
     if !is_all_moved {
         // What was reported does not say time_based; a job that moved less than its size ended by time.
         spec.volume = None;
     }
-    if !job.is_timed {
+    if !job.is_timed && !is_all_moved {
         spec.duration = Duration::from_ms(measured.runtime_ms);
     }
     spec.trials = 1;
