@@ -75,7 +75,7 @@ pub(crate) fn import(
     }
     let began_s = jobs.iter().map(|job| job.span_ms.0).min().unwrap_or_default() / 1_000;
     let (volumes, jobs) = volumes::assigned(jobs, &named, declared.as_ref())?;
-    let cells = cells::cells(jobs, &volumes, &from, declared.as_ref())?;
+    let cells = cells::cells(&jobs, &volumes, &from, declared.as_ref())?;
     let record = record(arguments, began_s, from, declared.as_ref(), volumes, cells);
     let store = location::open_store(&store()?)?;
     store.add_run(&record)?;

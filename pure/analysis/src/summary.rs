@@ -58,6 +58,18 @@ pub struct RunInfo {
     pub imported: Option<ImportedFrom>,
 }
 
+impl RunInfo {
+    /// How its figures came to be: "measured", "measured by fio 3.33" or "predicted".
+    #[must_use]
+    pub fn how(&self) -> String {
+        match (&self.imported, self.clock) {
+            (Some(from), _) => format!("measured by {}", from.tool_and_version()),
+            (None, Clock::Real) => "measured".to_owned(),
+            (None, Clock::Virtual) => "predicted".to_owned(),
+        }
+    }
+}
+
 /// One cell: estimates over its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellSummary {

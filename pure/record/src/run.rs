@@ -37,6 +37,14 @@ pub struct ImportedFrom {
     pub notes: Vec<String>,
 }
 
+impl ImportedFrom {
+    /// "fio 3.33", or "fio" where it does not tell its version.
+    #[must_use]
+    pub fn tool_and_version(&self) -> String {
+        self.tool_version.as_ref().map_or_else(|| self.tool.clone(), |version| format!("{} {version}", self.tool))
+    }
+}
+
 /// A file of another tool's results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedFile {

@@ -1,8 +1,8 @@
 //! Imported jobs as cells: the same job run several times, one time after the other, has several trials.
 
+use super::volumes::Placed;
 use crate::declared::Declared;
 use crate::preparation::{label, load_summary};
-use loadline_imported::Job;
 use loadline_record::{CellRecord, Doubt, DoubtCode, ImportedFrom, TrialRecord, VolumeFacts};
 use loadline_units::Bytes;
 use loadline_workload::LoadSpec;
@@ -24,7 +24,7 @@ struct Gathered {
 /// # Errors
 /// A load that cannot be modelled on the environment.
 pub(crate) fn cells(
-    jobs: Vec<(String, Job)>,
+    jobs: &[Placed],
     volumes: &[VolumeFacts],
     from: &ImportedFrom,
     declared: Option<&Declared>,
@@ -94,15 +94,13 @@ fn record(number: usize, cell: Gathered, volume: &VolumeFacts, from: &ImportedFr
 
 /// What could not be checked of what another tool measured.
 fn of_the_import(unknown: &[String], from: &ImportedFrom) -> Doubt {
-    let tool =
-        from.tool_version.as_ref().map_or_else(|| from.tool.clone(), |version| format!("{} {version}", from.tool));
-    let mut detail = format!(
-        "{tool} measured it, and nothing was noted around it. Not checked: whether reads came from a cache or from blocks never \
-         written, which requests reached the device and how many at once, other load on the device, CPU time taken by the hypervisor, \
-         the clock. There is no course of seconds: whether the rate was steady, and whether it lasts, is not known."
+    let more: Vec<String> = unknown.iter().map(|sentence| format!(" {sentence}.")).collect();
+    let detail = format!(
+        "{} measured it, and nothing was noted around it. Not checked: whether reads came from a cache or from blocks never written, \
+         which requests reached the device and how many at once, other load on the device, CPU time taken by the hypervisor, the \
+         clock. There is no course of seconds: whether the rate was steady, and whether it lasts, is not known.{}",
+        from.tool_and_version(),
+        more.concat()
     );
-    for sentence in unknown {
-        detail.push_str(&format!(" {sentence}."));
-    }
     Doubt { code: DoubtCode::Imported, detail }
 }

@@ -10,6 +10,9 @@ use std::path::Path;
 /// Where results do not say what was measured.
 const UNTOLD: &str = "not told";
 
+/// A job with the name of its volume.
+pub(crate) type Placed = (String, Job);
+
 /// The volumes of the jobs, in the order in which they come, and each job with the name of its own.
 ///
 /// # Errors
@@ -18,7 +21,7 @@ pub(crate) fn assigned(
     jobs: Vec<Job>,
     told: &[NamedTarget],
     declared: Option<&Declared>,
-) -> Result<(Vec<VolumeFacts>, Vec<(String, Job)>), Usage> {
+) -> Result<(Vec<VolumeFacts>, Vec<Placed>), Usage> {
     let mut targets: Vec<Option<String>> = Vec::new();
     for job in &jobs {
         if !targets.contains(&job.target) {
@@ -34,7 +37,7 @@ pub(crate) fn assigned(
         let place = targets.iter().position(|target| *target == job.target).expect("every target is listed");
         names[place].clone()
     };
-    let jobs: Vec<(String, Job)> = jobs.into_iter().map(|job| (of(&job), job)).collect();
+    let jobs: Vec<Placed> = jobs.into_iter().map(|job| (of(&job), job)).collect();
     let mut volumes: Vec<VolumeFacts> = Vec::new();
     for name in &names {
         if volumes.iter().all(|volume| volume.name != *name) {

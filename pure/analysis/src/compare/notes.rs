@@ -4,7 +4,7 @@ use super::Side;
 use super::comparison::Note;
 use crate::summarize::trials_used;
 use crate::words::listed;
-use loadline_record::{CellRecord, Clock, RunStatus, TargetKind, VolumeFacts};
+use loadline_record::{CellRecord, Clock, ImportedFrom, RunHeader, RunStatus, TargetKind, VolumeFacts};
 
 /// Every note about `other` against `baseline`, whose matched cells are `pairs`.
 pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord, &CellRecord)]) -> Vec<Note> {
@@ -23,6 +23,13 @@ pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord
                 name(b.clock)
             ),
         );
+    }
+    if a.clock == b.clock {
+        let tool = |header: &RunHeader| {
+            let from = header.imported.as_ref();
+            Some(from.map_or_else(|| "loadline".to_owned(), ImportedFrom::tool_and_version))
+        };
+        found.differs("tool", "The tool that measured", tool(a), tool(b));
     }
     volumes(&mut found, baseline, other, pairs);
     let (from, to) = (&a.host, &b.host);

@@ -3,7 +3,7 @@
 use super::{Escaped, Run, clock_word};
 use crate::figures::{self, MISSING, plain};
 use crate::{put, rows};
-use loadline_record::{DeviceFacts, PlanText, TargetKind, VolumeFacts};
+use loadline_record::{DeviceFacts, ImportedFile, ImportedFrom, PlanText, TargetKind, VolumeFacts};
 use loadline_units::Bytes;
 
 /// Machine, volumes, provenance and texts.
@@ -27,9 +27,11 @@ pub(crate) fn provenance(out: &mut String, run: &Run<'_>) {
             ("id", Some(info.id.clone())),
             ("made by", Some(format!("loadline {} {}", info.verb, info.version))),
             ("started", Some(info.started.clone())),
-            ("clock", Some(clock_word(info.clock).to_owned())),
+            ("clock", Some(clock_word(info))),
             ("engine", (!engines.is_empty()).then(|| engines.join("; "))),
-            ("seed", Some(info.seed.to_string())),
+            ("seed", info.imported.is_none().then(|| info.seed.to_string())),
+            ("imported from", info.imported.as_ref().map(files)),
+            ("left out, and how it was read", info.imported.as_ref().and_then(notes)),
             (
                 "CPU time of the load threads",
                 seconds.is_finite().then(|| format!("{} s", figures::decimal(seconds, 3))),
@@ -151,4 +153,15 @@ fn text(out: &mut String, what: &str, plan: &PlanText) {
         Escaped(plain(&plan.hash)),
         Escaped(&plan.text)
     );
+}
+
+/// The files of an import with the fingerprints of their texts.
+fn files(from: &ImportedFrom) -> String {
+    let one = |file: &ImportedFile| format!("{} ({})", plain(&file.name), plain(&file.hash));
+    from.files.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What is to be said of it, where anything is.
+fn notes(from: &ImportedFrom) -> Option<String> {
+    (!from.notes.is_empty()).then(|| from.notes.iter().map(|note| plain(note)).collect::<Vec<_>>().join("; "))
 }
