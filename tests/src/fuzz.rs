@@ -17,9 +17,10 @@ use std::str::FromStr;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("control", control),
     ("fio_jobs", fio_jobs),
+    ("fio_results", fio_results),
     ("histogram_decode", histogram_decode),
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
@@ -65,6 +66,27 @@ pub fn trace_read(bytes: &[u8]) {
     assert!(trace.records.is_sorted_by_key(|record| record.submitted_at));
     assert!(trace.records.iter().all(|record| usize::from(record.export) < trace.exports.len()));
     assert!(trace.changes.is_sorted_by_key(|done| done.sequence));
+}
+
+/// Results of fio are read into trials that add up, or refused.
+pub fn fio_results(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(results) = loadline_imported::read(text, "fuzz", 1_700_000_000) else { return };
+    for job in &results.jobs {
+        assert_eq!(job.spec.check(), Ok(()));
+        assert!(job.span_ms.0 <= job.span_ms.1, "{:?}", job.span_ms);
+        let trial = &job.trial;
+        assert!(trial.measured_ns > 0 && trial.count() > 0);
+        assert!(trial.iops().is_some_and(f64::is_finite) && trial.bytes_per_s().is_some_and(f64::is_finite));
+        for record in trial.operations.values() {
+            assert!(record.told.is_none() || record.latency.count() == 0);
+            let Some(figures) = record.figures() else { continue };
+            assert!(figures.min <= figures.max && figures.mean.is_finite(), "{figures:?}");
+        }
+        // What is read can be stored: it comes back the same.
+        let text = serde_json::to_string(trial).expect("a trial is plain data");
+        assert_eq!(&serde_json::from_str::<loadline_record::TrialRecord>(&text).expect("it was written so"), trial);
+    }
 }
 
 /// A stored histogram decodes to one that keeps its own rules and encodes to the same again, or is refused.
