@@ -39,7 +39,8 @@ pub(crate) fn cells(
                 && cell.ended_ms <= job.span_ms.0 + SLACK_MS
         };
         let trial = (job.trial.clone(), job.unknown.clone());
-        if let Some((_, cell)) = gathered.iter_mut().find(fits) {
+        if let Some((place, cell)) = gathered.iter_mut().find(fits) {
+            *place = (*place).min(index);
             cell.ended_ms = job.span_ms.1;
             cell.trials.push(trial);
         } else {

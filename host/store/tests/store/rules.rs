@@ -268,3 +268,20 @@ fn a_run_that_decides_as_it_goes_gains_cells_and_is_finished_with_what_it_has() 
     // What is finished is never edited again.
     assert!(matches!(store.add_cell("a", &made::cell(3, 1)), Err(StoreError::RunFinished { .. })));
 }
+
+#[test]
+fn a_finished_run_is_stored_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("store.db")).unwrap();
+    let mut cell = made::cell(0, 2);
+    cell.trials = vec![made::trial(0, 1, 3), made::trial(1, 2, 3)];
+    let run = RunRecord { header: made::header("whole", "whole", 1), status: RunStatus::Finished, cells: vec![cell] };
+    let mut lacking = run.clone();
+    lacking.header.id = "lacking".into();
+    lacking.cells[0].trials.pop();
+    assert!(matches!(store.add_run(&lacking), Err(StoreError::TrialsMissing { done: 1, planned: 2, .. })));
+    assert!(store.list(&Filter::default()).unwrap().is_empty());
+    store.add_run(&run).unwrap();
+    assert_eq!(store.load("whole").unwrap(), run);
+    assert!(matches!(store.add_run(&run), Err(StoreError::RunExists { .. })));
+}

@@ -250,7 +250,7 @@ fn a_larger_volume_is_no_other_size_to_spread_over() {
     let size = |bytes: Option<u64>, volume_bytes: u64, id: &str| {
         let mut record = made(&STEADY);
         record.header.id = id.to_owned();
-        record.header.volumes[0].size_bytes = volume_bytes;
+        record.header.volumes[0].size_bytes = Some(volume_bytes);
         record.cells.iter_mut().for_each(|cell| cell.load.size_bytes = bytes);
         record
     };

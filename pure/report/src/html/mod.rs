@@ -287,8 +287,10 @@ fn list_of_runs(out: &mut String, runs: &[Run<'_>]) {
     out.push_str("</tbody></table></div>\n");
     let differ = |of: &dyn Fn(&Run<'_>) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
     let mut unlike: Vec<&str> = Vec::new();
-    if differ(&|r| clock_word(&r.summary.run)) {
-        unlike.push("some are measured and some predicted, or by different tools");
+    if differ(&|r| format!("{:?}", r.summary.run.clock)) {
+        unlike.push("some are measured and some predicted");
+    } else if differ(&|r| clock_word(&r.summary.run)) {
+        unlike.push("they were measured by different tools");
     }
     if differ(&|r| r.summary.run.host.hostname.clone().unwrap_or_default()) {
         unlike.push("they ran on different machines");

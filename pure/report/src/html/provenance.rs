@@ -21,23 +21,20 @@ pub(crate) fn provenance(out: &mut String, run: &Run<'_>) {
             engines.push(text);
         }
     }
-    list(
-        out,
-        &[
-            ("id", Some(info.id.clone())),
-            ("made by", Some(format!("loadline {} {}", info.verb, info.version))),
-            ("started", Some(info.started.clone())),
-            ("clock", Some(clock_word(info))),
-            ("engine", (!engines.is_empty()).then(|| engines.join("; "))),
-            ("seed", info.imported.is_none().then(|| info.seed.to_string())),
-            ("imported from", info.imported.as_ref().map(files)),
-            ("left out, and how it was read", info.imported.as_ref().and_then(notes)),
-            (
-                "CPU time of the load threads",
-                seconds.is_finite().then(|| format!("{} s", figures::decimal(seconds, 3))),
-            ),
-        ],
-    );
+    let mut made = vec![
+        ("id", Some(info.id.clone())),
+        ("made by", Some(format!("loadline {} {}", info.verb, info.version))),
+        ("started", Some(info.started.clone())),
+        ("clock", Some(clock_word(info))),
+        ("engine", (!engines.is_empty()).then(|| engines.join("; "))),
+    ];
+    match &info.imported {
+        Some(from) => made.extend([("imported from", Some(files(from))), ("how it was read", notes(from))]),
+        None => made.push(("seed", Some(info.seed.to_string()))),
+    }
+    let seconds = seconds.is_finite().then(|| format!("{} s", figures::decimal(seconds, 3)));
+    made.push(("CPU time of the load threads", seconds));
+    list(out, &made);
     put!(out, "</div>\n<div class=\"card\"><h{level}>Machine</h{level}>\n");
     list(
         out,
