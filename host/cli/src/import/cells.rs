@@ -75,7 +75,7 @@ fn record(number: usize, cell: Gathered, volume: &VolumeFacts, from: &ImportedFr
         trial.trial = number;
         let mut doubts = loadline_analysis::doubts(&load, &trial, volume);
         doubts.append(&mut trial.doubts);
-        doubts.push(of_the_import(&unknown, from));
+        doubts.push(of_the_import(&trial, &unknown, from));
         doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
         doubts.dedup_by_key(|doubt| doubt.code);
         TrialRecord { doubts, ..trial }
@@ -94,12 +94,20 @@ fn record(number: usize, cell: Gathered, volume: &VolumeFacts, from: &ImportedFr
 }
 
 /// What could not be checked of what another tool measured.
-fn of_the_import(unknown: &[String], from: &ImportedFrom) -> Doubt {
+fn of_the_import(trial: &TrialRecord, unknown: &[String], from: &ImportedFrom) -> Doubt {
     let more: Vec<String> = unknown.iter().map(|sentence| format!(" {sentence}.")).collect();
+    let around = match trial.surroundings.devices.as_slice() {
+        [] => "nothing was noted around it. Not checked: whether reads came from a cache or from blocks never written, which requests \
+               reached the device and how many at once, other load on the device, CPU time taken by the hypervisor, the clock"
+            .to_owned(),
+        [device, ..] => format!(
+            "nothing but its own counts of {} was noted around it. Not checked: whether reads fell on blocks never written, CPU time \
+             taken by the hypervisor, the clock",
+            device.name
+        ),
+    };
     let detail = format!(
-        "{} measured it, and nothing was noted around it. Not checked: whether reads came from a cache or from blocks never written, \
-         which requests reached the device and how many at once, other load on the device, CPU time taken by the hypervisor, the \
-         clock. There is no course of seconds: whether the rate was steady, and whether it lasts, is not known.{}",
+        "{} measured it, and {around}. There is no course of seconds: whether the rate was steady, and whether it lasts, is not known.{}",
         from.tool_and_version(),
         more.concat()
     );

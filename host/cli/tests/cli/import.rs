@@ -77,7 +77,9 @@ fn percentiles_alone_name_the_same_limits_and_no_histogram_is_made_up() {
     assert_eq!(deepest["binding"]["limit"], "disk-iops");
     assert_eq!(deepest["read"]["latency_ns"]["p99"], 3_520_000);
     assert!(deepest["doubts"][0]["detail"].as_str().unwrap().contains("without a histogram"));
-    for arguments in [&["show", "--limits"][..], &["show", "--series"], &["export", "last", "--as", "csv"]] {
+    let output = bench.run(&["show", "--series"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("there are no seconds: fio 3.33"));
+    for arguments in [&["show", "--limits"][..], &["export", "last", "--as", "csv"]] {
         bench.done(arguments);
     }
     let page = bench.path("report.html").display().to_string();

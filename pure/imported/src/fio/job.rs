@@ -1,7 +1,7 @@
 //! Jobs of a document: their options as loads, their figures as trials.
 
-use super::Document;
 use super::latency::{self, Latency};
+use super::{Document, devices};
 use crate::value::{At, COUNT_MAX};
 use crate::{ImportError, Job, LeftOut, Results};
 use loadline_block::{ErrorKind, Operation};
@@ -89,6 +89,9 @@ pub(super) fn read(document: &Document<'_>, results: &mut Results) -> Result<(),
         let length = lengths.get(group).copied().unwrap_or_default();
         job.span_ms = (end.saturating_sub(length), end);
         job.trial.started_unix_s = job.span_ms.0 / 1_000;
+    }
+    if let Some(counters) = devices::counters(document, &taken)? {
+        taken[0].1.trial.surroundings.devices = vec![counters];
     }
     let beside: Vec<(u64, String, Option<String>)> =
         taken.iter().map(|(group, job)| (*group, job.name.clone(), job.target.clone())).collect();

@@ -1,5 +1,6 @@
 //! What fio writes with `--output-format=json` and `json+`: documents amid lines of text, jobs with their options and figures.
 
+mod devices;
 mod job;
 mod latency;
 #[cfg(test)]

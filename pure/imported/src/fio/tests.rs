@@ -323,3 +323,24 @@ fn results_without_a_time_have_that_of_their_file() {
     assert_eq!(read.jobs[0].trial.started_unix_s, 1_599_999_990);
     assert!(read.notes[0].contains("file's own time"));
 }
+
+#[test]
+fn counters_of_the_one_device_are_taken_where_they_are_those_of_the_job() {
+    let mut long = sample();
+    long["jobs"][0]["read"]["runtime"] = json!(30_000);
+    long["disk_util"] = json!([{ "name": "vdb", "read_ios": 1003, "write_ios": 2, "read_sectors": 8024, "write_sectors": 16,
+        "read_merges": 1, "write_merges": 0, "read_ticks": 2000, "write_ticks": 3, "in_queue": 2003, "util": 50.0 }]);
+    let devices = |document: &Value| only(document).trial.surroundings.devices;
+    let found = devices(&long);
+    assert_eq!((found[0].name.as_str(), found[0].reads, found[0].read_bytes), ("vdb", 1003, 8024 * 512));
+    assert_eq!((found[0].queue_ms, found[0].busy_ms), (2003, 15_000));
+    let mut older = long.clone();
+    older["disk_util"][0].as_object_mut().unwrap().remove("read_sectors");
+    assert_eq!(devices(&older), [], "requests without their bytes");
+    let mut short = long.clone();
+    short["jobs"][0]["read"]["runtime"] = json!(10_000);
+    assert_eq!(devices(&short), []);
+    let device = long["disk_util"][0].clone();
+    long["disk_util"].as_array_mut().unwrap().push(device);
+    assert_eq!(devices(&long), [], "of two it is not known which");
+}
