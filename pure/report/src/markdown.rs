@@ -48,7 +48,7 @@ pub fn markdown(summary: &RunSummary) -> String {
         };
         put!(out, "| {} |\n", columns.map_join(text));
     }
-    out.push_str("\nMB/s is 10^6 bytes per second. Latency counts from when the load wanted the request.");
+    put!(out, "\nMB/s is 10^6 bytes per second. {}", escape(&rows::latency_counts(summary)));
     if let Some((heading, words)) = columns.iter().find_map(|c| Some((c.heading(), c.interval_words()?))) {
         put!(out, " The column \"{heading}\" is {words}.");
     }

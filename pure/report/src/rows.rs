@@ -220,6 +220,14 @@ impl Column {
     }
 }
 
+/// From when latencies count.
+pub(crate) fn latency_counts(summary: &RunSummary) -> String {
+    match &summary.run.imported {
+        Some(from) => format!("Latency is what {} calls so.", plain(&from.tool_and_version())),
+        None => "Latency counts from when the load wanted the request.".to_owned(),
+    }
+}
+
 /// How large a volume is, as far as it is known.
 pub(crate) fn size(volume: &loadline_record::VolumeFacts) -> String {
     volume.size_bytes.map_or_else(|| "size unknown".to_owned(), |bytes| loadline_units::Bytes::new(bytes).human())

@@ -86,7 +86,8 @@ fn percentiles_alone_name_the_same_limits_and_no_histogram_is_made_up() {
     bench.done(&["report", "last", "-o", &page]);
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.contains("measured by fio 3.33") && html.contains("sweep.json"), "{html}");
-    assert!(!html.contains("NaN"));
+    assert!(html.contains("No course over time: fio 3.33 told no seconds.") && !html.contains("NaN"));
+    assert!(html.contains("Latency is what fio 3.33 calls so."));
     // A modelled disk needs a histogram: it is made, or told why not, and nothing breaks.
     assert!(bench.run(&["fit"]).status.code().is_some_and(|code| code < 2));
     bench.done(&["rm", "last"]);

@@ -1,3 +1,5 @@
+//! Results as fio writes them, of several versions, and what cannot be.
+
 use super::read;
 use crate::{ImportError, Job, Results};
 use loadline_block::{ErrorKind, Operation};
@@ -22,7 +24,7 @@ fn direction() -> Value {
                          "bins": { "995328": 500, "2998272": 500 } } })
 }
 
-fn job(name: &str, options: Value, directions: &[(&str, Value)]) -> Value {
+fn job(name: &str, options: &Value, directions: &[(&str, Value)]) -> Value {
     let mut job = json!({ "jobname": name, "groupid": 0, "error": 0, "elapsed": 11, "job options": options,
                           "job_runtime": 10_000, "usr_cpu": 1.5, "sys_cpu": 3.5,
                           "read": idle(), "write": idle(), "trim": idle() });
@@ -36,7 +38,7 @@ fn random_reads() -> Value {
     json!({ "rw": "randread", "bs": "4k", "iodepth": "8" })
 }
 
-fn document(jobs: Vec<Value>) -> Value {
+fn document(jobs: &[Value]) -> Value {
     json!({ "fio version": "fio-3.33", "timestamp": 1_700_000_100, "timestamp_ms": 1_700_000_100_500_u64,
             "global options": { "ioengine": "libaio", "direct": "1", "filename": "/dev/vdb", "runtime": "10" },
             "jobs": jobs, "disk_util": [] })
@@ -53,7 +55,7 @@ fn only(document: &Value) -> Job {
 }
 
 fn sample() -> Value {
-    document(vec![job("a", random_reads(), &[("read", direction())])])
+    document(&[job("a", &random_reads(), &[("read", direction())])])
 }
 
 #[test]
@@ -172,9 +174,9 @@ fn what_fio_wrote_last_counts_and_another_fio_is_another_run() {
 #[test]
 fn groups_run_one_after_the_other_and_what_shares_one_at_the_same_time() {
     let mut jobs: Vec<Value> =
-        ["a", "b", "c"].iter().map(|name| job(name, random_reads(), &[("read", direction())])).collect();
+        ["a", "b", "c"].iter().map(|name| job(name, &random_reads(), &[("read", direction())])).collect();
     jobs[2]["groupid"] = json!(1);
-    let read = results(&document(jobs)).unwrap();
+    let read = results(&document(&jobs)).unwrap();
     let spans: Vec<(u64, u64)> = read.jobs.iter().map(|job| job.span_ms).collect();
     let end = 1_700_000_100_500;
     assert_eq!(spans, [(end - 20_000, end - 10_000), (end - 20_000, end - 10_000), (end - 10_000, end)]);
@@ -185,32 +187,32 @@ fn groups_run_one_after_the_other_and_what_shares_one_at_the_same_time() {
 #[test]
 fn clones_are_one_load_whether_they_are_reported_together_or_apart() {
     let options = json!({ "rw": "randread", "bs": "4k", "iodepth": "8", "numjobs": "2" });
-    let apart = job("a", options.clone(), &[("read", direction())]);
-    let sum = only(&document(vec![apart.clone(), apart.clone()]));
+    let apart = job("a", &options, &[("read", direction())]);
+    let sum = only(&document(&[apart.clone(), apart.clone()]));
     assert_eq!((sum.trial.count(), sum.trial.iops(), sum.spec.threads), (2000, Some(200.0), 2));
     assert_eq!(sum.trial.of(Operation::Read).unwrap().latency.count(), 2000);
     // Percentiles of clones are not those of all; what can be added up is.
     let mut plain = apart.clone();
     plain["read"]["clat_ns"].as_object_mut().unwrap().remove("bins");
-    let told = only(&document(vec![plain.clone(), plain])).trial.of(Operation::Read).unwrap().told.unwrap();
+    let told = only(&document(&[plain.clone(), plain])).trial.of(Operation::Read).unwrap().told.unwrap();
     assert_eq!((told.p50, told.mean as u64, told.max), (None, 2_000_000, 3_000_000));
-    let mut group = job("a", options, &[("read", direction())]);
+    let mut group = job("a", &options, &[("read", direction())]);
     group["job_runtime"] = json!(20_000);
-    assert_eq!(only(&document(vec![group.clone()])).spec.threads, 2);
+    assert_eq!(only(&document(&[group.clone()])).spec.threads, 2);
     // Three of two clones, or the time of four threads in one entry, are no such job.
-    let three = results(&document(vec![apart.clone(), apart.clone(), apart])).unwrap();
+    let three = results(&document(&[apart.clone(), apart.clone(), apart])).unwrap();
     assert!(three.left_out[0].why.contains("numjobs=2, and 3 clones"), "{three:?}");
     group["job_runtime"] = json!(40_000);
-    assert!(results(&document(vec![group])).unwrap().left_out[0].why.contains("about 4 threads"));
+    assert!(results(&document(&[group])).unwrap().left_out[0].why.contains("about 4 threads"));
 }
 
 #[test]
 fn what_is_no_load_of_ours_is_told_and_the_rest_is_read() {
-    let other = job("range", json!({ "rw": "randread", "bsrange": "4k-64k" }), &[("read", direction())]);
-    let never = job("never", random_reads(), &[]);
-    let mixed = job("mixed", random_reads(), &[("read", direction()), ("write", direction())]);
-    let taken = job("taken", random_reads(), &[("read", direction())]);
-    let read = results(&document(vec![other, never, mixed, taken])).unwrap();
+    let other = job("range", &json!({ "rw": "randread", "bsrange": "4k-64k" }), &[("read", direction())]);
+    let never = job("never", &random_reads(), &[]);
+    let mixed = job("mixed", &random_reads(), &[("read", direction()), ("write", direction())]);
+    let taken = job("taken", &random_reads(), &[("read", direction())]);
+    let read = results(&document(&[other, never, mixed, taken])).unwrap();
     let told: Vec<(&str, bool)> = read
         .left_out
         .iter()
@@ -224,13 +226,13 @@ fn what_is_no_load_of_ours_is_told_and_the_rest_is_read() {
 #[test]
 fn mixes_flushes_trims_and_rates_are_taken() {
     let options = json!({ "rw": "randrw", "bs": "4k", "iodepth": "8", "fsync": "10", "rate_iops": "200" });
-    let mut mix = job("mix", options, &[("read", direction()), ("write", direction())]);
+    let mut mix = job("mix", &options, &[("read", direction()), ("write", direction())]);
     mix["sync"] = json!({ "total_ios": 100, "lat_ns": { "min": 5000, "max": 5000, "mean": 5000.0, "N": 100 } });
-    let mixed = only(&document(vec![mix]));
+    let mixed = only(&document(&[mix]));
     assert_eq!(mixed.trial.of(Operation::Flush).map(|flush| (flush.count, flush.told.unwrap().max)), Some((100, 5000)));
     assert!(mixed.unknown.iter().any(|told| told.contains("not from when its rate wanted it")), "{:?}", mixed.unknown);
     let poisson = json!({ "rw": "randtrim", "bs": "4k", "rate_iops": "110", "rate_process": "poisson" });
-    let open = only(&document(vec![job("open", poisson, &[("trim", direction())])]));
+    let open = only(&document(&[job("open", &poisson, &[("trim", direction())])]));
     assert_eq!((open.trial.offered_iops, open.trial.count()), (Some(110.0), 1000));
 }
 
@@ -249,7 +251,7 @@ fn an_error_ends_a_job_unless_it_was_to_go_on() {
 #[test]
 fn a_job_that_ended_with_its_size_is_the_one_of_its_job_file() {
     let options = json!({ "rw": "randread", "bs": "4k", "iodepth": "8", "size": "4096000" });
-    let mut document = document(vec![job("a", options, &[("read", direction())])]);
+    let mut document = document(&[job("a", &options, &[("read", direction())])]);
     document["global options"].as_object_mut().unwrap().remove("runtime");
     let job = only(&document);
     assert_eq!(job.spec.volume.map(loadline_units::Bytes::get), Some(4_096_000));
@@ -319,7 +321,7 @@ fn results_without_a_time_have_that_of_their_file() {
     for key in ["timestamp", "timestamp_ms"] {
         document.as_object_mut().unwrap().remove(key);
     }
-    let read = super::read(&document.to_string(), "a", 1_600_000_000).unwrap();
+    let read = read(&document.to_string(), "a", 1_600_000_000).unwrap();
     assert_eq!(read.jobs[0].trial.started_unix_s, 1_599_999_990);
     assert!(read.notes[0].contains("file's own time"));
 }

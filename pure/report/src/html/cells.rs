@@ -293,6 +293,10 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 fn over_time(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     let Some(record) = view.record else { return };
     let (moments, boundaries) = moments(record.trials.iter().map(|t| &t.series));
+    if let (true, Some(from)) = (moments.is_empty(), &run.summary.run.imported) {
+        let tool = Escaped(plain(&from.tool_and_version()));
+        put!(out, "<p class=\"note\">No course over time: {tool} told no seconds.</p>\n");
+    }
     if moments.len() < 2 {
         return;
     }
