@@ -19,6 +19,15 @@ pub enum ImportError {
         /// The file.
         source_name: String,
     },
+    /// What loadline exports.
+    #[error(
+        "{source_name} is what loadline exports: a summary, without the trials and histograms that a stored run rests on; take the run \
+         from its store (--store FILE)"
+    )]
+    OwnExport {
+        /// The file.
+        source_name: String,
+    },
     /// It ends in the middle.
     #[error(
         "{source_name}:{line}: the results are cut off here: the file ends within them; take the whole file, or run the tool again"

@@ -28,7 +28,13 @@ pub fn read(text: &str, source: &str, written_unix_s: u64) -> Result<Results, Im
     for value in &documents {
         let top = At::top(value, source);
         let Some(jobs) = top.get("jobs") else {
-            return Err(ImportError::Unknown { source_name: source_name() });
+            let is_ours = value.get("schema").and_then(Value::as_str).is_some_and(|name| name.starts_with("loadline."));
+            let source_name = source_name();
+            return Err(if is_ours {
+                ImportError::OwnExport { source_name }
+            } else {
+                ImportError::Unknown { source_name }
+            });
         };
         let document = Document::of(top, &jobs.elements()?, written_unix_s)?;
         match kept.last_mut() {

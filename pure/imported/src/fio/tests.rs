@@ -304,6 +304,7 @@ fn what_is_no_file_of_results_is_told_what_it_is() {
     assert!(matches!(told(" \n"), ImportError::Empty { .. }));
     assert!(matches!(told("[job]\nrw=read\n"), ImportError::Unknown { .. }));
     assert!(matches!(told("{\"a\": 1}"), ImportError::Unknown { .. }));
+    assert!(matches!(told("{\"schema\": \"loadline.run/1\"}"), ImportError::OwnExport { .. }));
     let whole = serde_json::to_string_pretty(&sample()).unwrap();
     let cut = &whole[..whole.len() / 2];
     let lines = cut.matches('\n').count() + 2;
