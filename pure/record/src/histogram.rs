@@ -403,6 +403,42 @@ mod tests {
     }
 
     #[test]
+    fn counts_from_elsewhere_make_a_histogram_or_contradict_each_other() {
+        let us = Duration::from_us;
+        let counts = || [(us(100), 3), (us(900), 1)];
+        let histogram = Histogram::of_counts(counts(), 1_200_000, us(100), us(900)).unwrap();
+        assert_eq!((histogram.count(), histogram.mean_ns(), histogram.max()), (4, Some(300_000.0), Some(us(900))));
+        assert_eq!(Histogram::decode(&histogram.encode()).unwrap(), histogram);
+        for (sum_ns, min, max) in [(1, us(100), us(900)), (1_200_000, us(50), us(900)), (1_200_000, us(100), us(950))] {
+            assert_eq!(Histogram::of_counts(counts(), sum_ns, min, max), Err(DecodeError::Contradiction));
+        }
+        let many = [(us(100), u64::MAX), (us(900), 1)];
+        assert_eq!(Histogram::of_counts(many, 0, us(100), us(900)), Err(DecodeError::Contradiction));
+    }
+
+    #[test]
+    fn of_parts_without_histograms_no_more_is_told_than_all_of_them_know() {
+        let part = |mean: f64, p50: Option<u64>, max: u64| HistogramSnapshot {
+            mean,
+            min: 1,
+            p50,
+            p90: None,
+            p95: None,
+            p99: Some(max),
+            p99_9: None,
+            p99_99: None,
+            max,
+        };
+        let pooled =
+            |p50| HistogramSnapshot::pooled(&[(1, part(10.0, Some(8), 20)), (3, part(30.0, p50, 60))]).unwrap();
+        let both = pooled(Some(28));
+        assert_eq!((both.mean, both.p50, both.p99, both.min, both.max), (25.0, Some(23), Some(50), 1, 60));
+        assert_eq!(pooled(None).p50, None);
+        assert_eq!((both.percentile(0.99), both.percentile(0.9), both.percentile(0.7)), (Some(50), None, None));
+        assert_eq!(HistogramSnapshot::pooled(&[(0, both)]), None);
+    }
+
+    #[test]
     fn waits_of_hours_are_told_apart() {
         let mut histogram = Histogram::new();
         for s in [1, 300, 3_600, 86_400] {

@@ -1,7 +1,7 @@
 //! One row for each cell, for spreadsheets and scripts: RFC 4180, a unit in every column's name, nothing rounded.
 
 use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
-use loadline_record::{Clock, EngineUsed, HistogramSnapshot};
+use loadline_record::{Clock, EngineUsed, HistogramSnapshot, ImportedFrom};
 
 /// The run's cells as CSV (RFC 4180, UTF-8, CRLF). A missing figure is an empty field. Shares are from 0 to 1.
 #[must_use]
@@ -49,6 +49,8 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Str
     put("run_id", run.id.clone());
     put("run_name", run.name.clone());
     put("clock", clock.to_owned());
+    let own = || format!("loadline {}", run.version);
+    put("tool", run.imported.as_ref().map_or_else(own, ImportedFrom::tool_and_version));
     put("cell_id", text(|c| c.id.clone()));
     put("volume", text(|c| c.volume.clone()));
     put("label", text(|c| c.label.clone()));

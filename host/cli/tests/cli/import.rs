@@ -79,6 +79,7 @@ fn percentiles_alone_name_the_same_limits_and_no_histogram_is_made_up() {
     assert!(deepest["doubts"][0]["detail"].as_str().unwrap().contains("without a histogram"));
     let output = bench.run(&["show", "--series"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("there are no seconds: fio 3.33"));
+    assert!(bench.done(&["export", "last", "--as", "csv"]).contains(",real,fio 3.33,"));
     for arguments in [&["show", "--limits"][..], &["export", "last", "--as", "csv"]] {
         bench.done(arguments);
     }

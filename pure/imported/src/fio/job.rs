@@ -21,6 +21,9 @@ const RUNTIME_MAX_MS: u64 = 1 << 40;
 /// Submissions that take this share of a latency are worth a word.
 const SUBMISSION_SHARE: f64 = 0.05;
 
+/// Counts of independent arrivals lie within so many standard deviations of their mean.
+const CHANCE: f64 = 3.0;
+
 /// The directions of a job with their keys.
 const DIRECTIONS: [(&str, Operation); 3] =
     [("read", Operation::Read), ("write", Operation::Write), ("trim", Operation::Trim)];
@@ -310,6 +313,7 @@ fn finished(name: String, job: ReportedJob, measured: Measured, version: Option<
     let ReportedJob { spec, target, engine, .. } = job;
     let unknown = unknown(&spec, &measured);
     let (errors, error_samples, ending) = failures(&measured);
+    let offered_iops = offered(&spec, &measured);
     let measured_ns = measured.runtime_ms * 1_000_000;
     let asked = measured.operations.iter().map(|(operation, record)| (*operation, (record.count, record.bytes)));
     let nanoseconds = |ms: f64| (ms * 1e6) as u64;
@@ -331,7 +335,7 @@ fn finished(name: String, job: ReportedJob, measured: Measured, version: Option<
         warm_up_ns: spec.warm_up.as_ns(),
         measured_ns,
         operations: measured.operations,
-        offered_iops: spec.offered().map(|rate| rate.get() as f64),
+        offered_iops,
         missed: 0,
         series: Series::default(),
         errors,
@@ -344,6 +348,18 @@ fn finished(name: String, job: ReportedJob, measured: Measured, version: Option<
         doubts: Vec::new(),
     };
     Job { name, spec, target, is_null: engine == "null", span_ms: (0, 0), trial, unknown }
+}
+
+/// What an open loop offered, as well as that is known. Its arrivals are chance, and fio does not tell how many there were: where as
+/// many were completed as may well have come, all were.
+fn offered(spec: &LoadSpec, measured: &Measured) -> Option<f64> {
+    let rate = spec.offered()?.get() as f64;
+    let seconds = measured.runtime_ms as f64 / 1e3;
+    let completed: u64 =
+        DIRECTIONS.iter().filter_map(|(_, o)| measured.operations.get(o)).map(|record| record.count).sum();
+    let expected = rate * seconds;
+    let is_chance = (completed as f64 - expected).abs() <= CHANCE * expected.sqrt();
+    Some(if is_chance { completed as f64 / seconds } else { rate })
 }
 
 /// How busy each thread was on average. Of paced loads fio spins for the next request, and of polled ones for the answer: that tells
