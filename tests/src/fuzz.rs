@@ -17,9 +17,10 @@ use std::str::FromStr;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("control", control),
     ("fio_jobs", fio_jobs),
+    ("fio_results", fio_results),
     ("histogram_decode", histogram_decode),
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
@@ -67,6 +68,27 @@ pub fn trace_read(bytes: &[u8]) {
     assert!(trace.changes.is_sorted_by_key(|done| done.sequence));
 }
 
+/// Results of fio are read into trials that add up, or refused.
+pub fn fio_results(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(results) = loadline_imported::read(text, "fuzz", 1_700_000_000) else { return };
+    for job in &results.jobs {
+        assert_eq!(job.spec.check(), Ok(()));
+        assert!(job.span_ms.0 <= job.span_ms.1, "{:?}", job.span_ms);
+        let trial = &job.trial;
+        assert!(trial.measured_ns > 0 && trial.count() > 0);
+        assert!(trial.iops().is_some_and(f64::is_finite) && trial.bytes_per_s().is_some_and(f64::is_finite));
+        for record in trial.operations.values() {
+            assert!(record.told.is_none() || record.latency.count() == 0);
+            let Some(figures) = record.figures() else { continue };
+            assert!(figures.min <= figures.max && figures.mean.is_finite(), "{figures:?}");
+        }
+        // What is read can be stored: it comes back the same.
+        let text = serde_json::to_string(trial).expect("a trial is plain data");
+        assert_eq!(&serde_json::from_str::<loadline_record::TrialRecord>(&text).expect("it was written so"), trial);
+    }
+}
+
 /// A stored histogram decodes to one that keeps its own rules and encodes to the same again, or is refused.
 pub fn histogram_decode(bytes: &[u8]) {
     let Ok(histogram) = Histogram::decode(bytes) else { return };
@@ -78,8 +100,17 @@ pub fn histogram_decode(bytes: &[u8]) {
         assert_eq!(histogram.count(), 0);
         return;
     };
-    let rising =
-        [figures.min, figures.p50, figures.p90, figures.p95, figures.p99, figures.p99_9, figures.p99_99, figures.max];
+    let rising = [
+        Some(figures.min),
+        figures.p50,
+        figures.p90,
+        figures.p95,
+        figures.p99,
+        figures.p99_9,
+        figures.p99_99,
+        Some(figures.max),
+    ];
+    assert!(rising.iter().all(Option::is_some), "{figures:?}");
     assert!(rising.is_sorted(), "{figures:?}");
     // The mean is a float of sums that can exceed 2^53.
     let slack = 1e-9;

@@ -91,6 +91,7 @@ pub fn measure_draw(environment: &str, plan: &str, seed: u64, draw: Draw) -> Mea
         started: String::new(),
         version: String::new(),
         seed,
+        imported: None,
         host: HostFacts::default(),
         plans: Vec::new(),
         environment: None,

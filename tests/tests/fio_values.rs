@@ -37,7 +37,8 @@ fn of(option: &str, load: &LoadSpec) -> Option<u64> {
         ("rwmixread", _) => Some(u64::from(load.reads.as_ppm()) / 10_000),
         ("numjobs", _) => Some(u64::from(load.threads)),
         ("thinktime", Arrival::Closed { think_time, .. }) => Some(us(*think_time)),
-        ("rate_iops", Arrival::Closed { rate_max, .. }) => rate_max.map(loadline_units::Iops::get),
+        // The load is a mix, which fio holds to the rate in each direction.
+        ("rate_iops", Arrival::Closed { rate_max, .. }) => rate_max.map(|rate| rate.get() / 2),
         _ => None,
     }
 }

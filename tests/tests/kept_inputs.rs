@@ -79,6 +79,11 @@ fn a_job_file_of_any_text_is_refused_or_gives_loads_that_can_be_run() {
 }
 
 #[test]
+fn results_of_fio_may_be_anything() {
+    hold_all("fio_results");
+}
+
+#[test]
 fn a_quantity_of_any_text_is_refused_or_prints_as_it_parses() {
     hold_all("units");
 }

@@ -6,6 +6,7 @@ use crate::compare::CompareArguments;
 use crate::emulate::EmulateArguments;
 use crate::fault::FaultArguments;
 use crate::hunt::HuntArguments;
+use crate::import::ImportArguments;
 use crate::replay::ReplayArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
@@ -97,6 +98,8 @@ pub(crate) enum Verb {
     Rm(RmArguments),
     /// Writes a report of stored runs
     Report(ReportArguments),
+    /// Stores what another tool measured, as a run: fio's JSON results
+    Import(ImportArguments),
     /// Writes a stored run for other programs
     Export(ExportArguments),
     /// Lists the plans that come with loadline

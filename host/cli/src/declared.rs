@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use loadline_catalog::Environment;
 use loadline_disk::{HostCache, InitialState, Warmth};
 use loadline_prediction::{Going, Limits, Model, Putting, ceilings, fit, is_filled, models, predict, volume_facts};
-use loadline_record::{CellRecord, PlanText};
+use loadline_record::{Ceiling, CellRecord, PlanText};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LoadSpec, RunCell};
 
@@ -86,14 +86,27 @@ impl Declared {
     ) -> anyhow::Result<Vec<CellRecord>> {
         let mut records = work.records();
         for (cell, record) in work.cells.iter().zip(&mut records) {
-            let load = LoadSpec { size: cell.spec.size.or_else(|| size_of(cell)), ..cell.spec.clone() };
-            let volume = self.volume(&cell.volume);
-            let hits = self.hits(volume, &load)?;
-            let found = ceilings(&self.model, volume, &fit(&load, None), hits)
-                .with_context(|| format!("{} on volume {}", label(&cell.spec), cell.volume))?;
-            record.ceilings = found.list();
+            record.ceilings = self.ceilings(&cell.volume, &cell.spec, size_of(cell))?;
         }
         Ok(records)
+    }
+
+    /// The ceilings of a load on a volume that measures so much.
+    ///
+    /// # Errors
+    /// A load that cannot be modelled there.
+    pub(crate) fn ceilings(&self, name: &str, spec: &LoadSpec, size: Option<Bytes>) -> anyhow::Result<Vec<Ceiling>> {
+        let load = LoadSpec { size: spec.size.or(size), ..spec.clone() };
+        let volume = self.volume(name);
+        let hits = self.hits(volume, &load)?;
+        let found = ceilings(&self.model, volume, &fit(&load, None), hits)
+            .with_context(|| format!("{} on volume {name}", label(spec)))?;
+        Ok(found.list())
+    }
+
+    /// The volumes of the environment: their names, and where they are on the machine that was measured.
+    pub(crate) fn volumes(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.environment.volumes.iter().map(|volume| (volume.name.as_str(), volume.path.as_deref()))
     }
 
     /// The share of reads that the host's cache answers, as the model has it.

@@ -67,6 +67,7 @@ pub(crate) fn store(
         started: Moment::from_unix_s(emulated.started_unix_s).rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed: emulated.seed,
+        imported: None,
         host: loadline_engine::facts::host(),
         plans: Vec::new(),
         environment: Some(PlanText {

@@ -17,7 +17,7 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_engine::facts::CacheScope;
 use loadline_engine::{EngineError, Volume};
 use loadline_record::{Ending, EngineUsed, Series, Surroundings, TargetKind, TrialRecord};
-use loadline_units::{Bytes, Duration, Ratio};
+use loadline_units::{Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -239,7 +239,7 @@ impl Execution<'_> {
         if set.filled || !wants_fill(&cell.spec, &set.volume) {
             return Ok(Ready::Yes);
         }
-        let range = Bytes::new(set.volume.facts.size_bytes);
+        let range = set.volume.size();
         self.live.begin(Shown {
             place: format!("volume {}", cell.volume),
             label: format!("filling {}", range.human()),

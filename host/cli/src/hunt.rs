@@ -284,7 +284,7 @@ impl Hunt {
             // Fixed for all variations, so that a larger layout is not asked for more.
             let facts =
                 volume_facts(&vary::model(environment), &volume, &volume).map_err(|error| Usage(error.to_string()))?;
-            spec = fit(&spec, Some(Bytes::new(facts.size_bytes)));
+            spec = fit(&spec, facts.size_bytes.map(Bytes::new));
             loadline_prediction::check(&vary::model(environment), &volume, &spec)
                 .map_err(|error| Usage(format!("{} on {volume}: {error}", label(&spec))))?;
         }
@@ -451,6 +451,7 @@ fn begin(
         started: Moment::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed: begun.seed,
+        imported: None,
         host: loadline_engine::facts::host(),
         plans,
         environment: environment.map(|e| PlanText { name: e.name.clone(), text: e.text.clone(), hash: e.hash() }),

@@ -20,6 +20,7 @@ mod fitting;
 mod forecast;
 mod generated;
 mod hunt;
+mod import;
 mod impossible;
 mod interruption;
 mod leftovers;
@@ -82,6 +83,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Fit(arguments) => fitting::fit(arguments, quiet, &store()?),
         Verb::Rm(arguments) => stored::rm(arguments, &store()?),
         Verb::Report(arguments) => stored::report(arguments, &store()?),
+        Verb::Import(arguments) => import::import(arguments, quiet, path),
         Verb::Export(arguments) => stored::export(arguments, &store()?),
         Verb::Plans(arguments) => plans::plans(arguments),
         Verb::Environments(arguments) => environments::environments(arguments),

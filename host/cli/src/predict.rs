@@ -237,6 +237,7 @@ pub(crate) fn predict(
         started: Moment::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
+        imported: None,
         host: loadline_engine::facts::host(),
         plans: work.plans.clone(),
         environment: Some(PlanText {

@@ -59,7 +59,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access())?;
     let duration = arguments.duration.unwrap_or(ROW_TIME);
     let planned = |volume: &Volume, reached_iops: f64| -> anyhow::Result<Work> {
-        let size = Bytes::new(volume.facts.size_bytes);
+        let size = volume.size();
         let ingredients = Ingredients { size, duration, objective, reached_iops, writable: volume.writable };
         let plan = Plan::parse(&quick_plan::text(&ingredients), "quick").context("the plan of quick")?;
         Ok(Work::of(vec![plan], &settings.scope(), seed)?)
@@ -124,7 +124,7 @@ fn foretold(arguments: &QuickArguments, volume: &Volume) -> String {
     let row = arguments.duration.unwrap_or(ROW_TIME);
     // The second trial usually tells that the first was as fast.
     let measuring = (REACH_WARM_UP + REACH_TIME) * 2 + quick_plan::time(row, volume.writable);
-    let (loads, size) = (quick_plan::loads(volume.writable), Bytes::new(volume.facts.size_bytes).human());
+    let (loads, size) = (quick_plan::loads(volume.writable), volume.size().human());
     let null = volume.facts.kind == TargetKind::Null;
     let fills = volume.writable && !null;
     let (what, time) = match (fills, arguments.size) {
@@ -177,7 +177,7 @@ impl First<'_> {
         if !volume.writable || volume.facts.kind == TargetKind::Null {
             return Ok(true);
         }
-        let wanted = Bytes::new(volume.facts.size_bytes);
+        let wanted = volume.size();
         let at_most = limit.map_or(String::new(), |limit| format!(" for at most {}", limit.clock()));
         self.live.expect(limit.unwrap_or_default());
         self.live.begin(Step {
@@ -228,7 +228,7 @@ impl First<'_> {
     fn reach_once(&mut self, volume: &mut Volume, number: u32) -> anyhow::Result<Option<f64>> {
         let spec = LoadSpec {
             arrival: Arrival::Closed { queue_depth: 32, rate_max: None, think_time: Duration::ZERO },
-            size: Some(Bytes::new(volume.facts.size_bytes)),
+            size: Some(volume.size()),
             warm_up: REACH_WARM_UP,
             duration: REACH_TIME,
             trials: 1,
@@ -265,7 +265,7 @@ fn shrink(volume: &mut Volume, size: Bytes, reason: String) -> anyhow::Result<()
         }
     }
     volume.file_size = size;
-    volume.facts.size_bytes = size.get();
+    volume.facts.size_bytes = Some(size.get());
     volume.facts.size_reason = reason;
     Ok(())
 }

@@ -145,6 +145,7 @@ pub(crate) fn replay(
         started: Moment::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
+        imported: None,
         host: loadline_engine::facts::host(),
         plans: Vec::new(),
         environment: Some(PlanText {

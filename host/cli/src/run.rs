@@ -228,7 +228,7 @@ pub(crate) fn begin(
 ) -> anyhow::Result<Outcome> {
     let Beginning { id, name, verb, seed, settings, work, declared } = beginning;
     let records = match &declared {
-        Some(declared) => declared.records(&work, |cell| Some(Bytes::new(opened[&cell.volume].facts().size_bytes)))?,
+        Some(declared) => declared.records(&work, |cell| opened[&cell.volume].facts().size_bytes.map(Bytes::new))?,
         None => work.records(),
     };
     let header = RunHeader {
@@ -239,6 +239,7 @@ pub(crate) fn begin(
         started: Moment::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
+        imported: None,
         host: loadline_engine::facts::host(),
         plans: work.plans.clone(),
         environment: declared.as_ref().map(Declared::text),

@@ -191,6 +191,7 @@ fn header(id: String, name: String, seed: u64, plans: Vec<PlanText>) -> RunHeade
         started: Moment::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
+        imported: None,
         host: loadline_engine::facts::host(),
         plans,
         environment: None,

@@ -50,7 +50,7 @@ pub(crate) struct Overrides {
 }
 
 /// The name of a volume that was given none.
-const VOLUME_DEFAULT: &str = "data";
+pub(crate) const VOLUME_DEFAULT: &str = "data";
 
 /// What `--short` leaves of each value at most; a plan's own short form stays within them.
 const SHORT_WARM_UP: Duration = Duration::from_s(1);

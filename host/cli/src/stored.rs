@@ -90,6 +90,9 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
     let wanted = |id: &str| chosen.as_ref().is_none_or(|ids| ids.contains(id));
     let text = if arguments.series {
         record.cells.retain(|cell| wanted(&cell.id));
+        if let Some(from) = &record.header.imported {
+            output::tell(&format!("there are no seconds: {} measured the run and kept none", from.tool_and_version()));
+        }
         series(&record).render(arguments.printing.format, output::colour_wanted())
     } else if arguments.limits {
         limits_table(&record).render(arguments.printing.format, output::colour_wanted())

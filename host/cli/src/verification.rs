@@ -217,7 +217,10 @@ fn reopened(record: &RunRecord, spec: &LoadSpec, name: &str, target: &str) -> an
     let keep = Keep { file_name: Some(volumes::file_name(&record.header.id, name, spec.files)), remove_at_end: false };
     let need = Need {
         // Of test files, all that is there: each was made in the size that it should have.
-        size: facts.filter(|facts| facts.kind != TargetKind::TestFile).map(|facts| Bytes::new(facts.size_bytes)),
+        size: facts
+            .filter(|facts| facts.kind != TargetKind::TestFile)
+            .and_then(|facts| facts.size_bytes)
+            .map(Bytes::new),
         files: spec.files,
         writes: false,
         buffered: spec.buffered,

@@ -99,7 +99,8 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
     let mut opened = BTreeMap::new();
     for named in &settings.targets {
         let cells: Vec<&RunCell> = work.cells.iter().filter(|cell| cell.volume == named.volume).collect();
-        let mut size = before.iter().find(|facts| facts.name == named.volume).map(|facts| Bytes::new(facts.size_bytes));
+        let known = before.iter().find(|facts| facts.name == named.volume);
+        let mut size = known.and_then(|facts| facts.size_bytes).map(Bytes::new);
         let mut sets: Vec<FileSet> = Vec::new();
         for (files, cells) in by_files(&cells) {
             let mut need = need_of(&cells, files, settings.keep, &named.volume, run);
@@ -109,7 +110,7 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
             }
             let volume = open_one(&named.volume, &named.target, need, largest(&cells), &access)
                 .with_context(|| format!("volume {}", named.volume))?;
-            size.get_or_insert(Bytes::new(volume.facts.size_bytes));
+            size.get_or_insert(volume.size());
             sets.push(FileSet::new(files, volume));
         }
         opened.insert(named.volume.clone(), OpenVolume { sets, lost: false });
@@ -260,7 +261,7 @@ fn open_one(
 ) -> anyhow::Result<Volume> {
     let volume = open_watched(name, target, &need, access)?;
     match largest {
-        Some(asked) if asked.get() > volume.facts.size_bytes => {
+        Some(asked) if asked > volume.size() => {
             drop(volume);
             need.size = largest;
             open_watched(name, target, &need, access)

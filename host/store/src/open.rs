@@ -18,7 +18,10 @@ const SECOND_LOOK: Duration = Duration::from_millis(50);
 /// One step of the format: from the version that is its place in the list to the next.
 pub(crate) type Step = fn(&Transaction<'_>) -> rusqlite::Result<()>;
 /// Every step there has been. A new format is a new step at the end; older ones never change.
-pub(crate) const STEPS: &[Step] = &[|transaction| transaction.execute_batch(include_str!("schema/1.sql"))];
+pub(crate) const STEPS: &[Step] = &[
+    |transaction| transaction.execute_batch(include_str!("schema/1.sql")),
+    |transaction| transaction.execute_batch(include_str!("schema/2.sql")),
+];
 
 /// A store of run records: one SQLite file, used by any number of processes at once.
 ///
@@ -279,6 +282,30 @@ mod tests {
         let older = Store::open(&path).unwrap_err();
         let (found, known) = (newer.len() as u32, STEPS.len() as u32);
         assert!(matches!(older, StoreError::Newer { found: f, known: k, .. } if (f, k) == (found, known)), "{older}");
+    }
+
+    #[test]
+    fn a_store_of_version_1_keeps_its_volumes_and_operations() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let first = Store::open_with(&path, &STEPS[..1]).unwrap();
+        let insert = "INSERT INTO runs (id, name, verb, clock, started, version, status, cells, trials_planned)
+                      VALUES ('old', '', '', 'real', '', '', 'failed', 0, 0);
+                      INSERT INTO volumes VALUES (1, 0, 'data', '/mnt', 4096);
+                      INSERT INTO cells (run, position, id, volume, label, pattern, read_ratio, block_bytes, threads, arrival,
+                                         trials_planned, document) VALUES (1, 0, 'c', 'data', '', '', 1, 1, 1, '', 1, '');
+                      INSERT INTO trials (cell, trial, started_unix_s, engine, measured_ns, errors, ending, document, series)
+                      VALUES (1, 0, 0, '', 0, 0, 'complete', '', x'');
+                      INSERT INTO operations (trial, operation, count, bytes, errors, latency) VALUES (1, 'read', 7, 8, 0, x'01');";
+        first.connection.execute_batch(insert).unwrap();
+        drop(first);
+        let store = Store::open(&path).unwrap();
+        let row = |sql: &str| store.connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0)).unwrap();
+        assert_eq!(row("SELECT size_bytes FROM volumes WHERE run = 1 AND name = 'data'"), Some(4096));
+        assert_eq!(row("SELECT count FROM operations WHERE told IS NULL"), Some(7));
+        store.connection.execute("INSERT INTO volumes VALUES (1, 1, 'more', '/x', NULL)", []).unwrap();
+        store.connection.execute("DELETE FROM runs", []).unwrap();
+        assert_eq!(row("SELECT count(*) FROM volumes"), Some(0), "a volume goes with its run");
     }
 
     #[test]

@@ -241,7 +241,7 @@ impl Reader<'_> {
         let series = series::decode(&row.get::<_, Vec<u8>>(3)?);
         trial.series = series.map_err(|error| self.unreadable("a series", error))?;
         let mut statement = transaction.prepare_cached(
-            "SELECT operation, count, bytes, errors, latency, waiting, service FROM operations WHERE trial = ?",
+            "SELECT operation, count, bytes, errors, latency, waiting, service, told FROM operations WHERE trial = ?",
         )?;
         let mut rows = statement.query(params![key])?;
         while let Some(row) = rows.next()? {
@@ -256,6 +256,9 @@ impl Reader<'_> {
                 latency,
                 waiting: row.get::<_, Option<Vec<u8>>>(5)?.map(|bytes| self.histogram(&bytes)).transpose()?,
                 service: row.get::<_, Option<Vec<u8>>>(6)?.map(|bytes| self.histogram(&bytes)).transpose()?,
+                told: (row.get::<_, Option<String>>(7)?)
+                    .map(|text| self.document("the latencies of an operation", &text))
+                    .transpose()?,
             };
             trial.operations.insert(operation, record);
         }

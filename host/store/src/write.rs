@@ -3,7 +3,7 @@
 use crate::claim::check_id;
 use crate::error::Trouble;
 use crate::{Store, StoreError, series};
-use loadline_record::{CellRecord, Clock, Ending, Histogram, RunHeader, RunStatus, Series, TrialRecord};
+use loadline_record::{CellRecord, Clock, Ending, Histogram, RunHeader, RunRecord, RunStatus, Series, TrialRecord};
 use rusqlite::{OptionalExtension, Transaction, named_params, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,36 +19,7 @@ impl Store {
         check_id(&header.id)?;
         let run = &header.id;
         let document = to_document(header, || format!("the header of run {run}"))?;
-        self.write("begin a run", |transaction| {
-            if find_run(transaction, run)?.is_some() {
-                return Err(StoreError::RunExists { run: run.clone() }.into());
-            }
-            let planned: u64 = cells.iter().map(|c| u64::from(c.trials_planned)).sum();
-            transaction.prepare_cached(
-                "INSERT INTO runs (id, name, verb, clock, started, version, status, cells, trials_planned)
-                 VALUES (:id, :name, :verb, :clock, :started, :version, :status, :cells, :planned)",
-            )?
-            .execute(named_params! {
-                ":id": run, ":name": header.name, ":verb": header.verb, ":clock": clock_name(header.clock),
-                ":started": header.started, ":version": header.version, ":status": status_name(RunStatus::Unfinished),
-                ":cells": column(cells.len() as u64), ":planned": column(planned),
-            })?;
-            let key = transaction.last_insert_rowid();
-            transaction.execute("INSERT INTO headers (run, document) VALUES (?, ?)", params![key, document])?;
-            for (position, volume) in header.volumes.iter().enumerate() {
-                transaction.prepare_cached("INSERT INTO volumes VALUES (?, ?, ?, ?, ?)")?.execute(params![
-                    key,
-                    column(position as u64),
-                    volume.name,
-                    volume.target,
-                    column(volume.size_bytes)
-                ])?;
-            }
-            for (position, cell) in cells.iter().enumerate() {
-                insert_cell(transaction, key, run, position as u64, cell)?;
-            }
-            Ok(())
-        })
+        self.write("begin a run", |transaction| begin(transaction, header, &document, cells))
     }
 
     /// Stores a finished trial whole, in one transaction: when this returns, it is on the disk.
@@ -58,34 +29,36 @@ impl Store {
     /// [`StoreError::RunFinished`], [`StoreError::NoSuchRun`], [`StoreError::NoSuchCell`],
     /// [`StoreError::TrialNotPlanned`]; or trouble with the file. Nothing is stored then.
     pub fn finish_trial(&self, run: &str, cell: &str, trial: &TrialRecord) -> Result<(), StoreError> {
-        let rest =
-            TrialRecord { operations: BTreeMap::new(), series: Series::default(), doubts: Vec::new(), ..trial.clone() };
-        let document = to_document(&rest, || format!("trial {} of cell {cell:?} of run {run}", trial.trial))?;
+        let document = document_of(run, cell, trial)?;
         self.write("store a trial", |transaction| {
             let run_key = open_run(transaction, run)?;
-            let found = transaction
-                .prepare_cached("SELECT key, trials_planned FROM cells WHERE run = ? AND id = ?")?
-                .query_row(params![run_key, cell], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?)))
-                .optional()?;
-            let Some((cell_key, planned)) = found else {
-                return Err(StoreError::NoSuchCell { run: run.to_owned(), cell: cell.to_owned() }.into());
-            };
-            let (run, cell) = (|| run.to_owned(), || cell.to_owned());
-            if trial.trial >= planned {
-                let trial = trial.trial;
-                return Err(StoreError::TrialNotPlanned { run: run(), cell: cell(), trial, planned }.into());
+            finish(transaction, run_key, (run, cell), trial, &document)
+        })
+    }
+
+    /// Stores a run that is finished already, with all its trials, in one transaction.
+    ///
+    /// # Errors
+    /// As those of [`Store::begin_run`], [`Store::finish_trial`] and [`Store::set_status`]; nothing is stored then.
+    pub fn add_run(&self, record: &RunRecord) -> Result<(), StoreError> {
+        let RunRecord { header, cells, .. } = record;
+        check_id(&header.id)?;
+        let run = &header.id;
+        let document = to_document(header, || format!("the header of run {run}"))?;
+        let begun: Vec<CellRecord> = cells.iter().map(|c| CellRecord { trials: Vec::new(), ..c.clone() }).collect();
+        let mut trials = Vec::new();
+        for cell in cells {
+            for trial in &cell.trials {
+                trials.push((cell.id.as_str(), trial, document_of(run, &cell.id, trial)?));
             }
-            let mut known = transaction.prepare_cached("SELECT 1 FROM trials WHERE cell = ? AND trial = ?")?;
-            if known.exists(params![cell_key, trial.trial])? {
-                return Err(StoreError::TrialExists { run: run(), cell: cell(), trial: trial.trial }.into());
+        }
+        self.write("store a run", |transaction| {
+            begin(transaction, header, &document, &begun)?;
+            let run_key = open_run(transaction, run)?;
+            for (cell, trial, document) in &trials {
+                finish(transaction, run_key, (run, cell), trial, document)?;
             }
-            let doubts_before = count_doubts(transaction, cell_key)?;
-            insert_trial(transaction, cell_key, trial, &document)?;
-            let doubts = count_doubts(transaction, cell_key)? - doubts_before;
-            transaction
-                .prepare_cached("UPDATE runs SET trials_done = trials_done + 1, doubts = doubts + ? WHERE key = ?")?
-                .execute(params![doubts, run_key])?;
-            Ok(())
+            mark(transaction, run, record.status)
         })
     }
 
@@ -95,21 +68,7 @@ impl Store {
     /// [`StoreError::RunFinished`] when it is finished, which is never edited again; [`StoreError::TrialsMissing`] when it
     /// is to be finished and trials are missing; [`StoreError::NoSuchRun`]; or trouble with the file.
     pub fn set_status(&self, run: &str, status: RunStatus) -> Result<(), StoreError> {
-        self.write("set the status of a run", |transaction| {
-            let key = open_run(transaction, run)?;
-            if status == RunStatus::Finished {
-                let (done, planned) = transaction.query_row(
-                    "SELECT trials_done, trials_planned FROM runs WHERE key = ?",
-                    [key],
-                    |row| Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get::<_, i64>(1)?.cast_unsigned())),
-                )?;
-                if done < planned {
-                    return Err(StoreError::TrialsMissing { run: run.to_owned(), done, planned }.into());
-                }
-            }
-            transaction.execute("UPDATE runs SET status = ? WHERE key = ?", params![status_name(status), key])?;
-            Ok(())
-        })
+        self.write("set the status of a run", |transaction| mark(transaction, run, status))
     }
 
     /// Adds a cell, after those that there are, to a run that decides what to try as its figures come in.
@@ -161,6 +120,101 @@ impl Store {
         self.give_back_space();
         Ok(())
     }
+}
+
+/// A new run, its volumes and its cells.
+fn begin(
+    transaction: &Transaction<'_>,
+    header: &RunHeader,
+    document: &str,
+    cells: &[CellRecord],
+) -> Result<(), Trouble> {
+    let run = &header.id;
+    if find_run(transaction, run)?.is_some() {
+        return Err(StoreError::RunExists { run: run.clone() }.into());
+    }
+    let planned: u64 = cells.iter().map(|c| u64::from(c.trials_planned)).sum();
+    transaction
+        .prepare_cached(
+            "INSERT INTO runs (id, name, verb, clock, started, version, status, cells, trials_planned)
+         VALUES (:id, :name, :verb, :clock, :started, :version, :status, :cells, :planned)",
+        )?
+        .execute(named_params! {
+            ":id": run, ":name": header.name, ":verb": header.verb, ":clock": clock_name(header.clock),
+            ":started": header.started, ":version": header.version, ":status": status_name(RunStatus::Unfinished),
+            ":cells": column(cells.len() as u64), ":planned": column(planned),
+        })?;
+    let key = transaction.last_insert_rowid();
+    transaction.execute("INSERT INTO headers (run, document) VALUES (?, ?)", params![key, document])?;
+    for (position, volume) in header.volumes.iter().enumerate() {
+        transaction.prepare_cached("INSERT INTO volumes VALUES (?, ?, ?, ?, ?)")?.execute(params![
+            key,
+            column(position as u64),
+            volume.name,
+            volume.target,
+            volume.size_bytes.map(column)
+        ])?;
+    }
+    for (position, cell) in cells.iter().enumerate() {
+        insert_cell(transaction, key, run, position as u64, cell)?;
+    }
+    Ok(())
+}
+
+/// A trial as JSON, without what has tables of its own.
+fn document_of(run: &str, cell: &str, trial: &TrialRecord) -> Result<String, StoreError> {
+    let rest =
+        TrialRecord { operations: BTreeMap::new(), series: Series::default(), doubts: Vec::new(), ..trial.clone() };
+    to_document(&rest, || format!("trial {} of cell {cell:?} of run {run}", trial.trial))
+}
+
+/// A trial of a run that may still change.
+fn finish(
+    transaction: &Transaction<'_>,
+    run_key: i64,
+    (run, cell): (&str, &str),
+    trial: &TrialRecord,
+    document: &str,
+) -> Result<(), Trouble> {
+    let found = transaction
+        .prepare_cached("SELECT key, trials_planned FROM cells WHERE run = ? AND id = ?")?
+        .query_row(params![run_key, cell], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?)))
+        .optional()?;
+    let Some((cell_key, planned)) = found else {
+        return Err(StoreError::NoSuchCell { run: run.to_owned(), cell: cell.to_owned() }.into());
+    };
+    let (run, cell) = (|| run.to_owned(), || cell.to_owned());
+    if trial.trial >= planned {
+        let trial = trial.trial;
+        return Err(StoreError::TrialNotPlanned { run: run(), cell: cell(), trial, planned }.into());
+    }
+    let mut known = transaction.prepare_cached("SELECT 1 FROM trials WHERE cell = ? AND trial = ?")?;
+    if known.exists(params![cell_key, trial.trial])? {
+        return Err(StoreError::TrialExists { run: run(), cell: cell(), trial: trial.trial }.into());
+    }
+    let doubts_before = count_doubts(transaction, cell_key)?;
+    insert_trial(transaction, cell_key, trial, document)?;
+    let doubts = count_doubts(transaction, cell_key)? - doubts_before;
+    transaction
+        .prepare_cached("UPDATE runs SET trials_done = trials_done + 1, doubts = doubts + ? WHERE key = ?")?
+        .execute(params![doubts, run_key])?;
+    Ok(())
+}
+
+/// Says how far a run has come.
+fn mark(transaction: &Transaction<'_>, run: &str, status: RunStatus) -> Result<(), Trouble> {
+    let key = open_run(transaction, run)?;
+    if status == RunStatus::Finished {
+        let (done, planned) =
+            transaction.query_row("SELECT trials_done, trials_planned FROM runs WHERE key = ?", [key], |row| {
+                Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get::<_, i64>(1)?.cast_unsigned()))
+            })?;
+        if done < planned {
+            return Err(StoreError::TrialsMissing { run: run.to_owned(), done, planned }.into());
+        }
+    }
+    transaction.execute("UPDATE runs SET status = ? WHERE key = ?", params![status_name(status), key])?;
+    Ok(())
 }
 
 fn insert_cell(
@@ -215,13 +269,15 @@ fn insert_trial(
     let key = transaction.last_insert_rowid();
     let per_second = |count: u64| (trial.measured_ns > 0).then(|| count as f64 * 1e9 / trial.measured_ns as f64);
     for (operation, record) in &trial.operations {
-        let figures = record.latency.snapshot();
-        let figure = |of: fn(&loadline_record::HistogramSnapshot) -> u64| figures.as_ref().map(|f| column(of(f)));
+        let figures = record.figures();
+        let told = record.told.as_ref().map(|told| to_document(told, || format!("{} of a trial", operation.name())));
+        let figure =
+            |of: fn(&loadline_record::HistogramSnapshot) -> Option<u64>| figures.as_ref().and_then(of).map(column);
         transaction
             .prepare_cached(
                 "INSERT INTO operations VALUES (:trial, :operation, :count, :bytes, :errors, :iops, :bytes_per_s, :mean,
                                                 :p50, :p90, :p95, :p99, :p99_9, :p99_99, :max,
-                                                :latency, :waiting, :service)",
+                                                :latency, :waiting, :service, :told)",
             )?
             .execute(named_params! {
                 ":trial": key, ":operation": operation.name(), ":count": column(record.count),
@@ -229,9 +285,9 @@ fn insert_trial(
                 ":bytes_per_s": per_second(record.bytes), ":mean": figures.as_ref().map(|f| f.mean),
                 ":p50": figure(|f| f.p50), ":p90": figure(|f| f.p90), ":p95": figure(|f| f.p95),
                 ":p99": figure(|f| f.p99), ":p99_9": figure(|f| f.p99_9), ":p99_99": figure(|f| f.p99_99),
-                ":max": figure(|f| f.max), ":latency": record.latency.encode(),
+                ":max": figure(|f| Some(f.max)), ":latency": record.latency.encode(),
                 ":waiting": record.waiting.as_ref().map(Histogram::encode),
-                ":service": record.service.as_ref().map(Histogram::encode),
+                ":service": record.service.as_ref().map(Histogram::encode), ":told": told.transpose()?,
             })?;
     }
     for (position, doubt) in trial.doubts.iter().enumerate() {

@@ -67,7 +67,7 @@ pub fn volume(name: &str) -> VolumeFacts {
         target: "/mnt/data".to_owned(),
         kind: TargetKind::TestFile,
         path: Some("/mnt/data/loadline.test".to_owned()),
-        size_bytes: 16 << 30,
+        size_bytes: Some(16 << 30),
         size_reason: "twice the memory".to_owned(),
         direct: true,
         direct_reason: None,
@@ -280,6 +280,7 @@ pub fn run(cells: Vec<CellRecord>) -> RunRecord {
             started: "2026-01-31T14:22:33Z".to_owned(),
             version: "0.1.0".to_owned(),
             seed: 7,
+            imported: None,
             host: HostFacts { hostname: Some("example".to_owned()), cpus: Some(4), ..HostFacts::default() },
             plans: vec![PlanText {
                 name: "example".to_owned(),

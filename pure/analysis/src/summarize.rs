@@ -14,8 +14,8 @@ use crate::summary::{
 };
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, SteadyState,
-    TrialRecord,
+    CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, RunHeader,
+    RunRecord, SteadyState, TrialRecord,
 };
 
 /// Estimates, limits and findings of a run, finished or not.
@@ -36,8 +36,21 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
 }
 
 fn run_info(record: &RunRecord) -> RunInfo {
-    let RunHeader { id, name, verb, clock, started, version, seed, host, plans, environment, volumes, settings: _ } =
-        record.header.clone();
+    let RunHeader {
+        id,
+        name,
+        verb,
+        clock,
+        started,
+        version,
+        seed,
+        imported,
+        host,
+        plans,
+        environment,
+        volumes,
+        settings: _,
+    } = record.header.clone();
     RunInfo {
         id,
         name,
@@ -51,6 +64,7 @@ fn run_info(record: &RunRecord) -> RunInfo {
         plan: plans,
         volumes,
         seed,
+        imported,
     }
 }
 
@@ -251,7 +265,7 @@ fn operation_figures(
     let rate = |of: fn(&OperationRecord) -> u64| {
         records.iter().map(|(t, r)| of(r) as f64 * 1e9 / t.measured_ns as f64).sum::<f64>() / used.len() as f64
     };
-    let latency_ns = merged(records.iter().map(|(_, r)| Some(&r.latency)))?.snapshot()?;
+    let latency_ns = latency_figures(records.iter().map(|(_, r)| *r))?;
     let part = |of: fn(&OperationRecord) -> Option<&Histogram>| {
         merged(records.iter().map(|(_, r)| of(r))).and_then(|h| h.snapshot())
     };
@@ -264,6 +278,18 @@ fn operation_figures(
         waiting_ns: part(|r| r.waiting.as_ref()),
         service_ns: part(|r| r.service.as_ref()),
     })
+}
+
+/// The figures of the latencies of all `records` together, as well as they are known.
+pub(crate) fn latency_figures<'a>(
+    records: impl Iterator<Item = &'a OperationRecord> + Clone,
+) -> Option<HistogramSnapshot> {
+    if records.clone().all(|record| record.told.is_none()) {
+        return merged(records.map(|record| Some(&record.latency)))?.snapshot();
+    }
+    let parts: Option<Vec<(u64, HistogramSnapshot)>> =
+        records.filter(|record| record.count > 0).map(|r| Some((r.figures_count(), r.figures()?))).collect();
+    HistogramSnapshot::pooled(&parts?)
 }
 
 /// All of `histograms` in one; `None` where one is missing, since a part would pass for the whole.
@@ -362,7 +388,7 @@ mod tests {
         let latency = summarize(&record).cells[0].read.clone().unwrap().latency_ns;
         // Half of the requests took 100 ms: the median lies between, the 90th percentile among the slow ones. An average of
         // the two 90th percentiles would be 67 ms.
-        assert!((latency.p90 as f64 / 124e6 - 1.0).abs() < 0.02, "{latency:?}");
+        assert!((latency.p90.unwrap() as f64 / 124e6 - 1.0).abs() < 0.02, "{latency:?}");
         assert!((latency.mean / 50.8e6 - 1.0).abs() < 0.02, "{latency:?}");
     }
 
@@ -372,7 +398,7 @@ mod tests {
         let ends = read.latency_interval_ns.unwrap();
         let holds = |low: Option<f64>, value: f64, high: Option<f64>| low.unwrap() < value && value < high.unwrap();
         assert!(holds(ends.mean_low, read.latency_ns.mean, ends.mean_high), "{ends:?}");
-        assert!(holds(ends.p99_low, read.latency_ns.p99 as f64, ends.p99_high), "{ends:?}");
+        assert!(holds(ends.p99_low, read.latency_ns.p99.unwrap() as f64, ends.p99_high), "{ends:?}");
         let mixed = cell(closed("random", 0.7, 4 << 10, 8), &ExampleDisk::default(), &[1.0, 1.05]);
         let mixed = &summarize(&run(vec![mixed])).cells[0];
         assert!(mixed.read.as_ref().unwrap().latency_interval_ns.is_none());

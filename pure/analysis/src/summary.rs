@@ -2,8 +2,8 @@
 
 use crate::load_details::LoadDetails;
 use loadline_record::{
-    Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts, Limit, PlanText, RunStatus,
-    StageWait, VolumeFacts,
+    Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts, ImportedFrom, Limit, PlanText,
+    RunStatus, StageWait, VolumeFacts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,21 @@ pub struct RunInfo {
     pub volumes: Vec<VolumeFacts>,
     /// Seed of every random choice.
     pub seed: u64,
+    /// The tool that measured it, where that was another; its clock is `real`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedFrom>,
+}
+
+impl RunInfo {
+    /// How its figures came to be: "measured", "measured by fio 3.33" or "predicted".
+    #[must_use]
+    pub fn how(&self) -> String {
+        match (&self.imported, self.clock) {
+            (Some(from), _) => format!("measured by {}", from.tool_and_version()),
+            (None, Clock::Real) => "measured".to_owned(),
+            (None, Clock::Virtual) => "predicted".to_owned(),
+        }
+    }
 }
 
 /// One cell: estimates over its trials.

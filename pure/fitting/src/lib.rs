@@ -13,8 +13,8 @@ mod service;
 
 use disk::{Disk, Holding, Service, Sharing, Side};
 use loadline_analysis::{LimitFigure, Quantity, limits};
-use loadline_prediction::PredictionError;
-use loadline_record::{CellRecord, Clock, RunRecord, TargetKind};
+use loadline_prediction::{PredictionError, SIZE_DEFAULT};
+use loadline_record::{CellRecord, Clock, RunRecord, TargetKind, VolumeFacts};
 use loadline_units::{ByteRate, Iops};
 use mechanics::Mechanics;
 use progress::Progress;
@@ -150,7 +150,7 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
         let of_volume: Vec<&LimitFigure> = figures.iter().filter(|f| f.inferred && f.volume == volume.name).collect();
         let bench = Bench::new(&volume.name, &cells, Progress::of(watch, number, record.header.volumes.len()))?;
         let guess = |figures: &[&LimitFigure]| {
-            let disk = first_guess(volume.size_bytes, &cells, figures);
+            let disk = first_guess(size_of(volume, &cells), &cells, figures);
             let unmeasured = [true, false].into_iter().find(|reads| !bench.any_of(*reads));
             unmeasured.map_or(disk.clone(), |reads| disk.without(reads))
         };
@@ -216,6 +216,13 @@ fn unseen(disk: &Disk, bench: &Bench<'_>, clock: Clock) -> String {
         let _ = writeln!(text, "# No limit on bytes was found; the most that were {known} are {rate}.");
     }
     text
+}
+
+/// The size of a volume: where another tool measured it and did not say, what its loads spread over, or what a model takes that has
+/// none.
+fn size_of(volume: &VolumeFacts, cells: &[&CellRecord]) -> u64 {
+    let spread = || cells.iter().filter_map(|cell| cell.load.size_bytes).max();
+    volume.size_bytes.or_else(spread).unwrap_or(SIZE_DEFAULT.get())
 }
 
 /// Figures as they were inferred, held evenly.

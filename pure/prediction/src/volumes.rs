@@ -66,7 +66,7 @@ pub fn volume_facts(model: &Model, volume: &str, name: &str) -> Result<VolumeFac
         target: format!("{volume} of {}", model.spec.name),
         kind: TargetKind::Modelled,
         path: None,
-        size_bytes: size.get(),
+        size_bytes: Some(size.get()),
         size_reason: reason,
         direct: true,
         direct_reason: None,

@@ -42,15 +42,18 @@ pub enum DoubtCode {
     LateDelivery,
     /// An emulation's storage was changed on purpose: a fault, spent credits, another machine.
     ChangedMeanwhile,
+    /// Another tool measured it: checks that need what loadline notes around a trial were not made.
+    Imported,
 }
 
 impl DoubtCode {
     /// Every code, in the order in which reports list them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::VerifyFailed,
         Self::Errors,
         Self::EndedEarly,
         Self::UnknownLimit,
+        Self::Imported,
         Self::CachedReads,
         Self::UnwrittenExtents,
         Self::Buffered,
@@ -91,6 +94,7 @@ impl DoubtCode {
             Self::UnknownLimit => "unknown-limit",
             Self::LateDelivery => "late-delivery",
             Self::ChangedMeanwhile => "changed-meanwhile",
+            Self::Imported => "imported",
         }
     }
     /// One sentence for a reader who meets the code for the first time.
@@ -116,6 +120,7 @@ impl DoubtCode {
             Self::ChangedMeanwhile => {
                 "the emulated storage was changed on purpose: figures mix what it was before and after"
             }
+            Self::Imported => "another tool measured it: not every check of a measurement could be made",
             Self::LateDelivery => "an emulated disk answered later than it was to: clients measured this machine",
             Self::UnknownLimit => {
                 "a limit that must be there was not published: an estimate holds the prediction there, or nothing"

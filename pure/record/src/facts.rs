@@ -50,8 +50,8 @@ pub struct VolumeFacts {
     pub kind: TargetKind,
     /// The path after symbolic links were resolved.
     pub path: Option<String>,
-    /// Bytes available to the load.
-    pub size_bytes: u64,
+    /// Bytes available to the load; `None` where another tool measured it and did not say.
+    pub size_bytes: Option<u64>,
     /// How that size was chosen, in words.
     pub size_reason: String,
     /// Whether the page cache is bypassed.

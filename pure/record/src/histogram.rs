@@ -22,7 +22,7 @@ pub struct Histogram {
     max_ns: u64,
 }
 
-/// The summary figures that reports print, in nanoseconds.
+/// The summary figures that reports print, in nanoseconds. A percentile that another tool was not asked for is missing.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct HistogramSnapshot {
     /// Arithmetic mean.
@@ -30,19 +30,59 @@ pub struct HistogramSnapshot {
     /// Smallest value.
     pub min: u64,
     /// Median.
-    pub p50: u64,
+    pub p50: Option<u64>,
     /// 90 % are at or below.
-    pub p90: u64,
+    pub p90: Option<u64>,
     /// 95 % are at or below.
-    pub p95: u64,
+    pub p95: Option<u64>,
     /// 99 % are at or below.
-    pub p99: u64,
+    pub p99: Option<u64>,
     /// 99.9 % are at or below.
-    pub p99_9: u64,
+    pub p99_9: Option<u64>,
     /// 99.99 % are at or below.
-    pub p99_99: u64,
+    pub p99_99: Option<u64>,
     /// Largest value.
     pub max: u64,
+}
+
+impl HistogramSnapshot {
+    /// Of parts of which no more is known than their own figures and counts: mean, minimum and maximum are exact. Percentiles of a
+    /// whole do not follow from those of its parts: where all parts have one, it is their mean, weighted by count, which lies
+    /// between them as that of the whole does. `None` without a request.
+    #[must_use]
+    pub fn pooled(parts: &[(u64, Self)]) -> Option<Self> {
+        let parts = || parts.iter().filter(|(count, _)| *count > 0);
+        let count = parts().map(|(count, _)| *count as f64).sum::<f64>();
+        let mean = |of: fn(&Self) -> Option<f64>| {
+            let sum: Option<f64> = parts().map(|(count, part)| Some(*count as f64 * of(part)?)).sum();
+            sum.map(|sum| sum / count)
+        };
+        let percentile = |of: fn(&Self) -> Option<f64>| mean(of).map(|ns| libm::round(ns) as u64);
+        Some(Self {
+            mean: mean(|part| Some(part.mean))?,
+            min: parts().map(|(_, part)| part.min).min()?,
+            p50: percentile(|part| part.p50.map(|ns| ns as f64)),
+            p90: percentile(|part| part.p90.map(|ns| ns as f64)),
+            p95: percentile(|part| part.p95.map(|ns| ns as f64)),
+            p99: percentile(|part| part.p99.map(|ns| ns as f64)),
+            p99_9: percentile(|part| part.p99_9.map(|ns| ns as f64)),
+            p99_99: percentile(|part| part.p99_99.map(|ns| ns as f64)),
+            max: parts().map(|(_, part)| part.max).max()?,
+        })
+    }
+    /// The percentile by its share (0.5, 0.9, 0.95, 0.99, 0.999 or 0.9999), ns; `None` for another, and where it is missing.
+    #[must_use]
+    pub fn percentile(&self, share: f64) -> Option<u64> {
+        let known = [
+            (0.5, self.p50),
+            (0.9, self.p90),
+            (0.95, self.p95),
+            (0.99, self.p99),
+            (0.999, self.p99_9),
+            (0.9999, self.p99_99),
+        ];
+        known.into_iter().find(|(own, _)| (own - share).abs() < 1e-9)?.1
+    }
 }
 
 impl Default for Histogram {
@@ -164,7 +204,7 @@ impl Histogram {
     /// All figures that reports print; `None` when empty.
     #[must_use]
     pub fn snapshot(&self) -> Option<HistogramSnapshot> {
-        let at = |q: f64| self.quantile(q).map_or(0, Duration::as_ns);
+        let at = |q: f64| self.quantile(q).map(Duration::as_ns);
         Some(HistogramSnapshot {
             mean: self.mean_ns()?,
             min: self.min_ns,
@@ -183,6 +223,25 @@ impl Histogram {
             let (start, width) = range_of(bucket);
             (start, width, *count)
         })
+    }
+    /// The histogram of requests counted elsewhere in as fine buckets: each value with how many lay in its bucket, and the exact sum,
+    /// minimum and maximum of all.
+    ///
+    /// # Errors
+    /// Counts and bounds that contradict each other.
+    pub fn of_counts(
+        counts: impl IntoIterator<Item = (Duration, u64)>,
+        sum_ns: u128,
+        min: Duration,
+        max: Duration,
+    ) -> Result<Self, DecodeError> {
+        let mut histogram = Self { sum_ns, min_ns: min.as_ns(), max_ns: max.as_ns(), ..Self::new() };
+        for (value, count) in counts {
+            let bucket = &mut histogram.counts[bucket_of(value.as_ns())];
+            *bucket = bucket.checked_add(count).ok_or(DecodeError::Contradiction)?;
+            histogram.count = histogram.count.checked_add(count).ok_or(DecodeError::Contradiction)?;
+        }
+        histogram.checked()
     }
     /// A compact form for storage: version, sum, minimum, maximum, then gaps and counts, as LEB128 numbers.
     #[must_use]
@@ -221,19 +280,23 @@ impl Histogram {
             histogram.count = histogram.count.checked_add(count).ok_or(DecodeError::Contradiction)?;
             next = bucket + 1;
         }
-        let bounds_hold = if histogram.count == 0 {
-            histogram.min_ns == u64::MAX && histogram.max_ns == 0 && histogram.sum_ns == 0
+        histogram.checked()
+    }
+    /// Itself, where its counts and bounds agree.
+    fn checked(self) -> Result<Self, DecodeError> {
+        let bounds_hold = if self.count == 0 {
+            self.min_ns == u64::MAX && self.max_ns == 0 && self.sum_ns == 0
         } else {
-            let (low, high) = (bucket_of(histogram.min_ns), bucket_of(histogram.max_ns));
-            let count = u128::from(histogram.count);
-            let sums = count * u128::from(histogram.min_ns)..=count * u128::from(histogram.max_ns);
-            histogram.min_ns <= histogram.max_ns
-                && sums.contains(&histogram.sum_ns)
-                && histogram.counts[low] > 0
-                && histogram.counts[high] > 0
-                && histogram.counts[..low].iter().chain(&histogram.counts[high + 1..]).all(|c| *c == 0)
+            let (low, high) = (bucket_of(self.min_ns), bucket_of(self.max_ns));
+            let count = u128::from(self.count);
+            let sums = count * u128::from(self.min_ns)..=count * u128::from(self.max_ns);
+            self.min_ns <= self.max_ns
+                && sums.contains(&self.sum_ns)
+                && self.counts[low] > 0
+                && self.counts[high] > 0
+                && self.counts[..low].iter().chain(&self.counts[high + 1..]).all(|c| *c == 0)
         };
-        if bounds_hold { Ok(histogram) } else { Err(DecodeError::Contradiction) }
+        if bounds_hold { Ok(self) } else { Err(DecodeError::Contradiction) }
     }
 }
 
@@ -337,6 +400,42 @@ mod tests {
             let stored = Histogram { sum_ns, min_ns, max_ns, ..histogram.clone() }.encode();
             assert_eq!(Histogram::decode(&stored), Err(DecodeError::Contradiction));
         }
+    }
+
+    #[test]
+    fn counts_from_elsewhere_make_a_histogram_or_contradict_each_other() {
+        let us = Duration::from_us;
+        let counts = || [(us(100), 3), (us(900), 1)];
+        let histogram = Histogram::of_counts(counts(), 1_200_000, us(100), us(900)).unwrap();
+        assert_eq!((histogram.count(), histogram.mean_ns(), histogram.max()), (4, Some(300_000.0), Some(us(900))));
+        assert_eq!(Histogram::decode(&histogram.encode()).unwrap(), histogram);
+        for (sum_ns, min, max) in [(1, us(100), us(900)), (1_200_000, us(50), us(900)), (1_200_000, us(100), us(950))] {
+            assert_eq!(Histogram::of_counts(counts(), sum_ns, min, max), Err(DecodeError::Contradiction));
+        }
+        let many = [(us(100), u64::MAX), (us(900), 1)];
+        assert_eq!(Histogram::of_counts(many, 0, us(100), us(900)), Err(DecodeError::Contradiction));
+    }
+
+    #[test]
+    fn of_parts_without_histograms_no_more_is_told_than_all_of_them_know() {
+        let part = |mean: f64, p50: Option<u64>, max: u64| HistogramSnapshot {
+            mean,
+            min: 1,
+            p50,
+            p90: None,
+            p95: None,
+            p99: Some(max),
+            p99_9: None,
+            p99_99: None,
+            max,
+        };
+        let pooled =
+            |p50| HistogramSnapshot::pooled(&[(1, part(10.0, Some(8), 20)), (3, part(30.0, p50, 60))]).unwrap();
+        let both = pooled(Some(28));
+        assert_eq!((both.mean, both.p50, both.p99, both.min, both.max), (25.0, Some(23), Some(50), 1, 60));
+        assert_eq!(pooled(None).p50, None);
+        assert_eq!((both.percentile(0.99), both.percentile(0.9), both.percentile(0.7)), (Some(50), None, None));
+        assert_eq!(HistogramSnapshot::pooled(&[(0, both)]), None);
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use limit::{Binding, Ceiling, Limit};
 pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, Stage, StageWait, StateTaken};
 pub use run::{
-    APPLICATION, CellRecord, Clock, LoadSummary, PlanText, RECORDED, RunHeader, RunRecord, RunStatus, is_of_others,
+    APPLICATION, CellRecord, Clock, ImportedFile, ImportedFrom, LoadSummary, PlanText, RECORDED, RunHeader, RunRecord,
+    RunStatus, is_of_others,
 };
 pub use series::{Second, SecondOperation, Series};
 pub use trial::{

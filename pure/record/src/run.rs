@@ -24,6 +24,36 @@ pub struct PlanText {
     pub hash: String,
 }
 
+/// Where figures come from that loadline did not measure itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedFrom {
+    /// The tool that measured: `fio`.
+    pub tool: String,
+    /// Its version, as its results tell it.
+    pub tool_version: Option<String>,
+    /// The files read, in their order.
+    pub files: Vec<ImportedFile>,
+    /// What the results say about how they were read, in sentences.
+    pub notes: Vec<String>,
+}
+
+impl ImportedFrom {
+    /// "fio 3.33", or "fio" where it does not tell its version.
+    #[must_use]
+    pub fn tool_and_version(&self) -> String {
+        self.tool_version.as_ref().map_or_else(|| self.tool.clone(), |version| format!("{} {version}", self.tool))
+    }
+}
+
+/// A file of another tool's results.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedFile {
+    /// Its name as typed.
+    pub name: String,
+    /// FNV-1a (64 bit) of its text, hexadecimal.
+    pub hash: String,
+}
+
 /// What is known of a run when it begins; never changed afterwards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
@@ -41,6 +71,9 @@ pub struct RunHeader {
     pub version: String,
     /// The seed of every random choice.
     pub seed: u64,
+    /// Where its figures come from; `None` where loadline measured or predicted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedFrom>,
     /// The machine.
     pub host: HostFacts,
     /// The plans, in order.

@@ -1,6 +1,6 @@
 //! One execution of a cell: what was measured, what happened around it, and how it ended.
 
-use crate::{Doubt, Histogram, ModelRecord, Series};
+use crate::{Doubt, Histogram, HistogramSnapshot, ModelRecord, Series};
 use loadline_block::{ErrorKind, Operation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -71,6 +71,22 @@ pub struct OperationRecord {
     pub waiting: Option<Histogram>,
     /// From submitted to completed; kept with `waiting`.
     pub service: Option<Histogram>,
+    /// The figures of `latency` where another tool told them and kept no histogram: `latency` is empty then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<HistogramSnapshot>,
+}
+
+impl OperationRecord {
+    /// The figures of the latency: of its histogram, or as another tool told them. `None` where nothing is known.
+    #[must_use]
+    pub fn figures(&self) -> Option<HistogramSnapshot> {
+        self.told.or_else(|| self.latency.snapshot())
+    }
+    /// How many requests those figures are of.
+    #[must_use]
+    pub const fn figures_count(&self) -> u64 {
+        if self.told.is_some() { self.count } else { self.latency.count() }
+    }
 }
 
 /// How a trial ended.

@@ -1,7 +1,7 @@
 //! One row for each cell, for spreadsheets and scripts: RFC 4180, a unit in every column's name, nothing rounded.
 
 use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
-use loadline_record::{Clock, EngineUsed, HistogramSnapshot};
+use loadline_record::{Clock, EngineUsed, HistogramSnapshot, ImportedFrom};
 
 /// The run's cells as CSV (RFC 4180, UTF-8, CRLF). A missing figure is an empty field. Shares are from 0 to 1.
 #[must_use]
@@ -49,6 +49,8 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Str
     put("run_id", run.id.clone());
     put("run_name", run.name.clone());
     put("clock", clock.to_owned());
+    let own = || format!("loadline {}", run.version);
+    put("tool", run.imported.as_ref().map_or_else(own, ImportedFrom::tool_and_version));
     put("cell_id", text(|c| c.id.clone()));
     put("volume", text(|c| c.volume.clone()));
     put("label", text(|c| c.label.clone()));
@@ -94,16 +96,18 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Str
             ("waiting", figures.and_then(|f| f.waiting_ns)),
             ("service", figures.and_then(|f| f.service_ns)),
         ] {
-            let integer = |of: fn(&HistogramSnapshot) -> u64| snapshot.map_or_else(String::new, |s| of(&s).to_string());
+            let integer = |of: fn(&HistogramSnapshot) -> Option<u64>| {
+                snapshot.and_then(|s| of(&s)).map_or_else(String::new, |ns| ns.to_string())
+            };
             put(&format!("{name}_{span}_mean_ns"), float(snapshot.map(|s| s.mean)));
-            put(&format!("{name}_{span}_min_ns"), integer(|s| s.min));
+            put(&format!("{name}_{span}_min_ns"), integer(|s| Some(s.min)));
             put(&format!("{name}_{span}_p50_ns"), integer(|s| s.p50));
             put(&format!("{name}_{span}_p90_ns"), integer(|s| s.p90));
             put(&format!("{name}_{span}_p95_ns"), integer(|s| s.p95));
             put(&format!("{name}_{span}_p99_ns"), integer(|s| s.p99));
             put(&format!("{name}_{span}_p99_9_ns"), integer(|s| s.p99_9));
             put(&format!("{name}_{span}_p99_99_ns"), integer(|s| s.p99_99));
-            put(&format!("{name}_{span}_max_ns"), integer(|s| s.max));
+            put(&format!("{name}_{span}_max_ns"), integer(|s| Some(s.max)));
         }
     }
     put("errors_count", text(|c| c.errors.to_string()));

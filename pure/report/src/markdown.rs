@@ -7,7 +7,6 @@ use crate::figures::plain;
 use crate::put;
 use crate::rows::{self, Column};
 use loadline_analysis::RunSummary;
-use loadline_record::Clock;
 
 /// What stops the loads, findings, table, doubts and provenance as Markdown.
 #[must_use]
@@ -49,7 +48,7 @@ pub fn markdown(summary: &RunSummary) -> String {
         };
         put!(out, "| {} |\n", columns.map_join(text));
     }
-    out.push_str("\nMB/s is 10^6 bytes per second. Latency counts from when the load wanted the request.");
+    put!(out, "\nMB/s is 10^6 bytes per second. {}", escape(&rows::latency_counts(summary)));
     if let Some((heading, words)) = columns.iter().find_map(|c| Some((c.heading(), c.interval_words()?))) {
         put!(out, " The column \"{heading}\" is {words}.");
     }
@@ -73,9 +72,15 @@ pub fn markdown(summary: &RunSummary) -> String {
         }
     }
     out.push_str("\n## Provenance\n\n");
-    let clock = if run.clock == Clock::Real { "measured" } else { "predicted" };
-    put!(out, "- run {}, {clock}, started {}", code(&run.id), escape(&run.started));
-    put!(out, ", loadline {}, seed {}\n", escape(&run.version), run.seed);
+    put!(out, "- run {}, {}, started {}", code(&run.id), escape(&run.how()), escape(&run.started));
+    if run.imported.is_some() {
+        put!(out, ", imported by loadline {}\n", escape(&run.version));
+    } else {
+        put!(out, ", loadline {}, seed {}\n", escape(&run.version), run.seed);
+    }
+    for file in run.imported.iter().flat_map(|from| &from.files) {
+        put!(out, "- imported from {} ({})\n", code(&file.name), code(&file.hash));
+    }
     let host = [&run.host.hostname, &run.host.os, &run.host.kernel, &run.host.cpu_model, &run.host.virtualization];
     let host: Vec<String> = host.into_iter().flatten().map(|text| escape(text)).collect();
     if !host.is_empty() {
@@ -83,7 +88,7 @@ pub fn markdown(summary: &RunSummary) -> String {
     }
     for volume in &run.volumes {
         let direct = rows::way(volume);
-        let size = loadline_units::Bytes::new(volume.size_bytes).human();
+        let size = rows::size(volume);
         put!(out, "- volume {}: {}, {size}, {direct}\n", escape(&volume.name), escape(&volume.target));
     }
     for plan in &run.plan {

@@ -220,6 +220,19 @@ impl Column {
     }
 }
 
+/// From when latencies count.
+pub(crate) fn latency_counts(summary: &RunSummary) -> String {
+    match &summary.run.imported {
+        Some(from) => format!("Latency is what {} calls so.", plain(&from.tool_and_version())),
+        None => "Latency counts from when the load wanted the request.".to_owned(),
+    }
+}
+
+/// How large a volume is, as far as it is known.
+pub(crate) fn size(volume: &loadline_record::VolumeFacts) -> String {
+    volume.size_bytes.map_or_else(|| "size unknown".to_owned(), |bytes| loadline_units::Bytes::new(bytes).human())
+}
+
 /// How a volume is reached, in words.
 pub(crate) fn way(volume: &loadline_record::VolumeFacts) -> &'static str {
     match (volume.kind, volume.direct) {
@@ -273,10 +286,10 @@ impl Row<'_> {
         let RowLatency::Known(snapshot) = self.latency else { return None };
         Some(match column {
             Column::Mean => snapshot.mean,
-            Column::P50 => snapshot.p50 as f64,
-            Column::P99 => snapshot.p99 as f64,
-            Column::P999 => snapshot.p99_9 as f64,
-            Column::P9999 => snapshot.p99_99 as f64,
+            Column::P50 => snapshot.p50? as f64,
+            Column::P99 => snapshot.p99? as f64,
+            Column::P999 => snapshot.p99_9? as f64,
+            Column::P9999 => snapshot.p99_99? as f64,
             Column::Max => snapshot.max as f64,
             _ => return None,
         })

@@ -7,7 +7,6 @@ use crate::figures::{self, MISSING, plain};
 use crate::put;
 use crate::rows::{self, Column, Row};
 use loadline_analysis::RunSummary;
-use loadline_record::Clock;
 
 /// Whether to send colour codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,13 +106,12 @@ pub fn terminal(summary: &RunSummary, options: &TerminalOptions) -> String {
 
 fn header(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     let (run, colour) = (&summary.run, options.colour);
-    let clock = if run.clock == Clock::Real { "measured" } else { "predicted" };
     put!(out, "{}", colour.paint(Style::Bold, &plain(&run.name)));
-    let from = format!("{clock} {}, run {}", plain(&run.started), plain(&run.id));
+    let from = format!("{} {}, run {}", plain(&run.how()), plain(&run.started), plain(&run.id));
     put!(out, "  {}\n", colour.paint(Style::Dim, &from));
     for volume in &run.volumes {
         let direct = rows::way(volume);
-        let size = loadline_units::Bytes::new(volume.size_bytes).human();
+        let size = rows::size(volume);
         let line = format!("{}: {}, {size}, {direct}", plain(&volume.name), plain(&volume.target));
         put!(out, "{}\n", colour.paint(Style::Dim, &line));
     }

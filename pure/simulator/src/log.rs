@@ -320,6 +320,7 @@ impl Log {
                     latency: total.latency,
                     waiting: self.due_times.then_some(total.waiting),
                     service: self.due_times.then_some(total.service),
+                    told: None,
                 };
                 operations.insert(operation, record);
             }

@@ -7,7 +7,7 @@ mod presets;
 mod schedule;
 mod spec;
 
-pub use fio::{FioError, FioJobs, FioProblem, fio_jobs, is_fio};
+pub use fio::{FioError, FioJobs, FioProblem, ReportedJob, ReportedProblem, fio_jobs, is_fio, reported_job};
 pub use generator::{Due, LoadGenerator, Next, Region, RegionTooSmall};
 pub use loadline_document::{NAME_MAX, PROBLEMS_MAX, Problem, text_hash};
 pub use plan::{CELLS_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};

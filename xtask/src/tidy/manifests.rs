@@ -20,6 +20,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ),
     // Puts what a cloud and devices (as records have them) tell into the words of the catalog.
     ("pure/recognition", &["pure/units", "pure/catalog", "pure/record"]),
+    // Puts what other tools report into records; loads by the meaning that their options have to a plan.
+    ("pure/imported", &["pure/units", "pure/block", "pure/workload", "pure/record"]),
     ("pure/analysis", &["pure/units", "pure/block", "pure/record"]),
     // Tries what the analysis infers on the model, until a modelled disk does what was measured.
     (

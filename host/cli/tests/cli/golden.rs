@@ -26,6 +26,7 @@ fn help_of_every_verb() {
         "compare",
         "rm",
         "report",
+        "import",
         "export",
         "plans",
         "environments",

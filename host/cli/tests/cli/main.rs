@@ -13,6 +13,7 @@ mod first_look;
 mod fit;
 mod golden;
 mod hunt;
+mod import;
 mod impossible;
 mod limits;
 mod predict;

@@ -279,6 +279,7 @@ impl Book {
                         latency: tally.latency,
                         waiting: due_times.then_some(tally.waiting),
                         service: due_times.then_some(tally.service),
+                        told: None,
                     },
                 );
             }

@@ -92,6 +92,11 @@ impl Volume {
     pub fn alignment(&self) -> Alignment {
         self.holding.alignment
     }
+    /// Bytes available to the load.
+    #[must_use]
+    pub fn size(&self) -> Bytes {
+        Bytes::new(self.facts.size_bytes.expect("whatever can be opened has a size"))
+    }
     /// What of the files is stored by now; `None` where that cannot be told, and for devices.
     #[must_use]
     pub fn extents(&self) -> Option<Extents> {

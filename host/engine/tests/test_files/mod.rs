@@ -41,7 +41,7 @@ fn a_test_file_has_no_name_and_its_space_is_reserved() {
     assert_eq!(names_in(directory.path()), [""; 0]);
     assert_eq!((volume.files.len(), volume.file_size), (3, Bytes::mib(4)));
     assert_eq!(volume.facts.kind, TargetKind::TestFile);
-    assert_eq!(volume.facts.size_bytes, 12 << 20);
+    assert_eq!(volume.facts.size_bytes, Some(12 << 20));
     assert!(volume.writable);
     for file in &volume.files {
         assert_eq!(file.metadata().unwrap().len(), 4 << 20);
@@ -69,7 +69,7 @@ fn a_small_file_system_gets_a_file_that_fits_and_a_read_only_one_says_so() {
     let (mount, device, _image) = or_skip!(file_system("mkfs.ext4", &["-q", "-F"], 120), NO_MOUNT);
     let chosen = Need { files: 1, writes: true, ..Need::default() };
     let volume = open(mount.path(), &chosen).unwrap();
-    assert_eq!(volume.facts.size_bytes, 64 << 20);
+    assert_eq!(volume.facts.size_bytes, Some(64 << 20));
     assert!(volume.facts.size_reason.contains("would be better"), "{}", volume.facts.size_reason);
     drop(volume);
     fs::write(mount.path().join("most"), vec![1; 90 << 20]).unwrap();
@@ -182,7 +182,7 @@ fn a_kept_file_replaces_nothing_and_goes_with_its_volume_unless_left() {
     let read_only = Access { read_only: true, ..Access::default() };
     let target = directory.path().to_str().unwrap();
     let again = Volume::open("data", target, &keep(false), &read_only).unwrap();
-    assert!(!again.writable && again.facts.size_bytes == 4 << 20);
+    assert!(!again.writable && again.facts.size_bytes == Some(4 << 20));
     drop(again);
     assert_eq!(names_in(directory.path()), ["loadline-data.data"]);
     let error = Volume::open("data", target, &Need::default(), &read_only).unwrap_err();

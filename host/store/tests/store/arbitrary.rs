@@ -51,14 +51,32 @@ fn histogram() -> impl Strategy<Value = Histogram> {
     })
 }
 fn operation_record() -> impl Strategy<Value = OperationRecord> {
-    (count(), count(), any::<u64>(), histogram(), of(histogram()), of(histogram())).prop_map(
-        |(count, bytes, errors, latency, waiting, service)| OperationRecord {
+    (count(), count(), any::<u64>(), histogram(), of(histogram()), of(histogram()), of(told())).prop_map(
+        |(count, bytes, errors, latency, waiting, service, told)| OperationRecord {
             count,
             bytes,
             errors,
             latency,
             waiting,
             service,
+            told,
+        },
+    )
+}
+fn told() -> impl Strategy<Value = HistogramSnapshot> {
+    let percentile = || of(any::<u64>());
+    let percentiles = (percentile(), percentile(), percentile(), percentile(), percentile(), percentile());
+    (figure(), any::<u64>(), percentiles, any::<u64>()).prop_map(
+        |(mean, min, (p50, p90, p95, p99, p99_9, p99_99), max)| HistogramSnapshot {
+            mean,
+            min,
+            p50,
+            p90,
+            p95,
+            p99,
+            p99_9,
+            p99_99,
+            max,
         },
     )
 }
@@ -285,7 +303,7 @@ fn volume() -> impl Strategy<Value = VolumeFacts> {
         (text(), of(text()), of(any::<bool>()), of(any::<u64>())).prop_map(|(name, serial, rotational, size_bytes)| {
             DeviceFacts { name, serial, rotational, size_bytes, ..DeviceFacts::default() }
         });
-    (text(), text(), kind, of(text()), any::<u64>(), vec(device, 0..3)).prop_map(
+    (text(), text(), kind, of(text()), of(any::<u64>()), vec(device, 0..3)).prop_map(
         |(name, target, kind, path, size_bytes, devices)| VolumeFacts {
             name,
             target: target.clone(),
@@ -296,7 +314,7 @@ fn volume() -> impl Strategy<Value = VolumeFacts> {
             direct: path.is_none(),
             direct_reason: path,
             file_system: None,
-            extents: (size_bytes % 2 == 0).then(|| Extents { count: size_bytes, ..Extents::default() }),
+            extents: size_bytes.filter(|size| size % 2 == 0).map(|count| Extents { count, ..Extents::default() }),
             devices,
         },
     )
@@ -316,6 +334,12 @@ fn run() -> impl Strategy<Value = RunRecord> {
             started: "2026-01-31T14:22:33Z".into(),
             version: "0.1.0".into(),
             seed,
+            imported: (seed % 3 == 0).then(|| ImportedFrom {
+                tool: "fio".into(),
+                tool_version: hostname.clone(),
+                files: vec![ImportedFile { name: "a.json".into(), hash: "00".into() }],
+                notes: vec!["a note".into()],
+            }),
             host: HostFacts { hostname, memory_bytes: Some(seed), ..HostFacts::default() },
             plans,
             environment,

@@ -227,7 +227,7 @@ fn a_shell_sees_the_figures_that_reports_print() {
     let write = &trial.operations[&loadline_block::Operation::Write];
     assert_eq!(label, made::cell(1, 2).label);
     assert_eq!(iops.to_bits(), (write.count as f64 / 60.0).to_bits());
-    assert_eq!(p99_ns.cast_unsigned(), write.latency.snapshot().unwrap().p99);
+    assert_eq!(p99_ns.cast_unsigned(), write.latency.snapshot().unwrap().p99.unwrap());
     assert_eq!(doubts, "short-run");
     let share: f64 = connection
         .query_row("SELECT json_extract(document, '$.surroundings.machine.busy') FROM trials", [], |row| row.get(0))
@@ -267,4 +267,21 @@ fn a_run_that_decides_as_it_goes_gains_cells_and_is_finished_with_what_it_has() 
     assert_eq!((listed.cells, listed.trials_done, listed.trials_planned), (3, 1, 1));
     // What is finished is never edited again.
     assert!(matches!(store.add_cell("a", &made::cell(3, 1)), Err(StoreError::RunFinished { .. })));
+}
+
+#[test]
+fn a_finished_run_is_stored_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("store.db")).unwrap();
+    let mut cell = made::cell(0, 2);
+    cell.trials = vec![made::trial(0, 1, 3), made::trial(1, 2, 3)];
+    let run = RunRecord { header: made::header("whole", "whole", 1), status: RunStatus::Finished, cells: vec![cell] };
+    let mut lacking = run.clone();
+    lacking.header.id = "lacking".into();
+    lacking.cells[0].trials.pop();
+    assert!(matches!(store.add_run(&lacking), Err(StoreError::TrialsMissing { done: 1, planned: 2, .. })));
+    assert!(store.list(&Filter::default()).unwrap().is_empty());
+    store.add_run(&run).unwrap();
+    assert_eq!(store.load("whole").unwrap(), run);
+    assert!(matches!(store.add_run(&run), Err(StoreError::RunExists { .. })));
 }

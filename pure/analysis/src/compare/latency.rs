@@ -3,9 +3,9 @@
 use super::comparison::Figure;
 use super::sample::Sample;
 use crate::statistics::mean_over_trials;
-use crate::summarize::trials_used;
+use crate::summarize::{latency_figures, trials_used};
 use loadline_block::Operation;
-use loadline_record::{CellRecord, Histogram};
+use loadline_record::{CellRecord, OperationRecord};
 
 /// A latency of the slowest of reads, writes and trims, which is what an objective is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +34,7 @@ pub fn latency_estimate(cell: &CellRecord, figure: &str) -> Option<LatencyEstima
         // Too few requests lie beyond the percentile for an interval; the figure itself is there all the same.
         return Some(LatencyEstimate { value_ns: slowest(cell, share)?, interval_ns: None });
     };
-    let operations = OPERATIONS.iter().filter(|o| merged(cell, **o).count() > 0).count();
+    let operations = OPERATIONS.iter().filter(|o| records(cell, **o).any(|record| record.count > 0)).count();
     let value_ns = if operations > 1 { slowest(cell, share)? } else { sample.figure() };
     let half = match sample.within {
         Some(within) => Some(within.half_width()),
@@ -50,21 +50,17 @@ const OPERATIONS: [Operation; 3] = [Operation::Read, Operation::Write, Operation
 /// The largest of the operations' figures: of their means, or at this share of their requests.
 fn slowest(cell: &CellRecord, share: Option<f64>) -> Option<f64> {
     let figure = |operation: &Operation| {
-        let all = merged(cell, *operation);
+        let figures = latency_figures(records(cell, *operation))?;
         match share {
-            Some(share) => all.quantile(share).map(|latency| latency.as_ns() as f64),
-            None => all.mean_ns(),
+            Some(share) => figures.percentile(share).map(|ns| ns as f64),
+            None => Some(figures.mean),
         }
     };
     OPERATIONS.iter().filter_map(figure).max_by(f64::total_cmp)
 }
 
-fn merged(cell: &CellRecord, operation: Operation) -> Histogram {
-    let mut all = Histogram::new();
-    for record in trials_used(cell).iter().filter_map(|trial| trial.of(operation)) {
-        all.merge(&record.latency);
-    }
-    all
+fn records(cell: &CellRecord, operation: Operation) -> impl Iterator<Item = &OperationRecord> + Clone {
+    trials_used(cell).into_iter().filter_map(move |trial| trial.of(operation))
 }
 
 #[cfg(test)]

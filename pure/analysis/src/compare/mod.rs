@@ -41,8 +41,13 @@ const SHOWN: [Figure; 5] = [Figure::Rate, Figure::Throughput, Figure::Mean, Figu
 const OF_PERCENTILES: DoubtCode = DoubtCode::FewSamples;
 /// Doubts about how the load gets to the storage rather than about an accident: where both sides have them, the same was asked
 /// in the same way, and the ratio is that of what who asked got.
-const OF_SET_UP: [DoubtCode; 4] =
-    [DoubtCode::ShortRun, DoubtCode::Buffered, DoubtCode::DepthNotReached, DoubtCode::CompressedOrSparse];
+const OF_SET_UP: [DoubtCode; 5] = [
+    DoubtCode::ShortRun,
+    DoubtCode::Buffered,
+    DoubtCode::DepthNotReached,
+    DoubtCode::CompressedOrSparse,
+    DoubtCode::Imported,
+];
 
 /// A load that completes fewer than it asks for by more than this share falls behind, as the limit `arrival` and the doubt
 /// `offered-load-missed` have it.

@@ -4,7 +4,7 @@ use super::Side;
 use super::comparison::Note;
 use crate::summarize::trials_used;
 use crate::words::listed;
-use loadline_record::{CellRecord, Clock, RunStatus, TargetKind, VolumeFacts};
+use loadline_record::{CellRecord, Clock, ImportedFrom, RunHeader, RunStatus, TargetKind, VolumeFacts};
 
 /// Every note about `other` against `baseline`, whose matched cells are `pairs`.
 pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord, &CellRecord)]) -> Vec<Note> {
@@ -23,6 +23,13 @@ pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord
                 name(b.clock)
             ),
         );
+    }
+    if a.clock == b.clock {
+        let tool = |header: &RunHeader| {
+            let from = header.imported.as_ref();
+            Some(from.map_or_else(|| "loadline".to_owned(), ImportedFrom::tool_and_version))
+        };
+        found.differs("tool", "The tool that measured", tool(a), tool(b));
     }
     volumes(&mut found, baseline, other, pairs);
     let (from, to) = (&a.host, &b.host);
@@ -122,12 +129,12 @@ const OF_A_MODEL: u64 = 16 << 30;
 /// of the volume, of a model [`OF_A_MODEL`]. A volume that is larger than that makes no difference.
 fn spread_over(a: &VolumeFacts, b: &VolumeFacts, cells: &[(&CellRecord, &CellRecord)]) -> Option<(String, String)> {
     let all = |volume: &VolumeFacts| match volume.kind {
-        TargetKind::Modelled => OF_A_MODEL.min(volume.size_bytes / 2),
+        TargetKind::Modelled => volume.size_bytes.map(|size| OF_A_MODEL.min(size / 2)),
         _ => volume.size_bytes,
     };
-    let of = |cell: &CellRecord, volume: &VolumeFacts| cell.load.size_bytes.unwrap_or_else(|| all(volume));
+    let of = |cell: &CellRecord, volume: &VolumeFacts| cell.load.size_bytes.or_else(|| all(volume));
     let own = cells.iter().filter(|(from, to)| from.volume == a.name && to.volume == b.name);
-    let mut sizes = own.map(|(from, to)| (of(from, a), of(to, b)));
+    let mut sizes = own.filter_map(|(from, to)| Some((of(from, a)?, of(to, b)?)));
     let (from, to) = sizes.find(|(from, to)| from != to)?;
     Some((crate::words::size(from), crate::words::size(to)))
 }

@@ -2,9 +2,9 @@
 
 use super::comparison::Figure;
 use crate::statistics::{MeanError, mean, series_error};
-use crate::summarize::trials_used;
+use crate::summarize::{latency_figures, trials_used};
 use loadline_block::Operation;
-use loadline_record::{CellRecord, Histogram, Second, TrialRecord};
+use loadline_record::{CellRecord, Histogram, OperationRecord, Second, TrialRecord};
 
 /// A percentile needs so many requests beyond it, or it is the luck of a few.
 const REQUESTS_BEYOND_MIN: f64 = 10.0;
@@ -46,6 +46,8 @@ pub(super) enum NoFigure {
     NoRequest,
     /// Too few requests lie beyond the percentile.
     TooFew,
+    /// Another tool measured it, and did not tell.
+    NotTold,
 }
 
 impl NoFigure {
@@ -54,6 +56,7 @@ impl NoFigure {
         match self {
             Self::NoTrial => "has no trial",
             Self::NoRequest => "completed no request in a trial",
+            Self::NotTold => "was measured by a tool that did not tell it",
             Self::TooFew => "has too few requests beyond the percentile in a trial",
         }
     }
@@ -104,17 +107,38 @@ impl Sample {
 pub(super) fn value(trial: &TrialRecord, figure: Figure) -> Result<f64, NoFigure> {
     let above_zero = |value: Option<f64>| value.filter(|v| *v > 0.0).ok_or(NoFigure::NoRequest);
     match (figure, figure.quantile()) {
-        (_, Some(share)) => quantile(&latencies(trial), share),
         (Figure::Rate, _) => above_zero(trial.iops()),
         (Figure::Throughput, _) => above_zero(trial.bytes_per_s()),
+        (_, share) if transfers(trial).any(|record| record.told.is_some()) => told(trial, share),
+        (_, Some(share)) => quantile(&latencies(trial), share),
         _ => above_zero(latencies(trial).mean_ns()),
     }
+}
+
+/// The mean, or the latency at a share of the requests, as another tool told it. The percentile of a mix does not follow from those of
+/// its operations.
+fn told(trial: &TrialRecord, share: Option<f64>) -> Result<f64, NoFigure> {
+    let records: Vec<&OperationRecord> = transfers(trial).filter(|record| record.count > 0).collect();
+    let figures = latency_figures(records.iter().copied()).ok_or(NoFigure::NoRequest)?;
+    match (share, records.as_slice()) {
+        (None, _) => Ok(figures.mean.max(1.0)),
+        (Some(share), [only]) => {
+            is_enough(only.count as f64, share)?;
+            figures.percentile(share).map(|ns| (ns as f64).max(1.0)).ok_or(NoFigure::NotTold)
+        }
+        _ => Err(NoFigure::NotTold),
+    }
+}
+
+/// Reads, writes and trims.
+fn transfers(trial: &TrialRecord) -> impl Iterator<Item = &OperationRecord> {
+    trial.operations.iter().filter(|(operation, _)| **operation != Operation::Flush).map(|(_, record)| record)
 }
 
 /// Reads, writes and trims together, as an application that waits for all of them sees them.
 fn latencies(trial: &TrialRecord) -> Histogram {
     let mut all = Histogram::new();
-    for (_, record) in trial.operations.iter().filter(|(operation, _)| **operation != Operation::Flush) {
+    for record in transfers(trial) {
         all.merge(&record.latency);
     }
     all
@@ -127,10 +151,13 @@ fn quantile(all: &Histogram, share: f64) -> Result<f64, NoFigure> {
     if count <= 0.0 {
         return Err(NoFigure::NoRequest);
     }
-    if count * (1.0 - share) < REQUESTS_BEYOND_MIN * (1.0 - 1e-9) {
-        return Err(NoFigure::TooFew);
-    }
+    is_enough(count, share)?;
     Ok(at_rank(all, count * share))
+}
+
+/// Whether so many requests lie beyond the percentile that it is not the luck of a few.
+fn is_enough(count: f64, share: f64) -> Result<(), NoFigure> {
+    if count * (1.0 - share) < REQUESTS_BEYOND_MIN * (1.0 - 1e-9) { Err(NoFigure::TooFew) } else { Ok(()) }
 }
 
 /// The latency of the request that is `rank`-th by latency, at least 1 ns.

@@ -157,11 +157,14 @@ fn doubted_cells_are_told_and_left_out_of_the_whole() {
     assert_eq!(with(DoubtCode::FewSamples).overall[0].doubted, 0);
     // Short on one side is another load; short on both is the same one.
     assert_eq!(with(DoubtCode::ShortRun).overall[0].doubted, 1);
-    let mut short = base.clone();
-    short.cells[1].trials[0].doubts = doubt(DoubtCode::ShortRun);
-    let mut other = short.clone();
-    other.header.id = "another".to_owned();
-    assert_eq!(against(&short, &other, &CompareOptions::default()).overall[0].doubted, 0);
+    assert_eq!(with(DoubtCode::Imported).overall[0].doubted, 1);
+    for code in [DoubtCode::ShortRun, DoubtCode::Imported] {
+        let mut own = base.clone();
+        own.cells[1].trials[0].doubts = doubt(code);
+        let mut other = own.clone();
+        other.header.id = "another".to_owned();
+        assert_eq!(against(&own, &other, &CompareOptions::default()).overall[0].doubted, 0);
+    }
     // With nothing left there is no whole.
     let mut all = another(&STEADY);
     for cell in &mut all.cells {
@@ -250,7 +253,7 @@ fn a_larger_volume_is_no_other_size_to_spread_over() {
     let size = |bytes: Option<u64>, volume_bytes: u64, id: &str| {
         let mut record = made(&STEADY);
         record.header.id = id.to_owned();
-        record.header.volumes[0].size_bytes = volume_bytes;
+        record.header.volumes[0].size_bytes = Some(volume_bytes);
         record.cells.iter_mut().for_each(|cell| cell.load.size_bytes = bytes);
         record
     };

@@ -438,16 +438,17 @@ fn latency(cell: &CellSummary, figure: &str) -> Option<f64> {
     }
     let of = |o: &OperationFigures| {
         let l = &o.latency_ns;
-        match figure {
-            "p50" => l.p50 as f64,
-            "p90" => l.p90 as f64,
-            "p95" => l.p95 as f64,
-            "p99" => l.p99 as f64,
-            "p99_9" => l.p99_9 as f64,
-            _ => l.mean,
-        }
+        let percentile = match figure {
+            "p50" => l.p50,
+            "p90" => l.p90,
+            "p95" => l.p95,
+            "p99" => l.p99,
+            "p99_9" => l.p99_9,
+            _ => return Some(l.mean),
+        };
+        percentile.map(|ns| ns as f64)
     };
-    let all = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().map(of);
+    let all = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().filter_map(of);
     all.filter(|l| l.is_finite()).max_by(f64::total_cmp)
 }
 

@@ -270,7 +270,7 @@ fn few_samples(trial: &TrialRecord) -> Option<String> {
     let lacking: Vec<String> = trial
         .operations
         .iter()
-        .map(|(operation, record)| (operation, record.latency.count()))
+        .map(|(operation, record)| (operation, record.figures_count()))
         .filter(|(_, count)| doubted(*count))
         .map(|(operation, count)| {
             let names: Vec<String> = PERCENTILES

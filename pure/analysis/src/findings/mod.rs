@@ -334,7 +334,8 @@ impl View<'_> {
             .map(|(i, f)| {
                 let cell = &self.cells[*i];
                 let latency = &f.latency_ns;
-                let figures = format!("{}, p99 {}", self.mean_of(*i, f), span(latency.p99 as f64));
+                let p99 = latency.p99.map_or_else(String::new, |p99| format!(", p99 {}", span(p99 as f64)));
+                let figures = format!("{}{p99}", self.mean_of(*i, f));
                 format!("{} take {figures}{}", load_name(cell), warning(cell))
             })
             .collect();
@@ -347,7 +348,9 @@ impl View<'_> {
     fn mean_of(&self, cell: usize, figures: &OperationFigures) -> String {
         let latency = &figures.latency_ns;
         let median = match &self.clustered[cell] {
-            Some(_) => format!(" (half at most {})", span(latency.p50 as f64)),
+            Some(clusters) => {
+                format!(" (half at most {})", span(latency.p50.map_or(clusters.median_ns, |p50| p50 as f64)))
+            }
             None => String::new(),
         };
         format!("{} on average{median}", span(latency.mean))
@@ -355,10 +358,12 @@ impl View<'_> {
 
     /// The slowest flushes, against etcd's rule.
     fn flush_latency(&self) -> Option<Finding> {
-        let flushing = self.own.iter().copied().filter_map(|i| Some((i, self.cells[i].flush.as_ref()?)));
-        let (i, flush) = flushing.max_by_key(|(_, f)| f.latency_ns.p99)?;
-        let latency = &flush.latency_ns;
-        let verdict = if latency.p99 <= FLUSH_P99_NS_MAX {
+        let flushing = self.own.iter().copied().filter_map(|i| {
+            let flush = self.cells[i].flush.as_ref()?;
+            Some((i, flush, flush.latency_ns.p99?))
+        });
+        let (i, flush, p99) = flushing.max_by_key(|(_, _, p99)| *p99)?;
+        let verdict = if p99 <= FLUSH_P99_NS_MAX {
             "within the 10 ms that etcd asks of its log disk"
         } else {
             "beyond the 10 ms that etcd asks of its log disk"
@@ -366,7 +371,7 @@ impl View<'_> {
         let text = format!(
             "making a write durable (fdatasync) takes {}, p99 {}: {verdict}{}.",
             self.mean_of(i, flush),
-            span(latency.p99 as f64),
+            span(p99 as f64),
             warning(&self.cells[i])
         );
         Some(self.finding(codes::FLUSH_LATENCY, &text, &[i]))

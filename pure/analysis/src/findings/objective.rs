@@ -127,11 +127,11 @@ impl<'a> Objective<'a> {
             let l = &o.latency_ns;
             Some(match self.figure {
                 "mean" => l.mean,
-                "p50" => l.p50 as f64,
-                "p90" => l.p90 as f64,
-                "p95" => l.p95 as f64,
-                "p99" => l.p99 as f64,
-                "p99_9" => l.p99_9 as f64,
+                "p50" => l.p50? as f64,
+                "p90" => l.p90? as f64,
+                "p95" => l.p95? as f64,
+                "p99" => l.p99? as f64,
+                "p99_9" => l.p99_9? as f64,
                 _ => return None,
             })
         };

@@ -86,7 +86,7 @@ impl Of<'_> {
 fn waits_evenly(cell: &CellSummary) -> bool {
     let even = |figures: &OperationFigures| {
         let latency = &figures.latency_ns;
-        latency.p90 as f64 <= latency.p50 as f64 * EVEN
+        latency.p50.zip(latency.p90).is_some_and(|(p50, p90)| p90 as f64 <= p50 as f64 * EVEN)
     };
     [&cell.read, &cell.write, &cell.trim].into_iter().flatten().all(even)
 }

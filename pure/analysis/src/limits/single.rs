@@ -14,7 +14,7 @@ pub(super) fn waiting_alone(cell: &CellSummary) -> Option<(f64, f64)> {
     let time = |of: &&OperationFigures| of.iops * of.latency_ns.mean;
     let most =
         [&cell.read, &cell.write, &cell.trim].into_iter().flatten().max_by(|a, b| time(a).total_cmp(&time(b)))?;
-    let (mean, median) = (most.latency_ns.mean, most.latency_ns.p50 as f64);
+    let (mean, median) = (most.latency_ns.mean, most.latency_ns.p50? as f64);
     (median > 0.0 && mean > median * WAITS_IN_TURNS).then_some((mean, median))
 }
 

@@ -39,7 +39,7 @@ fn a_comparison_with_everything_in_it_follows_the_schema() {
     (host.hostname, host.cpus) = (Some("elsewhere".to_owned()), Some(99));
     b.header.plans[0].hash = "2".to_owned();
     let volume = &mut b.header.volumes[0];
-    (volume.target, volume.size_bytes, volume.direct) = ("/elsewhere".to_owned(), 1 << 20, false);
+    (volume.target, volume.size_bytes, volume.direct) = ("/elsewhere".to_owned(), Some(1 << 20), false);
     b.cells[1].trials[0].doubts = DoubtCode::ALL.map(|code| Doubt { code, detail: "Seen.".to_owned() }).to_vec();
     b.cells[2].trials.clear();
     b.cells.push(cell(closed("random", 1.0, 1 << 20, 8), &ExampleDisk::default(), &[1.0]));

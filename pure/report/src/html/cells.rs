@@ -90,18 +90,18 @@ fn limits(out: &mut String, view: &CellView<'_>) {
 }
 
 /// A column of the percentile table: its heading and its figure.
-type Quantile = (&'static str, fn(&HistogramSnapshot) -> f64);
+type Quantile = (&'static str, fn(&HistogramSnapshot) -> Option<f64>);
 
 const QUANTILES: [Quantile; 9] = [
-    ("mean", |s| s.mean),
-    ("min", |s| s.min as f64),
-    ("p50", |s| s.p50 as f64),
-    ("p90", |s| s.p90 as f64),
-    ("p95", |s| s.p95 as f64),
-    ("p99", |s| s.p99 as f64),
-    ("p99.9", |s| s.p99_9 as f64),
-    ("p99.99", |s| s.p99_99 as f64),
-    ("max", |s| s.max as f64),
+    ("mean", |s| Some(s.mean)),
+    ("min", |s| Some(s.min as f64)),
+    ("p50", |s| s.p50.map(|ns| ns as f64)),
+    ("p90", |s| s.p90.map(|ns| ns as f64)),
+    ("p95", |s| s.p95.map(|ns| ns as f64)),
+    ("p99", |s| s.p99.map(|ns| ns as f64)),
+    ("p99.9", |s| s.p99_9.map(|ns| ns as f64)),
+    ("p99.99", |s| s.p99_99.map(|ns| ns as f64)),
+    ("max", |s| Some(s.max as f64)),
 ];
 
 fn operations<'a>(view: &CellView<'a>) -> Vec<(Operation, &'a OperationFigures)> {
@@ -132,7 +132,8 @@ fn percentiles(out: &mut String, view: &CellView<'_>) {
             let class = if part.is_empty() { "" } else { " class=\"part\"" };
             put!(out, "<tr{class}><th scope=\"row\">{}{part}</th><td class=\"num\">{iops}</td>", operation.name());
             for (_, quantile) in QUANTILES {
-                put!(out, "<td class=\"num\">{}</td>", figures::latency(quantile(snapshot)));
+                let text = quantile(snapshot).map_or_else(|| MISSING.to_owned(), figures::latency);
+                put!(out, "<td class=\"num\">{text}</td>");
             }
             out.push_str("</tr>\n");
         }
@@ -292,6 +293,10 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 fn over_time(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     let Some(record) = view.record else { return };
     let (moments, boundaries) = moments(record.trials.iter().map(|t| &t.series));
+    if let (true, Some(from)) = (moments.is_empty(), &run.summary.run.imported) {
+        let tool = Escaped(plain(&from.tool_and_version()));
+        put!(out, "<p class=\"note\">No course over time: {tool} told no seconds.</p>\n");
+    }
     if moments.len() < 2 {
         return;
     }

@@ -14,7 +14,7 @@ use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, plain};
 use crate::put;
 use crate::rows;
-use loadline_analysis::{CellSummary, RunSummary};
+use loadline_analysis::{CellSummary, RunInfo, RunSummary};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, Clock, Histogram, RunRecord};
 
@@ -80,11 +80,11 @@ impl<'a> CellView<'a> {
             let snapshot = &only.latency_ns;
             return match figure {
                 "mean" => Some(snapshot.mean).filter(|v| v.is_finite()),
-                "p50" => Some(snapshot.p50 as f64),
-                "p90" => Some(snapshot.p90 as f64),
-                "p95" => Some(snapshot.p95 as f64),
-                "p99" => Some(snapshot.p99 as f64),
-                "p99_9" => Some(snapshot.p99_9 as f64),
+                "p50" => snapshot.p50.map(|ns| ns as f64),
+                "p90" => snapshot.p90.map(|ns| ns as f64),
+                "p95" => snapshot.p95.map(|ns| ns as f64),
+                "p99" => snapshot.p99.map(|ns| ns as f64),
+                "p99_9" => snapshot.p99_9.map(|ns| ns as f64),
                 _ => None,
             };
         }
@@ -254,18 +254,15 @@ fn lead(out: &mut String, run: &Run<'_>) {
         volumes.join(", "),
         info.host.hostname.as_deref().map(plain).unwrap_or_default(),
         plain(&info.started),
-        clock_word(info.clock).to_owned(),
+        clock_word(info),
         format!("run {}", plain(&info.id)),
     ];
     parts.retain(|part| !part.is_empty());
     put!(out, "<p class=\"meta\">{}</p>\n", Escaped(parts.join(" · ")));
 }
 
-const fn clock_word(clock: Clock) -> &'static str {
-    match clock {
-        Clock::Real => "measured",
-        Clock::Virtual => "predicted by a model",
-    }
+fn clock_word(info: &RunInfo) -> String {
+    if info.clock == Clock::Virtual { "predicted by a model".to_owned() } else { plain(&info.how()) }
 }
 
 /// Several runs at a glance, with what stands in the way of comparing them.
@@ -277,7 +274,7 @@ fn list_of_runs(out: &mut String, runs: &[Run<'_>]) {
             info.volumes.iter().map(|v| format!("{}: {}", plain(&v.name), plain(&v.target))).collect();
         put!(out, "<tr><th scope=\"row\"><a href=\"#r{}\">{}</a></th>", run.number, Escaped(plain(&info.name)));
         for text in [
-            clock_word(info.clock).to_owned(),
+            clock_word(info),
             plain(&info.started),
             info.host.hostname.as_deref().map_or_else(|| figures::MISSING.to_owned(), plain),
             volumes.join(", "),
@@ -290,8 +287,10 @@ fn list_of_runs(out: &mut String, runs: &[Run<'_>]) {
     out.push_str("</tbody></table></div>\n");
     let differ = |of: &dyn Fn(&Run<'_>) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
     let mut unlike: Vec<&str> = Vec::new();
-    if differ(&|r| clock_word(r.summary.run.clock).to_owned()) {
+    if differ(&|r| format!("{:?}", r.summary.run.clock)) {
         unlike.push("some are measured and some predicted");
+    } else if differ(&|r| clock_word(&r.summary.run)) {
+        unlike.push("they were measured by different tools");
     }
     if differ(&|r| r.summary.run.host.hostname.clone().unwrap_or_default()) {
         unlike.push("they ran on different machines");

@@ -2,8 +2,8 @@
 
 use super::{Escaped, Run, clock_word};
 use crate::figures::{self, MISSING, plain};
-use crate::put;
-use loadline_record::{DeviceFacts, PlanText, TargetKind, VolumeFacts};
+use crate::{put, rows};
+use loadline_record::{DeviceFacts, ImportedFile, ImportedFrom, PlanText, TargetKind, VolumeFacts};
 use loadline_units::Bytes;
 
 /// Machine, volumes, provenance and texts.
@@ -21,21 +21,20 @@ pub(crate) fn provenance(out: &mut String, run: &Run<'_>) {
             engines.push(text);
         }
     }
-    list(
-        out,
-        &[
-            ("id", Some(info.id.clone())),
-            ("made by", Some(format!("loadline {} {}", info.verb, info.version))),
-            ("started", Some(info.started.clone())),
-            ("clock", Some(clock_word(info.clock).to_owned())),
-            ("engine", (!engines.is_empty()).then(|| engines.join("; "))),
-            ("seed", Some(info.seed.to_string())),
-            (
-                "CPU time of the load threads",
-                seconds.is_finite().then(|| format!("{} s", figures::decimal(seconds, 3))),
-            ),
-        ],
-    );
+    let mut made = vec![
+        ("id", Some(info.id.clone())),
+        ("made by", Some(format!("loadline {} {}", info.verb, info.version))),
+        ("started", Some(info.started.clone())),
+        ("clock", Some(clock_word(info))),
+        ("engine", (!engines.is_empty()).then(|| engines.join("; "))),
+    ];
+    match &info.imported {
+        Some(from) => made.extend([("imported from", Some(files(from))), ("how it was read", notes(from))]),
+        None => made.push(("seed", Some(info.seed.to_string()))),
+    }
+    let seconds = seconds.is_finite().then(|| format!("{} s", figures::decimal(seconds, 3)));
+    made.push(("CPU time of the load threads", seconds));
+    list(out, &made);
     put!(out, "</div>\n<div class=\"card\"><h{level}>Machine</h{level}>\n");
     list(
         out,
@@ -92,7 +91,7 @@ fn volume_facts(volume: &VolumeFacts) -> Vec<(&'static str, Option<String>)> {
         ("target", Some(volume.target.clone())),
         ("kind", Some(kind.to_owned())),
         ("path", volume.path.clone()),
-        ("size", Some(format!("{} ({})", Bytes::new(volume.size_bytes).human(), volume.size_reason))),
+        ("size", Some(format!("{} ({})", rows::size(volume), volume.size_reason))),
         ("direct I/O", Some(direct)),
     ];
     if let Some(system) = &volume.file_system {
@@ -151,4 +150,15 @@ fn text(out: &mut String, what: &str, plan: &PlanText) {
         Escaped(plain(&plan.hash)),
         Escaped(&plan.text)
     );
+}
+
+/// The files of an import with the fingerprints of their texts.
+fn files(from: &ImportedFrom) -> String {
+    let one = |file: &ImportedFile| format!("{} ({})", plain(&file.name), plain(&file.hash));
+    from.files.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What is to be said of it, where anything is.
+fn notes(from: &ImportedFrom) -> Option<String> {
+    (!from.notes.is_empty()).then(|| from.notes.iter().map(|note| plain(note)).collect::<Vec<_>>().join("; "))
 }

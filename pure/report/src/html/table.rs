@@ -118,7 +118,8 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
         out.push_str("</tbody>\n");
     }
     out.push_str("</table></div>\n");
-    out.push_str("<p class=\"note\">MB/s is 10<sup>6</sup> bytes per second. Latency counts from when the load wanted the request. – is a missing figure.");
+    let latency = Escaped(rows::latency_counts(run.summary));
+    put!(out, "<p class=\"note\">MB/s is 10<sup>6</sup> bytes per second. {latency} – is a missing figure.");
     out.push_str("</p>\n");
     if !open {
         out.push_str("</details>\n");

@@ -124,7 +124,15 @@ fn trial(plan: &CellPlan, number: u32, noise: &mut Noise) -> TrialRecord {
         let latency = histogram(noise, plan.latency_ns * slower);
         let waiting = open.then(|| histogram(noise, (plan.latency_ns * 0.02).max(2_000.0)));
         let service = open.then(|| histogram(noise, plan.latency_ns * 0.98));
-        let record = OperationRecord { count, bytes: count * plan.block_bytes, errors: 0, latency, waiting, service };
+        let record = OperationRecord {
+            count,
+            bytes: count * plan.block_bytes,
+            errors: 0,
+            latency,
+            waiting,
+            service,
+            told: None,
+        };
         operations.insert(*operation, record);
     }
     if let Some(every) = plan.flush_every {
@@ -297,7 +305,7 @@ pub(crate) fn volume(name: &str) -> VolumeFacts {
         target: format!("/mnt/{name}"),
         kind: TargetKind::TestFile,
         path: Some(format!("/mnt/{name}/loadline-test-1a2b3c")),
-        size_bytes: 64 << 30,
+        size_bytes: Some(64 << 30),
         size_reason: "twice the machine's memory, so that the page cache cannot hold it".to_owned(),
         direct: true,
         direct_reason: None,
@@ -335,6 +343,7 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
         started: "2026-01-31T14:22:33Z".to_owned(),
         version: "0.1.0".to_owned(),
         seed: 42,
+        imported: None,
         host: HostFacts {
             hostname: Some("db-test-01".to_owned()),
             kernel: Some("6.1.0-31-amd64".to_owned()),
@@ -369,6 +378,7 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
             plan: header.plans.clone(),
             volumes: header.volumes.clone(),
             seed: header.seed,
+            imported: None,
         },
         cells: cells.iter().map(figures).collect(),
         conclusions: Vec::new(),

@@ -238,7 +238,7 @@ fn csv_keeps_every_text_and_every_figure() {
         assert_eq!(row[column("label")], cell.label);
         let total = cell.total.as_ref().unwrap();
         assert_eq!(row[column("total_iops")].parse::<f64>().unwrap().to_bits(), total.iops.to_bits());
-        let p99 = cell.write.as_ref().map_or(String::new(), |w| w.latency_ns.p99.to_string());
+        let p99 = cell.write.as_ref().map_or(String::new(), |w| w.latency_ns.p99.unwrap().to_string());
         assert_eq!(row[column("write_latency_p99_ns")], p99);
     }
 }

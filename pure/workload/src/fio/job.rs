@@ -1,13 +1,14 @@
 //! One job's options onto a load.
 
 use super::units::{self, Bare};
-use super::{FioProblem, Section, Setting, base};
+use super::{FioProblem, Purpose, Section, Setting, base};
 use crate::spec::{Arrival, BlockShare, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
 /// A job that is read: options are taken one by one, and what is left over is judged at the end.
 pub(super) struct Job<'a> {
     section: &'a Section,
+    purpose: Purpose,
     problems: &'a mut Vec<FioProblem>,
     taken: Vec<&'static str>,
     /// Options that do not change the load.
@@ -91,6 +92,22 @@ pub(super) fn is_harmless(key: &str) -> bool {
         || HARMLESS_BEGINNINGS.iter().any(|beginning| key.starts_with(beginning))
 }
 
+/// Options that say where and when fio did it. Of what is done already they change nothing.
+const AROUND: [&str; 12] = [
+    "cpus_allowed",
+    "cpus_allowed_policy",
+    "cpumask",
+    "end_fsync",
+    "fsync_on_close",
+    "ioscheduler",
+    "nice",
+    "numa_cpu_nodes",
+    "numa_mem_policy",
+    "prio",
+    "prioclass",
+    "thinktime_blocks_type",
+];
+
 /// Where a job neither ends by time nor says how much it moves, nobody waits longer.
 const DURATION_MAX: Duration = Duration::from_s(86_400);
 
@@ -102,9 +119,10 @@ struct Kind {
 }
 
 impl<'a> Job<'a> {
-    pub(super) fn new(section: &'a Section, problems: &'a mut Vec<FioProblem>) -> Self {
+    pub(super) fn new(section: &'a Section, purpose: Purpose, problems: &'a mut Vec<FioProblem>) -> Self {
         Self {
             section,
+            purpose,
             problems,
             taken: Vec::new(),
             ignored: Vec::new(),
@@ -322,7 +340,7 @@ impl<'a> Job<'a> {
         let base = base(&self.section.settings);
         let (filename, directory) = (self.get("filename"), self.get("directory"));
         self.target = match (directory, filename) {
-            (_, Some(file)) if file.value.contains(':') => {
+            (_, Some(file)) if file.value.contains(':') && self.purpose == Purpose::Run => {
                 let message = format!("filename={}: names several files; name one, and run once for each", file.value);
                 self.problem(file.line, message);
                 None
@@ -332,15 +350,18 @@ impl<'a> Job<'a> {
         };
         let files = self.number("nrfiles").unwrap_or(1);
         spec.files = u32::try_from(files).unwrap_or(u32::MAX);
+        let is_done = self.purpose == Purpose::Reported;
         let size = self.value("size", "a size, such as 1g, or 100%", |text| match text {
             "100%" => Some(None),
+            // What it was a share of is not reported.
+            text if is_done && text.ends_with('%') => Some(None),
             text => units::bytes(text, base).map(Some),
         });
         let increment = self.bytes("offset_increment");
         spec.start = self.bytes("offset").unwrap_or(Bytes::ZERO);
         let shared = filename.is_some();
         let several = spec.threads > 1;
-        if several && shared && !random && increment.is_none() {
+        if several && shared && !random && increment.is_none() && self.purpose == Purpose::Run {
             let message = format!(
                 "[{}]: {} jobs go through the same stretch of one file at the same time, which caches answer: set \
                  offset_increment to the size, or numjobs=1",
@@ -364,7 +385,7 @@ impl<'a> Job<'a> {
         let all = moved.map(|each| times(each, spec.threads)).or(spec.size);
         // fio counts the bytes of its ramp, too; here the measured time has all of them.
         spec.volume = if time_based { None } else { all };
-        if runtime.is_none() && spec.volume.is_none() {
+        if runtime.is_none() && spec.volume.is_none() && self.purpose == Purpose::Run {
             let message = format!("[{}]: says neither how long nor how much: write runtime=SECONDS", self.section.name);
             self.problem(self.section.line, message);
         }
@@ -375,12 +396,14 @@ impl<'a> Job<'a> {
         let engine = self.get("ioengine");
         let queue_depth = match engine.map_or("psync", |s| s.value.as_str()) {
             "libaio" | "io_uring" | "posixaio" | "windowsaio" | "solarisaio" => depth,
+            "mmap" if self.purpose == Purpose::Reported => 1,
             "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => {
                 if depth > 1 {
                     self.note("iodepth has no effect with a synchronous ioengine, in fio as here: the depth is 1");
                 }
                 1
             }
+            _ if self.purpose == Purpose::Reported => depth,
             other => {
                 let line = engine.map_or(self.section.line, |s| s.line);
                 let message = format!(
@@ -425,7 +448,9 @@ impl<'a> Job<'a> {
         let requests = self.value("rate_iops", "one number of requests per second, for reads and writes alike", both);
         let bytes = self.value("rate", "one number of bytes per second, for reads and writes alike", both);
         let requests = requests.or(bytes.map(|b| b / spec.block_mean().get().max(1)))?;
-        Iops::per_second(requests.checked_mul(threads)?)
+        // fio holds reads and writes to it apart, so that a mix comes to as many of each.
+        let directions = if spec.reads == Ratio::ONE || spec.reads == Ratio::ZERO { 1 } else { 2 };
+        Iops::per_second(requests.checked_mul(threads)?.checked_mul(directions)?)
     }
 
     /// What no rule above has taken: harmless, or refused.
@@ -440,7 +465,8 @@ impl<'a> Job<'a> {
             let off =
                 setting.value == "0" && ["end_fsync", "fsync_on_close", "do_verify", "numa"].contains(&key.as_str());
             let each = setting.value == "1" && key == "thinktime_blocks";
-            if harmless || off || each {
+            let done = self.purpose == Purpose::Reported && AROUND.contains(&key.as_str());
+            if harmless || off || each || done {
                 self.ignored.push(key.clone());
                 continue;
             }

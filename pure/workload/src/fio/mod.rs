@@ -2,9 +2,11 @@
 //! line. `docs/formats/fio.md` has the table of options.
 
 mod job;
+mod reported;
 mod units;
 
 use crate::plan::{Order, Plan, PlanLoad};
+pub use reported::{ReportedJob, ReportedProblem, reported_job};
 use std::collections::BTreeMap;
 use units::Base;
 
@@ -46,6 +48,15 @@ pub struct FioJobs {
     pub target: Option<String>,
     /// Options that change nothing of the load and were not taken, and what is done otherwise than fio does it, in sentences.
     pub notes: Vec<String>,
+}
+
+/// What a job is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To be run.
+    Run,
+    /// It was run, and its results are to be understood.
+    Reported,
 }
 
 /// Options by which a job waits for those before it.
@@ -99,7 +110,7 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
     let mut loads = Vec::new();
     let sections = joined(sections, &mut notes);
     for (index, section) in sections.iter().enumerate() {
-        let mut job = job::Job::new(section, &mut problems);
+        let mut job = job::Job::new(section, Purpose::Run, &mut problems);
         let spec = job.load();
         if index > 0 && !job.waits {
             job.problem(

@@ -66,9 +66,9 @@ fn options_mean_what_they_mean_to_fio() {
     assert_eq!(one("iodepth=32\ndirect=1").outstanding(), Some(1));
     let rated = one("ioengine=io_uring\niodepth=4\nnumjobs=2\nrate_iops=500\ndirect=1\nrw=randrw\nrwmixread=70");
     assert_eq!(rated.reads, Ratio::percent(70));
-    // The rate is each clone's, and so is the file.
+    // The rate is each clone's in each direction, and so is the file each clone's.
     assert!(
-        matches!(rated.arrival, Arrival::Closed { queue_depth: 4, rate_max, .. } if rate_max == Iops::per_second(1_000))
+        matches!(rated.arrival, Arrival::Closed { queue_depth: 4, rate_max, .. } if rate_max == Iops::per_second(2_000))
     );
     assert_eq!(rated.size, Some(Bytes::gib(2)));
     let open = one("rate_iops=500\nrate_process=poisson\nioengine=libaio\nrw=randread");

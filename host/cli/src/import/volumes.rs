@@ -1,0 +1,121 @@
+//! Which volume each imported job was run on.
+
+use crate::declared::Declared;
+use crate::failure::Usage;
+use crate::settings::{NamedTarget, VOLUME_DEFAULT};
+use loadline_imported::Job;
+use loadline_record::{TargetKind, VolumeFacts};
+use std::path::Path;
+
+/// Where results do not say what was measured.
+const UNTOLD: &str = "not told";
+
+/// A job with the name of its volume.
+pub(crate) type Placed = (String, Job);
+
+/// The volumes of the jobs, in the order in which they come, and each job with the name of its own.
+///
+/// # Errors
+/// [`Usage`] where it is not known which volume of the environment a target is.
+pub(crate) fn assigned(
+    jobs: Vec<Job>,
+    told: &[NamedTarget],
+    declared: Option<&Declared>,
+) -> Result<(Vec<VolumeFacts>, Vec<Placed>), Usage> {
+    let mut targets: Vec<Option<String>> = Vec::new();
+    for job in &jobs {
+        if !targets.contains(&job.target) {
+            targets.push(job.target.clone());
+        }
+    }
+    let mut names: Vec<String> = Vec::new();
+    for target in &targets {
+        let name = name_of(target.as_deref(), told, declared, targets.len() == 1, &names)?;
+        names.push(name);
+    }
+    let of = |job: &Job| {
+        let place = targets.iter().position(|target| *target == job.target).expect("every target is listed");
+        names[place].clone()
+    };
+    let jobs: Vec<Placed> = jobs.into_iter().map(|job| (of(&job), job)).collect();
+    let mut volumes: Vec<VolumeFacts> = Vec::new();
+    for name in &names {
+        if volumes.iter().all(|volume| volume.name != *name) {
+            let own: Vec<&Job> = jobs.iter().filter(|(of, _)| of == name).map(|(_, job)| job).collect();
+            volumes.push(facts(name, &own));
+        }
+    }
+    Ok((volumes, jobs))
+}
+
+/// The name of the volume that a target is.
+fn name_of(
+    target: Option<&str>,
+    told: &[NamedTarget],
+    declared: Option<&Declared>,
+    is_only: bool,
+    taken: &[String],
+) -> Result<String, Usage> {
+    let is_there = |path: &str| target.is_some_and(|target| Path::new(target).starts_with(path));
+    let sole = if is_only && told.len() == 1 { told.first() } else { None };
+    if let Some(named) = told.iter().find(|named| is_there(&named.target)).or(sole) {
+        return Ok(named.volume.clone());
+    }
+    if let Some(declared) = declared {
+        let all: Vec<(&str, Option<&str>)> = declared.volumes().collect();
+        let found =
+            all.iter().find(|(_, path)| path.is_some_and(is_there)).or(if all.len() == 1 { all.first() } else { None });
+        return found.map(|(name, _)| (*name).to_owned()).ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+            let target = target.unwrap_or(UNTOLD);
+            Usage(format!(
+                "which volume of the environment is {target}? Say it with --on VOLUME={target}; there are {}",
+                known.join(", ")
+            ))
+        });
+    }
+    if is_only {
+        return Ok(VOLUME_DEFAULT.to_owned());
+    }
+    // As the target is called, in the letters that a volume's name may have.
+    let last = target.and_then(|target| target.rsplit('/').find(|part| !part.is_empty())).unwrap_or(VOLUME_DEFAULT);
+    let base: String = last.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
+    let free = |name: &String| !taken.contains(name);
+    let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
+    Ok(std::iter::once(base.clone()).chain(numbered).find(free).expect("there is always another number"))
+}
+
+fn facts(name: &str, jobs: &[&Job]) -> VolumeFacts {
+    let mut targets: Vec<&str> = Vec::new();
+    for job in jobs {
+        let target = job.target.as_deref().unwrap_or(UNTOLD);
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    let is_device = |target: &&str| target.starts_with("/dev/") && !target.starts_with("/dev/shm");
+    let kind = match jobs {
+        _ if jobs.iter().all(|job| job.is_null) => TargetKind::Null,
+        _ if targets.iter().all(is_device) => TargetKind::BlockDevice,
+        _ => TargetKind::File,
+    };
+    let reach = |job: &&Job| job.spec.size.map(|size| job.spec.start.get().saturating_add(size.get()));
+    let size_bytes = jobs.iter().map(reach).max().flatten();
+    let is_buffered = jobs.iter().all(|job| job.spec.buffered);
+    VolumeFacts {
+        name: name.to_owned(),
+        target: targets.join(", "),
+        kind,
+        path: None,
+        size_bytes,
+        size_reason: match size_bytes {
+            Some(_) => "as far as the jobs reach, by their options".to_owned(),
+            None => "the jobs do not say".to_owned(),
+        },
+        direct: !is_buffered,
+        direct_reason: is_buffered.then(|| "the jobs did not ask for it (direct=1)".to_owned()),
+        file_system: None,
+        devices: Vec::new(),
+        extents: None,
+    }
+}

@@ -1,0 +1,61 @@
+//! What can be wrong with a file of results: where, and what to do.
+
+/// A file that holds no results that can be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// Nothing in it.
+    #[error(
+        "{source_name} is empty: it holds no results; the tool may have been stopped, or have written them elsewhere"
+    )]
+    Empty {
+        /// The file.
+        source_name: String,
+    },
+    /// No form that is known.
+    #[error(
+        "{source_name} holds no results of a form that is known: loadline reads what fio writes with --output-format=json or json+"
+    )]
+    Unknown {
+        /// The file.
+        source_name: String,
+    },
+    /// What loadline exports.
+    #[error(
+        "{source_name} is what loadline exports: a summary, without the trials and histograms that a stored run rests on; take the run \
+         from its store (--store FILE)"
+    )]
+    OwnExport {
+        /// The file.
+        source_name: String,
+    },
+    /// It ends in the middle.
+    #[error(
+        "{source_name}:{line}: the results are cut off here: the file ends within them; take the whole file, or run the tool again"
+    )]
+    CutOff {
+        /// The file.
+        source_name: String,
+        /// From 1.
+        line: usize,
+    },
+    /// No JSON.
+    #[error("{source_name}:{line}: is not JSON: {detail}")]
+    Syntax {
+        /// The file.
+        source_name: String,
+        /// From 1.
+        line: usize,
+        /// What was found.
+        detail: String,
+    },
+    /// A figure that is missing or cannot be.
+    #[error("{source_name}: {place}: {message}")]
+    Value {
+        /// The file.
+        source_name: String,
+        /// Where in its document: `jobs[0].read.iops`.
+        place: String,
+        /// What is wrong.
+        message: String,
+    },
+}
