@@ -20,8 +20,8 @@ mod words;
 
 pub use compare::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide, Comparison, Counts,
-    DrawRange, Figure, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling, ScalingCell,
-    ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate, scaling_of,
+    DrawRange, Figure, FigureValue, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling,
+    ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate, scaling_of,
     scaling_sentences,
 };
 pub use doubts::doubts;
