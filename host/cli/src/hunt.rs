@@ -21,7 +21,7 @@ use crate::{catalog, environments, figures};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use loadline_analysis::{
-    Effect, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, NotTried, Standing, hunted, judge, round_log,
+    Effect, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, NotTried, Standing, hunted, judge, nothing_bound, round_log,
 };
 use loadline_catalog::Environment;
 use loadline_engine::EngineOptions;
@@ -29,7 +29,7 @@ use loadline_prediction::{fit, volume_facts};
 use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, TrialRecord, VolumeFacts};
 use loadline_store::{Claim, Store};
 use loadline_units::{Bytes, Duration, Ratio};
-use loadline_workload::{LoadSpec, Plan, RunCell};
+use loadline_workload::{Arrival, LoadSpec, Plan, RunCell};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -88,6 +88,9 @@ const SETTINGS_KEY: &str = "hunt";
 const TOLD_KEY: &str = "told";
 /// The verb under which hunts are stored.
 pub(crate) const VERB: &str = "hunt";
+
+/// Trials of a load that sets its own rate, before anything is varied, that tell whether it gets what it asks for.
+const FIRST_TRIALS: u32 = 3;
 
 /// Rounds at most.
 const fn rounds_max() -> u32 {
@@ -523,7 +526,7 @@ fn carry_on(hunt: &UnderWay<'_>, mut place: Place, mut books: Books, stored: &Ru
             tell_how_to_go_on(id);
             Outcome::Interrupted
         }
-        true if found.nothing_bound.is_some() => Outcome::Inconclusive,
+        true if found.nothing_bound.is_some() => Outcome::Done,
         true if found.rows.iter().any(|row| row.effect == Effect::CannotTell) => Outcome::Inconclusive,
         true => Outcome::Done,
     })
@@ -535,6 +538,30 @@ fn rounds(prober: &mut Prober<'_>, loads: &[Probe], plan: &HuntPlan, stored: &Ru
     let known = |load: &Probe, round: u32| {
         let cell = stored.cells.iter().find(|cell| cell.id == load.cell.id)?;
         cell.trials.iter().find(|trial| trial.trial == round).cloned()
+    };
+    // Where the load sets its own rate, its first trials are run before anything is varied: what gets all that it asks for shows no limit,
+    // however much is varied. As soon as one falls short, all goes on as with any load.
+    let mut first: Vec<TrialRecord> = Vec::new();
+    while sets_its_rate(&loads[0].cell.spec) {
+        let round = first.len() as u32;
+        let counted = format!("baseline, {} of {FIRST_TRIALS}", round + 1);
+        let record = match known(&loads[0], round) {
+            Some(record) => Some(record),
+            None => prober.trial(&loads[0], round, &counted)?,
+        };
+        let Some(record) = record else { return Ok(false) };
+        first.push(record);
+        if nothing_bound(&so_far(stored, &loads[0], &first), &plan.baseline).is_none() {
+            break;
+        }
+        if round + 1 == FIRST_TRIALS {
+            prober.live.say("nothing bound the baseline: there is no ceiling to hunt for");
+            return Ok(true);
+        }
+    }
+    let known = |load: &Probe, round: u32| {
+        let taken = || first.get(round as usize).filter(|_| load.cell.id == loads[0].cell.id).cloned();
+        known(load, round).or_else(taken)
     };
     let mut logs: Vec<Vec<f64>> = vec![Vec::new(); plan.variants.len()];
     let mut undecided: Vec<usize> = (0..plan.variants.len()).collect();
@@ -571,6 +598,21 @@ fn rounds(prober: &mut Prober<'_>, loads: &[Probe], plan: &HuntPlan, stored: &Ru
     Ok(true)
 }
 
+/// Whether the load itself says how much it asks for: an open loop, a closed one with a rate ceiling or think time.
+fn sets_its_rate(spec: &LoadSpec) -> bool {
+    match spec.arrival {
+        Arrival::Closed { rate_max, think_time, .. } => rate_max.is_some() || think_time > Duration::ZERO,
+        Arrival::Constant { .. } | Arrival::Poisson { .. } => true,
+    }
+}
+
+/// The run with these trials of one load alone.
+fn so_far(stored: &RunRecord, load: &Probe, trials: &[TrialRecord]) -> RunRecord {
+    let mut cell = cell_record(&load.cell);
+    cell.trials = trials.to_vec();
+    RunRecord { header: stored.header.clone(), status: RunStatus::Unfinished, cells: vec![cell] }
+}
+
 /// The hunt behind a stored run; `None` where the run is of another verb.
 pub(crate) fn of_run(record: &RunRecord) -> Option<HuntResult> {
     let plan: HuntPlan = serde_json::from_value(record.header.settings.get(SETTINGS_KEY)?.clone()).ok()?;
@@ -586,6 +628,9 @@ pub(crate) fn text(found: &HuntResult, format: Format) -> String {
         Format::Table => {
             let rate = figures_of(found);
             let mut text = format!("{}\nrun {}{rate}\n\n", found.name, found.run);
+            if nothing_varied(found) {
+                return text + &limits(found, "");
+            }
             text.push_str(&table.render(format, output::colour_wanted()));
             text.push_str(&not_tried(&found.not_tried));
             text.push_str("\nIntervals hold for all looks at all settings together with 95 % confidence.\n\nLimits\n");
@@ -594,6 +639,9 @@ pub(crate) fn text(found: &HuntResult, format: Format) -> String {
         Format::Markdown => {
             let rate = figures_of(found);
             let mut text = format!("# {}\n\nrun `{}`{rate}\n\n", found.name, found.run);
+            if nothing_varied(found) {
+                return text + &limits(found, "");
+            }
             text.push_str(&table.render(format, false));
             text.push_str(&not_tried(&found.not_tried));
             text.push_str(
@@ -602,6 +650,11 @@ pub(crate) fn text(found: &HuntResult, format: Format) -> String {
             text + &limits(found, "- ")
         }
     }
+}
+
+/// Whether the hunt stopped before anything was varied: there is no row to show.
+fn nothing_varied(found: &HuntResult) -> bool {
+    found.nothing_bound.is_some() && found.rows.iter().all(|row| row.rounds == 0)
 }
 
 /// What is usually varied and was not, with the reasons, each once: "not tried: interleave, layout (...)".

@@ -282,17 +282,20 @@ fn declared(cell: &CellRecord) -> Vec<&'static str> {
     ceilings.into_iter().flatten().map(|ceiling| ceiling.limit.name()).collect()
 }
 
-/// Why the cell's rate is no ceiling, where its load got all that it asked for.
-fn nothing_bound(record: &RunRecord, baseline: &str) -> Option<String> {
-    let cells = summarize(record).cells;
-    let binding = cells.into_iter().find(|cell| cell.id == baseline)?.binding?;
-    (binding.limit == Limit::Arrival).then(|| {
-        format!(
-            "Nothing bound this cell: {} No setting can show a limit that was not reached; hunt around a higher rate, or around a \
-             closed loop without pauses.",
-            binding.evidence.trim()
-        )
-    })
+/// Why the rate of the cell is no ceiling, and around what to hunt instead, where its load got all that it asked for.
+#[must_use]
+pub fn nothing_bound(record: &RunRecord, cell: &str) -> Option<String> {
+    let found = summarize(record).cells.into_iter().find(|one| one.id == cell)?;
+    let binding = found.binding.filter(|binding| binding.limit == Limit::Arrival)?;
+    let next = match (found.load.queue_depth, found.load.rate_iops) {
+        (None, _) => "Hunt around a higher rate of arrivals, or around a closed loop.",
+        (Some(_), Some(_)) => "Hunt around a higher rate ceiling, or without it.",
+        (Some(_), None) => "Hunt without think time, or with more requests outstanding.",
+    };
+    Some(format!(
+        "Nothing bound this cell: {} No setting can show a limit that was not reached. {next}",
+        binding.evidence.trim()
+    ))
 }
 
 /// Around a load that got what it asked for only less of it tells anything: more is what was asked for, and as much shows nothing.

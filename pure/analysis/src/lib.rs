@@ -28,7 +28,7 @@ pub use doubts::doubts;
 pub use findings::{OBJECTIVE_USUAL, codes as finding_codes};
 pub use hunt::{
     Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, NotTried, Standing,
-    Suspect, hunted, judge, round_log,
+    Suspect, hunted, judge, nothing_bound, round_log,
 };
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};
