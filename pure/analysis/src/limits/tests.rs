@@ -272,6 +272,16 @@ fn a_plateau_from_depth_1_on_stands_beside_open_loops_and_is_not_latency() {
 }
 
 #[test]
+fn the_length_of_a_window_has_an_interval_as_every_inferred_figure() {
+    let record = run([1, 32].map(|depth| throttled(closed("random", 1.0, 4 * KIB, depth), 5_000.0)).to_vec());
+    let figures = super::limits(&record);
+    let window = figures.iter().find(|f| f.quantity == super::Quantity::WindowNs).expect("two clusters show one");
+    let (low, high) = (window.low.unwrap(), window.high.unwrap());
+    assert!(low <= window.value && window.value <= high && high < low * 1.5, "{window:?}");
+    assert!(figures.iter().filter(|f| f.inferred).all(|f| f.low.is_some() && f.high.is_some()), "{figures:?}");
+}
+
+#[test]
 fn an_overloaded_open_loop_shows_the_level_of_a_single_depth() {
     let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
     cells.push(delivering(5_500.0, 4_084.0));
