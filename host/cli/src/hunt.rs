@@ -21,7 +21,8 @@ use crate::{catalog, environments, figures};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use loadline_analysis::{
-    Effect, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, NotTried, Standing, hunted, judge, nothing_bound, round_log,
+    Effect, Factor, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, NotTried, Standing, hunted, judge, nothing_bound,
+    round_log,
 };
 use loadline_catalog::Environment;
 use loadline_engine::EngineOptions;
@@ -347,9 +348,9 @@ impl Hunt {
     }
 
     /// Leaves out the settings for which there is a reason, and refuses a hunt of which nothing is left.
-    fn leave_out_impossible(&mut self, why: impl Fn(&Probe) -> Option<String>) -> Result<(), Usage> {
+    fn leave_out_impossible(&mut self, why: impl Fn(&HuntVariant, &Probe) -> Option<String>) -> Result<(), Usage> {
         let impossible = self.plan.variants.iter().zip(&self.probes[1..]).filter_map(|(variant, probe)| {
-            let because = why(probe)?;
+            let because = why(variant, probe)?;
             Some(NotTried { factor: variant.factor, to: Some(variant.to.clone()), because })
         });
         let impossible: Vec<NotTried> = impossible.collect();
@@ -420,13 +421,24 @@ fn begin(
     };
     if let Some(opened) = &opened {
         let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);
+        // Where all goes through the page cache anyway, a load that asks for it is the same load.
+        let vain = |variant: &HuntVariant, probe: &Probe| {
+            let facts = opened[&probe.cell.volume].facts();
+            let why = || facts.direct_reason.clone().unwrap_or_else(|| "it has no direct I/O".to_owned());
+            (variant.factor == Factor::Direct && !facts.direct)
+                .then(|| format!("all goes through the page cache on this target: {}", why()))
+        };
         // Of what is usually varied, what the target cannot have is left out; what was named is refused.
         if begun.told.vary.is_empty() {
-            let why = |probe: &Probe| {
+            let why = |variant: &HuntVariant, probe: &Probe| {
                 let Tried { cell, options, .. } = tried(probe, settings.engine);
-                impossible::why(volume_of(cell), cell, options).map(|error| error.to_string())
+                let impossible = impossible::why(volume_of(cell), cell, options).map(|error| error.to_string());
+                impossible.or_else(|| vain(variant, probe))
             };
             hunt.leave_out_impossible(why)?;
+        } else if let Some(why) = hunt.plan.variants.iter().zip(&hunt.probes[1..]).find_map(|(v, probe)| vain(v, probe))
+        {
+            return Err(Usage(format!("direct cannot be varied: {why}")).into());
         }
         impossible::refuse(volume_of, hunt.probes.iter().map(|probe| tried(probe, settings.engine)))?;
     }

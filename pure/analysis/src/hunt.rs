@@ -298,6 +298,18 @@ pub fn nothing_bound(record: &RunRecord, cell: &str) -> Option<String> {
     ))
 }
 
+/// A cache that answers the cell, as its own trials show: no factor tells of it.
+fn by_a_cache(record: &RunRecord, cell: &str) -> Option<Suspect> {
+    let found = summarize(record).cells.into_iter().find(|one| one.id == cell)?;
+    let binding = found.binding.filter(|binding| binding.limit == Limit::Cache)?;
+    Some(Suspect {
+        limits: vec![binding.limit.name().to_owned()],
+        what: "a cache above the disks".to_owned(),
+        standing: Standing::Binds,
+        because: format!("the cell shows it by itself: {}", binding.evidence.trim().trim_end_matches('.')),
+    })
+}
+
 /// Around a load that got what it asked for only less of it tells anything: more is what was asked for, and as much shows nothing.
 fn unbound(rows: Vec<HuntRow>) -> Vec<HuntRow> {
     let untold = |row: HuntRow| match row.effect {
@@ -341,6 +353,10 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
     let declared: Vec<&str> = baseline.map(declared).unwrap_or_default();
     let known = Known { declared: &declared, lacks: &plan.lacks };
     let trials = || baseline.into_iter().flat_map(|c| &c.trials);
+    let mut named = if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) };
+    if nothing_bound.is_none() {
+        named.splice(0..0, by_a_cache(record, &plan.baseline));
+    }
     HuntResult {
         schema: HUNT_SCHEMA.to_owned(),
         run: record.header.id.clone(),
@@ -351,7 +367,7 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
         bytes_per_s: mean(&trials().filter_map(TrialRecord::bytes_per_s).collect::<Vec<_>>()),
         margin: plan.margin,
         not_tried: plan.not_tried.clone(),
-        suspects: if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) },
+        suspects: named,
         nothing_bound,
         rows,
     }

@@ -192,6 +192,21 @@ fn what_is_usually_varied_and_cannot_be_here_is_left_out_and_told() {
 }
 
 #[test]
+fn in_memory_a_cache_binds_and_there_is_no_page_cache_to_go_past() {
+    let bench = Bench::new();
+    let folder = or_skip!(tempfile::tempdir_in("/dev/shm").ok(), "no /dev/shm");
+    let target = folder.path().to_str().unwrap();
+    let load = plan("4 KiB", 2).replace("4 s", "30 ms").replace("8 GiB", "8 MiB");
+    let plan = bench.file("p.toml", load);
+    let refused = bench.refused(2, &["hunt", &plan, "--on", target, "--vary", "direct"]);
+    assert!(refused.contains("direct cannot be varied: all goes through the page cache"), "{refused}");
+    let found = hunted(&bench, &[&plan, "--on", target, "--vary", "depth=4", "--margin", "50%"]);
+    let first = &found["suspects"][0];
+    assert_eq!((first["limits"][0].as_str(), first["standing"].as_str()), (Some("cache"), Some("binds")), "{found}");
+    assert!(first["because"].as_str().unwrap().contains("tmpfs"), "{first}");
+}
+
+#[test]
 fn what_cannot_be_varied_is_refused_with_the_reason() {
     let bench = Bench::new();
     let (one, env) = (bench.file("p.toml", plan("4 KiB", 4)), bench.file("e.toml", EVEN));
