@@ -136,14 +136,14 @@ impl Search {
         let heavier = || probes.iter().filter(|p| p.load >= lost.load);
         let end = heavier().filter(|p| is_sure(p)).map(|p| p.load).min();
         let unsure: Vec<&Probed> = heavier().filter(|p| end.is_none_or(|end| p.load < end)).collect();
-        let last = unsure.iter().max_by_key(|p| p.load)?;
+        let edge = unsure.iter().max_by_key(|p| p.load)?;
         let most = end.map_or(self.most, |end| end - 1);
         if end.is_some_and(|end| end as f64 <= lost.load as f64 * SURE_NEAR) || unsure.len() > SURE_MAX {
             return None;
         }
-        let further = (self.limit_ns / last.interval_ns?.0.max(1.0) * SURE_BY).clamp(SURE_BY, SURE_STEP_MAX);
-        let next = libm::round(last.load as f64 * further) as u64;
-        (last.load < most).then(|| next.clamp(last.load + 1, most))
+        let further = (self.limit_ns / edge.interval_ns?.0.max(1.0) * SURE_BY).clamp(SURE_BY, SURE_STEP_MAX);
+        let next = libm::round(edge.load as f64 * further) as u64;
+        (edge.load < most).then(|| next.clamp(edge.load + 1, most))
     }
 
     /// Lighter than what seems to keep it, where nothing near it keeps it whatever its noise.
@@ -152,14 +152,14 @@ impl Search {
         let lighter = || probes.iter().filter(|p| p.load <= kept.load);
         let end = lighter().filter(|p| is_sure(p)).map(|p| p.load).max();
         let unsure: Vec<&Probed> = lighter().filter(|p| end.is_none_or(|end| p.load > end)).collect();
-        let last = unsure.iter().min_by_key(|p| p.load)?;
-        let least = end.map_or(self.least, |end| end + 1);
+        let edge = unsure.iter().min_by_key(|p| p.load)?;
+        let floor = end.map_or(self.least, |end| end + 1);
         if end.is_some_and(|end| end as f64 * SURE_NEAR >= kept.load as f64) || unsure.len() > SURE_MAX {
             return None;
         }
-        let further = (last.interval_ns?.1 / self.limit_ns * SURE_BY).clamp(SURE_BY, SURE_STEP_MAX);
-        let next = libm::round(last.load as f64 / further) as u64;
-        (last.load > least).then(|| next.clamp(least, last.load - 1))
+        let further = (edge.interval_ns?.1 / self.limit_ns * SURE_BY).clamp(SURE_BY, SURE_STEP_MAX);
+        let next = libm::round(edge.load as f64 / further) as u64;
+        (edge.load > floor).then(|| next.clamp(floor, edge.load - 1))
     }
 
     fn between(&self, kept: &Probed, lost: &Probed) -> Option<u64> {
