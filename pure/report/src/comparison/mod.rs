@@ -162,7 +162,7 @@ fn unmatched(against: &Against) -> Vec<String> {
         let did = if shown.is_empty() { "no figure".to_owned() } else { shown.join(", ") };
         let codes: Vec<&str> = u.doubts.iter().map(|doubt| doubt.code.name()).collect();
         let doubts = if codes.is_empty() { String::new() } else { format!(", in doubt: {}", codes.join(", ")) };
-        format!("{}: {}, {}: {did}{doubts}{differs}", letter(u.side as usize), plain(&u.volume), plain(&u.label))
+        format!("{}: {}, {}{differs}: {did}{doubts}", letter(u.side as usize), plain(&u.volume), plain(&u.label))
     };
     against.unmatched.iter().map(line).collect()
 }
