@@ -1,6 +1,9 @@
 //! `hunt`: one factor at a time around a cell, until it is known what moves its ceiling and what is ruled out.
 
+mod printed;
 mod vary;
+
+pub(crate) use printed::text;
 
 use crate::arguments::{Driving, Format, Printing};
 use crate::books::{Books, Opening};
@@ -17,11 +20,11 @@ use crate::probing::{Place, Probe, Prober, probe};
 use crate::run::{remove_leftovers, tell_how_to_go_on};
 use crate::settings::{Overrides, Settings, named_targets};
 use crate::volumes;
-use crate::{catalog, environments, figures};
+use crate::{catalog, environments};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use loadline_analysis::{
-    Effect, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, NotTried, Standing, hunted, judge, round_log,
+    Effect, Factor, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, NotTried, hunted, judge, nothing_bound, round_log,
 };
 use loadline_catalog::Environment;
 use loadline_engine::EngineOptions;
@@ -29,7 +32,8 @@ use loadline_prediction::{fit, volume_facts};
 use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, TrialRecord, VolumeFacts};
 use loadline_store::{Claim, Store};
 use loadline_units::{Bytes, Duration, Ratio};
-use loadline_workload::{LoadSpec, Plan, RunCell};
+use loadline_workload::{Arrival, LoadSpec, Plan, RunCell};
+use printed::not_tried;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -88,6 +92,9 @@ const SETTINGS_KEY: &str = "hunt";
 const TOLD_KEY: &str = "told";
 /// The verb under which hunts are stored.
 pub(crate) const VERB: &str = "hunt";
+
+/// Trials of a load that sets its own rate, before anything is varied, that tell whether it gets what it asks for.
+const FIRST_TRIALS: u32 = 3;
 
 /// Rounds at most.
 const fn rounds_max() -> u32 {
@@ -344,9 +351,9 @@ impl Hunt {
     }
 
     /// Leaves out the settings for which there is a reason, and refuses a hunt of which nothing is left.
-    fn leave_out_impossible(&mut self, why: impl Fn(&Probe) -> Option<String>) -> Result<(), Usage> {
+    fn leave_out_impossible(&mut self, why: impl Fn(&HuntVariant, &Probe) -> Option<String>) -> Result<(), Usage> {
         let impossible = self.plan.variants.iter().zip(&self.probes[1..]).filter_map(|(variant, probe)| {
-            let because = why(probe)?;
+            let because = why(variant, probe)?;
             Some(NotTried { factor: variant.factor, to: Some(variant.to.clone()), because })
         });
         let impossible: Vec<NotTried> = impossible.collect();
@@ -417,13 +424,24 @@ fn begin(
     };
     if let Some(opened) = &opened {
         let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);
+        // Where all goes through the page cache anyway, a load that asks for it is the same load.
+        let vain = |variant: &HuntVariant, probe: &Probe| {
+            let facts = opened[&probe.cell.volume].facts();
+            let why = || facts.direct_reason.clone().unwrap_or_else(|| "it has no direct I/O".to_owned());
+            (variant.factor == Factor::Direct && !facts.direct)
+                .then(|| format!("all goes through the page cache on this target: {}", why()))
+        };
         // Of what is usually varied, what the target cannot have is left out; what was named is refused.
         if begun.told.vary.is_empty() {
-            let why = |probe: &Probe| {
+            let why = |variant: &HuntVariant, probe: &Probe| {
                 let Tried { cell, options, .. } = tried(probe, settings.engine);
-                impossible::why(volume_of(cell), cell, options).map(|error| error.to_string())
+                let impossible = impossible::why(volume_of(cell), cell, options).map(|error| error.to_string());
+                impossible.or_else(|| vain(variant, probe))
             };
             hunt.leave_out_impossible(why)?;
+        } else if let Some(why) = hunt.plan.variants.iter().zip(&hunt.probes[1..]).find_map(|(v, probe)| vain(v, probe))
+        {
+            return Err(Usage(format!("direct cannot be varied: {why}")).into());
         }
         impossible::refuse(volume_of, hunt.probes.iter().map(|probe| tried(probe, settings.engine)))?;
     }
@@ -524,7 +542,7 @@ fn carry_on(hunt: &UnderWay<'_>, mut place: Place, mut books: Books, stored: &Ru
             tell_how_to_go_on(id);
             Outcome::Interrupted
         }
-        true if found.nothing_bound.is_some() => Outcome::Inconclusive,
+        true if found.nothing_bound.is_some() => Outcome::Done,
         true if found.rows.iter().any(|row| row.effect == Effect::CannotTell) => Outcome::Inconclusive,
         true => Outcome::Done,
     })
@@ -536,6 +554,30 @@ fn rounds(prober: &mut Prober<'_>, loads: &[Probe], plan: &HuntPlan, stored: &Ru
     let known = |load: &Probe, round: u32| {
         let cell = stored.cells.iter().find(|cell| cell.id == load.cell.id)?;
         cell.trials.iter().find(|trial| trial.trial == round).cloned()
+    };
+    // Where the load sets its own rate, its first trials are run before anything is varied: what gets all that it asks for shows no limit,
+    // however much is varied. As soon as one falls short, all goes on as with any load.
+    let mut first: Vec<TrialRecord> = Vec::new();
+    while sets_its_rate(&loads[0].cell.spec) {
+        let round = first.len() as u32;
+        let counted = format!("baseline, {} of {FIRST_TRIALS}", round + 1);
+        let record = match known(&loads[0], round) {
+            Some(record) => Some(record),
+            None => prober.trial(&loads[0], round, &counted)?,
+        };
+        let Some(record) = record else { return Ok(false) };
+        first.push(record);
+        if nothing_bound(&so_far(stored, &loads[0], &first), &plan.baseline).is_none() {
+            break;
+        }
+        if round + 1 == FIRST_TRIALS {
+            prober.live.say("nothing bound the baseline: there is no ceiling to hunt for");
+            return Ok(true);
+        }
+    }
+    let known = |load: &Probe, round: u32| {
+        let taken = || first.get(round as usize).filter(|_| load.cell.id == loads[0].cell.id).cloned();
+        known(load, round).or_else(taken)
     };
     let mut logs: Vec<Vec<f64>> = vec![Vec::new(); plan.variants.len()];
     let mut undecided: Vec<usize> = (0..plan.variants.len()).collect();
@@ -572,114 +614,23 @@ fn rounds(prober: &mut Prober<'_>, loads: &[Probe], plan: &HuntPlan, stored: &Ru
     Ok(true)
 }
 
+/// Whether the load itself says how much it asks for: an open loop, a closed one with a rate ceiling or think time.
+fn sets_its_rate(spec: &LoadSpec) -> bool {
+    match spec.arrival {
+        Arrival::Closed { rate_max, think_time, .. } => rate_max.is_some() || think_time > Duration::ZERO,
+        Arrival::Constant { .. } | Arrival::Poisson { .. } => true,
+    }
+}
+
+/// The run with these trials of one load alone.
+fn so_far(stored: &RunRecord, load: &Probe, trials: &[TrialRecord]) -> RunRecord {
+    let mut cell = cell_record(&load.cell);
+    cell.trials = trials.to_vec();
+    RunRecord { header: stored.header.clone(), status: RunStatus::Unfinished, cells: vec![cell] }
+}
+
 /// The hunt behind a stored run; `None` where the run is of another verb.
 pub(crate) fn of_run(record: &RunRecord) -> Option<HuntResult> {
     let plan: HuntPlan = serde_json::from_value(record.header.settings.get(SETTINGS_KEY)?.clone()).ok()?;
     Some(hunted(record, &plan))
-}
-
-/// What was found, in the form asked for.
-pub(crate) fn text(found: &HuntResult, format: Format) -> String {
-    let table = rows(found);
-    match format {
-        Format::Json => output::pretty(found),
-        Format::Csv => table.render(format, false),
-        Format::Table => {
-            let rate = figures_of(found);
-            let mut text = format!("{}\nrun {}{rate}\n\n", found.name, found.run);
-            text.push_str(&table.render(format, output::colour_wanted()));
-            text.push_str(&not_tried(&found.not_tried));
-            text.push_str("\nIntervals hold for all looks at all settings together with 95 % confidence.\n\nLimits\n");
-            text + &limits(found, "• ")
-        }
-        Format::Markdown => {
-            let rate = figures_of(found);
-            let mut text = format!("# {}\n\nrun `{}`{rate}\n\n", found.name, found.run);
-            text.push_str(&table.render(format, false));
-            text.push_str(&not_tried(&found.not_tried));
-            text.push_str(
-                "\nIntervals hold for all looks at all settings together with 95 % confidence.\n\n## Limits\n\n",
-            );
-            text + &limits(found, "- ")
-        }
-    }
-}
-
-/// What is usually varied and was not, with the reasons, each once: "not tried: interleave, layout (...)".
-fn not_tried(all: &[NotTried]) -> String {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for one in all {
-        let name = match &one.to {
-            Some(to) => format!("{} {to}", one.factor.name()),
-            None => one.factor.name().to_owned(),
-        };
-        match reasons.iter_mut().find(|(because, _)| *because == one.because) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((&one.because, vec![name])),
-        }
-    }
-    let lines = reasons.iter().map(|(because, names)| format!("not tried: {} ({because})\n", names.join(", ")));
-    let text: String = lines.collect();
-    if text.is_empty() { text } else { format!("\n{text}") }
-}
-
-fn figures_of(found: &HuntResult) -> String {
-    match (found.iops, found.bytes_per_s) {
-        (Some(iops), Some(bytes)) => format!(": {}, {}", figures::iops(iops), figures::megabytes_per_s(bytes)),
-        _ => String::new(),
-    }
-}
-
-fn rows(found: &HuntResult) -> Table {
-    let mut table = Table::new(&[
-        Column::words("factor", "factor"),
-        Column::words("from", "from"),
-        Column::words("to", "to"),
-        Column::numbers("rounds", "rounds"),
-        Column::numbers("before", "before"),
-        Column::numbers("after", "after"),
-        Column::numbers("ratio", "ratio"),
-        Column::words("interval", "interval"),
-        Column::words("verdict", "verdict"),
-    ]);
-    let or_dash = |text: Option<String>, exact: Option<f64>| {
-        Field::both(text.unwrap_or_else(|| "-".to_owned()), exact.map_or(Json::Null, Json::from))
-    };
-    for row in &found.rows {
-        let rate = |value: f64| {
-            if row.in_bytes { figures::megabytes_per_s(value) } else { figures::iops(value) }
-        };
-        let interval =
-            row.low.zip(row.high).map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:.3}–{high:.3}"));
-        table.push(vec![
-            Field::text(row.variant.factor.name()),
-            Field::text(&row.variant.from),
-            Field::text(&row.variant.to),
-            Field::count(row.rounds.into()),
-            or_dash(row.before.map(rate), row.before),
-            or_dash(row.after.map(rate), row.after),
-            or_dash(row.ratio.map(|r| format!("{r:.3}")), row.ratio),
-            Field::text(interval),
-            Field::text(row.effect.words()),
-        ]);
-    }
-    table
-}
-
-/// What may bind, or why nothing did.
-fn limits(found: &HuntResult, mark: &str) -> String {
-    if let Some(why) = &found.nothing_bound {
-        return format!("{mark}{why}\n");
-    }
-    let lines = found.suspects.iter().map(|suspect| {
-        let standing = match suspect.standing {
-            Standing::Binds => "binds",
-            Standing::Possible => "possible",
-            Standing::RuledOut => "ruled out",
-        };
-        let limits =
-            if suspect.limits.is_empty() { String::new() } else { format!(" ({})", suspect.limits.join(", ")) };
-        format!("{mark}{standing}: {}{limits}: {}\n", suspect.what, suspect.because)
-    });
-    lines.collect()
 }

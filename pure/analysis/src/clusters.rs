@@ -20,6 +20,8 @@ pub(crate) struct Clusters {
     pub(crate) median_ns: f64,
     /// The share of requests in the slow cluster.
     pub(crate) slow_share: f64,
+    /// Requests in the slow cluster.
+    pub(crate) slow: u64,
     /// The median of the slow cluster.
     pub(crate) slow_ns: f64,
 }
@@ -87,6 +89,7 @@ fn in_two(all: &Histogram) -> Option<Clusters> {
     (narrow && time_ns * 2.0 >= all.sum_ns() as f64).then_some(Clusters {
         median_ns: all.quantile(0.5)?.as_ns() as f64,
         slow_share: count as f64 / total as f64,
+        slow: count,
         slow_ns: at(0.5)?,
     })
 }

@@ -282,16 +282,31 @@ fn declared(cell: &CellRecord) -> Vec<&'static str> {
     ceilings.into_iter().flatten().map(|ceiling| ceiling.limit.name()).collect()
 }
 
-/// Why the cell's rate is no ceiling, where its load got all that it asked for.
-fn nothing_bound(record: &RunRecord, baseline: &str) -> Option<String> {
-    let cells = summarize(record).cells;
-    let binding = cells.into_iter().find(|cell| cell.id == baseline)?.binding?;
-    (binding.limit == Limit::Arrival).then(|| {
-        format!(
-            "Nothing bound this cell: {} No setting can show a limit that was not reached; hunt around a higher rate, or around a \
-             closed loop without pauses.",
-            binding.evidence.trim()
-        )
+/// Why the rate of the cell is no ceiling, and around what to hunt instead, where its load got all that it asked for.
+#[must_use]
+pub fn nothing_bound(record: &RunRecord, cell: &str) -> Option<String> {
+    let found = summarize(record).cells.into_iter().find(|one| one.id == cell)?;
+    let binding = found.binding.filter(|binding| binding.limit == Limit::Arrival)?;
+    let next = match (found.load.queue_depth, found.load.rate_iops) {
+        (None, _) => "Hunt around a higher rate of arrivals, or around a closed loop.",
+        (Some(_), Some(_)) => "Hunt around a higher rate ceiling, or without it.",
+        (Some(_), None) => "Hunt without think time, or with more requests outstanding.",
+    };
+    Some(format!(
+        "Nothing bound this cell: {} No setting can show a limit that was not reached. {next}",
+        binding.evidence.trim()
+    ))
+}
+
+/// A cache that answers the cell, as its own trials show: no factor tells of it.
+fn by_a_cache(record: &RunRecord, cell: &str) -> Option<Suspect> {
+    let found = summarize(record).cells.into_iter().find(|one| one.id == cell)?;
+    let binding = found.binding.filter(|binding| binding.limit == Limit::Cache)?;
+    Some(Suspect {
+        limits: vec![binding.limit.name().to_owned()],
+        what: "a cache above the disks".to_owned(),
+        standing: Standing::Binds,
+        because: format!("the cell shows it by itself: {}", binding.evidence.trim().trim_end_matches('.')),
     })
 }
 
@@ -338,6 +353,10 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
     let declared: Vec<&str> = baseline.map(declared).unwrap_or_default();
     let known = Known { declared: &declared, lacks: &plan.lacks };
     let trials = || baseline.into_iter().flat_map(|c| &c.trials);
+    let mut named = if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) };
+    if nothing_bound.is_none() {
+        named.splice(0..0, by_a_cache(record, &plan.baseline));
+    }
     HuntResult {
         schema: HUNT_SCHEMA.to_owned(),
         run: record.header.id.clone(),
@@ -348,7 +367,7 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
         bytes_per_s: mean(&trials().filter_map(TrialRecord::bytes_per_s).collect::<Vec<_>>()),
         margin: plan.margin,
         not_tried: plan.not_tried.clone(),
-        suspects: if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) },
+        suspects: named,
         nothing_bound,
         rows,
     }

@@ -20,15 +20,15 @@ mod words;
 
 pub use compare::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide, Comparison, Counts,
-    DrawRange, Figure, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling, ScalingCell,
-    ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate, scaling_of,
+    DrawRange, Figure, FigureValue, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling,
+    ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate, scaling_of,
     scaling_sentences,
 };
 pub use doubts::doubts;
 pub use findings::{OBJECTIVE_USUAL, codes as finding_codes};
 pub use hunt::{
     Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, NotTried, Standing,
-    Suspect, hunted, judge, round_log,
+    Suspect, hunted, judge, nothing_bound, round_log,
 };
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};

@@ -17,6 +17,14 @@ const STEP_MIN: f64 = 2.0;
 const STEP_MAX: f64 = 8.0;
 /// The next probe is no nearer to either end of the bracket than this share of it, on a logarithmic scale.
 const EDGE: f64 = 0.15;
+/// Once the turn is near enough, probes on either side of it go on until one is sure, at most so many.
+const SURE_MAX: usize = 3;
+/// By how much further such a probe goes than the interval of the last one reaches over the limit.
+const SURE_BY: f64 = 1.03;
+/// And how far at most.
+const SURE_STEP_MAX: f64 = 1.25;
+/// One that is sure is near enough within this factor of the turn.
+const SURE_NEAR: f64 = 1.3;
 /// An open loop that completes less than this share of what it offers has lost its objective, whatever its latency.
 const MET_MIN: f64 = 0.99;
 
@@ -27,6 +35,8 @@ pub struct Probed {
     pub load: u64,
     /// The objective's figure, ns.
     pub latency_ns: f64,
+    /// Its 95 % interval; `None` where there is too little to tell.
+    pub interval_ns: Option<(f64, f64)>,
     /// Whether what was offered was completed.
     pub met: bool,
 }
@@ -42,15 +52,15 @@ impl Probed {
             let met = offered.is_none_or(|offered| lasting.iops >= offered * MET_MIN);
             // A backlog that grows takes as long as it is let.
             let latency_ns = lasting.latency_ns.figure(figure).or_else(|| (!met).then_some(unanswered_ns(cell)?))?;
-            return Some(Self { load, latency_ns, met });
+            return Some(Self { load, latency_ns, interval_ns: None, met });
         }
         let met = met_of(cell).is_none_or(|met| met >= MET_MIN);
-        let latency_ns = match latency_estimate(cell, figure) {
-            Some(estimate) => estimate.value_ns,
+        let (latency_ns, interval_ns) = match latency_estimate(cell, figure) {
+            Some(estimate) => (estimate.value_ns, estimate.interval_ns),
             None if met => return None,
-            None => unanswered_ns(cell)?,
+            None => (unanswered_ns(cell)?, None),
         };
-        Some(Self { load, latency_ns, met })
+        Some(Self { load, latency_ns, interval_ns, met })
     }
 }
 
@@ -113,8 +123,43 @@ impl Search {
                 let next = (lost.load as f64 / step(&lost)) as u64;
                 (lost.load > self.least).then(|| next.clamp(self.least, lost.load - 1))
             }
-            (Some(kept), Some(lost)) => self.between(&kept, &lost),
+            (Some(kept), Some(lost)) => self
+                .between(&kept, &lost)
+                .or_else(|| self.surely_lost(probes, &lost))
+                .or_else(|| self.surely_kept(probes, &kept)),
         }
+    }
+
+    /// Heavier than what seems to lose the objective, where nothing near it loses it whatever its noise.
+    fn surely_lost(&self, probes: &[Probed], lost: &Probed) -> Option<u64> {
+        let is_sure = |p: &Probed| !p.met || p.interval_ns.is_some_and(|(low, _)| low > self.limit_ns);
+        let heavier = || probes.iter().filter(|p| p.load >= lost.load);
+        let end = heavier().filter(|p| is_sure(p)).map(|p| p.load).min();
+        let unsure: Vec<&Probed> = heavier().filter(|p| end.is_none_or(|end| p.load < end)).collect();
+        let edge = unsure.iter().max_by_key(|p| p.load)?;
+        let most = end.map_or(self.most, |end| end - 1);
+        if end.is_some_and(|end| end as f64 <= lost.load as f64 * SURE_NEAR) || unsure.len() > SURE_MAX {
+            return None;
+        }
+        let further = (self.limit_ns / edge.interval_ns?.0.max(1.0) * SURE_BY).clamp(SURE_BY, SURE_STEP_MAX);
+        let next = libm::round(edge.load as f64 * further) as u64;
+        (edge.load < most).then(|| next.clamp(edge.load + 1, most))
+    }
+
+    /// Lighter than what seems to keep it, where nothing near it keeps it whatever its noise.
+    fn surely_kept(&self, probes: &[Probed], kept: &Probed) -> Option<u64> {
+        let is_sure = |p: &Probed| p.met && p.interval_ns.is_some_and(|(_, high)| high <= self.limit_ns);
+        let lighter = || probes.iter().filter(|p| p.load <= kept.load);
+        let end = lighter().filter(|p| is_sure(p)).map(|p| p.load).max();
+        let unsure: Vec<&Probed> = lighter().filter(|p| end.is_none_or(|end| p.load > end)).collect();
+        let edge = unsure.iter().min_by_key(|p| p.load)?;
+        let floor = end.map_or(self.least, |end| end + 1);
+        if end.is_some_and(|end| end as f64 * SURE_NEAR >= kept.load as f64) || unsure.len() > SURE_MAX {
+            return None;
+        }
+        let further = (edge.interval_ns?.1 / self.limit_ns * SURE_BY).clamp(SURE_BY, SURE_STEP_MAX);
+        let next = libm::round(edge.load as f64 / further) as u64;
+        (edge.load > floor).then(|| next.clamp(floor, edge.load - 1))
     }
 
     fn between(&self, kept: &Probed, lost: &Probed) -> Option<u64> {
@@ -147,7 +192,7 @@ mod tests {
         while let Some(load) = search.next_load(&probes) {
             assert!(probes.iter().all(|p: &Probed| p.load != load), "{load} is tried twice");
             let (latency_ns, met) = latency(load);
-            probes.push(Probed { load, latency_ns, met });
+            probes.push(Probed { load, latency_ns, interval_ns: None, met });
         }
         let (kept, lost) = search.bracket(&probes);
         (kept.map(|p| p.load), lost.map(|p| p.load), probes.len())
@@ -166,6 +211,26 @@ mod tests {
             assert!(lost.is_some_and(|l| (101..=103).contains(&l)), "{lost:?} from {start}");
             assert!(probes <= 8, "{probes} probes from {start}");
         }
+    }
+
+    #[test]
+    fn probes_go_on_until_both_ends_of_the_interval_are_known() {
+        // Each trial knows its latency to 8 %: what lies within 3 % of the limit is sure of nothing.
+        let search = Search { limit_ns: 20e6, least: 1, most: 16_384, start: 32 };
+        let (mut probes, mut tried): (Vec<Probed>, usize) = (Vec::new(), 0);
+        while let Some(load) = search.next_load(&probes) {
+            let (latency_ns, met) = closed(load);
+            let interval_ns = Some((latency_ns / 1.08, latency_ns * 1.08));
+            probes.push(Probed { load, latency_ns, interval_ns, met });
+            tried += 1;
+        }
+        let surely_lost = probes.iter().filter(|p| p.interval_ns.unwrap().0 > 20e6).map(|p| p.load).min();
+        let surely_kept = probes.iter().filter(|p| p.interval_ns.unwrap().1 <= 20e6).map(|p| p.load).max();
+        assert!(surely_lost.is_some_and(|load| (109..=116).contains(&load)), "{probes:?}");
+        assert!(surely_kept.is_some_and(|load| (86..=92).contains(&load)), "{probes:?}");
+        assert!(tried <= 10, "{tried}");
+        // Where trials are too short for intervals, there is nothing to be made sure of.
+        assert!(found(20e6, 32, closed).2 <= 8);
     }
 
     #[test]

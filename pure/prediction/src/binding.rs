@@ -67,9 +67,6 @@ pub(crate) fn binding(
     burst_end: Option<&FirstEnd>,
 ) -> Option<Binding> {
     let rate = record.iops().filter(|rate| *rate > 0.0)?;
-    if let Some(met) = met(load, record, rate) {
-        return Some(met);
-    }
     let spent_ns: f64 = (record.operations.iter())
         .filter(|(operation, _)| **operation != Operation::Flush)
         .map(|(_, of)| of.latency.mean_ns().unwrap_or(0.0) * of.latency.count() as f64)
@@ -86,6 +83,15 @@ pub(crate) fn binding(
         && let Some(transfer) = all.iter().position(|found| is_at(found, Resource::Bytes) && reached(found))
     {
         all[..=transfer].rotate_right(1);
+    }
+    if let Some(met) = met(load, record, rate) {
+        // More than the limit lets through was asked for, and what is missing waits for its turn: the queue only grows slowly.
+        let asked = met.ceiling_iops.unwrap_or(0.0);
+        let is_short = all.first().and_then(|found| ceilings.at(found.stage, found.resource, found.spent));
+        let is_short = is_short.is_some_and(|ceiling| ceiling.iops < asked);
+        if !is_short || (waited_ns as f64) < spent_ns * WAITED_MOST {
+            return Some(met);
+        }
     }
     if let [found, others @ ..] = &all[..] {
         let ceiling = ceilings.at(found.stage, found.resource, found.spent);

@@ -43,6 +43,18 @@ median = "1 ms"
 p99 = "8 ms"
 "#;
 
+/// The same, held to 2,000 requests a second.
+const HELD: &str = r#"
+schema = 1
+name = "held"
+[[volume.data.disks]]
+size = "10 GiB"
+limit = { iops = "2000 IOPS" }
+[volume.data.disks.latency.read]
+median = "100 us"
+p99 = "200 us"
+"#;
+
 fn hunted(bench: &Bench, arguments: &[&str]) -> Value {
     let output = bench.run(&[&["hunt"], arguments, &["--format", "json", "--quiet"]].concat());
     assert!(matches!(output.status.code(), Some(0 | 4)), "{}", text(&output.stderr));
@@ -105,17 +117,50 @@ fn where_nothing_has_an_effect_hardly_any_hunt_finds_one() {
 }
 
 #[test]
-fn around_a_load_that_gets_all_it_asks_for_a_hunt_says_that_nothing_bound_it() {
+fn around_a_load_that_gets_all_it_asks_for_a_hunt_says_so_after_its_first_trials_and_stops() {
     let bench = Bench::new();
-    let closed = bench.file("c.toml", plan("8 KiB", 4));
     let open = plan("8 KiB", 1).replace("queue_depth = 1", "arrival = { poisson = [\"200 IOPS\"] }");
-    let (plan, env) = (bench.file("p.toml", open), bench.file("e.toml", EVEN));
-    let arguments = ["hunt", &plan, "--env", &env, "--vary", "block=32KiB,threads=2", "--seed", "5", "--quiet"];
-    let output = bench.run(&arguments);
-    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
-    let told = text(&output.stdout);
-    assert!(told.contains("Nothing bound this cell: Of 2") && !told.contains("moved the ceiling"), "{told}");
-    assert!(!told.contains("possible:") && !told.contains("ruled out"), "{told}");
+    let ceiling = plan("8 KiB", 4).replace("queue_depth = 4", "queue_depth = 4\nrate_max = \"200 IOPS\"");
+    let thinking = plan("8 KiB", 4).replace("queue_depth = 4", "queue_depth = 4\nthink_time = \"100 ms\"");
+    let env = bench.file("e.toml", EVEN);
+    for (load, next) in [
+        (open, "Hunt around a higher rate of arrivals, or around a closed loop"),
+        (ceiling, "Hunt around a higher rate ceiling, or without it"),
+        (thinking, "Hunt without think time, or with more requests outstanding"),
+    ] {
+        let plan = bench.file("p.toml", load);
+        let arguments = ["hunt", &plan, "--env", &env, "--vary", "block=32KiB,threads=2", "--seed", "5", "--quiet"];
+        let output = bench.run(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let told = text(&output.stdout);
+        assert!(told.contains("Nothing bound this cell: ") && told.contains(next), "{told}");
+        for word in ["moved the ceiling", "possible:", "ruled out", "cannot tell", "Intervals hold"] {
+            assert!(!told.contains(word), "{word}: {told}");
+        }
+        // Three trials of the baseline, and none of a setting.
+        let trials = |run: &Value| -> Vec<u64> {
+            run["cells"].as_array().unwrap().iter().map(|cell| cell["trials"].as_u64().unwrap()).collect()
+        };
+        assert_eq!(trials(&bench.last()), [3, 0, 0]);
+        assert_eq!(bench.runs()[0]["status"], "finished");
+    }
+}
+
+#[test]
+fn an_open_loop_that_falls_short_is_hunted_around() {
+    let bench = Bench::new();
+    let open = plan("8 KiB", 1).replace("queue_depth = 1", "arrival = { poisson = [\"2500 IOPS\"] }");
+    let (plan, env) = (bench.file("p.toml", open), bench.file("e.toml", HELD));
+    let found = hunted(&bench, &[&plan, "--env", &env, "--vary", "block=32KiB,alignment=64KiB", "--seed", "5"]);
+    assert_eq!(found["nothing_bound"], Value::Null);
+    assert_eq!(effects(&found), ["block 32 KiB: moved", "alignment 64 KiB: ruled-out"]);
+    assert_eq!(found["rows"][1]["rounds"], 4, "{found}");
+}
+
+#[test]
+fn a_model_has_only_the_suspects_that_it_can_have() {
+    let bench = Bench::new();
+    let (closed, env) = (bench.file("c.toml", plan("8 KiB", 4)), bench.file("e.toml", EVEN));
     // A model has no file system, no threads that fall behind, and here no stripe.
     let found = hunted(&bench, &[&closed, "--env", &env, "--vary", "depth=8"]);
     let whats: Vec<&str> = found["suspects"].as_array().unwrap().iter().map(|s| s["what"].as_str().unwrap()).collect();
@@ -144,6 +189,21 @@ fn what_is_usually_varied_and_cannot_be_here_is_left_out_and_told() {
     // By name it is refused.
     let refused = bench.refused(2, &[&["hunt"], &base[..], &["--vary", "block=2MiB"]].concat());
     assert!(refused.contains("cannot be run"), "{refused}");
+}
+
+#[test]
+fn in_memory_a_cache_binds_and_there_is_no_page_cache_to_go_past() {
+    let bench = Bench::new();
+    let folder = or_skip!(tempfile::tempdir_in("/dev/shm").ok(), "no /dev/shm");
+    let target = folder.path().to_str().unwrap();
+    let load = plan("4 KiB", 2).replace("4 s", "30 ms").replace("8 GiB", "8 MiB");
+    let plan = bench.file("p.toml", load);
+    let refused = bench.refused(2, &["hunt", &plan, "--on", target, "--vary", "direct"]);
+    assert!(refused.contains("direct cannot be varied: all goes through the page cache"), "{refused}");
+    let found = hunted(&bench, &[&plan, "--on", target, "--vary", "depth=4", "--margin", "50%"]);
+    let first = &found["suspects"][0];
+    assert_eq!((first["limits"][0].as_str(), first["standing"].as_str()), (Some("cache"), Some("binds")), "{found}");
+    assert!(first["because"].as_str().unwrap().contains("tmpfs"), "{first}");
 }
 
 #[test]

@@ -192,6 +192,15 @@ pub struct RatioEstimate {
     pub basis: Option<Basis>,
 }
 
+/// One figure of one cell by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FigureValue {
+    /// Which; rates are in requests or bytes per second, latencies in ns.
+    pub figure: Figure,
+    /// The geometric mean over the cell's trials.
+    pub value: f64,
+}
+
 /// The least and the most that a ratio comes to over what predictions are uncertain about. No confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DrawRange {
@@ -235,7 +244,13 @@ pub struct CellComparison {
     /// The other's.
     #[serde(default)]
     pub other_figure: Option<f64>,
-    /// Figure by figure, as far as they are known; the one that decides is among them.
+    /// All figures that the baseline has, whether or not the other has them.
+    #[serde(default)]
+    pub baseline_figures: Vec<FigureValue>,
+    /// All that the other has.
+    #[serde(default)]
+    pub other_figures: Vec<FigureValue>,
+    /// Figure by figure, as far as both sides have them; the one that decides is among them.
     pub ratios: Vec<RatioEstimate>,
     /// What the deciding ratio comes to over the draws of predictions; `null` where neither side has several.
     #[serde(default)]
@@ -253,6 +268,16 @@ impl CellComparison {
     #[must_use]
     pub fn of(&self, figure: Figure) -> Option<&RatioEstimate> {
         self.ratios.iter().find(|r| r.figure == figure)
+    }
+    /// A figure of the baseline, where it has it.
+    #[must_use]
+    pub fn of_baseline(&self, figure: Figure) -> Option<f64> {
+        value_of(&self.baseline_figures, figure)
+    }
+    /// A figure of the other.
+    #[must_use]
+    pub fn of_other(&self, figure: Figure) -> Option<f64> {
+        value_of(&self.other_figures, figure)
     }
     /// The ratio that decides.
     #[must_use]
@@ -314,7 +339,7 @@ pub struct Overall {
 }
 
 /// A cell that only one side has.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unmatched {
     /// The side that has it: its place among the sides.
     pub side: u32,
@@ -326,6 +351,25 @@ pub struct Unmatched {
     pub label: String,
     /// In what it differs from the cell of the other side that comes nearest: keys of the load.
     pub differs: Vec<String>,
+    /// All figures that it has.
+    #[serde(default)]
+    pub figures: Vec<FigureValue>,
+    /// Doubts about it.
+    #[serde(default)]
+    pub doubts: Vec<Doubt>,
+}
+
+impl Unmatched {
+    /// One of its figures, where it has it.
+    #[must_use]
+    pub fn of(&self, figure: Figure) -> Option<f64> {
+        value_of(&self.figures, figure)
+    }
+}
+
+/// One of a cell's figures, where it has it.
+fn value_of(figures: &[FigureValue], figure: Figure) -> Option<f64> {
+    figures.iter().find(|one| one.figure == figure).map(|one| one.value)
 }
 
 /// How rates grow with the number of disks. Closed loops only: an open loop's rate is asked for, not found.

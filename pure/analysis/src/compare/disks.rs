@@ -89,7 +89,10 @@ pub fn scaling_sentences(scaling: &Scaling) -> Vec<String> {
     totals.chain(gains(scaling)).collect()
 }
 
-/// How many cells gain from the most disks, and which lose most.
+/// Cells of one verdict that a sentence names at most.
+const NAMED_MAX: usize = 4;
+
+/// Which cells gain from the most disks, which do not, and which lose most.
 fn gains(scaling: &Scaling) -> Option<String> {
     let last = *scaling.disks.last()?;
     let at_last = |cell: &ScalingCell| cell.points.iter().find(|p| p.disks == last).copied();
@@ -103,8 +106,17 @@ fn gains(scaling: &Scaling) -> Option<String> {
         (Gain::Loses, "lose"),
         (Gain::CannotTell, "cannot be told"),
     ];
-    let parts: Vec<String> =
-        told.iter().filter(|(gain, _)| of(*gain) > 0).map(|(gain, word)| format!("{} {word}", of(*gain))).collect();
+    // Which they are; of many the table tells, and a single one that loses is told of with its rates.
+    let named = |gain: Gain| {
+        let labels: Vec<&str> =
+            points.iter().filter(|(_, p)| p.gain == gain).map(|(cell, _)| cell.label.as_str()).collect();
+        let alone = gain == Gain::Loses && labels.len() == 1;
+        if alone || labels.len() > NAMED_MAX { String::new() } else { format!(" ({})", labels.join("; ")) }
+    };
+    let parts: Vec<String> = (told.iter())
+        .filter(|(gain, _)| of(*gain) > 0)
+        .map(|(gain, word)| format!("{} {word}{}", of(*gain), named(*gain)))
+        .collect();
     let worst = worst.map_or_else(String::new, |(cell, point)| {
         let rate = |side: usize| cell.iops.get(side).copied().flatten().map_or_else(|| "-".to_owned(), number);
         format!(
@@ -167,7 +179,8 @@ mod tests {
         assert_eq!(scaling.disks, [1, 2, 4]);
         let text = scaling_sentences(scaling).join(" ");
         assert!(text.contains("with 1, 2 and 4 disks") && text.contains("nothing levels off here"), "{text}");
-        assert!(text.contains("1 gain and 1 lose; most of all random read 4 KiB, depth 1"), "{text}");
+        let wanted = "1 gain (random read 4 KiB, depth 64) and 1 lose; most of all random read 4 KiB, depth 1";
+        assert!(text.contains(wanted), "{text}");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Which cell of one side is which of another: the same load, on the same volume.
 
 use super::Side;
-use super::comparison::Unmatched;
+use super::comparison::{Figure, FigureValue, Unmatched};
+use super::sample::Sample;
+use crate::summarize::{cell_doubts, trials_used};
 use loadline_record::CellRecord;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,12 +57,20 @@ pub(super) fn matched<'a>(
             volume: cell.volume.clone(),
             label: cell.label.clone(),
             differs: differs(cell, others, by_volume),
+            figures: figures(cell),
+            doubts: cell_doubts(cell, trials_used(cell).len()),
         };
         cells.iter().map(one).collect()
     };
     let mut all = unmatched(&only_first, &only_second, 0);
     all.extend(unmatched(&only_second, &only_first, second_side));
     (pairs, all)
+}
+
+/// All figures that a cell has.
+fn figures(cell: &CellRecord) -> Vec<FigureValue> {
+    let of = |figure| Some(FigureValue { figure, value: Sample::of(cell, figure).ok()?.figure() });
+    Figure::ALL.into_iter().filter_map(of).collect()
 }
 
 /// In what `cell` differs from the one of `others` that comes nearest; empty where none is near.

@@ -17,8 +17,9 @@ mod tests;
 mod verdicts;
 
 pub use comparison::{
-    Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure, Gain, Note,
-    Overall, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict,
+    Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure,
+    FigureValue, Gain, Note, Overall, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal,
+    Unmatched, Verdict,
 };
 
 pub use disks::{scaling_of, scaling_sentences};
@@ -35,8 +36,6 @@ use verdicts::{adjusted, verdict};
 
 /// The margin where none is asked for: less is seldom worth acting on, and trials on a quiet disk tell it from more.
 pub const MARGIN_DEFAULT: Ratio = Ratio::percent(5);
-/// Every cell shows these, as far as they are known.
-const SHOWN: [Figure; 5] = [Figure::Rate, Figure::Throughput, Figure::Mean, Figure::P50, Figure::P99];
 /// Doubts about the far percentiles of a figure that has a check of its own here.
 const OF_PERCENTILES: DoubtCode = DoubtCode::FewSamples;
 /// Doubts about how the load gets to the storage rather than about an accident: where both sides have them, the same was asked
@@ -326,10 +325,10 @@ fn compare_cells<'s>(
     rounds: Rounds,
 ) -> (Option<LogRatio>, CellComparison, Option<(Sample, Sample)>) {
     let (mut estimates, mut deciding, mut samples, mut why) = (Vec::new(), None, None, None);
-    let mut own: [Option<f64>; 2] = [None; 2];
-    for (shown, pair) in samples_by_figure.filter(|(f, _)| SHOWN.contains(f) || *f == figure) {
-        if shown == figure {
-            own = [&pair.0, &pair.1].map(|of| of.as_ref().ok().map(Sample::figure));
+    let (mut baseline_figures, mut other_figures) = (Vec::new(), Vec::new());
+    for (shown, pair) in samples_by_figure {
+        for (figures, side) in [(&mut baseline_figures, &pair.0), (&mut other_figures, &pair.1)] {
+            figures.extend(side.as_ref().ok().map(|sample| FigureValue { figure: shown, value: sample.figure() }));
         }
         match pair {
             (Ok(from), Ok(to)) => {
@@ -349,6 +348,7 @@ fn compare_cells<'s>(
             _ => {}
         }
     }
+    let deciding_of = |figures: &[FigureValue]| figures.iter().find(|one| one.figure == figure).map(|one| one.value);
     let cell = CellComparison {
         baseline_id: a.id.clone(),
         other_id: b.id.clone(),
@@ -361,8 +361,10 @@ fn compare_cells<'s>(
         p_value: deciding.and_then(|r: LogRatio| r.p_different()),
         p_adjusted: None,
         p_same: None,
-        baseline_figure: own[0],
-        other_figure: own[1],
+        baseline_figure: deciding_of(&baseline_figures),
+        other_figure: deciding_of(&other_figures),
+        baseline_figures,
+        other_figures,
         ratios: estimates,
         draws: None,
         baseline_doubts: cell_doubts(a, trials_used(a).len()),

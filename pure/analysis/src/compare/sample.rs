@@ -1,7 +1,7 @@
 //! What the trials of a cell tell about one figure, on a logarithmic scale: there a ratio is a difference.
 
 use super::comparison::Figure;
-use crate::statistics::{MeanError, mean, series_error};
+use crate::statistics::{MeanError, NORMAL_95, mean, series_error};
 use crate::summarize::{latency_figures, trials_used};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, Histogram, OperationRecord, Second, TrialRecord};
@@ -10,8 +10,6 @@ use loadline_record::{CellRecord, Histogram, OperationRecord, Second, TrialRecor
 const REQUESTS_BEYOND_MIN: f64 = 10.0;
 /// A histogram's bucket is at most this share of its values wide: two trials whose percentiles share a bucket may differ by it.
 const BUCKET_WIDTH: f64 = 1.0 / 64.0;
-/// What 95 % of a normal distribution stay within, in standard deviations.
-const NORMAL_95: f64 = 1.959_964;
 /// Degrees of freedom of an error that is known rather than estimated.
 pub(super) const FREEDOM_MAX: f64 = 1e6;
 

@@ -198,7 +198,11 @@ impl View<'_> {
             .into_iter()
             .filter_map(|kind| self.best(|c| among(c) && kind(c), figure))
             .collect();
-        let best = if pure.is_empty() { self.best(&among, figure).into_iter().collect() } else { pure };
+        // A mix that has more than either alone is the most that there is.
+        let of = |i: &usize| figure(&self.cells[*i]).unwrap_or(0.0);
+        let most = pure.iter().map(of).fold(0.0, f64::max);
+        let all = self.best(&among, figure).filter(|i| !pure.contains(i) && of(i) > most);
+        let best: Vec<usize> = pure.into_iter().chain(all).collect();
         best.into_iter().filter_map(|i| Some((i, figure(&self.cells[i])?))).collect()
     }
 

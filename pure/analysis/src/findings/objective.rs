@@ -257,8 +257,16 @@ fn known(
         (Some(kept), Some(lost)) => {
             format!(" Found by search: with 95 % confidence it is kept {kept} and lost {lost}.")
         }
-        (Some(kept), None) => format!(" Found by search: with 95 % confidence it is kept {kept}."),
-        (None, Some(lost)) => format!(" Found by search: with 95 % confidence it is lost {lost}."),
+        (Some(kept), None) => {
+            format!(
+                " Found by search: with 95 % confidence it is kept {kept}; no load tried loses it with that confidence."
+            )
+        }
+        (None, Some(lost)) => {
+            format!(
+                " Found by search: with 95 % confidence it is lost {lost}; no load tried keeps it with that confidence."
+            )
+        }
         (None, None) => " Found by search; its trials are too short to tell with what confidence.".to_owned(),
     }
 }

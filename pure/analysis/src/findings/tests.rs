@@ -57,6 +57,21 @@ fn a_sweep_reads_like_a_report() {
 }
 
 #[test]
+fn a_mix_that_has_more_than_reads_and_writes_alone_is_the_most() {
+    let of = |mix: f64| {
+        let at = |reads: f64, iops: f64| {
+            cell(closed("random", reads, KIB4, 32), &ExampleDisk { iops, ..ExampleDisk::default() }, &[1.0])
+        };
+        let summary = summarize(&run(vec![at(1.0, 3_000.0), at(0.0, 1_500.0), at(0.5, mix)]));
+        (one(&summary, codes::BEST_RANDOM_IOPS), one(&summary, codes::BEST_THROUGHPUT))
+    };
+    let (rate, bytes) = of(3_500.0);
+    assert!(rate.contains("and 3,501 random 4 KiB requests (50 % reads) a second (depth 32)"), "{rate}");
+    assert!(bytes.contains("and 14.3 MB/s with random 4 KiB requests (50 % reads)"), "{bytes}");
+    assert!(!of(2_500.0).0.contains("50 % reads"));
+}
+
+#[test]
 fn every_finding_has_a_known_code_and_known_cells() {
     let summary = summarize(&golden());
     assert!(summary.findings.len() > 5);

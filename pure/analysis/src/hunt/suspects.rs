@@ -45,16 +45,48 @@ pub(super) fn suspects(rows: &[HuntRow], margin: f64, known: Known<'_>) -> Vec<S
     // More threads are more requests at once, too: they tell of the threads only where more depth does not help.
     let deeper_helps = rows.iter().any(|r| r.variant.factor == Factor::Depth && r.effect == Effect::Moved);
     let of_tool: &[Factor] = if deeper_helps { &[Factor::Engine] } else { &[Factor::Engine, Factor::Threads] };
+    // And of too few requests at once they tell only where the depth does not by itself.
+    let of_varied = |factor: Factor| rows.iter().filter(move |r| r.variant.factor == factor);
+    let depth_tells = of_varied(Factor::Depth).next().is_some();
+    let of_latency: &[Factor] = if depth_tells { &[Factor::Depth] } else { &[Factor::Depth, Factor::Threads] };
+    let moved_by = |factor: Factor| of_varied(factor).find(|r| r.effect == Effect::Moved);
+    let unclear = |suspect: Suspect, because: Option<String>| match because {
+        Some(because) if suspect.standing == Standing::Binds => {
+            Suspect { standing: Standing::Possible, because, ..suspect }
+        }
+        _ => suspect,
+    };
+    let either = moved_by(Factor::Threads).filter(|_| !depth_tells && !lacking(Factor::Engine)).map(|row| {
+        format!(
+            "threads {} raised the rate, as more requests at once or as more threads; to vary depth tells which",
+            row.variant.to
+        )
+    });
+    let fewer_blocks = moved_by(Factor::Alignment).map(|row| {
+        format!(
+            "alignment {} raised the rate; its requests fall on fewer different blocks, too, and a cache may keep those: to vary a larger \
+             --size tells",
+            row.variant.to
+        )
+    });
+    // What the page cache answers is no way past locks in the file system.
+    let by_page_cache =
+        moved_by(Factor::Direct).filter(|row| row.variant.to == "buffered" && moved_by(Factor::Files).is_none());
+    let by_page_cache = by_page_cache.map(|_| {
+        "buffered requests raised the rate, but the page cache answers those; to vary files tells more".to_owned()
+    });
     let on_stripe = !lacking(Factor::Interleave);
+    let tool = told(&["generator", "cpu"], "the load threads and the way to the device", of_tool);
+    let by_engine = moved_by(Factor::Engine).is_some();
     let others = [
-        told(&["generator", "cpu"], "the load threads and the way to the device", of_tool),
-        told(&[], "the file system, or locks in it", &[Factor::Files, Factor::Direct]),
-        told(&[], "requests that lie across blocks of the storage", &[Factor::Alignment]),
+        unclear(tool, either.clone().filter(|_| !by_engine)),
+        unclear(told(&[], "the file system, or locks in it", &[Factor::Files, Factor::Direct]), by_page_cache),
+        unclear(told(&[], "requests that lie across blocks of the storage", &[Factor::Alignment]), fewer_blocks),
     ];
     // A model has neither threads that could fall behind nor a file system.
     let exist = [!lacking(Factor::Engine), !(lacking(Factor::Files) && lacking(Factor::Direct)), true];
     let suspects = Axes {
-        latency: told(&["latency"], "too few requests at once", &[Factor::Depth, Factor::Threads]),
+        latency: unclear(told(&["latency"], "too few requests at once", of_latency), either),
         disks: by_fewer_disks(rows, margin).unwrap_or_else(|| told(&OF_DISKS, BY_NUMBER, &[Factor::Layout])),
         vm: told(&OF_VM, "the VM's limits", &[Factor::Vm]),
         interleave: told(if on_stripe { &["disk-iops"] } else { &[] }, OF_A_STRIPE, &[Factor::Interleave]),
@@ -381,6 +413,26 @@ mod tests {
         assert_eq!(standing(&[shallower], "too few requests"), Standing::Possible);
         // What has no other way is ruled out.
         assert_eq!(standing(&[varied(Factor::Vm, ["ds3", "none"], Effect::Lowered)], "the VM's"), Standing::RuledOut);
+    }
+
+    #[test]
+    fn what_raises_the_rate_in_two_ways_binds_in_neither() {
+        let latency = "too few requests";
+        let threads = row(Factor::Threads, Effect::Moved);
+        // More depth changed nothing: it is the threads, not how much is asked at once.
+        let beside_depth = [row(Factor::Depth, Effect::RuledOut), threads.clone()];
+        assert_eq!(standing(&beside_depth, latency), Standing::RuledOut);
+        assert_eq!(standing(&beside_depth, "load threads"), Standing::Binds);
+        let untold = [row(Factor::Depth, Effect::CannotTell), threads.clone()];
+        assert_eq!(standing(&untold, latency), Standing::Possible);
+        // Threads alone may be either.
+        assert_eq!(standing(std::slice::from_ref(&threads), latency), Standing::Possible);
+        assert_eq!(standing(&[threads], "load threads"), Standing::Possible);
+        // Offsets further apart are fewer blocks, and what the page cache answers no file system held.
+        assert_eq!(standing(&[row(Factor::Alignment, Effect::Moved)], "lie across blocks"), Standing::Possible);
+        let buffered = varied(Factor::Direct, ["direct", "buffered"], Effect::Moved);
+        assert_eq!(standing(std::slice::from_ref(&buffered), "file system"), Standing::Possible);
+        assert_eq!(standing(&[buffered, row(Factor::Files, Effect::Moved)], "file system"), Standing::Binds);
     }
 
     #[test]

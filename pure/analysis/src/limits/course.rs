@@ -1,6 +1,6 @@
 //! How a cell's rate went over its measured time: a level that it kept, or a burst and what came after it.
 
-use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval, variance};
+use crate::statistics::{CONFIDENCE, Interval, mean, mean_over_trials, median, series_interval, t_quantile, variance};
 use crate::summarize::trials_used;
 use loadline_record::{CellRecord, Histogram, TrialRecord};
 
@@ -12,6 +12,8 @@ const EXPLAINED_MIN: f64 = 0.8;
 const BURST_INTERVALS_MIN: f64 = 2.5;
 /// Intervals on each side of a fall from which its moment within an interval is found.
 const AROUND: usize = 3;
+/// What a split into two levels takes from the degrees of freedom: the levels, and the interval between them.
+const LEVELS_FITTED: f64 = 3.0;
 /// Fewer intervals tell nothing about how steady a rate is.
 const STEADY_INTERVALS_MIN: usize = 4;
 /// Counts of a closed loop that waits for answers scatter as their latencies do. Below this share of that they are counted out.
@@ -26,6 +28,10 @@ pub(crate) struct Fall {
     pub(crate) before: f64,
     /// And after it.
     pub(crate) after: f64,
+    /// Between which moments it lies with 95 % confidence, by how much the intervals scatter about either level.
+    pub(crate) at_interval_ns: Option<Interval>,
+    /// Of the rate before it, with 95 % confidence.
+    pub(crate) before_interval: Option<Interval>,
     /// Intervals that the first level lasted.
     intervals: f64,
 }
@@ -119,7 +125,18 @@ pub(crate) fn fall(trial: &TrialRecord) -> Option<Fall> {
     let at = from as f64 + (sum - after * (to - from) as f64) / (before - after);
     let intervals = at.clamp(split as f64 - 0.5, split as f64 + 1.5);
     let interval_ns = f64::from(trial.series.interval_s) * 1e9;
-    Some(Fall { at_ns: trial.warm_up_ns as f64 + intervals * interval_ns, before, after, intervals })
+    let at_ns = trial.warm_up_ns as f64 + intervals * interval_ns;
+    let freedom = rates.len() as f64 - LEVELS_FITTED;
+    let off_ns = (freedom >= 1.0).then(|| {
+        let of_sum = libm::sqrt(left / freedom * (to - from) as f64);
+        t_quantile(CONFIDENCE, freedom) * of_sum / (before - after) * interval_ns
+    });
+    let first = &rates[..split];
+    // Fewer than a series needs are taken as trials are.
+    let interval = series_interval(first).or_else(|| mean_over_trials(first)?.interval);
+    let before_interval = interval.map(|ends| Interval { low: ends.low.min(before), high: ends.high.max(before) });
+    let at_interval_ns = off_ns.map(|off| Interval { low: (at_ns - off).max(0.0), high: at_ns + off });
+    Some(Fall { at_ns, before, after, at_interval_ns, before_interval, intervals })
 }
 
 /// The variance of a count of renewals is its mean times the squared coefficient of variation of the times between them (D. R.
@@ -170,6 +187,10 @@ mod tests {
         let course = course(&of(counts(&[(20, 3_000), (1, 1_125), (30, 500)]))).unwrap();
         let fall = course.fall.unwrap();
         assert!((fall.at_ns / 1e9 - 25.25).abs() < 0.02, "{fall:?}");
+        // Both are known as well as the seconds scatter: counts of three sizes next to each other.
+        let (at, before) = (fall.at_interval_ns.unwrap(), fall.before_interval.unwrap());
+        assert!(at.low < 25.25e9 && at.high > 25.25e9 && at.high - at.low < 0.02e9, "{fall:?}");
+        assert!(before.low < 3_000.95 && before.high > 3_000.95 && before.high - before.low < 2.0, "{fall:?}");
         assert!(fall.is_burst() && (course.sustained - 501.0).abs() < 1.0, "{course:?}");
     }
 

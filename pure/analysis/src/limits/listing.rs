@@ -6,7 +6,7 @@ use super::passed::Of;
 use super::{Course, Fall, courses, seen};
 use crate::clusters::{Clusters, clusters};
 use crate::curves::{curves, doubted, outstanding, paced, sound};
-use crate::statistics::{Interval, mean, median};
+use crate::statistics::{Interval, NORMAL_95, mean, median};
 use crate::summarize::summarize;
 use crate::summary::CellSummary;
 use crate::words::{block, load_name, number, span, throughput};
@@ -330,34 +330,39 @@ impl All<'_> {
             number(fall.after),
             block(cell.load.block_bytes)
         );
-        let of = |quantity, value| LimitFigure {
+        let of = |quantity, value, interval: Option<Interval>| LimitFigure {
             limit: Limit::BurstExhausted,
             quantity,
             value,
+            low: interval.map(|interval| interval.low),
+            high: interval.map(|interval| interval.high),
             source: source.clone(),
             cells: vec![cell.id.clone()],
             ..base.clone()
         };
-        figures.push(of(Quantity::BurstRequestsPerS, fall.before));
-        figures.push(of(Quantity::BurstNs, fall.at_ns));
+        figures.push(of(Quantity::BurstRequestsPerS, fall.before, fall.before_interval));
+        figures.push(of(Quantity::BurstNs, fall.at_ns, fall.at_interval_ns));
     }
 
     /// In a window of length `w` a rate `r` lets `r w` requests through, of which those outstanding waited for it: their share is
     /// `outstanding / (r w)`.
     fn windows(&self, kind: &[usize], base: &LimitFigure, figures: &mut Vec<LimitFigure>) {
-        let lengths: Vec<(usize, f64)> = kind
+        // How many were slow is known as a count of events is, by its square root: windows are more regular than that, never less.
+        let lengths: Vec<(usize, f64, f64)> = kind
             .iter()
             .filter_map(|i| {
                 let clusters = self.clustered[*i].as_ref()?;
                 let rate = self.seen[*i].as_ref()?.sustained;
                 let depth = outstanding(&self.cells[*i])? as f64;
-                Some((*i, depth / (clusters.slow_share * rate) * 1e9))
+                let half = NORMAL_95 / libm::sqrt(clusters.slow as f64);
+                Some((*i, depth / (clusters.slow_share * rate) * 1e9, half))
             })
             .collect();
         let all: Vec<f64> = lengths.iter().map(|l| l.1).collect();
         let Some(value) = median(&all) else { return };
         let (least, most) = all.iter().fold((f64::MAX, 0f64), |(least, most), ns| (least.min(*ns), most.max(*ns)));
-        // Each load gives one length, whose error is that of how many of its requests were slow: no interval follows from that.
+        let ends = |of: fn(&(usize, f64, f64)) -> f64| mean(&lengths.iter().map(of).collect::<Vec<_>>());
+        let (low, high) = (ends(|l| l.1 / (1.0 + l.2)), ends(|l| l.1 * (1.0 + l.2)));
         let spread = match all.len() {
             1 => "; one load alone shows it".to_owned(),
             count => format!("; {} to {} over {count} loads", span(least), span(most)),
@@ -366,8 +371,10 @@ impl All<'_> {
             limit: Limit::DiskIops,
             quantity: Quantity::WindowNs,
             value,
+            low: low.map(|low| low.min(value)),
+            high: high.map(|high| high.max(value)),
             source: format!("latencies in two clusters: requests outstanding over the rate of slow ones{spread}"),
-            cells: lengths.iter().map(|(i, _)| self.cells[*i].id.clone()).collect(),
+            cells: lengths.iter().map(|(i, ..)| self.cells[*i].id.clone()).collect(),
             ..base.clone()
         });
     }

@@ -1,6 +1,7 @@
 //! What bound each cell, as far as the run's own figures show it (`docs/how-limits-are-named.md`).
 
 mod caps;
+mod ceilings;
 mod counters;
 mod course;
 mod declared;
@@ -21,7 +22,7 @@ use crate::curves::{
 };
 use crate::doubts::held_back;
 use crate::summary::CellSummary;
-use crate::words::{block, listed, load_name, number, percent, sentence, span, throughput};
+use crate::words::{listed, load_name, number, percent, sentence, span, throughput};
 use caps::{Caps, Seen, caps, explains};
 pub(crate) use counters::exceeded_shares;
 pub(crate) use course::{Course, Fall, course, fall};
@@ -31,7 +32,7 @@ use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
 pub use listing::{LimitFigure, Quantity, known_limits, limits};
-use loadline_record::{Binding, Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
+use loadline_record::{Binding, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
 use passed::Of;
 use single::{waiting_alone, waits_alone};
 use thinking::by_think_time;
@@ -472,65 +473,6 @@ impl Case<'_> {
         let alone = own.alone(self.cells).filter(|i| !waits(*i))?;
         let depth = outstanding(self.cell())?;
         Some(depth as f64 * iops(&self.cells[alone])?)
-    }
-
-    fn ceilings(&self, binding: Option<&Binding>) -> Vec<Ceiling> {
-        let cell = self.cell();
-        let Some(total) = &cell.total else { return Vec::new() };
-        let declared = &self.record().ceilings;
-        if !declared.is_empty() {
-            return declared.clone();
-        }
-        let mut ceilings: Vec<Ceiling> = Vec::new();
-        let mut lowest = |limit, iops: f64, source| match ceilings.iter_mut().find(|c: &&mut Ceiling| c.limit == limit)
-        {
-            Some(known) if known.iops <= iops => {}
-            Some(known) => *known = Ceiling { limit, iops, source },
-            None => ceilings.push(Ceiling { limit, iops, source }),
-        };
-        if let Some(iops) = self.latency_ceiling().filter(|_| sound(cell)) {
-            lowest(Limit::Latency, iops, "inferred: requests outstanding over the latency of a single one".to_owned());
-        }
-        // The level of such a mix is that of one direction: it has none of its own.
-        let of_direction = self.ceiling_of_direction();
-        let has_own = of_direction.is_none();
-        if let Some((limit, iops, source)) = of_direction {
-            lowest(limit, iops, source);
-        }
-        for (curve, kind) in self.curves.iter().zip(self.kinds) {
-            let (Some(plateau), Some(kind)) = (&curve.plateau, kind) else { continue };
-            let other = sample(curve, self.cells);
-            if !alike(cell, other) || total.iops <= 0.0 || !has_own {
-                continue;
-            }
-            let source = format!(
-                "inferred: {} {} requests level off from {} outstanding on",
-                other.load.pattern,
-                block(other.load.block_bytes),
-                number(plateau.from as f64)
-            );
-            match kind.limit {
-                Limit::DiskThroughput => {
-                    let bytes_per_request = total.throughput_bytes_per_s / total.iops;
-                    if bytes_per_request > 0.0 {
-                        lowest(Limit::DiskThroughput, plateau.bytes_per_s / bytes_per_request, source);
-                    }
-                }
-                // Larger requests may count as several: what was seen holds up to the size at which it was seen.
-                _ if cell.load.block_bytes <= other.load.block_bytes && cell.load.pattern == other.load.pattern => {
-                    lowest(kind.limit, plateau.iops, source);
-                }
-                _ => {}
-            }
-        }
-        // Larger requests than those that show a limit may run into it all the same.
-        let own = binding.filter(|b| matches!(b.limit, Limit::DiskIops | Limit::DiskThroughput));
-        let own = own.and_then(|b| Some((b.limit, b.ceiling_iops?)));
-        if let Some((limit, iops)) = own.filter(|(limit, _)| ceilings.iter().all(|c| c.limit != *limit)) {
-            ceilings.push(Ceiling { limit, iops, source: "inferred: this cell reaches it".to_owned() });
-        }
-        ceilings.sort_by(|a, b| a.iops.total_cmp(&b.iops));
-        ceilings
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::statistics::mean;
 use crate::summarize::{trials_counted, trials_used};
-use crate::words::listed;
+use crate::words::{listed, number};
 use loadline_record::{Binding, Ceiling, CellRecord, Limit, TrialRecord};
 
 /// The limit that bound the most plausible draw, with what the others were bound by where that differs. Of several trials of
@@ -34,11 +34,20 @@ pub(super) fn binding(cell: &CellRecord) -> Option<Binding> {
             .collect();
         format!(" Of {} trials over what is uncertain it was {}.", all.len(), listed(&told))
     };
+    // Of several trials the figures are their means, as everywhere.
+    let offered: Option<Vec<f64>> = used.iter().map(|trial| trial.offered_iops).collect();
+    let offered = offered.filter(|all| first.limit == Limit::Arrival && all.len() > 1).and_then(|all| mean(&all));
+    let evidence = match offered {
+        Some(offered) => {
+            format!("Of {} requests a second offered, {} were completed.", number(offered), number(middle))
+        }
+        None => first.evidence.clone(),
+    };
     Some(Binding {
         limit: first.limit,
         ceiling_iops: figure(|b| b.ceiling_iops),
         utilization: figure(|b| b.utilization),
-        evidence: format!("{}{differing}", first.evidence),
+        evidence: format!("{evidence}{differing}"),
         inferred: false,
     })
 }

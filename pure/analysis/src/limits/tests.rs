@@ -272,6 +272,34 @@ fn a_plateau_from_depth_1_on_stands_beside_open_loops_and_is_not_latency() {
 }
 
 #[test]
+fn small_requests_have_the_ceiling_on_bytes_beside_theirs_which_larger_ones_show() {
+    // No other size tells what 64 KiB level off at: it is the pair of limits of all sizes together that does.
+    let mut cells = sweep(1.0, 4 * KIB, &[8, 32]);
+    cells.extend(sweep(1.0, 64 * KIB, &[8, 32]));
+    let summary = summarize(&run(cells));
+    for cell in &summary.cells[..2] {
+        let bytes = cell.ceilings.iter().find(|c| c.limit == Limit::DiskThroughput).expect("200 MB/s");
+        assert!((bytes.iops / (200e6 / 4096.0) - 1.0).abs() < 0.01, "{bytes:?}");
+        assert!(bytes.source.contains("random read 64 KiB, depth") && bytes.source.ends_with("200 MB/s"), "{bytes:?}");
+        assert_eq!(cell.ceilings[0].limit, Limit::DiskIops);
+    }
+    // How large requests may be that the limit on requests lets through is not known beyond what was seen.
+    let of_large = &summary.cells[3].ceilings;
+    assert!(of_large.iter().all(|ceiling| ceiling.limit == Limit::DiskThroughput), "{of_large:?}");
+    assert!(of_large[0].source.starts_with("inferred: the level of random read 64 KiB"), "{of_large:?}");
+}
+
+#[test]
+fn the_length_of_a_window_has_an_interval_as_every_inferred_figure() {
+    let record = run([1, 32].map(|depth| throttled(closed("random", 1.0, 4 * KIB, depth), 5_000.0)).to_vec());
+    let figures = super::limits(&record);
+    let window = figures.iter().find(|f| f.quantity == super::Quantity::WindowNs).expect("two clusters show one");
+    let (low, high) = (window.low.unwrap(), window.high.unwrap());
+    assert!(low <= window.value && window.value <= high && high < low * 1.5, "{window:?}");
+    assert!(figures.iter().filter(|f| f.inferred).all(|f| f.low.is_some() && f.high.is_some()), "{figures:?}");
+}
+
+#[test]
 fn an_overloaded_open_loop_shows_the_level_of_a_single_depth() {
     let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
     cells.push(delivering(5_500.0, 4_084.0));
@@ -431,8 +459,9 @@ fn every_ceiling_is_put_beside_the_cell_lowest_first() {
     let of = |label: &str| summary.cells.iter().find(|c| c.label == label).unwrap();
     let shallow = &of("random read 4 KiB, depth 2").ceilings;
     let limits: Vec<Limit> = shallow.iter().map(|c| c.limit).collect();
-    assert_eq!(limits, [Limit::Latency, Limit::DiskIops]);
+    assert_eq!(limits, [Limit::Latency, Limit::DiskIops, Limit::DiskThroughput]);
     assert!((shallow[0].iops - 2_000.0).abs() < 10.0 && (shallow[1].iops - 5_000.0).abs() < 10.0);
+    assert!((shallow[2].iops / (200e6 / 4096.0) - 1.0).abs() < 0.01, "{:?}", shallow[2]);
     // Measured at 16 KiB at most: nothing is said of 1 MiB.
     assert!(of("random read 1024 KiB, depth 8").ceilings.iter().all(|c| c.limit != Limit::DiskIops));
     for cell in &summary.cells {

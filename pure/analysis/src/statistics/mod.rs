@@ -30,6 +30,9 @@ const AUTOCORRELATION_MAX: f64 = 0.95;
 /// a few values that rise or fall together would otherwise have an interval many times as wide as all they cover.
 const INDEPENDENT_MIN: f64 = 2.0;
 
+/// What [`CONFIDENCE`] of a normal distribution stays within, in standard deviations.
+pub(crate) const NORMAL_95: f64 = 1.959_964;
+
 /// A range that holds the true value with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {

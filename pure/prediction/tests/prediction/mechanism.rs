@@ -58,6 +58,19 @@ fn an_open_loop_that_is_met_is_bound_by_nothing_and_one_that_is_not_by_the_limit
 }
 
 #[test]
+fn an_open_loop_that_asks_for_a_little_more_than_the_limit_is_bound_by_it_however_little_is_missing() {
+    let model = model(DISK, Draw::PUBLISHED);
+    let arrival = Arrival::Constant { rate: Iops::per_second(1_008).unwrap() };
+    let above = trial(&model, &LoadSpec { arrival, ..open(4, 1) });
+    let share = above.iops().unwrap() / 1_008.0;
+    assert!(share > 0.99 && share < 1.0, "it is met within 1 %: {share}");
+    assert_eq!((bound_by(&above), binding(&above).ceiling_iops), (Limit::DiskIops, Some(1_000.0)));
+    // Below the limit its requests may wait for each other all the same.
+    let below = Arrival::Constant { rate: Iops::per_second(995).unwrap() };
+    assert_eq!(bound_by(&trial(&model, &LoadSpec { arrival: below, ..open(4, 1) })), Limit::Arrival);
+}
+
+#[test]
 fn a_rate_ceiling_of_the_load_itself_is_an_arrival() {
     let arrival = Arrival::Closed { queue_depth: 8, rate_max: Iops::per_second(300), think_time: Duration::ZERO };
     assert_eq!(

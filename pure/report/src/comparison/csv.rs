@@ -1,40 +1,95 @@
-//! A comparison for spreadsheets: one row for each matched cell of each side, nothing rounded.
+//! A comparison for spreadsheets: one row for each cell of each side, nothing rounded. What is missing is an empty field.
 
 use crate::csv::{float, record};
-use loadline_analysis::{Against, CellComparison, Comparison, Figure};
+use loadline_analysis::{Against, CellComparison, Comparison, Figure, Unmatched};
 use loadline_record::Doubt;
 
-/// The matched cells as CSV (RFC 4180, UTF-8, CRLF). A missing figure is an empty field.
+/// A line of the table.
+#[derive(Clone, Copy)]
+enum Row<'a> {
+    /// A cell that both sides have.
+    Both(&'a Against, &'a CellComparison),
+    /// One that has no counterpart.
+    Alone(&'a Against, &'a Unmatched),
+}
+
+/// All cells as CSV (RFC 4180, UTF-8, CRLF): the matched ones first, then those that one side alone has.
 #[must_use]
 pub fn comparison_csv(comparison: &Comparison) -> String {
     let mut out = String::new();
     record(&mut out, columns(comparison, None).into_iter().map(|(name, _)| name));
     for against in &comparison.against {
-        for cell in &against.cells {
-            record(&mut out, columns(comparison, Some((against, cell))).into_iter().map(|(_, value)| value));
+        let both = against.cells.iter().map(|cell| Row::Both(against, cell));
+        let alone = against.unmatched.iter().map(|cell| Row::Alone(against, cell));
+        for row in both.chain(alone) {
+            record(&mut out, columns(comparison, Some(row)).into_iter().map(|(_, value)| value));
         }
     }
     out
 }
 
+/// One side of a row, where it has the cell.
+struct OneSide<'a> {
+    id: &'a str,
+    volume: &'a str,
+    doubts: &'a [Doubt],
+}
+
+/// The baseline's side of a row, and the other's.
+fn sides(row: Row<'_>) -> [Option<OneSide<'_>>; 2] {
+    match row {
+        Row::Both(_, cell) => [
+            Some(OneSide { id: &cell.baseline_id, volume: &cell.baseline_volume, doubts: &cell.baseline_doubts }),
+            Some(OneSide { id: &cell.other_id, volume: &cell.other_volume, doubts: &cell.other_doubts }),
+        ],
+        Row::Alone(_, cell) => {
+            let own = OneSide { id: &cell.id, volume: &cell.volume, doubts: &cell.doubts };
+            if cell.side == 0 { [Some(own), None] } else { [None, Some(own)] }
+        }
+    }
+}
+
 /// Every column's name and value.
-fn columns(comparison: &Comparison, row: Option<(&Against, &CellComparison)>) -> Vec<(String, String)> {
+fn columns(comparison: &Comparison, row: Option<Row<'_>>) -> Vec<(String, String)> {
     let mut columns: Vec<(String, String)> = Vec::new();
     let mut put = |name: &str, value: String| columns.push((name.to_owned(), value));
-    let cell = row.map(|(_, cell)| cell);
-    let text = |of: &dyn Fn(&CellComparison) -> String| cell.map_or_else(String::new, of);
-    let number = |of: &dyn Fn(&CellComparison) -> Option<f64>| float(cell.and_then(of));
-    let run = |place: Option<usize>| place.map_or_else(String::new, |place| comparison.sides[place].run.clone());
-    put("baseline_run_id", run(row.map(|_| 0)));
-    put("other_run_id", run(row.map(|(against, _)| against.side as usize)));
-    put("baseline_cell_id", text(&|c| c.baseline_id.clone()));
-    put("other_cell_id", text(&|c| c.other_id.clone()));
-    put("baseline_volume", text(&|c| c.baseline_volume.clone()));
-    put("other_volume", text(&|c| c.other_volume.clone()));
-    put("label", text(&|c| c.label.clone()));
+    let [baseline, other] = row.map_or([None, None], sides);
+    let compared = row.and_then(|row| match row {
+        Row::Both(_, cell) => Some(cell),
+        Row::Alone(..) => None,
+    });
+    let text = |of: &dyn Fn(&CellComparison) -> String| compared.map_or_else(String::new, of);
+    let number = |of: &dyn Fn(&CellComparison) -> Option<f64>| float(compared.and_then(of));
+    let of_side =
+        |side: &Option<OneSide<'_>>, of: &dyn Fn(&OneSide<'_>) -> String| side.as_ref().map_or_else(String::new, of);
+    // Which runs stand against each other, whether or not both have the cell.
+    let runs = row.map(|row| match row {
+        Row::Both(against, _) | Row::Alone(against, _) => {
+            [0, against.side].map(|place| &comparison.sides[place as usize].run)
+        }
+    });
+    put("baseline_run_id", runs.map_or_else(String::new, |runs| runs[0].clone()));
+    put("other_run_id", runs.map_or_else(String::new, |runs| runs[1].clone()));
+    put("baseline_cell_id", of_side(&baseline, &|s| s.id.to_owned()));
+    put("other_cell_id", of_side(&other, &|s| s.id.to_owned()));
+    put("baseline_volume", of_side(&baseline, &|s| s.volume.to_owned()));
+    put("other_volume", of_side(&other, &|s| s.volume.to_owned()));
+    put(
+        "label",
+        row.map_or_else(String::new, |row| match row {
+            Row::Both(_, cell) => cell.label.clone(),
+            Row::Alone(_, cell) => cell.label.clone(),
+        }),
+    );
     put("figure", text(&|c| c.figure.name().to_owned()));
     put("verdict", text(&|c| c.verdict.words().replace(' ', "-")));
-    put("why", text(&|c| c.why.clone().unwrap_or_default()));
+    put(
+        "why",
+        row.map_or_else(String::new, |row| match row {
+            Row::Both(_, cell) => cell.why.clone().unwrap_or_default(),
+            Row::Alone(_, cell) => alone_words(cell),
+        }),
+    );
     put("p_value", number(&|c| c.p_value));
     put("p_adjusted", number(&|c| c.p_adjusted));
     put("p_same", number(&|c| c.p_same));
@@ -49,16 +104,36 @@ fn columns(comparison: &Comparison, row: Option<(&Against, &CellComparison)>) ->
             Figure::Rate | Figure::Throughput => unit.to_owned(),
             _ => format!("{}_{unit}", figure.name()),
         };
-        put(&format!("baseline_{name}"), number(&|c| c.of(figure).map(|r| r.baseline)));
-        put(&format!("other_{name}"), number(&|c| c.of(figure).map(|r| r.other)));
+        let [of_baseline, of_other] = row.map_or([None, None], |row| figures(row, figure));
+        put(&format!("baseline_{name}"), float(of_baseline));
+        put(&format!("other_{name}"), float(of_other));
         put(&format!("{}_ratio", figure.name()), number(&|c| c.of(figure).map(|r| r.ratio)));
         put(&format!("{}_ratio_low", figure.name()), number(&|c| c.of(figure).and_then(|r| r.low)));
         put(&format!("{}_ratio_high", figure.name()), number(&|c| c.of(figure).and_then(|r| r.high)));
     }
     put("draws_ratio_low", number(&|c| Some(c.draws?.low)));
     put("draws_ratio_high", number(&|c| Some(c.draws?.high)));
-    let codes = |doubts: &[Doubt]| doubts.iter().map(|d| d.code.name()).collect::<Vec<_>>().join("; ");
-    put("baseline_doubt_codes", text(&|c| codes(&c.baseline_doubts)));
-    put("other_doubt_codes", text(&|c| codes(&c.other_doubts)));
+    let codes = |side: &OneSide<'_>| side.doubts.iter().map(|d| d.code.name()).collect::<Vec<_>>().join("; ");
+    put("baseline_doubt_codes", of_side(&baseline, &codes));
+    put("other_doubt_codes", of_side(&other, &codes));
     columns
+}
+
+/// A figure on either side, as far as there is one.
+fn figures(row: Row<'_>, figure: Figure) -> [Option<f64>; 2] {
+    match row {
+        Row::Both(_, cell) => [cell.of_baseline(figure), cell.of_other(figure)],
+        Row::Alone(_, cell) if cell.side == 0 => [cell.of(figure), None],
+        Row::Alone(_, cell) => [None, cell.of(figure)],
+    }
+}
+
+/// Why a cell is not compared.
+fn alone_words(cell: &Unmatched) -> String {
+    let who = if cell.side == 0 { "only the baseline has this cell" } else { "only the other has this cell" };
+    if cell.differs.is_empty() {
+        who.to_owned()
+    } else {
+        format!("{who}; the nearest differs in {}", cell.differs.join(" and "))
+    }
 }

@@ -13,7 +13,7 @@ pub(crate) use rows::{interval, ratio};
 
 use crate::figures::{self, plain};
 use crate::put;
-use loadline_analysis::{Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal};
+use loadline_analysis::{Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal, Unmatched};
 use loadline_record::Clock;
 
 /// "A" for the baseline, then "B", "C", ...; beyond "Z" by number.
@@ -144,15 +144,25 @@ fn reasons(against: &Against) -> Vec<String> {
     reasons.into_iter().map(|(why, count)| format!("cannot tell in {}: {why}", cells(count))).collect()
 }
 
-/// One line for each cell without a counterpart.
+/// One line for each cell without a counterpart, with what it did.
 fn unmatched(against: &Against) -> Vec<String> {
-    let line = |u: &loadline_analysis::Unmatched| {
+    let line = |u: &Unmatched| {
         let differs = if u.differs.is_empty() {
             String::new()
         } else {
             format!(" (the nearest differs in {})", plain(&u.differs.join(" and ")))
         };
-        format!("{}: {}, {}{differs}", letter(u.side as usize), plain(&u.volume), plain(&u.label))
+        let shown = [
+            u.of(Figure::Rate).map(|rate| format!("{} IOPS", figures::iops(rate))),
+            u.of(Figure::Throughput).map(|bytes| format!("{} MB/s", figures::megabytes(bytes))),
+            u.of(Figure::Mean).map(|mean| format!("mean {}", figures::latency(mean))),
+            u.of(Figure::P99).map(|p99| format!("p99 {}", figures::latency(p99))),
+        ];
+        let shown: Vec<String> = shown.into_iter().flatten().collect();
+        let did = if shown.is_empty() { "no figure".to_owned() } else { shown.join(", ") };
+        let codes: Vec<&str> = u.doubts.iter().map(|doubt| doubt.code.name()).collect();
+        let doubts = if codes.is_empty() { String::new() } else { format!(", in doubt: {}", codes.join(", ")) };
+        format!("{}: {}, {}{differs}: {did}{doubts}", letter(u.side as usize), plain(&u.volume), plain(&u.label))
     };
     against.unmatched.iter().map(line).collect()
 }

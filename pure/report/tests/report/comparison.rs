@@ -81,6 +81,50 @@ fn two_runs_as_markdown_and_csv() {
     golden("comparison.csv", &comparison_csv(&two()));
 }
 
+/// The fields of a line without quotes around commas, by the names of the columns.
+fn fields<'a>(text: &'a str, label: &'a str) -> std::collections::BTreeMap<&'a str, &'a str> {
+    let mut lines = text.split("\r\n");
+    let names = lines.next().unwrap().split(',');
+    let line = lines.find(|line| line.contains(label)).unwrap_or_else(|| panic!("{label} in {text}"));
+    let (before, after) = line.split_once(&format!("\"{label}\"")).unwrap();
+    names.zip(before.split(',').take(6).chain([label]).chain(after.split(',').skip(1))).collect()
+}
+
+#[test]
+fn every_cell_of_either_side_keeps_its_own_figures_where_the_other_has_none() {
+    let told = two();
+    // B's trial did nothing: A has its figures, and there is no ratio.
+    let text = comparison_csv(&told);
+    let row = fields(&text, "random 70 % read 8 KiB, depth 16");
+    for column in ["iops", "throughput_bytes_per_s", "mean_latency_ns", "p50_latency_ns", "p99_latency_ns"] {
+        let (baseline, other) = (row[format!("baseline_{column}").as_str()], row[format!("other_{column}").as_str()]);
+        assert!(baseline.parse::<f64>().is_ok_and(|value| value > 0.0) && other.is_empty(), "{column}: {row:?}");
+    }
+    assert_eq!((row["rate_ratio"], row["verdict"]), ("", "cannot-tell"));
+    // And the reverse.
+    let turned = {
+        let (mut before, after) = (made("a", [&[1.0]; 6]), made("b", [&[1.0]; 6]));
+        before.cells[0].trials.clear();
+        before.cells.remove(5);
+        compare(&[&before, &after], &CompareOptions::default()).unwrap()
+    };
+    let text = comparison_csv(&turned);
+    let row = fields(&text, "random read 4 KiB, depth 1");
+    assert!(row["baseline_iops"].is_empty() && row["other_iops"].parse::<f64>().unwrap() > 0.0, "{row:?}");
+    // What only one side has is a row, too, whatever form is asked for.
+    let row = fields(&text, "random read 4 KiB, 2500 IOPS Poisson");
+    assert!(row["baseline_cell_id"].is_empty() && row["baseline_iops"].is_empty(), "{row:?}");
+    assert!(row["other_iops"].parse::<f64>().unwrap() > 0.0 && row["why"] == "only the other has this cell", "{row:?}");
+    let json = serde_json::to_value(&turned).unwrap();
+    let alone = &json["against"][0]["unmatched"][0];
+    assert!(alone["figures"].as_array().unwrap().len() > 4, "{alone}");
+    let cell = &json["against"][0]["cells"][0];
+    assert_eq!((cell["baseline_figures"].as_array().unwrap().len(), cell["ratios"].as_array().unwrap().len()), (0, 0));
+    assert!(cell["other_figures"].as_array().unwrap().len() > 4, "{cell}");
+    let line = comparison_markdown(&turned);
+    assert!(line.contains("random read 4 KiB, 2500 IOPS Poisson: 2,5"), "{line}");
+}
+
 #[test]
 fn more_disks() {
     golden("comparison-disks.txt", &comparison_terminal(&disks(), &plain(140)));
