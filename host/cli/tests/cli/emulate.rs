@@ -134,7 +134,9 @@ impl<'a> Attached<'a> {
         let environment = bench.file("pair.toml", ENVIRONMENT);
         let socket = bench.path("s").display().to_string();
         let words = ["emulate", &environment, "--socket", &socket, "--attach", &folder];
-        let mut child = bench.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        // Who runs the tests may keep them from hanging up; programs inherit that, and keep to it.
+        let mut command = bench.command_by(&["env", "--default-signal=HUP"], &words);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let (said, mut pipe) = (Arc::<Mutex<String>>::default(), child.stderr.take().unwrap());
         let heard = Arc::clone(&said);
         std::thread::spawn(move || {

@@ -54,8 +54,13 @@ impl Bench {
         path.display().to_string()
     }
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
-        command.args(arguments).current_dir(self.folder.path()).env("LOADLINE_STORE", self.path("store.db"));
+        self.command_by(&[], arguments)
+    }
+    /// By another program, which becomes it.
+    fn command_by(&self, by: &[&str], arguments: &[&str]) -> Command {
+        let words = [by, &[env!("CARGO_BIN_EXE_loadline")], arguments].concat();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).current_dir(self.folder.path()).env("LOADLINE_STORE", self.path("store.db"));
         command.env_remove("NO_COLOR").stdin(Stdio::null());
         command
     }

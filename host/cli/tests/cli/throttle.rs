@@ -27,17 +27,8 @@ impl Group {
     }
     /// Runs the command within the group.
     pub(crate) fn run(&self, bench: &Bench, arguments: &[&str]) -> Output {
-        let command = bench.command(arguments);
         let joined = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
-        let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", &joined, "sh"]).arg(command.get_program()).args(command.get_args());
-        shell.current_dir(command.get_current_dir().unwrap());
-        for (key, value) in command.get_envs() {
-            match value {
-                Some(value) => shell.env(key, value),
-                None => shell.env_remove(key),
-            };
-        }
+        let mut shell = bench.command_by(&["sh", "-c", &joined, "sh"], arguments);
         shell.output().unwrap()
     }
 }
