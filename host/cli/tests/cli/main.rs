@@ -17,6 +17,7 @@ mod impossible;
 mod limits;
 mod predict;
 mod printed;
+mod psk;
 mod results;
 mod safety;
 mod search;
