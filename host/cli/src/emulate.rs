@@ -70,7 +70,7 @@ pub(crate) struct EmulateArguments {
     #[arg(long, requires = "tls_certificates")]
     tls_verify_peer: bool,
     /// Encrypt by keys that clients have too, in this file of lines USER:KEY as psktool writes it: over TCP always, on a unix socket
-    /// where the client asks for it; only such clients get in over TCP
+    /// where the client asks for it. Takes a loadline built with OpenSSL
     #[arg(long, value_name = "FILE")]
     tls_psk: Option<PathBuf>,
     /// Where contents are kept: "memory", or a folder that is kept for the next time

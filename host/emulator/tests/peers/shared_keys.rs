@@ -130,10 +130,9 @@ fn qemu_img_converts_and_compares_over_tls_psk() {
             "tls-creds-psk,id=tls,endpoint=client,username=alice,dir={},priority=NORMAL:-VERS-ALL:+VERS-TLS{version}",
             keyed.folder.display()
         );
-        let place = format!("host=127.0.0.1,port={}", keyed.address.port());
         let export = format!(
-            "driver=raw,file.driver=nbd,file.{},file.export=data,file.tls-creds=tls",
-            place.replace(",", ",file.")
+            "driver=raw,file.driver=nbd,file.host=127.0.0.1,file.port={},file.export=data,file.tls-creds=tls",
+            keyed.address.port()
         );
         let own = format!("driver=raw,file.filename={}", image.display());
         let convert = ["convert", "-n", "--object", &credentials, "--image-opts", "--target-image-opts", &own, &export];
