@@ -39,8 +39,15 @@ pub(crate) fn step(root: &Path) -> Outcome {
 struct Policy {
     licences: Vec<String>,
     registries: Vec<String>,
-    banned: Vec<String>,
+    banned: Vec<Banned>,
     targets: Vec<String>,
+}
+
+/// A crate that only its `wrappers` may use.
+#[derive(Debug, PartialEq, Eq)]
+struct Banned {
+    name: String,
+    wrappers: Vec<String>,
 }
 
 fn own_check(root: &Path) -> Result<(usize, BTreeSet<String>)> {
@@ -50,8 +57,9 @@ fn own_check(root: &Path) -> Result<(usize, BTreeSet<String>)> {
     let mut seen = BTreeSet::new();
     for target in &policy.targets {
         let mut command = cargo(root);
-        command.args(["metadata", "--format-version", "1", "--filter-platform", target]);
+        command.args(["metadata", "--format-version", "1", "--all-features", "--filter-platform", target]);
         let metadata = json_of(&mut command)?;
+        findings.extend(policy.banned_uses(&metadata));
         for package in metadata["packages"].as_array().context("cargo metadata lists no packages")? {
             seen.insert(package["id"].to_string());
             findings.extend(policy.objections(package));
@@ -71,19 +79,23 @@ fn json_of(command: &mut Command) -> Result<Value> {
 impl Policy {
     fn read(text: &str) -> Result<Self> {
         let table: toml::Table = text.parse().context("deny.toml is not TOML")?;
-        let list = |section: &str, key: &str| -> Result<Vec<String>> {
+        let entries = |section: &str, key: &str| {
             let entries = table.get(section).and_then(|section| section.get(key)).and_then(toml::Value::as_array);
-            let entries = entries.with_context(|| format!("deny.toml has no list `{key}` in [{section}]"))?;
-            let name = |entry: &toml::Value| {
-                let text = entry.as_str().or_else(|| entry.get("name").and_then(toml::Value::as_str));
-                text.map(str::to_owned).with_context(|| format!("deny.toml: {entry} in `{key}` has no name"))
-            };
-            entries.iter().map(name).collect()
+            entries.with_context(|| format!("deny.toml has no list `{key}` in [{section}]"))
+        };
+        let name = |entry: &toml::Value| {
+            let text = entry.as_str().or_else(|| entry.get("name").and_then(toml::Value::as_str));
+            text.map(str::to_owned).with_context(|| format!("deny.toml: {entry} has no name"))
+        };
+        let list = |section, key| -> Result<Vec<String>> { entries(section, key)?.iter().map(name).collect() };
+        let banned = |entry: &toml::Value| -> Result<Banned> {
+            let wrappers = entry.get("wrappers").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            Ok(Banned { name: name(entry)?, wrappers: wrappers.iter().map(name).collect::<Result<_>>()? })
         };
         Ok(Self {
             licences: list("licenses", "allow")?,
             registries: list("sources", "allow-registry")?,
-            banned: list("bans", "deny")?,
+            banned: entries("bans", "deny")?.iter().map(banned).collect::<Result<_>>()?,
             targets: list("graph", "targets")?,
         })
     }
@@ -107,10 +119,29 @@ impl Policy {
                 objections.push(format!("comes from {source}"));
             }
         }
-        if self.banned.iter().any(|banned| banned == name) {
+        if self.banned.iter().any(|banned| banned.name == name && banned.wrappers.is_empty()) {
             objections.push("is banned".to_owned());
         }
         objections.into_iter().map(|objection| format!("{name} {version} {objection}")).collect()
+    }
+
+    /// Crates that use one which only others may use, by the graph of `cargo metadata`.
+    fn banned_uses(&self, metadata: &Value) -> Vec<String> {
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let packages = list(&metadata["packages"]);
+        let name_of = |id: &Value| packages.iter().find(|package| package["id"] == *id)?["name"].as_str();
+        let mut objections = Vec::new();
+        for node in list(&metadata["resolve"]["nodes"]) {
+            let Some(user) = name_of(&node["id"]) else { continue };
+            for used in list(&node["deps"]).iter().filter_map(|used| name_of(&used["pkg"])) {
+                let allowed =
+                    |banned: &Banned| banned.wrappers.is_empty() || banned.wrappers.iter().any(|name| name == user);
+                if self.banned.iter().any(|banned| banned.name == used && !allowed(banned)) {
+                    objections.push(format!("{user} uses {used}, which is for others (deny.toml)"));
+                }
+            }
+        }
+        objections
     }
 }
 
@@ -123,7 +154,10 @@ mod tests {
         Policy {
             licences: vec!["MIT".into()],
             registries: vec!["https://github.com/rust-lang/crates.io-index".into()],
-            banned: vec!["bad".into()],
+            banned: vec![
+                Banned { name: "bad".into(), wrappers: Vec::new() },
+                Banned { name: "special".into(), wrappers: vec!["one".into()] },
+            ],
             targets: Vec::new(),
         }
     }
@@ -146,8 +180,22 @@ mod tests {
     }
 
     #[test]
+    fn a_crate_for_one_is_let_in_by_that_one_alone() {
+        let packages: Vec<Value> = ["one", "two", "special"].map(|name| json!({"id": name, "name": name})).into();
+        let nodes: Vec<Value> = ["one", "two"].map(|name| json!({"id": name, "deps": [{"pkg": "special"}]})).into();
+        let metadata = json!({"packages": packages, "resolve": {"nodes": nodes}});
+        let objections = policy().banned_uses(&metadata);
+        assert!(objections.len() == 1 && objections[0].starts_with("two uses special"), "{objections:?}");
+        let package = json!({"name": "special", "version": "1.0.0", "license": "MIT", "source": null});
+        assert_eq!(policy().objections(&package), Vec::<String>::new());
+    }
+
+    #[test]
     fn the_projects_own_lists_can_be_read() {
         let policy = Policy::read(include_str!("../../deny.toml")).unwrap();
+        assert!(
+            policy.banned.iter().any(|banned| banned.name == "openssl" && banned.wrappers == ["loadline-emulator"])
+        );
         assert!(policy.licences.contains(&"MIT".to_owned()));
         assert!(!policy.targets.is_empty());
     }

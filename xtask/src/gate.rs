@@ -1,6 +1,6 @@
 //! The gate: its steps in order, each with a heading and its time, and the summary at the end.
 
-use crate::{dependencies, peers, test_output, tidy};
+use crate::{dependencies, openssl, peers, test_output, tidy};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -62,6 +62,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step { name: "clippy", purpose: "cargo clippy, warnings are errors", slow: false, run: clippy },
     Step { name: "tests", purpose: "cargo test --workspace", slow: false, run: test_output::step },
+    Step { name: "psk", purpose: "clippy and tests of what takes OpenSSL's headers", slow: true, run: openssl::step },
     Step { name: "docs", purpose: "cargo doc, warnings are errors", slow: true, run: docs },
 ];
 
@@ -142,8 +143,13 @@ fn clippy(root: &Path) -> Outcome {
     if let Err(missing) = component(root, "clippy", "clippy") {
         return missing;
     }
+    clippy_with(root, &[])
+}
+
+/// Clippy over the workspace, with these words besides.
+pub(crate) fn clippy_with(root: &Path, words: &[&str]) -> Outcome {
     check(
-        cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        cargo(root).args(["clippy", "--workspace", "--all-targets"]).args(words).args(["--", "-D", "warnings"]),
         "mend the warnings above; an `allow` needs its reason",
     )
 }

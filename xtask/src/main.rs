@@ -3,6 +3,7 @@
 mod dependencies;
 mod gate;
 mod licence;
+mod openssl;
 mod peers;
 mod test_output;
 mod tidy;

@@ -82,14 +82,14 @@ fn on_path(command: &str) -> bool {
 }
 
 /// Whether the effective user is root, as the kernel tells it.
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let uids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     uids.and_then(|uids| uids.split_whitespace().nth(1)) == Some("0")
 }
 
 /// `apt-get` without questions and with bounds: an unreachable mirror costs minutes, not the gate.
-fn apt(words: &[&str]) -> bool {
+pub(crate) fn apt(words: &[&str]) -> bool {
     let mut command = Command::new("timeout");
     command
         .args(["600", "apt-get", "-qq", "-y", "--no-install-recommends"])

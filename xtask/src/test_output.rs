@@ -9,11 +9,17 @@ use std::process::Stdio;
 /// What a test prints, at the start of a line and before its reason, when this machine cannot run it.
 const SKIPPED: &str = "skipped:";
 
-/// `cargo test --workspace`, passed on as cargo prints it.
+/// Every test, passed on as cargo prints it.
 pub(crate) fn step(root: &Path) -> Outcome {
+    run(root, &[], &[])
+}
+
+/// `cargo test --workspace` with these words besides, for tests whose names have one of `names`; all where there are none.
+pub(crate) fn run(root: &Path, words: &[&str], names: &[&str]) -> Outcome {
     let mut command = cargo(root);
+    command.args(["test", "--workspace", "--no-fail-fast"]).args(words);
     // --show-output is how the output of a passing test can be seen at all; only its `skipped:` lines are wanted.
-    command.args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]).stdout(Stdio::piped());
+    command.args(["--", "--show-output"]).args(names).stdout(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => return Outcome::fail(format!("cannot start {command:?}: {error}")),

@@ -10,6 +10,7 @@ use crate::fault;
 use crate::interruption::Interruption;
 use crate::moment;
 use crate::output::{self, Column, Field, Table};
+use crate::place::{Place, Secrecy};
 use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
@@ -68,6 +69,10 @@ pub(crate) struct EmulateArguments {
     /// Let in only clients with a certificate that ca-cert.pem in the same folder signed
     #[arg(long, requires = "tls_certificates")]
     tls_verify_peer: bool,
+    /// Encrypt by keys that clients have too, in this file of lines USER:KEY as psktool writes it: over TCP always, on a unix socket
+    /// where the client asks for it. Takes a loadline built with OpenSSL
+    #[arg(long, value_name = "FILE")]
+    tls_psk: Option<PathBuf>,
     /// Where contents are kept: "memory", or a folder that is kept for the next time
     #[arg(long, value_name = "WHERE", default_value = "memory")]
     backing: String,
@@ -118,8 +123,7 @@ pub(crate) fn emulate(
     let asked = arguments.environment.as_deref().expect("an environment is required where nothing is detached");
     let environment = environments::read(asked, &catalog)?;
     let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
-    let tls =
-        arguments.tls_certificates.as_deref().map(|folder| Tls::read(folder, arguments.tls_verify_peer)).transpose()?;
+    let tls = tls(arguments)?;
     let address_of = |option: &str, typed: &Option<String>, open: bool, refusal: &str| {
         typed.as_deref().map(|typed| address(option, typed, open, refusal)).transpose()
     };
@@ -144,10 +148,13 @@ pub(crate) fn emulate(
     let interruption = Interruption::watch()?;
     let started_unix_s = moment::unix_s();
     let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
-    let encrypted = tls.is_some();
-    if let Some(tls) = tls {
-        emulation.encrypt(tls);
-    }
+    let secrecy = match tls {
+        None => Secrecy::None,
+        Some((tls, secrecy)) => {
+            emulation.encrypt(tls);
+            secrecy
+        }
+    };
     // Before clients are taken: whoever finds the socket there finds the devices too.
     let mut devices = arguments.attach.as_deref().map(|folder| attach::attach(&mut emulation, folder)).transpose()?;
     let mut places = Vec::new();
@@ -156,7 +163,7 @@ pub(crate) fn emulate(
         places.push(Place::Unix(path.clone()));
     }
     if let Some(address) = address {
-        places.push(Place::Tcp { address: emulation.listen_tcp(address)?, encrypted });
+        places.push(Place::Tcp(emulation.listen_tcp(address)?));
     }
     let control = listen_control(&mut emulation, arguments.control.as_deref(), socket.as_deref(), &environment.name)?;
     let metrics = metrics.map(|address| emulation.listen_metrics(address)).transpose()?;
@@ -173,7 +180,7 @@ pub(crate) fn emulate(
             for place in &places {
                 output::tell(&format!(
                     "  {}  {}, {}",
-                    place.uri(&export.name),
+                    place.uri(&export.name, &secrecy),
                     Bytes::new(export.size),
                     export.description
                 ));
@@ -339,6 +346,31 @@ fn line(export: &ExportView) -> String {
     line
 }
 
+/// What encrypts connections, and what clients need for it.
+fn tls(arguments: &EmulateArguments) -> anyhow::Result<Option<(Tls, Secrecy)>> {
+    match (&arguments.tls_certificates, &arguments.tls_psk) {
+        (None, None) => Ok(None),
+        (Some(folder), None) => {
+            Ok(Some((Tls::read(folder, arguments.tls_verify_peer)?, Secrecy::Certificates)))
+        }
+        (None, Some(file)) => {
+            let (tls, keys) = Tls::read_keys(file)?;
+            if keys.readable_by_others() {
+                let path = keys.path().display();
+                output::tell(&format!("{path} is open to others, who may read the keys: chmod 600 {path}"));
+            }
+            let user = keys.users().first().map(|user| user.to_vec()).expect("a file without keys is refused");
+            Ok(Some((tls, Secrecy::SharedKeys { user, file: keys.path().to_owned() })))
+        }
+        (Some(_), Some(_)) => Err(Usage(
+            "--tls-certificates and --tls-psk are done by two libraries, and a connection goes to one of them: give one of the two, \
+             and start a second emulation for the other"
+                .into(),
+        )
+        .into()),
+    }
+}
+
 fn backing(arguments: &EmulateArguments) -> anyhow::Result<Backing> {
     if arguments.backing != "memory" {
         if arguments.memory_max.is_some() {
@@ -393,7 +425,7 @@ fn default_socket(environment: &str) -> PathBuf {
 
 /// Why other machines do not reach the contents unless the user says that they may.
 const OPEN_CONTENTS: &str = "unencrypted: whoever reaches it could read and write everything. Listen on 127.0.0.1 or [::1], give \
-                             --tls-certificates for clients, or say --insecure";
+                             --tls-certificates or --tls-psk for clients, or say --insecure";
 /// And the figures.
 const OPEN_METRICS: &str = "unencrypted whether or not clients are: whoever reaches it could see the figures of every volume, though \
                             no contents. Listen on 127.0.0.1 or [::1], or say --insecure";
@@ -408,38 +440,6 @@ fn address(option: &str, typed: &str, insecure: bool, refusal: &str) -> anyhow::
         return Err(Usage(format!("{option} {typed} can be reached from other machines, {refusal}")).into());
     }
     Ok(address)
-}
-
-/// Where clients find an emulation.
-enum Place {
-    Unix(PathBuf),
-    Tcp { address: SocketAddr, encrypted: bool },
-}
-
-impl Place {
-    fn uri(&self, export: &str) -> String {
-        match self {
-            Self::Unix(path) => {
-                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                format!("nbd+unix:///{export}?socket={}", escaped(&path.to_string_lossy()))
-            }
-            Self::Tcp { address, encrypted: false } => format!("nbd://{address}/{export}"),
-            Self::Tcp { address, encrypted: true } => format!("nbds://{address}/{export}"),
-        }
-    }
-}
-
-/// A path as it stands in the query of a URI.
-fn escaped(path: &str) -> String {
-    let mut text = String::new();
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-    }
-    text
 }
 
 /// The name of an export, what it did, and what became of its time.
@@ -504,11 +504,5 @@ mod tests {
         let told = |ms| spent(Duration::from_ms(ms));
         assert_eq!([0, 3_040, 25_499, 25_500].map(told), ["0 s", "3 s", "25 s", "26 s"]);
         assert_eq!(told(200_040), "3 min 20 s");
-    }
-
-    #[test]
-    fn a_path_with_other_characters_is_escaped_in_a_uri() {
-        let place = Place::Unix(PathBuf::from("/run/a b&c.sock"));
-        assert_eq!(place.uri("data/0"), "nbd+unix:///data/0?socket=/run/a%20b%26c.sock");
     }
 }

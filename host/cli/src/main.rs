@@ -31,6 +31,7 @@ mod metadata;
 mod modelled;
 mod moment;
 mod output;
+mod place;
 mod plans;
 mod predict;
 mod preparation;

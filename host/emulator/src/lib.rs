@@ -49,6 +49,6 @@ pub use replaying::{Dependence, Replayed, account, replay_on, trial};
 pub use serving::CONNECTIONS_MAX;
 pub use store::FolderError;
 pub use store::Losses;
-pub use tls::{Tls, TlsError};
+pub use tls::{KEY_MAX, KEYS_FILE_MAX, Keys, KeysError, LineProblem, Tls, TlsError, USER_MAX};
 pub use trace::{Done, Record, Trace, TraceError, TraceSettings, repeat, replay};
 pub use view::{ExportView, View};

@@ -1,32 +1,31 @@
-//! Encryption of connections: certificates, and the thread that carries bytes between an encrypted socket and a plain one.
+//! Encryption of connections, by certificates or by keys shared in advance: what it takes, and the thread that carries bytes between
+//! an encrypted socket and a plain one.
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, recv, send, shutdown, socketpair,
-};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, ServerConnection};
-use std::io::{self, Read, Write};
+mod carrier;
+mod certificates;
+mod keys;
+#[cfg(feature = "psk")]
+mod shared_key;
+
+pub use keys::{KEY_MAX, KEYS_FILE_MAX, Keys, KeysError, LineProblem, USER_MAX};
+
+use carrier::Session;
+use rustix::fd::OwnedFd;
+use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration as Span;
 
-/// Names of the files in a folder of certificates, as the protocol's other programs use them.
-const SERVER_CERTIFICATE: &str = "server-cert.pem";
-const SERVER_KEY: &str = "server-key.pem";
-const AUTHORITY: &str = "ca-cert.pem";
-/// Bytes carried at once.
-const PART: usize = 64 << 10;
-/// Bytes of the encrypted side that wait to be sent at most.
-const WAITING_MAX: usize = 1 << 20;
-
-/// Certificates for encrypted connections.
+/// What encrypted connections take.
 #[derive(Clone)]
-pub struct Tls(Arc<ServerConfig>);
+pub struct Tls(Way);
+
+#[derive(Clone)]
+enum Way {
+    Certificates(Arc<rustls::ServerConfig>),
+    #[cfg(feature = "psk")]
+    SharedKeys(openssl::ssl::SslContext),
+}
 
 impl std::fmt::Debug for Tls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -34,7 +33,7 @@ impl std::fmt::Debug for Tls {
     }
 }
 
-/// Why a folder of certificates cannot be used.
+/// Why certificates or keys cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read, or holds something else.
@@ -55,6 +54,18 @@ pub enum TlsError {
         /// Why not.
         error: String,
     },
+    /// A file of keys is none.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+    /// This program was built without them.
+    #[error(
+        "this loadline was built without TLS-PSK, which takes OpenSSL; install its headers (Debian: apt-get install libssl-dev \
+         pkg-config) and build with them, in loadline's source: cargo install --path host/cli --features psk"
+    )]
+    WithoutPsk,
+    /// OpenSSL does not do what is wanted.
+    #[error("cannot use OpenSSL for TLS-PSK: {0}; loadline takes OpenSSL 1.1.1 or later that was built with PSK")]
+    OpenSsl(String),
 }
 
 impl Tls {
@@ -64,37 +75,29 @@ impl Tls {
     /// # Errors
     /// Files that are not there, hold something else, or do not fit together.
     pub fn read(folder: &Path, clients_too: bool) -> Result<Self, TlsError> {
-        let path = |name: &str| folder.join(name);
-        let failed = |what: &'static str, name: &str| {
-            let path = path(name).display().to_string();
-            move |error| TlsError::File { what, path, error }
-        };
-        let unfit = |error: &dyn std::fmt::Display| TlsError::Unfit {
-            path: folder.display().to_string(),
-            error: error.to_string(),
-        };
-        let certificates = |name: &str| -> Result<Vec<CertificateDer<'static>>, _> {
-            CertificateDer::pem_file_iter(path(name))?.collect()
-        };
-        let chain =
-            certificates(SERVER_CERTIFICATE).map_err(failed("the certificate of the server", SERVER_CERTIFICATE))?;
-        let key =
-            PrivateKeyDer::from_pem_file(path(SERVER_KEY)).map_err(failed("the key of the server", SERVER_KEY))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
-        let builder = builder.with_safe_default_protocol_versions().map_err(|error| unfit(&error))?;
-        let builder = if clients_too {
-            let mut roots = RootCertStore::empty();
-            for certificate in certificates(AUTHORITY).map_err(failed("the certificate of the authority", AUTHORITY))? {
-                roots.add(certificate).map_err(|error| unfit(&error))?;
-            }
-            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
-            builder.with_client_cert_verifier(verifier.map_err(|error| unfit(&error))?)
-        } else {
-            builder.with_no_client_auth()
-        };
-        let config = builder.with_single_cert(chain, key).map_err(|error| unfit(&error))?;
-        Ok(Self(Arc::new(config)))
+        Ok(Self(Way::Certificates(certificates::read(folder, clients_too)?)))
+    }
+
+    /// Keys that clients have too (TLS-PSK), out of a file as `psktool` writes it, or the `keys.psk` of a folder. It takes the
+    /// feature `psk`.
+    ///
+    /// # Errors
+    /// A file that cannot be used, or a program without the feature.
+    #[cfg(not(feature = "psk"))]
+    pub fn read_keys(_path: &Path) -> Result<(Self, Keys), TlsError> {
+        Err(TlsError::WithoutPsk)
+    }
+
+    /// Keys that clients have too (TLS-PSK), out of a file as `psktool` writes it, or the `keys.psk` of a folder. It takes the
+    /// feature `psk`.
+    ///
+    /// # Errors
+    /// A file that cannot be used, or a program without the feature.
+    #[cfg(feature = "psk")]
+    pub fn read_keys(path: &Path) -> Result<(Self, Keys), TlsError> {
+        let keys = Keys::read(path)?;
+        let context = shared_key::context(keys.clone()).map_err(|error| TlsError::OpenSsl(error.to_string()))?;
+        Ok((Self(Way::SharedKeys(context)), keys))
     }
 
     /// Encrypts what goes over `socket`: gives the plain end of a pair of sockets; a thread carries bytes between the two until
@@ -103,129 +106,22 @@ impl Tls {
     /// # Errors
     /// The system's.
     pub(crate) fn encrypt(&self, socket: Arc<OwnedFd>) -> io::Result<OwnedFd> {
-        let mut session = ServerConnection::new(Arc::clone(&self.0)).map_err(io::Error::other)?;
-        session.set_buffer_limit(Some(WAITING_MAX));
-        let (plain, own) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        let thread = std::thread::Builder::new().name("tls".into());
-        thread.spawn(move || {
-            let mut carrier = Carrier { session, outer: &socket, inner: &own, arrived: Vec::new(), ended: false };
-            // However it ends, both sides learn of it by the end of their sockets.
-            let _ = carrier.carry();
-            let _ = shutdown(&*socket, Shutdown::Both);
-            let _ = shutdown(&own, Shutdown::Both);
-        })?;
-        Ok(plain)
-    }
-}
-
-/// Carries bytes between an encrypted socket and a plain one.
-struct Carrier<'a> {
-    session: ServerConnection,
-    outer: &'a OwnedFd,
-    inner: &'a OwnedFd,
-    /// Plain bytes of the client that the plain socket has not taken.
-    arrived: Vec<u8>,
-    /// The plain side has nothing more to say.
-    ended: bool,
-}
-
-/// A socket that does not wait.
-struct Impatient<'a>(&'a OwnedFd);
-
-impl Read for Impatient<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        Ok(recv(self.0, bytes, RecvFlags::DONTWAIT).map(|(count, _)| count)?)
-    }
-}
-
-impl Write for Impatient<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(send(self.0, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// `None`: not now.
-fn now<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-impl Carrier<'_> {
-    fn carry(&mut self) -> io::Result<()> {
-        let mut part = vec![0; PART];
-        let begun = std::time::Instant::now();
-        loop {
-            let talks = self.session.is_handshaking();
-            if talks && begun.elapsed() > crate::connection::NEGOTIATION_MAX {
-                return Ok(());
-            }
-            let wants_write = self.session.wants_write();
-            if self.ended && !wants_write {
-                return Ok(());
-            }
-            // Neither side is read while the other does not take what is there.
-            let reads_outer = self.arrived.is_empty() && self.session.wants_read();
-            let reads_inner = !wants_write && !talks && !self.ended;
-            let flags = |read: bool, write: bool| {
-                let mut flags = PollFlags::empty();
-                flags.set(PollFlags::IN, read);
-                flags.set(PollFlags::OUT, write);
-                flags
-            };
-            let mut watched = [
-                PollFd::from_borrowed_fd(self.outer.as_fd(), flags(reads_outer, wants_write)),
-                PollFd::from_borrowed_fd(self.inner.as_fd(), flags(reads_inner, !self.arrived.is_empty())),
-            ];
-            let timeout = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
-            match poll(&mut watched, talks.then_some(&timeout)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-            let [outer, inner] = watched.map(|watched| watched.revents());
-            let gone = PollFlags::HUP | PollFlags::ERR;
-            if reads_outer && outer.intersects(PollFlags::IN | gone) {
-                if now(self.session.read_tls(&mut Impatient(self.outer)))? == Some(0) {
-                    return Ok(());
-                }
-                let state = self.session.process_new_packets();
-                if let Err(error) = state {
-                    // The client is told why.
-                    let _ = self.session.write_tls(&mut Impatient(self.outer));
-                    return Err(io::Error::other(error));
-                }
-                while let Some(count @ 1..) = now(self.session.reader().read(&mut part))? {
-                    self.arrived.extend_from_slice(&part[..count]);
-                }
-            }
-            if !self.arrived.is_empty()
-                && let Some(count) = now(Impatient(self.inner).write(&self.arrived))?
-            {
-                self.arrived.drain(..count);
-            }
-            if reads_inner && inner.intersects(PollFlags::IN | gone) {
-                match now(Impatient(self.inner).read(&mut part))? {
-                    None => {}
-                    Some(0) => {
-                        self.session.send_close_notify();
-                        self.ended = true;
-                    }
-                    Some(count) => self.session.writer().write_all(&part[..count])?,
-                }
-            }
-            while self.session.wants_write() && now(self.session.write_tls(&mut Impatient(self.outer)))?.is_some() {}
-            // A side that hung up and is not read from would wake us for ever.
-            if (outer.intersects(gone) && !reads_outer) || (inner.intersects(gone) && !self.arrived.is_empty()) {
-                std::thread::sleep(Span::from_millis(1));
-                if outer.intersects(gone) {
-                    return Ok(());
-                }
-            }
+        match &self.0 {
+            Way::Certificates(config) => carry(certificates::ByCertificate::new(config)?, socket),
+            #[cfg(feature = "psk")]
+            Way::SharedKeys(context) => carry(shared_key::BySharedKey::new(context)?, socket),
         }
     }
+}
+
+fn carry(session: impl Session + Send + 'static, socket: Arc<OwnedFd>) -> io::Result<OwnedFd> {
+    let (plain, own) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    let thread = std::thread::Builder::new().name("tls".into());
+    thread.spawn(move || {
+        // However it ends, both sides learn of it by the end of their sockets.
+        let _ = carrier::carry(session, &socket, &own);
+        let _ = shutdown(&*socket, Shutdown::Both);
+        let _ = shutdown(&own, Shutdown::Both);
+    })?;
+    Ok(plain)
 }

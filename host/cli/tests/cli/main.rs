@@ -18,6 +18,7 @@ mod impossible;
 mod limits;
 mod predict;
 mod printed;
+mod psk;
 mod results;
 mod safety;
 mod search;

@@ -4,6 +4,8 @@ import errno
 h.set_export_name("data")
 h.add_meta_context("base:allocation")
 h.set_strict_mode(0)
+# A URI may name the file of keys.
+h.set_uri_allow_local_file(True)
 h.connect_uri(uri)
 
 assert h.get_protocol() == "newstyle-fixed" and h.get_structured_replies_negotiated()
@@ -81,6 +83,7 @@ for n in range(64):
 
 # A flush on one connection covers what others wrote, and all see the same.
 other = nbd.NBD()
+other.set_uri_allow_local_file(True)
 other.connect_uri(uri)
 h.pwrite(data, 1 << 20)
 other.flush()

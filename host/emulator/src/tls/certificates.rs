@@ -1,0 +1,95 @@
+//! Encryption by certificates (x.509), with rustls.
+
+use super::TlsError;
+use super::carrier::{Impatient, Session, WAITING_MAX, now};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Names of the files in a folder of certificates, as the protocol's other programs use them.
+const SERVER_CERTIFICATE: &str = "server-cert.pem";
+const SERVER_KEY: &str = "server-key.pem";
+const AUTHORITY: &str = "ca-cert.pem";
+
+/// What a folder's certificates come to.
+pub(super) fn read(folder: &Path, clients_too: bool) -> Result<Arc<ServerConfig>, TlsError> {
+    let path = |name: &str| folder.join(name);
+    let failed = |what: &'static str, name: &str| {
+        let path = path(name).display().to_string();
+        move |error| TlsError::File { what, path, error }
+    };
+    let unfit = |error: &dyn std::fmt::Display| TlsError::Unfit {
+        path: folder.display().to_string(),
+        error: error.to_string(),
+    };
+    let certificates = |name: &str| -> Result<Vec<CertificateDer<'static>>, _> {
+        CertificateDer::pem_file_iter(path(name))?.collect()
+    };
+    let chain =
+        certificates(SERVER_CERTIFICATE).map_err(failed("the certificate of the server", SERVER_CERTIFICATE))?;
+    let key = PrivateKeyDer::from_pem_file(path(SERVER_KEY)).map_err(failed("the key of the server", SERVER_KEY))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
+    let builder = builder.with_safe_default_protocol_versions().map_err(|error| unfit(&error))?;
+    let builder = if clients_too {
+        let mut roots = RootCertStore::empty();
+        for certificate in certificates(AUTHORITY).map_err(failed("the certificate of the authority", AUTHORITY))? {
+            roots.add(certificate).map_err(|error| unfit(&error))?;
+        }
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        builder.with_client_cert_verifier(verifier.map_err(|error| unfit(&error))?)
+    } else {
+        builder.with_no_client_auth()
+    };
+    let config = builder.with_single_cert(chain, key).map_err(|error| unfit(&error))?;
+    Ok(Arc::new(config))
+}
+
+/// A connection that rustls encrypts.
+pub(super) struct ByCertificate {
+    connection: ServerConnection,
+}
+
+impl ByCertificate {
+    pub(super) fn new(config: &Arc<ServerConfig>) -> io::Result<Self> {
+        let mut connection = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
+        connection.set_buffer_limit(Some(WAITING_MAX));
+        Ok(Self { connection })
+    }
+}
+
+impl Session for ByCertificate {
+    fn is_handshaking(&self) -> bool {
+        self.connection.is_handshaking()
+    }
+    fn wants_read(&self) -> bool {
+        self.connection.wants_read()
+    }
+    fn wants_write(&self) -> bool {
+        self.connection.wants_write()
+    }
+    fn receive(&mut self, mut socket: Impatient<'_>, part: &mut [u8], arrived: &mut Vec<u8>) -> io::Result<bool> {
+        if now(self.connection.read_tls(&mut socket))? == Some(0) {
+            return Ok(false);
+        }
+        self.connection.process_new_packets().map_err(io::Error::other)?;
+        while let Some(count @ 1..) = now(self.connection.reader().read(part))? {
+            arrived.extend_from_slice(&part[..count]);
+        }
+        Ok(true)
+    }
+    fn encrypt(&mut self, plain: &[u8]) -> io::Result<()> {
+        self.connection.writer().write_all(plain)
+    }
+    fn close(&mut self) {
+        self.connection.send_close_notify();
+    }
+    fn send(&mut self, mut socket: Impatient<'_>) -> io::Result<()> {
+        while self.connection.wants_write() && now(self.connection.write_tls(&mut socket))?.is_some() {}
+        Ok(())
+    }
+}
