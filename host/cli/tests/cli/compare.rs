@@ -3,7 +3,7 @@
 use crate::bad_disk::Loop;
 use crate::throttle::Group;
 use crate::{Bench, or_skip, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 
@@ -118,9 +118,15 @@ fn disks_that_the_kernel_holds_to_known_rates_are_told_apart() {
         all
     };
     let (status, worse) = compared("a,c");
-    assert_eq!((status, verdicts(&worse)), (Some(3), vec!["worse".to_owned(); 3]));
-    let ratio = worse["overall"][0]["ratio"].as_f64().unwrap();
-    assert!((ratio - 0.5).abs() < 0.03, "{ratio}");
+    assert_eq!((status, &verdicts(&worse)[..2]), (Some(3), &["worse".to_owned(), "worse".to_owned()][..]));
+    let overall = &worse["overall"][0];
+    if overall["doubted"] == 2 {
+        // Where the hypervisor took its share from both, no cell is left for the whole, and that is said.
+        assert_eq!((&overall["verdict"], &overall["why"]), (&json!("cannot-tell"), &json!("every cell is in doubt")));
+    } else {
+        let ratio = overall["ratio"].as_f64().unwrap();
+        assert!(overall["verdict"] == "worse" && (ratio - 0.5).abs() < 0.03, "{overall}");
+    }
     // A machine that is short of time for one of them leaves something untold, and calls nothing different.
     let (status, same) = compared("a,b");
     let told = verdicts(&same);

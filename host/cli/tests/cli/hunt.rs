@@ -58,7 +58,12 @@ p99 = "200 us"
 fn hunted(bench: &Bench, arguments: &[&str]) -> Value {
     let output = bench.run(&[&["hunt"], arguments, &["--format", "json", "--quiet"]].concat());
     assert!(matches!(output.status.code(), Some(0 | 4)), "{}", text(&output.stderr));
-    serde_json::from_str(&text(&output.stdout)).unwrap()
+    let found: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    let schema = include_str!("../../../../docs/formats/hunt.schema.json");
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    let errors: Vec<String> = schema.iter_errors(&found).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{found}");
+    found
 }
 /// "factor to: effect" of every row.
 fn effects(found: &Value) -> Vec<String> {
