@@ -5,7 +5,7 @@ use loadline_block::Operation;
 use loadline_catalog::Catalog;
 use loadline_record::{CellRecord, Histogram};
 use loadline_tests::measured::measure;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const SEEN: &str = r#"
 schema = 1
@@ -80,9 +80,13 @@ fn disks() -> Vec<(String, String)> {
     for entry in catalog.disks() {
         let family = catalog.disk_family(entry);
         let key = format!("{}/{}", family.provider, family.name);
-        for provisioned in
-            ["", ", size = \"500 GiB\"", ", size = \"500 GiB\", iops = \"3000 IOPS\", throughput = \"125 MB/s\""]
-        {
+        for provisioned in [
+            "",
+            ", size = \"500 GiB\"",
+            ", size = \"500 GiB\", iops = \"3000 IOPS\"",
+            ", size = \"500 GiB\", iops = \"3000 IOPS\", throughput = \"125 MB/s\"",
+            ", size = \"2 TiB\", throughput = \"500 MiB/s\"",
+        ] {
             let text = format!(
                 "schema = 1\nname = \"sold\"\n[volume.data]\ndisks = [{{ sku = \"{}\"{provisioned} }}]\n",
                 entry.name
@@ -93,6 +97,14 @@ fn disks() -> Vec<(String, String)> {
             }
         }
     }
+    let all: BTreeSet<String> = catalog
+        .disks()
+        .iter()
+        .map(|entry| catalog.disk_family(entry))
+        .map(|family| format!("{}/{}", family.provider, family.name))
+        .collect();
+    let had: BTreeSet<String> = families.keys().cloned().collect();
+    assert_eq!(had, all, "a family has no disk of a size that is tried");
     families.into_iter().collect()
 }
 
