@@ -1,7 +1,7 @@
 //! The catalog against the model: every disk and every virtual machine as sold, simulated, reaches its own published
 //! limits and does not pass them; and no product is named in code.
 
-use loadline_catalog::{Catalog, Figure, ProblemKind, Rule};
+use loadline_catalog::{Catalog, Figure, ProblemKind, Rule, environments};
 use loadline_prediction::{held, unreached};
 use std::path::Path;
 
@@ -102,4 +102,27 @@ fn no_product_is_named_in_code() {
         }
     }
     assert_eq!(found, [""; 0]);
+}
+
+/// The files of a folder at the root of the tree.
+fn files_of(folder: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_file_of_the_catalog_and_every_environment_comes_along() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let providers = files_of(&root.join("catalog"));
+    let in_folder = |provider: &String| {
+        let files = files_of(&root.join("catalog").join(provider));
+        files.into_iter().map(|file| format!("{provider}/{file}")).collect::<Vec<_>>()
+    };
+    let files: Vec<String> = providers.iter().flat_map(in_folder).collect();
+    assert_eq!(Catalog::builtin_files().collect::<Vec<_>>(), files);
+    let mut embedded: Vec<String> = environments().iter().map(|(name, _)| format!("{name}.toml")).collect();
+    embedded.sort();
+    assert_eq!(embedded, files_of(&root.join("environments")));
 }

@@ -1,6 +1,6 @@
 //! The catalog and the environments that come with loadline, embedded as text.
 
-/// The catalog's files by name; a test holds this list against the folder.
+/// The catalog's files by name; a test in `tests/` holds this list against the folder.
 pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("aws/gp2.toml", include_str!("../../../catalog/aws/gp2.toml")),
     ("aws/gp3.toml", include_str!("../../../catalog/aws/gp3.toml")),

@@ -102,6 +102,10 @@ impl Catalog {
         catalog.builtin_families = catalog.families.len();
         catalog
     }
+    /// The files that it is read from: folder and name.
+    pub fn builtin_files() -> impl Iterator<Item = &'static str> {
+        BUILTIN.iter().map(|(name, _)| *name)
+    }
 
     /// This catalog and the files of a folder, each with its name and text. An entry of theirs replaces one of the same
     /// name.

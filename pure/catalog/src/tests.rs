@@ -1,7 +1,6 @@
 //! The catalog that comes along: what is in it, and what its entries come to.
 
 use super::*;
-use crate::builtin::BUILTIN;
 use loadline_disk::{Directions, Enforcement, IopsBudget, IopsBurst, Limit, Place, ThroughputBudget};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
 
@@ -24,22 +23,6 @@ fn steady(limit: &Limit) -> (u64, u64) {
         panic!("{limit:?}")
     };
     (iops.rate.get(), bytes.rate.get())
-}
-
-#[test]
-fn every_file_of_the_folder_is_embedded() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
-    let mut names = Vec::new();
-    for provider in std::fs::read_dir(root).unwrap() {
-        let provider = provider.unwrap();
-        for file in std::fs::read_dir(provider.path()).unwrap() {
-            let (folder, file) = (provider.file_name(), file.unwrap().file_name());
-            names.push(format!("{}/{}", folder.to_str().unwrap(), file.to_str().unwrap()));
-        }
-    }
-    names.sort();
-    let embedded: Vec<&str> = BUILTIN.iter().map(|(name, _)| *name).collect();
-    assert_eq!(embedded, names);
 }
 
 #[test]
