@@ -53,11 +53,11 @@ pub(crate) fn cells(
     let mut cells: Vec<CellRecord> = Vec::new();
     for (number, (_, cell)) in gathered.into_iter().enumerate() {
         let facts = volumes.iter().find(|facts| facts.name == cell.volume).expect("every job has a volume");
-        let mut record = record(number, cell, facts, from);
-        if let Some(declared) = declared {
-            let spec: LoadSpec = serde_json::from_value(record.spec.clone()).expect("it was written just now");
-            record.ceilings = declared.ceilings(&record.volume, &spec, facts.size_bytes.map(Bytes::new))?;
-        }
+        let ceilings = match declared {
+            Some(declared) => declared.ceilings(&cell.volume, &cell.spec, facts.size_bytes.map(Bytes::new))?,
+            None => Vec::new(),
+        };
+        let mut record = CellRecord { ceilings, ..record(number, cell, facts, from) };
         let alike = cells.iter().filter(|c| c.volume == record.volume && c.spec == record.spec).count();
         if alike > 0 {
             record.label = format!("{} ({})", record.label, alike + 1);
