@@ -215,7 +215,8 @@ fn a_disk_that_hangs_gets_its_block_device_later_and_holds_nobody_up() {
         attached.fault(&["--power-cut", "--seed", "1"]);
         attached.hears("log was switched off and on. It has no block device for now", round);
         attached.hears("data was switched off and on: ", round);
-        assert!(attached.devices("log").is_empty() && attached.devices("data").len() == 1);
+        let (log, data) = (attached.devices("log"), attached.devices("data"));
+        assert!(log.is_empty() && data.len() == 1, "log: {log:?}, data: {data:?}; {}", attached.said());
         assert!(Command::new("losetup").arg("--find").output().unwrap().status.success());
         if round == 1 {
             attached.fault(&["--clear-all"]);
