@@ -5,7 +5,7 @@ use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use loadline_catalog::{Catalog, CatalogProblem, Filter, rate_text};
+use loadline_catalog::{Catalog, CatalogProblem, Filter, Price, rate_text};
 use loadline_units::{ByteRate, Bytes, Iops};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
@@ -20,12 +20,12 @@ pub(crate) struct CatalogArguments {
 /// What to do with the catalog.
 #[derive(Debug, Subcommand)]
 enum CatalogVerb {
-    /// Lists disks and VM sizes, with the most that they do for good
+    /// Lists disks and VM sizes, with the most that they do for good and what they cost
     List(ListArguments),
     /// Shows one: limits, mechanism, latency with what is uncertain, price and source
     Show(ShowArguments),
-    /// Says what is wrong with the catalog: contradictions, duplicates, figures that fall with size, limits that are not reached
-    /// when simulated
+    /// Says what is wrong with the catalog: contradictions, duplicates, figures that fall with size, sources and prices without a
+    /// date, prices without a region, limits that are not reached when simulated
     Check(CheckArguments),
 }
 
@@ -55,6 +55,9 @@ struct ListArguments {
     /// Only disks that can be at least this large, as in "1 TiB"
     #[arg(long, value_name = "SIZE")]
     size_min: Option<Bytes>,
+    /// Prices of this region alone, as in "us-east-1"; without it, a table has those of the first that is known
+    #[arg(long, value_name = "NAME")]
+    region: Option<String>,
     #[command(flatten)]
     own: Own,
     #[command(flatten)]
@@ -143,7 +146,13 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
         size_min: arguments.size_min,
     };
     catalog.check_filter(&filter).map_err(|error| Usage(error.to_string()))?;
-    let rows = catalog.list(&filter);
+    if let Some(region) = &arguments.region {
+        catalog.check_region(region).map_err(|error| Usage(error.to_string()))?;
+    }
+    let mut rows = catalog.list(&filter);
+    for row in &mut rows {
+        row.prices.retain(|price| arguments.region.is_none() || price.region == arguments.region);
+    }
     let mut columns = vec![
         Column::words("name", "name"),
         Column::words("kind", "kind"),
@@ -153,8 +162,8 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
         Column::numbers("throughput", "throughput_bytes_per_s"),
         Column::words("", "detail"),
     ];
-    // Few prices are known: a table without any has no column for them.
-    let priced = arguments.printing.format != Format::Table || rows.iter().any(|row| row.price.is_some());
+    // A table without any prices has no column for them.
+    let priced = arguments.printing.format != Format::Table || rows.iter().any(|row| !row.prices.is_empty());
     if priced {
         columns.push(Column::words("price", "price"));
     }
@@ -171,12 +180,10 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
             Field::text(row.detail),
         ];
         if priced {
-            let price = row.price.map(|price| {
-                let date = price.date.unwrap_or_else(|| "date not recorded".to_owned());
-                let region = price.region.unwrap_or_else(|| "region not recorded".to_owned());
-                format!("{} ({date}; {region})", price.amount)
-            });
-            fields.push(price.map_or_else(|| Field::both("", Json::Null), Field::text));
+            let all: Vec<String> = row.prices.iter().map(|price| price_text(price, &[])).collect();
+            let others: Vec<&str> = row.prices.iter().skip(1).filter_map(|price| price.region.as_deref()).collect();
+            let first = row.prices.first().map(|price| price_text(price, &others));
+            fields.push(first.map_or_else(|| Field::both("", Json::Null), |first| Field::both(first, all.join("; "))));
         }
         table.push(fields);
     }
@@ -185,6 +192,14 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
     }
     output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
     Ok(Outcome::Done)
+}
+
+/// A price with its date and region, and for which other regions there is one; its terms and source are shown with the entry.
+fn price_text(price: &Price, others: &[&str]) -> String {
+    let date = price.date.as_deref().unwrap_or("date not recorded");
+    let region = price.region.as_deref().unwrap_or("region not recorded");
+    let others = if others.is_empty() { String::new() } else { format!("; also {}", others.join(", ")) };
+    format!("{} ({date}; {region}{others})", price.amount())
 }
 
 fn show(arguments: &ShowArguments) -> anyhow::Result<Outcome> {

@@ -9,6 +9,8 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("aws/io1.toml", include_str!("../../../catalog/aws/io1.toml")),
     ("aws/io2-block-express.toml", include_str!("../../../catalog/aws/io2-block-express.toml")),
     ("aws/io2.toml", include_str!("../../../catalog/aws/io2.toml")),
+    ("aws/prices-instances.toml", include_str!("../../../catalog/aws/prices-instances.toml")),
+    ("aws/prices-volumes.toml", include_str!("../../../catalog/aws/prices-volumes.toml")),
     ("aws/sc1.toml", include_str!("../../../catalog/aws/sc1.toml")),
     ("aws/st1.toml", include_str!("../../../catalog/aws/st1.toml")),
     ("aws/standard.toml", include_str!("../../../catalog/aws/standard.toml")),
@@ -17,6 +19,8 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("azure/host-cache.toml", include_str!("../../../catalog/azure/host-cache.toml")),
     ("azure/premium-v2.toml", include_str!("../../../catalog/azure/premium-v2.toml")),
     ("azure/premium.toml", include_str!("../../../catalog/azure/premium.toml")),
+    ("azure/prices-disks.toml", include_str!("../../../catalog/azure/prices-disks.toml")),
+    ("azure/prices-machines.toml", include_str!("../../../catalog/azure/prices-machines.toml")),
     ("azure/standard-hdd.toml", include_str!("../../../catalog/azure/standard-hdd.toml")),
     ("azure/standard-ssd.toml", include_str!("../../../catalog/azure/standard-ssd.toml")),
     ("azure/temp-ebdsv5.toml", include_str!("../../../catalog/azure/temp-ebdsv5.toml")),
@@ -47,6 +51,8 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("gcp/pd-extreme.toml", include_str!("../../../catalog/gcp/pd-extreme.toml")),
     ("gcp/pd-ssd.toml", include_str!("../../../catalog/gcp/pd-ssd.toml")),
     ("gcp/pd-standard.toml", include_str!("../../../catalog/gcp/pd-standard.toml")),
+    ("gcp/prices-disks.toml", include_str!("../../../catalog/gcp/prices-disks.toml")),
+    ("gcp/prices-machines.toml", include_str!("../../../catalog/gcp/prices-machines.toml")),
 ];
 
 /// The environments by name, in the order of the field cases; a test holds this list against the folder.

@@ -1,8 +1,9 @@
 //! All catalog files together: what is there by which name, and what it comes to.
 
 use crate::builtin::BUILTIN;
-use crate::entry::{Cap, DiskEntry, Family, HostCacheEntry, Price, SizeRule, VmEntry};
+use crate::entry::{Cap, DiskEntry, Family, HostCacheEntry, SizeRule, VmEntry};
 use crate::file;
+use crate::price::{Price, Priced};
 use crate::resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, VmFigures};
 use loadline_disk::{Directions, DiskSpec, Limit, VmSpec};
 use loadline_document::{DocumentError, nearest};
@@ -16,6 +17,8 @@ pub struct Catalog {
     pub(crate) vms: Vec<VmEntry>,
     pub(crate) caps: Vec<Cap>,
     pub(crate) host_caches: Vec<HostCacheEntry>,
+    /// In the order of the files: of several for the same, the last counts.
+    pub(crate) prices: Vec<Priced>,
     /// How many of the families come with loadline; they are the first.
     pub(crate) builtin_families: usize,
 }
@@ -55,11 +58,11 @@ pub struct Filter {
     pub size_min: Option<Bytes>,
 }
 
-/// A filter asks for a provider or a family that is not there.
+/// A filter asks for a provider, a family or a region of prices that is not there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no {kind} {name:?} is in the catalog: {}", .near.as_ref().map_or_else(|| format!("there are {}", .known.join(", ")), |near| format!("did you mean {near}?")))]
 pub struct FilterUnknown {
-    /// "provider" or "family".
+    /// "provider", "family" or "price's region".
     kind: &'static str,
     /// As asked.
     name: String,
@@ -67,6 +70,17 @@ pub struct FilterUnknown {
     near: Option<String>,
     /// All that are there.
     known: Vec<String>,
+}
+
+impl FilterUnknown {
+    /// That `name` is one of `known`.
+    pub(crate) fn check(kind: &'static str, name: &str, known: Vec<String>) -> Result<(), Self> {
+        if known.iter().any(|known| known == name) {
+            return Ok(());
+        }
+        let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+        Err(Self { kind, name: name.to_owned(), near, known })
+    }
 }
 
 /// A line of the list: an entry with the most that it can do for good.
@@ -86,8 +100,8 @@ pub struct Listing {
     pub throughput: Option<ByteRate>,
     /// What the limit is on, for machines with more than one row.
     pub detail: String,
-    /// What it costs, where known.
-    pub price: Option<Price>,
+    /// What it costs, where known: one for each region.
+    pub prices: Vec<Price>,
 }
 
 impl Catalog {
@@ -120,6 +134,7 @@ impl Catalog {
             self.vms.extend(found.vms);
             self.caps.extend(found.caps);
             self.host_caches.extend(found.host_cache);
+            self.prices.extend(found.prices);
         }
         Ok(self)
     }
@@ -425,14 +440,8 @@ impl Catalog {
             names.dedup();
             names
         };
-        let unknown = |kind, wanted: &Option<String>, known: Vec<String>| match wanted {
-            Some(name) if !known.contains(name) => Err(FilterUnknown {
-                kind,
-                name: name.clone(),
-                near: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
-                known,
-            }),
-            _ => Ok(()),
+        let unknown = |kind, wanted: &Option<String>, known: Vec<String>| {
+            wanted.as_ref().map_or(Ok(()), |name| FilterUnknown::check(kind, name, known))
         };
         unknown("provider", &filter.provider, known(|family| &family.provider, None))?;
         unknown("family", &filter.family, known(|family| &family.name, filter.provider.as_deref()))
@@ -458,7 +467,7 @@ impl Catalog {
             iops,
             throughput,
             detail,
-            price: disk.price.clone(),
+            prices: self.prices(&disk.name).into_iter().cloned().collect(),
         }
     }
 
@@ -477,21 +486,22 @@ impl Catalog {
             iops: limit.iops.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             throughput: limit.throughput.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             detail: detail.join(", "),
-            price: vm.price.clone(),
+            prices: self.prices(&vm.name).into_iter().cloned().collect(),
         }
     }
 
     fn cap_listing(&self, cap: &Cap) -> Listing {
         let family = self.cap_family(cap);
+        let name = format!("{}/{}", family.provider, cap.machines);
         Listing {
-            name: format!("{}/{}", family.provider, cap.machines),
+            prices: self.prices(&name).into_iter().cloned().collect(),
+            name,
             kind: Kind::Vm,
             family: family.name.clone(),
             size: None,
             iops: cap.limit.iops.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             throughput: cap.limit.throughput.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             detail: format!("{}{}", cap.disk, vcpus_text(cap)),
-            price: None,
         }
     }
 }

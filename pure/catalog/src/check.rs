@@ -20,8 +20,10 @@ pub enum ProblemKind {
     Contradiction,
     /// Simulated, it does not come to its own published limits.
     Unreached,
-    /// Its source has no date.
+    /// Its source has no date, or its price.
     Undated,
+    /// Its price has no region.
+    Unplaced,
 }
 
 impl ProblemKind {
@@ -34,6 +36,7 @@ impl ProblemKind {
             Self::Contradiction => "contradiction",
             Self::Unreached => "unreached",
             Self::Undated => "undated",
+            Self::Unplaced => "unplaced",
         }
     }
 }
@@ -67,6 +70,7 @@ impl Catalog {
         let mut problems = Vec::new();
         self.check_duplicates(&mut problems);
         self.check_dates(&mut problems);
+        self.check_prices(&mut problems);
         for disk in &self.disks {
             self.check_disk(disk, &mut problems);
         }

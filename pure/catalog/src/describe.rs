@@ -46,10 +46,10 @@ impl Catalog {
         let disk = self.disk_entry(name);
         let (vm, caps) = (self.vm_entry(name), self.caps_of(name));
         if let Ok(disk) = disk {
-            disk_facts(&mut facts, disk, self.disk_family(disk));
+            disk_facts(&mut facts, disk, self.disk_family(disk), self.price_facts(name, Some(disk)));
         }
         if let Some(vm) = vm {
-            vm_facts(&mut facts, vm, self.vm_family(vm));
+            vm_facts(&mut facts, vm, self.vm_family(vm), self.price_facts(name, None));
             if let Some(estimated) = self.vm_figures(name).ok().and_then(|figures| figures.cached_estimate) {
                 let times = |interval: Interval<u64>, text: fn(u64) -> String| {
                     let of = |each: u64| text(each * u64::from(estimated.vcpus));
@@ -66,11 +66,13 @@ impl Catalog {
         }
         if let Some((first, _)) = caps.first() {
             let caps: Vec<&Cap> = caps.iter().map(|(cap, _)| *cap).collect();
-            cap_facts(&mut facts, name, &caps, self.cap_family(first));
+            cap_facts(&mut facts, name, &caps, self.cap_family(first), self.price_facts(name, None));
         }
         let rows = self.rows_of_pattern(name);
         if let Some(first) = rows.first() {
-            cap_facts(&mut facts, name, &rows, self.cap_family(first));
+            let mut price = Facts::default();
+            price.add("price", "price", "each machine has its own: ask for it by its name");
+            cap_facts(&mut facts, name, &rows, self.cap_family(first), price);
         }
         match (facts.0.is_empty(), disk) {
             (true, Err(_)) => Err(self.unknown(name)),
@@ -79,7 +81,25 @@ impl Catalog {
     }
 }
 
-fn disk_facts(facts: &mut Facts, disk: &DiskEntry, family: &Family) {
+impl Catalog {
+    /// Its price in each region, and what of a disk these leave out.
+    fn price_facts(&self, name: &str, disk: Option<&DiskEntry>) -> Facts {
+        let mut facts = Facts::default();
+        let prices = self.prices(name);
+        if prices.is_empty() {
+            facts.add("price", "price", "not recorded");
+        }
+        for (index, price) in prices.iter().enumerate() {
+            let key = if index == 0 { "price".to_owned() } else { format!("price_{}", index + 1) };
+            facts.add(&key, "price", price.to_string());
+        }
+        let unpriced = disk.map(|disk| self.unpriced(disk)).unwrap_or_default();
+        facts.add_some("unpriced", "not priced", (!unpriced.is_empty()).then(|| unpriced.join("; ")));
+        facts
+    }
+}
+
+fn disk_facts(facts: &mut Facts, disk: &DiskEntry, family: &Family, price: Facts) {
     facts.add("name", "name", &disk.name);
     facts.add("kind", "kind", "disk");
     facts.add("family", "family", format!("{}: {}", family.name, family.title));
@@ -131,11 +151,11 @@ fn disk_facts(facts: &mut Facts, disk: &DiskEntry, family: &Family) {
         facts.add("latency_write", "write latency", latency(&found.write));
         facts.add_some("latency_flush", "flush latency", found.flush.as_ref().map(latency));
     }
-    let price = disk.price.as_ref().map(ToString::to_string);
-    source_facts(facts, price, disk.note.as_deref(), (&disk.origin, family), disk.line);
+    facts.0.extend(price.0);
+    source_facts(facts, disk.note.as_deref(), (&disk.origin, family), disk.line);
 }
 
-fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family) {
+fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family, price: Facts) {
     facts.add("name", "name", &vm.name);
     facts.add("kind", "kind", "vm");
     facts.add("family", "family", format!("{}: {}", family.name, family.title));
@@ -157,11 +177,11 @@ fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family) {
     facts.add_some("takes_no", "takes no disks", takes_no);
     facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
     mechanism_facts(facts, &family.mechanism);
-    let price = vm.price.as_ref().map(ToString::to_string);
-    source_facts(facts, price, vm.note.as_deref(), (&vm.origin, family), vm.line);
+    facts.0.extend(price.0);
+    source_facts(facts, vm.note.as_deref(), (&vm.origin, family), vm.line);
 }
 
-fn cap_facts(facts: &mut Facts, name: &str, caps: &[&Cap], family: &Family) {
+fn cap_facts(facts: &mut Facts, name: &str, caps: &[&Cap], family: &Family, price: Facts) {
     facts.add("name", "name", name);
     facts.add("kind", "kind", "vm");
     facts.add("family", "family", format!("{}: {}", family.name, family.title));
@@ -179,7 +199,8 @@ fn cap_facts(facts: &mut Facts, name: &str, caps: &[&Cap], family: &Family) {
     }
     facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
     mechanism_facts(facts, &family.mechanism);
-    source_facts(facts, None, None, (&Origin::default(), family), caps[0].line);
+    facts.0.extend(price.0);
+    source_facts(facts, None, (&Origin::default(), family), caps[0].line);
 }
 
 fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
@@ -233,27 +254,12 @@ fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
 }
 
 /// An entry's own source counts before the family's, and then its own date alone: the family's is that of another source.
-fn source_facts(
-    facts: &mut Facts,
-    price: Option<String>,
-    note: Option<&str>,
-    (origin, family): (&Origin, &Family),
-    line: usize,
-) {
-    facts.add("price", "price", price.unwrap_or_else(|| "not recorded".to_owned()));
+fn source_facts(facts: &mut Facts, note: Option<&str>, (origin, family): (&Origin, &Family), line: usize) {
     facts.add_some("note", "note", note);
     facts.add("source", "source", origin.source.as_ref().unwrap_or(&family.source));
     let of_family = family.date.as_ref().filter(|_| origin.source.is_none());
     facts.add("date", "date of source", origin.date.as_ref().or(of_family).map_or("not recorded", String::as_str));
     facts.add("file", "file", family.at(line));
-}
-
-impl std::fmt::Display for crate::Price {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let date = self.date.as_deref().unwrap_or("date not recorded");
-        let region = self.region.as_deref().unwrap_or("region not recorded");
-        write!(f, "{} ({date}; {region}; {})", self.amount, self.source)
-    }
 }
 
 fn figure<T: Scalar>(figure: &Figure<T>) -> String {

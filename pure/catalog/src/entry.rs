@@ -226,8 +226,6 @@ pub struct DiskEntry {
     pub in_order_most: Option<Rates>,
     /// Sold by requests per second as well as by size.
     pub by_iops: Option<ByIops>,
-    /// What it costs.
-    pub price: Option<Price>,
     /// Where its figures are from, if not from the family's source.
     pub origin: Origin,
     /// What else is to be known.
@@ -379,19 +377,6 @@ pub struct Published {
     pub highest: bool,
 }
 
-/// What something costs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Price {
-    /// "19.71 USD per month".
-    pub amount: String,
-    /// When that was asked, where known.
-    pub date: Option<String>,
-    /// Where, where known.
-    pub region: Option<String>,
-    /// Who says so.
-    pub source: String,
-}
-
 /// A virtual machine's size as sold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VmEntry {
@@ -417,8 +402,6 @@ pub struct VmEntry {
     pub device_queues: Option<u32>,
     /// Families of disks that cannot be attached to it.
     pub takes_no: Vec<String>,
-    /// What it costs.
-    pub price: Option<Price>,
     /// Where its figures are from, if not from the family's source.
     pub origin: Origin,
     /// What else is to be known.

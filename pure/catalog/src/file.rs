@@ -2,10 +2,11 @@
 
 use crate::entry::{
     ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, LatencyIntervals, Mechanism, Origin,
-    Price, Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry,
+    Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry,
 };
 use crate::megabytes;
 use crate::parts::{self, Readable};
+use crate::price::{self, Price, Priced};
 use loadline_disk::{Directions, IopsBudget, Limit, Parallelism, ThroughputBudget};
 use loadline_document::{DocumentError, Item, Key, Reader, entries, kind, nested};
 use loadline_units::{ByteRate, Bytes, Iops};
@@ -33,6 +34,8 @@ const TOP_KEYS: &[&str] = &[
     "iops_at",
     "hit",
     "unpublished",
+    "region",
+    "terms",
 ];
 const DISK_KEYS: &[&str] = &[
     "size",
@@ -75,6 +78,7 @@ pub(crate) struct CatalogFile {
     pub(crate) vms: Vec<VmEntry>,
     pub(crate) caps: Vec<Cap>,
     pub(crate) host_cache: Option<HostCacheEntry>,
+    pub(crate) prices: Vec<Priced>,
 }
 
 /// What a file is about.
@@ -83,9 +87,11 @@ enum About {
     Disks,
     Machines,
     HostCache,
+    Prices,
 }
 
-const ABOUT: &[(&str, About)] = &[("disk", About::Disks), ("vm", About::Machines), ("host-cache", About::HostCache)];
+const ABOUT: &[(&str, About)] =
+    &[("disk", About::Disks), ("vm", About::Machines), ("host-cache", About::HostCache), ("prices", About::Prices)];
 
 /// Reads a file whose family will have the given index.
 pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, DocumentError> {
@@ -99,30 +105,63 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
         let family = read_family(reader, top, file);
         let about = top.get("kind").and_then(|item| reader.word("kind", item, ABOUT, ""));
         if top.get("kind").is_none() {
-            reader.problem(0..0, "kind", "is missing: write kind = \"disk\", \"vm\" or \"host-cache\"".into());
+            reader.problem(
+                0..0,
+                "kind",
+                "is missing: write kind = \"disk\", \"vm\", \"host-cache\" or \"prices\"".into(),
+            );
         }
         let (family, about) = (family?, about?);
         let for_others: &[&str] = match about {
-            About::Disks => &["vm", "caps", "sold_vcpus", "sold", "hit", "unpublished"],
-            About::Machines => &["disk", "latency", "iops_at", "hit", "unpublished"],
-            About::HostCache => &["disk", "vm", "caps", "sold_vcpus", "sold", "iops_at", "latency", "mechanism"],
+            About::Disks => &["vm", "caps", "sold_vcpus", "sold", "hit", "unpublished", "region", "terms"],
+            About::Machines => &["disk", "latency", "iops_at", "hit", "unpublished", "region", "terms"],
+            About::HostCache => {
+                &["disk", "vm", "caps", "sold_vcpus", "sold", "iops_at", "latency", "mechanism", "region", "terms"]
+            }
+            About::Prices => &[
+                "disk",
+                "vm",
+                "caps",
+                "sold_vcpus",
+                "sold",
+                "iops_at",
+                "latency",
+                "mechanism",
+                "hit",
+                "unpublished",
+                "units",
+            ],
         };
         for key in for_others {
             if let Some(item) = top.get(*key) {
                 reader.problem(item.span(), key, "does not belong to a family of this kind".into());
             }
         }
-        let mut found = CatalogFile { family, disks: Vec::new(), vms: Vec::new(), caps: Vec::new(), host_cache: None };
+        let mut found = CatalogFile {
+            family,
+            disks: Vec::new(),
+            vms: Vec::new(),
+            caps: Vec::new(),
+            host_cache: None,
+            prices: Vec::new(),
+        };
         if about == About::HostCache {
             found.host_cache = read_host_cache(reader, top, &found.family.provider);
         }
+        if about == About::Prices {
+            found.prices = price::lists(reader, top, &found.family, index);
+        }
         for (key, name, item) in named(reader, top, "disk") {
-            let entry = read_disk(reader, &key, &name, item, &found.family, index);
-            found.disks.extend(entry);
+            if let Some((entry, prices)) = read_disk(reader, &key, &name, item, &found.family, index) {
+                found.prices.extend(priced(&entry.name, index, entry.line, prices));
+                found.disks.push(entry);
+            }
         }
         for (key, name, item) in named(reader, top, "vm") {
-            let entry = read_vm(reader, &key, &name, item, &found.family, index);
-            found.vms.extend(entry);
+            if let Some((entry, prices)) = read_vm(reader, &key, &name, item, &found.family, index) {
+                found.prices.extend(priced(&entry.name, index, entry.line, prices));
+                found.vms.push(entry);
+            }
         }
         let mut sold = Vec::new();
         if let Some(item) = top.get("sold_vcpus") {
@@ -145,6 +184,12 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
         }
         Some(found)
     })
+}
+
+/// An entry's own prices.
+fn priced(name: &str, family: usize, line: usize, prices: Vec<Price>) -> impl Iterator<Item = Priced> {
+    let name = name.to_owned();
+    prices.into_iter().map(move |price| Priced { name: name.clone(), price, family, line, is_listed: false })
 }
 
 /// Patterns of machines with the numbers of processors that are sold.
@@ -276,7 +321,7 @@ fn read_disk(
     item: &Item<'_>,
     family: &Family,
     index: usize,
-) -> Option<DiskEntry> {
+) -> Option<(DiskEntry, Vec<Price>)> {
     let mut disk = DiskEntry {
         name: format!("{}/{name}", family.provider),
         family: index,
@@ -290,11 +335,11 @@ fn read_disk(
         spinning: None,
         in_order_most: None,
         by_iops: None,
-        price: None,
         origin: Origin::default(),
         note: None,
         line: reader.line_of(item),
     };
+    let mut prices = Vec::new();
     for (name, value) in reader.table(key, item, DISK_KEYS, "a table with the disk's figures")? {
         let inner = nested(key, name);
         match name {
@@ -312,7 +357,7 @@ fn read_disk(
             "spinning" => disk.spinning = Some(parts::spinning(reader, &inner, value)?),
             "in_order_most" => disk.in_order_most = Some(read_rates(reader, &inner, value)?),
             "by_iops" => disk.by_iops = Some(read_by_iops(reader, &inner, value)?),
-            "price" => disk.price = Some(read_price(reader, &inner, value)?),
+            "price" => prices = price::of_entry(reader, &inner, value)?,
             "source" => disk.origin.source = reader.text(&inner, value),
             "date" => disk.origin.date = reader.text(&inner, value),
             _ => disk.note = reader.text(&inner, value),
@@ -325,7 +370,7 @@ fn read_disk(
         reader.problem(item.span(), key, problem.to_owned());
         return None;
     }
-    Some(disk)
+    Some((disk, prices))
 }
 
 fn read_size(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<SizeRule> {
@@ -430,30 +475,6 @@ fn read_published(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option
     Some(Published { size, ..row })
 }
 
-fn read_price(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Price> {
-    let wanted = "{ amount = \"19.71 USD per month\", date = \"2015\", region = ..., source = ... }";
-    let (mut amount, mut date, mut region, mut source) = (None, None, None, None);
-    for (name, value) in reader.table(key, item, &["amount", "date", "region", "source"], wanted)? {
-        let text = reader.text(&nested(key, name), value)?;
-        *(match name {
-            "amount" => &mut amount,
-            "date" => &mut date,
-            "region" => &mut region,
-            _ => &mut source,
-        }) = Some(text);
-    }
-    let is_amount = |text: &String| {
-        let words: Vec<&str> = text.split(' ').collect();
-        matches!(words[..], [number, currency, "per", _] if number.parse::<f64>().is_ok_and(|n| n >= 0.0)
-            && currency.len() == 3 && currency.chars().all(|c| c.is_ascii_uppercase()))
-    };
-    let (Some(amount), Some(source)) = (amount.filter(is_amount), source) else {
-        reader.problem(item.span(), key, format!("is no price with its source: write {wanted}"));
-        return None;
-    };
-    Some(Price { amount, date, region, source })
-}
-
 fn read_vm(
     reader: &mut Reader<'_>,
     key: &str,
@@ -461,7 +482,7 @@ fn read_vm(
     item: &Item<'_>,
     family: &Family,
     index: usize,
-) -> Option<VmEntry> {
+) -> Option<(VmEntry, Vec<Price>)> {
     let mut vm = VmEntry {
         name: format!("{}/{name}", family.provider),
         family: index,
@@ -474,11 +495,11 @@ fn read_vm(
         queues_in_order: false,
         device_queues: None,
         takes_no: Vec::new(),
-        price: None,
         origin: Origin::default(),
         note: None,
         line: reader.line_of(item),
     };
+    let mut prices = Vec::new();
     let span = family.mechanism.burst_span;
     for (name, value) in reader.table(key, item, VM_KEYS, "a table with the machine's limits")? {
         let inner = nested(key, name);
@@ -505,13 +526,13 @@ fn read_vm(
                     vm.takes_no.push(reader.text(&inner, family)?);
                 }
             }
-            "price" => vm.price = Some(read_price(reader, &inner, value)?),
+            "price" => prices = price::of_entry(reader, &inner, value)?,
             "source" => vm.origin.source = reader.text(&inner, value),
             "date" => vm.origin.date = reader.text(&inner, value),
             _ => vm.note = reader.text(&inner, value),
         }
     }
-    Some(vm)
+    Some((vm, prices))
 }
 
 fn read_cap(

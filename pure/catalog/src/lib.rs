@@ -14,6 +14,7 @@ mod figure;
 mod file;
 mod megabytes;
 mod parts;
+mod price;
 mod resolve;
 
 pub use catalog::{Catalog, Filter, FilterUnknown, Kind, Listing};
@@ -21,7 +22,7 @@ pub use check::{CatalogProblem, ProblemKind};
 pub use describe::{Fact, rate_text, rate_text_beside};
 pub use entry::{
     BurstRule, ByIops, CachedEstimate, Cap, Choice, Credits, Delivered, DeviceQueuesInterval, DiskEntry, DiskOption,
-    EnforcementInterval, Family, Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Origin, Price,
+    EnforcementInterval, Family, Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Origin,
     Provision, Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry,
 };
 pub use environment::{
@@ -31,6 +32,7 @@ pub use environment::{
 pub use figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 pub use file::CATALOG_SCHEMA;
 pub use megabytes::{Megabyte, PublishedUnits};
+pub use price::{Basis, Charge, ChargeError, CostError, Currency, HOURS_PER_MONTH, Money, Price, Span};
 pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Part, Provisioned, VmFigures};
 
 #[cfg(test)]

@@ -28,14 +28,20 @@ fn a_list_is_filtered() {
 fn a_list_has_prices_with_their_date_and_region_where_they_are_known() {
     let bench = Bench::new();
     let priced = bench.done(&["catalog", "list", "--provider", "aws", "--family", "gp3"]);
-    assert!(priced.contains("0.08 USD per GB-month (2024-06; us-east-1)"), "{priced}");
-    let json =
-        bench.done(&["catalog", "list", "--provider", "azure", "--family", "classic-premium", "--format", "json"]);
+    let charges =
+        "0.08 USD per GiB-month + 0.005 USD per IOPS-month above 3000 IOPS + 0.04 USD per MiB/s-month above 125 MiB/s";
+    assert!(priced.contains(&format!("{charges} (2026-10-06; us-east-1; also us-west-2, eu-west-1)")), "{priced}");
+    let csv = bench.done(&["catalog", "list", "--provider", "aws", "--family", "gp3", "--format", "csv"]);
+    assert!(csv.contains("(2026-10-06; us-east-1); 0.08 USD") && csv.contains("; eu-west-1)"), "{csv}");
+    let of_region = ["catalog", "list", "--provider", "azure", "--family", "premium", "--region", "eastus2"];
+    let json = bench.done(&[&of_region[..], &["--format", "json"]].concat());
     let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(rows[2]["price"], "135.17 USD per month (2015 to 2016; region not recorded)");
-    let json = bench.done(&["catalog", "list", "--family", "premium", "--format", "json"]);
+    assert_eq!(rows[8]["price"], "122.88 USD per month (2026-09-23; eastus2)");
+    let json = bench.done(&["catalog", "list", "--family", "classic-standard", "--format", "json"]);
     let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(rows[0]["price"].is_null(), "not known is not nothing");
+    let refusal = bench.refused(2, &["catalog", "list", "--region", "eastus1"]);
+    assert!(refusal.contains("no price's region \"eastus1\" is in the catalog: did you mean eastus?"), "{refusal}");
 }
 
 #[test]
@@ -88,6 +94,12 @@ fn a_folder_of_ones_own_is_checked_beside_what_comes_along() {
     let output = bench.run(&["catalog", "check", "--catalog", &folder]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.code() == Some(1) && text.contains("own/array  undated  has no date"), "{text}");
+    let price = "small = { price = { amount = \"9 USD per month\", source = \"a letter\" }, ";
+    std::fs::write(bench.path("target").join("own.toml"), entry.replace("small = { ", price)).unwrap();
+    let output = bench.run(&["catalog", "check", "--catalog", &folder]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code() == Some(1) && text.contains("unplaced  has a price without a region"), "{text}");
+    assert!(text.contains("undated   has a price without a date, of a letter"), "{text}");
     std::fs::write(bench.path("target").join("own.toml"), entry.replace("9000 IOPS", "9000")).unwrap();
     let refusal = bench.refused(1, &["catalog", "check", "--catalog", &folder]);
     assert!(refusal.contains("own.toml:11:34: disk.small.iops: \"9000\" has no unit"), "{refusal}");

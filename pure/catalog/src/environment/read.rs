@@ -344,7 +344,6 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         spinning: None,
         in_order_most: None,
         by_iops: None,
-        price: None,
         origin: Origin::default(),
         note: None,
         line: 0,

@@ -1,0 +1,275 @@
+//! What something costs: charges as price lists write them, and what they come to in a month.
+
+mod cost;
+mod read;
+
+pub use cost::CostError;
+pub(crate) use cost::Priced;
+pub(crate) use read::{lists, of_entry};
+
+use crate::figure::{Scalar, decimal};
+use loadline_units::{ByteRate, Bytes, Iops};
+
+/// Hours of a month, as AWS, Azure and Google Cloud count them.
+pub const HOURS_PER_MONTH: u64 = 730;
+const MONTHS_PER_YEAR: u64 = 12;
+/// Parts of one unit of a currency in which amounts are kept.
+const PARTS: u128 = 1_000_000_000;
+
+/// An amount of money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Money {
+    /// In billionths of the currency's unit.
+    billionths: u128,
+    currency: Currency,
+}
+
+/// A currency by its three letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Currency([u8; 3]);
+
+impl Money {
+    /// In billionths of the currency's unit.
+    #[must_use]
+    pub const fn billionths(self) -> u128 {
+        self.billionths
+    }
+    /// Which currency it is in.
+    #[must_use]
+    pub const fn currency(self) -> Currency {
+        self.currency
+    }
+}
+
+/// Rounded to hundredths, as in "135.17 USD".
+impl std::fmt::Display for Money {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let hundredths = (self.billionths + PARTS / 200) / (PARTS / 100);
+        f.pad(&format!("{}.{:02} {}", hundredths / 100, hundredths % 100, self.currency))
+    }
+}
+
+impl Currency {
+    fn parse(text: &str) -> Option<Self> {
+        let letters: [u8; 3] = text.as_bytes().try_into().ok()?;
+        letters.iter().all(u8::is_ascii_uppercase).then_some(Self(letters))
+    }
+}
+
+impl std::fmt::Display for Currency {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|letter| write!(f, "{}", char::from(*letter)))
+    }
+}
+
+/// What something costs in one region. Invariant: at least one charge, all in one currency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Price {
+    /// They add up.
+    pub charges: Vec<Charge>,
+    /// Where, where known.
+    pub region: Option<String>,
+    /// When that was asked, where known.
+    pub date: Option<String>,
+    /// For whom or under which conditions: "Linux, on demand".
+    pub terms: Option<String>,
+    /// Who says so.
+    pub source: String,
+}
+
+impl Price {
+    /// The charges as they are written: "0.08 USD per GiB-month + 0.005 USD per IOPS-month above 3000 IOPS".
+    #[must_use]
+    pub fn amount(&self) -> String {
+        self.charges.iter().map(Charge::to_string).collect::<Vec<_>>().join(" + ")
+    }
+}
+
+/// One line of a price: so much for so much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Charge {
+    money: Money,
+    basis: Basis,
+    /// Only what is above this counts, in the basis' smallest unit.
+    above: u64,
+    /// And no more than this.
+    up_to: Option<u64>,
+    text: String,
+}
+
+/// What a charge is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// For having it.
+    Whole(Span),
+    /// For so many bytes of its size.
+    Size(u64, Span),
+    /// For each request per second that is provisioned.
+    Iops(Span),
+    /// For so many bytes per second that are provisioned.
+    Throughput(u64, Span),
+    /// For so many requests that are made.
+    Requests(u64),
+}
+
+/// The time for which one pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// An hour.
+    Hour,
+    /// A month of [`HOURS_PER_MONTH`].
+    Month,
+    /// Twelve months.
+    Year,
+}
+
+/// Why a text is no charge.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChargeError {
+    /// It does not begin with an amount and a currency.
+    #[error("does not begin with an amount and a currency's three letters, as in \"0.08 USD per\"")]
+    Amount,
+    /// Nobody knows what one gets for it.
+    #[error(
+        "is per {unit:?}, which is none of month, hour, year, GiB-month, IOPS-month, MiB/s-month and 1000000 requests"
+    )]
+    Unit {
+        /// As written after "per".
+        unit: String,
+    },
+    /// A bound on what cannot be bounded, or in another unit.
+    #[error("is bounded by {bound:?}, which is no {what}")]
+    Bound {
+        /// As written.
+        bound: String,
+        /// What it is for.
+        what: &'static str,
+    },
+    /// Nothing lies between its bounds.
+    #[error("is for nothing: up to is not above what it begins at")]
+    Empty,
+}
+
+impl std::str::FromStr for Charge {
+    type Err = ChargeError;
+
+    /// Reads "AMOUNT CURRENCY per UNIT", with "above X" and "up to Y" after it.
+    fn from_str(text: &str) -> Result<Self, ChargeError> {
+        let (amount, rest) = text.split_once(" per ").ok_or(ChargeError::Amount)?;
+        let money = money(amount).ok_or(ChargeError::Amount)?;
+        let (rest, up_to) = rest.split_once(" up to ").map_or((rest, None), |(rest, bound)| (rest, Some(bound)));
+        let (unit, above) = rest.split_once(" above ").map_or((rest, None), |(unit, bound)| (unit, Some(bound)));
+        let basis = Basis::parse(unit).ok_or_else(|| ChargeError::Unit { unit: unit.to_owned() })?;
+        let bound = |text: Option<&str>| text.map(|text| basis.bound(text)).transpose();
+        let (above, up_to) = (bound(above)?.unwrap_or(0), bound(up_to)?);
+        if up_to.is_some_and(|up_to| up_to <= above) {
+            return Err(ChargeError::Empty);
+        }
+        Ok(Self { money, basis, above, up_to, text: text.to_owned() })
+    }
+}
+
+impl std::fmt::Display for Charge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+fn money(text: &str) -> Option<Money> {
+    let (mantissa, scale, currency) = decimal(text)?;
+    Some(Money { billionths: mantissa.checked_mul(PARTS / scale)?, currency: Currency::parse(currency)? })
+}
+
+impl Basis {
+    fn parse(unit: &str) -> Option<Self> {
+        const SPANS: [(&str, Span); 3] = [("hour", Span::Hour), ("month", Span::Month), ("year", Span::Year)];
+        if let Some(count) = unit.strip_suffix(" requests") {
+            return count.parse().ok().filter(|count| *count > 0).map(Self::Requests);
+        }
+        let span = |word: &str| SPANS.iter().find(|(name, _)| *name == word).map(|(_, span)| *span);
+        let Some((of, word)) = unit.rsplit_once('-') else { return span(unit).map(Self::Whole) };
+        let (span, one) = (span(word)?, format!("1 {of}"));
+        if of == "IOPS" {
+            return Some(Self::Iops(span));
+        }
+        let rate = one.parse::<ByteRate>().ok().map(|rate| Self::Throughput(rate.get(), span));
+        rate.or_else(|| one.parse::<Bytes>().ok().map(|size| Self::Size(size.get(), span)))
+    }
+
+    /// A bound in the smallest unit.
+    fn bound(self, text: &str) -> Result<u64, ChargeError> {
+        fn read<T: Scalar + std::str::FromStr>(text: &str) -> Option<u64> {
+            text.parse::<T>().ok().map(T::get)
+        }
+        let (found, what) = match self {
+            Self::Size(..) => (read::<Bytes>(text), "size"),
+            Self::Iops(_) => (read::<Iops>(text), "request rate"),
+            Self::Throughput(..) => (read::<ByteRate>(text), "throughput"),
+            Self::Whole(_) | Self::Requests(_) => (None, "bound of what is charged as a whole"),
+        };
+        found.ok_or_else(|| ChargeError::Bound { bound: text.to_owned(), what })
+    }
+}
+
+/// What is bought, in the smallest units; `None`: nothing of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Bought {
+    size: Option<Bytes>,
+    iops: Option<Iops>,
+    throughput: Option<ByteRate>,
+}
+
+impl Charge {
+    /// What it is for.
+    #[must_use]
+    pub const fn basis(&self) -> Basis {
+        self.basis
+    }
+
+    /// In billionths, of a month; nothing for requests, which are counted as they are made.
+    fn monthly(&self, bought: &Bought) -> u128 {
+        let (quantity, unit, span) = match self.basis {
+            Basis::Whole(span) => (1, 1, span),
+            Basis::Size(unit, span) => (self.counted(bought.size.map(Bytes::get)), unit, span),
+            Basis::Iops(span) => (self.counted(bought.iops.map(Iops::get)), 1, span),
+            Basis::Throughput(unit, span) => (self.counted(bought.throughput.map(ByteRate::get)), unit, span),
+            Basis::Requests(_) => return 0,
+        };
+        let (times, divided) = match span {
+            Span::Hour => (HOURS_PER_MONTH, 1),
+            Span::Month => (1, 1),
+            Span::Year => (1, MONTHS_PER_YEAR),
+        };
+        let product = self.money.billionths.saturating_mul(u128::from(quantity)).saturating_mul(u128::from(times));
+        let divisor = u128::from(unit) * u128::from(divided);
+        product.saturating_add(divisor / 2) / divisor
+    }
+
+    fn counted(&self, quantity: Option<u64>) -> u64 {
+        let quantity = quantity.unwrap_or(0);
+        self.up_to.map_or(quantity, |up_to| quantity.min(up_to)).saturating_sub(self.above)
+    }
+}
+
+impl Price {
+    fn currency(&self) -> Currency {
+        self.charges[0].money.currency
+    }
+    fn monthly(&self, bought: &Bought) -> Money {
+        let billionths = self.charges.iter().fold(0, |sum: u128, charge| sum.saturating_add(charge.monthly(bought)));
+        Money { billionths, currency: self.currency() }
+    }
+}
+
+/// With terms, date, region and source.
+impl std::fmt::Display for Price {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let date = self.date.as_deref().unwrap_or("date not recorded");
+        let region = self.region.as_deref().unwrap_or("region not recorded");
+        let terms = self.terms.as_ref().map_or(String::new(), |terms| format!("{terms}; "));
+        write!(f, "{} ({terms}{date}; {region}; {})", self.amount(), self.source)
+    }
+}
+
+#[cfg(test)]
+mod tests;

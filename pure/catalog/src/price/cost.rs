@@ -1,0 +1,275 @@
+//! Prices by name and region, what a disk or machine costs in a month, and what is wrong with prices.
+
+use super::{Basis, Bought, Money, Price};
+use crate::catalog::{Catalog, FilterUnknown};
+use crate::check::{CatalogProblem, ProblemKind};
+use crate::entry::{Choice, DiskEntry, Figure, SizeRule};
+use crate::figure::Scalar;
+use crate::resolve::{EntryError, Provisioned};
+use std::collections::BTreeMap;
+
+/// A price and what has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Priced {
+    /// `provider/name`.
+    pub(crate) name: String,
+    pub(crate) price: Price,
+    /// Of the file that it stands in, by index in the catalog.
+    pub(crate) family: usize,
+    /// The line of that file.
+    pub(crate) line: usize,
+    /// Whether it stands in a list of prices, whose source and date are the file's.
+    pub(crate) is_listed: bool,
+}
+
+/// What one price is for: a name, its region and terms, and whether it is of one's own.
+type Sold<'p> = (&'p str, Option<&'p str>, Option<&'p str>, bool);
+
+/// Why the catalog does not tell what something costs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CostError {
+    /// It cannot be bought like that.
+    #[error(transparent)]
+    Entry(#[from] EntryError),
+    /// There is no price for it there.
+    #[error("no price of {name} in {region} is in the catalog{}", others(.known))]
+    NoPrice {
+        /// What was asked for.
+        name: String,
+        /// Where.
+        region: String,
+        /// Regions for which there is one.
+        known: Vec<String>,
+    },
+    /// Its price leaves out a part of what is bought.
+    #[error("the price of {name} in {region} says nothing of its {part}")]
+    Unpriced {
+        /// What was asked for.
+        name: String,
+        /// Where.
+        region: String,
+        /// "IOPS", "throughput", "size" or the option.
+        part: String,
+    },
+}
+
+fn others(known: &[String]) -> String {
+    if known.is_empty() { String::new() } else { format!(": there is one in {}", known.join(", ")) }
+}
+
+/// A dimension that may be provisioned, as far as prices go.
+struct Chosen<T> {
+    what: &'static str,
+    /// What is bought of it.
+    amount: Option<T>,
+    /// What comes unasked.
+    unasked: Option<T>,
+    /// Whether the price has a charge for it.
+    is_charged: bool,
+}
+
+impl<T: Scalar> Chosen<T> {
+    /// Whether the price covers it: by a charge for what is provisioned, or because that is no more than what comes with the disk.
+    fn is_covered(&self) -> bool {
+        if self.is_charged { self.amount.is_some() } else { self.amount == self.unasked }
+    }
+    /// What has no price, where it has no charge.
+    fn left_out(&self) -> Option<String> {
+        let beyond = self.unasked.map_or(String::new(), |unasked| format!(" above {unasked}"));
+        (!self.is_charged).then(|| format!("{}{beyond}", self.what))
+    }
+}
+
+impl Catalog {
+    /// What is known of the price of this name, one for each region and its terms; of several for the same, the one that
+    /// was added last, and one of one's own in place of all that come along. A name with `@` has the prices of the name without, unless it has some of its own.
+    #[must_use]
+    pub fn prices(&self, name: &str) -> Vec<&Price> {
+        let of = |name: &str| {
+            let mut found: Vec<(&Price, bool)> = Vec::new();
+            for Priced { price, family, .. } in self.prices.iter().filter(|priced| priced.name == name) {
+                let is_own = *family >= self.builtin_families;
+                let stays = |(other, is_other_own): &(&Price, bool)| {
+                    other.region != price.region || (other.terms != price.terms && *is_other_own == is_own)
+                };
+                found.retain(stays);
+                found.push((price, is_own));
+            }
+            found.into_iter().map(|(price, _)| price).collect::<Vec<&Price>>()
+        };
+        let own = of(name);
+        if own.is_empty() { name.split_once('@').map_or(own, |(plain, _)| of(plain)) } else { own }
+    }
+
+    /// What a disk as provisioned, or a machine, costs in a month of [`super::HOURS_PER_MONTH`] in a region, without the
+    /// requests that some are charged for. Of several prices there the first counts.
+    ///
+    /// # Errors
+    /// It is not in the catalog, cannot be provisioned like that, or has no price there that covers it.
+    pub fn monthly_cost(&self, name: &str, wanted: &Provisioned, region: &str) -> Result<Money, CostError> {
+        let disk = self.known_disk(name);
+        if disk.is_none() && !self.is_machine(name) {
+            return Err(self.unknown(name).into());
+        }
+        let prices = self.prices(name);
+        let Some(price) = prices.iter().find(|price| price.region.as_deref() == Some(region)) else {
+            let known = prices.iter().filter_map(|price| price.region.clone()).collect();
+            return Err(CostError::NoPrice { name: name.to_owned(), region: region.to_owned(), known });
+        };
+        let unpriced = |part: &str| CostError::Unpriced {
+            name: name.to_owned(),
+            region: region.to_owned(),
+            part: part.to_owned(),
+        };
+        let Some(disk) = disk else { return Ok(price.monthly(&Bought::default())) };
+        disk.resolve(self.disk_family(disk), wanted)?;
+        if let Some(option) = &wanted.option {
+            return Err(unpriced(&format!("option {option}")));
+        }
+        let size = match disk.size {
+            SizeRule::Fixed(size) => Some(size),
+            SizeRule::Chosen { .. } | SizeRule::Unknown => wanted.size,
+        };
+        if size.is_none() && price.charges.iter().any(|charge| matches!(charge.basis, Basis::Size(..))) {
+            return Err(unpriced("size"));
+        }
+        let (iops, throughput) = disk.chosen_parts(price, wanted);
+        if let Some(what) = uncovered(&iops, &throughput) {
+            return Err(unpriced(what));
+        }
+        Ok(price.monthly(&Bought { size, iops: iops.amount, throughput: throughput.amount }))
+    }
+
+    fn known_disk(&self, name: &str) -> Option<&DiskEntry> {
+        self.disks.iter().rev().find(|disk| disk.name == name)
+    }
+    fn is_machine(&self, name: &str) -> bool {
+        self.vm_entry(name).is_some() || !self.caps_of(name).is_empty()
+    }
+
+    /// That there are prices of a region.
+    ///
+    /// # Errors
+    /// [`FilterUnknown`], which names the nearest.
+    pub fn check_region(&self, region: &str) -> Result<(), FilterUnknown> {
+        let mut known: Vec<String> = self.prices.iter().filter_map(|priced| priced.price.region.clone()).collect();
+        known.sort_unstable();
+        known.dedup();
+        FilterUnknown::check("price's region", region, known)
+    }
+
+    /// What of a disk may be provisioned and is left out by one of its prices, for each of these.
+    pub(crate) fn unpriced(&self, disk: &DiskEntry) -> Vec<String> {
+        let left_out = |price: &&Price| {
+            let (iops, throughput) = disk.chosen_parts(price, &Provisioned::default());
+            let is_chosen = disk.is_chosen();
+            let missing = [(is_chosen.0, iops.left_out()), (is_chosen.1, throughput.left_out())];
+            let missing: Vec<String> =
+                missing.into_iter().filter(|(chosen, _)| *chosen).filter_map(|part| part.1).collect();
+            let region = price.region.as_deref().unwrap_or("a region not recorded");
+            (!missing.is_empty()).then(|| format!("{} in {region}", missing.join(" and ")))
+        };
+        self.prices(&disk.name).iter().filter_map(left_out).collect()
+    }
+
+    /// Prices change, and differ by region: each says when and where, is of something that is in the catalog, and is there
+    /// once.
+    pub(crate) fn check_prices(&self, problems: &mut Vec<CatalogProblem>) {
+        let mut seen: BTreeMap<Sold<'_>, String> = BTreeMap::new();
+        for priced in &self.prices {
+            let (price, place) = (&priced.price, self.families[priced.family].at(priced.line));
+            let mut tell = |kind, text: String| {
+                problems.push(CatalogProblem { place: place.clone(), name: priced.name.clone(), kind, text });
+            };
+            let disk = self.known_disk(&priced.name);
+            if disk.is_none() && !self.is_machine(&priced.name) {
+                tell(ProblemKind::Contradiction, "has a price, and is not in the catalog".to_owned());
+            }
+            if price.region.is_none() {
+                let text = format!(
+                    "has a price without a region, of {}: write region = \"...\" beside it, or leave the price to the note",
+                    price.source
+                );
+                tell(ProblemKind::Unplaced, text);
+            }
+            // A list without a date is told of once, with its file.
+            if price.date.is_none() && !priced.is_listed {
+                let text = format!(
+                    "has a price without a date, of {}: write date = \"...\" beside it, or leave the price to the note",
+                    price.source
+                );
+                tell(ProblemKind::Undated, text);
+            }
+            let is_chosen = disk.map_or((false, false), DiskEntry::is_chosen);
+            if has(price, is_iops) && !is_chosen.0 {
+                tell(ProblemKind::Contradiction, "is priced by IOPS, which are not provisioned".to_owned());
+            }
+            if has(price, is_rate) && !is_chosen.1 {
+                tell(ProblemKind::Contradiction, "is priced by throughput, which is not provisioned".to_owned());
+            }
+            if disk.is_none() && has(price, |basis| matches!(basis, Basis::Size(..) | Basis::Requests(_))) {
+                tell(ProblemKind::Contradiction, "is priced by its size or its requests, and is no disk".to_owned());
+            }
+            let is_own = priced.family >= self.builtin_families;
+            let sold = (priced.name.as_str(), price.region.as_deref(), price.terms.as_deref(), is_own);
+            if let Some(first) = seen.insert(sold, place.clone()) {
+                tell(
+                    ProblemKind::Duplicate,
+                    format!("has a price for the same region at {first}, too; this one counts"),
+                );
+            }
+        }
+    }
+}
+
+const fn is_iops(basis: &Basis) -> bool {
+    matches!(basis, Basis::Iops(_))
+}
+const fn is_rate(basis: &Basis) -> bool {
+    matches!(basis, Basis::Throughput(..))
+}
+
+fn has(price: &Price, charged: fn(&Basis) -> bool) -> bool {
+    price.charges.iter().any(|charge| charged(&charge.basis))
+}
+
+fn uncovered<T: Scalar, U: Scalar>(one: &Chosen<T>, other: &Chosen<U>) -> Option<&'static str> {
+    (!one.is_covered()).then_some(one.what).or_else(|| (!other.is_covered()).then_some(other.what))
+}
+
+impl DiskEntry {
+    /// Whether IOPS and throughput are provisioned, always or where one wants that.
+    fn is_chosen(&self) -> (bool, bool) {
+        fn is<T>(figure: Option<&Figure<T>>) -> bool {
+            matches!(figure, Some(Figure::Together(found)) if matches!(found.choice, Choice::Provisioned { .. }))
+        }
+        (is(self.iops.as_ref()) || self.by_iops.is_some(), is(self.throughput.as_ref()))
+    }
+
+    /// What is provisioned of it, and whether `price` charges for that.
+    fn chosen_parts(
+        &self,
+        price: &Price,
+        wanted: &Provisioned,
+    ) -> (Chosen<loadline_units::Iops>, Chosen<loadline_units::ByteRate>) {
+        fn unasked<T: Scalar>(figure: Option<&Figure<T>>) -> Option<T> {
+            match figure? {
+                Figure::Together(found) => match found.choice {
+                    Choice::Provisioned { default, .. } => default,
+                    Choice::None => None,
+                },
+                Figure::Apart { .. } => None,
+            }
+        }
+        let (iops, throughput) = (unasked(self.iops.as_ref()), unasked(self.throughput.as_ref()));
+        (
+            Chosen { what: "IOPS", amount: wanted.iops.or(iops), unasked: iops, is_charged: has(price, is_iops) },
+            Chosen {
+                what: "throughput",
+                amount: wanted.throughput.or(throughput),
+                unasked: throughput,
+                is_charged: has(price, is_rate),
+            },
+        )
+    }
+}

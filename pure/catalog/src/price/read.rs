@@ -1,0 +1,102 @@
+//! Reads prices: those of an entry, and price lists by region.
+
+use super::{Charge, Price, Priced};
+use crate::entry::Family;
+use loadline_document::{Item, Reader, entries, kind, nested};
+use toml::de::DeTable;
+
+const CHARGE_WANTED: &str = "\"135.17 USD per month\" or a list such as [\"0.08 USD per GiB-month\", \"0.005 USD per IOPS-month above 3000 IOPS\"]";
+const PRICE_WANTED: &str =
+    "{ amount = \"19.71 USD per month\", region = \"eastus\", date = \"2026-09\", source = ... }";
+
+/// `price` of an entry: one, or a list with one for each region.
+pub(crate) fn of_entry(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<Price>> {
+    reader.values(key, item).into_iter().map(|item| price(reader, key, item)).collect()
+}
+
+fn price(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Price> {
+    let (mut charges, mut region, mut date, mut terms, mut source) = (None, None, None, None, None);
+    for (name, value) in reader.table(key, item, &["amount", "region", "date", "terms", "source"], PRICE_WANTED)? {
+        let inner = nested(key, name);
+        if name == "amount" {
+            charges = Some(amount(reader, &inner, value)?);
+            continue;
+        }
+        let text = reader.text(&inner, value)?;
+        *(match name {
+            "region" => &mut region,
+            "date" => &mut date,
+            "terms" => &mut terms,
+            _ => &mut source,
+        }) = Some(text);
+    }
+    let (Some(charges), Some(source)) = (charges, source) else {
+        reader.problem(item.span(), key, format!("is no price with its source: write {PRICE_WANTED}"));
+        return None;
+    };
+    Some(Price { charges, region, date, terms, source })
+}
+
+/// One charge or several.
+fn amount(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<Charge>> {
+    let mut charges: Vec<Charge> = Vec::new();
+    for value in reader.values(key, item) {
+        let Some(text) = value.get_ref().as_str() else {
+            let message = format!("is {}: write {CHARGE_WANTED}", kind(value.get_ref()));
+            reader.problem(value.span(), key, message);
+            return None;
+        };
+        match text.parse::<Charge>() {
+            Ok(charge) => charges.push(charge),
+            Err(error) => {
+                reader.problem(value.span(), key, format!("{text:?} {error}: write {CHARGE_WANTED}"));
+                return None;
+            }
+        }
+    }
+    let currency = charges.first()?.money.currency;
+    if let Some(other) = charges.iter().find(|charge| charge.money.currency != currency) {
+        let message = format!("mixes {currency} and {}: write a price for each", other.money.currency);
+        reader.problem(item.span(), key, message);
+        return None;
+    }
+    Some(charges)
+}
+
+/// `[region.NAME]` of a file of prices: names with their amounts. Source and date are the file's.
+pub(crate) fn lists(reader: &mut Reader<'_>, top: &DeTable<'_>, family: &Family, index: usize) -> Vec<Priced> {
+    let mut found = Vec::new();
+    let terms = top.get("terms").and_then(|item| reader.text("terms", item));
+    let Some(item) = top.get("region") else {
+        reader.problem(0..0, "region", "is missing: write [region.NAME] and below it names with what they cost".into());
+        return found;
+    };
+    let Some(regions) = item.get_ref().as_table() else {
+        let message = format!("is {}: write [region.NAME]", kind(item.get_ref()));
+        reader.problem(item.span(), "region", message);
+        return found;
+    };
+    for (region, item) in entries(regions) {
+        let region: &str = region.get_ref();
+        let key = nested("region", region);
+        let Some(names) = item.get_ref().as_table() else {
+            let message = format!("is {}: write names with what they cost", kind(item.get_ref()));
+            reader.problem(item.span(), &key, message);
+            continue;
+        };
+        for (name, value) in entries(names) {
+            let name: &str = name.get_ref();
+            let Some(charges) = amount(reader, &nested(&key, name), value) else { continue };
+            let price = Price {
+                charges,
+                region: Some(region.to_owned()),
+                date: family.date.clone(),
+                terms: terms.clone(),
+                source: family.source.clone(),
+            };
+            let name = format!("{}/{name}", family.provider);
+            found.push(Priced { name, price, family: index, line: reader.line_of(value), is_listed: true });
+        }
+    }
+    found
+}
