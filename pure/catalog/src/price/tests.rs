@@ -1,6 +1,6 @@
 //! How prices are read, what they come to, and what is said where they do not tell.
 
-use crate::{Catalog, CostError, ProblemKind, Provisioned};
+use crate::{Catalog, Charge, CostError, ProblemKind, Provisioned};
 use loadline_units::{ByteRate, Bytes, Iops};
 
 const LIST: &str = "schema = 1\nkind = \"prices\"\nprovider = \"own\"\nfamily = \"prices\"\ntitle = \"x\"\nsource = \"a list\"\n\
@@ -10,6 +10,9 @@ const DISKS: &str = "schema = 1\nkind = \"disk\"\nprovider = \"own\"\nfamily = \
 const FREE: &str = "size = { least = \"1 GiB\", most = \"16 TiB\" }, \
                     iops = { provisioned = true, default = \"3000 IOPS\", most = \"16000 IOPS\" }, \
                     throughput = { provisioned = true, default = \"125 MiB/s\", most = \"1000 MiB/s\" }";
+
+const WIDE: &str =
+    "size = { least = \"1 GiB\", most = \"16 TiB\" }, iops = { provisioned = true, most = \"200000 IOPS\" }";
 
 fn iops(count: u64) -> Option<Iops> {
     Iops::per_second(count)
@@ -229,4 +232,28 @@ fn prices_that_come_along_come_to_what_their_sources_say() {
     let option = Provisioned { option: Some("on-demand-burst".to_owned()), ..Provisioned::default() };
     assert!(cost("azure/premium-p30", option, "eastus").ends_with("says nothing of its option on-demand-burst"));
     assert_eq!(catalog.prices("aws/m5.8xlarge@2019").len(), 1, "as the plain name");
+}
+
+proptest::proptest! {
+    /// Whatever is written, it is a charge that is shown as it was written, or told.
+    #[test]
+    fn a_text_is_a_charge_as_it_stands_or_none(text in "[0-9.]{0,9} ?[A-Za-z]{0,4} ?(per|for)? [A-Za-z/0-9 -]{0,20}( above [0-9A-Za-z ]{0,9})?( up to [0-9A-Za-z ]{0,9})?") {
+        if let Ok(charge) = text.parse::<Charge>() {
+            proptest::prop_assert_eq!(charge.to_string(), text);
+        }
+    }
+
+    /// Tiers that follow one another cost what one charge for all of it does: whole billionths are not rounded.
+    #[test]
+    fn tiers_at_one_rate_are_one_charge(billionths in 0u64..1_000_000_000, count in 1u64..200_000, bound in 1u64..200_000) {
+        let rate = format!("0.{billionths:09} USD per IOPS-month");
+        let bought = Provisioned { iops: iops(count), ..sized(Bytes::gib(1)) };
+        let amounts = [format!("[\"{rate}\"]"), format!("[\"{rate} up to {bound} IOPS\", \"{rate} above {bound} IOPS\"]")];
+        let of = |amount: &String| {
+            let text = format!("{DISKS}free = {{ {WIDE}, price = {} }}\n", at(amount));
+            let catalog = Catalog::default().with(&[("own.toml", &text)]).unwrap();
+            catalog.monthly_cost("own/free", &bought, "here").unwrap().billionths()
+        };
+        proptest::prop_assert_eq!(of(&amounts[0]), of(&amounts[1]));
+    }
 }
