@@ -10,7 +10,7 @@ pub(crate) use read::{lists, of_entry};
 use crate::figure::{Scalar, decimal};
 use loadline_units::{ByteRate, Bytes, Iops};
 
-/// Hours of a month, as AWS, Azure and Google Cloud count them.
+/// Hours of a month, as is usual in price lists: 365 days in twelve parts.
 pub const HOURS_PER_MONTH: u64 = 730;
 const MONTHS_PER_YEAR: u64 = 12;
 /// Parts of one unit of a currency in which amounts are kept.

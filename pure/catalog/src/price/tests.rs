@@ -152,6 +152,18 @@ fn a_list_of_prices_gives_them_by_region_with_its_source_and_date() {
 }
 
 #[test]
+fn a_list_that_cannot_be_read_is_told_at_its_place() {
+    let told = |text: &str| Catalog::default().with(&[("prices.toml", text)]).unwrap_err().to_string();
+    assert!(told(LIST).contains("region: is missing: write [region.NAME]"), "{}", told(LIST));
+    let disks = told(&format!("{LIST}[region.here]\nfree = \"8 USD per month\"\n[disk.free]\nsize = \"1 GiB\"\n"));
+    assert!(disks.contains("disk: does not belong to a family of this kind"), "{disks}");
+    let flat = told(&format!("{LIST}[region]\nhere = \"8 USD per month\"\n"));
+    assert!(flat.contains("prices.toml:10:8: region.here: is the text \"8 USD per month\": write names"), "{flat}");
+    let wrong = told(&format!("{LIST}[region.here]\nfree = \"8 per month\"\n"));
+    assert!(wrong.contains("prices.toml:10:8: region.here.free: \"8 per month\" does not begin"), "{wrong}");
+}
+
+#[test]
 fn a_price_of_ones_own_stands_in_place_of_one_that_comes_along() {
     let own = LIST.replace("\"own\"", "\"azure\"");
     let own = format!("{own}[region.eastus]\npremium-p30 = \"99 USD per month\"\n");
