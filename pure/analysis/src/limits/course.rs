@@ -59,8 +59,11 @@ pub(crate) struct Course {
 impl Course {
     /// That of a cell whose fall was something else: the rate is that of the whole time.
     pub(crate) fn without_fall(cell: &CellRecord) -> Option<Self> {
-        let rates: Vec<f64> = trials_used(cell).iter().filter_map(|trial| trial.iops()).collect();
-        Some(Self { fall: None, sustained: mean(&rates)?, interval: None, steady: false })
+        let trials = trials_used(cell);
+        let levels: Vec<f64> = trials.iter().filter_map(|trial| trial.iops()).collect();
+        let whole: Vec<Vec<f64>> = trials.iter().map(|trial| rates(trial)).collect();
+        let interval = level_interval(&whole, &levels);
+        Some(Self { fall: None, sustained: mean(&levels)?, interval, steady: false })
     }
 }
 
@@ -73,12 +76,22 @@ pub(crate) fn course(cell: &CellRecord) -> Option<Course> {
         .filter_map(|((rates, trial), fall)| if fall.is_some() { mean(rates) } else { trial.iops() })
         .collect();
     let sustained = mean(&levels)?;
-    let interval = match &lasting[..] {
-        [only] => series_interval(only),
-        _ => mean_over_trials(&levels).and_then(|estimate| estimate.interval),
-    };
+    let interval = level_interval(&lasting, &levels);
     let steady = !lasting.is_empty() && lasting.iter().zip(&trials).all(|(rates, trial)| is_steady(trial, rates));
     Some(Course { fall: falls.into_iter().flatten().next(), sustained, interval, steady })
+}
+
+/// How well a level is known: by several trials as they differ, by one as its seconds do, `rates` of each.
+fn level_interval(rates: &[Vec<f64>], levels: &[f64]) -> Option<Interval> {
+    match rates {
+        [only] => series_or_short(only),
+        _ => mean_over_trials(levels)?.interval,
+    }
+}
+
+/// Fewer seconds than a series needs are taken as trials are, each for itself: the fewer there are, the wider it is.
+fn series_or_short(rates: &[f64]) -> Option<Interval> {
+    series_interval(rates).or_else(|| mean_over_trials(rates)?.interval)
 }
 
 /// The rates of whole intervals.
@@ -131,9 +144,7 @@ pub(crate) fn fall(trial: &TrialRecord) -> Option<Fall> {
         let of_sum = libm::sqrt(left / freedom * (to - from) as f64);
         t_quantile(CONFIDENCE, freedom) * of_sum / (before - after) * interval_ns
     });
-    let first = &rates[..split];
-    // Fewer than a series needs are taken as trials are.
-    let interval = series_interval(first).or_else(|| mean_over_trials(first)?.interval);
+    let interval = series_or_short(&rates[..split]);
     let before_interval = interval.map(|ends| Interval { low: ends.low.min(before), high: ends.high.max(before) });
     let at_interval_ns = off_ns.map(|off| Interval { low: (at_ns - off).max(0.0), high: at_ns + off });
     Some(Fall { at_ns, before, after, at_interval_ns, before_interval, intervals })

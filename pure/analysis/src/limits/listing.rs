@@ -6,7 +6,7 @@ use super::passed::Of;
 use super::{Course, Fall, courses, seen};
 use crate::clusters::{Clusters, clusters};
 use crate::curves::{curves, doubted, outstanding, paced, sound};
-use crate::statistics::{Interval, NORMAL_95, mean, median};
+use crate::statistics::{Interval, NORMAL_95, mean, mean_over_trials, median};
 use crate::summarize::summarize;
 use crate::summary::CellSummary;
 use crate::words::{block, load_name, number, span, throughput};
@@ -233,11 +233,17 @@ impl All<'_> {
         // Where those wait already, what deeper queues take is no time of the device either.
         let free = kind.iter().filter(|i| outstanding(&self.cells[**i]) == least && !waits(self.cells, self.seen, **i));
         let shallowest = free.min_by_key(|i| self.cells[**i].load.block_bytes);
-        let Some((cell, value)) = shallowest.and_then(|i| Some((&self.cells[*i], latency_ns(&self.cells[*i])?))) else {
+        let Some((index, value)) = shallowest.and_then(|i| Some((*i, latency_ns(&self.cells[*i])?))) else {
             return;
         };
+        let cell = &self.cells[index];
         let of_one = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().find_map(|of| of.latency_interval_ns);
-        let interval = of_one.and_then(|of| of.mean_low.zip(of.mean_high));
+        let interval = of_one.and_then(|of| of.mean_low.zip(of.mean_high)).or_else(|| {
+            // A closed loop takes what is outstanding over its rate: as well as the one is known, the other is.
+            let Seen { sustained, interval, .. } = self.seen[index].as_ref()?;
+            let rate = interval.filter(|of| of.low > 0.0)?;
+            Some((value * sustained / rate.high, value * sustained / rate.low))
+        });
         figures.push(LimitFigure {
             value,
             low: interval.map(|of| of.0),
@@ -271,9 +277,13 @@ impl All<'_> {
                     Some(Interval { low: interval.low * scale(*i), high: interval.high * scale(*i) })
                 })
                 .collect();
-            let least = |of: fn(&Interval) -> f64| mean(&intervals.iter().map(of).collect::<Vec<_>>());
             let rates: Vec<f64> =
                 at.iter().filter_map(|i| Some(self.seen[*i].as_ref()?.sustained * scale(*i))).collect();
+            // Where no load tells how well its own rate is known, they are taken as trials of one level.
+            let of_loads = mean_over_trials(&rates).and_then(|level| level.interval);
+            let least = |of: fn(&Interval) -> f64| {
+                mean(&intervals.iter().map(of).collect::<Vec<_>>()).or_else(|| Some(of(&of_loads?)))
+            };
             let names: Vec<String> = at.iter().map(|i| self.cells[*i].label.clone()).collect();
             let shown = match &names[..] {
                 [] => "the loads of this kind together".to_owned(),

@@ -299,6 +299,52 @@ fn the_length_of_a_window_has_an_interval_as_every_inferred_figure() {
     assert!(figures.iter().filter(|f| f.inferred).all(|f| f.low.is_some() && f.high.is_some()), "{figures:?}");
 }
 
+/// Every inferred figure of `cells`, each with both ends of its interval.
+fn with_intervals(cells: Vec<CellRecord>) -> Vec<super::LimitFigure> {
+    let figures: Vec<_> = super::limits(&run(cells)).into_iter().filter(|f| f.inferred).collect();
+    for figure in &figures {
+        let (low, high) = (figure.low.expect(&figure.source), figure.high.expect(&figure.source));
+        assert!(low <= figure.value && figure.value <= high && low < high, "{figure:?}");
+    }
+    figures
+}
+
+#[test]
+fn intervals_are_told_of_mixes_too() {
+    let figures = with_intervals(sweep(0.7, 4 * KIB, &[1, 8, 32, 64]));
+    assert!(figures.iter().any(|f| f.quantity == super::Quantity::LatencyNs), "{figures:?}");
+    assert!(figures.iter().any(|f| f.quantity == super::Quantity::RequestsPerS), "{figures:?}");
+}
+
+#[test]
+fn intervals_are_told_of_one_short_trial_too_and_are_wider_there() {
+    let of = |seconds: usize| {
+        let mut cells = sweep(1.0, 4 * KIB, &[1, 8, 32, 64]);
+        for cell in &mut cells {
+            cell.trials.truncate(1);
+            cell.trials[0].series.seconds.truncate(seconds);
+        }
+        with_intervals(cells).into_iter().find(|f| f.quantity == super::Quantity::RequestsPerS).unwrap()
+    };
+    let (few, many) = (of(3), of(30));
+    assert!(few.high.unwrap() - few.low.unwrap() > many.high.unwrap() - many.low.unwrap(), "{few:?} {many:?}");
+}
+
+#[test]
+fn where_no_load_tells_how_its_rate_went_those_of_one_level_do() {
+    let mut cells = sweep(1.0, 4 * KIB, &[1, 16, 32, 64]);
+    for (number, cell) in cells.iter_mut().enumerate() {
+        cell.trials.truncate(1);
+        cell.trials[0].series.seconds.clear();
+        let reads = cell.trials[0].operations.get_mut(&Operation::Read).unwrap();
+        reads.count += reads.count * number as u64 / 1_000;
+        reads.bytes = reads.count * 4 * KIB;
+    }
+    let figures = super::limits(&run(cells));
+    let level = figures.iter().find(|f| f.quantity == super::Quantity::RequestsPerS).unwrap();
+    assert!(level.low.unwrap() < level.value && level.value < level.high.unwrap(), "{level:?}");
+}
+
 #[test]
 fn an_overloaded_open_loop_shows_the_level_of_a_single_depth() {
     let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
