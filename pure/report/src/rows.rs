@@ -5,6 +5,7 @@ use crate::figures::{self, MISSING, plain};
 use loadline_analysis::{CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunSummary};
 use loadline_block::Operation;
 use loadline_record::{DoubtCode, HistogramSnapshot, RunStatus};
+use std::collections::BTreeSet;
 
 /// One row.
 pub(crate) struct Row<'a> {
@@ -358,7 +359,9 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
         if several { format!("{}: {}", plain(&c.volume), plain(&c.label)) } else { plain(&c.label) }
     };
     let mut parts = Vec::new();
+    let mut codes = BTreeSet::new();
     if let Some((bytes, cell)) = best(CellSummary::throughput_lasting) {
+        codes.extend(cell.doubts.iter().map(|doubt| doubt.code));
         parts.push(match &cell.lasting {
             Some(lasting) => {
                 let rates = (lasting.bytes_per_s_before, lasting.throughput_bytes_per_s);
@@ -368,6 +371,7 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
         });
     }
     if let Some((iops, cell)) = best(CellSummary::iops_lasting) {
+        codes.extend(cell.doubts.iter().map(|doubt| doubt.code));
         parts.push(match &cell.lasting {
             Some(lasting) => {
                 let rates = (lasting.iops_before, lasting.iops);
@@ -383,7 +387,10 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
         (n, true) => {
             format!("{n} of {} cells carry doubts and are left out of this line", summary.cells.len())
         }
-        (_, false) => "every cell carries doubts, these too".to_owned(),
+        (_, false) => {
+            let codes: Vec<&str> = codes.iter().filter(|c| **c != DoubtCode::FewSamples).map(|c| c.name()).collect();
+            format!("every cell carries doubts, these too ({})", codes.join(", "))
+        }
     };
     format!("{verb} at most {}; {tail}.", parts.join(" and "))
 }
@@ -412,5 +419,13 @@ mod tests {
         let told = verdict(&summarize(&doubted(DoubtCode::CachedReads)));
         assert!(!told.contains("1024 KiB"), "{told}");
         assert!(told.ends_with("; 1 of 2 cells carry doubts and are left out of this line."), "{told}");
+    }
+
+    #[test]
+    fn where_every_cell_is_doubted_the_headline_says_by_what() {
+        let mut record = doubted(DoubtCode::DepthNotReached);
+        record.cells[0].trials[0].doubts = vec![Doubt { code: DoubtCode::ShortRun, detail: "As seen.".to_owned() }];
+        let told = verdict(&summarize(&record));
+        assert!(told.ends_with("; every cell carries doubts, these too (short-run, depth-not-reached)."), "{told}");
     }
 }
