@@ -446,7 +446,7 @@ pub(crate) struct ReportArguments {
 pub(crate) struct ExportArguments {
     /// The run: its id, the beginning of it, or "last"
     pub(crate) run: String,
-    /// In which form: json or csv
+    /// In which form: json, csv, fio (its JSON results), openmetrics or parquet
     #[arg(long = "as", value_enum, value_name = "FORM", hide_possible_values = true)]
     pub(crate) form: ExportForm,
     /// Where it goes; by default standard output
@@ -459,8 +459,15 @@ pub(crate) struct ExportArguments {
 pub(crate) enum ExportForm {
     /// The published schema
     Json,
-    /// One row for each cell and operation
+    /// One row for each cell
     Csv,
+    /// fio's JSON results, with its histograms
+    Fio,
+    /// Gauges by cell
+    #[value(name = "openmetrics")]
+    OpenMetrics,
+    /// One row for each cell, with typed columns
+    Parquet,
 }
 
 /// `plans`.

@@ -5,6 +5,7 @@ mod attach;
 mod books;
 mod bursts;
 mod catalog;
+mod columnar;
 mod compare;
 mod declared;
 mod doctor;

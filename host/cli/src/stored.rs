@@ -6,7 +6,7 @@ use crate::arguments::{
 use crate::failure::{Outcome, Usage};
 use crate::leftovers::{self, Leftover};
 use crate::output::{self, Column, Field, Table};
-use crate::{figures, hunt, printing, run};
+use crate::{columnar, figures, hunt, printing, run};
 use anyhow::Context;
 use loadline_analysis::{Quantity, RunSummary, known_limits, summarize};
 use loadline_block::Operation;
@@ -305,12 +305,25 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
 
 /// `export`: one run for other programs.
 pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Result<Outcome> {
-    let summary = summarize(&load(store, &arguments.run)?);
-    let format = match arguments.form {
-        ExportForm::Json => Format::Json,
-        ExportForm::Csv => Format::Csv,
+    let record = load(store, &arguments.run)?;
+    let summary = summarize(&record);
+    let text = match arguments.form {
+        ExportForm::Json => printing::summary(&summary, Format::Json),
+        ExportForm::Csv => printing::summary(&summary, Format::Csv),
+        ExportForm::Fio => loadline_exported::fio::fio(&record, &summary),
+        ExportForm::OpenMetrics => {
+            let began = record.cells.iter().flat_map(|cell| &cell.trials).map(|trial| trial.started_unix_s).min();
+            loadline_exported::openmetrics(&summary, began)
+        }
+        ExportForm::Parquet => {
+            let Some(file) = &arguments.output else {
+                return Err(Usage("Parquet is no text: say where it goes, with -o FILE.parquet".to_owned()).into());
+            };
+            let bytes = columnar::parquet(&loadline_report::table(&summary))?;
+            std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))?;
+            return Ok(Outcome::Done);
+        }
     };
-    let text = printing::summary(&summary, format);
     match &arguments.output {
         Some(file) => write(file, &text)?,
         None => output::print(&text)?,

@@ -1,16 +1,16 @@
-//! One row for each cell, for spreadsheets and scripts: RFC 4180, a unit in every column's name, nothing rounded.
+//! CSV for spreadsheets and scripts: RFC 4180.
 
-use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
-use loadline_record::{Clock, EngineUsed, HistogramSnapshot, ImportedFrom};
+use crate::table::{Table, table};
+use loadline_analysis::RunSummary;
 
-/// The run's cells as CSV (RFC 4180, UTF-8, CRLF). A missing figure is an empty field. Shares are from 0 to 1.
+/// The run's cells as CSV (RFC 4180, UTF-8, CRLF), one row for each. A missing figure is an empty field. Shares are from 0 to 1.
 #[must_use]
 pub fn csv(summary: &RunSummary) -> String {
     let mut out = String::new();
-    // The heading needs no cell: names are pushed for figures that are absent too.
-    record(&mut out, columns(summary, None).into_iter().map(|(name, _)| name));
-    for cell in &summary.cells {
-        record(&mut out, columns(summary, Some(cell)).into_iter().map(|(_, value)| value));
+    let Table { names, rows, .. } = table(summary);
+    record(&mut out, names.into_iter());
+    for row in rows {
+        record(&mut out, row.iter().map(ToString::to_string));
     }
     out
 }
@@ -35,133 +35,4 @@ pub(crate) fn record(out: &mut String, fields: impl Iterator<Item = String>) {
 /// A float at full precision; empty when missing or no number.
 pub(crate) fn float(value: Option<f64>) -> String {
     value.filter(|v| v.is_finite()).map_or_else(String::new, |v| v.to_string())
-}
-
-/// Every column's name and value, for one cell.
-fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, String)> {
-    let text = |value: fn(&CellSummary) -> String| cell.map_or_else(String::new, value);
-    let total = cell.and_then(|c| c.total.as_ref());
-    let binding = cell.and_then(|c| c.binding.as_ref());
-    let run = &summary.run;
-    let clock = if run.clock == Clock::Real { "real" } else { "virtual" };
-    let mut columns: Vec<(String, String)> = Vec::new();
-    let mut put = |name: &str, value: String| columns.push((name.to_owned(), value));
-    put("run_id", run.id.clone());
-    put("run_name", run.name.clone());
-    put("clock", clock.to_owned());
-    let own = || format!("loadline {}", run.version);
-    put("tool", run.imported.as_ref().map_or_else(own, ImportedFrom::tool_and_version));
-    put("cell_id", text(|c| c.id.clone()));
-    put("volume", text(|c| c.volume.clone()));
-    put("label", text(|c| c.label.clone()));
-    put("pattern", text(|c| c.load.pattern.clone()));
-    put("read_ratio", cell.map_or_else(String::new, |c| float(Some(c.load.read_ratio))));
-    put("block_bytes", text(|c| c.load.block_bytes.to_string()));
-    put("size_bytes", text(|c| c.load.size_bytes.map_or_else(String::new, |size| size.to_string())));
-    put(
-        "queue_depth_requests_per_thread",
-        text(|c| c.load.queue_depth.map_or_else(String::new, |depth| depth.to_string())),
-    );
-    put("threads_count", text(|c| c.load.threads.to_string()));
-    put("arrival", text(|c| c.load.arrival.clone()));
-    put("rate_wanted_iops", float(cell.and_then(|c| c.load.rate_iops)));
-    put("buffered", text(|c| c.load.buffered.to_string()));
-    put("trials_count", text(|c| c.trials.to_string()));
-    put("offered_iops", float(cell.and_then(|c| c.offered_iops)));
-    put("total_iops", float(total.map(|t| t.iops)));
-    put("total_low_iops", float(total.and_then(|t| t.iops_low)));
-    put("total_high_iops", float(total.and_then(|t| t.iops_high)));
-    put("total_throughput_bytes_per_s", float(total.map(|t| t.throughput_bytes_per_s)));
-    put("total_throughput_median_bytes_per_s", float(total.map(|t| t.throughput_median_bytes_per_s)));
-    put("total_throughput_best_bytes_per_s", float(total.map(|t| t.throughput_best_bytes_per_s)));
-    let operations: [(&str, Option<&OperationFigures>); 4] = [
-        ("read", cell.and_then(|c| c.read.as_ref())),
-        ("write", cell.and_then(|c| c.write.as_ref())),
-        ("trim", cell.and_then(|c| c.trim.as_ref())),
-        ("flush", cell.and_then(|c| c.flush.as_ref())),
-    ];
-    for (name, figures) in operations {
-        put(&format!("{name}_iops"), float(figures.map(|f| f.iops)));
-        put(&format!("{name}_throughput_bytes_per_s"), float(figures.map(|f| f.throughput_bytes_per_s)));
-        if name != "flush" {
-            let range = figures.and_then(|f| f.latency_range_ns);
-            let end = |of: fn(&LatencyRange) -> u64| range.map_or_else(String::new, |range| of(&range).to_string());
-            put(&format!("{name}_latency_p50_low_ns"), end(|r| r.p50_low));
-            put(&format!("{name}_latency_p50_high_ns"), end(|r| r.p50_high));
-            put(&format!("{name}_latency_p99_low_ns"), end(|r| r.p99_low));
-            put(&format!("{name}_latency_p99_high_ns"), end(|r| r.p99_high));
-        }
-        for (span, snapshot) in [
-            ("latency", figures.map(|f| f.latency_ns)),
-            ("waiting", figures.and_then(|f| f.waiting_ns)),
-            ("service", figures.and_then(|f| f.service_ns)),
-        ] {
-            let integer = |of: fn(&HistogramSnapshot) -> Option<u64>| {
-                snapshot.and_then(|s| of(&s)).map_or_else(String::new, |ns| ns.to_string())
-            };
-            put(&format!("{name}_{span}_mean_ns"), float(snapshot.map(|s| s.mean)));
-            put(&format!("{name}_{span}_min_ns"), integer(|s| Some(s.min)));
-            put(&format!("{name}_{span}_p50_ns"), integer(|s| s.p50));
-            put(&format!("{name}_{span}_p90_ns"), integer(|s| s.p90));
-            put(&format!("{name}_{span}_p95_ns"), integer(|s| s.p95));
-            put(&format!("{name}_{span}_p99_ns"), integer(|s| s.p99));
-            put(&format!("{name}_{span}_p99_9_ns"), integer(|s| s.p99_9));
-            put(&format!("{name}_{span}_p99_99_ns"), integer(|s| s.p99_99));
-            put(&format!("{name}_{span}_max_ns"), integer(|s| Some(s.max)));
-        }
-    }
-    put("errors_count", text(|c| c.errors.to_string()));
-    put("cpu_user_s", float(cell.map(|c| c.cpu.user_s)));
-    put("cpu_system_s", float(cell.map(|c| c.cpu.system_s)));
-    put("binding_limit", binding.map_or_else(String::new, |b| crate::rows::limit_name(b.limit).to_owned()));
-    put("binding_ceiling_iops", float(binding.and_then(|b| b.ceiling_iops)));
-    put("binding_utilization_ratio", float(binding.and_then(|b| b.utilization)));
-    put("binding_inferred", binding.map_or_else(String::new, |b| b.inferred.to_string()));
-    put("binding_evidence", binding.map_or_else(String::new, |b| b.evidence.clone()));
-    let doubts = |of: fn(&loadline_record::Doubt) -> String| {
-        let all: Vec<String> = cell.iter().flat_map(|c| &c.doubts).map(of).collect();
-        all.join("; ")
-    };
-    put("doubt_codes", doubts(|d| d.code.name().to_owned()));
-    let details = cell.map(|c| &c.load.details);
-    let word = |of: fn(&LoadDetails) -> Option<&String>| details.and_then(of).cloned().unwrap_or_default();
-    let number = |of: fn(&LoadDetails) -> Option<f64>| float(details.and_then(of));
-    let whole = |of: fn(&LoadDetails) -> Option<u64>| details.and_then(of).map_or_else(String::new, |v| v.to_string());
-    let mix = details.and_then(|d| d.block_mix.as_ref()).map(|mix| {
-        let parts: Vec<String> = mix.iter().map(|part| format!("{}:{}", part.bytes, part.ratio)).collect();
-        parts.join(" ")
-    });
-    let engines = |of: fn(&EngineUsed) -> String| {
-        let all: Vec<String> = cell.iter().flat_map(|c| &c.engines).map(of).collect();
-        all.join("; ")
-    };
-    // Of later versions: behind what earlier ones have, so that a column keeps its place.
-    let later = [
-        ("distribution", word(|d| d.distribution.as_ref())),
-        ("zipf_theta", number(|d| d.zipf_theta)),
-        ("hot_requests_ratio", number(|d| d.hot_requests_ratio)),
-        ("hot_blocks_ratio", number(|d| d.hot_blocks_ratio)),
-        ("stride_bytes", whole(|d| d.stride_bytes)),
-        ("align_bytes", whole(|d| d.align_bytes)),
-        ("start_bytes", whole(|d| d.start_bytes)),
-        ("files_count", whole(|d| d.files.map(u64::from))),
-        ("block_mix_bytes", mix.unwrap_or_default()),
-        ("trim_ratio", number(|d| d.trim_ratio)),
-        ("think_time_ns", whole(|d| d.think_time_ns)),
-        ("flush_every_writes", whole(|d| d.flush_every_writes)),
-        ("flush_method", word(|d| d.flush_method.as_ref())),
-        ("compressible_ratio", number(|d| d.compressible_ratio)),
-        ("duplicate_ratio", number(|d| d.duplicate_ratio)),
-        ("verify", details.and_then(|d| d.verify).map_or_else(String::new, |v| v.to_string())),
-        ("warm_up_ns", whole(|d| d.warm_up_ns)),
-        ("duration_ns", whole(|d| d.duration_ns)),
-        ("engine", engines(|engine| engine.name.clone())),
-        ("engine_reason", engines(|engine| engine.reason.clone())),
-        ("engine_options", engines(|engine| engine.options.join(", "))),
-    ];
-    put("doubt_details", doubts(|d| format!("{}: {}", d.code, d.detail)));
-    for (name, value) in later {
-        put(name, value);
-    }
-    columns
 }

@@ -13,12 +13,14 @@ mod figures;
 mod html;
 mod markdown;
 mod rows;
+mod table;
 mod terminal;
 
 pub use comparison::{comparison_csv, comparison_markdown, comparison_terminal};
 pub use csv::csv;
 pub use html::html;
 pub use markdown::markdown;
+pub use table::{Field, Table, table};
 pub use terminal::{Colour, TerminalOptions, terminal};
 
 /// Writes to a `String`, which cannot fail.

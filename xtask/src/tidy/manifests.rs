@@ -38,6 +38,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
         ],
     ),
     ("pure/report", &["pure/units", "pure/block", "pure/record", "pure/analysis"]),
+    // Puts records into the words of other tools; loads as the options that they would be.
+    ("pure/exported", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/analysis"]),
     ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record"]),
     ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record"]),
     ("host/store", &["pure/units", "pure/block", "pure/record"]),

@@ -7,6 +7,7 @@ mod crash;
 mod decided;
 mod emulate;
 mod end_to_end;
+mod exported;
 mod fault;
 mod faults;
 mod first_look;

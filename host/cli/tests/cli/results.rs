@@ -40,13 +40,13 @@ trials = 1
 "#;
 const CELLS: usize = 6;
 
-fn measured(bench: &Bench) {
+pub(crate) fn measured(bench: &Bench) {
     let (plan, target) = (bench.file("varied.toml", VARIED), bench.target());
     bench.done(&["run", &plan, "--on", &target]);
 }
 
 /// Rows of an RFC 4180 text, each by its column's name.
-fn csv_rows(text: &str) -> Vec<BTreeMap<String, String>> {
+pub(crate) fn csv_rows(text: &str) -> Vec<BTreeMap<String, String>> {
     let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {

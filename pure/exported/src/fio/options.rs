@@ -1,0 +1,196 @@
+//! A load as the options of a job, as far as fio has them.
+
+use loadline_record::TrialRecord;
+use loadline_units::{Bytes, Duration, Ratio};
+use loadline_workload::{Arrival, Distribution, FlushMethod, LoadSpec, Pattern};
+use serde_json::{Map, Value, json};
+
+/// The options, every value a text as fio reports them.
+pub(super) struct Options {
+    pub(super) options: Map<String, Value>,
+    /// What of the load they do not say, in words.
+    pub(super) beyond: Vec<String>,
+}
+
+impl Options {
+    fn put(&mut self, key: &str, value: impl std::fmt::Display) {
+        self.options.insert(key.to_owned(), json!(format!("{value}")));
+    }
+}
+
+/// What `spec` would be as a job on `target`. The engine is that of the trial.
+pub(super) fn of(spec: &LoadSpec, trial: &TrialRecord, target: Option<&str>) -> Options {
+    let mut all = Options { options: Map::new(), beyond: Vec::new() };
+    let is_random = matches!(spec.pattern, Pattern::Random(_));
+    all.put("rw", direction(spec, is_random));
+    let is_mixed = spec.reads != Ratio::ONE && spec.reads != Ratio::ZERO && spec.trims != Ratio::ONE;
+    if is_mixed {
+        all.put("rwmixread", percent(spec.reads));
+    }
+    if spec.trims != Ratio::ZERO && spec.trims != Ratio::ONE {
+        all.beyond.push(format!("{} % of the requests are trims", percent(spec.trims)));
+    }
+    match &spec.blocks[..] {
+        [only] => all.put("bs", only.size.get()),
+        several => {
+            let shares: Vec<String> =
+                several.iter().map(|of| format!("{}/{}", of.size.get(), percent(of.share))).collect();
+            all.put("bssplit", shares.join(":"));
+        }
+    }
+    if let Some(align) = spec.align {
+        all.put("blockalign", align.get());
+    }
+    pattern(&mut all, spec);
+    arrival(&mut all, spec, trial, is_mixed);
+    if let Some(target) = target {
+        all.put("filename", target);
+    }
+    place(&mut all, spec, is_random);
+    all.put("direct", u8::from(!spec.buffered));
+    if let Some(flush) = spec.flush {
+        match (flush.how, flush.every) {
+            (FlushMethod::Fdatasync, every) => all.put("fdatasync", every),
+            (FlushMethod::Fua, 1) => all.put("sync", "dsync"),
+            (FlushMethod::Fua, every) => all.beyond.push(format!("one write in {every} is durable by itself (FUA)")),
+        }
+    }
+    if spec.content.compressible != Ratio::ZERO {
+        all.put("buffer_compress_percentage", percent(spec.content.compressible));
+    }
+    if spec.content.duplicate != Ratio::ZERO {
+        all.put("dedupe_percentage", percent(spec.content.duplicate));
+    }
+    if spec.verify {
+        all.beyond.push("every block is marked and checked".to_owned());
+    }
+    if spec.warm_up > Duration::ZERO {
+        all.put("ramp_time", time(spec.warm_up));
+    }
+    all.put("runtime", time(spec.duration));
+    if spec.volume.is_none() {
+        all.put("time_based", 1);
+    }
+    if spec.cool_down > Duration::ZERO {
+        all.beyond.push(format!("the load goes on for {} after the measurement", spec.cool_down.human()));
+    }
+    if spec.steady_state.is_some() {
+        all.beyond.push("the warm-up lasts until the rate is steady (SNIA)".to_owned());
+    }
+    all
+}
+
+const fn direction(spec: &LoadSpec, is_random: bool) -> &'static str {
+    let (reads, trims) = (spec.reads.as_ppm(), spec.trims.as_ppm());
+    let all = Ratio::ONE.as_ppm();
+    match (is_random, trims == all, reads) {
+        (false, true, _) => "trim",
+        (true, true, _) => "randtrim",
+        (false, _, ppm) if ppm == all => "read",
+        (true, _, ppm) if ppm == all => "randread",
+        (false, _, 0) => "write",
+        (true, _, 0) => "randwrite",
+        (false, ..) => "rw",
+        (true, ..) => "randrw",
+    }
+}
+
+fn pattern(all: &mut Options, spec: &LoadSpec) {
+    match &spec.pattern {
+        Pattern::Random(Distribution::Uniform) => all.put("norandommap", 1),
+        Pattern::Random(Distribution::Zipf { theta_milli }) => {
+            all.put("random_distribution", format!("zipf:{}", f64::from(*theta_milli) / 1e3));
+        }
+        Pattern::Random(Distribution::HotCold { requests, blocks }) => {
+            all.put("norandommap", 1);
+            let told = format!("{} % of the requests go to {} % of the blocks", percent(*requests), percent(*blocks));
+            all.beyond.push(told);
+        }
+        Pattern::Sequential { stride: Some(stride) } => {
+            all.beyond.push(format!("requests begin {stride} apart"));
+        }
+        // As fio has it by itself.
+        Pattern::Random(Distribution::Permutation) | Pattern::Sequential { stride: None } => {}
+    }
+}
+
+fn arrival(all: &mut Options, spec: &LoadSpec, trial: &TrialRecord, is_mixed: bool) {
+    // fio has no word for a model.
+    let engine = match trial.engine.name.as_str() {
+        "io_uring" | "simulator" => "io_uring",
+        "aio" => "libaio",
+        "threads" => "psync",
+        "null" => "null",
+        other => other,
+    };
+    all.put("ioengine", engine);
+    if trial.engine.name == "simulator" {
+        all.beyond.push("nothing real was measured: the storage is a model in virtual time".to_owned());
+    }
+    let rate = match spec.arrival {
+        Arrival::Closed { queue_depth, rate_max, think_time } => {
+            // fio's clones are threads of ours, of which each has so many.
+            all.put("iodepth", queue_depth);
+            if think_time > Duration::ZERO {
+                // fio counts it in microseconds.
+                all.put("thinktime", think_time.as_ns().div_ceil(1_000));
+            }
+            rate_max
+        }
+        Arrival::Constant { rate } => {
+            all.beyond.push("requests come at their time, however many are outstanding (an open loop)".to_owned());
+            Some(rate)
+        }
+        Arrival::Poisson { rate } => {
+            all.put("rate_process", "poisson");
+            Some(rate)
+        }
+    };
+    all.put("numjobs", spec.threads);
+    if spec.threads > 1 {
+        all.put("group_reporting", 1);
+    }
+    if let Some(rate) = rate {
+        // fio's is for each clone and each direction.
+        let parts = u64::from(spec.threads) * if is_mixed { 2 } else { 1 };
+        all.put("rate_iops", rate.get().div_ceil(parts));
+        let evenly = rate.get() % parts == 0 && (!is_mixed || spec.reads == Ratio::percent(50));
+        if !evenly {
+            all.beyond.push(format!("{rate} over all threads and directions"));
+        }
+    }
+}
+
+fn place(all: &mut Options, spec: &LoadSpec, is_random: bool) {
+    if let Some(size) = spec.size {
+        // Each thread of a sequential load has its own stretch, and fio's size is that of a clone.
+        let each = if spec.threads > 1 && !is_random { Bytes::new(size.get() / u64::from(spec.threads)) } else { size };
+        all.put("size", each.get());
+        if each != size {
+            all.put("offset_increment", each.get());
+        }
+    }
+    if spec.start != Bytes::ZERO {
+        all.put("offset", spec.start.get());
+    }
+    if spec.files > 1 {
+        all.put("nrfiles", spec.files);
+    }
+    if let Some(volume) = spec.volume {
+        all.put("io_size", volume.get().div_ceil(u64::from(spec.threads)));
+    }
+}
+
+/// In percent, whole where it is.
+fn percent(share: Ratio) -> String {
+    (f64::from(share.as_ppm()) / 1e4).to_string()
+}
+
+/// In the largest unit of fio's that says it exactly.
+fn time(of: Duration) -> String {
+    match of.as_ns() {
+        ns if ns % 1_000_000_000 == 0 => format!("{}", ns / 1_000_000_000),
+        ns if ns % 1_000_000 == 0 => format!("{}ms", ns / 1_000_000),
+        ns => format!("{}us", ns / 1_000),
+    }
+}

@@ -1,0 +1,157 @@
+//! A run as OpenMetrics text (github.com/prometheus/OpenMetrics, 1.0): gauges by cell, for collectors that read files or are pushed to.
+//!
+//! Samples have no timestamp of their own, which such collectors refuse; when the run began is a figure beside them.
+
+use loadline_analysis::{CellSummary, OperationFigures, RunSummary};
+use loadline_record::{Clock, HistogramSnapshot};
+use std::fmt::Write as _;
+
+/// The percentiles that are told, with the label of each.
+type Percentile = (&'static str, fn(&HistogramSnapshot) -> Option<u64>);
+const PERCENTILES: [Percentile; 6] = [
+    ("0.5", |of| of.p50),
+    ("0.9", |of| of.p90),
+    ("0.95", |of| of.p95),
+    ("0.99", |of| of.p99),
+    ("0.999", |of| of.p99_9),
+    ("0.9999", |of| of.p99_99),
+];
+
+/// The run as OpenMetrics. Units are seconds, bytes and requests per second; what is not known has no sample. `started_unix_s` is when
+/// the run began, seconds since 1970.
+#[must_use]
+pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String {
+    let mut text = Text::default();
+    let run = &summary.run;
+    let clock = if run.clock == Clock::Real { "real" } else { "virtual" };
+    let own = labels(&[("run", &run.id), ("name", &run.name), ("clock", clock), ("version", &run.version)]);
+    text.family("run", "info", None, "The run, and whether it was measured or predicted.", [(own, 1.0)].into_iter());
+    if let Some(started) = started_unix_s {
+        let sample = (labels(&[("run", &run.id)]), started as f64);
+        let help = "When the run began, since 1970.";
+        text.family("run_started_timestamp_seconds", "gauge", Some("seconds"), help, [sample].into_iter());
+    }
+    let cells = &summary.cells;
+    let by_cell = |of: fn(&CellSummary) -> Option<f64>| {
+        cells.iter().filter_map(move |cell| Some((of_cell(&run.id, cell, &[]), of(cell)?)))
+    };
+    let info = cells.iter().map(|cell| {
+        let load = &cell.load;
+        let (reads, block) = (load.read_ratio.to_string(), load.block_bytes.to_string());
+        let (depth, threads) = (load.queue_depth.map_or_else(String::new, |d| d.to_string()), load.threads.to_string());
+        let more = [
+            ("label", cell.label.as_str()),
+            ("pattern", &load.pattern),
+            ("read_ratio", &reads),
+            ("block_bytes", &block),
+            ("queue_depth", &depth),
+            ("threads", &threads),
+            ("arrival", &load.arrival),
+        ];
+        (of_cell(&run.id, cell, &more), 1.0)
+    });
+    text.family("cell", "info", None, "The load of a cell; queue_depth is that of each thread, of closed loops.", info);
+    let doubts = cells.iter().flat_map(|cell| {
+        let mut codes: Vec<&str> = cell.doubts.iter().map(|doubt| doubt.code.name()).collect();
+        codes.dedup();
+        codes.into_iter().map(|code| (of_cell(&run.id, cell, &[("code", code)]), 1.0)).collect::<Vec<_>>()
+    });
+    text.family("doubt", "info", None, "Why the figures of a cell should not be believed as they stand.", doubts);
+    let bound = cells.iter().filter_map(|cell| {
+        let binding = cell.binding.as_ref()?;
+        let inferred = if binding.inferred { "true" } else { "false" };
+        Some((of_cell(&run.id, cell, &[("limit", binding.limit.name()), ("inferred", inferred)]), 1.0))
+    });
+    text.family("binding", "info", None, "What bound a cell.", bound);
+    let ceilings = cells.iter().flat_map(|cell| {
+        cell.ceilings
+            .iter()
+            .map(|of| (of_cell(&run.id, cell, &[("limit", of.limit.name())]), of.iops))
+            .collect::<Vec<_>>()
+    });
+    text.family("ceiling_iops", "gauge", None, "Limits of a cell, put as requests per second of its load.", ceilings);
+    let offered = by_cell(|cell| cell.offered_iops);
+    text.family("offered_iops", "gauge", None, "Requests per second that an open loop offered.", offered);
+    let low = by_cell(|cell| cell.total.as_ref()?.iops_low);
+    text.family("iops_low", "gauge", None, "Lower end of the interval of all requests per second.", low);
+    let high = by_cell(|cell| cell.total.as_ref()?.iops_high);
+    text.family("iops_high", "gauge", None, "Upper end of the interval of all requests per second.", high);
+    let errors = by_cell(|cell| Some(cell.errors as f64));
+    text.family("errors", "gauge", None, "Requests that failed.", errors);
+    text.family("iops", "gauge", None, "Requests completed per second.", figures(summary, |of| Some(of.iops)));
+    let throughput = figures(summary, |of| Some(of.throughput_bytes_per_s));
+    text.family("throughput_bytes_per_second", "gauge", None, "Bytes completed per second.", throughput);
+    let seconds = |ns: f64| ns / 1e9;
+    let mean = figures(summary, move |of| Some(seconds(of.latency_ns.mean)));
+    let help = "Mean latency, from when a request was wanted.";
+    text.family("latency_mean_seconds", "gauge", Some("seconds"), help, mean);
+    let most = figures(summary, move |of| Some(seconds(of.latency_ns.max as f64)));
+    text.family("latency_max_seconds", "gauge", Some("seconds"), "The largest latency.", most);
+    let percentiles = by_operation(summary).flat_map(|(cell, operation, of)| {
+        let told = PERCENTILES.iter().filter_map(|(share, at)| Some((*share, at(&of.latency_ns)?)));
+        told.map(|(share, ns)| {
+            (of_cell(&run.id, cell, &[("operation", operation), ("quantile", share)]), ns as f64 / 1e9)
+        })
+        .collect::<Vec<_>>()
+    });
+    let help = "Percentiles of the latency, from when a request was wanted.";
+    text.family("latency_seconds", "summary", Some("seconds"), help, percentiles);
+    text.0.push_str("# EOF\n");
+    text.0
+}
+
+/// Every operation that occurred in a cell.
+fn by_operation(summary: &RunSummary) -> impl Iterator<Item = (&CellSummary, &'static str, &OperationFigures)> {
+    summary.cells.iter().flat_map(|cell| {
+        let all = [("read", &cell.read), ("write", &cell.write), ("trim", &cell.trim), ("flush", &cell.flush)];
+        all.into_iter().filter_map(move |(name, of)| Some((cell, name, of.as_ref()?)))
+    })
+}
+
+fn figures(summary: &RunSummary, of: impl Fn(&OperationFigures) -> Option<f64>) -> impl Iterator<Item = (String, f64)> {
+    by_operation(summary).filter_map(move |(cell, operation, figures)| {
+        Some((of_cell(&summary.run.id, cell, &[("operation", operation)]), of(figures)?))
+    })
+}
+
+/// Labels of a cell's sample.
+fn of_cell(run: &str, cell: &CellSummary, more: &[(&str, &str)]) -> String {
+    let mut all = vec![("run", run), ("volume", cell.volume.as_str()), ("cell", cell.id.as_str())];
+    all.extend_from_slice(more);
+    labels(&all)
+}
+
+fn labels(all: &[(&str, &str)]) -> String {
+    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let told: Vec<String> = all.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    told.join(",")
+}
+
+#[derive(Debug, Default)]
+struct Text(String);
+
+impl Text {
+    /// A family with its samples; nothing where there is none.
+    fn family(
+        &mut self,
+        name: &str,
+        kind: &str,
+        unit: Option<&str>,
+        help: &str,
+        samples: impl Iterator<Item = (String, f64)>,
+    ) {
+        let suffix = if kind == "info" { "_info" } else { "" };
+        let mut samples = samples.filter(|(_, value)| value.is_finite()).peekable();
+        if samples.peek().is_none() {
+            return;
+        }
+        let _ = writeln!(self.0, "# TYPE loadline_{name} {kind}");
+        if let Some(unit) = unit {
+            let _ = writeln!(self.0, "# UNIT loadline_{name} {unit}");
+        }
+        let _ = writeln!(self.0, "# HELP loadline_{name} {help}");
+        for (labels, value) in samples {
+            let _ = writeln!(self.0, "loadline_{name}{suffix}{{{labels}}} {value}");
+        }
+    }
+}

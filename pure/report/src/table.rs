@@ -1,0 +1,178 @@
+//! One row for each cell, a unit in every column's name, nothing rounded: what CSV and other tables of figures have.
+
+use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
+use loadline_record::{Clock, EngineUsed, HistogramSnapshot, ImportedFrom};
+
+/// A figure of a cell; `None` where it is missing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Field {
+    /// Words; never missing, but empty where there is nothing to say.
+    Text(String),
+    /// A finite number.
+    Float(Option<f64>),
+    /// A count.
+    Whole(Option<u64>),
+    /// Whether.
+    Flag(Option<bool>),
+}
+
+impl std::fmt::Display for Field {
+    /// At full precision; nothing where it is missing.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Float(Some(value)) => write!(f, "{value}"),
+            Self::Whole(Some(value)) => write!(f, "{value}"),
+            Self::Flag(Some(value)) => write!(f, "{value}"),
+            Self::Float(None) | Self::Whole(None) | Self::Flag(None) => Ok(()),
+        }
+    }
+}
+
+/// The cells of a run as rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Names, with their units.
+    pub names: Vec<String>,
+    /// Each as long as `names`; a column has fields of one kind.
+    pub rows: Vec<Vec<Field>>,
+    /// What the columns are of, where there is no row either: a row of missing fields.
+    pub kinds: Vec<Field>,
+}
+
+/// The run's cells, in their order.
+#[must_use]
+pub fn table(summary: &RunSummary) -> Table {
+    // The heading needs no cell: names are pushed for figures that are absent too.
+    let (names, kinds) = columns(summary, None).into_iter().unzip();
+    let fields = |cell| columns(summary, Some(cell)).into_iter().map(|(_, field)| field).collect();
+    Table { names, rows: summary.cells.iter().map(fields).collect(), kinds }
+}
+
+/// Every column's name and value, for one cell.
+fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Field)> {
+    let text = |value: fn(&CellSummary) -> String| Field::Text(cell.map_or_else(String::new, value));
+    let count = |value: fn(&CellSummary) -> Option<u64>| Field::Whole(cell.and_then(value));
+    let is = |value: fn(&CellSummary) -> Option<bool>| Field::Flag(cell.and_then(value));
+    let float = |value: Option<f64>| Field::Float(value.filter(|v| v.is_finite()));
+    let total = cell.and_then(|c| c.total.as_ref());
+    let binding = cell.and_then(|c| c.binding.as_ref());
+    let run = &summary.run;
+    let clock = if run.clock == Clock::Real { "real" } else { "virtual" };
+    let mut columns: Vec<(String, Field)> = Vec::new();
+    let mut put = |name: &str, value: Field| columns.push((name.to_owned(), value));
+    put("run_id", Field::Text(run.id.clone()));
+    put("run_name", Field::Text(run.name.clone()));
+    put("clock", Field::Text(clock.to_owned()));
+    let own = || format!("loadline {}", run.version);
+    put("tool", Field::Text(run.imported.as_ref().map_or_else(own, ImportedFrom::tool_and_version)));
+    put("cell_id", text(|c| c.id.clone()));
+    put("volume", text(|c| c.volume.clone()));
+    put("label", text(|c| c.label.clone()));
+    put("pattern", text(|c| c.load.pattern.clone()));
+    put("read_ratio", float(cell.map(|c| c.load.read_ratio)));
+    put("block_bytes", count(|c| Some(c.load.block_bytes)));
+    put("size_bytes", count(|c| c.load.size_bytes));
+    put("queue_depth_requests_per_thread", count(|c| c.load.queue_depth.map(u64::from)));
+    put("threads_count", count(|c| Some(u64::from(c.load.threads))));
+    put("arrival", text(|c| c.load.arrival.clone()));
+    put("rate_wanted_iops", float(cell.and_then(|c| c.load.rate_iops)));
+    put("buffered", is(|c| Some(c.load.buffered)));
+    put("trials_count", count(|c| Some(u64::from(c.trials))));
+    put("offered_iops", float(cell.and_then(|c| c.offered_iops)));
+    put("total_iops", float(total.map(|t| t.iops)));
+    put("total_low_iops", float(total.and_then(|t| t.iops_low)));
+    put("total_high_iops", float(total.and_then(|t| t.iops_high)));
+    put("total_throughput_bytes_per_s", float(total.map(|t| t.throughput_bytes_per_s)));
+    put("total_throughput_median_bytes_per_s", float(total.map(|t| t.throughput_median_bytes_per_s)));
+    put("total_throughput_best_bytes_per_s", float(total.map(|t| t.throughput_best_bytes_per_s)));
+    let operations: [(&str, Option<&OperationFigures>); 4] = [
+        ("read", cell.and_then(|c| c.read.as_ref())),
+        ("write", cell.and_then(|c| c.write.as_ref())),
+        ("trim", cell.and_then(|c| c.trim.as_ref())),
+        ("flush", cell.and_then(|c| c.flush.as_ref())),
+    ];
+    for (name, figures) in operations {
+        put(&format!("{name}_iops"), float(figures.map(|f| f.iops)));
+        put(&format!("{name}_throughput_bytes_per_s"), float(figures.map(|f| f.throughput_bytes_per_s)));
+        if name != "flush" {
+            let range = figures.and_then(|f| f.latency_range_ns);
+            let end = |of: fn(&LatencyRange) -> u64| Field::Whole(range.map(|range| of(&range)));
+            put(&format!("{name}_latency_p50_low_ns"), end(|r| r.p50_low));
+            put(&format!("{name}_latency_p50_high_ns"), end(|r| r.p50_high));
+            put(&format!("{name}_latency_p99_low_ns"), end(|r| r.p99_low));
+            put(&format!("{name}_latency_p99_high_ns"), end(|r| r.p99_high));
+        }
+        for (span, snapshot) in [
+            ("latency", figures.map(|f| f.latency_ns)),
+            ("waiting", figures.and_then(|f| f.waiting_ns)),
+            ("service", figures.and_then(|f| f.service_ns)),
+        ] {
+            let integer = |of: fn(&HistogramSnapshot) -> Option<u64>| Field::Whole(snapshot.and_then(|s| of(&s)));
+            put(&format!("{name}_{span}_mean_ns"), float(snapshot.map(|s| s.mean)));
+            put(&format!("{name}_{span}_min_ns"), integer(|s| Some(s.min)));
+            put(&format!("{name}_{span}_p50_ns"), integer(|s| s.p50));
+            put(&format!("{name}_{span}_p90_ns"), integer(|s| s.p90));
+            put(&format!("{name}_{span}_p95_ns"), integer(|s| s.p95));
+            put(&format!("{name}_{span}_p99_ns"), integer(|s| s.p99));
+            put(&format!("{name}_{span}_p99_9_ns"), integer(|s| s.p99_9));
+            put(&format!("{name}_{span}_p99_99_ns"), integer(|s| s.p99_99));
+            put(&format!("{name}_{span}_max_ns"), integer(|s| Some(s.max)));
+        }
+    }
+    put("errors_count", count(|c| Some(c.errors)));
+    put("cpu_user_s", float(cell.map(|c| c.cpu.user_s)));
+    put("cpu_system_s", float(cell.map(|c| c.cpu.system_s)));
+    let limit = binding.map_or_else(String::new, |b| crate::rows::limit_name(b.limit).to_owned());
+    put("binding_limit", Field::Text(limit));
+    put("binding_ceiling_iops", float(binding.and_then(|b| b.ceiling_iops)));
+    put("binding_utilization_ratio", float(binding.and_then(|b| b.utilization)));
+    put("binding_inferred", Field::Flag(binding.map(|b| b.inferred)));
+    put("binding_evidence", Field::Text(binding.map_or_else(String::new, |b| b.evidence.clone())));
+    let doubts = |of: fn(&loadline_record::Doubt) -> String| {
+        let all: Vec<String> = cell.iter().flat_map(|c| &c.doubts).map(of).collect();
+        Field::Text(all.join("; "))
+    };
+    put("doubt_codes", doubts(|d| d.code.name().to_owned()));
+    let details = cell.map(|c| &c.load.details);
+    let word = |of: fn(&LoadDetails) -> Option<&String>| Field::Text(details.and_then(of).cloned().unwrap_or_default());
+    let number = |of: fn(&LoadDetails) -> Option<f64>| float(details.and_then(of));
+    let whole = |of: fn(&LoadDetails) -> Option<u64>| Field::Whole(details.and_then(of));
+    let mix = details.and_then(|d| d.block_mix.as_ref()).map(|mix| {
+        let parts: Vec<String> = mix.iter().map(|part| format!("{}:{}", part.bytes, part.ratio)).collect();
+        parts.join(" ")
+    });
+    let engines = |of: fn(&EngineUsed) -> String| {
+        let all: Vec<String> = cell.iter().flat_map(|c| &c.engines).map(of).collect();
+        Field::Text(all.join("; "))
+    };
+    // Of later versions: behind what earlier ones have, so that a column keeps its place.
+    let later = [
+        ("distribution", word(|d| d.distribution.as_ref())),
+        ("zipf_theta", number(|d| d.zipf_theta)),
+        ("hot_requests_ratio", number(|d| d.hot_requests_ratio)),
+        ("hot_blocks_ratio", number(|d| d.hot_blocks_ratio)),
+        ("stride_bytes", whole(|d| d.stride_bytes)),
+        ("align_bytes", whole(|d| d.align_bytes)),
+        ("start_bytes", whole(|d| d.start_bytes)),
+        ("files_count", whole(|d| d.files.map(u64::from))),
+        ("block_mix_bytes", Field::Text(mix.unwrap_or_default())),
+        ("trim_ratio", number(|d| d.trim_ratio)),
+        ("think_time_ns", whole(|d| d.think_time_ns)),
+        ("flush_every_writes", whole(|d| d.flush_every_writes)),
+        ("flush_method", word(|d| d.flush_method.as_ref())),
+        ("compressible_ratio", number(|d| d.compressible_ratio)),
+        ("duplicate_ratio", number(|d| d.duplicate_ratio)),
+        ("verify", Field::Flag(details.and_then(|d| d.verify))),
+        ("warm_up_ns", whole(|d| d.warm_up_ns)),
+        ("duration_ns", whole(|d| d.duration_ns)),
+        ("engine", engines(|engine| engine.name.clone())),
+        ("engine_reason", engines(|engine| engine.reason.clone())),
+        ("engine_options", engines(|engine| engine.options.join(", "))),
+    ];
+    put("doubt_details", doubts(|d| format!("{}: {}", d.code, d.detail)));
+    for (name, value) in later {
+        put(name, value);
+    }
+    columns
+}
