@@ -506,6 +506,19 @@ pub(crate) enum EnvironmentsVerb {
         /// Its name
         name: String,
     },
+    /// What environments cost in a month, by the prices of a region in the catalog: machine and disks
+    Cost {
+        /// Names of environments that come with loadline, or files
+        #[arg(required = true, value_name = "ENVIRONMENT")]
+        environments: Vec<String>,
+        /// The region, as in "us-east-1"
+        #[arg(long, value_name = "NAME")]
+        region: String,
+        #[command(flatten)]
+        own: Own,
+        #[command(flatten)]
+        printing: Printing,
+    },
     /// Prints the environment of this machine: what its cloud (Azure, AWS, Google Cloud) and its devices tell
     Recognise {
         /// What `aws ec2 describe-volumes` printed (JSON): an AWS machine is not told the types of its volumes

@@ -94,7 +94,7 @@ pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {
 }
 
 /// The catalog that comes along, and the folder's.
-fn load(own: &Own) -> anyhow::Result<Catalog> {
+pub(crate) fn load(own: &Own) -> anyhow::Result<Catalog> {
     with_folder(own.catalog.as_deref())
 }
 

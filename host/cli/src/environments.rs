@@ -3,15 +3,20 @@
 use crate::arguments::{EnvironmentsArguments, EnvironmentsVerb};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
-use crate::recognition;
+use crate::{catalog, recognition};
 use anyhow::Context as _;
-use loadline_catalog::{Catalog, Environment, SizeRule, environment_text, nearest_environment};
+use loadline_catalog::{Catalog, Environment, ItemCost, Money, SizeRule, environment_text, nearest_environment};
+use serde_json::Value as Json;
 use std::path::Path;
 
 /// Lists the environments, or prints one.
 pub(crate) fn environments(arguments: &EnvironmentsArguments) -> anyhow::Result<Outcome> {
     match &arguments.verb {
         Some(EnvironmentsVerb::Show { name }) => show(name)?,
+        Some(EnvironmentsVerb::Cost { environments, region, own, printing }) => {
+            let table = cost(environments, region, &catalog::load(own)?)?;
+            output::print(&table.render(printing.format, output::colour_wanted()))?;
+        }
         Some(EnvironmentsVerb::Recognise { volumes }) => recognition::print(volumes.as_deref(), &Catalog::builtin())?,
         None => {
             let table = list()?;
@@ -88,6 +93,66 @@ fn show(name: &str) -> anyhow::Result<()> {
         .into());
     };
     output::print(text)
+}
+
+/// What each of the environments costs, item by item, and in all where every item has a price.
+fn cost(typed: &[String], region: &str, catalog: &Catalog) -> anyhow::Result<Table> {
+    catalog.check_region(region).map_err(|unknown| Usage(unknown.to_string()))?;
+    let mut table = Table::new(&[
+        Column::words("environment", "environment"),
+        Column::words("for", "for"),
+        Column::words("of", "name"),
+        Column::numbers("count", "count"),
+        Column::numbers("a month", "cost_per_month"),
+        Column::words("currency", "currency"),
+        Column::words("", "note"),
+    ]);
+    let nothing = || Field::both("-", Json::Null);
+    let amount = |money: Option<Money>| {
+        money.map_or_else(nothing, |money| {
+            let shown = money.to_string();
+            let figure = shown.split(' ').next().unwrap_or_default().to_owned();
+            Field::both(figure, money.billionths() as f64 / 1e9)
+        })
+    };
+    let currency = |money: Option<Money>| money.map_or_else(nothing, |money| Field::text(money.currency().to_string()));
+    for typed in typed {
+        let environment = read(typed, catalog)?;
+        let items = environment.bill(catalog, region);
+        for item in &items {
+            let (all, note) = match &item.each {
+                ItemCost::Monthly(each) if item.count > 1 => (item.monthly(), format!("{each} each")),
+                ItemCost::Monthly(_) => (item.monthly(), String::new()),
+                ItemCost::WithMachine => (None, "comes with the machine".to_owned()),
+                ItemCost::NotSold => (None, "given in full: nobody sells it".to_owned()),
+                ItemCost::Unknown(error) => (None, error.to_string()),
+            };
+            table.push(vec![
+                Field::text(&environment.name),
+                item.volume.as_ref().map_or_else(|| Field::text("machine"), Field::text),
+                item.name.as_ref().map_or_else(nothing, Field::text),
+                Field::count(u64::from(item.count)),
+                amount(all),
+                currency(all),
+                Field::text(note),
+            ]);
+        }
+        let known: Vec<Money> = items.iter().filter_map(loadline_catalog::Item::monthly).collect();
+        let sum = known.iter().skip(1).try_fold(known.first().copied(), |sum, more| Some(Some(sum?.plus(*more)?)));
+        let sum = sum.flatten();
+        let is_whole = items.iter().all(|item| matches!(item.each, ItemCost::Monthly(_) | ItemCost::WithMachine));
+        let note = if is_whole { "" } else { "without what has no price" };
+        table.push(vec![
+            Field::text(&environment.name),
+            Field::text("all"),
+            nothing(),
+            nothing(),
+            amount(sum),
+            currency(sum),
+            Field::text(note),
+        ]);
+    }
+    Ok(table)
 }
 
 fn list() -> anyhow::Result<Table> {

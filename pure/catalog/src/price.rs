@@ -1,8 +1,10 @@
 //! What something costs: charges as price lists write them, and what they come to in a month.
 
+mod bill;
 mod cost;
 mod read;
 
+pub use bill::{Item, ItemCost};
 pub use cost::CostError;
 pub(crate) use cost::Priced;
 pub(crate) use read::{lists, of_entry};
@@ -38,6 +40,17 @@ impl Money {
     #[must_use]
     pub const fn currency(self) -> Currency {
         self.currency
+    }
+    /// So many times as much.
+    #[must_use]
+    pub const fn times(self, count: u32) -> Self {
+        Self { billionths: self.billionths.saturating_mul(count as u128), ..self }
+    }
+    /// Both together; `None` where their currencies differ.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Option<Self> {
+        let billionths = self.billionths.saturating_add(other.billionths);
+        (self.currency == other.currency).then_some(Self { billionths, ..self })
     }
 }
 

@@ -207,6 +207,8 @@ pub struct DiskFigures {
     pub name: String,
     /// Its family's name; empty for a disk given in full.
     pub family: String,
+    /// As it was asked for.
+    pub wanted: Provisioned,
     /// Its size.
     pub size: Option<Bytes>,
     /// Its limits.
@@ -494,6 +496,7 @@ impl DiskEntry {
         Ok(DiskFigures {
             name: self.name.clone(),
             family: family.name.clone(),
+            wanted: wanted.clone(),
             size,
             limits: LimitFigures { limit, mechanism: mechanism.clone() },
             latency: family.latency,

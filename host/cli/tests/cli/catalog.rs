@@ -104,3 +104,46 @@ fn a_folder_of_ones_own_is_checked_beside_what_comes_along() {
     let refusal = bench.refused(1, &["catalog", "check", "--catalog", &folder]);
     assert!(refusal.contains("own.toml:11:34: disk.small.iops: \"9000\" has no unit"), "{refusal}");
 }
+
+#[test]
+fn environments_tell_what_they_cost_item_by_item_and_in_all() {
+    let bench = Bench::new();
+    let own = bench.path("own");
+    std::fs::create_dir(&own).unwrap();
+    let head = "schema = 1\nprovider = \"own\"\ntitle = \"x\"\nsource = \"a list\"\ndate = \"2026\"\n";
+    let disks = format!("{head}kind = \"disk\"\nfamily = \"d\"\n[latency.read]\nmedian = \"1 ms\"\n[disk]\n");
+    let sold = "small = { size = \"128 GiB\", iops = \"500 IOPS\" }\nodd = { size = \"1 TiB\", iops = \"100 IOPS\" }\n";
+    std::fs::write(own.join("disks.toml"), disks + sold).unwrap();
+    let prices = format!("{head}kind = \"prices\"\nfamily = \"p\"\n[region.here]\nsmall = \"19.71 USD per month\"\n");
+    std::fs::write(own.join("prices.toml"), prices).unwrap();
+    let pool = "schema = 1\nname = \"pool\"\n[volume.data]\ndisks = [{ sku = \"own/small\", count = 4 }]\nlayout = { stripe = { \
+                columns = 4, interleave = \"64 KiB\" } }\n";
+    let (pool, mixed) = (
+        bench.file("pool.toml", pool),
+        "schema = 1\nname = \"mixed\"\n[volume.data]\ndisks = [{ sku = \
+                \"own/small\" }]\n[volume.log]\ndisks = [{ sku = \"own/odd\" }]\n[[volume.full.disks]]\nsize = \"1 TiB\"\n",
+    );
+    let mixed = bench.file("mixed.toml", mixed);
+    let own = own.display().to_string();
+    let cost = |file: &str| -> Vec<(String, Option<f64>, String)> {
+        let text =
+            bench.done(&["environments", "cost", file, "--region", "here", "--catalog", &own, "--format", "json"]);
+        let rows: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+        let word = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        rows.iter().map(|row| (word(row, "for"), row["cost_per_month"].as_f64(), word(row, "note"))).collect()
+    };
+    assert_eq!(
+        cost(&pool),
+        [("data".to_owned(), Some(78.84), "19.71 USD each".to_owned()), ("all".to_owned(), Some(78.84), String::new()),]
+    );
+    let rows = cost(&mixed);
+    assert_eq!(rows[0], ("data".to_owned(), Some(19.71), String::new()));
+    assert_eq!((rows[1].1, rows[2].1), (None, None), "a missing price is no price of 0");
+    assert!(rows[1].2.contains("no price of own/odd in here"), "{rows:?}");
+    assert!(rows[2].2.contains("given in full"), "{rows:?}");
+    assert_eq!(rows[3], ("all".to_owned(), Some(19.71), "without what has no price".to_owned()));
+    let wrong = bench.refused(2, &["environments", "cost", "ds3-p30", "--region", "eastuss"]);
+    assert!(wrong.contains("eastus"), "{wrong}");
+    let table = bench.done(&["environments", "cost", "ds3-p30", "--region", "eastus"]);
+    assert!(table.contains("azure/classic-premium-p30") && table.contains("360.01"), "{table}");
+}
