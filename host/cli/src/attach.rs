@@ -2,7 +2,7 @@
 
 use crate::failure::Outcome;
 use crate::output;
-use loadline_emulator::{BlockDevice, BlockDeviceMaking, Emulation};
+use loadline_emulator::{AttachError, BlockDevice, BlockDeviceMaking, Emulation, Released};
 use loadline_units::Duration;
 use std::path::{Path, PathBuf};
 use std::time::{Duration as Span, Instant};
@@ -49,7 +49,15 @@ enum Device {
 /// Attaches every volume under `folder`.
 pub(crate) fn attach(emulation: &mut Emulation, folder: &Path) -> anyhow::Result<Attached> {
     let boot = emulation.boots();
-    let files = emulation.mount(folder)?;
+    let files = match emulation.mount(folder) {
+        // Nobody can do anything with it any more.
+        Err(AttachError::Left(place)) => {
+            output::tell(&format!("An emulation that was killed left {place} attached; that is taken down first."));
+            loadline_emulator::detach(folder)?.iter().for_each(tell_released);
+            emulation.mount(folder)?
+        }
+        mounted => mounted?,
+    };
     let mut volumes = Vec::new();
     for (export, file) in emulation.exports().iter().zip(files) {
         // A disk's bytes under two devices at once would be two truths to the kernel: its file is there for whoever wants it.
@@ -229,17 +237,42 @@ fn way() -> &'static str {
 
 /// Takes down what a killed emulation left behind.
 pub(crate) fn detach(folder: &Path) -> anyhow::Result<Outcome> {
-    let devices = loadline_emulator::detach(folder)?;
-    for device in &devices {
-        output::tell(&format!("Released {}.", device.display()));
-    }
+    loadline_emulator::detach(folder)?.iter().for_each(tell_released);
     output::tell(&format!("Nothing is attached at {} any more.", folder.display()));
     Ok(Outcome::Done)
+}
+
+fn tell_released(released: &Released) {
+    output::tell(&told_released(released));
+}
+
+/// What became of a device that was left behind.
+fn told_released(Released { device, in_use, mounted_at }: &Released) -> String {
+    let device = device.display();
+    match mounted_at.as_ref().map(|place| place.display()) {
+        _ if !in_use => format!("Released {device}."),
+        Some(place) => {
+            format!(
+                "{device} is still mounted at {place}, where whoever uses it gets errors: `umount {place}` lets it go."
+            )
+        }
+        None => format!("{device} is still in use, and gives errors to whoever uses it: it goes when they close it."),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_somebody_still_uses_is_not_called_released() {
+        let mut released = Released { device: "/dev/loop5".into(), in_use: true, mounted_at: Some("/mnt/x".into()) };
+        assert!(told_released(&released).contains("`umount /mnt/x`"));
+        released.mounted_at = None;
+        assert!(told_released(&released).contains("is still in use"));
+        released.in_use = false;
+        assert_eq!(told_released(&released), "Released /dev/loop5.");
+    }
 
     #[test]
     fn a_new_device_is_told_by_its_name_and_an_old_one_by_what_it_is_still_good_for() {

@@ -32,7 +32,7 @@ mod tls;
 mod trace;
 mod view;
 
-pub use attach::{ATTACHED_IN_FLIGHT_MAX, AttachError, BlockDevice, BlockDeviceError, BlockDeviceMaking, detach};
+pub use attach::{ATTACHED_IN_FLIGHT_MAX, AttachError, BlockDevice, BlockDeviceError, BlockDeviceMaking, Released, detach};
 pub use changing::{ChangeFailure, Changed};
 pub use connection::{IN_FLIGHT_MAX, NEGOTIATION_MAX};
 pub use contents::ContentsState;

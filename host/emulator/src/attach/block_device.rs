@@ -167,6 +167,19 @@ pub(super) fn release(device: &Path) -> io::Result<()> {
     run(Command::new("losetup").arg("--detach").arg(device)).map(drop)
 }
 
+/// Whether a loop device that was released is over no file any more; waited for a little, as other programs look at devices for a
+/// moment.
+pub(super) fn is_free(device: &Path) -> bool {
+    let begun_at = Instant::now();
+    while attribute(device, "loop/backing_file").is_some() {
+        if begun_at.elapsed() > LOOK_MAX {
+            return false;
+        }
+        std::thread::sleep(LOOK);
+    }
+    true
+}
+
 /// Loop devices over files of a folder.
 pub(super) fn over(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut devices = Vec::new();

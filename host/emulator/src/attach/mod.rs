@@ -11,5 +11,5 @@ mod mounted;
 pub use block_device::{BlockDevice, BlockDeviceError, BlockDeviceMaking};
 pub use message::ATTACHED_IN_FLIGHT_MAX;
 pub(crate) use mount::Mount;
-pub use mount::{AttachError, detach};
+pub use mount::{AttachError, Released, detach};
 pub(crate) use mounted::MountedFile;

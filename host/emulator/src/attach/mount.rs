@@ -32,11 +32,11 @@ pub enum AttachError {
     /// There is something in it.
     #[error("{0} is not an empty folder; name one that is empty, or that does not exist yet")]
     Taken(String),
-    /// It shows volumes already.
+    /// An emulation that was killed left it behind.
     #[error(
-        "{0} shows volumes already; end the emulation that does, or, where that was killed, use `loadline emulate --detach {0}`"
+        "{0} is still attached by an emulation that was killed; `loadline emulate --detach {0}` takes down what it left"
     )]
-    Mounted(String),
+    Left(String),
     /// Its emulation is alive.
     #[error(
         "{place} is attached by an emulation that is running, as process {process}: end that with Ctrl-C or `kill {process}`, which \
@@ -92,8 +92,11 @@ impl Mount {
             let place = place.clone();
             move |error: Errno| AttachError::System { what, place: place.clone(), error: error.into() }
         };
-        if mounts().iter().any(|(mount, _)| same(mount, folder)) {
-            return Err(AttachError::Mounted(place));
+        if let Some((_, process)) = mounts().into_iter().find(|(mount, _)| same(mount, folder)) {
+            return Err(match process.filter(|process| serves(*process)) {
+                Some(process) => AttachError::Alive { place, process },
+                None => AttachError::Left(place),
+            });
         }
         let made = prepare(folder)?;
         let device = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
@@ -302,12 +305,34 @@ fn unmount(folder: &Path) -> rustix::io::Result<()> {
     Ok(())
 }
 
+/// A block device that an emulation left behind, and that was released.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Released {
+    /// `/dev/loopN`.
+    pub device: PathBuf,
+    /// It goes when its last user does: until then it is there, and gives errors.
+    pub in_use: bool,
+    /// Where it is mounted.
+    pub mounted_at: Option<PathBuf>,
+}
+
+/// Where a block device is mounted, as far as this process sees.
+fn mounted_at(device: &Path) -> Option<PathBuf> {
+    let table = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let folder = |line: &str| {
+        let (source, rest) = line.split_once(' ')?;
+        let (folder, _) = rest.split_once(' ')?;
+        (Path::new(&unescaped(source)) == device).then(|| PathBuf::from(unescaped(folder)))
+    };
+    table.lines().find_map(folder)
+}
+
 /// Takes down what an emulation that was killed left behind: block devices over files of the folder, and the folder's mount.
 /// Gives the devices.
 ///
 /// # Errors
 /// The folder shows no volumes, its emulation is alive, or the system refuses.
-pub fn detach(folder: &Path) -> Result<Vec<PathBuf>, AttachError> {
+pub fn detach(folder: &Path) -> Result<Vec<Released>, AttachError> {
     let place = folder.display().to_string();
     let system = |what, error| AttachError::System { what, place: place.clone(), error };
     let Some((mount, process)) = mounts().into_iter().find(|(mount, _)| same(mount, folder)) else {
@@ -321,7 +346,11 @@ pub fn detach(folder: &Path) -> Result<Vec<PathBuf>, AttachError> {
         super::block_device::release(device).map_err(|error| system("release block devices over", error))?;
     }
     unmount(&mount).map_err(|error| system("unmount", error.into()))?;
-    Ok(devices)
+    let released = |device: PathBuf| {
+        let in_use = !super::block_device::is_free(&device);
+        Released { mounted_at: mounted_at(&device), in_use, device }
+    };
+    Ok(devices.into_iter().map(released).collect())
 }
 
 #[cfg(test)]

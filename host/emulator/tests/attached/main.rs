@@ -151,7 +151,7 @@ fn at_the_end_nothing_is_left_and_nobody_hangs() {
     let files = &served.files;
     let folder = files[0].parent().unwrap().to_owned();
     let taken = Served::start(disk(Bytes::mib(1)), Layout::Single).map(|mut other| other.emulation.mount(&folder));
-    assert!(matches!(taken, Some(Err(AttachError::Mounted(_)))), "{taken:?}");
+    assert!(matches!(taken, Some(Err(AttachError::Alive { .. }))), "{taken:?}");
     let device = BlockDevice::over(&files[0]).unwrap();
     let (node, held) = (device.path().to_owned(), open(device.path()));
     let file = open(&files[0]);
