@@ -135,15 +135,14 @@ fn trial(figures: &Figures, account: &Account, started_unix_s: u64) -> TrialReco
     let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
     for operation in Operation::ALL {
         let of = &figures.operations[operation.index()];
-        if of.latency.count() > 0 {
+        if of.latency.count() + of.failed > 0 {
             let (count, bytes) = (of.latency.count(), of.bytes.get());
-            operations.insert(
-                operation,
-                OperationRecord { count, bytes, latency: of.latency.clone(), ..OperationRecord::default() },
-            );
+            let (errors, latency) = (of.failed, of.latency.clone());
+            operations
+                .insert(operation, OperationRecord { count, bytes, errors, latency, ..OperationRecord::default() });
         }
     }
-    let asked = operations.iter().map(|(operation, of)| (*operation, (of.count, of.bytes))).collect();
+    let asked = operations.iter().map(|(operation, of)| (*operation, (of.count + of.errors, of.bytes))).collect();
     let errors = (figures.errors > 0).then_some((ErrorKind::Other, figures.errors));
     TrialRecord {
         trial: 0,

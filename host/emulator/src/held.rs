@@ -23,10 +23,13 @@ pub struct Account {
     pub busy: Duration,
     /// How long requests took until the disks had answered, all together.
     pub at_disk: Duration,
-    /// How long faults held them beyond that, all together.
+    /// How long faults held them beyond that, all together, also those that they still hold.
     pub faults: Duration,
     /// Of `at_disk`, what they waited for.
     pub waits: Waits,
+    /// How long requests were outstanding, all together, also those that are: its growth over a time, divided by that, is the mean
+    /// number outstanding.
+    pub asked_time: Duration,
 }
 
 /// What time goes to.
@@ -89,6 +92,7 @@ impl Account {
             busy: self.busy.saturating_sub(earlier.busy),
             at_disk: self.at_disk.saturating_sub(earlier.at_disk),
             faults: self.faults.saturating_sub(earlier.faults),
+            asked_time: self.asked_time.saturating_sub(earlier.asked_time),
             waits: self.waits.since(&earlier.waits),
             ..*self
         }
@@ -124,9 +128,11 @@ impl Account {
             return Held::default();
         }
         let busy = if span == Duration::ZERO { 1.0 } else { (self.busy.as_s_f64() / span.as_s_f64()).min(1.0) };
-        let mut shares: Vec<HeldBy> = (spent.into_iter())
-            .map(|(by, ns)| HeldBy { by, share: if all_ns > 0.0 { busy * ns / all_ns } else { 0.0 } })
-            .collect();
+        // Nothing was answered, and no fault is why: it takes its time.
+        let spent = if all_ns > 0.0 { spent } else { vec![(Holder::Limit(Limit::Latency), 1.0)] };
+        let all_ns = if all_ns > 0.0 { all_ns } else { 1.0 };
+        let mut shares: Vec<HeldBy> =
+            (spent.into_iter()).map(|(by, ns)| HeldBy { by, share: busy * ns / all_ns }).collect();
         shares.push(HeldBy { by: Holder::Other(Other::Idle), share: 1.0 - busy });
         shares.retain(|held| held.share > 0.0);
         shares.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.by.cmp(&b.by)));

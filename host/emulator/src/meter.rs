@@ -35,6 +35,8 @@ pub struct OperationFigures {
     pub bytes: Bytes,
     /// As the model has it, from when requests came.
     pub latency: Histogram,
+    /// Requests that were answered with an error: they moved nothing, and are in no other figure here.
+    pub failed: u64,
 }
 
 impl Figures {
@@ -43,6 +45,7 @@ impl Figures {
         for (mine, theirs) in self.operations.iter_mut().zip(&other.operations) {
             mine.bytes = mine.bytes + theirs.bytes;
             mine.latency.merge(&theirs.latency);
+            mine.failed += theirs.failed;
         }
         self.lateness.merge(&other.lateness);
         self.errors += other.errors;
@@ -56,20 +59,36 @@ impl Figures {
         *active = Active { from: active.from.min(from), until: active.until.max(until) };
     }
 
-    /// Reads, writes and trims in a second, over the time in which something was asked for; a flush is no I/O, as in every run.
+    /// Reads, writes and trims in a second, over the time in which something was asked for.
     #[must_use]
     pub fn iops(&self) -> Option<f64> {
-        let flushes = self.operations[Operation::Flush.index()].latency.count();
-        Some((self.requests() - flushes) as f64 / self.active_s()?)
+        Some(self.done() as f64 / self.active_s()?)
     }
 
-    /// Bytes read and written in a second, over the time in which something was asked for; of trims where nothing else was.
+    /// Bytes in a second, over the time in which something was asked for.
     #[must_use]
     pub fn bytes_per_s(&self) -> Option<f64> {
-        let count = |operation: Operation| self.operations[operation.index()].latency.count();
-        let trims_alone = count(Operation::Read) + count(Operation::Write) == 0;
-        let bytes = if trims_alone { self.operations[Operation::Trim.index()].bytes } else { self.transferred() };
-        Some(bytes.get() as f64 / self.active_s()?)
+        Some(self.moved().get() as f64 / self.active_s()?)
+    }
+
+    fn succeeded(&self, operation: Operation) -> u64 {
+        self.operations[operation.index()].latency.count()
+    }
+
+    /// Reads, writes and trims that were done; a flush is no I/O, as in every run, and what failed was not done.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        [Operation::Read, Operation::Write, Operation::Trim]
+            .into_iter()
+            .map(|operation| self.succeeded(operation))
+            .sum()
+    }
+
+    /// Bytes read and written; of trims where nothing else was done.
+    #[must_use]
+    pub fn moved(&self) -> Bytes {
+        let trims_alone = self.succeeded(Operation::Read) + self.succeeded(Operation::Write) == 0;
+        if trims_alone { self.operations[Operation::Trim.index()].bytes } else { self.transferred() }
     }
 
     fn active_s(&self) -> Option<f64> {
@@ -77,10 +96,10 @@ impl Figures {
         Some(until.since(from).as_s_f64()).filter(|seconds| *seconds > 0.0)
     }
 
-    /// Requests answered, of all operations.
+    /// Requests answered, of all operations, also with an error.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.operations.iter().map(|operation| operation.latency.count()).sum()
+        self.operations.iter().map(|operation| operation.latency.count() + operation.failed).sum()
     }
 
     /// Bytes read and written.
@@ -125,8 +144,12 @@ impl Meter {
             let Some(Timed { operation, due_at, completed_at }) = timed else { continue };
             figures.lateness.record(delivered_at.since(completed_at));
             let own = &mut figures.operations[operation.index()];
-            own.bytes = own.bytes + Bytes::new(length);
-            own.latency.record(completed_at.since(due_at));
+            if error {
+                own.failed += 1;
+            } else {
+                own.bytes = own.bytes + Bytes::new(length);
+                own.latency.record(completed_at.since(due_at));
+            }
             figures.was_active(due_at, completed_at);
         }
     }
@@ -175,15 +198,32 @@ mod tests {
     use super::*;
 
     fn answered(operations: &[(Operation, u64)]) -> Figures {
+        told(operations, false)
+    }
+
+    fn told(operations: &[(Operation, u64)], error: bool) -> Figures {
         let meter = Meter::default();
         let at = |second: u64| Instant::ZERO + Duration::from_s(second);
         let answers = operations.iter().map(|(operation, length)| Delivered {
             timed: Some(Timed { operation: *operation, due_at: at(0), completed_at: at(2) }),
             length: *length,
-            error: false,
+            error,
         });
         meter.count(at(2), answers);
         meter.figures()
+    }
+
+    #[test]
+    fn what_failed_is_asked_for_and_no_rate_or_latency() {
+        use Operation::{Read, Write};
+        let mut figures = told(&[(Read, 4_096), (Write, 4_096)], true);
+        assert_eq!(
+            (figures.requests(), figures.errors, figures.iops(), figures.bytes_per_s()),
+            (2, 2, Some(0.0), Some(0.0))
+        );
+        assert_eq!(figures.latency().count(), 0);
+        figures.merge(&answered(&[(Read, 4_096)]));
+        assert_eq!((figures.requests(), figures.iops(), figures.latency().count()), (3, Some(0.5), 1));
     }
 
     #[test]

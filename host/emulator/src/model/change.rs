@@ -2,7 +2,7 @@
 
 use super::fault::{Active, DELAY_MAX, FAULTS_MAX, Fault, FaultKind, Under, Volumes};
 use super::{Generation, Model, scramble};
-use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState};
+use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState};
 use loadline_units::{Bytes, Instant};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -19,7 +19,7 @@ pub enum Change {
     DropCaches(Option<String>),
     /// The credits of bursts of a volume's disks, or of all, are spent, with those of the machine.
     SpendCredits(Option<String>),
-    /// Other disks or another machine below the same volumes.
+    /// Other disks or another machine below the same volumes; a disk that would be smaller keeps its size.
     Environment(Box<EnvironmentSpec>),
     /// The machine is stopped and started on another host: caches are empty, and so are disks local to the host.
     Redeploy,
@@ -36,7 +36,7 @@ pub enum Change {
 pub enum Which {
     /// Every one.
     All,
-    /// Those on this volume or disk.
+    /// Those on this disk, or on this volume and its disks.
     On(String),
     /// The one of this number.
     Number(u32),
@@ -85,9 +85,7 @@ pub enum ChangeError {
     #[error("the new environment cannot be emulated: {0}")]
     Environment(#[from] EnvironmentError),
     /// The new environment has other volumes.
-    #[error(
-        "the new environment must have the volumes of the old one, with as many disks, no smaller, in the same layout: {0}"
-    )]
+    #[error("the new environment must have the volumes of the old one, with as many disks, in the same layout: {0}")]
     OtherVolumes(String),
 }
 
@@ -135,7 +133,9 @@ impl Model {
                 }
             }
             Change::Environment(environment) => {
-                self.environment = (**environment).clone();
+                let mut environment = (**environment).clone();
+                keep_sizes(&self.environment, &mut environment);
+                self.environment = environment;
                 self.replace(now)?;
             }
             Change::Redeploy => self.replace(now)?,
@@ -179,9 +179,12 @@ impl Model {
 
     /// Which faults `which` means, by their numbers.
     pub(crate) fn meant(&self, which: &Which) -> Vec<(u32, Fault)> {
-        let meant = |(active, _): &&(Active, Under)| match which {
+        let under = if let Which::On(name) = which { self.volumes.find(name) } else { None };
+        let meant = |(active, on): &&(Active, Under)| match which {
             Which::All => true,
-            Which::On(name) => active.fault.on == *name,
+            Which::On(_) => under
+                .as_ref()
+                .is_some_and(|under| on.volume == under.volume && (under.disk.is_none() || on.disk == under.disk)),
             Which::Number(number) => active.number == *number,
         };
         self.faults.iter().filter(meant).map(|(active, _)| (active.number, active.fault.clone())).collect()
@@ -207,7 +210,10 @@ impl Model {
             Change::DropCaches(Some(name)) | Change::SpendCredits(Some(name)) => self.under(name).map(|_| ()),
             Change::Environment(environment) => {
                 environment.check()?;
-                same_volumes(&self.environment, environment)
+                same_volumes(&self.environment, environment)?;
+                let mut environment = (**environment).clone();
+                keep_sizes(&self.environment, &mut environment);
+                Ok(environment.check()?)
             }
             Change::Clear(Which::All)
             | Change::DropCaches(None)
@@ -311,6 +317,15 @@ fn check_fault(fault: &Fault) -> Result<(), ChangeError> {
     }
 }
 
+/// What is on the disks stays there, whatever is sold: clients would not see an export shrink.
+fn keep_sizes(old: &EnvironmentSpec, new: &mut EnvironmentSpec) {
+    let mut before = old.volumes.iter().flat_map(|volume| &volume.disks).map(|disk| disk.size);
+    for disk in new.volumes.iter_mut().flat_map(|volume| &mut volume.disks) {
+        let size = before.next().expect("as many disks as before");
+        disk.size = disk.size.zip(size).map(|(new, old)| new.max(old));
+    }
+}
+
 fn same_volumes(old: &EnvironmentSpec, new: &EnvironmentSpec) -> Result<(), ChangeError> {
     let other = |reason: String| Err(ChangeError::OtherVolumes(reason));
     if old.volumes.len() != new.volumes.len() {
@@ -322,11 +337,6 @@ fn same_volumes(old: &EnvironmentSpec, new: &EnvironmentSpec) -> Result<(), Chan
         }
         if old.layout != new.layout || old.disks.len() != new.disks.len() {
             return other(format!("{} has another layout", old.name));
-        }
-        let shrinks =
-            |(old, new): (&DiskSpec, &DiskSpec)| new.size.is_some_and(|new| old.size.is_none_or(|old| new < old));
-        if old.disks.iter().zip(&new.disks).any(shrinks) {
-            return other(format!("disks of {} are smaller; give `size` beside the SKU", old.name));
         }
     }
     Ok(())

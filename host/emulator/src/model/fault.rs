@@ -80,7 +80,13 @@ impl std::fmt::Display for Fault {
             [] => f.write_str("requests")?,
             operations => {
                 for (number, operation) in operations.iter().enumerate() {
-                    write!(f, "{}{}", if number > 0 { ", " } else { "" }, operation.name())?;
+                    let several = match operation {
+                        Operation::Read => "reads",
+                        Operation::Write => "writes",
+                        Operation::Flush => "flushes",
+                        Operation::Trim => "trims",
+                    };
+                    write!(f, "{}{several}", if number > 0 { ", " } else { "" })?;
                 }
             }
         }
@@ -91,6 +97,8 @@ impl std::fmt::Display for Fault {
             }
         }
         match self.kind {
+            FaultKind::Error(ErrorKind::Io) => f.write_str(" fail with EIO"),
+            FaultKind::Error(ErrorKind::NoSpace) => f.write_str(" fail with ENOSPC"),
             FaultKind::Error(error) => write!(f, " fail: {error}"),
             FaultKind::Delay(by) => write!(f, " take {by} longer"),
             FaultKind::Stall { lasting, every: None } => write!(f, " stall once, for {lasting}"),

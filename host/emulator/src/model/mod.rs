@@ -28,6 +28,7 @@ struct Generation {
 /// A request under way.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
+    in_use: bool,
     export: u16,
     submitted_at: Instant,
     /// How long it took until the disks had answered, once they have.
@@ -45,6 +46,11 @@ struct Slot {
 }
 
 impl Slot {
+    /// Whether a fault keeps its answer back.
+    fn is_detained(&self) -> bool {
+        self.delay > Duration::ZERO || self.stalled_by.is_some() || self.held_by.is_some()
+    }
+
     fn is_plain(&self) -> bool {
         self.error.is_none()
             && self.delay == Duration::ZERO
@@ -176,7 +182,7 @@ impl Model {
             self.slots.push(Slot::default());
             (self.slots.len() - 1) as u32
         });
-        let slot = Slot { export: export as u16, submitted_at: now, ..Slot::default() };
+        let slot = Slot { in_use: true, export: export as u16, submitted_at: now, ..Slot::default() };
         self.slots[id as usize] = slot;
         self.tallies[export].begins(now);
         if !self.faults.is_empty() {
@@ -271,9 +277,11 @@ impl Model {
                 let id = self.generations[index].owners[own.index()];
                 let slot = &self.slots[id as usize];
                 if slot.is_plain() {
+                    let export = usize::from(slot.export);
+                    self.slots[id as usize].in_use = false;
                     self.free.push(id);
                     let at_disk = completion.completed_at.since(completion.submitted_at);
-                    self.tallies[usize::from(slot.export)].ends(completion.completed_at, at_disk, Duration::ZERO);
+                    self.tallies[export].ends(completion.completed_at, at_disk, Duration::ZERO);
                     let error = completion.outcome.err();
                     return Some((id as usize, Ended { at: completion.completed_at, error }));
                 }
@@ -288,6 +296,7 @@ impl Model {
             return None;
         }
         self.later.pop();
+        self.slots[id as usize].in_use = false;
         self.free.push(id);
         let Slot { export, submitted_at, at_disk, error, .. } = self.slots[id as usize];
         let faults = at.since(submitted_at).saturating_sub(at_disk);

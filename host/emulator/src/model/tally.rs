@@ -72,6 +72,7 @@ impl Tally {
             at_disk: self.at_disk,
             faults: self.faults,
             waits: self.before.and(waits),
+            asked_time: self.at_disk + self.faults,
         }
     }
 }
@@ -84,7 +85,15 @@ impl Model {
         for generation in &self.generations {
             waits = waits.and(&generation.held(export));
         }
-        self.tallies[export].account(now, &waits)
+        let mut account = self.tallies[export].account(now, &waits);
+        for slot in self.slots.iter().filter(|slot| slot.in_use && usize::from(slot.export) == export) {
+            let since = now.max(slot.submitted_at).since(slot.submitted_at);
+            account.asked_time = account.asked_time + since;
+            if slot.is_detained() {
+                account.faults = account.faults + since;
+            }
+        }
+        account
     }
 
     /// Keeps what is known of machines that answered all they were asked and take no more.

@@ -118,6 +118,59 @@ fn a_hung_disk_answers_when_it_is_released() {
 }
 
 #[test]
+fn what_hangs_is_outstanding_and_held_by_the_fault_before_it_is_answered() {
+    let mut model = model(Layout::Single, 1);
+    assert!(one(&mut model, at(0), 0, Operation::Read, 0).is_some());
+    model.change(at(10), &Change::Begin(fault("data", FaultKind::Hang))).unwrap();
+    for _ in 0..3 {
+        model.submit(at(20), 0, request(Operation::Read, 0, at(20)));
+    }
+    while let Some(next) = model.next_event_at() {
+        assert_eq!(model.pop_ended(next), None);
+    }
+    let second = model.account(at(1_020), 0).since(&model.account(at(20), 0));
+    assert_eq!((second.requests, second.asked_time), (0, MS * 3_000));
+    let held = second.held_over(MS * 1_000);
+    assert_eq!(crate::held::HeldBy::words(&held.shares), "faults 100 %");
+    // Released, they count once.
+    model.change(at(1_020), &Change::Clear(Which::All)).unwrap();
+    while let Some(next) = model.next_event_at() {
+        while model.pop_ended(next).is_some() {}
+    }
+    let all = model.account(at(2_000), 0);
+    assert_eq!((all.requests, all.asked_time), (4, MS * 3_001));
+    assert_eq!(all.at_disk + all.faults, all.asked_time);
+}
+
+#[test]
+fn smaller_disks_keep_the_size_of_those_before_and_go_at_their_own_pace() {
+    let mut model = model(Layout::Single, 1);
+    let mut other = environment(Layout::Single, 1);
+    let disk = &mut other.volumes[0].disks[0];
+    disk.size = Some(Bytes::mib(1));
+    (disk.latency.read.median, disk.latency.read.p99) = (MS * 7, MS * 7);
+    model.change(at(0), &Change::Environment(Box::new(other.clone()))).unwrap();
+    assert_eq!(model.size(0), Some(Bytes::mib(64)));
+    assert_eq!(one(&mut model, at(10), 0, Operation::Read, 63 << 20).unwrap(), Ended { at: at(17), error: None });
+    other.volumes[0].disks[0].size = Some(Bytes::mib(128));
+    model.change(at(100), &Change::Environment(Box::new(other))).unwrap();
+    assert_eq!(model.size(0), Some(Bytes::mib(128)));
+}
+
+#[test]
+fn clearing_a_volume_ends_the_faults_of_its_disks_too() {
+    let mut model = model(Layout::Mirror { copies: 2 }, 2);
+    for on in ["data", "data/0", "data/1"] {
+        model.change(at(0), &Change::Begin(fault(on, FaultKind::Delay(MS)))).unwrap();
+    }
+    let left = |model: &Model| model.faults().map(|(number, _)| number).collect::<Vec<_>>();
+    model.change(at(1), &Change::Clear(Which::On("data/1".into()))).unwrap();
+    assert_eq!(left(&model), [1, 2]);
+    model.change(at(2), &Change::Clear(Which::On("data".into()))).unwrap();
+    assert_eq!(left(&model), [0; 0]);
+}
+
+#[test]
 fn a_stripe_fails_with_its_disk_and_a_mirror_with_all_of_its_copies() {
     let mut stripe = model(Layout::Stripe { columns: 2, interleave: Bytes::kib(64) }, 2);
     stripe.change(at(0), &Change::Begin(fault("data/1", FaultKind::Lost))).unwrap();
