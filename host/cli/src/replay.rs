@@ -28,9 +28,9 @@ pub(crate) struct ReplayArguments {
     /// The other storage: an environment file (TOML), or a name from `loadline environments`
     #[arg(long, value_name = "FILE")]
     env: String,
-    /// What makes a request come: the time at which it came, or the answer that had come before it
+    /// What makes a request come: the time at which it came, or the answer that its client had before it
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", hide_possible_values = true)]
-    #[arg(help = "What makes a request come: time, at which it came, or answers, that had come before it")]
+    #[arg(help = "What makes a request come: time, at which it came, or answers, that its client had before it")]
     by: DependenceName,
     /// Seed of every random choice; by default drawn anew and stored with the run
     #[arg(long, value_name = "NUMBER")]
@@ -71,12 +71,13 @@ impl DependenceName {
                  these arrivals meet. --by answers keeps what waited for what."
             }
             Self::Answers => {
-                "By answers: each request waits for the answer on its own volume that came last before it in the recording, comes as \
-                 long after it as it did, and no volume ever has more outstanding than it had then. Volumes do not wait for each \
-                 other: clients of several stay independent, and what one client did on a volume after an answer of another \
-                 volume no longer waits for that. Which answer an application really waited for, and which client asked, is not in a \
-                 trace: clients of one volume hold each other up here, what depended on two answers waits for one, and what goes \
-                 by the clock, such as checkpoints, moves with the storage. --by time keeps the clock."
+                "By answers: each request waits for the answer on its own connection that came last before it in the recording, comes \
+                 as long after it as it did, and no connection ever has more outstanding than it had then; a flush waits for \
+                 every write of its volume that was answered before it. Connections and volumes do not wait for each other \
+                 otherwise: what one client did after an answer on another connection or volume no longer waits for that. Which \
+                 answer an application really waited for is not in a trace: programs that share a connection, such as those on one \
+                 attached volume, hold each other up here, what else depended on two answers waits for one, and what goes by the clock, \
+                 such as checkpoints, moves with the storage. --by time keeps the clock."
             }
         }
     }

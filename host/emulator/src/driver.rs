@@ -198,6 +198,14 @@ impl Driver {
         recorder.end()
     }
 
+    /// Has what was recorded so far written, and tells why it is not any more.
+    pub(crate) fn hurry_recording(&self) -> Option<String> {
+        let mut state = self.state();
+        let recorder = state.recorder.as_mut()?;
+        recorder.hurry();
+        recorder.error().map(ToString::to_string)
+    }
+
     /// Takes every answer that is due by now.
     pub(crate) fn collect(&self, answers: &mut Vec<Answer>) {
         let mut state = self.state();
@@ -287,6 +295,7 @@ impl UnderWay {
             completed_at,
             error,
             export: self.ask.export,
+            client: self.ask.connection,
             operation,
             durable,
             offset,

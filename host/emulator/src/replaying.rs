@@ -1,7 +1,10 @@
 //! A recorded application on another disk, in virtual time.
 
+mod dependence;
+
 use crate::held::Account;
 use crate::trace::Record;
+use dependence::{Flushes, NONE, askers, dependences, outstanding_most};
 use loadline_block::{Operation, Request};
 use loadline_disk::{Machine, Target, Waits};
 use loadline_record::{
@@ -16,8 +19,9 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 pub enum Dependence {
     /// The clock: it comes when it came.
     Time,
-    /// The answer on its export that had come last before it: it comes as long after that answer as it did. And an export never
-    /// has more outstanding than it had then. Exports do not wait for each other.
+    /// The answer on its client's connection that had come last before it, of the first on a connection that on its export: it
+    /// comes as long after that answer as it did. A flush waits besides for every write of its export that had been answered before
+    /// it, whoever asked for that. And a connection never has more outstanding than it had then. Exports do not wait for each other.
     Answers,
 }
 
@@ -30,68 +34,7 @@ pub struct Replayed {
     pub completed_at: Instant,
 }
 
-const NONE: u32 = u32::MAX;
-
-/// Requests that wait for another's answer, in the order of their numbers.
-struct Waiting {
-    /// By request: the first that waits for it.
-    first: Vec<u32>,
-    /// By request: the next that waits for the same.
-    next: Vec<u32>,
-    /// By request: how long after the answer it comes.
-    thinking: Vec<Duration>,
-}
-
-/// Which answer each request waits for: the one on its export that came last before it. What waits for none comes when it came.
-/// What came on another export may be another client's, which nobody here waits for.
-fn dependences(records: &[Record], exports: usize) -> (Waiting, Vec<usize>) {
-    let mut answers: Vec<Vec<(Instant, u32)>> = vec![Vec::new(); exports];
-    for (number, record) in records.iter().enumerate() {
-        answers[usize::from(record.export)].extend(record.completed_at.map(|at| (at, number as u32)));
-    }
-    for of in &mut answers {
-        of.sort_unstable();
-    }
-    let count = records.len();
-    let mut waiting =
-        Waiting { first: vec![NONE; count], next: vec![NONE; count], thinking: vec![Duration::ZERO; count] };
-    let mut free = Vec::new();
-    // From the last on, so that lists begin with the first.
-    for (number, record) in records.iter().enumerate().rev() {
-        // Whoever is answered at the same instant may have been taken into account; who came later was not.
-        let answers = &answers[usize::from(record.export)];
-        let before = answers.partition_point(|(at, _)| *at <= record.submitted_at);
-        let earlier = answers[..before].iter().rev().find(|(_, other)| (*other as usize) < number);
-        match earlier {
-            Some((at, other)) => {
-                waiting.thinking[number] = record.submitted_at.since(*at);
-                waiting.next[number] = waiting.first[*other as usize];
-                waiting.first[*other as usize] = number as u32;
-            }
-            None => free.push(number),
-        }
-    }
-    (waiting, free)
-}
-
-/// How many requests of each export were outstanding at once at most.
-fn outstanding_most(records: &[Record], exports: usize) -> Vec<usize> {
-    let mut most = vec![0; exports];
-    let mut under_way: Vec<BinaryHeap<Reverse<Instant>>> = vec![BinaryHeap::new(); exports];
-    for record in records {
-        let own = &mut under_way[usize::from(record.export)];
-        // As for dependences, who came at the same instant may have known of the answer.
-        while own.peek().is_some_and(|Reverse(at)| *at <= record.submitted_at) {
-            own.pop();
-        }
-        own.push(Reverse(record.completed_at.unwrap_or(Instant::MAX)));
-        let most = &mut most[usize::from(record.export)];
-        *most = (*most).max(own.len());
-    }
-    most
-}
-
-/// Requests of one export that are outstanding, and those that wait for a place among them.
+/// Requests of one asker that are outstanding, and those that wait for a place among them.
 #[derive(Clone)]
 struct Places {
     free: usize,
@@ -108,11 +51,13 @@ pub fn replay_on(
     dependence: Dependence,
 ) -> Vec<Replayed> {
     let Some(begin) = records.first().map(|record| record.submitted_at) else { return Vec::new() };
-    let (waiting, free, most) = match dependence {
-        Dependence::Time => (None, (0..records.len()).collect(), vec![usize::MAX; targets.len()]),
+    let (asker, count) = askers(records);
+    let (mut waiting, free, most) = match dependence {
+        Dependence::Time => (None, (0..records.len()).collect(), vec![usize::MAX; count]),
         Dependence::Answers => {
-            let (waiting, free) = dependences(records, targets.len());
-            (Some(waiting), free, outstanding_most(records, targets.len()))
+            let (waiting, free) = dependences(records, (&asker, count), targets.len());
+            let flushes = Flushes::new(records, targets.len());
+            (Some((waiting, flushes)), free, outstanding_most(records, (&asker, count)))
         }
     };
     let mut places: Vec<Places> = most.into_iter().map(|free| Places { free, held: VecDeque::new() }).collect();
@@ -132,10 +77,14 @@ pub fn replay_on(
         while let Some((id, completion)) = machine.pop_completed(now) {
             let number = under_way[id.index()];
             replayed[number].completed_at = completion.completed_at;
-            let own = &mut places[usize::from(records[number].export)];
+            let own = &mut places[asker[number] as usize];
             own.free += 1;
             coming.extend(own.held.pop_front().map(|held| Reverse((now, held))));
-            if let Some(waiting) = &waiting {
+            if let Some((waiting, flushes)) = &mut waiting {
+                for flush in flushes.answer(&records[number], number) {
+                    let at = completion.completed_at + waiting.thinking[flush];
+                    coming.push(Reverse((at.max(now), flush)));
+                }
                 let mut next = waiting.first[number];
                 while next != NONE {
                     let at = completion.completed_at + waiting.thinking[next as usize];
@@ -148,8 +97,11 @@ pub fn replay_on(
             && at <= now
         {
             coming.pop();
+            if waiting.as_mut().is_some_and(|(_, flushes)| flushes.holds(&records[number], number)) {
+                continue;
+            }
             let Record { operation, durable, length, offset, export, .. } = records[number];
-            let own = &mut places[usize::from(export)];
+            let own = &mut places[asker[number] as usize];
             if own.free == 0 {
                 own.held.push_back(number);
                 continue;
@@ -282,7 +234,7 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
     }
     let reason = match dependence {
         Dependence::Time => "requests come when they came",
-        Dependence::Answers => "each request comes as long after the answer before it on its volume as it did",
+        Dependence::Answers => "each request comes as long after the answer before it on its connection as it did",
     };
     let span = requests.len() as f64 * 1e9
         / (requests.last()?.0.submitted_at.since(requests[0].0.submitted_at).as_ns().max(1) as f64);
@@ -310,7 +262,8 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, VolumeSpec};
+    use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec};
+    use loadline_units::Bytes;
 
     const MS: Duration = Duration::from_ms(1);
 
@@ -336,6 +289,7 @@ mod tests {
             durable: false,
             offset: 0,
             length: 4_096,
+            client: 0,
         }
     }
 
@@ -404,12 +358,19 @@ mod tests {
         }
     }
 
+    /// Of one asker.
+    fn most_outstanding(records: &[Record]) -> usize {
+        outstanding_most(records, (&vec![0; records.len()], 1))[0]
+    }
+
     /// The most that an export had outstanding at once, and how many of its requests were answered within a second.
     fn depth_and_rate(records: &[Record], export: u16) -> (usize, usize) {
         let own = records.iter().filter(|record| record.export == export);
         let second = Instant::ZERO + MS * 1_000;
         let answered = own.filter(|record| record.completed_at.is_some_and(|at| at <= second)).count();
-        (outstanding_most(records, 2)[usize::from(export)], answered)
+        let mut own: Vec<Record> = records.iter().filter(|record| record.export == export).copied().collect();
+        own.sort_by_key(|record| record.submitted_at);
+        (most_outstanding(&own), answered)
     }
 
     #[test]
@@ -462,7 +423,77 @@ mod tests {
             })
             .collect();
         spans.sort_by_key(|record| record.submitted_at);
-        assert_eq!(outstanding_most(&spans, 1), [2]);
+        assert_eq!(most_outstanding(&spans), 2);
+    }
+
+    /// One after the other, with so long between, on a connection of their own.
+    fn one_by_one(client: u32, thinking_ms: u64, latency_ms: u64, count: u64) -> Vec<Record> {
+        let at = |number| number * (thinking_ms + latency_ms);
+        let one = |number| Record { client, ..record(0, at(number), at(number) + latency_ms) };
+        (0..count).map(one).collect()
+    }
+
+    #[test]
+    fn clients_of_one_volume_keep_their_own_pace_each() {
+        for latency in [1, 4, 10, 40] {
+            let mut records = [one_by_one(7, 10, 4, 50), one_by_one(8, 3, 4, 50)].concat();
+            records.sort_by_key(|record| (record.submitted_at, record.client));
+            (0..).zip(&mut records).for_each(|(sequence, record)| record.sequence = sequence);
+            let (mut machine, target) = machine(MS * latency);
+            let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers);
+            for (client, thinking) in [(7, 10), (8, 3)] {
+                let wanted: Vec<Instant> =
+                    one_by_one(client, thinking, latency, 50).iter().map(|record| record.submitted_at).collect();
+                let own = records.iter().zip(&replayed).filter(|(record, _)| record.client == client);
+                let came: Vec<Instant> = own.map(|(_, replayed)| replayed.submitted_at).collect();
+                assert_eq!(came, wanted, "client {client} on a disk of {latency} ms");
+            }
+        }
+    }
+
+    #[test]
+    fn a_second_client_begins_after_what_was_answered_before_it() {
+        // A program that ends, then another one.
+        let first = [record(0, 0, 2), record(1, 2, 4)];
+        let second = [(2, 9, 11), (3, 11, 13)].map(|(number, from, until)| record(number, from, until));
+        let records = [first, second.map(|record| Record { client: 9, ..record })].concat();
+        let (mut machine, target) = machine(MS * 20);
+        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers);
+        let came: Vec<u64> = replayed.iter().map(|one| one.submitted_at.as_ns() / 1_000_000).collect();
+        assert_eq!(came, [0, 20, 45, 65]);
+    }
+
+    /// A stripe of a fast disk and a slow one.
+    fn uneven() -> (Machine, Target) {
+        let disk = |latency: Duration| {
+            let spec = LatencySpec { median: latency, p99: latency, ..LatencySpec::default() };
+            DiskSpec { latency: Latency { read: spec, write: spec, flush: None }, ..DiskSpec::default() }
+        };
+        let disks = vec![disk(MS), disk(MS * 50)];
+        let layout = Layout::Stripe { columns: 2, interleave: Bytes::kib(64) };
+        let volume = VolumeSpec { name: "data".into(), disks, layout, ..VolumeSpec::default() };
+        let environment = EnvironmentSpec { volumes: vec![volume], ..EnvironmentSpec::default() };
+        let machine = Machine::new(&environment, 1, InitialState::default()).unwrap();
+        let target = machine.target("data").unwrap();
+        (machine, target)
+    }
+
+    #[test]
+    fn a_flush_waits_for_every_write_that_was_answered_before_it() {
+        // The one to the slow disk was not the last to be answered then; another client's went on meanwhile.
+        let of = |number, from, until, operation, offset| Record { operation, offset, ..record(number, from, until) };
+        let records = vec![
+            of(0, 0, 1, Operation::Write, 0),
+            of(1, 0, 3, Operation::Write, 64 << 10),
+            of(2, 1, 4, Operation::Write, 0),
+            Record { client: 5, ..of(3, 2, 30, Operation::Write, 0) },
+            Record { length: 0, ..of(4, 6, 7, Operation::Flush, 0) },
+        ];
+        let (mut machine, target) = uneven();
+        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers);
+        let all = replayed[..3].iter().map(|one| one.completed_at).max().unwrap();
+        assert_eq!((all, replayed[4].submitted_at), (Instant::ZERO + MS * 50, all + MS * 2), "{replayed:?}");
+        assert!(replayed.iter().all(|one| one.completed_at < Instant::MAX));
     }
 
     #[test]

@@ -9,13 +9,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 /// How a trace begins.
-const MAGIC: &[u8; 8] = b"LLTRACE2";
-/// How those began in which nothing went wrong on purpose.
-const MAGIC_BEFORE: &[u8; 8] = b"LLTRACE1";
+const MAGIC: &[u8; 8] = b"LLTRACE3";
+/// How those began that did not tell clients apart, and before them those in which nothing went wrong on purpose.
+const MAGICS_BEFORE: [&[u8; 8]; 2] = [b"LLTRACE2", b"LLTRACE1"];
 /// Stands in place of an operation: what follows the record, as text, was done to the emulation.
 const CHANGE: u8 = 255;
 /// Bytes of such a text at most.
@@ -32,7 +32,9 @@ const ERRORS: [ErrorKind; 8] = [
     ErrorKind::Other,
 ];
 /// Bytes of a record.
-const RECORD: usize = 40;
+const RECORD: usize = 44;
+/// And of those that did not tell clients apart.
+const RECORD_BEFORE: usize = 40;
 /// Stands for "not completed".
 const NEVER: u64 = u64::MAX;
 /// Records handed to the file's thread at once, and batches that wait for it at most: then requests wait as well.
@@ -71,6 +73,9 @@ pub struct Record {
     pub offset: u64,
     /// In bytes.
     pub length: u32,
+    /// The connection, or file, on which it came: tells requests of one client from those of others, no more. 0 where the trace does
+    /// not tell.
+    pub client: u32,
 }
 
 impl Record {
@@ -85,6 +90,7 @@ impl Record {
         bytes[38] = self.operation.index() as u8;
         let error = self.error.and_then(|error| ERRORS.iter().position(|known| *known == error));
         bytes[39] = u8::from(self.durable) | (error.map_or(0, |place| place as u8 + 1) << 1);
+        bytes[40..].copy_from_slice(&self.client.to_le_bytes());
         bytes
     }
 
@@ -104,6 +110,7 @@ impl Record {
                 0 => None,
                 place => Some(*ERRORS.get(usize::from(place) - 1)?),
             },
+            client: u32::from_le_bytes(bytes[40..].try_into().expect("four bytes")),
         })
     }
 }
@@ -122,40 +129,38 @@ pub struct Done {
 /// What goes into the file: a record, with the text that follows it.
 type Line = (Record, Option<String>);
 
+/// The thread that writes the file.
+type Writer = JoinHandle<io::Result<()>>;
+
 /// Records on their way to the file, which a thread of its own writes.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     batch: Vec<Line>,
-    batches: SyncSender<Vec<Line>>,
-    thread: JoinHandle<io::Result<()>>,
+    /// `None`: the thread is gone.
+    writer: Option<(SyncSender<Vec<Line>>, Writer)>,
+    /// Why it is.
+    error: Option<io::Error>,
 }
 
 impl Recorder {
     pub(crate) fn create(settings: &TraceSettings, exports: &[Arc<Export>]) -> io::Result<Self> {
-        let mut out = BufWriter::with_capacity(1 << 20, File::create_new(&settings.path)?);
+        Self::over(File::create_new(&settings.path)?, settings, exports)
+    }
+
+    fn over(file: impl Write + Send + 'static, settings: &TraceSettings, exports: &[Arc<Export>]) -> io::Result<Self> {
+        let mut out = BufWriter::with_capacity(1 << 20, file);
         out.write_all(MAGIC)?;
         text(&mut out, &settings.about)?;
         out.write_all(&(exports.len() as u32).to_le_bytes())?;
         for export in exports {
             text(&mut out, &export.info.name)?;
         }
+        // Whoever is killed leaves a trace that can be read.
+        out.flush()?;
         let (batches, incoming) = sync_channel::<Vec<Line>>(BATCHES_MAX);
-        let thread = std::thread::Builder::new().name("recorder".into()).spawn(move || {
-            for batch in incoming {
-                for (record, text) in batch {
-                    let mut bytes = record.encode();
-                    if let Some(text) = text {
-                        bytes[38] = CHANGE;
-                        out.write_all(&bytes)?;
-                        out.write_all(text.as_bytes())?;
-                    } else {
-                        out.write_all(&bytes)?;
-                    }
-                }
-            }
-            out.flush()
-        })?;
-        Ok(Self { batch: Vec::with_capacity(BATCH), batches, thread })
+        let thread = std::thread::Builder::new().name("recorder".into());
+        let thread = thread.spawn(move || write_batches(&incoming, &mut out))?;
+        Ok(Self { batch: Vec::with_capacity(BATCH), writer: Some((batches, thread)), error: None })
     }
 
     pub(crate) fn record(&mut self, record: Record) {
@@ -174,25 +179,82 @@ impl Recorder {
             durable: false,
             offset: 0,
             length: text.len() as u32,
+            client: 0,
         };
         self.line((record, Some(text)));
     }
 
     fn line(&mut self, line: Line) {
         self.batch.push(line);
-        if self.batch.len() == BATCH {
+        if self.batch.len() >= BATCH
+            && let Some((batches, _)) = &self.writer
+        {
             let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-            // Where the thread is gone, its error is told at the end.
-            let _ = self.batches.send(batch);
+            if batches.send(batch).is_err() {
+                self.fail();
+            }
+        }
+        if self.writer.is_none() {
+            self.batch.clear();
         }
     }
 
-    /// Writes what is left.
-    pub(crate) fn end(self) -> io::Result<()> {
-        let _ = self.batches.send(self.batch);
-        drop(self.batches);
-        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes it panicked")))
+    /// Has what there is written soon, without waiting for it.
+    pub(crate) fn hurry(&mut self) {
+        let Some((batches, _)) = &self.writer else { return };
+        let fresh = if self.batch.is_empty() { Vec::new() } else { Vec::with_capacity(BATCH) };
+        match batches.try_send(std::mem::replace(&mut self.batch, fresh)) {
+            Ok(()) => {}
+            // It is being written as fast as that goes.
+            Err(TrySendError::Full(batch)) => self.batch = batch,
+            Err(TrySendError::Disconnected(_)) => self.fail(),
+        }
     }
+
+    /// Why nothing is recorded any more; `None`: all goes well.
+    pub(crate) const fn error(&self) -> Option<&io::Error> {
+        self.error.as_ref()
+    }
+
+    fn fail(&mut self) {
+        self.error = self.finish().err();
+    }
+
+    /// Waits for the thread, which has nothing more to come.
+    fn finish(&mut self) -> io::Result<()> {
+        let Some((batches, thread)) = self.writer.take() else { return self.error.take().map_or(Ok(()), Err) };
+        drop(batches);
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes it panicked")))
+    }
+
+    /// Writes what is left.
+    pub(crate) fn end(mut self) -> io::Result<()> {
+        if let Some((batches, _)) = &self.writer {
+            // Where the thread is gone, it tells why.
+            let _ = batches.send(std::mem::take(&mut self.batch));
+        }
+        self.finish()
+    }
+}
+
+/// Writes what comes until nothing more does; whenever it has caught up, all is handed to the system.
+fn write_batches(incoming: &Receiver<Vec<Line>>, out: &mut impl Write) -> io::Result<()> {
+    while let Ok(first) = incoming.recv() {
+        for batch in std::iter::once(first).chain(std::iter::from_fn(|| incoming.try_recv().ok())) {
+            for (record, text) in batch {
+                let mut bytes = record.encode();
+                if let Some(text) = text {
+                    bytes[38] = CHANGE;
+                    out.write_all(&bytes)?;
+                    out.write_all(text.as_bytes())?;
+                } else {
+                    out.write_all(&bytes)?;
+                }
+            }
+        }
+        out.flush()?;
+    }
+    Ok(())
 }
 
 fn text(out: &mut impl Write, text: &str) -> io::Result<()> {
@@ -235,7 +297,8 @@ impl Trace {
     pub fn read(mut from: impl Read) -> Result<Self, TraceError> {
         let mut magic = [0; 8];
         from.read_exact(&mut magic).map_err(short)?;
-        if magic != *MAGIC && magic != *MAGIC_BEFORE {
+        let before = MAGICS_BEFORE.contains(&&magic);
+        if magic != *MAGIC && !before {
             return Err(TraceError::Foreign);
         }
         let about = read_text(&mut from)?;
@@ -248,7 +311,7 @@ impl Trace {
         let (mut records, mut changes) = (Vec::new(), Vec::new());
         let mut bytes = [0; RECORD];
         loop {
-            match from.read_exact(&mut bytes) {
+            match from.read_exact(&mut bytes[..if before { RECORD_BEFORE } else { RECORD }]) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
                 Err(error) => return Err(error.into()),
@@ -384,13 +447,14 @@ mod tests {
         #[test]
         fn a_record_comes_back(
             sequence: u64, submitted: u64, completed in prop::option::of(0..NEVER), offset: u64, length: u32, export: u16,
-            operation in 0usize..4, durable: bool, error in prop::option::of(0usize..8),
+            client: u32, operation in 0usize..4, durable: bool, error in prop::option::of(0usize..8),
         ) {
             let record = Record {
                 sequence,
                 submitted_at: Instant::from_ns(submitted),
                 completed_at: completed.map(Instant::from_ns),
                 error: error.map(|place| ERRORS[place]),
+                client,
                 export,
                 operation: Operation::ALL[operation],
                 durable,
@@ -405,5 +469,100 @@ mod tests {
             let _ = Trace::read(&bytes[..]);
             let _ = Trace::read(&[&MAGIC[..], &[0; 8], &bytes].concat()[..]);
         }
+    }
+
+    fn record(sequence: u64) -> Record {
+        Record {
+            sequence,
+            submitted_at: Instant::from_ns(sequence),
+            completed_at: None,
+            error: None,
+            export: 0,
+            operation: Operation::Read,
+            durable: false,
+            offset: 0,
+            length: 512,
+            client: 3,
+        }
+    }
+
+    #[test]
+    fn a_trace_of_before_is_read_and_tells_no_clients() {
+        let head = [&[0; 4][..], &1_u32.to_le_bytes(), &4_u32.to_le_bytes(), b"data"].concat();
+        for magic in MAGICS_BEFORE {
+            let lines = (0..2).map(|sequence| record(sequence).encode()[..RECORD_BEFORE].to_vec());
+            let bytes = [&magic[..], &head, &lines.collect::<Vec<_>>().concat()].concat();
+            let trace = Trace::read(&bytes[..]).unwrap();
+            assert_eq!(trace.records, [0, 1].map(|sequence| Record { client: 0, ..record(sequence) }));
+        }
+    }
+
+    /// What an emulation without exports records.
+    fn recorder(file: impl Write + Send + 'static) -> io::Result<Recorder> {
+        Recorder::over(file, &TraceSettings { path: PathBuf::new(), about: "here".into() }, &[])
+    }
+
+    /// A file that others see at once.
+    #[derive(Clone, Default)]
+    struct Shared(Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn wait_until(holds: impl Fn() -> bool) {
+        let begun = std::time::Instant::now();
+        while !holds() {
+            assert!(begun.elapsed().as_secs() < 20, "it does not come about");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn what_was_recorded_is_there_before_the_end_for_whoever_is_killed() {
+        let file = Shared::default();
+        let mut recorder = recorder(file.clone()).unwrap();
+        let length = || file.0.lock().unwrap().len();
+        let head = length();
+        assert!(head > MAGIC.len() + 4, "no head");
+        recorder.record(record(0));
+        recorder.record(record(1));
+        recorder.hurry();
+        wait_until(|| length() == head + 2 * RECORD);
+        recorder.record(record(2));
+        recorder.end().unwrap();
+        assert_eq!(length(), head + 3 * RECORD);
+    }
+
+    #[test]
+    fn a_file_that_takes_no_more_is_told_while_it_runs_and_at_the_end() {
+        /// Has room for a head.
+        struct Full(usize);
+        impl Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut recorder = recorder(Full(30)).unwrap();
+        recorder.record(record(0));
+        let begun = std::time::Instant::now();
+        while recorder.error().is_none() {
+            assert!(begun.elapsed().as_secs() < 20, "it is never told");
+            recorder.hurry();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        // Nothing piles up for a file that nobody writes.
+        (0..2 * BATCH as u64).for_each(|sequence| recorder.record(record(sequence)));
+        assert!(recorder.batch.is_empty());
+        assert_eq!(recorder.end().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }
