@@ -11,17 +11,15 @@ use crate::interruption::Interruption;
 use crate::moment;
 use crate::output::{self, Column, Field, Table};
 use crate::place::{Place, Secrecy};
+use crate::refusals::Refusals;
+use crate::screen::Screen;
 use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{
-    Account, Backing, Emulation, ExportView, Figures, HeldBy, History, Settings, Tls, TraceSettings, View,
-};
+use loadline_emulator::{Account, Backing, Emulation, Figures, History, Refused, Settings, Tls, TraceSettings};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
-use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration as Span;
@@ -31,8 +29,6 @@ const LOOK: Span = Span::from_millis(50);
 /// Between two looks at whether answers leave too late.
 const JUDGE: Span = Span::from_secs(10);
 
-/// Shares of its time that a volume's line shows, the largest first.
-const HELD_SHOWN: usize = 2;
 /// Between two looks at what is going on.
 const SHOW: Span = Span::from_secs(1);
 /// Bytes of writes that a disk's own cache holds by default.
@@ -136,10 +132,15 @@ pub(crate) fn emulate(
     };
     let trace =
         arguments.trace.as_ref().map(|path| TraceSettings { path: path.clone(), about: about(&environment, seed) });
+    let backing = backing(arguments)?;
+    let kept = match &backing {
+        Backing::Memory { max } => format!("  contents: in memory, up to {}", max.human()),
+        Backing::Folder(path) => format!("  contents: in {}, kept for the next time", path.display()),
+    };
     let settings = Settings {
         seed,
         initial: InitialState::default(),
-        backing: backing(arguments)?,
+        backing,
         trace,
         write_cache: arguments.write_cache,
         lie_about_flush: arguments.lie_about_flush,
@@ -155,18 +156,19 @@ pub(crate) fn emulate(
             secrecy
         }
     };
-    // Before clients are taken: whoever finds the socket there finds the devices too.
-    let mut devices = arguments.attach.as_deref().map(|folder| attach::attach(&mut emulation, folder)).transpose()?;
-    let mut places = Vec::new();
-    if let Some(path) = &socket {
-        emulation.listen_unix(path)?;
-        places.push(Place::Unix(path.clone()));
-    }
-    if let Some(address) = address {
-        places.push(Place::Tcp(emulation.listen_tcp(address)?));
-    }
-    let control = listen_control(&mut emulation, arguments.control.as_deref(), socket.as_deref(), &environment.name)?;
-    let metrics = metrics.map(|address| emulation.listen_metrics(address)).transpose()?;
+    let asked = Asked { socket, address, metrics };
+    let opened = match asked.open(&mut emulation, arguments, &environment.name) {
+        Ok(opened) => opened,
+        Err(error) => {
+            drop(emulation);
+            // It was made a moment ago, and would be in the way the next time.
+            if let Some(path) = &arguments.trace {
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(error);
+        }
+    };
+    let Opened { mut devices, places, control, metrics } = opened;
     for (name, asked, seen) in emulation.cut_short() {
         if !quiet && !name.contains('/') {
             output::tell(&format!(
@@ -191,6 +193,7 @@ pub(crate) fn emulate(
         if let Some(devices) = &devices {
             devices.tell();
         }
+        output::tell(&kept);
         if let Some(path) = &control {
             output::tell(&format!("  faults: loadline fault {} ...", path.display()));
         }
@@ -237,6 +240,45 @@ pub(crate) fn emulate(
     Ok(Outcome::Done)
 }
 
+/// Where clients and others are to find an emulation.
+struct Asked {
+    socket: Option<PathBuf>,
+    address: Option<SocketAddr>,
+    metrics: Option<SocketAddr>,
+}
+
+/// And where they do.
+struct Opened {
+    devices: Option<Attached>,
+    places: Vec<Place>,
+    control: Option<PathBuf>,
+    metrics: Option<SocketAddr>,
+}
+
+impl Asked {
+    /// Lets them in.
+    fn open(
+        self,
+        emulation: &mut Emulation,
+        arguments: &EmulateArguments,
+        environment: &str,
+    ) -> anyhow::Result<Opened> {
+        // Before clients are taken: whoever finds the socket there finds the devices too.
+        let devices = arguments.attach.as_deref().map(|folder| attach::attach(emulation, folder)).transpose()?;
+        let mut places = Vec::new();
+        if let Some(path) = &self.socket {
+            emulation.listen_unix(path)?;
+            places.push(Place::Unix(path.clone()));
+        }
+        if let Some(address) = self.address {
+            places.push(Place::Tcp(emulation.listen_tcp(address)?));
+        }
+        let control = listen_control(emulation, arguments.control.as_deref(), self.socket.as_deref(), environment)?;
+        let metrics = self.metrics.map(|address| emulation.listen_metrics(address)).transpose()?;
+        Ok(Opened { devices, places, control, metrics })
+    }
+}
+
 /// A span that is over, in whole seconds: the nearest number of them.
 fn spent(span: Duration) -> String {
     let second = Duration::from_s(1).as_ns();
@@ -255,14 +297,34 @@ fn wait(emulation: &mut Emulation, devices: &mut Option<Attached>, interruption:
     let mut warned = vec![quiet; emulation.exports().len()];
     let (mut judged, mut shown) = (std::time::Instant::now(), std::time::Instant::now());
     let mut screen = Screen::new(quiet);
+    let mut refusals = Refusals::new(std::time::Instant::now());
+    let (mut trace_told, mut memory_told) = (false, false);
     while !interruption.asked() {
         std::thread::sleep(LOOK);
+        let (refused, more) = emulation.take_refused();
+        let refused = refused.iter().map(Refused::to_string).collect();
+        tell_over(&mut screen, quiet, refusals.lines(std::time::Instant::now(), refused, more));
         if let Some(devices) = devices {
             devices.follow(emulation, &mut || screen.clear(), quiet);
         }
         if shown.elapsed() >= SHOW {
             shown = std::time::Instant::now();
-            screen.draw(&emulation.view());
+            let view = emulation.view();
+            if let (Some(max), false) = (emulation.memory_was_full(), memory_told) {
+                memory_told = true;
+                let text = format!(
+                    "Contents fill the {max} of memory that they may take: writes fail with ENOSPC. --memory-max lets them take more, \
+                     --backing DIR keeps them in files."
+                );
+                tell_over(&mut screen, false, Some(text));
+            }
+            if let (Some(trouble), false) = (&view.trace_trouble, trace_told) {
+                trace_told = true;
+                let text =
+                    format!("The trace ends here, and is written no more: {trouble}. Clients are served as before.");
+                tell_over(&mut screen, false, Some(text));
+            }
+            screen.draw(&view);
         }
         if judged.elapsed() < JUDGE || warned.iter().all(|warned| *warned) {
             continue;
@@ -276,7 +338,16 @@ fn wait(emulation: &mut Emulation, devices: &mut Option<Attached>, interruption:
             }
         }
     }
+    tell_over(&mut screen, quiet, refusals.rest());
     screen.clear();
+}
+
+/// Lines that stay, where others are drawn over.
+fn tell_over(screen: &mut Screen, quiet: bool, lines: impl IntoIterator<Item = String>) {
+    for line in lines.into_iter().filter(|_| !quiet) {
+        screen.clear();
+        output::tell(&line);
+    }
 }
 
 /// What is to be said of answers that left too late: p99 of the lateness and of the modelled latency.
@@ -287,63 +358,6 @@ fn late_delivery(export: &str, (late, modelled): (Duration, Duration)) -> String
         late.human(),
         modelled.human()
     )
-}
-
-/// Lines on a terminal that are drawn over.
-struct Screen {
-    shows: bool,
-    lines: usize,
-}
-
-impl Screen {
-    fn new(quiet: bool) -> Self {
-        let terminal = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        Self { shows: terminal && !quiet, lines: 0 }
-    }
-
-    fn clear(&mut self) {
-        if self.lines > 0 {
-            let _ = write!(std::io::stderr(), "\x1b[{}A\x1b[J", self.lines);
-            self.lines = 0;
-        }
-    }
-
-    /// Draws the volumes, and the disks that are in use by themselves.
-    fn draw(&mut self, view: &View) {
-        if !self.shows {
-            return;
-        }
-        self.clear();
-        let used = |export: &&ExportView| !export.export.contains('/') || export.iops > 0.0;
-        for export in view.exports.iter().filter(used) {
-            let _ = writeln!(std::io::stderr(), "{}", line(export));
-            self.lines += 1;
-        }
-    }
-}
-
-/// One volume in one line.
-fn line(export: &ExportView) -> String {
-    let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| Duration::from_ns(ns).human());
-    let mut line = format!(
-        "{:<12} {:>7.0} IOPS  {:>7.1} MB/s  p50 {}  p99 {}  queue {:.1}",
-        export.export,
-        export.iops,
-        export.bytes_per_s / 1e6,
-        time(export.p50_ns),
-        time(export.p99_ns),
-        export.queue
-    );
-    let shares = [("throttled", export.throttled), ("credits", export.credits), ("cache hits", export.cache_hits)];
-    for (name, share) in shares {
-        if let Some(share) = share {
-            let _ = write!(line, "  {name} {:.0} %", share * 100.0);
-        }
-    }
-    if !export.held.is_empty() {
-        let _ = write!(line, "  {}", HeldBy::words(&export.held[..export.held.len().min(HELD_SHOWN)]));
-    }
-    line
 }
 
 /// What encrypts connections, and what clients need for it.

@@ -6,7 +6,7 @@ use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::moment;
 use crate::output::{self, Column, Field, Table};
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::{ArgGroup, Args, ValueEnum};
 use loadline_block::{ErrorKind, Operation};
 use loadline_catalog::Draw;
@@ -71,7 +71,7 @@ pub(crate) struct FaultArguments {
     /// Detach; cleared, it is back with what it held, brought up to date from a copy if there is one
     #[arg(long)]
     detach: bool,
-    /// End the faults on VOLUME, or the one of this number
+    /// End the faults on VOLUME and its disks, or the one of this number
     #[arg(long, value_name = "NUMBER", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "not given, given without a number, given with one")]
     clear: Option<Option<u32>>,
@@ -157,7 +157,12 @@ pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<O
     let tell = |text: &str| if quiet { Ok(()) } else { output::print(text) };
     match answer {
         ControlAnswer::Status(view) if json => output::print(&output::pretty(&view))?,
-        ControlAnswer::Status(view) => print(&status(&view), arguments)?,
+        ControlAnswer::Status(view) => {
+            print(&status(&view), arguments)?;
+            if !quiet {
+                tell_clients(&view);
+            }
+        }
         ControlAnswer::Faults(faults) if json => output::print(&output::pretty(&faults))?,
         ControlAnswer::Faults(faults) => {
             let mut table = Table::new(&[Column::numbers("fault", "number"), Column::words("", "text")]);
@@ -188,11 +193,18 @@ fn print(table: &Table, arguments: &FaultArguments) -> anyhow::Result<()> {
 fn ask(socket: &Path, request: &ControlRequest) -> anyhow::Result<ControlAnswer> {
     let beside = beside(socket);
     let control = if beside.exists() { &beside } else { socket };
-    ask_control(control, request).with_context(|| {
-        format!(
-            "cannot reach an emulation at {}; name the socket that `loadline emulate` printed, or that was given as --control",
-            socket.display()
-        )
+    ask_control(control, request).map_err(|error| {
+        let place = socket.display();
+        let what_to_do = match error.kind() {
+            std::io::ErrorKind::ConnectionRefused => {
+                "nobody listens there: its emulation was killed, and can be started again on the same socket"
+            }
+            std::io::ErrorKind::NotFound => {
+                "there is no such socket; name the one that `loadline emulate` printed, or that was given as --control"
+            }
+            _ => "name the socket that `loadline emulate` printed, or that was given as --control",
+        };
+        anyhow::anyhow!(error).context(format!("cannot reach an emulation at {place}: {what_to_do}"))
     })
 }
 
@@ -327,13 +339,31 @@ fn told(changed: &Changed, request: &ControlRequest) -> String {
         }
         ControlRequest::Change(Change::Clear(_)) => {
             let cleared = match changed.cleared.as_slice() {
-                [] => "nothing was wrong\n".to_owned(),
+                [] => "no fault was in force there\n".to_owned(),
                 [one] => format!("fault {one} cleared\n"),
                 several => format!("{} faults cleared\n", several.len()),
             };
             cleared + &waiting(changed)
         }
-        _ => changed.fault.map_or_else(|| "done\n".to_owned(), |number| format!("fault {number}\n")),
+        ControlRequest::Change(Change::Begin(fault)) => {
+            let number = changed.fault.unwrap_or_default();
+            format!("fault {number} began ({fault}); --clear {number} ends it\n")
+        }
+        ControlRequest::Change(Change::DropCaches(on)) => match on {
+            Some(on) => format!("host caches before {on} have forgotten what is on disk\n"),
+            None => "all host caches have forgotten what is on disk\n".to_owned(),
+        },
+        ControlRequest::Change(Change::SpendCredits(on)) => match on {
+            Some(on) => format!("burst credits of {on} and of the machine are spent\n"),
+            None => "all burst credits are spent\n".to_owned(),
+        },
+        ControlRequest::Change(Change::Environment(environment)) => {
+            let name = &environment.name;
+            format!(
+                "disks and machine are those of {name} from now on, and no disk is smaller than before; caches are cold and credits full\n"
+            )
+        }
+        ControlRequest::Status | ControlRequest::Faults => "done\n".to_owned(),
     }
 }
 
@@ -341,6 +371,19 @@ fn told(changed: &Changed, request: &ControlRequest) -> String {
 fn waiting(changed: &Changed) -> String {
     let line = |disk: &String| format!("{disk} missed writes and waits for a current copy\n");
     changed.waiting.iter().map(line).collect::<Vec<_>>().concat()
+}
+
+/// What there is to be said beside the table of the volumes.
+fn tell_clients(view: &View) {
+    let clients = |count: u64| if count == 1 { "1 client".to_owned() } else { format!("{count} clients") };
+    let refused = match view.refused_total {
+        0 => String::new(),
+        count => format!("; {} refused or dropped since the beginning", clients(count)),
+    };
+    output::tell(&format!("{} over NBD{refused}.", clients(view.clients as u64)));
+    if let Some(trouble) = &view.trace_trouble {
+        output::tell(&format!("Requests are not recorded any more: {trouble}."));
+    }
 }
 
 /// What an emulation is doing, as a table.

@@ -6,11 +6,12 @@ use crate::contents::Settles;
 use crate::export::Export;
 use crate::outgoing::{Outgoing, Sent};
 use crate::protocol::NbdError;
-use crate::protocol::negotiation::{Agreement, Encryption, Negotiation, Step};
+use crate::protocol::negotiation::{Agreement, Encryption, Negotiation, Step, Trouble};
 use crate::protocol::reply::ReplyTo;
-use crate::protocol::request::{Command, Incoming, Message, NbdRequest, Rules};
+use crate::protocol::request::{Command, Incoming, Message, NbdRequest, Rules, Violation};
+use crate::refusal::{Peer, Reason};
 use crate::serving::Serving;
-use crate::tls::Tls;
+use crate::tls::{Handshake, Tls};
 use loadline_block::Operation;
 use loadline_units::Instant;
 use rustix::fd::{AsFd, OwnedFd};
@@ -55,9 +56,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Serves one client from greeting to good-bye.
 pub(crate) fn serve(serving: &Serving, number: u32, outer: &Arc<OwnedFd>, encryption: Option<&Encrypted>) {
     let mut buffer = Buffer::new();
-    let Some((agreement, socket)) = negotiate(serving, outer, &mut buffer, encryption) else {
-        let _ = shutdown(&**outer, Shutdown::Both);
-        return;
+    let peer = Peer::of(outer);
+    let (agreement, socket) = match negotiate(serving, outer, &mut buffer, encryption) {
+        Ok(agreed) => agreed,
+        Err(reason) => {
+            // Where all connections are closed, that is why.
+            if let Some(reason) = reason.filter(|_| !serving.is_closed()) {
+                serving.refusals.add(peer, reason);
+            }
+            let _ = shutdown(&**outer, Shutdown::Both);
+            return;
+        }
     };
     let socket = &socket;
     if serving.clients() <= ROOMY_CLIENTS {
@@ -78,7 +87,9 @@ pub(crate) fn serve(serving: &Serving, number: u32, outer: &Arc<OwnedFd>, encryp
         broken: AtomicBool::new(false),
     });
     serving.enter(number, &connection);
-    connection.transmit(serving, &mut buffer);
+    if let Err(violation) = connection.transmit(serving, &mut buffer) {
+        serving.refusals.add(peer, violation.into());
+    }
     serving.leave(number);
     // What is still under way holds the connection until it is answered; the client need not wait for that.
     let _ = shutdown(&**socket, Shutdown::Both);
@@ -92,56 +103,69 @@ pub(crate) struct Encrypted {
     pub(crate) required: bool,
 }
 
-/// The talk at the beginning, and the socket on which requests come: the same, or the plain side of an encrypted one. `None`: there
-/// is nothing to go on with.
+/// The talk at the beginning, and the socket on which requests come: the same, or the plain side of an encrypted one. An error:
+/// there is nothing to go on with, and why, where the client did not just leave.
 fn negotiate(
     serving: &Serving,
     outer: &Arc<OwnedFd>,
     buffer: &mut Buffer,
     encrypted: Option<&Encrypted>,
-) -> Option<(Agreement, Arc<OwnedFd>)> {
+) -> Result<(Agreement, Arc<OwnedFd>), Option<Reason>> {
+    let system = |error: Errno| Some(Reason::System(error.into()));
     let hurry = |socket: &OwnedFd| {
         let directions = [Timeout::Recv, Timeout::Send];
         directions
             .into_iter()
             .try_for_each(|direction| set_socket_timeout(socket, direction, Some(NEGOTIATION_MAX)))
-            .ok()
+            .map_err(system)
     };
     hurry(outer)?;
     let mut socket = Arc::clone(outer);
+    let mut handshake = None;
     let begun = std::time::Instant::now();
-    send_all(&socket, &Negotiation::greeting())?;
     let mut negotiation = Negotiation::new(match encrypted {
         None => Encryption::None,
         Some(Encrypted { required: false, .. }) => Encryption::Offered,
         Some(Encrypted { required: true, .. }) => Encryption::Required,
     });
+    send_all(&socket, &Negotiation::greeting()).ok_or(None)?;
     let mut out = Vec::new();
     loop {
         let mut input = buffer.unread();
         let step = negotiation.feed(&mut input, &serving.infos, &mut out);
         let left = input.len();
         buffer.leave(left);
-        send_all(&socket, &out)?;
+        // Whoever leaves does so for what they were told, or else for no reason of ours.
+        let told = || {
+            let failed = handshake.as_ref().and_then(Handshake::failure).map(Reason::Tls);
+            failed.or_else(|| negotiation.trouble().cloned().map(Reason::Negotiation))
+        };
+        send_all(&socket, &out).ok_or_else(told)?;
         out.clear();
         match step {
             Step::Next => {}
-            Step::Close => return None,
+            Step::Close => return Err(told()),
             Step::More => {
-                if begun.elapsed() > NEGOTIATION_MAX || !buffer.read(&socket).ok()? {
-                    return None;
+                let slow = begun.elapsed() > NEGOTIATION_MAX;
+                match if slow { Err(Errno::AGAIN) } else { buffer.read(&socket) } {
+                    Ok(true) => {}
+                    Err(Errno::AGAIN) => return Err(Some(Reason::Slow)),
+                    Ok(false) | Err(_) => return Err(told()),
                 }
             }
             Step::Encrypt => {
                 // What came unencrypted must not count as if it had come encrypted.
-                let tls = encrypted.filter(|_| left == 0).map(|encrypted| &encrypted.tls)?;
-                socket = Arc::new(tls.encrypt(Arc::clone(outer)).ok()?);
+                let Some(Encrypted { tls, .. }) = encrypted.filter(|_| left == 0) else {
+                    return Err(Some(Trouble::Plain.into()));
+                };
+                let (plain, shaking) = tls.encrypt(Arc::clone(outer)).map_err(|error| Some(Reason::System(error)))?;
+                (socket, handshake) = (Arc::new(plain), Some(shaking));
                 hurry(&socket)?;
                 negotiation.encrypted();
             }
             Step::Transmit(agreement) => {
-                set_socket_timeout(&*socket, Timeout::Recv, None).ok()?;
-                return Some((agreement, socket));
+                set_socket_timeout(&*socket, Timeout::Recv, None).map_err(system)?;
+                return Ok((agreement, socket));
             }
         }
     }
@@ -167,7 +191,8 @@ struct Turn {
 }
 
 impl Connection {
-    fn transmit(&self, serving: &Serving, buffer: &mut Buffer) {
+    /// Takes requests until nothing more comes, or what comes is none.
+    fn transmit(&self, serving: &Serving, buffer: &mut Buffer) -> Result<(), Violation> {
         let Agreement { form, allocation, sizes_told, .. } = self.agreement;
         let rules = Rules { size: self.export.info.size, form, allocation, sizes_told };
         let mut incoming = Incoming::new(rules);
@@ -177,6 +202,7 @@ impl Connection {
         let mut trouble: Option<NbdError> = None;
         let mut ticket: Option<u64> = None;
         let mut orderly = false;
+        let mut violation = None;
         'reading: loop {
             let mut input = buffer.unread();
             loop {
@@ -208,7 +234,10 @@ impl Connection {
                         orderly = true;
                         break 'reading;
                     }
-                    Err(_) => break 'reading,
+                    Err(found) => {
+                        violation = Some(found);
+                        break 'reading;
+                    }
                 }
             }
             let left = input.len();
@@ -252,6 +281,7 @@ impl Connection {
         if orderly {
             self.wait_until_below(serving, 1);
         }
+        violation.map_or(Ok(()), Err)
     }
 
     fn reply_to(&self, cookie: u64, offset: u64) -> ReplyTo {

@@ -64,6 +64,9 @@ pub enum ContentsState {
 }
 
 impl ContentsState {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Present, Self::Degraded, Self::Absent, Self::Waiting];
+
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {

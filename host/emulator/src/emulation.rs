@@ -15,6 +15,7 @@ use crate::metrics;
 use crate::model::{Change, Fault, FaultKind, Model};
 use crate::protocol::BLOCK_MIN;
 use crate::protocol::negotiation::ExportInfo;
+use crate::refusal::Refused;
 use crate::serving::Serving;
 use crate::store::{Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, PAGE, Store};
 use crate::tls::Tls;
@@ -312,10 +313,22 @@ impl Emulation {
         self.serving.clients()
     }
 
+    /// Clients that got no export since this was last asked, the first ones by name, and how many more there were.
+    #[must_use]
+    pub fn take_refused(&self) -> (Vec<Refused>, u64) {
+        self.serving.refusals.take()
+    }
+
     /// Memory that contents use.
     #[must_use]
     pub fn memory(&self) -> Bytes {
         Bytes::new(self.budget.used())
+    }
+
+    /// The memory that contents may use, once a write had to fail for want of more.
+    #[must_use]
+    pub fn memory_was_full(&self) -> Option<Bytes> {
+        self.budget.was_full().map(Bytes::new)
     }
 
     /// Does something to the emulation: a fault, a power cut, another machine.

@@ -13,6 +13,7 @@ mod clock;
 mod connection;
 mod contents;
 mod control;
+mod descriptors;
 mod done;
 mod driver;
 mod emulation;
@@ -25,6 +26,7 @@ mod metrics;
 mod model;
 mod outgoing;
 pub mod protocol;
+mod refusal;
 mod replaying;
 mod serving;
 mod store;
@@ -32,7 +34,9 @@ mod tls;
 mod trace;
 mod view;
 
-pub use attach::{ATTACHED_IN_FLIGHT_MAX, AttachError, BlockDevice, BlockDeviceError, BlockDeviceMaking, Released, detach};
+pub use attach::{
+    ATTACHED_IN_FLIGHT_MAX, AttachError, BlockDevice, BlockDeviceError, BlockDeviceMaking, Released, detach,
+};
 pub use changing::{ChangeFailure, Changed};
 pub use connection::{IN_FLIGHT_MAX, NEGOTIATION_MAX};
 pub use contents::ContentsState;
@@ -45,6 +49,7 @@ pub use held::{Account, Held, HeldBy, Holder, Other};
 pub use listening::ListenError;
 pub use meter::{Active, Figures, OperationFigures};
 pub use model::{Change, ChangeError, Ended, FAULTS_MAX, Fault, FaultKind, Model, Which};
+pub use refusal::{Peer, REFUSALS_MAX, Reason, Refused};
 pub use replaying::{Dependence, Replayed, account, replay_on, trial};
 pub use serving::CONNECTIONS_MAX;
 pub use store::FolderError;

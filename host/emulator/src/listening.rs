@@ -26,7 +26,7 @@ pub enum ListenError {
     #[error("{0} exists and is not a socket; name another place for the socket")]
     Taken(String),
     /// Somebody listens there.
-    #[error("another program listens on {0}; end it or name another place for the socket")]
+    #[error("another program listens on {0}; end it or name another place")]
     Busy(String),
     /// The system's answer.
     #[error("cannot listen on {place}: {error}")]
@@ -87,7 +87,14 @@ pub(crate) fn unix(welcome: Welcome, path: &Path) -> Result<Listener, ListenErro
 
 /// Listens on a TCP port.
 pub(crate) fn tcp(welcome: Welcome, address: SocketAddr) -> Result<(Listener, SocketAddr), ListenError> {
-    let failed = |error| ListenError::System { place: address.to_string(), error };
+    let failed = |error: io::Error| {
+        let place = address.to_string();
+        if error.kind() == io::ErrorKind::AddrInUse {
+            ListenError::Busy(place)
+        } else {
+            ListenError::System { place, error }
+        }
+    };
     let listener = TcpListener::bind(address).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     Ok((start(welcome, listener.into(), true, None).map_err(failed)?, address))

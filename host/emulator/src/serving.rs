@@ -5,9 +5,11 @@ use crate::attach::MountedFile;
 use crate::changing::Member;
 use crate::clock::Woken;
 use crate::connection::{self, Connection, Encrypted};
+use crate::descriptors::Descriptors;
 use crate::driver::Driver;
 use crate::export::Export;
 use crate::protocol::negotiation::ExportInfo;
+use crate::refusal::{Peer, Reason, Refusals};
 use crate::view::{View, Viewer};
 use loadline_units::Instant;
 use rustix::fd::OwnedFd;
@@ -54,6 +56,10 @@ pub(crate) struct Serving {
     sockets: Mutex<HashMap<u32, Arc<OwnedFd>>>,
     left: Condvar,
     next_number: AtomicU32,
+    /// Of files that may be open.
+    descriptors: Descriptors,
+    /// Clients that got no export, or lost it by what they sent.
+    pub(crate) refusals: Refusals,
     ending: AtomicBool,
     /// Nobody is let in for the moment.
     closed: AtomicBool,
@@ -64,7 +70,10 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn new(exports: Vec<Arc<Export>>, members: Vec<Member>, driver: Driver) -> Self {
+        let descriptors = Descriptors::raised(members.len());
         Self {
+            descriptors,
+            refusals: Refusals::default(),
             infos: exports.iter().map(|export| export.info.clone()).collect(),
             exports,
             driver,
@@ -97,8 +106,15 @@ impl Serving {
         let socket = Arc::new(socket);
         {
             let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-            if sockets.len() >= CONNECTIONS_MAX || self.is_closed() {
-                return;
+            let room = self.descriptors.clients(encrypted.is_some());
+            let reason = match sockets.len() {
+                _ if self.is_closed() => return,
+                there @ CONNECTIONS_MAX.. => Some(Reason::TooMany(there)),
+                there => (there >= room).then_some(Reason::TooManyFiles(there)),
+            };
+            if let Some(reason) = reason {
+                drop(sockets);
+                return self.refusals.add(Peer::of(&socket), reason);
             }
             sockets.insert(number, Arc::clone(&socket));
         }
@@ -110,7 +126,8 @@ impl Serving {
             connection::serve(&serving, number, &socket, encrypted.as_ref());
             drop(gone);
         });
-        if spawned.is_err() {
+        if let Err(error) = spawned {
+            self.refusals.add(Peer::Unknown, Reason::System(error));
             self.forget(number);
         }
     }
@@ -194,8 +211,9 @@ impl Serving {
         loop {
             // Not while the lock is held: whoever asks for the view need not wait for the model.
             let now = viewer.look(self);
+            let trouble = self.driver.hurry_recording();
             let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-            *view = now;
+            *view = View { trace_trouble: trouble, ..now };
             let going = |_: &mut View| !self.is_ending();
             let waited = self.over.wait_timeout_while(view, LOOK, going).unwrap_or_else(PoisonError::into_inner);
             if !waited.1.timed_out() {
@@ -207,7 +225,7 @@ impl Serving {
     /// What was going on over the last second.
     pub(crate) fn view(&self) -> View {
         let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut view = View { clients: self.clients(), ..view.clone() };
+        let mut view = View { clients: self.clients(), refused_total: self.refusals.total(), ..view.clone() };
         for (view, export) in view.exports.iter_mut().zip(&self.exports) {
             view.state = export.contents.state();
         }

@@ -14,7 +14,7 @@ use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What encrypted connections take.
 #[derive(Clone)]
@@ -101,11 +101,11 @@ impl Tls {
     }
 
     /// Encrypts what goes over `socket`: gives the plain end of a pair of sockets; a thread carries bytes between the two until
-    /// either is closed.
+    /// either is closed. What becomes of the talk about how to encrypt is told apart.
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn encrypt(&self, socket: Arc<OwnedFd>) -> io::Result<OwnedFd> {
+    pub(crate) fn encrypt(&self, socket: Arc<OwnedFd>) -> io::Result<(OwnedFd, Handshake)> {
         match &self.0 {
             Way::Certificates(config) => carry(certificates::ByCertificate::new(config)?, socket),
             #[cfg(feature = "psk")]
@@ -114,14 +114,30 @@ impl Tls {
     }
 }
 
-fn carry(session: impl Session + Send + 'static, socket: Arc<OwnedFd>) -> io::Result<OwnedFd> {
+/// The talk about how to encrypt.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Handshake(Arc<Mutex<Option<io::Error>>>);
+
+impl Handshake {
+    /// Why it failed, once the plain end was closed for it; told once.
+    pub(crate) fn failure(&self) -> Option<io::Error> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+fn carry(mut session: impl Session + Send + 'static, socket: Arc<OwnedFd>) -> io::Result<(OwnedFd, Handshake)> {
     let (plain, own) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     let thread = std::thread::Builder::new().name("tls".into());
+    let handshake = Handshake::default();
+    let told = handshake.clone();
     thread.spawn(move || {
         // However it ends, both sides learn of it by the end of their sockets.
-        let _ = carrier::carry(session, &socket, &own);
+        let ended = carrier::carry(&mut session, &socket, &own);
+        if session.is_handshaking() {
+            *told.0.lock().unwrap_or_else(PoisonError::into_inner) = ended.err();
+        }
         let _ = shutdown(&*socket, Shutdown::Both);
         let _ = shutdown(&own, Shutdown::Both);
     })?;
-    Ok(plain)
+    Ok((plain, handshake))
 }

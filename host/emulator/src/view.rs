@@ -15,15 +15,15 @@ pub struct ExportView {
     /// Whether it can be read and written, now.
     #[serde(default)]
     pub state: ContentsState,
-    /// Answers in a second, of all operations.
+    /// Reads, writes and trims that were done in a second.
     pub iops: f64,
-    /// Bytes read and written in a second.
+    /// Bytes read and written in a second; of trims where nothing else was done.
     pub bytes_per_s: f64,
     /// Of the latency as modelled; `None`: nothing was answered.
     pub p50_ns: Option<u64>,
     /// The same.
     pub p99_ns: Option<u64>,
-    /// Requests outstanding in the mean, by Little's law.
+    /// Requests outstanding in the mean, those that hang too.
     pub queue: f64,
     /// Share of the latency that was spent waiting at limits: of the disks, of pools, of the virtual machine.
     pub throttled: Option<f64>,
@@ -54,6 +54,12 @@ pub struct View {
     pub elapsed_ns: u64,
     /// Clients at the moment.
     pub clients: usize,
+    /// Clients that got no export or lost it by what they sent, since the beginning.
+    #[serde(default)]
+    pub refused_total: u64,
+    /// Why requests are not recorded any more; `None`: nobody wants them recorded, or they are.
+    #[serde(default)]
+    pub trace_trouble: Option<String>,
     /// Volumes, then disks.
     pub exports: Vec<ExportView>,
 }
@@ -91,22 +97,27 @@ impl Viewer {
             });
         }
         self.accounts = accounts;
-        View { elapsed_ns: now.since(Instant::ZERO).as_ns(), clients: serving.clients(), exports }
+        View {
+            elapsed_ns: now.since(Instant::ZERO).as_ns(),
+            clients: serving.clients(),
+            refused_total: serving.refusals.total(),
+            trace_trouble: None,
+            exports,
+        }
     }
 }
 
 fn over(recent: &Figures, account: &Account, span: Duration) -> ExportView {
     let latency = recent.latency();
     let seconds = span.as_s_f64().max(1e-9);
-    let all_ns = latency.mean_ns().unwrap_or(0.0) * latency.count() as f64;
     let reads = account.waits.cache_hits + account.waits.cache_misses;
     let Held { bound_by, shares } = account.held_over(span);
     ExportView {
-        iops: recent.requests() as f64 / seconds,
-        bytes_per_s: recent.transferred().get() as f64 / seconds,
+        iops: recent.done() as f64 / seconds,
+        bytes_per_s: recent.moved().get() as f64 / seconds,
         p50_ns: latency.quantile(0.5).map(Duration::as_ns),
         p99_ns: latency.quantile(0.99).map(Duration::as_ns),
-        queue: all_ns / (seconds * 1e9),
+        queue: account.asked_time.as_s_f64() / seconds,
         throttled: account.throttled(),
         bound_by,
         held: shares,
@@ -122,6 +133,21 @@ impl View {
     pub fn open_metrics(&self) -> String {
         use std::fmt::Write as _;
         let mut text = String::new();
+        let own = [
+            ("clients", "gauge", "Clients at the moment.", self.clients as f64),
+            (
+                "refused_clients",
+                "counter",
+                "Clients that got no export or lost it by what they sent.",
+                self.refused_total as f64,
+            ),
+        ];
+        for (name, kind, help, value) in own {
+            let suffix = if kind == "counter" { "_total" } else { "" };
+            let _ = writeln!(text, "# TYPE loadline_{name} {kind}\n# HELP loadline_{name} {help}");
+            let _ = writeln!(text, "loadline_{name}{suffix} {value}");
+        }
+        let label = |export: &ExportView| export.export.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         let mut family =
             |name: &str, kind: &str, unit: &str, help: &str, value: &dyn Fn(&ExportView) -> Option<f64>| {
                 let _ = writeln!(text, "# TYPE loadline_{name} {kind}");
@@ -132,8 +158,7 @@ impl View {
                 let suffix = if kind == "counter" { "_total" } else { "" };
                 for export in &self.exports {
                     if let Some(value) = value(export) {
-                        let label = export.export.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-                        let _ = writeln!(text, "loadline_{name}{suffix}{{export=\"{label}\"}} {value}");
+                        let _ = writeln!(text, "loadline_{name}{suffix}{{export=\"{}\"}} {value}", label(export));
                     }
                 }
             };
@@ -143,7 +168,9 @@ impl View {
             Some(view.bytes_total as f64)
         });
         family("errors", "counter", "", "Requests answered with an error.", &|view| Some(view.errors_total as f64));
-        family("iops", "gauge", "", "Requests a second.", &|view| Some(view.iops));
+        family("iops", "gauge", "", "Reads, writes and trims done in a second.", &|view| Some(view.iops));
+        let help = "Bytes read and written in a second.";
+        family("throughput_bytes_per_second", "gauge", "bytes_per_second", help, &|view| Some(view.bytes_per_s));
         family("queue", "gauge", "", "Requests outstanding in the mean.", &|view| Some(view.queue));
         family("latency_p50_seconds", "gauge", "seconds", "Median of the modelled latency.", &|view| {
             seconds(view.p50_ns)
@@ -155,6 +182,23 @@ impl View {
         family("throttled_ratio", "gauge", "ratio", "Share of latency spent at limits.", &|view| view.throttled);
         family("credits_ratio", "gauge", "ratio", "Share of burst credits left.", &|view| view.credits);
         family("cache_hits_ratio", "gauge", "ratio", "Share of reads that caches answered.", &|view| view.cache_hits);
+        text.push_str("# TYPE loadline_held_ratio gauge\n# UNIT loadline_held_ratio ratio\n");
+        text.push_str(
+            "# HELP loadline_held_ratio Share of the time that went to this limit, latency, faults or idle.\n",
+        );
+        for export in &self.exports {
+            for held in &export.held {
+                let (label, by) = (label(export), held.by.name());
+                let _ = writeln!(text, "loadline_held_ratio{{export=\"{label}\",by=\"{by}\"}} {}", held.share);
+            }
+        }
+        text.push_str("# TYPE loadline_state stateset\n# HELP loadline_state Whether it can be read and written.\n");
+        for export in &self.exports {
+            for state in ContentsState::ALL {
+                let (label, name, is) = (label(export), state.name(), u8::from(export.state == state));
+                let _ = writeln!(text, "loadline_state{{export=\"{label}\",loadline_state=\"{name}\"}} {is}");
+            }
+        }
         text.push_str("# EOF\n");
         text
     }
@@ -172,5 +216,40 @@ mod tests {
         assert!(text.contains("loadline_requests_total{export=\"da\\\"ta\"} 3\n"), "{text}");
         assert!(text.contains("loadline_iops{export=\"da\\\"ta\"} 12.5\n"), "{text}");
         assert!(!text.contains("loadline_credits_ratio{") && text.ends_with("# EOF\n"), "{text}");
+    }
+
+    #[test]
+    fn metrics_have_whatever_the_status_has() {
+        let held = vec![HeldBy { by: Holder::Limit(loadline_record::Limit::DiskIops), share: 0.75 }];
+        let export = ExportView {
+            export: "data".into(),
+            state: ContentsState::Degraded,
+            p50_ns: Some(1),
+            p99_ns: Some(2),
+            throttled: Some(0.5),
+            held,
+            credits: Some(0.25),
+            cache_hits: Some(0.125),
+            lateness_p99_ns: Some(3),
+            bytes_per_s: 4_096.0,
+            ..ExportView::default()
+        };
+        let view = View { clients: 3, refused_total: 2, exports: vec![export], ..View::default() };
+        let text = view.open_metrics();
+        for line in [
+            "loadline_clients 3",
+            "loadline_refused_clients_total 2",
+            "loadline_throughput_bytes_per_second{export=\"data\"} 4096",
+            "loadline_held_ratio{export=\"data\",by=\"disk-iops\"} 0.75",
+            "loadline_state{export=\"data\",loadline_state=\"degraded\"} 1",
+            "loadline_state{export=\"data\",loadline_state=\"present\"} 0",
+        ] {
+            assert!(text.lines().any(|own| own == line), "{line}: {text}");
+        }
+        // Every number of the status is in a family of its own; what bound it follows from the shares.
+        let told = serde_json::to_value(&view.exports[0]).unwrap();
+        let numbers = told.as_object().unwrap().values().filter(|value| value.is_number()).count();
+        let alone = text.lines().filter(|line| line.contains("{export=\"data\"} ")).count();
+        assert_eq!(alone, numbers, "{text}");
     }
 }

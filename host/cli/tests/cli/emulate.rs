@@ -131,33 +131,37 @@ impl<'a> Attached<'a> {
     /// `None`, and said so: this machine cannot.
     fn start(bench: &'a Bench) -> Option<Self> {
         let folder = bench.path("files").display().to_string();
-        let environment = bench.file("pair.toml", ENVIRONMENT);
-        let socket = bench.path("s").display().to_string();
-        let words = ["emulate", &environment, "--socket", &socket, "--attach", &folder];
+        let mut attached = Self { bench, child: None, folder, said: Arc::default() };
+        attached.restart().then_some(attached)
+    }
+    /// Where another one ran before, or none; `false`, and said so: this machine cannot.
+    fn restart(&mut self) -> bool {
+        let environment = self.bench.file("pair.toml", ENVIRONMENT);
+        let socket = self.bench.path("s").display().to_string();
+        let words = ["emulate", &environment, "--socket", &socket, "--attach", &self.folder];
         // Who runs the tests may keep them from hanging up; programs inherit that, and keep to it.
-        let mut command = bench.command_by(&["env", "--default-signal=HUP"], &words);
+        let mut command = self.bench.command_by(&["env", "--default-signal=HUP"], &words);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let (said, mut pipe) = (Arc::<Mutex<String>>::default(), child.stderr.take().unwrap());
-        let heard = Arc::clone(&said);
+        let mut pipe = child.stderr.take().unwrap();
+        let heard = Arc::clone(&self.said);
         std::thread::spawn(move || {
             let mut bytes = [0; 4_096];
             while let Ok(count @ 1..) = pipe.read(&mut bytes) {
                 heard.lock().unwrap().push_str(&crate::text(&bytes[..count]));
             }
         });
-        let mut attached = Self { bench, child: Some(child), folder, said };
+        self.child = Some(child);
         let begun = Instant::now();
-        while UnixStream::connect(bench.path("s")).is_err() {
-            if attached.child().try_wait().unwrap().is_some() {
-                assert!(wait_until(|| attached.said().contains("cannot")), "{}", attached.said());
-                let said = attached.said();
-                println!("skipped: emulate --attach ({said})");
-                return None;
+        while UnixStream::connect(self.bench.path("s")).is_err() {
+            if self.child().try_wait().unwrap().is_some() {
+                assert!(wait_until(|| self.said().contains("cannot")), "{}", self.said());
+                println!("skipped: emulate --attach ({})", self.said());
+                return false;
             }
             assert!(begun.elapsed() < Duration::from_secs(20), "it does not listen");
             std::thread::sleep(Duration::from_millis(5));
         }
-        Some(attached)
+        true
     }
     fn child(&mut self) -> &mut Child {
         self.child.as_mut().expect("it has not ended")
@@ -313,6 +317,16 @@ fn what_a_killed_emulation_left_attached_is_taken_down() {
     let output = bench.command(&["emulate", "--detach", &name]).output().unwrap();
     let said = crate::text(&output.stderr);
     assert!(output.status.success() && said.matches("Released /dev/loop").count() == 2, "{said}");
+    // The next one on the same folder, socket and all takes it down by itself.
+    attached.restart();
+    attached.child().kill().unwrap();
+    attached.child().wait().unwrap();
+    attached.restart();
+    attached.hears("was killed left", 1);
+    assert_eq!(attached.devices("data").len(), 1);
+    assert_eq!(crate::fault::requests(&bench, &[0]), [0]);
+    let (status, said) = attached.end("-INT");
+    assert!(status == 0 && said.matches("Released /dev/loop").count() == 2, "{said}");
     let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
     assert!(!table.contains(&name), "{table}");
 }
@@ -335,4 +349,92 @@ fn a_trace_that_is_there_already_is_named() {
     let socket = bench.path("s").display().to_string();
     let told = bench.refused(1, &["emulate", &environment, "--socket", &socket, "--trace", &trace]);
     assert!(told.contains(&format!("cannot make the trace {trace}: File exists")), "{told}");
+}
+
+#[test]
+fn who_gets_no_export_is_told_to_whoever_runs_it_and_counted() {
+    let bench = Bench::new();
+    let child = start(&bench, &["--metrics", "127.0.0.1:0"]);
+    let mut stream = UnixStream::connect(bench.path("s")).unwrap();
+    let name = "no\u{1b}thing";
+    let go = [&(name.len() as u32).to_be_bytes()[..], name.as_bytes(), &[0, 0]].concat();
+    let length = (go.len() as u32).to_be_bytes();
+    let ask = [&3_u32.to_be_bytes()[..], b"IHAVEOPT", &7_u32.to_be_bytes(), &length, &go].concat();
+    std::io::Write::write_all(&mut stream, &ask).unwrap();
+    stream.read_exact(&mut [0; 18 + 20]).unwrap();
+    drop(stream);
+    let mut stream = UnixStream::connect(bench.path("s")).unwrap();
+    stream.read_exact(&mut [0; 18]).unwrap();
+    std::io::Write::write_all(&mut stream, b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    drop(stream);
+    let socket = bench.path("s").display().to_string();
+    let status = || -> serde_json::Value {
+        serde_json::from_str(&bench.done(&["fault", &socket, "--status", "--format", "json"])).unwrap()
+    };
+    assert!(wait_until(|| status()["refused_total"] == 2), "{}", status());
+    let (status, _, err) = end(child, "-INT");
+    assert_eq!(status, 0, "{err}");
+    let me = format!("Refused a client, process {} (", std::process::id());
+    assert_eq!(err.matches(&me).count(), 2, "{err}");
+    assert!(err.contains("): it asked for the export \"no\\u{1b}thing\", which is not there."), "{err}");
+    assert!(err.contains("): what it sent is not the beginning of an NBD connection."), "{err}");
+}
+
+#[test]
+fn whoever_may_open_few_files_still_takes_orders_when_clients_have_them_all() {
+    let bench = Bench::new();
+    let environment = bench.file("pair.toml", ENVIRONMENT);
+    let socket = bench.path("s").display().to_string();
+    // Both the limit that is set and the one that it can be raised to.
+    let limited = ["sh", "-c", "ulimit -n 200; exec \"$@\"", "sh"];
+    let mut command = bench.command_by(&limited, &["emulate", &environment, "--socket", &socket]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    assert!(wait_until(|| UnixStream::connect(bench.path("s")).is_ok()), "it does not listen");
+    let mut clients: Vec<UnixStream> = (0..300).map(|_| UnixStream::connect(bench.path("s")).unwrap()).collect();
+    let greeted = |client: &mut UnixStream| {
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        client.read(&mut [0; 18]).unwrap() == 18
+    };
+    let served = clients.iter_mut().filter_map(|client| greeted(client).then_some(())).count();
+    assert!((1..200).contains(&served), "{served}");
+    assert!(bench.done(&["fault", &socket, "--status"]).contains("data"));
+    let (_, _, err) = end(child, "-TERM");
+    assert!(err.contains("may open no more files") && err.contains("ulimit -n"), "{err}");
+    assert!(err.contains(" more clients.") && err.lines().count() < 30, "{err}");
+}
+
+#[test]
+fn a_trace_is_there_for_whoever_is_killed_and_not_where_nothing_began() {
+    let bench = Bench::new();
+    let trace = bench.path("trace").display().to_string();
+    let taken = bench.file("taken", "x");
+    let environment = bench.file("pair.toml", ENVIRONMENT);
+    bench.refused(1, &["emulate", &environment, "--socket", &taken, "--trace", &trace]);
+    assert!(!bench.path("trace").exists(), "it is in the way the next time");
+    let mut child = start(&bench, &["--trace", &trace]);
+    assert_eq!(crate::fault::requests(&bench, &[1, 0, 0]), [0; 3]);
+    let whole = || std::fs::metadata(bench.path("trace")).unwrap().len();
+    let empty = whole();
+    assert!(empty > 0, "no head");
+    assert!(wait_until(|| whole() > empty), "nothing is written");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    bench.done(&["replay", &trace, "--env", &environment]);
+}
+
+#[test]
+fn memory_that_is_full_is_told_with_its_bound() {
+    let bench = Bench::new();
+    let mut child = start(&bench, &["--memory-max", "0 B", "--write-cache", "0 B"]);
+    let mut lines = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    let mut hears = |what: &str| {
+        while !said.contains(what) {
+            assert!(std::io::BufRead::read_line(&mut lines, &mut said).unwrap() > 0, "{said}");
+        }
+    };
+    hears("contents: in memory, up to 0 B");
+    assert_eq!(crate::fault::requests(&bench, &[1]), [28]);
+    hears("Contents fill the 0 B of memory");
+    end(child, "-TERM");
 }

@@ -40,10 +40,13 @@ fn faults_begin_are_listed_and_end() {
     let child = start(&bench, &[]);
     let socket = bench.path("s").display().to_string();
     let fault = |words: &[&str]| bench.done(&[&["fault", &socket][..], words].concat());
-    assert_eq!(fault(&["data", "--error", "io", "--on", "write", "--until", "4 KiB"]), "fault 1\n");
+    assert_eq!(
+        fault(&["data", "--error", "io", "--on", "write", "--until", "4 KiB"]),
+        "fault 1 began (data: writes from 0 B to 4 KiB fail with EIO); --clear 1 ends it\n"
+    );
     assert_eq!(requests(&bench, &[0, 1]), [0, 5]);
     let listed = fault(&["--list", "--format", "json"]);
-    assert!(listed.contains("data: write from 0 B to 4 KiB fail: io"), "{listed}");
+    assert!(listed.contains("data: writes from 0 B to 4 KiB fail with EIO"), "{listed}");
     assert_eq!(fault(&["--clear", "1"]), "fault 1 cleared\n");
     assert_eq!(requests(&bench, &[0, 1]), [0, 0]);
     fault(&["data/0", "--lose"]);
@@ -64,7 +67,11 @@ fn faults_begin_are_listed_and_end() {
     assert!(cut.starts_with("power cut with seed 3: 0 connections dropped"), "{cut}");
     assert!(fault(&["--redeploy"]).starts_with("redeployed"));
     let faster = bench.file("faster.toml", crate::emulate::ENVIRONMENT.replace("5000 IOPS", "7500 IOPS"));
-    assert_eq!(fault(&["--environment", &faster]), "done\n");
+    assert!(fault(&["--environment", &faster]).starts_with("disks and machine are those of pair from now on"));
+    // Lost as a volume of one disk, it is found again as one.
+    assert!(fault(&["log", "--lose"]).contains("requests find the disk lost"));
+    assert_eq!(fault(&["log", "--clear"]), "fault 6 cleared\n");
+    assert_eq!(fault(&["log", "--clear"]), "no fault was in force there\n");
     assert!(fault(&["--status"]).contains("log/0"));
     let (status, _, err) = end(child, "-TERM");
     assert_eq!(status, 0, "{err}");
@@ -134,7 +141,7 @@ fn what_cannot_be_done_says_what_to_do() {
     assert!(refused(1, &["--environment", &other]).contains("log became logs"));
     end(child, "-TERM");
     let nobody = bench.refused(1, &["fault", &socket, "--list"]);
-    assert!(nobody.contains("cannot reach an emulation"), "{nobody}");
+    assert!(nobody.contains("cannot reach an emulation") && nobody.contains("no such socket"), "{nobody}");
 }
 
 #[test]

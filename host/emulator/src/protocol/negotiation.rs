@@ -99,9 +99,43 @@ pub enum Encryption {
     Done,
 }
 
+/// Why a client may go without an export.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// Nothing has this name, of which the beginning is here.
+    #[error("it asked for the export {0:?}, which is not there")]
+    NoExport(String),
+    /// It asked for something unencrypted where that is not served.
+    #[error("it does not encrypt, and this address takes TLS only")]
+    TlsRequired,
+    /// It wants to encrypt where nobody can.
+    #[error("it wants TLS, and there is none here; --tls-certificates or --tls-psk offers it")]
+    NoTls,
+    /// It sent plain bytes where encrypted ones were to come.
+    #[error("it asked for TLS and went on unencrypted")]
+    Plain,
+    /// It speaks another protocol, or this one wrongly.
+    #[error("what it sent is not the beginning of an NBD connection")]
+    Foreign,
+    /// It asks and asks.
+    #[error("it sent more than {OPTIONS_MAX} options and chose no export")]
+    Endless,
+}
+
+/// Characters of an export's name that are repeated.
+const NAME_TOLD_MAX: usize = 64;
+
+impl Trouble {
+    fn no_export(name: &[u8]) -> Self {
+        Self::NoExport(String::from_utf8_lossy(name).chars().take(NAME_TOLD_MAX).collect())
+    }
+}
+
 /// The server's side of the talk at the beginning.
 #[derive(Debug, Clone)]
 pub struct Negotiation {
+    /// The last thing that went wrong and was not put right since.
+    trouble: Option<Trouble>,
     encryption: Encryption,
     state: State,
     no_zeroes: bool,
@@ -122,13 +156,26 @@ impl Negotiation {
     #[must_use]
     pub const fn new(encryption: Encryption) -> Self {
         let (state, form) = (State::Flags, ReplyForm::Simple);
-        Self { encryption, state, no_zeroes: false, form, allocation: None, options: 0 }
+        Self { trouble: None, encryption, state, no_zeroes: false, form, allocation: None, options: 0 }
     }
 
     /// Goes on over the encrypted connection: what was agreed on before counts no more.
-    pub const fn encrypted(&mut self) {
+    pub fn encrypted(&mut self) {
         self.encryption = Encryption::Done;
+        self.trouble = None;
         (self.form, self.allocation) = (ReplyForm::Simple, None);
+    }
+
+    /// Why the client may go without an export; `None`: nothing was refused that it did not get after all.
+    #[must_use]
+    pub const fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    /// The connection is not to be gone on with.
+    fn give_up(&mut self, trouble: Trouble) -> Step {
+        self.trouble = Some(trouble);
+        Step::Close
     }
 
     /// What the server says first.
@@ -151,7 +198,7 @@ impl Negotiation {
                 *input = take.0;
                 let known = u32::from(handshake_flag::FIXED_NEWSTYLE | handshake_flag::NO_ZEROES);
                 if flags & !known != 0 {
-                    return Step::Close;
+                    return self.give_up(Trouble::Foreign);
                 }
                 self.no_zeroes = flags & u32::from(handshake_flag::NO_ZEROES) != 0;
                 self.state = State::Option;
@@ -172,12 +219,15 @@ impl Negotiation {
         let mut take = Take(input);
         let Some(magic) = take.u64() else { return Step::More };
         if magic != OPTION_MAGIC {
-            return Step::Close;
+            return self.give_up(Trouble::Foreign);
         }
         let (Some(code), Some(length)) = (take.u32(), take.u32()) else { return Step::More };
         if length > OPTION_DATA_MAX {
-            if self.counts_too_many() || code == option::code::EXPORT_NAME {
-                return Step::Close;
+            if self.counts_too_many() {
+                return self.give_up(Trouble::Endless);
+            }
+            if code == option::code::EXPORT_NAME {
+                return self.give_up(Trouble::Foreign);
             }
             *input = &input[OPTION_HEADER..];
             self.state = State::Skip(length);
@@ -187,7 +237,7 @@ impl Negotiation {
         let Some(data) = take.bytes(length as usize) else { return Step::More };
         *input = take.0;
         if self.counts_too_many() {
-            return Step::Close;
+            return self.give_up(Trouble::Endless);
         }
         match ClientOption::parse(code, data) {
             Ok(option) => self.answer(code, &option, exports, out),
@@ -210,7 +260,12 @@ impl Negotiation {
 
     fn answer(&mut self, code: u32, option: &ClientOption<'_>, exports: &[ExportInfo], out: &mut Vec<u8>) -> Step {
         let ack = |out: &mut Vec<u8>| option::reply(out, code, OptionReply::Ack, &[]);
+        // Whoever goes on unencrypted did not insist.
+        if self.trouble == Some(Trouble::NoTls) && !matches!(option, ClientOption::StartTls | ClientOption::Abort) {
+            self.trouble = None;
+        }
         if self.encryption == Encryption::Required && !matches!(option, ClientOption::StartTls | ClientOption::Abort) {
+            self.trouble = Some(Trouble::TlsRequired);
             if matches!(option, ClientOption::ExportName(_)) {
                 return Step::Close;
             }
@@ -219,9 +274,10 @@ impl Negotiation {
         }
         match option {
             ClientOption::ExportName(name) => {
-                let Some(export) = find(exports, name).filter(|_| self.form != ReplyForm::Extended) else {
-                    return Step::Close;
-                };
+                let Some(export) = find(exports, name) else { return self.give_up(Trouble::no_export(name)) };
+                if self.form == ReplyForm::Extended {
+                    return self.give_up(Trouble::Foreign);
+                }
                 out.extend_from_slice(&exports[export].size.to_be_bytes());
                 out.extend_from_slice(&exports[export].flags(self.form).to_be_bytes());
                 if !self.no_zeroes {
@@ -248,6 +304,7 @@ impl Negotiation {
                     Step::Encrypt
                 }
                 Encryption::None => {
+                    self.trouble = Some(Trouble::NoTls);
                     option::reply(out, code, OptionReply::Policy, &[b"there is no TLS here"]);
                     Step::Next
                 }
@@ -258,6 +315,7 @@ impl Negotiation {
             },
             ClientOption::Info { name, go, wants_name, wants_description } => {
                 let Some(number) = find(exports, name) else {
+                    self.trouble = Some(Trouble::no_export(name));
                     option::reply(out, code, OptionReply::Unknown, &[b"no such export"]);
                     return Step::Next;
                 };
@@ -276,6 +334,7 @@ impl Negotiation {
                 if *wants_description {
                     tell(info_type::DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
                 }
+                self.trouble = None;
                 ack(out);
                 if *go { self.agree(number, true) } else { Step::Next }
             }

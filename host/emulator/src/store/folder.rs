@@ -36,7 +36,7 @@ pub enum FolderError {
         wanted: String,
     },
     /// In use.
-    #[error("{0} is in use by another emulation")]
+    #[error("{0} is in use by another emulation; end that, or name another folder")]
     Busy(String),
 }
 

@@ -7,7 +7,7 @@ use crate::protocol::reply::Extent;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Pages of a region.
@@ -20,16 +20,22 @@ const REGION: u64 = (REGION_PAGES * PAGE) as u64;
 pub(crate) struct Budget {
     max: u64,
     used: AtomicU64,
+    /// A write had to fail for want of it.
+    was_full: AtomicBool,
 }
 
 impl Budget {
     /// At most `max` bytes.
     pub(crate) const fn new(max: u64) -> Self {
-        Self { max, used: AtomicU64::new(0) }
+        Self { max, used: AtomicU64::new(0), was_full: AtomicBool::new(false) }
     }
     /// Bytes in use.
     pub(crate) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
+    }
+    /// The bound, once something had to fail for it.
+    pub(crate) fn was_full(&self) -> Option<u64> {
+        self.was_full.load(Ordering::Relaxed).then_some(self.max)
     }
     fn take(&self, pages: usize) -> Result<(), StoreError> {
         if pages == 0 {
@@ -39,6 +45,7 @@ impl Budget {
         let taken = self.used.fetch_add(bytes, Ordering::Relaxed);
         if taken + bytes > self.max {
             self.give_back(pages);
+            self.was_full.store(true, Ordering::Relaxed);
             return Err(StoreError::NoSpace);
         }
         Ok(())

@@ -70,8 +70,8 @@ pub(super) fn now<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 /// Carries until either side is closed, or the client takes too long to agree.
 ///
 /// # Errors
-/// A socket's, or the session's.
-pub(super) fn carry(mut session: impl Session, outer: &OwnedFd, inner: &OwnedFd) -> io::Result<()> {
+/// A socket's, or the session's; or the client left or took too long before the two agreed.
+pub(super) fn carry(session: &mut impl Session, outer: &OwnedFd, inner: &OwnedFd) -> io::Result<()> {
     let mut part = vec![0; PART];
     // Plain bytes of the client that the plain socket has not taken.
     let mut arrived = Vec::new();
@@ -81,7 +81,8 @@ pub(super) fn carry(mut session: impl Session, outer: &OwnedFd, inner: &OwnedFd)
     loop {
         let talks = session.is_handshaking();
         if talks && begun.elapsed() > crate::connection::NEGOTIATION_MAX {
-            return Ok(());
+            let text = "the client took too long";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, text));
         }
         let wants_write = session.wants_write();
         if ended && !wants_write {
@@ -110,6 +111,10 @@ pub(super) fn carry(mut session: impl Session, outer: &OwnedFd, inner: &OwnedFd)
         if reads_outer && outer_is.intersects(PollFlags::IN | gone) {
             match session.receive(Impatient(outer), &mut part, &mut arrived) {
                 Ok(true) => {}
+                Ok(false) if session.is_handshaking() => {
+                    let text = "the client hung up in its middle";
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
+                }
                 Ok(false) => return Ok(()),
                 Err(error) => {
                     // The client is told why.

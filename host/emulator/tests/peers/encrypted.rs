@@ -97,6 +97,17 @@ fn whoever_does_not_encrypt_or_is_not_known_learns_nothing() {
     let unknown = without(&folder, "unknown", &["client-cert.pem", "client-key.pem"]);
     let uri = format!("nbds://localhost:{port}/data?tls-certificates={}", unknown.display());
     assert!(!run("nbdinfo", &[&uri]).unwrap().status.success());
+    let begun = std::time::Instant::now();
+    let mut refused: Vec<String> = Vec::new();
+    while refused.len() < 2 && begun.elapsed().as_secs() < 20 {
+        refused.extend(served.emulation.take_refused().0.iter().map(ToString::to_string));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(
+        refused[0].contains("client, 127.0.0.1:") && refused[0].contains("this address takes TLS only"),
+        "{refused:?}"
+    );
+    assert!(refused[1].contains("the TLS handshake failed: "), "{refused:?}");
     // Over the unix socket encryption is offered, not demanded.
     let open = format!("nbd+unix:///data?socket={}", served.path("encrypted").display());
     assert!(run("nbdinfo", &[&open]).unwrap().status.success());

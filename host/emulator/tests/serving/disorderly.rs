@@ -16,6 +16,18 @@ fn still_serves(served: &Served) {
     assert_eq!(client.read(0, 512), [3; 512]);
 }
 
+/// What is told of so many clients that got no export or lost it.
+fn refused(served: &Served, count: usize) -> Vec<String> {
+    let begun = std::time::Instant::now();
+    let mut told = Vec::new();
+    while told.len() < count {
+        assert!(begun.elapsed().as_secs() < 20, "not {count}: {told:?}");
+        told.extend(served.emulation.take_refused().0.iter().map(ToString::to_string));
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    told
+}
+
 #[test]
 fn garbage_closes_the_connection_and_nothing_else() {
     let served = Served::new(&free());
@@ -33,6 +45,13 @@ fn garbage_closes_the_connection_and_nothing_else() {
     client.ask(Ask { kind: code::WRITE, length: u64::from(u32::MAX), ..Ask::default() }, &[]);
     assert!(client.is_closed());
     still_serves(&served);
+    // Whoever runs it learns of each.
+    let told = refused(&served, 5);
+    let me = format!("a client, process {} (", std::process::id());
+    assert!(told.iter().all(|told| told.contains(&me)), "{told:?}");
+    let count = |what: &str| told.iter().filter(|told| told.contains(what)).count();
+    assert_eq!((count("Refused"), count("Dropped"), count("not the beginning of an NBD")), (3, 2, 3), "{told:?}");
+    assert_eq!(served.emulation.view().refused_total, 5);
 }
 
 #[test]
@@ -41,6 +60,31 @@ fn an_export_that_is_not_there_closes_the_oldest_way() {
     let mut client = Client::greeted(&served.socket());
     client.option(option_code::EXPORT_NAME, b"nothing");
     assert!(client.is_closed());
+    assert!(refused(&served, 1)[0].ends_with("it asked for the export \"nothing\", which is not there."));
+}
+
+#[test]
+fn whoever_looks_and_leaves_or_comes_to_terms_is_not_called_refused() {
+    let served = Served::new(&free());
+    drop(UnixStream::connect(served.socket()).unwrap());
+    let mut client = Client::greeted(&served.socket());
+    client.option(option_code::LIST, &[]);
+    client.option(option_code::ABORT, &[]);
+    assert!(client.is_closed());
+    // It would rather encrypt, but goes on without.
+    let mut client = Client::greeted(&served.socket());
+    client.option(option_code::STARTTLS, &[]);
+    client.option(option_code::EXPORT_NAME, b"data");
+    client.take(20 + b"there is no TLS here".len());
+    client.take(10);
+    drop(client);
+    // One that insists comes last.
+    let mut client = Client::greeted(&served.socket());
+    client.option(option_code::STARTTLS, &[]);
+    client.option(option_code::ABORT, &[]);
+    assert!(client.is_closed());
+    assert!(refused(&served, 1)[0].contains("it wants TLS, and there is none here"));
+    assert_eq!(served.emulation.view().refused_total, 1);
 }
 
 #[test]
