@@ -1,9 +1,10 @@
 //! How many files this process may have open, as far as that bounds its clients.
 
 use crate::control::CONTROL_CONNECTIONS_MAX;
+use crate::metrics::SCRAPES_MAX;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that are open beside those of clients, disks and control connections: sockets, timers, the store, what the system's
+/// Files that are open beside those of clients, disks, control connections and scrapes: sockets, timers, the store, what the system's
 /// libraries open for a moment.
 const OTHERS: usize = 64;
 /// Sockets of an encrypted client: its own, and both ends of the plain one.
@@ -21,7 +22,7 @@ impl Descriptors {
         // Where it is refused there are fewer clients.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
         let most = getrlimit(Resource::Nofile).current.and_then(|most| usize::try_from(most).ok());
-        Self(most.unwrap_or(usize::MAX).saturating_sub(OTHERS + CONTROL_CONNECTIONS_MAX + disks))
+        Self(most.unwrap_or(usize::MAX).saturating_sub(OTHERS + CONTROL_CONNECTIONS_MAX + SCRAPES_MAX + disks))
     }
 
     /// Clients that there is room for; at least one.

@@ -11,7 +11,7 @@ use crate::export::Export;
 use crate::held::Account;
 use crate::listening::{self, ListenError, Listener};
 use crate::meter::{Figures, Meter};
-use crate::metrics;
+use crate::metrics::Scrapes;
 use crate::model::{Change, Fault, FaultKind, Model};
 use crate::protocol::BLOCK_MIN;
 use crate::protocol::negotiation::ExportInfo;
@@ -251,8 +251,8 @@ impl Emulation {
     /// # Errors
     /// The system refuses.
     pub fn listen_metrics(&mut self, address: SocketAddr) -> Result<SocketAddr, ListenError> {
-        let serving = Arc::clone(&self.serving);
-        let (listener, address) = listening::tcp(Box::new(move |client| metrics::serve(&serving, client)), address)?;
+        let scrapes = Scrapes::new(&self.serving);
+        let (listener, address) = listening::tcp(Box::new(move |client| scrapes.welcome(client)), address)?;
         self.listeners.push(listener);
         Ok(address)
     }

@@ -48,6 +48,7 @@ pub use emulation::{Backing, Emulation, EmulationError, Settings};
 pub use held::{Account, Held, HeldBy, Holder, Other};
 pub use listening::ListenError;
 pub use meter::{Active, Figures, OperationFigures};
+pub use metrics::SCRAPES_MAX;
 pub use model::{Change, ChangeError, Ended, FAULTS_MAX, Fault, FaultKind, Model, Which};
 pub use refusal::{Peer, REFUSALS_MAX, Reason, Refused};
 pub use replaying::{Dependence, Replayed, account, replay_on, trial};

@@ -5,6 +5,7 @@ use rustix::fd::OwnedFd;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration as Span;
 
 /// Bytes of a request at most.
@@ -12,10 +13,37 @@ const REQUEST_MAX: u64 = 8 << 10;
 /// A client has so long to ask, and to take its answer.
 const PATIENCE: Span = Span::from_secs(5);
 
-/// Answers one client, on the listener's own thread: a scrape is short, and whoever dawdles is cut off.
-pub(crate) fn serve(serving: &Arc<Serving>, socket: OwnedFd) {
-    // Who cannot be read or written any more is gone.
-    let _ = answer(serving, TcpStream::from(socket));
+/// Those who ask at once; more are cut off.
+pub const SCRAPES_MAX: usize = 16;
+
+/// Takes those who ask.
+#[derive(Debug)]
+pub(crate) struct Scrapes {
+    serving: Arc<Serving>,
+    going_on: Arc<AtomicUsize>,
+}
+
+impl Scrapes {
+    pub(crate) fn new(serving: &Arc<Serving>) -> Self {
+        Self { serving: Arc::clone(serving), going_on: Arc::default() }
+    }
+
+    /// Answers one on a thread of its own: whoever dawdles is cut off, and meanwhile holds up nobody.
+    pub(crate) fn welcome(&self, socket: OwnedFd) {
+        if self.going_on.fetch_add(1, Ordering::AcqRel) >= SCRAPES_MAX {
+            self.going_on.fetch_sub(1, Ordering::AcqRel);
+            return;
+        }
+        let (serving, going_on) = (Arc::clone(&self.serving), Arc::clone(&self.going_on));
+        let spawned = std::thread::Builder::new().name("metrics".into()).spawn(move || {
+            // Who cannot be read or written any more is gone.
+            let _ = answer(&serving, TcpStream::from(socket));
+            going_on.fetch_sub(1, Ordering::AcqRel);
+        });
+        if spawned.is_err() {
+            self.going_on.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
 }
 
 fn answer(serving: &Serving, mut stream: TcpStream) -> io::Result<()> {

@@ -6,8 +6,8 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_disk::{EnvironmentSpec, InitialState, Layout, Place};
 use loadline_emulator::protocol::request::code;
 use loadline_emulator::{
-    Change, ControlAnswer, ControlRequest, Ended, Fault, FaultKind, Model, Settings, Trace, TraceSettings, Which,
-    ask_control, repeat,
+    Change, ControlAnswer, ControlRequest, Ended, Fault, FaultKind, Model, SCRAPES_MAX, Settings, Trace, TraceSettings,
+    Which, ask_control, repeat,
 };
 use loadline_units::{Bytes, Duration, Ratio};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -183,8 +183,11 @@ fn the_control_socket_answers_line_for_line() {
 fn metrics_are_told_to_whoever_asks() {
     let mut served = Served::new(&free());
     let address = served.emulation.listen_metrics("127.0.0.1:0".parse().unwrap()).unwrap();
+    // Those who connect and say nothing hold up nobody.
+    let _silent: Vec<_> = (0..SCRAPES_MAX - 2).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
     for (asked, expected) in [("GET /metrics", "HTTP/1.1 200 OK"), ("POST /x", "HTTP/1.1 404 Not Found")] {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
         stream.write_all(format!("{asked} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
