@@ -71,6 +71,17 @@ impl Write for Wires {
     }
 }
 
+/// The two sides did not agree on a key.
+#[derive(Debug, thiserror::Error)]
+#[error("{}; mostly the user is not among the keys here, or has another one", reason(.0))]
+struct Unagreed(openssl::ssl::Error);
+
+/// Why, in the library's words, without where in its source that is.
+fn reason(error: &openssl::ssl::Error) -> String {
+    let first = error.ssl_error().and_then(|all| all.errors().first());
+    first.and_then(openssl::error::Error::reason).map_or_else(|| error.to_string(), str::to_owned)
+}
+
 /// A connection that OpenSSL encrypts.
 pub(super) struct BySharedKey {
     stream: SslStream<Wires>,
@@ -126,7 +137,9 @@ impl Session for BySharedKey {
             wires.came.extend_from_slice(&part[..count]);
         }
         match self.go_on(part, arrived) {
-            Err(error) if error.code() != ErrorCode::WANT_READ => Err(io::Error::other(error)),
+            Err(error) if error.code() == ErrorCode::WANT_READ => Ok(true),
+            Err(error) if !self.agreed => Err(io::Error::other(Unagreed(error))),
+            Err(error) => Err(io::Error::other(error)),
             _ => Ok(true),
         }
     }

@@ -210,6 +210,15 @@ fn whoever_has_no_key_learns_nothing_and_harms_nobody() {
         );
         well(&peer("nbdinfo", &[&good]).unwrap());
     }
+    // Whoever runs it learns of each.
+    let begun = std::time::Instant::now();
+    let mut refused: Vec<String> = Vec::new();
+    while refused.len() < 3 && begun.elapsed().as_secs() < 20 {
+        refused.extend(keyed.served.emulation.take_refused().0.iter().map(ToString::to_string));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let count = |what: &str| refused.iter().filter(|told| told.contains(what)).count();
+    assert_eq!((count("the user is not among the keys"), count("takes TLS only")), (2, 1), "{refused:?}");
     // Over the unix socket encryption is offered, not demanded.
     let open = format!("nbd+unix:///data?socket={}", keyed.served.path("encrypted").display());
     well(&peer("nbdinfo", &[&open]).unwrap());
