@@ -83,12 +83,15 @@ pub(super) fn latency_ns(cell: &CellSummary) -> Option<f64> {
     (all > 0.0).then(|| parts.iter().map(|part| part.0 * part.1).sum::<f64>() / all)
 }
 
-/// What a request of this cell takes where nothing waits, as other cells show it: the least that requests of its size or larger
-/// take at fewer outstanding. `None` where there is no such cell.
-pub(super) fn unhindered_ns(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<f64> {
+/// The cells with requests of this cell's kind, no smaller, at fewer outstanding, and what those take on average, ns.
+fn at_fewer<'a>(
+    cells: &'a [CellSummary],
+    seen: &'a [Option<Seen>],
+    index: usize,
+) -> impl Iterator<Item = (&'a Seen, f64)> {
     let own = &cells[index];
     let depth = outstanding(own).unwrap_or(u64::MAX);
-    let fits = |other: usize| {
+    let fits = move |other: usize| {
         let cell = &cells[other];
         other != index
             && alike(own, cell)
@@ -97,20 +100,31 @@ pub(super) fn unhindered_ns(cells: &[CellSummary], seen: &[Option<Seen>], index:
             && outstanding(cell).is_some_and(|of| of < depth)
             && !paced(cell)
             && sound(cell)
-            && seen[other].as_ref().is_some_and(|seen| !seen.counted)
     };
-    let all = (0..cells.len()).filter(|other| fits(*other)).filter_map(|other| latency_ns(&cells[other]));
-    all.min_by(f64::total_cmp)
+    let all = (0..cells.len()).filter(move |other| fits(*other));
+    all.filter_map(|other| Some((seen[other].as_ref()?, latency_ns(&cells[other])?)))
+}
+
+/// What a request of this cell takes where nothing waits, as other cells show it: the least that requests of its size or larger
+/// take at fewer outstanding. `None` where there is no such cell.
+pub(super) fn unhindered_ns(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<f64> {
+    at_fewer(cells, seen, index).filter(|(seen, _)| !seen.counted).map(|of| of.1).min_by(f64::total_cmp)
+}
+
+/// What a request of this cell takes at most where nothing waits: requests that are counted out at fewer outstanding wait, too, but what
+/// they take is no less than that.
+pub(super) fn least_ns(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<f64> {
+    at_fewer(cells, seen, index).map(|of| of.1).min_by(f64::total_cmp)
 }
 
 /// Whether a cell's requests wait for something other than the device's own time.
 pub(super) fn waits(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> bool {
     let Some(own) = &seen[index] else { return false };
     let longer = || {
-        let (took, unhindered) = (latency_ns(&cells[index])?, unhindered_ns(cells, seen, index)?);
+        let (took, least) = (latency_ns(&cells[index])?, least_ns(cells, seen, index)?);
         // A head serves one request at a time, and the more there are the shorter its ways.
-        let is_mechanics = own.spins && unhindered >= SEEK_NS;
-        Some(took >= WAITS * unhindered && !is_mechanics)
+        let is_mechanics = own.spins && least >= SEEK_NS;
+        Some(took >= WAITS * least && !is_mechanics)
     };
     own.counted || longer().unwrap_or(false)
 }

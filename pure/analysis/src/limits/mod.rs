@@ -107,7 +107,7 @@ pub(crate) fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<C
     let found: Vec<Option<Course>> = record.cells.iter().map(course).collect();
     let began = |index: usize| record.cells[index].trials.iter().map(|trial| trial.started_unix_s);
     let kept = |index: usize, rate: f64| {
-        found[index].as_ref().is_some_and(|course| course.fall.is_none() && course.sustained >= rate * KEPT_MIN)
+        found[index].as_ref().is_some_and(|course| course.falls.is_empty() && course.sustained >= rate * KEPT_MIN)
     };
     let contradicts = |own: usize, other: usize, rate: f64| {
         let (a, b) = (&cells[own], &cells[other]);
@@ -116,7 +116,8 @@ pub(crate) fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<C
     };
     let revised = |own: usize| {
         let course = found[own].clone()?;
-        let passed = course.fall.is_some_and(|fall| (0..cells.len()).any(|other| contradicts(own, other, fall.before)));
+        let passed =
+            course.fall().is_some_and(|fall| (0..cells.len()).any(|other| contradicts(own, other, fall.before)));
         if passed { Course::without_fall(&record.cells[own]) } else { Some(course) }
     };
     (0..cells.len()).map(revised).collect()

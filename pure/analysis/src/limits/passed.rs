@@ -59,7 +59,7 @@ impl Of<'_> {
     /// Whether what a cell had above this rate is no more than a bucket of a second holds. After a fall it is empty.
     fn in_bucket(self, index: usize, allowed: f64) -> bool {
         let trials = trials_used(&self.records[index]);
-        let fell = self.courses[index].as_ref().is_some_and(|course| course.fall.is_some());
+        let fell = self.courses[index].as_ref().is_some_and(|course| !course.falls.is_empty());
         let above = |done: u64, ns: u64| done as f64 / allowed - ns as f64 / 1e9;
         let all = trials.iter().map(|trial| above(trial.operations.values().map(|o| o.count).sum(), trial.measured_ns));
         !fell && all.fold(0.0, f64::max) <= BUCKET_S
