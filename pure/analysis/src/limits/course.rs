@@ -17,6 +17,12 @@ const BURST_INTERVALS_MIN: f64 = 2.5;
 const LEVELS_DEPTH: u32 = 3;
 /// A level before or after other falls lasts so many intervals at least: fewer are noise.
 const LEVEL_INTERVALS_MIN: usize = 3;
+/// What comes after a fall lasts so many intervals at least, or nothing shows that it does.
+const LASTING_INTERVALS_MIN: usize = 2;
+/// A fall that counts without levels would show more often than this is none.
+const FALL_BY_CHANCE: f64 = 1e-3;
+/// Degrees of freedom that few intervals are credited with.
+const FREEDOM_MIN: f64 = 3.0;
 /// Of several falls, each takes this share of its depth at once.
 const SHARP_MIN: f64 = 0.7;
 /// How much more than a bucket holds a burst spends at least.
@@ -126,7 +132,8 @@ pub(crate) fn fall(trial: &TrialRecord) -> Option<Fall> {
 /// Every fall of a trial's rates, in order.
 fn falls(trial: &TrialRecord) -> Vec<Fall> {
     let rates = rates(trial);
-    let splits = splits(&rates, LEVELS_DEPTH);
+    let counts: Vec<f64> = rates.iter().map(|rate| rate * f64::from(trial.series.interval_s)).collect();
+    let splits = splits(&counts, LEVELS_DEPTH);
     let ends: Vec<usize> = splits.iter().copied().chain([rates.len()]).collect();
     let begins = [0].into_iter().chain(splits.iter().map(|split| split + 1));
     begins.zip(ends.windows(2)).filter_map(|(begin, ends)| fall_at(trial, &rates, (begin, ends[0], ends[1]))).collect()
@@ -158,30 +165,42 @@ fn fall_at(trial: &TrialRecord, rates: &[f64], (begin, split, end): (usize, usiz
     Some(Fall { at_ns, before, after, at_interval_ns, before_interval, intervals, saved_s })
 }
 
-/// Where rates fall from level to level: the intervals in which they do, each of which belongs to neither. Rates are split in two where
-/// that leaves the least variance, and each part again.
-fn splits(rates: &[f64], depth: u32) -> Vec<usize> {
-    if rates.len() < STEADY_INTERVALS_MIN || depth == 0 {
+/// Where counts of intervals fall from level to level: the intervals in which they do, each of which belongs to neither. They are split in
+/// two where that leaves the least variance, and each part again.
+fn splits(counts: &[f64], depth: u32) -> Vec<usize> {
+    if counts.len() < STEADY_INTERVALS_MIN || depth == 0 {
         return Vec::new();
     }
-    let Some((split, left)) = best_split(rates) else { return Vec::new() };
-    let (first, second) = (&rates[..split], &rates[split + 1..]);
+    let Some((split, left)) = best_split(counts) else { return Vec::new() };
+    let (first, second) = (&counts[..split], &counts[split + 1..]);
     let falls = median(first).zip(median(second)).is_some_and(|(a, b)| is_fall(a, b));
-    if !falls {
+    if !falls || !is_certain(first, second) {
         return Vec::new();
     }
-    let whole = squares(rates);
+    let whole = squares(counts);
     let explains = |left: f64| left <= whole * (1.0 - EXPLAINED_MIN);
-    let mut all = splits(first, depth - 1);
-    all.retain(|inner| *inner >= LEVEL_INTERVALS_MIN && split - inner > LEVEL_INTERVALS_MIN);
+    let is_level = |begin: usize, end: usize| end - begin >= LEVEL_INTERVALS_MIN;
+    let mut all: Vec<usize> = splits(first, depth - 1);
+    all.retain(|inner| is_level(0, *inner) && is_level(inner + 1, split));
     all.push(split);
     let later = splits(second, depth - 1).into_iter().map(|inner| split + 1 + inner);
-    all.extend(later.filter(|inner| inner - split > LEVEL_INTERVALS_MIN && rates.len() - inner > LEVEL_INTERVALS_MIN));
-    if explains(left) || (all.len() > 1 && explains(left_by(rates, &all)) && are_sharp(rates, &all)) {
+    all.extend(later.filter(|inner| is_level(split + 1, *inner) && is_level(inner + 1, counts.len())));
+    if explains(left) || (all.len() > 1 && explains(left_by(counts, &all)) && are_sharp(counts, &all)) {
         all
     } else {
         Vec::new()
     }
+}
+
+/// Whether two levels are further apart than the intervals scatter about them by chance, wherever they are split. Counts are whole: they
+/// scatter by half a request at least.
+fn is_certain(first: &[f64], second: &[f64]) -> bool {
+    let of = |values: &[f64]| (mean(values).unwrap_or(0.0), values.len() as f64);
+    let ((before, n), (after, m)) = (of(first), of(second));
+    // Of three counts or four nothing could be said otherwise.
+    let freedom = (n + m - 2.0).max(FREEDOM_MIN);
+    let scatter = libm::sqrt(((squares(first) + squares(second)) / freedom).max(0.25) * (1.0 / n + 1.0 / m));
+    before - after >= t_quantile(1.0 - FALL_BY_CHANCE / (n + m), freedom) * scatter
 }
 
 fn is_fall(before: f64, after: f64) -> bool {
@@ -203,7 +222,7 @@ fn best_split(rates: &[f64]) -> Option<(usize, f64)> {
         let (a, b) = (sums[to].0 - sums[from].0, sums[to].1 - sums[from].1);
         (b - a * a / (to - from) as f64).max(0.0)
     };
-    (1..rates.len().saturating_sub(1))
+    (1..rates.len().saturating_sub(LASTING_INTERVALS_MIN))
         .map(|split| (split, of(0, split) + of(split + 1, rates.len())))
         .min_by(|a, b| a.1.total_cmp(&b.1))
 }
@@ -264,7 +283,8 @@ fn squared_variation(all: &Histogram) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example::{ExampleDisk, cell, closed};
+    use crate::example::{ExampleDisk, cell, closed, latencies};
+    use loadline_block::Operation;
     use loadline_record::Second;
 
     /// A cell whose seconds completed so many reads.
@@ -337,6 +357,14 @@ mod tests {
     }
 
     #[test]
+    fn a_few_requests_fewer_are_no_fall() {
+        assert_eq!(course(&of([5, 5, 5, 5, 5, 5, 5, 4])).unwrap().fall(), None);
+        assert_eq!(course(&of([31, 28, 30, 33, 29, 27, 25, 24])).unwrap().fall(), None);
+        // Whether one interval lasts cannot be seen.
+        assert_eq!(course(&of(counts(&[(30, 3_000), (1, 500)]))).unwrap().fall(), None);
+    }
+
+    #[test]
     fn drift_and_noise_are_no_fall() {
         assert_eq!(course(&of((0..40).map(|i| 2_000 - 20 * i))).unwrap().fall().filter(Fall::is_burst), None);
         assert_eq!(course(&of((0..40).map(|i| 2_000 + 300 * (i * 7 % 5)))).unwrap().fall(), None);
@@ -347,5 +375,23 @@ mod tests {
         assert!(course(&of(counts(&[(30, 1_000)]))).unwrap().steady);
         // The example's latencies scatter by 22 %: counts of 1,000 by 7.
         assert!(!course(&of((0..30).map(|i| 993 + 14 * (i % 2)))).unwrap().steady);
+    }
+
+    #[test]
+    fn few_counts_that_hardly_scatter_are_chance_and_many_are_not() {
+        // A tenth of the variance that the example's latencies make: one in six hundred sets of eight counts has that.
+        let wobbling = |seconds: u64| course(&of((0..seconds).map(|i| 998 + 4 * (i % 2)))).unwrap().steady;
+        assert!(!wobbling(8) && wobbling(60));
+    }
+
+    #[test]
+    fn counts_of_requests_either_quick_or_slow_scatter_as_those_do() {
+        // Half take 0.3 ms and half about 5 ms: a variation of 0.88, and not the 70 of a log-normal time with such percentiles.
+        let mut cell = of((0..60).map(|i| 980 + 40 * (i % 2)));
+        let reads = cell.trials[0].operations.get_mut(&Operation::Read).unwrap();
+        let count = reads.count / 2;
+        reads.latency = latencies(count + count / 10, 3e5);
+        reads.latency.merge(&latencies(count - count / 10, 5e6));
+        assert!(!course(&cell).unwrap().steady);
     }
 }

@@ -155,6 +155,9 @@ impl Case<'_> {
             (Some(own), Some(least)) if own > least * 1.05 => {
                 format!("Its requests take {}, and {} where fewer are outstanding.", span(own), span(least))
             }
+            _ if self.seen[self.index].as_ref().is_some_and(|seen| seen.turns) => {
+                "Most of the time its requests wait for a turn, by how their latencies spread.".to_owned()
+            }
             _ if self.course().is_some_and(|course| course.steady) => {
                 "Its rate is steadier than its latencies would make it: something counts.".to_owned()
             }
