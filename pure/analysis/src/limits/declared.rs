@@ -65,7 +65,7 @@ impl Case<'_> {
             );
             (lowest, how)
         };
-        let fall = self.course().and_then(|course| course.fall()).filter(|_| ceiling.limit == Limit::BurstExhausted);
+        let fall = self.course().and_then(super::Course::fall).filter(|_| ceiling.limit == Limit::BurstExhausted);
         let fall = fall.map_or_else(String::new, |fall| {
             format!(" After {} of load the rate fell from {} IOPS.", seconds(fall.at_ns as u64), number(fall.before))
         });
