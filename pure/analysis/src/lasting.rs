@@ -76,7 +76,7 @@ fn change(trials: &[&TrialRecord], course: Option<&Course>, whole: f64) -> Optio
     let seen = course.and_then(|course| seen(trials, course));
     let foretold = foretold(trials, whole).filter(|foretold| whole > foretold.after * NEAR_FORETOLD);
     let Some((seen, foretold)) = seen.as_ref().zip(foretold.as_ref()) else { return foretold.or(seen) };
-    let is_burst = course.and_then(|course| course.fall).is_some_and(|fall| fall.is_burst());
+    let is_burst = course.and_then(Course::fall).is_some_and(|fall| fall.is_burst());
     // A fall that was lived to see is the one that was foretold, unless it ended far above that.
     let to_come = !is_burst || foretold.after * FALL_TO_COME < seen.after;
     Some(if to_come { *foretold } else { *seen })
@@ -91,7 +91,7 @@ fn told_by_model(trials: &[&TrialRecord]) -> Option<Change> {
 
 /// Where the seconds show a fall, and what came after it for long enough to be a level.
 fn seen(trials: &[&TrialRecord], course: &Course) -> Option<Change> {
-    let Fall { at_ns, before, .. } = course.fall?;
+    let Fall { at_ns, before, .. } = course.fall()?;
     let long_enough = |trial: &TrialRecord| fall(trial).is_none_or(|fall| after(trial, fall.at_ns).len() >= AFTER_MIN);
     if !trials.iter().all(|trial| long_enough(trial)) {
         return None;

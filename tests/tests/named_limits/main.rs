@@ -18,6 +18,8 @@ const ENVIRONMENTS: u64 = 160;
 const RIGHT_MIN: f64 = 0.95;
 /// Cells called unexplained though the model knows why, at most.
 const UNEXPLAINED_MAX: f64 = 0.02;
+/// How far the value of a limit may be off.
+const VALUE_TOLERANCE: f64 = 0.02;
 /// Of the stripes.
 const INTERLEAVE: u64 = 64 << 10;
 /// How far the moment of a burst's end may be off.
@@ -123,7 +125,14 @@ fn limits_of_modelled_disks_are_named_from_their_figures() {
                 (is_right, named.ceiling_iops, known.ceiling_iops, ["requests", "bytes"].contains(&name))
             {
                 values += 1;
-                values_near += u32::from((value / ceiling - 1.0).abs() <= 0.02);
+                let is_near = (value / ceiling - 1.0).abs() <= VALUE_TOLERANCE;
+                values_near += u32::from(is_near);
+                if !is_near {
+                    println!(
+                        "value, environment {number}, {mechanisms:?}, {}: {name} at {value:.1}, not {ceiling:.1}: {}",
+                        cell.label, named.evidence
+                    );
+                }
             }
             let one = truth.bursts_ended.len() == 1 && cell.load.queue_depth.is_some();
             if let Some(end) = truth.bursts_ended.first().filter(|_| one && named.limit == Limit::BurstExhausted) {
@@ -137,7 +146,7 @@ fn limits_of_modelled_disks_are_named_from_their_figures() {
                     bursts_near += u32::from(is_near);
                     if !is_near {
                         println!(
-                            "burst of {}: at {:.1} s, not {:.1} s",
+                            "burst, environment {number}, {mechanisms:?}, {}: at {:.1} s, not {:.1} s",
                             cell.label,
                             own.value / 1e9,
                             end.at_ns as f64 / 1e9

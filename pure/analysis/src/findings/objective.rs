@@ -17,6 +17,8 @@ const MET_MIN: f64 = 0.99;
 const CURVE: &str = "curve ";
 /// What was reached differs from what was reached before by more than this: trials on a quiet disk differ by less.
 const DIFFER: f64 = 0.1;
+/// Latencies are told to three digits: a depth that takes so many times the objective takes the objective.
+const AS_PRINTED: f64 = 1.002;
 /// Curves told one by one.
 const TOLD_ONE_BY_ONE: usize = 6;
 
@@ -217,14 +219,14 @@ impl Turn {
     }
 }
 
-/// How many outstanding requests take exactly as long as a mean allows, by Little's law, where that lies between the two
+/// How many outstanding requests take as long as a mean allows, to three digits, by Little's law, where that lies between the two
 /// depths measured and the rate is level at both. Not for mixed loads, whose reads and writes have a mean each.
 fn between(view: &View<'_>, curve: &Curve, objective: &Objective<'_>, kept: usize, lost: usize) -> Option<f64> {
     let plateau = curve.plateau.as_ref()?;
     let level = [kept, lost].iter().all(|i| plateau.cells.contains(i));
     let cell = &view.cells[lost];
     let single = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().count() == 1;
-    let depth = (cell.iops_lasting()? * objective.limit_ns as f64 / 1e9).floor();
+    let depth = (cell.iops_lasting()? * objective.limit_ns as f64 / 1e9 * AS_PRINTED).floor();
     let (least, most) = (outstanding(&view.cells[kept])? as f64, outstanding(cell)? as f64);
     (objective.figure == "mean" && level && single && least < depth && depth < most).then_some(depth)
 }

@@ -57,6 +57,18 @@ fn a_sweep_reads_like_a_report() {
 }
 
 #[test]
+fn the_depth_that_takes_the_objective_is_not_one_too_low_by_rounding() {
+    let told = |iops: f64| {
+        let disk = ExampleDisk { iops, ..ExampleDisk::default() };
+        let cells = [8, 64, 128].map(|depth| cell(closed("random", 1.0, KIB4, depth), &disk, &[1.0, 1.0]));
+        texts(&summarize(&run(cells.into())), codes::OBJECTIVE)[0].clone()
+    };
+    // 4,998 a second: 100 outstanding take 20.008 ms; and 4,970: 20.12 ms.
+    assert!(told(4_997.0).ends_with("100 outstanding take 20 ms."), "{}", told(4_997.0));
+    assert!(told(4_970.0).ends_with("99 outstanding take 20 ms."), "{}", told(4_970.0));
+}
+
+#[test]
 fn a_mix_that_has_more_than_reads_and_writes_alone_is_the_most() {
     let of = |mix: f64| {
         let at = |reads: f64, iops: f64| {

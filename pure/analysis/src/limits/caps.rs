@@ -42,6 +42,8 @@ pub(super) struct Seen {
     pub(super) counted: bool,
     /// Whether nothing but the latencies of single requests shows that: its rate is none that anything was counted to.
     pub(super) stalls: bool,
+    /// Whether its own latencies are mostly waits for a turn.
+    pub(super) turns: bool,
     /// Whether it is an open loop that got what it asked for: its rate is its own, however long its requests took.
     pub(super) met: bool,
     /// Whether the devices say that they spin, requests are random, and the rate does not level off.
@@ -83,12 +85,15 @@ pub(super) fn latency_ns(cell: &CellSummary) -> Option<f64> {
     (all > 0.0).then(|| parts.iter().map(|part| part.0 * part.1).sum::<f64>() / all)
 }
 
-/// What a request of this cell takes where nothing waits, as other cells show it: the least that requests of its size or larger
-/// take at fewer outstanding. `None` where there is no such cell.
-pub(super) fn unhindered_ns(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<f64> {
+/// The cells with requests of this cell's kind, no smaller, at fewer outstanding, and what those take on average, ns.
+fn at_fewer<'a>(
+    cells: &'a [CellSummary],
+    seen: &'a [Option<Seen>],
+    index: usize,
+) -> impl Iterator<Item = (&'a Seen, f64)> {
     let own = &cells[index];
     let depth = outstanding(own).unwrap_or(u64::MAX);
-    let fits = |other: usize| {
+    let fits = move |other: usize| {
         let cell = &cells[other];
         other != index
             && alike(own, cell)
@@ -97,31 +102,47 @@ pub(super) fn unhindered_ns(cells: &[CellSummary], seen: &[Option<Seen>], index:
             && outstanding(cell).is_some_and(|of| of < depth)
             && !paced(cell)
             && sound(cell)
-            && seen[other].as_ref().is_some_and(|seen| !seen.counted)
     };
-    let all = (0..cells.len()).filter(|other| fits(*other)).filter_map(|other| latency_ns(&cells[other]));
-    all.min_by(f64::total_cmp)
+    let all = (0..cells.len()).filter(move |other| fits(*other));
+    all.filter_map(|other| Some((seen[other].as_ref()?, latency_ns(&cells[other])?)))
+}
+
+/// What a request of this cell takes where nothing waits, as other cells show it: the least that requests of its size or larger
+/// take at fewer outstanding. `None` where there is no such cell.
+pub(super) fn unhindered_ns(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<f64> {
+    at_fewer(cells, seen, index).filter(|(seen, _)| !seen.counted).map(|of| of.1).min_by(f64::total_cmp)
+}
+
+/// What a request of this cell takes at most where nothing waits: requests that are counted out at fewer outstanding wait, too, but what
+/// they take is no less than that.
+pub(super) fn least_ns(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<f64> {
+    at_fewer(cells, seen, index).map(|of| of.1).min_by(f64::total_cmp)
 }
 
 /// Whether a cell's requests wait for something other than the device's own time.
 pub(super) fn waits(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> bool {
-    let Some(own) = &seen[index] else { return false };
+    seen[index].as_ref().is_some_and(|own| own.counted) || take_longer(cells, seen, index)
+}
+
+/// Whether a cell's requests take so much longer than fewer at once do that they wait.
+fn take_longer(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> bool {
     let longer = || {
-        let (took, unhindered) = (latency_ns(&cells[index])?, unhindered_ns(cells, seen, index)?);
+        let (took, least) = (latency_ns(&cells[index])?, least_ns(cells, seen, index)?);
         // A head serves one request at a time, and the more there are the shorter its ways.
-        let is_mechanics = own.spins && unhindered >= SEEK_NS;
-        Some(took >= WAITS * unhindered && !is_mechanics)
+        let is_mechanics = seen[index].as_ref()?.spins && least >= SEEK_NS;
+        Some(took >= WAITS * least && !is_mechanics)
     };
-    own.counted || longer().unwrap_or(false)
+    longer().unwrap_or(false)
 }
 
 /// The limits of the loads that are like cell `index`, from all of them; none that another load is known to have had more than.
 pub(super) fn caps(of: Of<'_>, index: usize) -> Option<Caps> {
-    lightest(of.cells, of.seen, index).filter(|caps| of.refuted(index, caps).is_none())
+    lightest(of, index).filter(|caps| of.refuted(index, caps).is_none())
 }
 
 /// The limits that explain the loads like cell `index` best.
-fn lightest(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<Caps> {
+fn lightest(of: Of<'_>, index: usize) -> Option<Caps> {
+    let Of { cells, seen, .. } = of;
     let own = &cells[index];
     let usable = |i: usize| {
         let cell = &cells[i];
@@ -134,7 +155,8 @@ fn lightest(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Optio
         .filter_map(|i| {
             let Seen { sustained: rate, met, stalls, .. } = *seen[*i].as_ref()?;
             let waits = !met && waits(cells, seen, *i);
-            (rate > 0.0).then(|| Point { block: request_bytes(&cells[*i]), rate, waits, stalls })
+            let stalls = stalls && !take_longer(cells, seen, *i);
+            (rate > 0.0).then(|| Point { cell: *i, block: request_bytes(&cells[*i]), rate, waits, stalls })
         })
         .collect();
     let waiting: Vec<Point> = points.iter().copied().filter(|p| p.waits && !p.stalls).collect();
@@ -150,7 +172,7 @@ fn lightest(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Optio
             if makes_sense {
                 let caps =
                     Caps { iops: requests.map(|p| p.rate), bytes_per_s: bytes.map(|p| p.rate * p.block), told: true };
-                candidates.push((cost(&points, caps), caps));
+                candidates.push((cost(of, &points, caps), caps));
             }
         }
     }
@@ -179,6 +201,7 @@ fn usual(own: &CellSummary, requests: Caps, bytes: Caps) -> Caps {
 /// A cell by what tells limits apart.
 #[derive(Debug, Clone, Copy)]
 struct Point {
+    cell: usize,
     block: f64,
     rate: f64,
     waits: bool,
@@ -187,13 +210,16 @@ struct Point {
 }
 
 /// How badly a pair of limits explains what was seen.
-fn cost(points: &[Point], caps: Caps) -> f64 {
+fn cost(of: Of<'_>, points: &[Point], caps: Caps) -> f64 {
     let limits = [caps.iops, caps.bytes_per_s].into_iter().flatten().count() as f64;
-    let of = |point: &Point| {
+    let of_point = |point: &Point| {
         let Some((_, allowed)) = caps.of(point.block) else { return 0.0 };
         let ratio = point.rate / allowed;
         if ratio > EXCEEDS {
-            CONTRADICTION
+            // What a bucket saves up is no contradiction where another load shows that something counts; who lives on it waits for
+            // nothing.
+            let saved_up = !point.waits && of.in_bucket(point.cell, allowed) && of.is_counted(point.cell, &caps);
+            if saved_up { 0.0 } else { CONTRADICTION }
         } else if point.waits && !point.stalls {
             let off = libm::log(ratio) / SPREAD;
             (off * off).min(WEIGHT_MAX)
@@ -201,7 +227,7 @@ fn cost(points: &[Point], caps: Caps) -> f64 {
             0.0
         }
     };
-    points.iter().map(of).sum::<f64>() + limits * LIMIT_COST
+    points.iter().map(of_point).sum::<f64>() + limits * LIMIT_COST
 }
 
 /// Whether the cell's rate is that of this limit: at it, or below it with requests waiting.

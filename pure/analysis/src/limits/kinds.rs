@@ -110,6 +110,15 @@ impl Levels<'_> {
         }
     }
 
+    /// How far that figure is from `level`, as a share of it.
+    fn off(&self, other: &Curve, level: f64, of: Figures) -> f64 {
+        let figure = match &other.plateau {
+            Some(plateau) => (of.plateau)(plateau),
+            None => highest(other, self.cells, self.clustered).map_or(0.0, |i| (of.cell)(&self.cells[i])),
+        };
+        (figure / level - 1.0).abs()
+    }
+
     /// Equal requests per second at two block sizes show a limit on requests; equal bytes per second one on bytes. What
     /// levels off itself, in the same pattern, shows it best.
     fn by_block_size(&self) -> Option<Kind> {
@@ -118,18 +127,23 @@ impl Levels<'_> {
             self.others()
                 .filter(|(_, _, cell)| alike(first, cell) && apart(first, cell))
                 .filter(|(_, other, _)| self.at(other, level, of, SAME_LEVEL))
-                .map(|(_, other, cell)| ((other.plateau.is_none(), cell.load.pattern != first.load.pattern), cell))
-                .min_by_key(|(strength, _)| *strength)
+                .map(|(_, other, cell)| {
+                    let strength = (other.plateau.is_none(), cell.load.pattern != first.load.pattern);
+                    (strength, self.off(other, level, of), cell)
+                })
+                .min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
         };
         let kind =
             |limit, how: &str, cell| Kind { limit, evidence: format!("{} {how} a second", requests_of(cell, first)) };
         let (requests, bytes) = (witness(REQUESTS, plateau.iops), witness(BYTES, plateau.bytes_per_s));
+        let nearer = |a: &Witness<'_>, b: &Witness<'_>| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).is_lt();
         match (requests, bytes) {
-            (Some((weaker, _)), Some((stronger, cell))) if stronger < weaker => {
-                Some(kind(Limit::DiskThroughput, "move as many bytes", cell))
+            // Near the size at which both limits meet, other sizes come near either level: the nearer one tells.
+            (Some(requests), Some(bytes)) if nearer(&bytes, &requests) => {
+                Some(kind(Limit::DiskThroughput, "move as many bytes", bytes.2))
             }
-            (Some((_, cell)), _) => Some(kind(Limit::DiskIops, "reach as many requests", cell)),
-            (None, Some((_, cell))) => Some(kind(Limit::DiskThroughput, "move as many bytes", cell)),
+            (Some((.., cell)), _) => Some(kind(Limit::DiskIops, "reach as many requests", cell)),
+            (None, Some((.., cell))) => Some(kind(Limit::DiskThroughput, "move as many bytes", cell)),
             (None, None) => None,
         }
     }
@@ -170,6 +184,9 @@ impl Levels<'_> {
         self.others().filter(move |(_, _, c)| comparable(first, c) && c.load.block_bytes == first.load.block_bytes)
     }
 }
+
+/// Another block size at a level: what weakens it, how far off it is, and a cell of it.
+type Witness<'a> = ((bool, bool), f64, &'a CellSummary);
 
 /// A figure of a plateau and the same one of a cell.
 #[derive(Clone, Copy)]

@@ -329,7 +329,7 @@ impl All<'_> {
 
     /// By the load that went fastest before its burst was spent: others may have asked for less than a burst allows.
     fn bursts(&self, kind: &[usize], base: &LimitFigure, figures: &mut Vec<LimitFigure>) {
-        let found = kind.iter().filter_map(|i| Some((*i, self.courses[*i].as_ref()?.fall.filter(Fall::is_burst)?)));
+        let found = kind.iter().filter_map(|i| Some((*i, self.courses[*i].as_ref()?.fall().filter(Fall::is_burst)?)));
         let fastest = found.max_by(|a, b| a.1.before.total_cmp(&b.1.before));
         let Some((index, fall)) = fastest else { return };
         let cell = &self.cells[index];

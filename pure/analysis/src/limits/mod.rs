@@ -14,6 +14,7 @@ mod of_model;
 mod passed;
 mod single;
 mod thinking;
+mod turns;
 mod waiting;
 
 use crate::clusters::Clusters;
@@ -36,6 +37,7 @@ use loadline_record::{Binding, CellRecord, Clock, DoubtCode, Limit, RunRecord, T
 use passed::Of;
 use single::{waiting_alone, waits_alone};
 use thinking::by_think_time;
+use turns::waits_for_turns;
 
 /// An open loop, or a rate ceiling, is met within this.
 const MET_TOLERANCE: f64 = 0.01;
@@ -107,7 +109,7 @@ pub(crate) fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<C
     let found: Vec<Option<Course>> = record.cells.iter().map(course).collect();
     let began = |index: usize| record.cells[index].trials.iter().map(|trial| trial.started_unix_s);
     let kept = |index: usize, rate: f64| {
-        found[index].as_ref().is_some_and(|course| course.fall.is_none() && course.sustained >= rate * KEPT_MIN)
+        found[index].as_ref().is_some_and(|course| course.falls.is_empty() && course.sustained >= rate * KEPT_MIN)
     };
     let contradicts = |own: usize, other: usize, rate: f64| {
         let (a, b) = (&cells[own], &cells[other]);
@@ -116,7 +118,8 @@ pub(crate) fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<C
     };
     let revised = |own: usize| {
         let course = found[own].clone()?;
-        let passed = course.fall.is_some_and(|fall| (0..cells.len()).any(|other| contradicts(own, other, fall.before)));
+        let passed =
+            course.fall().is_some_and(|fall| (0..cells.len()).any(|other| contradicts(own, other, fall.before)));
         if passed { Course::without_fall(&record.cells[own]) } else { Some(course) }
     };
     (0..cells.len()).map(revised).collect()
@@ -162,9 +165,10 @@ fn seen(
                 && !level.contains(&index)
                 && volume.is_some_and(|volume| volume.devices.iter().any(|device| device.rotational == Some(true)));
             let counted = clustered[index].is_some() || (is_closed && course.steady && !spins) || unmet || held();
-            let stalls = !counted && waits_alone(cell);
+            let turns = !spins && !level.contains(&index) && waits_for_turns(&record.cells[index]);
+            let stalls = !counted && (turns || waits_alone(cell));
             let counted = counted || stalls;
-            Some(Seen { sustained: course.sustained, interval: course.interval, counted, stalls, met, spins })
+            Some(Seen { sustained: course.sustained, interval: course.interval, counted, stalls, turns, met, spins })
         })
         .collect()
 }
@@ -238,7 +242,8 @@ impl Case<'_> {
             Some(_) => (cell.load.rate_iops?, "allowed by the load's own ceiling"),
         };
         let share = rate / asked;
-        ((share - 1.0).abs() <= MET_TOLERANCE).then(|| {
+        let met = (share - 1.0).abs() <= MET_TOLERANCE && !self.is_held_by_declared(asked, rate);
+        met.then(|| {
             let evidence = format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate));
             inferred(Limit::Arrival, Some(asked), Some(share), evidence)
         })
@@ -413,7 +418,8 @@ impl Case<'_> {
         let each = format!("{} outstanding at {} each", number(depth as f64), span(depth as f64 / rate * 1e9));
         // Where more requests at once are not answered faster, or single ones wait for a throttle's turn, it is not their latency.
         let counted = self.seen[self.index].as_ref().is_some_and(|seen| seen.counted);
-        let own_latency = growth.map_or(!counted, |g| if waits_alone(cell) { g.proportional() } else { !g.flat() });
+        let turns = waits_alone(cell) || self.seen[self.index].as_ref().is_some_and(|seen| seen.turns);
+        let own_latency = growth.map_or(!counted, |g| if turns { g.proportional() } else { !g.flat() });
         if depth == 1 && own_latency {
             let then = match growth {
                 Some(growth) => {

@@ -57,16 +57,16 @@ impl Of<'_> {
     }
 
     /// Whether what a cell had above this rate is no more than a bucket of a second holds. After a fall it is empty.
-    fn in_bucket(self, index: usize, allowed: f64) -> bool {
+    pub(super) fn in_bucket(self, index: usize, allowed: f64) -> bool {
         let trials = trials_used(&self.records[index]);
-        let fell = self.courses[index].as_ref().is_some_and(|course| course.fall.is_some());
+        let fell = self.courses[index].as_ref().is_some_and(|course| !course.falls.is_empty());
         let above = |done: u64, ns: u64| done as f64 / allowed - ns as f64 / 1e9;
         let all = trials.iter().map(|trial| above(trial.operations.values().map(|o| o.count).sum(), trial.measured_ns));
         !fell && all.fold(0.0, f64::max) <= BUCKET_S
     }
 
     /// Whether a cell at these limits shows by itself that something counts it out.
-    fn is_counted(self, index: usize, caps: &Caps) -> bool {
+    pub(super) fn is_counted(self, index: usize, caps: &Caps) -> bool {
         self.like(index).any(|i| {
             let (cell, Some(seen)) = (&self.cells[i], &self.seen[i]) else { return false };
             let share = caps.of(request_bytes(cell)).map_or(0.0, |(_, allowed)| seen.sustained / allowed);

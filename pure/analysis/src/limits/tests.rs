@@ -1,5 +1,7 @@
 //! What bound made-up cells.
 
+mod levels;
+
 use crate::example::{ExampleDisk, cell, closed, golden, latencies, open, run, throttled};
 use crate::summarize;
 use crate::summary::{CellSummary, RunSummary};

@@ -1,6 +1,6 @@
 //! Cells whose requests wait, or do not, where no plateau shows for what.
 
-use super::caps::{at_level_of_another, explains, latency_ns, request_bytes, unhindered_ns, waits};
+use super::caps::{at_level_of_another, explains, latency_ns, least_ns, request_bytes, waits};
 use super::single::waits_alone;
 use super::{Case, Fall, inferred};
 use crate::curves::{doubted, met, outstanding, paced};
@@ -18,17 +18,23 @@ const RESIDENT: f64 = 0.99;
 impl Case<'_> {
     /// A burst that was spent within the measured time.
     pub(super) fn by_burst(&self) -> Option<Binding> {
-        let fall = self.course()?.fall.filter(Fall::is_burst)?;
+        let course = self.course()?;
+        let fall = course.fall().filter(Fall::is_burst)?;
         if doubted(self.cell(), DoubtCode::Buffered) || paced(self.cell()) {
             return None;
         }
+        let earlier: Vec<String> = (course.falls.iter().rev().skip(1))
+            .map(|fall| format!("{} before {}", number(fall.before), seconds(fall.at_ns as u64)))
+            .collect();
+        let earlier =
+            if earlier.is_empty() { String::new() } else { format!(" It had been {}.", earlier.join(" and ")) };
         let evidence = format!(
-            "After {} of load the rate fell from {} to {} IOPS and stayed there: what was saved up was spent.",
+            "After {} of load the rate fell from {} to {} IOPS and stayed there: what was saved up was spent.{earlier}",
             seconds(fall.at_ns as u64),
             number(fall.before),
             number(fall.after)
         );
-        let share = self.course()?.sustained / fall.after;
+        let share = course.sustained / fall.after;
         Some(inferred(Limit::BurstExhausted, Some(fall.after), Some(share), evidence))
     }
 
@@ -144,10 +150,13 @@ impl Case<'_> {
     /// "Its requests take 6.40 ms, and 1.00 ms where nothing waits." or what else shows it.
     fn waiting_in_words(&self) -> String {
         let own = latency_ns(self.cell());
-        let least = unhindered_ns(self.cells, self.seen, self.index);
+        let least = least_ns(self.cells, self.seen, self.index);
         match (own, least) {
             (Some(own), Some(least)) if own > least * 1.05 => {
                 format!("Its requests take {}, and {} where fewer are outstanding.", span(own), span(least))
+            }
+            _ if self.seen[self.index].as_ref().is_some_and(|seen| seen.turns) => {
+                "Most of the time its requests wait for a turn, by how their latencies spread.".to_owned()
             }
             _ if self.course().is_some_and(|course| course.steady) => {
                 "Its rate is steadier than its latencies would make it: something counts.".to_owned()
@@ -171,7 +180,7 @@ impl Case<'_> {
             return None;
         }
         let longer = waits(self.cells, self.seen, self.index);
-        let is_least = unhindered_ns(self.cells, self.seen, self.index).is_none();
+        let is_least = least_ns(self.cells, self.seen, self.index).is_none();
         let had_more = self.had_more();
         let what = if longer && is_least {
             "something counts them out or lets them through in turns, but no limit on requests or bytes that other loads show comes \

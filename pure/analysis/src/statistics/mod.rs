@@ -7,7 +7,7 @@ mod gamma;
 mod student;
 mod trend;
 
-pub(crate) use gamma::{digamma, trigamma};
+pub(crate) use gamma::{digamma, trigamma, variance_below};
 pub use student::{t_p_value, t_quantile};
 pub use trend::{
     FirstDiffers, Line, MannKendall, Shift, Trend, first_differs, least_squares, mann_kendall, shift, theil_sen_slope,
