@@ -181,7 +181,7 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
         // Without limits nothing waits at any, and what the loads show is service.
         let disk = fit_disk(starts, &guess(&[]), &of_volume, &tried)?;
         let disk = if bench.loads() > tried.loads() { refine::refined(&disk, &bench)?.0 } else { disk };
-        let disk = evidence::lessened(sharing::assumed(disk, &bench)?, &bench)?;
+        let disk = sharing::assumed(evidence::lessened(disk, &bench)?, &bench)?;
         let mut unseen = unseen(&disk, &bench, record.header.clock);
         for doubt in evidence::guesses(&disk, &bench, &volume.name) {
             let _ = writeln!(unseen, "# {}.", capitalised(&doubt));
@@ -368,24 +368,32 @@ fn fit_disk(mut starts: Vec<Disk>, bare: &Disk, figures: &[&LimitFigure], bench:
     let count = starts.len();
     let mut best: Option<(f64, Disk)> = None;
     for (number, start) in starts.into_iter().enumerate() {
-        let cost = if number > 0 { START_COST } else { 0.0 };
-        if best.as_ref().is_some_and(|best| best.0 <= cost) {
+        // What it has to come to.
+        let most = best.as_ref().map_or(f64::INFINITY, |best| best.0 - START_COST);
+        if most <= 0.0 {
             break;
         }
         bench.progress().begin(number, count);
-        for disk in finalists(settled(start, figures, bench)?.kinds) {
-            let least = cost + cost_at_most(&disk, bench, 0.0);
-            if best.as_ref().is_some_and(|best| best.0 <= least) {
-                continue;
-            }
-            let (refined, error) = refine::refined(&disk, bench)?;
-            let error = error + cost + cost_at_most(&refined, bench, error);
-            if best.as_ref().is_none_or(|best| error < best.0) {
-                best = Some((error, refined));
-            }
-        }
+        best = nearest(settled(start, figures, bench)?, most)?.or(best);
     }
     Ok(best.expect("there is a guess").1)
+}
+
+/// The nearest disk of those that a start came to, with its figures put right, if it is off by less than this with what it costs.
+fn nearest(search: Search<'_>, mut most: f64) -> Result<Option<(f64, Disk)>, FitError> {
+    let bench = search.bench;
+    let mut best = None;
+    for disk in finalists(search.kinds) {
+        if cost_at_most(&disk, bench, 0.0) >= most {
+            continue;
+        }
+        let (refined, error) = refine::refined(&disk, bench)?;
+        let error = error + cost_at_most(&refined, bench, error);
+        if error < most {
+            (most, best) = (error, Some((error, refined)));
+        }
+    }
+    Ok(best)
 }
 
 /// The kinds that came nearest, and the one that did so whatever it costs.

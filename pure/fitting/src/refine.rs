@@ -19,14 +19,27 @@ const LITTLE: f64 = 0.005;
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Figure {
     /// The median time of service, and the 99th percentile with it.
-    Median { reads: bool },
+    Median {
+        reads: bool,
+    },
     /// How far above the median the 99th percentile lies.
-    Spread { reads: bool },
+    Spread {
+        reads: bool,
+    },
     /// What each KiB adds: a share of the median for the largest block.
-    PerKib { reads: bool, kib: f64 },
+    PerKib {
+        reads: bool,
+        kib: f64,
+    },
     /// Of one direction, or where both have one budget of both.
-    Iops { reads: bool, both: bool },
-    Bytes { reads: bool, both: bool },
+    Iops {
+        reads: bool,
+        both: bool,
+    },
+    Bytes {
+        reads: bool,
+        both: bool,
+    },
 }
 
 impl Figure {
@@ -155,7 +168,8 @@ fn slopes(disk: &Disk, made: &[Made], figures: &[Figure], bench: &Bench<'_>) -> 
 fn step(slopes: &[Vec<f64>], off: &[f64], damping: f64) -> Option<Vec<f64>> {
     // What counts for no more than a bound pulls no more than that either.
     let weights: Vec<f64> = off.iter().map(|off| Bench::pull(*off)).collect();
-    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).zip(&weights).map(|((a, b), weight)| a * b * weight).sum::<f64>();
+    let product =
+        |a: &[f64], b: &[f64]| a.iter().zip(b).zip(&weights).map(|((a, b), weight)| a * b * weight).sum::<f64>();
     let count = slopes.len();
     let mut rows: Vec<Vec<f64>> = slopes
         .iter()

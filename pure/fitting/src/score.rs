@@ -341,7 +341,9 @@ impl<'w> Bench<'w> {
         let of = |(wanted, made): (&Wanted, &Made)| {
             let mut all = vec![off(made.iops, wanted.iops, RATE_SCALE)];
             match (&wanted.apart, made.apart.unwrap_or([made.figures; 2])) {
-                (Some(wanted), made) => all.extend(made.iter().zip(wanted).flat_map(|(made, wanted)| latency(made, wanted))),
+                (Some(wanted), made) => {
+                    all.extend(made.iter().zip(wanted).flat_map(|(made, wanted)| latency(made, wanted)))
+                }
                 (None, _) => all.extend(latency(&made.figures, &wanted.figures)),
             }
             all
@@ -459,7 +461,9 @@ fn spread<'a>(cells: &[&'a CellRecord], most: usize) -> Vec<&'a CellRecord> {
     let mut places: Vec<[f64; 4]> = cells.iter().map(|cell| place(cell)).collect();
     for axis in 0..4 {
         let ends = places.iter().fold((f64::MAX, f64::MIN), |(low, high), of| (low.min(of[axis]), high.max(of[axis])));
-        places.iter_mut().for_each(|of| of[axis] = (of[axis] - ends.0) / (ends.1 - ends.0).max(1e-9));
+        for of in &mut places {
+            of[axis] = (of[axis] - ends.0) / (ends.1 - ends.0).max(1e-9);
+        }
     }
     let distance = |a: usize, b: usize| places[a].iter().zip(&places[b]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
     let mut chosen = vec![false; cells.len()];

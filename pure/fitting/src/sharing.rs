@@ -24,10 +24,10 @@ pub(crate) fn assumed(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> {
     for (iops, bytes) in [(true, true), (true, false), (false, true)] {
         let Some(together) = together(&disk, iops, bytes).filter(|together| *together != disk) else { continue };
         if bench.error(&bench.make(&together)?) <= most {
-            return Ok(traded(together, bench));
+            return Ok(traded(together));
         }
     }
-    Ok(traded(disk, bench))
+    Ok(traded(disk))
 }
 
 /// The disk with one budget of requests, of bytes, or of each. `None` where their figures are not alike.
@@ -48,8 +48,8 @@ fn together(disk: &Disk, iops: bool, bytes: bool) -> Option<Disk> {
 }
 
 /// The same with one account at a price each where figures differ, and where that is likely.
-fn traded(disk: Disk, bench: &Bench<'_>) -> Disk {
-    let traded = differ(&disk) && !is_windowed(&disk) && is_behind_a_network(bench);
+fn traded(disk: Disk) -> Disk {
+    let traded = differ(&disk) && !is_windowed(&disk) && is_behind_a_network(&disk);
     Disk { sharing: Sharing { traded, ..disk.sharing }, ..disk }
 }
 
@@ -63,9 +63,10 @@ const fn is_windowed(disk: &Disk) -> bool {
     matches!(disk.holding, Holding::Window { .. })
 }
 
-fn is_behind_a_network(bench: &Bench<'_>) -> bool {
-    let quickest = [true, false].into_iter().filter_map(|reads| bench.quickest(reads));
-    quickest.min_by(f64::total_cmp).is_some_and(|ns| ns >= NETWORK_LEAST)
+/// Whether no request can have been answered by anything nearer: where all loads wait at limits, the least that explains them counts.
+fn is_behind_a_network(disk: &Disk) -> bool {
+    let own = [&disk.read, &disk.write].into_iter().filter_map(|side| side.service);
+    own.map(|service| service.median).min_by(f64::total_cmp).is_some_and(|ns| ns >= NETWORK_LEAST)
 }
 
 /// What is assumed of volume `name`, and which load would tell; `None` where nothing is.
