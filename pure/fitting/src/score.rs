@@ -342,7 +342,7 @@ impl<'w> Bench<'w> {
             let mut all = vec![off(made.iops, wanted.iops, RATE_SCALE)];
             match (&wanted.apart, made.apart.unwrap_or([made.figures; 2])) {
                 (Some(wanted), made) => {
-                    all.extend(made.iter().zip(wanted).flat_map(|(made, wanted)| latency(made, wanted)))
+                    all.extend(made.iter().zip(wanted).flat_map(|(made, wanted)| latency(made, wanted)));
                 }
                 (None, _) => all.extend(latency(&made.figures, &wanted.figures)),
             }
