@@ -50,7 +50,11 @@ impl Figure {
         for reads in [true, false] {
             let side = disk.side(reads);
             if side.service.is_some() && disk.mechanics.is_none() {
-                figures.extend([Self::Median { reads }, Self::Spread { reads }, Self::PerKib { reads, kib }]);
+                figures.extend([Self::Median { reads }, Self::PerKib { reads, kib }]);
+                // Else it is that of turns of a throttle, and stays what the loads were found to say of service.
+                if bench.tells_spread(side, reads) {
+                    figures.push(Self::Spread { reads });
+                }
             }
             let other = disk.side(!reads);
             // A burst has one budget for both directions.

@@ -215,6 +215,17 @@ impl<'w> Bench<'w> {
         self.wanted.len()
     }
 
+    /// Whether 99th percentiles of the loads of a direction that wait least are ones of service, of most of them.
+    pub(crate) fn tells_spread(&self, side: &Side, reads: bool) -> bool {
+        let own: Vec<&Wanted> =
+            self.wanted.iter().filter(|wanted| wanted.is_of(reads) && !wanted.is_of(!reads)).collect();
+        let least = own.iter().filter_map(|wanted| wanted.load.outstanding()).min();
+        let free = own.iter().filter(|wanted| wanted.load.outstanding() == least);
+        let (tell, others): (Vec<&&Wanted>, Vec<&&Wanted>) =
+            free.partition(|wanted| wanted.figures.p99_of_service().is_some() || wanted.waits(side));
+        own.is_empty() || tell.len() > others.len()
+    }
+
     /// Whether both directions were measured.
     pub(crate) fn reads_and_writes(&self) -> bool {
         self.any_of(true) && self.any_of(false)

@@ -53,8 +53,8 @@ fn is_random(cell: &CellRecord) -> bool {
 }
 
 /// Median and 99th percentile by the quickest cells of each block size that do not wait at a limit of `side`, with what each KiB
-/// adds. Where all wait it is the share `of_a_wait` of what the quickest of them take, and nothing is known of what a KiB adds. `None` where the
-/// operation was not measured.
+/// adds. Where all wait it is the share `of_a_wait` of what the quickest of them take, and nothing is known of what a KiB adds.
+/// `None` where the operation was not measured.
 pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side, of_a_wait: f64) -> Option<Service> {
     let turns = if side.burst.is_some() { AFTER_BURST } else { TURNS };
     let operation = if reads { Operation::Read } else { Operation::Write };
