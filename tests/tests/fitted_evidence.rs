@@ -87,6 +87,62 @@ fn directions_that_were_not_measured_have_nothing_of_their_own_and_are_told() {
     assert!(fitted.text.contains("latency.write") && fitted.doubts.is_empty(), "{:?}\n{}", fitted.doubts, fitted.text);
 }
 
+/// A disk with these limits, its reads and writes as quick as that.
+fn disk_of_both(limit: &str, median: &str, p99: &str) -> String {
+    let writes = format!("[volume.data.disks.latency.write]\nmedian = \"{median}\"\np99 = \"{p99}\"\n");
+    disk(limit, median).replace("p99 = \"1 ms\"", &format!("p99 = \"{p99}\"")) + &writes
+}
+
+#[test]
+fn what_reads_and_writes_draw_on_is_assumed_and_told_where_no_mix_was_measured() {
+    const EACH: &str = "iops = { read = \"200 IOPS\", write = \"400 IOPS\" }";
+    let window = format!("{EACH}\nenforcement = {{ window = \"100 ms\" }}");
+    let pure =
+        plan("\"4 KiB\", \"64 KiB\"", "1, 16", "12 s").replace("reads = \"100 %\"", "reads = [\"100 %\", \"0 %\"]");
+    for (limit, [median, p99], is_traded, told) in [
+        (EACH, ["10 ms", "30 ms"], true, "one budget at a price each, as disks behind a network"),
+        (EACH, ["100 us", "200 us"], false, "a budget each, as devices in the host"),
+        (&window, ["10 ms", "30 ms"], false, "a budget each, as where a window is counted"),
+        ("iops = \"200 IOPS\"", ["10 ms", "30 ms"], false, "one budget, as disks whose limits are the same"),
+    ] {
+        let known = disk_of_both(limit, median, p99);
+        let fitted = fit(&measure(&known, &pure, 1).record, "fitted").unwrap();
+        assert_eq!(
+            fitted.text.contains("reads_and_writes = \"traded\""),
+            is_traded,
+            "{limit}, {median}: {}",
+            fitted.text
+        );
+        let [assumption] = &fitted.assumptions[..] else { panic!("{:?}", fitted.assumptions) };
+        assert!(assumption.contains(told) && assumption.contains("\"50 %\""), "{limit}, {median}: {assumption}");
+        assert!(fitted.text.contains(&format!("# Assumed: {assumption}.")), "{}", fitted.text);
+    }
+    let mixed = pure.replace("\"0 %\"]", "\"0 %\", \"50 %\"]");
+    let fitted = fit(&measure(&disk_of_both(EACH, "10 ms", "30 ms"), &mixed, 1).record, "fitted").unwrap();
+    assert!(fitted.assumptions.is_empty() && !fitted.text.contains("Assumed"), "{:?}", fitted.assumptions);
+    assert!(!fitted.text.contains("traded"), "a mix tells them apart: {}", fitted.text);
+}
+
+/// Half of them would do for the limits, and say nothing of what a KiB takes.
+#[test]
+fn every_load_of_a_large_plan_counts() {
+    let known = disk_of_both("iops = \"300 IOPS\"\nthroughput = \"20 MB/s\"", "5 ms", "9 ms") + "per_kib = \"30 us\"\n";
+    let loads = plan("\"4 KiB\", \"32 KiB\", \"128 KiB\"", "1, 4, 16", "12 s")
+        .replace("reads = \"100 %\"", "reads = [\"0 %\", \"100 %\", \"50 %\"]");
+    let fitted = fit(&measure(&known, &loads, 1).record, "fitted").unwrap();
+    assert_eq!(fitted.agreement.len(), 27);
+    assert_alike(&known, &fitted, &loads, 0.03);
+}
+
+#[test]
+fn loads_that_hardly_wait_at_a_limit_come_out_as_measured() {
+    let known =
+        disk("iops = \"100 IOPS\"\nenforcement = { bucket = \"1 s\" }", "8 ms").replace("\"1 ms\"", "\"17 ms\"");
+    let loads = plan("\"4 KiB\", \"32 KiB\", \"256 KiB\"", "1, 8, 64", "12 s");
+    let fitted = fit(&measure(&known, &loads, 1).record, "fitted").unwrap();
+    assert_alike(&known, &fitted, &loads, 0.03);
+}
+
 #[test]
 fn the_tool_is_no_disk() {
     let known = disk("iops = \"5000 IOPS\"", "500 us");

@@ -27,7 +27,7 @@ pub(crate) fn fit(arguments: &FitArguments, quiet: bool, store: &Store) -> anyho
     }
     let known = known(&record);
     let name = arguments.name.clone().unwrap_or_else(|| format!("{} {known}", record.header.name));
-    let Fitted { text, agreement, doubts } = watched(&record, &name, quiet)?;
+    let Fitted { text, agreement, doubts, assumptions } = watched(&record, &name, quiet)?;
     match &arguments.output {
         Some(file) => write(file, &text, arguments.force)?,
         None => output::print(&text)?,
@@ -35,6 +35,9 @@ pub(crate) fn fit(arguments: &FitArguments, quiet: bool, store: &Store) -> anyho
     if !quiet {
         for agreement in &agreement {
             output::tell(&told(agreement, known));
+        }
+        for assumption in &assumptions {
+            output::tell(&format!("assumed: {assumption}"));
         }
         for doubt in &doubts {
             output::tell(&format!("doubt: {doubt}"));

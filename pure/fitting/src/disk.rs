@@ -104,6 +104,14 @@ impl Disk {
         if reads { &mut self.read } else { &mut self.write }
     }
 
+    /// Whether the other one differs in figures alone.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let has = |side: &Side| (side.iops.is_some(), side.bytes_per_s.is_some(), side.burst.is_some());
+        let kind = |disk: &Self| (disk.holding, disk.answers, disk.sharing, disk.places);
+        let kinds = |disk: &Self| (has(&disk.read), has(&disk.write), disk.mechanics.is_some());
+        kind(self) == kind(other) && kinds(self) == kinds(other)
+    }
+
     /// The same with another service of one direction.
     pub(crate) fn with_service(&self, reads: bool, service: Service) -> Self {
         let mut disk = self.clone();

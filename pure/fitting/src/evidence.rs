@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 /// Two disks make the same of the loads if they differ by no more than this for each load, in squared scales of
 /// [`score`](crate::score).
 const SAME: f64 = 0.02;
+/// And no figure of a load is off by more than this beyond, in the same measure: what one load alone shows is shown.
+const SAME_OF_ONE: f64 = 0.1;
 /// No time of service is made less than this, ns: what the quickest devices take.
 const SERVICE_LEAST: f64 = 1_000.0;
 
@@ -19,14 +21,20 @@ pub(crate) fn lessened(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> 
     if disk.mechanics.is_some() {
         return Ok(disk);
     }
-    let most = bench.error(&bench.make(&disk)?) + SAME * bench.loads() as f64;
+    let made = bench.make(&disk)?;
+    let (most, off) = (bench.error(&made) + SAME * bench.loads() as f64, bench.off(&made));
+    let is_same = |candidate: &Disk| {
+        let made = bench.make(candidate)?;
+        let further = |(there, here): (&f64, &f64)| there * there > here * here + SAME_OF_ONE;
+        Ok::<_, FitError>(bench.error(&made) <= most && !bench.off(&made).iter().zip(&off).any(further))
+    };
     let mut least = disk;
     for reads in [true, false] {
         let Some(service) = least.side(reads).service else { continue };
         if service.per_kib > 0.0 {
             let plain = least.with_service(reads, Service { per_kib: 0.0, ..service });
             for candidate in [bench.corrected(&plain, &bench.make(&plain)?), plain] {
-                if bench.error(&bench.make(&candidate)?) <= most {
+                if is_same(&candidate)? {
                     least = candidate;
                     break;
                 }
@@ -42,7 +50,7 @@ pub(crate) fn lessened(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> 
             let even = Disk { holding: Holding::Smooth, ..halved.clone() };
             let mut same = None;
             for candidate in [least.with_service(reads, same_tail), halved, even] {
-                if bench.error(&bench.make(&candidate)?) <= most {
+                if is_same(&candidate)? {
                     same = Some(candidate);
                     break;
                 }

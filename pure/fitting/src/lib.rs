@@ -8,8 +8,10 @@ mod disk;
 mod evidence;
 mod mechanics;
 mod progress;
+mod refine;
 mod score;
 mod service;
+mod sharing;
 
 use disk::{Disk, Holding, Service, Sharing, Side};
 use loadline_analysis::{LimitFigure, Quantity, limits};
@@ -20,14 +22,12 @@ use mechanics::Mechanics;
 use progress::Progress;
 pub use score::Agreement;
 use score::{Bench, Made, Wanted};
-use service::service;
+use service::{OF_A_WAIT, service};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Rounds in which figures are put right by what the model makes of them.
 const ROUNDS: usize = 3;
-/// A read and a write limit that differ by no more than this may be one.
-const ONE_LIMIT: f64 = 0.05;
 /// Windows that are tried beside the one that clusters of latencies show, ns.
 const WINDOWS: [f64; 3] = [20e6, 50e6, 100e6];
 /// Depths of token buckets that are tried, ns.
@@ -39,6 +39,20 @@ const PLACES: [f64; 1] = [1.0];
 const PLACES_BEHIND: [u32; 3] = [1, 2, 4];
 /// How far a window's edges may lie from their places, as shares of its length, that are tried.
 const JITTERS: [f64; 1] = [0.1];
+
+/// Disks whose figures are put right together at last: the nearest of so many kinds.
+const FINALISTS: usize = 3;
+/// Kinds of disks whose errors differ by less make the same of all loads.
+const ALIKE: f64 = 0.01;
+/// Where so little is left for each load, nothing more is to be explained.
+const FLOOR: f64 = 0.02;
+/// What a way of holding limits costs is no more than so many times what is left: the better the loads are explained, the less is
+/// noise.
+const OF_THE_REST: f64 = 3.0;
+
+/// Loads on which disks are tried, at most, and on which the figures of the one that is taken are put right.
+const LOADS_TRIED: usize = 24;
+const LOADS_REFINED: usize = 96;
 
 /// What a start that was not inferred must come nearer by, in squared scales of [`score`].
 const START_COST: f64 = 1.0;
@@ -53,9 +67,6 @@ const PLACES_COST: f64 = 0.5;
 /// What a bucket deeper than the first of [`BUCKETS`] must come nearer by for each load, in the same measure: loads that never pause
 /// do not tell how much would have been saved, and a deep bucket promises more to others.
 const SAVING_COST: f64 = 0.05;
-
-/// What one budget for two that are alike may cost for each load, in the same measure: figures that differ by noise.
-const SHARING_COST: f64 = 0.1;
 
 /// A run that cannot be fitted.
 #[derive(Debug, thiserror::Error)]
@@ -103,6 +114,8 @@ pub struct Fitted {
     pub agreement: Vec<Agreement>,
     /// What it says without evidence, or from less than a measurement: a sentence each. The text has them, too.
     pub doubts: Vec<String>,
+    /// What it takes for granted since no load tells, and which load would: a sentence each. The text has them, too.
+    pub assumptions: Vec<String>,
 }
 
 /// Fits an environment called `name` to the volumes of a run, each as one disk.
@@ -120,7 +133,7 @@ pub fn fit(record: &RunRecord, name: &str) -> Result<Fitted, FitError> {
 /// # Errors
 /// [`FitError`].
 pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Result<Fitted, FitError> {
-    let mut doubts = Vec::new();
+    let (mut doubts, mut assumptions) = (Vec::new(), Vec::new());
     let record = &plausible(record);
     if record.header.clock == Clock::Virtual {
         doubts.push("the run is a prediction, so this is a model of a model: nothing was measured".to_owned());
@@ -148,7 +161,9 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
             continue;
         }
         let of_volume: Vec<&LimitFigure> = figures.iter().filter(|f| f.inferred && f.volume == volume.name).collect();
-        let bench = Bench::new(&volume.name, &cells, Progress::of(watch, number, record.header.volumes.len()))?;
+        let progress = || Progress::of(watch, number, record.header.volumes.len());
+        let tried = Bench::new(&volume.name, &cells, LOADS_TRIED, progress())?;
+        let bench = Bench::new(&volume.name, &cells, LOADS_REFINED, progress().done())?;
         let guess = |figures: &[&LimitFigure]| {
             let disk = first_guess(size_of(volume, &cells), &cells, figures);
             let unmeasured = [true, false].into_iter().find(|reads| !bench.any_of(*reads));
@@ -156,14 +171,25 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
         };
         let mut starts = vec![guess(&of_volume)];
         if let Some(levelled) = bench.levelled(&starts[0]) {
-            starts.push(served(&levelled, &cells));
+            starts.push(served(&levelled, &cells, OF_A_WAIT));
+        }
+        // Loads at a limit may hardly wait there.
+        let patient = served(&starts[0], &cells, 1.0);
+        if patient != starts[0] {
+            starts.push(patient);
         }
         // Without limits nothing waits at any, and what the loads show is service.
-        let disk = fit_disk(starts, &guess(&[]), &of_volume, &bench)?;
+        let disk = fit_disk(starts, &guess(&[]), &of_volume, &tried)?;
+        let disk = if bench.loads() > tried.loads() { refine::refined(&disk, &bench)?.0 } else { disk };
+        let disk = sharing::assumed(evidence::lessened(disk, &bench)?, &bench)?;
         let mut unseen = unseen(&disk, &bench, record.header.clock);
         for doubt in evidence::guesses(&disk, &bench, &volume.name) {
             let _ = writeln!(unseen, "# {}.", capitalised(&doubt));
             doubts.push(doubt);
+        }
+        if let Some(assumption) = sharing::told(&disk, &bench, &volume.name) {
+            let _ = writeln!(unseen, "# Assumed: {assumption}.");
+            assumptions.push(assumption);
         }
         let _ = write!(text, "\n[volume.{}]\n{unseen}{}", volume.name, disk.toml(&volume.name));
         agreement.extend(bench.agreement(&disk)?);
@@ -178,7 +204,7 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
             "{count} of the run's loads had the rate of the tool itself and were left out, first {first}"
         ));
     }
-    Ok(Fitted { text, agreement, doubts })
+    Ok(Fitted { text, agreement, doubts, assumptions })
 }
 
 /// Of a prediction what is most plausible: other draws show ranges.
@@ -244,7 +270,7 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
             burst: bursts.zip(after).map(|((rate, at_ns), after)| (rate, (rate - after).max(0.0) * at_ns / 1e9)),
             service: None,
         };
-        Side { service: service(cells, reads, &side), ..side }
+        Side { service: service(cells, reads, &side, OF_A_WAIT), ..side }
     };
     Disk {
         size_bytes,
@@ -258,20 +284,37 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
     }
 }
 
-/// The disk with the service of loads that do not wait at its limits.
-fn served(disk: &Disk, cells: &[&CellRecord]) -> Disk {
-    let of = |side: &Side, reads: bool| Side { service: service(cells, reads, side), ..side.clone() };
+/// The disk with the service of loads that do not wait at its limits; where all do, with this share of what they take.
+fn served(disk: &Disk, cells: &[&CellRecord], of_a_wait: f64) -> Disk {
+    let of = |side: &Side, reads: bool| Side {
+        service: side.service.and_then(|_| service(cells, reads, side, of_a_wait)),
+        ..side.clone()
+    };
     Disk { read: of(&disk.read, true), write: of(&disk.write, false), ..disk.clone() }
 }
 
-/// The disk that comes nearest so far, and how far it is off.
+/// The nearest disk of a kind, how far it is off, and what its way of holding limits costs.
+struct Kind {
+    error: f64,
+    cost: f64,
+    disk: Disk,
+}
+
+/// The disk that comes nearest so far, and how far it is off with what it costs.
 struct Search<'a> {
     bench: &'a Bench<'a>,
     error: f64,
     best: Disk,
+    kinds: Vec<Kind>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(start: Disk, bench: &'a Bench<'a>) -> Result<Self, FitError> {
+        let made = bench.make(&start)?;
+        let mut search = Self { bench, error: f64::INFINITY, best: start.clone(), kinds: Vec::new() };
+        search.take(start, &made);
+        Ok(search)
+    }
     /// Takes the disk if it comes nearer by more than rounding, and than what its way of holding limits costs beyond the best's.
     fn consider(&mut self, disk: Disk) -> Result<(), FitError> {
         let made = self.bench.make(&disk)?;
@@ -279,17 +322,15 @@ impl Search<'_> {
         Ok(())
     }
     fn take(&mut self, disk: Disk, made: &[Made]) {
-        let error = self.bench.error(made) + self.cost(&disk);
-        if error < self.error - 1e-6 {
-            (self.error, self.best) = (error, disk);
+        let (error, cost) = (self.bench.error(made), cost(&disk, self.bench));
+        if error + cost < self.error - 1e-6 {
+            (self.error, self.best) = (error + cost, disk.clone());
         }
-    }
-    fn cost(&self, disk: &Disk) -> f64 {
-        let answers = if disk.answers { ANSWERS_COST } else { 0.0 };
-        let places = if disk.places.is_some() && disk.limited() { PLACES_COST } else { 0.0 };
-        let saving =
-            if matches!(disk.holding, Holding::Bucket(depth) if depth > BUCKETS[0]) { SAVING_COST } else { 0.0 };
-        (answers + places + saving) * self.bench.loads() as f64
+        match self.kinds.iter_mut().find(|kind| kind.disk.is_like(&disk)) {
+            Some(kind) if kind.error <= error => {}
+            Some(kind) => *kind = Kind { error, cost, disk },
+            None => self.kinds.push(Kind { error, cost, disk }),
+        }
     }
     /// The same for the disk and for what it becomes with its figures put right, which another way of holding limits asks for.
     fn consider_corrected(&mut self, disk: Disk) -> Result<(), FitError> {
@@ -300,9 +341,23 @@ impl Search<'_> {
     }
 }
 
+/// The same where this much is left.
+fn cost_at_most(disk: &Disk, bench: &Bench<'_>, error: f64) -> f64 {
+    cost(disk, bench).min(OF_THE_REST * (error + FLOOR * bench.loads() as f64))
+}
+
+/// What the disk's way of holding limits must spare.
+fn cost(disk: &Disk, bench: &Bench<'_>) -> f64 {
+    let answers = if disk.answers { ANSWERS_COST } else { 0.0 };
+    let places = if disk.places.is_some() && disk.limited() { PLACES_COST } else { 0.0 };
+    let saving = if matches!(disk.holding, Holding::Bucket(depth) if depth > BUCKETS[0]) { SAVING_COST } else { 0.0 };
+    (answers + places + saving) * bench.loads() as f64
+}
+
 /// Tries what cannot be read off, and puts figures right: with the limits that were inferred, with the highest rates as limits, and
 /// with none, where requests wait for one another. Whichever comes nearest is taken; none is left for another half-way, since each
 /// looks bad until its figures are put right. `starts` begins with what was inferred; `bare` is that where nothing is limited.
+/// A start that cannot come nearer by what it costs is not tried.
 fn fit_disk(mut starts: Vec<Disk>, bare: &Disk, figures: &[&LimitFigure], bench: &Bench<'_>) -> Result<Disk, FitError> {
     let limited = bench.limited(&starts[0]);
     if limited != starts[0] {
@@ -310,16 +365,45 @@ fn fit_disk(mut starts: Vec<Disk>, bare: &Disk, figures: &[&LimitFigure], bench:
     }
     starts.extend(PLACES.iter().filter_map(|share| Some(Disk { places: Some(bench.places(*share)?), ..bare.clone() })));
     starts.extend(spinning(bare, bench)?);
-    let mut best: Option<Search<'_>> = None;
     let count = starts.len();
+    let mut best: Option<(f64, Disk)> = None;
     for (number, start) in starts.into_iter().enumerate() {
+        // What it has to come to.
+        let most = best.as_ref().map_or(f64::INFINITY, |best| best.0 - START_COST);
+        if most <= 0.0 {
+            break;
+        }
         bench.progress().begin(number, count);
-        let search = settled(start, figures, bench)?;
-        if best.as_ref().is_none_or(|best| search.error < best.error - START_COST) {
-            best = Some(search);
+        best = nearest(settled(start, figures, bench)?, most)?.or(best);
+    }
+    Ok(best.expect("there is a guess").1)
+}
+
+/// The nearest disk of those that a start came to, with its figures put right, if it is off by less than this with what it costs.
+fn nearest(search: Search<'_>, mut most: f64) -> Result<Option<(f64, Disk)>, FitError> {
+    let bench = search.bench;
+    let mut best = None;
+    for disk in finalists(search.kinds) {
+        if cost_at_most(&disk, bench, 0.0) >= most {
+            continue;
+        }
+        let (refined, error) = refine::refined(&disk, bench)?;
+        let error = error + cost_at_most(&refined, bench, error);
+        if error < most {
+            (most, best) = (error, Some((error, refined)));
         }
     }
-    evidence::lessened(best.expect("there is a guess").best, bench)
+    Ok(best)
+}
+
+/// The kinds that came nearest, and the one that did so whatever it costs.
+fn finalists(mut kinds: Vec<Kind>) -> Vec<Disk> {
+    kinds.sort_by(|a, b| (a.error + a.cost).total_cmp(&(b.error + b.cost)));
+    // What makes the same of all loads is the same.
+    kinds.dedup_by(|a, b| (a.error - b.error).abs() < ALIKE && (a.cost - b.cost).abs() < ALIKE);
+    let others = kinds.split_off(FINALISTS.min(kinds.len()));
+    let nearest = others.into_iter().min_by(|a, b| a.error.total_cmp(&b.error));
+    kinds.into_iter().chain(nearest).map(|kind| kind.disk).collect()
 }
 
 /// The spinning disk that comes nearest as it is, where loads look like one.
@@ -340,10 +424,17 @@ fn spinning(bare: &Disk, bench: &Bench<'_>) -> Result<Option<Disk>, FitError> {
 
 /// The best that comes of one start.
 fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench<'a>) -> Result<Search<'a>, FitError> {
-    let mut search = Search { bench, error: bench.error(&bench.make(&start)?), best: start };
+    let mut search = Search::new(start, bench)?;
     for round in 0..ROUNDS {
-        let tried = search.best.clone();
-        if round < 2 && tried.limited() {
+        if round < 2 && search.best.limited() {
+            // First, since mixes that draw on other budgets than they did look like nothing else.
+            if bench.mixes() {
+                let tried = search.best.clone();
+                for sharing in Sharing::all() {
+                    search.consider_corrected(Disk { sharing, ..tried.clone() })?;
+                }
+            }
+            let tried = search.best.clone();
             let seen = figures.iter().filter(|f| f.quantity == Quantity::WindowNs).map(|f| f.value);
             let windows = seen.take(1).chain(WINDOWS).map(|length| Holding::Window { length, jitter: 0.0 });
             for holding in windows.chain(BUCKETS.map(Holding::Bucket)) {
@@ -365,40 +456,11 @@ fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench<'a>) -> R
                     search.consider_corrected(Disk { places: Some(places), answers: false, ..tried.clone() })?;
                 }
             }
-            if bench.mixes() {
-                let tried = search.best.clone();
-                for sharing in Sharing::all() {
-                    search.consider_corrected(Disk { sharing, ..tried.clone() })?;
-                }
-            }
         }
         let made = bench.make(&search.best)?;
         search.consider(bench.corrected(&search.best, &made))?;
         let made = bench.make(&search.best)?;
         search.consider(bench.corrected_by_size(&search.best, &made))?;
-        if !bench.mixes() {
-            take_one_budget(&mut search)?;
-        }
     }
     Ok(search)
-}
-
-/// Where no mix was measured, one budget and two of the same size say the same: disks as they are sold count both together.
-fn take_one_budget(search: &mut Search<'_>) -> Result<(), FitError> {
-    let alike = |sides: (Option<f64>, Option<f64>)| match sides {
-        (Some(read), Some(write)) => (read / write - 1.0).abs() <= ONE_LIMIT,
-        (None, None) => true,
-        _ => false,
-    };
-    let (read, write) = (&search.best.read, &search.best.write);
-    let (iops, bytes) = (alike((read.iops, write.iops)), alike((read.bytes_per_s, write.bytes_per_s)));
-    let sharing = Sharing { iops, bytes, traded: false };
-    if search.bench.reads_and_writes() && sharing != search.best.sharing {
-        let together = Disk { sharing, ..search.best.clone() };
-        let error = search.bench.error(&search.bench.make(&together)?) + search.cost(&together);
-        if error <= search.error + SHARING_COST * search.bench.loads() as f64 {
-            (search.error, search.best) = (error, together);
-        }
-    }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 /// Disks that are tried from one start, about: who watches is told how much of the time is left.
-const TRIED: f64 = 70.0;
+const TRIED: f64 = 120.0;
 
 /// Who watches, and the part of the whole that is under way.
 pub(crate) struct Progress<'w> {
@@ -20,6 +20,12 @@ impl<'w> Progress<'w> {
         let share = 1.0 / volumes.max(1) as f64;
         let volume = (number as f64 * share, share);
         Self { watch, volume, start: Cell::new(volume), made: Cell::new(0.0) }
+    }
+
+    /// The same with all starts tried.
+    pub(crate) fn done(self) -> Self {
+        self.start.set((self.volume.0 + self.volume.1, 0.0));
+        self
     }
 
     /// Start `number` of so many begins.

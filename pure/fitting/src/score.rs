@@ -12,11 +12,12 @@ use loadline_record::{CellRecord, DoubtCode, Ending, Histogram, TrialRecord};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
 
-/// Loads that the fit is tried on, at most.
-const CELLS_MAX: usize = 24;
 /// What is simulated of each: as long as it was measured where that is so many requests at most, since what a bucket saved shows
 /// in the whole of a short trial.
 const REQUESTS_MAX: f64 = 200_000.0;
+/// A load of fewer requests is simulated several times, so many at most: what the model makes of it is no matter of luck.
+const REQUESTS_MIN: f64 = 5_000.0;
+const TRIALS_MAX: f64 = 16.0;
 /// And of all of them together, whatever the least times are.
 const REQUESTS_ALL_MAX: f64 = 10_000_000.0;
 const WARM_UP_MIN: Duration = Duration::from_s(1);
@@ -152,6 +153,7 @@ pub(crate) struct Bench<'w> {
 }
 
 /// What the model makes of a load.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
     iops: f64,
     figures: Figures,
@@ -168,10 +170,15 @@ impl Agreement {
 }
 
 impl<'w> Bench<'w> {
-    pub(crate) fn new(volume: &str, cells: &[&CellRecord], progress: Progress<'w>) -> Result<Self, FitError> {
-        let step = cells.len().div_ceil(CELLS_MAX).max(1);
+    /// Of so many loads at most, which differ most from one another.
+    pub(crate) fn new(
+        volume: &str,
+        cells: &[&CellRecord],
+        loads_max: usize,
+        progress: Progress<'w>,
+    ) -> Result<Self, FitError> {
         let mut wanted = Vec::new();
-        for cell in cells.iter().step_by(step) {
+        for cell in spread(cells, loads_max) {
             let load: LoadSpec = serde_json::from_value(cell.spec.clone())
                 .map_err(|source| FitError::Cell { cell: cell.label.clone(), source })?;
             let rates: Vec<f64> = cell.trials.iter().filter_map(TrialRecord::iops).collect();
@@ -206,6 +213,17 @@ impl<'w> Bench<'w> {
     /// How many loads there are.
     pub(crate) fn loads(&self) -> usize {
         self.wanted.len()
+    }
+
+    /// Whether 99th percentiles of the loads of a direction that wait least are ones of service, of most of them.
+    pub(crate) fn tells_spread(&self, side: &Side, reads: bool) -> bool {
+        let own: Vec<&Wanted> =
+            self.wanted.iter().filter(|wanted| wanted.is_of(reads) && !wanted.is_of(!reads)).collect();
+        let least = own.iter().filter_map(|wanted| wanted.load.outstanding()).min();
+        let free = own.iter().filter(|wanted| wanted.load.outstanding() == least);
+        let (tell, others): (Vec<&&Wanted>, Vec<&&Wanted>) =
+            free.partition(|wanted| wanted.figures.p99_of_service().is_some() || wanted.waits(side));
+        own.is_empty() || tell.len() > others.len()
     }
 
     /// Whether both directions were measured.
@@ -261,33 +279,56 @@ impl<'w> Bench<'w> {
         read.or(write).map(|_| levelled)
     }
 
+    /// The largest requests of any load, KiB on average.
+    pub(crate) fn largest_kib(&self) -> f64 {
+        self.wanted.iter().map(|wanted| wanted.load.block_mean().get() as f64 / 1024.0).fold(1.0, f64::max)
+    }
+
     /// What the model makes of each load on the disk.
     pub(crate) fn make(&self, disk: &Disk) -> Result<Vec<Made>, FitError> {
         let whole = self.model(disk)?;
+        self.wanted.iter().map(|wanted| self.make_one(disk, &whole, wanted)).collect()
+    }
+
+    /// The same of a disk that differs for some loads from one of which all was `made`.
+    pub(crate) fn make_again(
+        &self,
+        disk: &Disk,
+        made: &[Made],
+        differs: impl Fn(&Wanted) -> bool,
+    ) -> Result<Vec<Made>, FitError> {
+        let whole = self.model(disk)?;
+        let again = |(wanted, made): (&Wanted, &Made)| {
+            if differs(wanted) { self.make_one(disk, &whole, wanted) } else { Ok(*made) }
+        };
+        self.wanted.iter().zip(made).map(again).collect()
+    }
+
+    fn make_one(&self, disk: &Disk, whole: &Model, wanted: &Wanted) -> Result<Made, FitError> {
         let bursts = disk.read.burst.or(disk.write.burst).is_some();
-        self.wanted
-            .iter()
-            .map(|wanted| {
-                let (load, share) = wanted.shortened(self.wanted.len(), bursts);
-                let load = LoadSpec { size: load.size.or(Some(Bytes::new(disk.size_bytes))), ..load };
-                let cut = if share < 1.0 { Some(self.model(&disk.with_credits(share))?) } else { None };
-                self.progress.made_one(self.wanted.len());
-                let putting = Putting {
-                    model: cut.as_ref().unwrap_or(&whole),
-                    volume: &self.volume,
-                    load: &load,
-                    trial: 0,
-                    seed: 1,
-                    initial: InitialState::default(),
-                    started_unix_s: 0,
-                };
-                let record = predict(&putting, None, &mut |_| Going::On)?.expect("nobody stops it").record;
-                let iops = record.iops().unwrap_or(0.0);
-                let none = Figures { p50: 0.0, p90: 0.0, p99: 0.0 };
-                let (figures, apart) = figures(&[record]).unwrap_or((none, None));
-                Ok(Made { iops, figures, apart })
-            })
-            .collect()
+        let (load, share) = wanted.shortened(self.wanted.len(), bursts);
+        let load = LoadSpec { size: load.size.or(Some(Bytes::new(disk.size_bytes))), ..load };
+        let cut = if share < 1.0 { Some(self.model(&disk.with_credits(share))?) } else { None };
+        self.progress.made_one(self.wanted.len());
+        let trial = |trial: u32| {
+            let putting = Putting {
+                model: cut.as_ref().unwrap_or(whole),
+                volume: &self.volume,
+                load: &load,
+                trial,
+                seed: 1,
+                initial: InitialState::default(),
+                started_unix_s: 0,
+            };
+            Ok::<_, FitError>(predict(&putting, None, &mut |_| Going::On)?.expect("nobody stops it").record)
+        };
+        let requests = wanted.iops * load.duration.as_s_f64();
+        let trials = (REQUESTS_MIN / requests.max(1.0)).clamp(1.0, TRIALS_MAX) as u32;
+        let records = (0..trials).map(trial).collect::<Result<Vec<_>, _>>()?;
+        let iops = records.iter().filter_map(TrialRecord::iops).sum::<f64>() / f64::from(trials);
+        let none = Figures { p50: 0.0, p90: 0.0, p99: 0.0 };
+        let (figures, apart) = figures(&records).unwrap_or((none, None));
+        Ok(Made { iops, figures, apart })
     }
 
     fn model(&self, disk: &Disk) -> Result<Model, FitError> {
@@ -299,21 +340,31 @@ impl<'w> Bench<'w> {
 
     /// How far what was made of the loads is off, over all of them.
     pub(crate) fn error(&self, made: &[Made]) -> f64 {
-        let off = |a: f64, b: f64, scale: f64| {
-            let off = libm::log(a.max(1e-9) / b.max(1e-9)) / scale;
-            (off * off).min(WEIGHT_MAX)
-        };
+        self.off(made).iter().map(|off| (off * off).min(WEIGHT_MAX)).sum()
+    }
+
+    /// By how many scales each figure of each load is off.
+    pub(crate) fn off(&self, made: &[Made]) -> Vec<f64> {
+        let off = |a: f64, b: f64, scale: f64| libm::log(a.max(1e-9) / b.max(1e-9)) / scale;
         let latency = |made: &Figures, wanted: &Figures| {
-            off(made.p99, wanted.p99, LATENCY_SCALE) + off(made.p50, wanted.p50, LATENCY_SCALE)
+            [off(made.p99, wanted.p99, LATENCY_SCALE), off(made.p50, wanted.p50, LATENCY_SCALE)]
         };
-        let sum = self.wanted.iter().zip(made).map(|(wanted, made)| {
-            let latencies = match (&made.apart, &wanted.apart) {
-                (Some(made), Some(wanted)) => made.iter().zip(wanted).map(|(made, wanted)| latency(made, wanted)).sum(),
-                _ => latency(&made.figures, &wanted.figures),
-            };
-            off(made.iops, wanted.iops, RATE_SCALE) + latencies
-        });
-        sum.sum()
+        let of = |(wanted, made): (&Wanted, &Made)| {
+            let mut all = vec![off(made.iops, wanted.iops, RATE_SCALE)];
+            match (&wanted.apart, made.apart.unwrap_or([made.figures; 2])) {
+                (Some(wanted), made) => {
+                    all.extend(made.iter().zip(wanted).flat_map(|(made, wanted)| latency(made, wanted)));
+                }
+                (None, _) => all.extend(latency(&made.figures, &wanted.figures)),
+            }
+            all
+        };
+        self.wanted.iter().zip(made).flat_map(of).collect()
+    }
+
+    /// How much a figure that is so far off weighs where squares are summed: no more than what counts at most.
+    pub(crate) fn pull(off: f64) -> f64 {
+        (WEIGHT_MAX / (off * off).max(WEIGHT_MAX)).min(1.0)
     }
 
     pub(crate) fn agreement(&self, disk: &Disk) -> Result<Vec<Agreement>, FitError> {
@@ -405,6 +456,40 @@ fn free<'a>(own: &[(&'a Wanted, &'a Made)], side: &Side) -> Vec<(&'a Wanted, &'a
     let free: Vec<_> = own.iter().copied().filter(|(wanted, _)| Some(outstanding(wanted)) == least).collect();
     let below: Vec<_> = free.iter().copied().filter(|(wanted, _)| !at_limit(wanted)).collect();
     if below.is_empty() { free } else { below }
+}
+
+/// So many cells at most, in their order: each next one is that which differs most from all before it.
+fn spread<'a>(cells: &[&'a CellRecord], most: usize) -> Vec<&'a CellRecord> {
+    if cells.len() <= most {
+        return cells.to_vec();
+    }
+    let place = |cell: &CellRecord| {
+        let load = &cell.load;
+        let outstanding = f64::from(load.queue_depth.unwrap_or(0)) * f64::from(load.threads);
+        let pattern = if load.pattern == "random" { 0.0 } else { 1.0 };
+        [load.read_ratio, pattern, libm::log(load.block_bytes.max(1) as f64), libm::log(outstanding.max(1.0))]
+    };
+    let mut places: Vec<[f64; 4]> = cells.iter().map(|cell| place(cell)).collect();
+    for axis in 0..4 {
+        let ends = places.iter().fold((f64::MAX, f64::MIN), |(low, high), of| (low.min(of[axis]), high.max(of[axis])));
+        for of in &mut places {
+            of[axis] = (of[axis] - ends.0) / (ends.1 - ends.0).max(1e-9);
+        }
+    }
+    let distance = |a: usize, b: usize| places[a].iter().zip(&places[b]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+    let mut chosen = vec![false; cells.len()];
+    let mut nearest = vec![f64::MAX; cells.len()];
+    let mut next = 0;
+    for _ in 0..most {
+        chosen[next] = true;
+        for (index, nearest) in nearest.iter_mut().enumerate() {
+            *nearest = nearest.min(distance(index, next));
+        }
+        // The first of those that are as far.
+        let others = (0..cells.len()).rev().filter(|index| !chosen[*index]);
+        next = others.max_by(|a, b| nearest[*a].total_cmp(&nearest[*b])).unwrap_or(next);
+    }
+    cells.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(cell, _)| *cell).collect()
 }
 
 /// The line through points `(x, y, scale)` whose distances in units of their scales have the least sum of squares: its value at 0 and

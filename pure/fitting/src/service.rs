@@ -17,7 +17,7 @@ const WAITING: f64 = 0.97;
 /// Half of the requests of a load were let through at once if the mean latency is so many times the median.
 const QUICK_HALF: f64 = 2.0;
 /// What service is taken to be of the time of requests that wait, to begin with.
-const OF_A_WAIT: f64 = 0.25;
+pub(crate) const OF_A_WAIT: f64 = 0.25;
 
 /// Whether a load of this rate waits at a limit: it comes to one, and not even half of its requests pass at once, as they do where
 /// a window lets them. Latencies in ns.
@@ -53,9 +53,9 @@ fn is_random(cell: &CellRecord) -> bool {
 }
 
 /// Median and 99th percentile by the quickest cells of each block size that do not wait at a limit of `side`, with what each KiB
-/// adds. Where all wait it is a part of what the quickest of them take, and nothing is known of what a KiB adds. `None` where the
-/// operation was not measured.
-pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side) -> Option<Service> {
+/// adds. Where all wait it is the share `of_a_wait` of what the quickest of them take, and nothing is known of what a KiB adds.
+/// `None` where the operation was not measured.
+pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side, of_a_wait: f64) -> Option<Service> {
     let turns = if side.burst.is_some() { AFTER_BURST } else { TURNS };
     let operation = if reads { Operation::Read } else { Operation::Write };
     // What lies side by side may be served faster than the rest.
@@ -87,7 +87,7 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side) -> Option
     let mut points: Vec<(f64, f64, f64)> = free.iter().map(by_size).collect();
     if points.is_empty() {
         let quickest = waiting.iter().map(by_size).min_by(|a, b| a.1.total_cmp(&b.1));
-        points.extend(quickest.map(|(kib, p50, p99)| (kib, p50 * OF_A_WAIT, p99 * OF_A_WAIT)));
+        points.extend(quickest.map(|(kib, p50, p99)| (kib, p50 * of_a_wait, p99 * of_a_wait)));
     }
     let (_, first, _) = *points.first()?;
     // Each KiB adds no less than nothing, and no more than takes a small request beyond its own time.

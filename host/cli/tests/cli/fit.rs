@@ -202,6 +202,11 @@ fn a_fitted_throttled_device_does_what_was_measured_and_nearly_so_what_was_not()
 
 /// Reads at two depths, predicted on a disk that a VM holds below its own limits.
 fn predicted(bench: &Bench) {
+    predicted_reads(bench, "\"100 %\"");
+}
+
+/// The same of loads with these shares of reads.
+fn predicted_reads(bench: &Bench, reads: &str) {
     let environment = bench.file(
         "vm.toml",
         "schema = 1\nname = \"held\"\n[vm]\nuncached = { iops = \"1000 IOPS\" }\n[volume.data]\n[[volume.data.disks]]\n\
@@ -210,8 +215,10 @@ fn predicted(bench: &Bench) {
     );
     let plan = bench.file(
         "short.toml",
-        "schema = 1\nname = \"short\"\n[[load]]\npattern = \"random\"\nblock = \"8 KiB\"\nqueue_depth = [1, 32]\n\
-         warm_up = \"1 s\"\nduration = \"3 s\"\ntrials = 1\n",
+        format!(
+            "schema = 1\nname = \"short\"\n[[load]]\npattern = \"random\"\nreads = [{reads}]\nblock = \"8 KiB\"\n\
+             queue_depth = [1, 32]\nwarm_up = \"1 s\"\nduration = \"3 s\"\ntrials = 1\n"
+        ),
     );
     bench.done(&["predict", &plan, "--env", &environment, "--seed", "1"]);
 }
@@ -229,6 +236,16 @@ fn what_is_fitted_to_a_prediction_is_called_predicted_and_doubted() {
     assert!(told.contains("doubt: the run is a prediction, so this is a model of a model"), "{told}");
     assert!(told.contains("bound by vm-uncached-iops"), "{told}");
     assert!(told.contains("doubt: no writes were measured"), "{told}");
+}
+
+#[test]
+fn what_no_mix_told_is_called_an_assumption_with_the_load_that_would_tell() {
+    let bench = Bench::new();
+    predicted_reads(&bench, "\"100 %\", \"0 %\"");
+    let output = bench.run(&["fit", "last"]);
+    let (file, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(file.contains("# Assumed: reads and writes draw on one budget"), "{file}");
+    assert!(told.contains("assumed: reads and writes draw on one budget") && told.contains("\"50 %\""), "{told}");
 }
 
 #[test]

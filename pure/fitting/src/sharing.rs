@@ -1,0 +1,90 @@
+//! What reads and writes draw on where no mix was measured: loads of the one and of the other say the same of one budget and of two.
+
+use crate::FitError;
+use crate::disk::{Disk, Holding, Sharing, Side};
+use crate::score::Bench;
+
+/// A read and a write limit that differ by no more than this may be one.
+const ONE_LIMIT: f64 = 0.05;
+/// What one budget for two that are alike may cost for each load, in squared scales of [`score`](crate::score): figures that differ
+/// by noise.
+const SHARING_COST: f64 = 0.1;
+/// No disk behind a network answers half of its requests in less, ns: the least that the catalog holds possible of any.
+const NETWORK_LEAST: f64 = 200_000.0;
+
+/// The disk with what reads and writes draw on most often. Disks as they are sold count both together where their figures are alike.
+/// Where these differ it is one account at a price each behind a network, and an account each in the host: there a window, as
+/// hypervisors and kernels hold limits in, counts each direction by itself, and so does a device.
+pub(crate) fn assumed(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> {
+    if bench.mixes() || !bench.reads_and_writes() || !disk.limited() {
+        return Ok(disk);
+    }
+    let disk = Disk { sharing: Sharing::APART, ..disk };
+    let most = bench.error(&bench.make(&disk)?) + SHARING_COST * bench.loads() as f64;
+    for (iops, bytes) in [(true, true), (true, false), (false, true)] {
+        let Some(together) = together(&disk, iops, bytes).filter(|together| *together != disk) else { continue };
+        if bench.error(&bench.make(&together)?) <= most {
+            return Ok(traded(together));
+        }
+    }
+    Ok(traded(disk))
+}
+
+/// The disk with one budget of requests, of bytes, or of each. `None` where their figures are not alike.
+fn together(disk: &Disk, iops: bool, bytes: bool) -> Option<Disk> {
+    let one = |is_one: bool, of: fn(&Side) -> Option<f64>| match (of(&disk.read), of(&disk.write)) {
+        (read, write) if !is_one => Some((read, write)),
+        (Some(read), Some(write)) => {
+            let both = Some(f64::midpoint(read, write));
+            ((read / write - 1.0).abs() <= ONE_LIMIT).then_some((both, both))
+        }
+        // Of a limit that one direction did not come to, it may have as much.
+        (read, write) => Some((read.or(write), write.or(read))),
+    };
+    let (of_iops, of_bytes) = (one(iops, |side| side.iops)?, one(bytes, |side| side.bytes_per_s)?);
+    let read = Side { iops: of_iops.0, bytes_per_s: of_bytes.0, ..disk.read.clone() };
+    let write = Side { iops: of_iops.1, bytes_per_s: of_bytes.1, ..disk.write.clone() };
+    Some(Disk { read, write, sharing: Sharing { iops, bytes, traded: false }, ..disk.clone() })
+}
+
+/// The same with one account at a price each where figures differ, and where that is likely.
+fn traded(disk: Disk) -> Disk {
+    let traded = differ(&disk) && !is_windowed(&disk) && is_behind_a_network(&disk);
+    Disk { sharing: Sharing { traded, ..disk.sharing }, ..disk }
+}
+
+/// Whether reads and writes have a figure each of anything.
+fn differ(disk: &Disk) -> bool {
+    let both = |is_one: bool, of: fn(&Side) -> Option<f64>| !is_one && of(&disk.read).and(of(&disk.write)).is_some();
+    both(disk.sharing.iops, |side| side.iops) || both(disk.sharing.bytes, |side| side.bytes_per_s)
+}
+
+const fn is_windowed(disk: &Disk) -> bool {
+    matches!(disk.holding, Holding::Window { .. })
+}
+
+/// Whether no request can have been answered by anything nearer: where all loads wait at limits, the least that explains them counts.
+fn is_behind_a_network(disk: &Disk) -> bool {
+    let own = [&disk.read, &disk.write].into_iter().filter_map(|side| side.service);
+    own.map(|service| service.median).min_by(f64::total_cmp).is_some_and(|ns| ns >= NETWORK_LEAST)
+}
+
+/// What is assumed of volume `name`, and which load would tell; `None` where nothing is.
+pub(crate) fn told(disk: &Disk, bench: &Bench<'_>, name: &str) -> Option<String> {
+    let bounded = |side: &Side| side.iops.or(side.bytes_per_s).is_some();
+    if bench.mixes() || !bench.reads_and_writes() || !bounded(&disk.read) || !bounded(&disk.write) {
+        return None;
+    }
+    let what = if !differ(disk) {
+        "reads and writes draw on one budget, as disks whose limits are the same for both mostly do"
+    } else if disk.sharing.traded {
+        "reads and writes draw on one budget at a price each, as disks behind a network mostly do"
+    } else if is_windowed(disk) {
+        "reads and writes have a budget each, as where a window is counted for each direction"
+    } else {
+        "reads and writes have a budget each, as devices in the host mostly do"
+    };
+    Some(format!(
+        "{what}: no mix was measured on volume {name}; reads = [\"100 %\", \"0 %\", \"50 %\"] in the plan would tell"
+    ))
+}
