@@ -51,7 +51,7 @@ const FLOOR: f64 = 0.02;
 const OF_THE_REST: f64 = 3.0;
 
 /// Loads on which disks are tried, at most, and on which the figures of the one that is taken are put right.
-const LOADS_TRIED: usize = 24;
+const LOADS_TRIED: usize = 32;
 const LOADS_REFINED: usize = 96;
 
 /// What a start that was not inferred must come nearer by, in squared scales of [`score`].

@@ -467,10 +467,12 @@ fn spread<'a>(cells: &[&'a CellRecord], most: usize) -> Vec<&'a CellRecord> {
         let load = &cell.load;
         let outstanding = f64::from(load.queue_depth.unwrap_or(0)) * f64::from(load.threads);
         let pattern = if load.pattern == "random" { 0.0 } else { 1.0 };
-        [load.read_ratio, pattern, libm::log(load.block_bytes.max(1) as f64), libm::log(outstanding.max(1.0))]
+        // Only mixes tell what reads and writes share, and how alike they are in other figures says nothing of that.
+        let mixed = if load.read_ratio > 0.0 && load.read_ratio < 1.0 { 1.0 } else { 0.0 };
+        [load.read_ratio, mixed, pattern, libm::log(load.block_bytes.max(1) as f64), libm::log(outstanding.max(1.0))]
     };
-    let mut places: Vec<[f64; 4]> = cells.iter().map(|cell| place(cell)).collect();
-    for axis in 0..4 {
+    let mut places: Vec<[f64; 5]> = cells.iter().map(|cell| place(cell)).collect();
+    for axis in 0..5 {
         let ends = places.iter().fold((f64::MAX, f64::MIN), |(low, high), of| (low.min(of[axis]), high.max(of[axis])));
         for of in &mut places {
             of[axis] = (of[axis] - ends.0) / (ends.1 - ends.0).max(1e-9);
