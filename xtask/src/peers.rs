@@ -27,6 +27,7 @@ const PEERS: &[Peer] = &[
     Peer { package: "util-linux", command: "losetup", tests: "everything on loop devices" },
     Peer { package: "postgresql", command: "pg_ctlcluster", tests: "a database on an emulated disk" },
     Peer { package: "chromium", command: "chromium", tests: "the HTML report in a browser" },
+    Peer { package: "poppler-utils", command: "pdftotext", tests: "the HTML report on paper" },
 ];
 
 /// Where Debian keeps commands; root's are not always in a user's `PATH`.
