@@ -86,6 +86,9 @@ fn what_fio_has_no_words_for_stands_beside_each_job() {
         let cells = run["cells"].as_array().unwrap();
         let cell = cells.iter().find(|cell| cell["id"] == own["cell"]).expect("it names its cell");
         assert_eq!(own["binding"]["limit"], cell["binding"]["limit"]);
+        // Nobody knows of which direction an arrival is that was never issued: none counts it.
+        assert_eq!(own["missed"].is_u64(), !cell["offered_iops"].is_null(), "{own}");
+        assert!(["read", "write", "trim"].iter().all(|of| job[of]["drop_ios"].is_null()), "{job}");
         let codes = |of: &Value| -> Vec<String> {
             let mut codes: Vec<String> =
                 of["doubts"].as_array().unwrap().iter().map(|d| d["code"].as_str().unwrap().to_owned()).collect();

@@ -25,9 +25,6 @@ pub(super) fn of(trial: &TrialRecord, operation: Operation, runtime_ms: u64) -> 
     put("iops", json!(per_second(count)));
     put("runtime", json!(if count == 0 { 0 } else { runtime_ms }));
     put("total_ios", json!(count));
-    if trial.offered_iops.is_some() {
-        put("drop_ios", json!(if operation == Operation::Read || record.is_some() { trial.missed } else { 0 }));
-    }
     if let Some(record) = record.filter(|record| record.count > 0) {
         // Where the load has due times, what fio calls completion latency is what came after the submission.
         let after = record.service.as_ref().unwrap_or(&record.latency);

@@ -108,6 +108,7 @@ fn own(record: &RunRecord, cell: &CellRecord, known: &CellSummary, trial: &Trial
         "started_unix_s": trial.started_unix_s,
         "warm_up_ns": trial.warm_up_ns,
         "offered_iops": trial.offered_iops,
+        "missed": trial.offered_iops.map(|_| trial.missed),
         "binding": known.binding,
         "doubts": doubts,
         "not_in_options": beyond,
