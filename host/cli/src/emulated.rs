@@ -161,6 +161,7 @@ fn trial(figures: &Figures, account: &Account, started_unix_s: u64) -> TrialReco
         errors: errors.into_iter().collect(),
         error_samples: Vec::new(),
         surroundings: Surroundings { asked, ..Surroundings::default() },
+        told_scatter: None,
         steady_state: None,
         verify: None,
         model: None,

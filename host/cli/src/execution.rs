@@ -222,6 +222,7 @@ impl Execution<'_> {
             errors: BTreeMap::new(),
             error_samples: Vec::new(),
             surroundings: Surroundings::default(),
+            told_scatter: None,
             steady_state: None,
             verify: None,
             model: None,

@@ -251,6 +251,7 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
         errors: BTreeMap::new(),
         error_samples: Vec::new(),
         surroundings: Surroundings { asked, ..Surroundings::default() },
+        told_scatter: None,
         steady_state: None,
         verify: None,
         model: None,

@@ -149,6 +149,7 @@ pub fn trial(load: &LoadSummary, disk: &ExampleDisk, number: u32, factor: f64) -
         series,
         errors: BTreeMap::new(),
         error_samples: Vec::new(),
+        told_scatter: None,
         steady_state: None,
         verify: None,
         model: None,

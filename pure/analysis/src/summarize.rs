@@ -7,7 +7,7 @@ use crate::findings::findings;
 use crate::lasting::{lasting, of_course};
 use crate::limits::{courses, exceeded_shares, name_limits};
 use crate::load_details::LoadDetails;
-use crate::statistics::{Interval, mean, mean_over_trials, median, series_interval};
+use crate::statistics::{Interval, around, mean, mean_over_trials, median, scatter_error, series_interval};
 use crate::summary::{
     BestOf, CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView,
     RunInfo, RunSummary, SCHEMA, SteadyStateView, TotalFigures,
@@ -244,14 +244,17 @@ fn latency_intervals(cell: &CellRecord) -> Option<LatencyIntervals> {
     })
 }
 
-/// What the seconds of a single trial say about its mean. The series counts flushes too and leaves out a short last second, so its
+/// What the seconds of a single trial say about its mean, or the scatter that another tool told of them. The series counts flushes too and leaves out a short last second, so its
 /// interval is taken in proportion.
 fn interval_of_one(trial: &TrialRecord, iops: f64) -> Option<Interval> {
+    if let Some(scatter) = trial.told_scatter {
+        return Some(around(iops, scatter_error(scatter)?.half_width()));
+    }
     let rates: Vec<f64> = trial.series.iops().collect();
     let interval = series_interval(&rates)?;
     let scale = iops / mean(&rates).filter(|m| *m > 0.0)?;
     let half_width = (interval.high - interval.low) / 2.0 * scale;
-    Some(Interval { low: iops - half_width, high: iops + half_width })
+    Some(around(iops, half_width))
 }
 
 fn operation_figures(

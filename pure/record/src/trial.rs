@@ -32,6 +32,9 @@ pub struct TrialRecord {
     pub error_samples: Vec<String>,
     /// What happened around it.
     pub surroundings: Surroundings,
+    /// How the rate scattered, where another tool told that and kept no series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_scatter: Option<Scatter>,
     /// Outcome of the steady-state rule, where it was asked for.
     pub steady_state: Option<SteadyState>,
     /// Outcome of reading back, where it was asked for.
@@ -43,6 +46,15 @@ pub struct TrialRecord {
     pub ending: Ending,
     /// Why its figures should not be believed as they stand.
     pub doubts: Vec<Doubt>,
+}
+
+/// How a rate scattered over parts of a trial of equal length.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Scatter {
+    /// Parts, two or more.
+    pub samples: u64,
+    /// Standard deviation of their rates, requests per second of the whole load; at most that, where only parts of the load were told.
+    pub deviation_iops: f64,
 }
 
 /// The way to the device.

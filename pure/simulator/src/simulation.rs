@@ -643,6 +643,7 @@ impl Party {
             errors: self.errors,
             error_samples: Vec::new(),
             surroundings: Surroundings { elapsed_ns: elapsed.as_ns(), asked: kept.asked, ..Surroundings::default() },
+            told_scatter: None,
             steady_state: kept.steady_state,
             verify: None,
             model: None,

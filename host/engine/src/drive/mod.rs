@@ -123,6 +123,7 @@ pub fn run_trial(
         errors: std::mem::take(&mut book.errors),
         error_samples: std::mem::take(&mut book.error_samples),
         surroundings,
+        told_scatter: None,
         steady_state: outcome.steady_state,
         verify,
         model: None,

@@ -206,6 +206,7 @@ fn model() -> impl Strategy<Value = ModelRecord> {
 fn trial() -> impl Strategy<Value = TrialRecord> {
     let kinds = [ErrorKind::Io, ErrorKind::NoSpace, ErrorKind::Gone, ErrorKind::TimedOut, ErrorKind::Short];
     let errors = btree_map(select(kinds.to_vec()), count(), 0..4);
+    let scatter = (count(), figure()).prop_map(|(samples, deviation_iops)| Scatter { samples, deviation_iops });
     let steady_state = (any::<bool>(), vec(figure(), 0..6), any::<u64>())
         .prop_map(|(reached, rounds, round_ns)| SteadyState { reached, rounds, round_ns });
     let fault = (any::<u64>(), any::<u64>(), text()).prop_map(|(offset, length, detail)| VerifyFault {
@@ -240,11 +241,11 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
         (any::<[u64; 3]>(), text(), text(), vec(text(), 0..3), of(figure())),
         btree_map(select(Operation::ALL.to_vec()), operation_record(), 0..4),
         (series(), errors, vec(text(), 0..3), surroundings()),
-        (of(steady_state), of(verify), of(model()), ending, vec(doubt, 0..6)),
+        (of(scatter), of(steady_state), of(verify), of(model()), ending, vec(doubt, 0..6)),
     )
         .prop_map(|((times, name, reason, options, offered_iops), operations, around, outcome)| {
             let (series, errors, error_samples, surroundings) = around;
-            let (steady_state, verify, model, ending, doubts) = outcome;
+            let (told_scatter, steady_state, verify, model, ending, doubts) = outcome;
             TrialRecord {
                 trial: 0,
                 started_unix_s: times[0],
@@ -258,6 +259,7 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
                 errors,
                 error_samples,
                 surroundings,
+                told_scatter,
                 steady_state,
                 verify,
                 model,

@@ -142,6 +142,7 @@ pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
             devices: vec![device],
             ..Surroundings::default()
         },
+        told_scatter: None,
         steady_state: None,
         verify: None,
         model: None,

@@ -1,7 +1,7 @@
 //! What the trials of a cell tell about one figure, on a logarithmic scale: there a ratio is a difference.
 
 use super::comparison::Figure;
-use crate::statistics::{MeanError, NORMAL_95, mean, series_error};
+use crate::statistics::{MeanError, NORMAL_95, mean, scatter_error, series_error};
 use crate::summarize::{latency_figures, trials_used};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, Histogram, OperationRecord, Second, TrialRecord};
@@ -194,7 +194,13 @@ fn within(trial: &TrialRecord, figure: Figure) -> Option<MeanError> {
                 .collect();
             relative(&spans)
         }
-        _ => relative(&rates),
+        _ => match (trial.told_scatter, trial.iops()) {
+            (Some(scatter), Some(iops)) if iops > 0.0 => {
+                let MeanError { error, freedom } = scatter_error(scatter)?;
+                Some(MeanError { error: error / iops, freedom })
+            }
+            _ => relative(&rates),
+        },
     }
 }
 

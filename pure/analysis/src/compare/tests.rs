@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run, volume};
-use loadline_record::{Clock, LoadSummary};
+use loadline_record::{Clock, LoadSummary, Scatter};
 
 fn made(factors: &[f64]) -> RunRecord {
     let disk = ExampleDisk::default();
@@ -49,6 +49,22 @@ fn what_lies_within_the_margin_is_the_same_however_sure_it_is() {
     assert!(five.cells[0].p_value.unwrap() < 0.001);
     let one = CompareOptions { margin: Ratio::percent(1), ..CompareOptions::default() };
     assert_eq!(verdicts(&against(&base, &near, &one)), [Verdict::Better; 3]);
+}
+
+#[test]
+fn a_single_trial_that_another_tool_measured_is_judged_by_how_its_samples_scattered() {
+    let told = |factor: f64, share: f64| {
+        let mut run = another(&[factor]);
+        for trial in run.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+            trial.series.seconds.clear();
+            let deviation_iops = trial.iops().unwrap() * share;
+            trial.told_scatter = Some(Scatter { samples: 100, deviation_iops });
+        }
+        run
+    };
+    let verdict = |share: f64| verdicts(&against(&told(1.0, share), &told(1.3, share), &CompareOptions::default()))[1];
+    assert_eq!(verdict(0.05), Verdict::Better);
+    assert_eq!(verdict(2.0), Verdict::CannotTell);
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use crate::doubts::BUCKET_S;
 use crate::statistics::{
-    CONFIDENCE, Interval, mean, mean_over_trials, median, series_interval, t_quantile, variance, variance_below,
+    CONFIDENCE, Interval, around, mean, mean_over_trials, median, scatter_error, series_interval, t_quantile, variance,
+    variance_below,
 };
 use crate::summarize::trials_used;
-use loadline_record::{CellRecord, Histogram, TrialRecord};
+use loadline_record::{CellRecord, Histogram, Scatter, TrialRecord};
 
 /// A rate that falls by less than this factor is noise or drift.
 const FALL_MIN: f64 = 1.2;
@@ -101,7 +102,10 @@ pub(crate) fn course(cell: &CellRecord) -> Option<Course> {
         .filter_map(|((rates, trial), falls)| if falls.is_empty() { trial.iops() } else { mean(rates) })
         .collect();
     let sustained = mean(&levels)?;
-    let interval = level_interval(&lasting, &levels);
+    let interval = match &trials[..] {
+        [TrialRecord { told_scatter: Some(scatter), .. }] => told_interval(*scatter, sustained),
+        _ => level_interval(&lasting, &levels),
+    };
     let steady = !lasting.is_empty() && lasting.iter().zip(&trials).all(|(rates, trial)| is_steady(trial, rates));
     let falls = falls.into_iter().find(|falls| !falls.is_empty()).unwrap_or_default();
     Some(Course { falls, sustained, interval, steady })
@@ -113,6 +117,11 @@ fn level_interval(rates: &[Vec<f64>], levels: &[f64]) -> Option<Interval> {
         [only] => series_or_short(only),
         _ => mean_over_trials(levels)?.interval,
     }
+}
+
+/// How well the level of a trial is known that another tool measured.
+fn told_interval(scatter: Scatter, level: f64) -> Option<Interval> {
+    Some(around(level, scatter_error(scatter)?.half_width()))
 }
 
 /// Fewer seconds than a series needs are taken as trials are, each for itself: the fewer there are, the wider it is.

@@ -7,7 +7,7 @@ use crate::summarize;
 use crate::summary::{CellSummary, RunSummary};
 use loadline_block::Operation;
 use loadline_record::{Binding, Limit};
-use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, RunRecord, TargetKind};
+use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, RunRecord, Scatter, TargetKind};
 use loadline_units::Duration;
 
 const KIB: u64 = 1 << 10;
@@ -345,6 +345,24 @@ fn where_no_load_tells_how_its_rate_went_those_of_one_level_do() {
     let figures = super::limits(&run(cells));
     let level = figures.iter().find(|f| f.quantity == super::Quantity::RequestsPerS).unwrap();
     assert!(level.low.unwrap() < level.value && level.value < level.high.unwrap(), "{level:?}");
+}
+
+#[test]
+fn a_single_load_whose_scatter_another_tool_told_has_an_interval() {
+    let interval = |samples: u64| {
+        let mut cells = sweep(1.0, 4 * KIB, &[1, 64]);
+        for cell in &mut cells {
+            cell.trials.truncate(1);
+            cell.trials[0].series.seconds.clear();
+            cell.trials[0].told_scatter = Some(Scatter { samples, deviation_iops: 50.0 });
+        }
+        let figures = with_intervals(cells);
+        let level = figures.into_iter().find(|f| f.quantity == super::Quantity::RequestsPerS).unwrap();
+        (level.high.unwrap() - level.low.unwrap()) / 2.0
+    };
+    // Student's t of 24 and of 3 degrees of freedom: 2.064 and 3.182.
+    assert!((interval(25) - 2.064 * 10.0).abs() < 0.01, "{}", interval(25));
+    assert!((interval(4) - 3.182 * 25.0).abs() < 0.05, "{}", interval(4));
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod gamma;
 mod student;
 mod trend;
 
+use loadline_record::Scatter;
+
 pub(crate) use gamma::{digamma, trigamma, variance_below};
 pub use student::{t_p_value, t_quantile};
 pub use trend::{
@@ -133,13 +135,22 @@ pub fn series_error(values: &[f64]) -> Option<MeanError> {
     Some(if by_batches.half_width() >= by_values.half_width() { by_batches } else { by_values })
 }
 
+/// The error of a mean of which only that is known by how much its parts scatter: they are taken as independent, for want of their
+/// order. `None` below two.
+#[must_use]
+pub fn scatter_error(scatter: Scatter) -> Option<MeanError> {
+    let samples = scatter.samples as f64;
+    let is_enough = scatter.samples >= 2 && scatter.deviation_iops.is_finite();
+    is_enough.then(|| MeanError { error: scatter.deviation_iops / libm::sqrt(samples), freedom: samples - 1.0 })
+}
+
 /// The interval of a series' mean, by [`series_error`].
 #[must_use]
 pub fn series_interval(values: &[f64]) -> Option<Interval> {
     Some(around(mean(values)?, series_error(values)?.half_width()))
 }
 
-fn around(mean: f64, half_width: f64) -> Interval {
+pub(crate) fn around(mean: f64, half_width: f64) -> Interval {
     Interval { low: mean - half_width, high: mean + half_width }
 }
 

@@ -6,7 +6,7 @@ use crate::value::{At, COUNT_MAX};
 use crate::{ImportError, Job, LeftOut, Results};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
-    Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, Series, Surroundings, ThreadBusy, TrialRecord,
+    Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, Scatter, Series, Surroundings, ThreadBusy, TrialRecord,
 };
 use loadline_units::{Duration, Ratio};
 use loadline_workload::{Arrival, LoadSpec, ReportedJob, THREADS_MAX, reported_job};
@@ -50,6 +50,8 @@ struct Measured {
     is_total: bool,
     /// Mean time of a submission over that of the rest of a request, at most.
     submission_share: f64,
+    /// How the rate of one thread scattered, its directions together: of each clone. `None`: not told of all that was completed.
+    scatters: Option<Vec<Scatter>>,
 }
 
 /// Reads the jobs of a document into `results`.
@@ -190,6 +192,7 @@ fn understood(clones: &[Entry<'_>], measured: &Measured) -> Result<ReportedJob, 
 /// The figures of one entry.
 fn measure(at: &At<'_>) -> Result<Measured, ImportError> {
     let mut measured = Measured::default();
+    let mut scatters = Vec::new();
     for (key, operation) in DIRECTIONS {
         let Some(direction) = at.get(key) else { continue };
         let figure = |key: &str| direction.get(key).map(|at| at.count()).transpose();
@@ -223,7 +226,10 @@ fn measure(at: &At<'_>) -> Result<Measured, ImportError> {
         measured.runtime_ms = measured.runtime_ms.max(runtime_ms);
         let record = OperationRecord { count, bytes, latency: histogram, told, ..OperationRecord::default() };
         measured.operations.insert(operation, record);
+        scatters.push(scatter(&direction)?);
     }
+    let scatters: Option<Vec<Scatter>> = scatters.into_iter().collect();
+    measured.scatters = scatters.and_then(|all| all.into_iter().reduce(together)).map(|all| vec![all]);
     if let Some(sync) = at.get("sync") {
         let count = sync.get("total_ios").map(|at| at.count()).transpose()?.unwrap_or(0);
         if count > 0 {
@@ -252,6 +258,29 @@ fn measure(at: &At<'_>) -> Result<Measured, ImportError> {
         measured.error = count("first_error")?.unwrap_or(0);
     }
     Ok(measured)
+}
+
+/// How the rate of one direction scattered from sample to sample: by thread, since fio adds up means and squares of those that it
+/// reports together, and puts their samples after one another.
+fn scatter(direction: &At<'_>) -> Result<Option<Scatter>, ImportError> {
+    let (Some(deviation), Some(samples)) = (direction.get("iops_stddev"), direction.get("iops_samples")) else {
+        return Ok(None);
+    };
+    Ok(Some(Scatter { samples: samples.count()?, deviation_iops: deviation.number()? }))
+}
+
+/// Two parts of a load, as if they rose and fell together: its rate scatters no more than that.
+fn together(a: Scatter, b: Scatter) -> Scatter {
+    Scatter { samples: a.samples.min(b.samples), deviation_iops: a.deviation_iops + b.deviation_iops }
+}
+
+/// How the rate of all threads scattered.
+fn of_all_threads(scatters: Option<Vec<Scatter>>, threads: u32) -> Option<Scatter> {
+    let clones = scatters?;
+    let threads_of_one = (f64::from(threads) / clones.len() as f64).max(1.0);
+    let all = clones.into_iter().reduce(together)?;
+    let samples = (all.samples as f64 / threads_of_one) as u64;
+    (samples >= 2).then(|| Scatter { samples, deviation_iops: all.deviation_iops * threads_of_one })
 }
 
 /// What one job can have done.
@@ -304,6 +333,7 @@ fn merged(mut parts: Vec<Measured>) -> Measured {
         };
         all.is_total |= part.is_total;
         all.submission_share = all.submission_share.max(part.submission_share);
+        all.scatters = all.scatters.zip(part.scatters).map(|(a, b)| [a, b].concat());
     }
     all
 }
@@ -341,6 +371,7 @@ fn finished(name: String, job: ReportedJob, measured: Measured, version: Option<
         errors,
         error_samples,
         surroundings,
+        told_scatter: of_all_threads(measured.scatters, spec.threads),
         steady_state: None,
         verify: None,
         model: None,

@@ -351,3 +351,43 @@ fn counters_of_the_one_device_are_taken_where_they_are_those_of_the_job() {
     long["disk_util"].as_array_mut().unwrap().push(device);
     assert_eq!(devices(&long), [], "of two it is not known which");
 }
+
+/// A direction whose rate was told in so many samples.
+fn scattered(deviation: f64, samples: u64) -> Value {
+    let mut direction = direction();
+    direction["iops_mean"] = json!(100.0);
+    direction["iops_stddev"] = json!(deviation);
+    direction["iops_samples"] = json!(samples);
+    direction
+}
+
+fn scatter_of(jobs: &[Value]) -> Option<(u64, f64)> {
+    only(&document(jobs)).trial.told_scatter.map(|scatter| (scatter.samples, scatter.deviation_iops))
+}
+
+#[test]
+fn how_the_rate_scattered_from_sample_to_sample_is_kept() {
+    let of_one = |direction: Value| scatter_of(&[job("a", &random_reads(), &[("read", direction)])]);
+    assert_eq!(of_one(scattered(5.0, 20)), Some((20, 5.0)));
+    assert_eq!(of_one(scattered(5.0, 1)), None, "one sample scatters by nothing");
+    assert_eq!(of_one(direction()), None, "older versions do not tell");
+    let refused = results(&document(&[job("a", &random_reads(), &[("read", scattered(-5.0, 20))])])).unwrap_err();
+    assert!(refused.to_string().contains("iops_stddev"), "{refused}");
+}
+
+#[test]
+fn parts_of_a_load_scatter_as_if_they_rose_and_fell_together() {
+    let mix = json!({ "rw": "randrw", "bs": "4k", "iodepth": "8" });
+    let directions = [("read", scattered(5.0, 20)), ("write", scattered(3.0, 19))];
+    assert_eq!(scatter_of(&[job("a", &mix, &directions)]), Some((19, 8.0)));
+    let half_told = [("read", scattered(5.0, 20)), ("write", direction())];
+    assert_eq!(scatter_of(&[job("a", &mix, &half_told)]), None, "nothing is told of the writes");
+
+    let options = json!({ "rw": "randread", "bs": "4k", "iodepth": "8", "numjobs": "2" });
+    let clones = [5.0, 7.0].map(|deviation| job("a", &options, &[("read", scattered(deviation, 20))]));
+    assert_eq!(scatter_of(&clones), Some((20, 12.0)), "reported apart");
+    // Together: fio puts the samples of all threads after one another, and the deviation is that of one.
+    let mut group = job("a", &options, &[("read", scattered(6.0, 40))]);
+    group["job_runtime"] = json!(20_000);
+    assert_eq!(scatter_of(&[group]), Some((20, 12.0)));
+}

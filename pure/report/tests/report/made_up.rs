@@ -173,6 +173,7 @@ fn trial(plan: &CellPlan, number: u32, noise: &mut Noise) -> TrialRecord {
         errors: BTreeMap::new(),
         error_samples: Vec::new(),
         surroundings: Surroundings::default(),
+        told_scatter: None,
         steady_state: None,
         verify: None,
         model: None,
