@@ -6,7 +6,8 @@ use crate::value::{At, COUNT_MAX};
 use crate::{ImportError, Job, LeftOut, Results};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
-    Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, Scatter, Series, Surroundings, ThreadBusy, TrialRecord,
+    Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, Scatter, Series, Surroundings, ThreadBusy,
+    TrialRecord,
 };
 use loadline_units::{Duration, Ratio};
 use loadline_workload::{Arrival, LoadSpec, ReportedJob, THREADS_MAX, reported_job};
