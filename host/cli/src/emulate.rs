@@ -298,7 +298,7 @@ fn wait(emulation: &mut Emulation, devices: &mut Option<Attached>, interruption:
     let (mut judged, mut shown) = (std::time::Instant::now(), std::time::Instant::now());
     let mut screen = Screen::new(quiet);
     let mut refusals = Refusals::new(std::time::Instant::now());
-    let (mut trace_told, mut memory_told) = (false, false);
+    let (mut trace_told, mut memory_told, mut backing_told) = (false, false, false);
     while !interruption.asked() {
         std::thread::sleep(LOOK);
         let (refused, more) = emulation.take_refused();
@@ -315,6 +315,14 @@ fn wait(emulation: &mut Emulation, devices: &mut Option<Attached>, interruption:
                 let text = format!(
                     "Contents fill the {max} of memory that they may take: writes fail with ENOSPC. --memory-max lets them take more, \
                      --backing DIR keeps them in files."
+                );
+                tell_over(&mut screen, false, Some(text));
+            }
+            if let (Some(trouble), false) = (emulation.backing_trouble(), backing_told) {
+                backing_told = true;
+                let text = format!(
+                    "The folder of --backing failed: {trouble}. Clients get ENOSPC where it is full, and EIO otherwise: make room there, \
+                     or look at the device under it."
                 );
                 tell_over(&mut screen, false, Some(text));
             }

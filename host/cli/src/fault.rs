@@ -300,6 +300,7 @@ fn done(changed: &Changed, request: &ControlRequest) -> Table {
         Column::numbers("lost", "lost"),
         Column::numbers("kept", "kept"),
         Column::numbers("torn", "torn"),
+        Column::words("emptied", "emptied"),
     ]);
     let number = |number: Option<u64>| number.map_or_else(|| Field::both("-", Json::Null), Field::count);
     let losses = changed.losses;
@@ -314,6 +315,7 @@ fn done(changed: &Changed, request: &ControlRequest) -> Table {
         number(losses.map(|losses| losses.lost)),
         number(losses.map(|losses| losses.kept)),
         number(losses.map(|losses| losses.torn)),
+        Field::text(changed.emptied.join(" ")),
     ]);
     table
 }
@@ -334,8 +336,11 @@ fn told(changed: &Changed, request: &ControlRequest) -> String {
             )
         }
         ControlRequest::Change(Change::Redeploy) => {
-            let redeployed = "caches and the disks of the host are empty";
-            format!("redeployed: {} dropped; {redeployed}\n{}", clients(changed.closed), waiting(changed))
+            let emptied = match changed.emptied.as_slice() {
+                [] => "no disk belongs to the host, so none is empty".to_owned(),
+                disks => format!("what belongs to the host came back empty: {}", disks.join(", ")),
+            };
+            format!("redeployed: {} dropped; caches are cold; {emptied}\n{}", clients(changed.closed), waiting(changed))
         }
         ControlRequest::Change(Change::Clear(_)) => {
             let cleared = match changed.cleared.as_slice() {

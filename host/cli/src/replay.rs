@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use loadline_disk::{InitialState, Machine, Target};
 use loadline_emulator::{Dependence, Record, Replayed, Trace, account, replay_on, trial};
 use loadline_prediction::{Limits, models, volume_facts};
-use loadline_record::{Clock, PlanText, RECORDED, RunHeader, RunStatus, TrialRecord};
+use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RECORDED, RunHeader, RunStatus, TrialRecord};
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -43,6 +43,10 @@ pub(crate) struct ReplayArguments {
     #[command(flatten)]
     printing: Printing,
 }
+
+/// What is to be known of a trace without an end; follows its name.
+const CUT_SHORT: &str = "was cut short: whoever recorded it was killed, or could write no more. Requests of its last second or two, and \
+                         those under way then, are missing.";
 
 /// What makes a request come, by the names that people type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -113,6 +117,9 @@ pub(crate) fn replay(
             ));
         }
     }
+    if trace.cut_short {
+        output::tell(&format!("{shown} {CUT_SHORT}"));
+    }
     let opening = Opening::start(store()?, |_| ());
     let dependence = match arguments.by {
         DependenceName::Time => Dependence::Time,
@@ -129,6 +136,9 @@ pub(crate) fn replay(
             .collect();
         let Some(mut trial) = trial(&own, started_unix_s, dependence) else { continue };
         let waits = machine.held(targets[number]).expect("accounts are kept");
+        if trace.cut_short {
+            trial.doubts.push(Doubt { code: DoubtCode::EndedEarly, detail: format!("The trace {CUT_SHORT}") });
+        }
         trial.model = Some(modelled::record(&model, export, seed, &account(&own, waits))?);
         facts.push(volume_facts(&model, export, export)?);
         let (id, label) = (format!("replay-{number}"), format!("recorded load, by {}", arguments.by.name()));

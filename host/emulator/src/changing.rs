@@ -43,6 +43,9 @@ pub struct Changed {
     /// Disks that missed writes, and wait for a current copy to be filled from.
     #[serde(default)]
     pub waiting: Vec<String>,
+    /// Disks that came back empty, with another host.
+    #[serde(default)]
+    pub emptied: Vec<String>,
 }
 
 /// Why a change was not made, or not in full.
@@ -97,7 +100,8 @@ impl Serving {
                 self.empty(&local).map_err(contents("empty the disks of the old host"))?;
                 self.driver.change(change)?;
                 self.bring_back(&[])?;
-                Ok(Changed { closed: off.closed, waiting: self.waiting(), ..Changed::default() })
+                let emptied = local.into_iter().map(|member| self.name(member)).collect();
+                Ok(Changed { closed: off.closed, waiting: self.waiting(), emptied, ..Changed::default() })
             }
             Change::PowerCut { seed } => {
                 let off = self.close_clients();
@@ -207,7 +211,11 @@ impl Serving {
     /// Names of the disks that missed writes and wait.
     fn waiting(&self) -> Vec<String> {
         let waits = |member: &&Member| member.disk.presence() == Presence::Waiting;
-        let name = |member: &Member| format!("{}/{}", self.exports[member.volume].info.name, member.number);
-        self.members.iter().filter(waits).map(name).collect()
+        self.members.iter().filter(waits).map(|member| self.name(member)).collect()
+    }
+
+    /// "data/0".
+    fn name(&self, member: &Member) -> String {
+        format!("{}/{}", self.exports[member.volume].info.name, member.number)
     }
 }

@@ -9,13 +9,12 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration as Span;
 
 /// Bytes of a line at most.
 pub const CONTROL_LINE_MAX: usize = 4 << 20;
-/// Control connections at once; more are closed.
+/// Control connections at once. One more takes the place of that which has been idle longest; where all are at work it is closed.
 pub const CONTROL_CONNECTIONS_MAX: usize = 64;
 /// Between two looks at whether everything ends.
 const LOOK: Span = Span::from_millis(200);
@@ -87,40 +86,80 @@ impl Serving {
     }
 }
 
+/// A control connection.
+#[derive(Debug)]
+struct Asker {
+    stream: UnixStream,
+    /// Since when nothing is asked on it; `None`: something is being done for it.
+    idle_since: Mutex<Option<std::time::Instant>>,
+}
+
+impl Asker {
+    fn idle_since(&self) -> MutexGuard<'_, Option<std::time::Instant>> {
+        self.idle_since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Askers = Mutex<Vec<Arc<Asker>>>;
+
+fn lock(askers: &Askers) -> MutexGuard<'_, Vec<Arc<Asker>>> {
+    askers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Takes control connections.
 #[derive(Debug)]
 pub(crate) struct Control {
     serving: Arc<Serving>,
-    connections: Arc<AtomicUsize>,
+    askers: Arc<Askers>,
 }
 
 impl Control {
     pub(crate) fn new(serving: &Arc<Serving>) -> Self {
-        Self { serving: Arc::clone(serving), connections: Arc::default() }
+        Self { serving: Arc::clone(serving), askers: Arc::default() }
     }
 
-    /// Serves one on a thread of its own; one too many is closed.
+    /// Serves one on a thread of its own.
     pub(crate) fn welcome(&self, socket: OwnedFd) {
-        if self.connections.fetch_add(1, Ordering::AcqRel) >= CONTROL_CONNECTIONS_MAX {
-            self.connections.fetch_sub(1, Ordering::AcqRel);
+        let asker = Arc::new(Asker {
+            stream: UnixStream::from(socket),
+            idle_since: Mutex::new(Some(std::time::Instant::now())),
+        });
+        if !self.enter(&asker) {
             return;
         }
-        let (serving, connections) = (Arc::clone(&self.serving), Arc::clone(&self.connections));
+        let (serving, askers, own) = (Arc::clone(&self.serving), Arc::clone(&self.askers), Arc::clone(&asker));
         let spawned = std::thread::Builder::new().name("control".into()).spawn(move || {
             // Who cannot be read or written any more is gone.
-            let _ = serve(&serving, UnixStream::from(socket));
-            connections.fetch_sub(1, Ordering::AcqRel);
+            let _ = serve(&serving, &own);
+            leave(&askers, &own);
         });
         if spawned.is_err() {
-            self.connections.fetch_sub(1, Ordering::AcqRel);
+            leave(&self.askers, &asker);
         }
+    }
+
+    /// Makes room for one more, where that is possible.
+    fn enter(&self, asker: &Arc<Asker>) -> bool {
+        let mut askers = lock(&self.askers);
+        if askers.len() >= CONTROL_CONNECTIONS_MAX {
+            let idle = askers.iter().enumerate().filter_map(|(place, there)| Some((place, (*there.idle_since())?)));
+            let Some((place, _)) = idle.min_by_key(|(_, since)| *since) else { return false };
+            // Its thread reads the end.
+            let _ = askers.swap_remove(place).stream.shutdown(std::net::Shutdown::Both);
+        }
+        askers.push(Arc::clone(asker));
+        true
     }
 }
 
-fn serve(serving: &Serving, stream: UnixStream) -> io::Result<()> {
+fn leave(askers: &Askers, asker: &Arc<Asker>) {
+    lock(askers).retain(|there| !Arc::ptr_eq(there, asker));
+}
+
+fn serve(serving: &Serving, asker: &Asker) -> io::Result<()> {
+    let (stream, mut out) = (&asker.stream, &asker.stream);
     stream.set_read_timeout(Some(LOOK))?;
     stream.set_write_timeout(Some(Span::from_secs(10)))?;
-    let mut out = stream.try_clone()?;
     let mut lines = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -139,6 +178,7 @@ fn serve(serving: &Serving, stream: UnixStream) -> io::Result<()> {
         if !whole && line.len() < CONTROL_LINE_MAX {
             return Ok(());
         }
+        *asker.idle_since() = None;
         let answer = if whole {
             match parse_control(&line) {
                 Ok(request) => serving.control(&request),
@@ -154,6 +194,7 @@ fn serve(serving: &Serving, stream: UnixStream) -> io::Result<()> {
             return Ok(());
         }
         line.clear();
+        *asker.idle_since() = Some(std::time::Instant::now());
     }
 }
 

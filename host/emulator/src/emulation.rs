@@ -17,7 +17,7 @@ use crate::protocol::BLOCK_MIN;
 use crate::protocol::negotiation::ExportInfo;
 use crate::refusal::Refused;
 use crate::serving::Serving;
-use crate::store::{Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, PAGE, Store};
+use crate::store::{Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, PAGE, Store, Trouble};
 use crate::tls::Tls;
 use crate::trace::{Recorder, TraceSettings};
 use crate::view::View;
@@ -97,6 +97,7 @@ pub enum EmulationError {
 pub struct Emulation {
     serving: Arc<Serving>,
     budget: Arc<Budget>,
+    backing_trouble: Arc<Trouble>,
     folder: Option<Folder>,
     deliverer: Option<JoinHandle<()>>,
     viewer: Option<JoinHandle<()>>,
@@ -123,6 +124,7 @@ impl Emulation {
             Backing::Folder(_) => 0,
         };
         let budget = Arc::new(Budget::new(most));
+        let backing_trouble = Arc::new(Trouble::default());
         let (folder, stores): (Option<Folder>, Vec<Store>) = match &settings.backing {
             Backing::Memory { .. } => {
                 let store = |_| Store::Memory(MemoryStore::new(Arc::clone(&budget)));
@@ -130,7 +132,8 @@ impl Emulation {
             }
             Backing::Folder(path) => {
                 let (folder, files) = Folder::open(path, &disks)?;
-                (Some(folder), files.into_iter().map(|file| Store::File(FileStore::new(file))).collect())
+                let store = |file| Store::File(FileStore::new(file, Arc::clone(&backing_trouble)));
+                (Some(folder), files.into_iter().map(store).collect())
             }
         };
         let keeping =
@@ -159,7 +162,17 @@ impl Emulation {
             std::thread::sleep(FIRST_LOOK);
         }
         let (deliverer, viewer) = (Some(deliverer), Some(viewer));
-        Ok(Self { serving, budget, folder, deliverer, viewer, listeners: Vec::new(), mounts: Vec::new(), tls: None })
+        Ok(Self {
+            serving,
+            budget,
+            backing_trouble,
+            folder,
+            deliverer,
+            viewer,
+            listeners: Vec::new(),
+            mounts: Vec::new(),
+            tls: None,
+        })
     }
 
     /// Takes clients on a unix socket. A socket that an emulation left behind when it was killed is replaced; anything else
@@ -329,6 +342,12 @@ impl Emulation {
     #[must_use]
     pub fn memory_was_full(&self) -> Option<Bytes> {
         self.budget.was_full().map(Bytes::new)
+    }
+
+    /// What the file system said when a file of [`Backing::Folder`] failed for the first time; `None`: none did.
+    #[must_use]
+    pub fn backing_trouble(&self) -> Option<&str> {
+        self.backing_trouble.first()
     }
 
     /// Does something to the emulation: a fault, a power cut, another machine.

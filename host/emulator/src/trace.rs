@@ -18,6 +18,8 @@ const MAGIC: &[u8; 8] = b"LLTRACE3";
 const MAGICS_BEFORE: [&[u8; 8]; 2] = [b"LLTRACE2", b"LLTRACE1"];
 /// Stands in place of an operation: what follows the record, as text, was done to the emulation.
 const CHANGE: u8 = 255;
+/// Stands in place of an operation of the last record: nothing is missing before it, and its number is how many records there are.
+const END: u8 = 254;
 /// Bytes of such a text at most.
 const CHANGE_MAX: u32 = 16 << 20;
 /// Errors as records tell them.
@@ -35,6 +37,8 @@ const ERRORS: [ErrorKind; 8] = [
 const RECORD: usize = 44;
 /// And of those that did not tell clients apart.
 const RECORD_BEFORE: usize = 40;
+/// Where a record tells the operation.
+const KIND: usize = 38;
 /// Stands for "not completed".
 const NEVER: u64 = u64::MAX;
 /// Records handed to the file's thread at once, and batches that wait for it at most: then requests wait as well.
@@ -87,7 +91,7 @@ impl Record {
         bytes[24..32].copy_from_slice(&self.offset.to_le_bytes());
         bytes[32..36].copy_from_slice(&self.length.to_le_bytes());
         bytes[36..38].copy_from_slice(&self.export.to_le_bytes());
-        bytes[38] = self.operation.index() as u8;
+        bytes[KIND] = self.operation.index() as u8;
         let error = self.error.and_then(|error| ERRORS.iter().position(|known| *known == error));
         bytes[39] = u8::from(self.durable) | (error.map_or(0, |place| place as u8 + 1) << 1);
         bytes[40..].copy_from_slice(&self.client.to_le_bytes());
@@ -104,7 +108,7 @@ impl Record {
             offset: number(24),
             length: u32::from_le_bytes(bytes[32..36].try_into().expect("four bytes")),
             export: u16::from_le_bytes(bytes[36..38].try_into().expect("two bytes")),
-            operation: *Operation::ALL.get(usize::from(bytes[38]))?,
+            operation: *Operation::ALL.get(usize::from(bytes[KIND]))?,
             durable: bytes[39] & 1 == 1,
             error: match bytes[39] >> 1 {
                 0 => None,
@@ -129,6 +133,14 @@ pub struct Done {
 /// What goes into the file: a record, with the text that follows it.
 type Line = (Record, Option<String>);
 
+/// What the file's thread is handed.
+#[derive(Debug)]
+enum Batch {
+    Lines(Vec<Line>),
+    /// The last ones: nothing is missing.
+    Last(Vec<Line>),
+}
+
 /// The thread that writes the file.
 type Writer = JoinHandle<io::Result<()>>;
 
@@ -137,7 +149,7 @@ type Writer = JoinHandle<io::Result<()>>;
 pub(crate) struct Recorder {
     batch: Vec<Line>,
     /// `None`: the thread is gone.
-    writer: Option<(SyncSender<Vec<Line>>, Writer)>,
+    writer: Option<(SyncSender<Batch>, Writer)>,
     /// Why it is.
     error: Option<io::Error>,
 }
@@ -157,7 +169,7 @@ impl Recorder {
         }
         // Whoever is killed leaves a trace that can be read.
         out.flush()?;
-        let (batches, incoming) = sync_channel::<Vec<Line>>(BATCHES_MAX);
+        let (batches, incoming) = sync_channel::<Batch>(BATCHES_MAX);
         let thread = std::thread::Builder::new().name("recorder".into());
         let thread = thread.spawn(move || write_batches(&incoming, &mut out))?;
         Ok(Self { batch: Vec::with_capacity(BATCH), writer: Some((batches, thread)), error: None })
@@ -190,7 +202,7 @@ impl Recorder {
             && let Some((batches, _)) = &self.writer
         {
             let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-            if batches.send(batch).is_err() {
+            if batches.send(Batch::Lines(batch)).is_err() {
                 self.fail();
             }
         }
@@ -203,10 +215,10 @@ impl Recorder {
     pub(crate) fn hurry(&mut self) {
         let Some((batches, _)) = &self.writer else { return };
         let fresh = if self.batch.is_empty() { Vec::new() } else { Vec::with_capacity(BATCH) };
-        match batches.try_send(std::mem::replace(&mut self.batch, fresh)) {
+        match batches.try_send(Batch::Lines(std::mem::replace(&mut self.batch, fresh))) {
             Ok(()) => {}
             // It is being written as fast as that goes.
-            Err(TrySendError::Full(batch)) => self.batch = batch,
+            Err(TrySendError::Full(Batch::Lines(batch) | Batch::Last(batch))) => self.batch = batch,
             Err(TrySendError::Disconnected(_)) => self.fail(),
         }
     }
@@ -231,25 +243,35 @@ impl Recorder {
     pub(crate) fn end(mut self) -> io::Result<()> {
         if let Some((batches, _)) = &self.writer {
             // Where the thread is gone, it tells why.
-            let _ = batches.send(std::mem::take(&mut self.batch));
+            let _ = batches.send(Batch::Last(std::mem::take(&mut self.batch)));
         }
         self.finish()
     }
 }
 
-/// Writes what comes until nothing more does; whenever it has caught up, all is handed to the system.
-fn write_batches(incoming: &Receiver<Vec<Line>>, out: &mut impl Write) -> io::Result<()> {
+/// Writes what comes, after the last of it that this is all; whenever it has caught up, all is handed to the system.
+fn write_batches(incoming: &Receiver<Batch>, out: &mut impl Write) -> io::Result<()> {
+    let mut count = 0_u64;
     while let Ok(first) = incoming.recv() {
         for batch in std::iter::once(first).chain(std::iter::from_fn(|| incoming.try_recv().ok())) {
-            for (record, text) in batch {
+            let is_last = matches!(batch, Batch::Last(_));
+            let (Batch::Lines(lines) | Batch::Last(lines)) = batch;
+            for (record, text) in lines {
                 let mut bytes = record.encode();
+                count += 1;
                 if let Some(text) = text {
-                    bytes[38] = CHANGE;
+                    bytes[KIND] = CHANGE;
                     out.write_all(&bytes)?;
                     out.write_all(text.as_bytes())?;
                 } else {
                     out.write_all(&bytes)?;
                 }
+            }
+            if is_last {
+                let mut end = [0; RECORD];
+                end[..8].copy_from_slice(&count.to_le_bytes());
+                end[KIND] = END;
+                out.write_all(&end)?;
             }
         }
         out.flush()?;
@@ -283,10 +305,13 @@ pub struct Trace {
     pub about: String,
     /// Names of exports, as records count them.
     pub exports: Vec<String>,
-    /// In the order in which requests were handed over. One that is cut short lacks its last ones.
+    /// In the order in which requests were handed over.
     pub records: Vec<Record>,
     /// What was done to the emulation meanwhile, in the order of time.
     pub changes: Vec<Done>,
+    /// Whether whoever recorded was killed, or could write no more: the last requests and changes are missing. Of versions that wrote no
+    /// end it is told only where a record stops in its midst.
+    pub cut_short: bool,
 }
 
 impl Trace {
@@ -310,16 +335,32 @@ impl Trace {
         let exports = exports?;
         let (mut records, mut changes) = (Vec::new(), Vec::new());
         let mut bytes = [0; RECORD];
+        let mut cut_short = !before;
         loop {
-            match from.read_exact(&mut bytes[..if before { RECORD_BEFORE } else { RECORD }]) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-                Err(error) => return Err(error.into()),
+            let record = &mut bytes[..if before { RECORD_BEFORE } else { RECORD }];
+            match read_up_to(&mut from, record)? {
+                0 => break,
+                count if count < record.len() => {
+                    cut_short = true;
+                    break;
+                }
+                _ => {}
             }
-            if bytes[38] == CHANGE {
-                let Some(done) = read_change(&bytes, &mut from)? else { break };
+            if bytes[KIND] == CHANGE {
+                let Some(done) = read_change(&bytes, &mut from)? else {
+                    cut_short = true;
+                    break;
+                };
                 changes.push(done);
                 continue;
+            }
+            if bytes[KIND] == END && !before {
+                let count = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
+                if count != (records.len() + changes.len()) as u64 || read_up_to(&mut from, &mut [0])? > 0 {
+                    return Err(TraceError::Foreign);
+                }
+                cut_short = false;
+                break;
             }
             let record = Record::decode(&bytes).filter(|record| usize::from(record.export) < exports.len());
             records.push(record.ok_or(TraceError::Record(records.len() as u64))?);
@@ -330,8 +371,22 @@ impl Trace {
             return Err(TraceError::Foreign);
         }
         changes.sort_by_key(|done: &Done| done.sequence);
-        Ok(Self { about, exports, records, changes })
+        Ok(Self { about, exports, records, changes, cut_short })
     }
+}
+
+/// Fills `bytes` as far as the file goes.
+fn read_up_to(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match from.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 /// The change that a record announces; `None` where it is cut short.
@@ -493,6 +548,7 @@ mod tests {
             let lines = (0..2).map(|sequence| record(sequence).encode()[..RECORD_BEFORE].to_vec());
             let bytes = [&magic[..], &head, &lines.collect::<Vec<_>>().concat()].concat();
             let trace = Trace::read(&bytes[..]).unwrap();
+            assert!(!trace.cut_short && Trace::read(&bytes[..bytes.len() - 1]).unwrap().cut_short);
             assert_eq!(trace.records, [0, 1].map(|sequence| Record { client: 0, ..record(sequence) }));
         }
     }
@@ -536,7 +592,33 @@ mod tests {
         wait_until(|| length() == head + 2 * RECORD);
         recorder.record(record(2));
         recorder.end().unwrap();
-        assert_eq!(length(), head + 3 * RECORD);
+        assert_eq!(length(), head + 4 * RECORD, "three requests and the end");
+    }
+
+    #[test]
+    fn a_trace_that_was_cut_short_anywhere_is_told_from_a_whole_one() {
+        let file = Shared::default();
+        let mut recorder = recorder(file.clone()).unwrap();
+        let head = file.0.lock().unwrap().len();
+        recorder.record(Record { export: 0, ..record(0) });
+        recorder.record_change(1, Instant::from_ns(1), &Change::Redeploy);
+        recorder.end().unwrap();
+        let mut bytes = file.0.lock().unwrap().clone();
+        // The one export that the record is of.
+        bytes.splice(head - 4..head, [&1_u32.to_le_bytes()[..], &4_u32.to_le_bytes(), b"data"].concat());
+        let head = head + 8;
+        let whole = Trace::read(&bytes[..]).unwrap();
+        assert_eq!((whole.records.len(), whole.changes.len(), whole.cut_short), (1, 1, false));
+        for length in head..bytes.len() {
+            let cut = Trace::read(&bytes[..length]).unwrap();
+            assert!(cut.cut_short, "{length} of {} bytes", bytes.len());
+            assert_eq!(cut.records.len(), usize::from(length >= head + RECORD));
+        }
+        let more = [&bytes[..], &[0]].concat();
+        assert!(matches!(Trace::read(&more[..]), Err(TraceError::Foreign)), "nothing follows the end");
+        // Without its last change the end counts one more than there is.
+        let lacking = [&bytes[..head + RECORD], &bytes[bytes.len() - RECORD..]].concat();
+        assert!(matches!(Trace::read(&lacking[..]), Err(TraceError::Foreign)));
     }
 
     #[test]

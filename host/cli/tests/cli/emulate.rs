@@ -1,7 +1,8 @@
 //! `emulate` from the outside.
 
-use crate::Bench;
 use crate::bad_disk::wait_until;
+use crate::first_look::Memory;
+use crate::{Bench, or_skip};
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
@@ -419,7 +420,10 @@ fn a_trace_is_there_for_whoever_is_killed_and_not_where_nothing_began() {
     assert!(wait_until(|| whole() > empty), "nothing is written");
     child.kill().unwrap();
     child.wait().unwrap();
-    bench.done(&["replay", &trace, "--env", &environment]);
+    let output = bench.command(&["replay", &trace, "--env", &environment]).output().unwrap();
+    let (out, err) = (crate::text(&output.stdout), crate::text(&output.stderr));
+    assert!(output.status.success() && err.contains("was cut short"), "{err}");
+    assert!(out.contains("ended-early"), "{out}");
 }
 
 #[test]
@@ -437,4 +441,21 @@ fn memory_that_is_full_is_told_with_its_bound() {
     assert_eq!(crate::fault::requests(&bench, &[1]), [28]);
     hears("Contents fill the 0 B of memory");
     end(child, "-TERM");
+}
+
+#[test]
+fn a_folder_that_is_full_is_told_to_whoever_runs_it() {
+    let bench = Bench::new();
+    // Room for the list of the disks and a page more, where a mirror wants two.
+    let memory = or_skip!(Memory::mount(&bench.path("small"), "size=8k"), "cannot mount");
+    let folder = bench.path("small/disks").display().to_string();
+    let mut child = start(&bench, &["--backing", &folder, "--write-cache", "0 B"]);
+    assert_eq!(crate::fault::requests(&bench, &[1]), [28]);
+    let mut lines = String::new();
+    let mut reader = std::io::BufReader::new(child.stderr.take().unwrap());
+    while !lines.contains("The folder of --backing failed: cannot write: No space left") {
+        assert!(std::io::BufRead::read_line(&mut reader, &mut lines).unwrap() > 0, "{lines}");
+    }
+    end(child, "-TERM");
+    drop(memory);
 }

@@ -65,7 +65,10 @@ fn faults_begin_are_listed_and_end() {
     assert_eq!(requests(&bench, &[0]), [0]);
     let cut = fault(&["--power-cut", "--seed", "3"]);
     assert!(cut.starts_with("power cut with seed 3: 0 connections dropped"), "{cut}");
-    assert!(fault(&["--redeploy"]).starts_with("redeployed"));
+    assert_eq!(
+        fault(&["--redeploy"]),
+        "redeployed: 0 connections dropped; caches are cold; no disk belongs to the host, so none is empty\n"
+    );
     let faster = bench.file("faster.toml", crate::emulate::ENVIRONMENT.replace("5000 IOPS", "7500 IOPS"));
     assert!(fault(&["--environment", &faster]).starts_with("disks and machine are those of pair from now on"));
     // Lost as a volume of one disk, it is found again as one.
@@ -93,7 +96,7 @@ fn programs_are_told_what_the_control_socket_tells() {
     let cut = json(&["--power-cut", "--seed", "3"]);
     assert_eq!((&cut["seed"], &cut["losses"]["writes"]), (&Json::from(3), &Json::from(0)));
     assert!(json(&["--power-cut"])["seed"].is_u64());
-    assert!(fault(&["--power-cut", "--seed", "3", "--format", "csv"]).ends_with("\n,,0,,3,0,0,0,0\n"));
+    assert!(fault(&["--power-cut", "--seed", "3", "--format", "csv"]).ends_with("\n,,0,,3,0,0,0,0,\n"));
     assert_eq!(json(&["--clear-all"])["cleared"], Json::from(vec![1]));
 
     // Status has the keys of the example in the document, and so has its table.
@@ -202,7 +205,7 @@ fn a_trace_replays_on_other_storage_and_says_what_it_cannot_know() {
             .output()
             .unwrap();
         let (out, err) = (crate::text(&output.stdout), crate::text(&output.stderr));
-        assert!(output.status.success() && err.contains(blind), "{err}");
+        assert!(output.status.success() && err.contains(blind) && !err.contains("cut short"), "{err}");
         let result: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert_eq!(result["run"]["clock"], "virtual");
         assert_eq!(result["cells"].as_array().unwrap().len(), 1);

@@ -47,10 +47,10 @@ fn a_report_that_cannot_be_written_is_refused_before_anything_is_measured() {
 }
 
 /// Memory as a file system, unmounted when dropped.
-struct Memory(String);
+pub(crate) struct Memory(pub(crate) String);
 
 impl Memory {
-    fn mount(point: &std::path::Path, options: &str) -> Option<Self> {
+    pub(crate) fn mount(point: &std::path::Path, options: &str) -> Option<Self> {
         std::fs::create_dir(point).ok()?;
         let path = point.to_str()?.to_owned();
         run("mount", &["-t", "tmpfs", "-o", options, "none", &path])?;

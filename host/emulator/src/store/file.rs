@@ -8,6 +8,7 @@ use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::{Arc, OnceLock};
 
 /// Zeroes written at once where a file system cannot make holes.
 const ZEROES: &[u8] = &[0; 64 << 10];
@@ -17,16 +18,35 @@ const ZEROES: &[u8] = &[0; 64 << 10];
 #[derive(Debug)]
 pub(crate) struct FileStore {
     file: File,
+    trouble: Arc<Trouble>,
+}
+
+/// Why files could not keep bytes, or give them, the first time: of all disks of an emulation together.
+#[derive(Debug, Default)]
+pub(crate) struct Trouble(OnceLock<String>);
+
+impl Trouble {
+    /// The first time, in words; `None`: all goes well.
+    pub(crate) fn first(&self) -> Option<&str> {
+        self.0.get().map(String::as_str)
+    }
 }
 
 impl FileStore {
     /// `file` is as long as the disk.
-    pub(crate) const fn new(file: File) -> Self {
-        Self { file }
+    pub(crate) const fn new(file: File, trouble: Arc<Trouble>) -> Self {
+        Self { file, trouble }
+    }
+
+    /// What the file system said when it was to do `what`.
+    fn failed(&self, what: &str, error: io::Error) -> StoreError {
+        let _ = self.trouble.0.set(format!("cannot {what}: {error}"));
+        StoreError::of(error)
     }
 
     pub(crate) fn read(&self, offset: u64, length: u64, made: &mut Made) -> Result<(), StoreError> {
-        Ok(made.fill(length as usize, |bytes| self.file.read_exact_at(bytes, offset))?)
+        let read = made.fill(length as usize, |bytes| self.file.read_exact_at(bytes, offset));
+        read.map_err(|error| self.failed("read", error))
     }
 
     pub(super) fn page(&self, number: u64, spare: &mut Spare) -> Result<Page, StoreError> {
@@ -35,16 +55,17 @@ impl FileStore {
         let bytes = page.bytes_mut();
         let mut filled = 0;
         while filled < PAGE {
-            match self.file.read_at(&mut bytes[filled..], number * PAGE as u64 + filled as u64)? {
-                0 => break,
-                count => filled += count,
+            match self.file.read_at(&mut bytes[filled..], number * PAGE as u64 + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) => return Err(self.failed("read", error)),
             }
         }
         Ok(page)
     }
 
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.write_all_at(bytes, offset).map_err(StoreError::of)
+        self.file.write_all_at(bytes, offset).map_err(|error| self.failed("write", error))
     }
 
     pub(super) fn write_pages(&self, mut offset: u64, pages: &[Page]) -> Result<(), StoreError> {
@@ -60,7 +81,7 @@ impl FileStore {
         match fallocate(&self.file, hole, offset, length) {
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::OPNOTSUPP) => {}
-            Err(error) => return Err(StoreError::of(error.into())),
+            Err(error) => return Err(self.failed("make a hole", error.into())),
         }
         while length > 0 {
             let now = length.min(ZEROES.len() as u64);
@@ -72,9 +93,11 @@ impl FileStore {
     }
 
     pub(crate) fn wipe(&self) -> Result<(), StoreError> {
-        let length = self.file.metadata()?.len();
-        self.file.set_len(0)?;
-        Ok(self.file.set_len(length)?)
+        let emptied = self.file.metadata().and_then(|known| {
+            self.file.set_len(0)?;
+            self.file.set_len(known.len())
+        });
+        emptied.map_err(|error| self.failed("empty a file", error))
     }
 
     pub(crate) fn extent(&self, offset: u64, length: u64) -> Extent {
@@ -93,6 +116,6 @@ impl FileStore {
     }
 
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
-        self.file.sync_data().map_err(|error: io::Error| StoreError::of(error))
+        self.file.sync_data().map_err(|error| self.failed("make writes durable", error))
     }
 }

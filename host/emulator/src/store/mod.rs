@@ -11,7 +11,7 @@ use crate::made::Made;
 use crate::protocol::NbdError;
 use crate::protocol::reply::Extent;
 pub(crate) use disk::{Disk, Keeping, Presence};
-pub(crate) use file::FileStore;
+pub(crate) use file::{FileStore, Trouble};
 pub(crate) use folder::Folder;
 pub use folder::FolderError;
 pub(crate) use memory::{Budget, MemoryStore, Still};

@@ -11,7 +11,7 @@ const LONG: usize = 16 * PAGE;
 fn file() -> Store {
     let file = tempfile::tempfile().unwrap();
     file.set_len(SIZE).unwrap();
-    Store::File(FileStore::new(file))
+    Store::File(FileStore::new(file, Arc::default()))
 }
 
 fn memory(max: u64) -> (Store, Arc<Budget>) {
@@ -110,11 +110,11 @@ fn a_folder_is_kept_and_only_for_the_same_disks_and_one_at_a_time() {
     let path = folder.path().join("disks");
     let disks = [("data/0".to_owned(), SIZE), ("data/1".to_owned(), SIZE)];
     let (first, mut files) = Folder::open(&path, &disks).unwrap();
-    FileStore::new(files.remove(1)).write(4_096, &[7; 512]).unwrap();
+    FileStore::new(files.remove(1), Arc::default()).write(4_096, &[7; 512]).unwrap();
     assert!(matches!(Folder::open(&path, &disks), Err(FolderError::Busy(_))));
     drop(first);
     let (second, mut files) = Folder::open(&path, &disks).unwrap();
-    assert_eq!(bytes(&Store::File(FileStore::new(files.remove(1))), 4_096, 512), [7; 512]);
+    assert_eq!(bytes(&Store::File(FileStore::new(files.remove(1), Arc::default())), 4_096, 512), [7; 512]);
     drop(second);
     assert!(matches!(Folder::open(&path, &disks[..1]), Err(FolderError::Different { .. })));
     assert!(matches!(Folder::open(folder.path(), &disks), Err(FolderError::Foreign(_))));

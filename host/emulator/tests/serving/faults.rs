@@ -6,8 +6,8 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_disk::{EnvironmentSpec, InitialState, Layout, Place};
 use loadline_emulator::protocol::request::code;
 use loadline_emulator::{
-    Change, ControlAnswer, ControlRequest, Ended, Fault, FaultKind, Model, SCRAPES_MAX, Settings, Trace, TraceSettings,
-    Which, ask_control, repeat,
+    CONTROL_CONNECTIONS_MAX, Change, ControlAnswer, ControlRequest, Ended, Fault, FaultKind, Model, SCRAPES_MAX,
+    Settings, Trace, TraceSettings, Which, ask_control, repeat,
 };
 use loadline_units::{Bytes, Duration, Ratio};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -145,7 +145,7 @@ fn a_redeployed_machine_finds_the_disk_of_its_host_empty() {
         client.write(0, &[5; 512]);
     }
     let changed = served.emulation.change(&Change::Redeploy).unwrap();
-    assert_eq!(changed.closed, 2);
+    assert_eq!((changed.closed, &changed.emptied[..]), (2, &["scratch/0".to_owned()][..]));
     assert!(clients[0].is_closed());
     assert_eq!(Client::simple(&served.socket(), "data").read(0, 512), [5; 512]);
     assert_eq!(Client::simple(&served.socket(), "scratch").read(0, 512), [0; 512]);
@@ -177,6 +177,31 @@ fn the_control_socket_answers_line_for_line() {
         let answer = lines.next().unwrap().unwrap();
         assert!(answer.starts_with(answered), "{asked}: {answer}");
     }
+}
+
+#[test]
+fn control_connections_that_ask_nothing_keep_nobody_out() {
+    let mut served = Served::new(&free());
+    let path = served.folder.path().join("c");
+    served.emulation.listen_control(&path).unwrap();
+    let ask = |stream: &mut UnixStream| {
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        stream.write_all(b"\"faults\"\n").unwrap();
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).unwrap();
+        answer
+    };
+    let mut idle: Vec<UnixStream> = (0..CONTROL_CONNECTIONS_MAX).map(|_| UnixStream::connect(&path).unwrap()).collect();
+    // All are let in; the first is idle longest, but for what it asks now.
+    for stream in idle.iter_mut().rev() {
+        assert_eq!(ask(stream), "{\"faults\":[]}\n");
+    }
+    for _ in 0..3 {
+        assert!(matches!(ask_control(&path, &ControlRequest::Faults), Ok(ControlAnswer::Faults(_))));
+    }
+    assert_eq!(ask(&mut idle[0]), "{\"faults\":[]}\n", "it asked last of all");
+    let gone = idle.pop().unwrap().read(&mut [0]).unwrap_or(0);
+    assert_eq!(gone, 0, "it was idle longest");
 }
 
 #[test]

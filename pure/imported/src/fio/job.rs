@@ -281,7 +281,7 @@ fn of_all_threads(scatters: Option<Vec<Scatter>>, threads: u32) -> Option<Scatte
     let threads_of_one = (f64::from(threads) / clones.len() as f64).max(1.0);
     let all = clones.into_iter().reduce(together)?;
     let samples = (all.samples as f64 / threads_of_one) as u64;
-    (samples >= 2).then(|| Scatter { samples, deviation_iops: all.deviation_iops * threads_of_one })
+    (samples >= 2).then_some(Scatter { samples, deviation_iops: all.deviation_iops * threads_of_one })
 }
 
 /// What one job can have done.

@@ -58,7 +58,7 @@ fn disk(file: bool, pages_max: usize, lies: bool) -> Disk {
     let store = if file {
         let file = tempfile::tempfile().unwrap();
         file.set_len((SIZE * SECTOR) as u64).unwrap();
-        Store::File(FileStore::new(file))
+        Store::File(FileStore::new(file, Arc::default()))
     } else {
         Store::Memory(MemoryStore::new(Arc::new(Budget::new(1 << 30))))
     };
