@@ -8,6 +8,7 @@ use crate::chart::{Axis, Bar, BarChart, Line, LineChart, Point, Reference, STYLE
 use crate::figures;
 use crate::put;
 use loadline_analysis::{OBJECTIVE_USUAL, scaling_of};
+use loadline_record::TrialRecord;
 
 /// Rows of named loads in the bar chart at most; more is a matrix, not a suite.
 const BARS_MAX: usize = 48;
@@ -455,6 +456,10 @@ fn by_trial(out: &mut String, run: &Run<'_>) {
         .iter()
         .filter_map(|view| {
             let trials = &view.record?.trials;
+            // Draws of a prediction are in no order: what differs between them is what its model is uncertain about.
+            if trials.iter().any(TrialRecord::is_anew) {
+                return None;
+            }
             let figures = trials.iter().map(|t| (f64::from(t.trial) + 1.0, t.bytes_per_s().filter(|_| t.count() > 0)));
             (trials.len() >= TRIALS_MIN).then(|| (view, figures.collect()))
         })
