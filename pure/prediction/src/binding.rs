@@ -6,6 +6,7 @@ use crate::words::{number, percent, span};
 use loadline_block::Operation;
 use loadline_disk::{VolumeSpec, Waited, Waits};
 use loadline_record::{Binding, Limit, Stage, StageWait, TrialRecord};
+use loadline_units::Duration;
 use loadline_workload::{Arrival, LoadSpec};
 
 /// An open loop, or a rate ceiling, is met within this; as in the analysis of measurements.
@@ -160,6 +161,22 @@ pub(crate) fn binding(
         evidence: format!("{outstanding}{} each make {} IOPS; {waited}.", span(each_ns), number(rate)),
         inferred: false,
     })
+}
+
+/// What bound the trial, with the volumes that were loaded at the same time and waited for the same budget of the machine.
+pub(crate) fn shared(binding: Binding, beside: &[(String, Waits)]) -> Binding {
+    let at = |waits: &Waits| match binding.limit {
+        Limit::VmCachedIops | Limit::VmCachedThroughput => waits.vm_cached,
+        Limit::VmUncachedIops | Limit::VmUncachedThroughput => waits.vm_uncached + waits.allowances,
+        _ => Waited::default(),
+    };
+    let waited = |waits: &Waits| at(waits).iops + at(waits).throughput > Duration::ZERO;
+    let names: Vec<&str> = beside.iter().filter(|(_, waits)| waited(waits)).map(|(name, _)| name.as_str()).collect();
+    if names.is_empty() {
+        return binding;
+    }
+    let evidence = format!("{} {}, loaded at the same time, waited for it too.", binding.evidence, names.join(", "));
+    Binding { evidence, ..binding }
 }
 
 /// What else held requests, with its share of all waiting at limits.

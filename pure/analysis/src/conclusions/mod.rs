@@ -456,10 +456,12 @@ fn figure_words(figure: &str) -> String {
     if figure == "mean" { " on average".to_owned() } else { format!(" at {}", figure.replace('_', ".")) }
 }
 
-/// The lowest ceiling above the one that binds, and by what share it is above.
+/// The lowest ceiling above the one that binds, and by what share it is above; above the rate, where other volumes take their part of
+/// what the machine allows.
 fn follower<'a>(cell: &'a CellSummary, binding: &Binding) -> Option<(&'a Ceiling, f64)> {
     let next = next_ceiling(cell, binding.limit)?;
-    let share = next.iops / binding.ceiling_iops.or(cell.iops_lasting())? - 1.0;
+    let alone = !of_vm(binding.limit) || cell.prediction.as_ref().is_none_or(|view| view.beside.is_empty());
+    let share = next.iops / binding.ceiling_iops.filter(|_| alone).or(cell.iops_lasting())? - 1.0;
     Some((next, share.max(0.0)))
 }
 

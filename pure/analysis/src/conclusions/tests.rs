@@ -80,6 +80,28 @@ fn nothing_is_said_to_stop_where_arrivals_came_to_more() {
 }
 
 #[test]
+fn what_follows_a_budget_that_others_take_part_of_is_told_from_the_rate() {
+    // 5,000 a second of a budget of 20,000: what the other volume left.
+    let meant = |beside: &[&str]| {
+        let mut record = predicted(&[1.0]);
+        let model = record.cells[0].trials[0].model.as_mut().unwrap();
+        model.bursts_ended.clear();
+        let binding = model.binding.as_mut().unwrap();
+        (binding.limit, binding.ceiling_iops) = (Limit::VmUncachedIops, Some(20_000.0));
+        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".to_owned() };
+        model.ceilings = vec![ceiling(Limit::VmUncachedIops, 20_000.0), ceiling(Limit::DiskIops, 15_000.0)];
+        model.beside = beside.iter().map(|name| (*name).to_owned()).collect();
+        let told = one(&record);
+        (told.consequence.unwrap(), told.next.unwrap())
+    };
+    let (alone, _) = meant(&[]);
+    assert!(alone.contains("gains next to nothing"), "{alone}");
+    let (shared, next) = meant(&["log"]);
+    assert!(shared.contains("Beyond it disk-iops follows at 15,000 IOPS, 2"), "{shared}");
+    assert!(!shared.contains("gains next to nothing") && !next.contains("since disk-iops follows"), "{shared} {next}");
+}
+
+#[test]
 fn the_next_step_names_the_limit_that_follows_closely() {
     let next = |ceiling: f64| {
         let mut record = predicted(&[1.0]);
