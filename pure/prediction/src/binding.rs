@@ -195,7 +195,7 @@ fn moment(found: &Found, burst_end: Option<&FirstEnd>) -> String {
     let Some((end, before)) = burst_end.and_then(|end| Some((end, end.share_before(found.stage, bytes)?))) else {
         return String::new();
     };
-    let at = end.at.human();
+    let at = end.at.clock();
     match before {
         before if before >= MOSTLY => format!(" in the first {at}"),
         before if before <= 1.0 - MOSTLY => format!(" after the first {at}"),
