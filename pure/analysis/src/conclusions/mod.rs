@@ -7,7 +7,7 @@ use crate::curves::{met_lasting, outstanding, paced};
 use crate::doubts::held_back;
 use crate::findings::{OBJECTIVE_USUAL, how_much, warning};
 use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
-use crate::words::{block, load_name, number, percent, sentence, span, throughput};
+use crate::words::{blocks, load_name, number, percent, sentence, span, throughput};
 use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
 use loadline_units::Duration;
 use words::{advice, doubts, first, lift, meaning, what_binds};
@@ -144,7 +144,7 @@ impl<'a> Told<'a> {
         let mut meant: Vec<String> =
             little.clone().or_else(|| meaning(binding.limit).map(str::to_owned)).into_iter().collect();
         meant.extend(more);
-        meant.extend(self.range(cell));
+        meant.extend(self.range(cell, deeper));
         meant.extend(self.consequence(cell, deeper));
         meant.extend(self.in_bytes(kind, cell, also));
         let foretold = cell.lasting.as_ref().filter(|_| binding.limit != Limit::BurstExhausted);
@@ -269,19 +269,27 @@ impl<'a> Told<'a> {
         format!("({}, {known})", binding.limit.name())
     }
 
-    /// What a prediction may come out as, by what is not known exactly.
-    fn range(&self, cell: &CellSummary) -> Option<String> {
-        let total = cell.total.as_ref().filter(|_| self.record.header.clock == Clock::Virtual)?;
-        let (low, high) = total.iops_low.zip(total.iops_high)?;
-        let wide = high - low > NARROW * total.iops;
-        wide.then(|| {
-            format!(
-                "By what is not known exactly it may be {} to {} IOPS at {}.",
-                number(low),
-                number(high),
-                how_much(cell)
-            )
-        })
+    /// What a prediction may come out as, by what is not known exactly: the level where most is outstanding, and where it is first
+    /// reached, where that is not as well known.
+    fn range(&self, cell: &CellSummary, deeper: Option<&CellSummary>) -> Option<String> {
+        if self.record.header.clock != Clock::Virtual {
+            return None;
+        }
+        let ends = |c: &CellSummary| c.total.as_ref().and_then(|t| t.iops_low.zip(t.iops_high));
+        let (low, high) = ends(cell)?;
+        let slack = NARROW * cell.iops_lasting()?;
+        let differs = |(deep_low, deep_high): &(f64, f64)| (deep_low - low).abs().max((deep_high - high).abs()) > slack;
+        let told = |(low, high), at: &CellSummary| format!("{} to {} IOPS at {}", number(low), number(high), how_much(at));
+        let whole = deeper.and_then(|deep| Some((deep, ends(deep).filter(differs)?)));
+        match whole {
+            _ if high - low <= slack => None,
+            Some((deep, ends)) => Some(format!(
+                "By what is not known exactly it may be {}, and {}.",
+                told(ends, deep),
+                told((low, high), cell)
+            )),
+            None => Some(format!("By what is not known exactly it may be {}.", told((low, high), cell))),
+        }
     }
 
     /// The same load with the most outstanding, where that is more.
@@ -394,7 +402,7 @@ impl<'a> Told<'a> {
         Some(format!(
             "In bytes the most is {} with {} {what}{by}.",
             most.lasting.as_ref().map_or_else(|| throughput(moved(most).unwrap_or(0.0)), LastingFigures::both_in_bytes),
-            block(most.load.block_bytes)
+            blocks(most)
         ))
     }
 }

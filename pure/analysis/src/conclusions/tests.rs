@@ -226,6 +226,22 @@ fn where_deeper_queues_brought_nothing_none_is_asked_for() {
 }
 
 #[test]
+fn what_is_not_known_of_a_level_is_told_where_most_is_outstanding() {
+    let mut record = predicted(&[1.0, 0.6, 1.0]);
+    record.cells[0].trials.iter_mut().for_each(|trial| trial.model.as_mut().unwrap().bursts_ended.clear());
+    let shallow = one(&record).consequence.unwrap();
+    assert!(shallow.contains("not known exactly it may be 3,") && shallow.contains(" IOPS at depth 8."), "{shallow}");
+    let mut deep = record.cells[0].clone();
+    let other = predicted(&[1.0, 0.95, 1.04]).cells.remove(0);
+    (deep.id, deep.load.queue_depth, deep.trials) = ("deep".to_owned(), Some(64), other.trials);
+    deep.spec = serde_json::json!({});
+    deep.trials.iter_mut().for_each(|trial| trial.model.as_mut().unwrap().bursts_ended.clear());
+    record.cells.push(deep);
+    let both = one(&record).consequence.unwrap();
+    assert!(both.contains(" IOPS at depth 64, and 3,") && both.contains(" IOPS at depth 8."), "{both}");
+}
+
+#[test]
 fn a_prediction_says_so_and_a_hunt_has_its_own_words() {
     let mut record = predicted(&[1.0, 0.8, 1.1]);
     let told = one(&record);
