@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn a_mix_of_sizes_is_called_by_its_sizes_and_not_by_their_mean() {
-        let mut cells = summarize(&run(vec![cell(closed("random", 1.0, 412 << 10, 1), &ExampleDisk::default(), &[1.0])])).cells;
+        let mut cells =
+            summarize(&run(vec![cell(closed("random", 1.0, 412 << 10, 1), &ExampleDisk::default(), &[1.0])])).cells;
         assert_eq!(load_name(&cells[0]), "random 412 KiB reads");
         let part = |kib: u64, ratio| BlockInMix { bytes: kib << 10, ratio };
         cells[0].load.details.block_mix = Some(vec![part(4, 0.6), part(1024, 0.4)]);

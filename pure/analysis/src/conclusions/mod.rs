@@ -279,7 +279,8 @@ impl<'a> Told<'a> {
         let (low, high) = ends(cell)?;
         let slack = NARROW * cell.iops_lasting()?;
         let differs = |(deep_low, deep_high): &(f64, f64)| (deep_low - low).abs().max((deep_high - high).abs()) > slack;
-        let told = |(low, high), at: &CellSummary| format!("{} to {} IOPS at {}", number(low), number(high), how_much(at));
+        let told =
+            |(low, high), at: &CellSummary| format!("{} to {} IOPS at {}", number(low), number(high), how_much(at));
         let whole = deeper.and_then(|deep| Some((deep, ends(deep).filter(differs)?)));
         match whole {
             _ if high - low <= slack => None,
