@@ -85,6 +85,12 @@ pub(crate) fn binding(
     {
         all[..=transfer].rotate_right(1);
     }
+    if let [first, second, ..] = &all[..]
+        && lies_below(ceilings, second, first)
+        && second.ns as f64 >= TOLD_BESIDE * waited_ns as f64
+    {
+        all.swap(0, 1);
+    }
     if let Some(met) = met(load, record, rate) {
         // More than the limit lets through was asked for, and what is missing waits for its turn: the queue only grows slowly.
         let asked = met.ceiling_iops.unwrap_or(0.0);
@@ -161,6 +167,14 @@ pub(crate) fn binding(
         evidence: format!("{outstanding}{} each make {} IOPS; {waited}.", span(each_ns), number(rate)),
         inferred: false,
     })
+}
+
+/// Whether the ceiling of one is below that of another at the same place. Parts of a request that come there at once wait for their turn
+/// as requests first, and for bytes only what they have not waited by then, though it is the bytes that last.
+fn lies_below(ceilings: &Ceilings, one: &Found, other: &Found) -> bool {
+    let of = |found: &Found| ceilings.at(found.stage, found.resource, found.spent).map(|ceiling| ceiling.iops);
+    let same = one.stage == other.stage && one.stage != Stage::Service && one.spent == other.spent;
+    same && of(one).zip(of(other)).is_some_and(|(one, other)| one < other)
 }
 
 /// What bound the trial, with the volumes that were loaded at the same time and waited for the same budget of the machine.

@@ -71,6 +71,21 @@ fn a_budget_of_the_machine_that_others_wait_for_too_is_told_as_shared() {
     assert!(known(&put(&model, "a", &deep, Fullness::Full)).beside.is_empty());
 }
 
+/// Sixteen parts come at once: they wait first for their turn as requests, then as bytes, and only the bytes last as long.
+#[test]
+fn of_two_budgets_at_one_place_the_lower_ceiling_binds_the_parts_of_one_request() {
+    let text = "schema = 1\nname = \"x\"\n[vm]\nuncached = { iops = \"3000 IOPS\", throughput = \"100 MB/s\" }\n[volume.data]\n\
+                layout = { stripe = { interleave = \"64 KiB\" } }\n\
+                disks = [{ size = \"100 GiB\", count = 16, latency = { read = { median = \"2 ms\" } } }]\n";
+    let model = model(text, Draw::PUBLISHED);
+    let record = trial(&model, &load(1_024, 100, 1));
+    // 15 x 64 KiB at 100 MB/s, and the last part's 2 ms: 11.8 ms each.
+    assert!(near(iops(&record), 1e3 / 11.83, 0.01), "{}", iops(&record));
+    assert_eq!(bound_by(&record), Limit::VmUncachedThroughput, "{}", binding(&record).evidence);
+    let small = trial(&model, &load(4, 100, 64));
+    assert_eq!(bound_by(&small), Limit::VmUncachedIops);
+}
+
 #[test]
 fn an_open_loop_that_is_met_is_bound_by_nothing_and_one_that_is_not_by_the_limit() {
     let model = model(DISK, Draw::PUBLISHED);
