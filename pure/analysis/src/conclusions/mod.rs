@@ -427,8 +427,15 @@ fn alike(a: &CellSummary, b: &CellSummary) -> bool {
 /// The lowest ceiling above the binding one that neither more requests at once nor, of a VM, another size of it lifts as well.
 fn next_ceiling(cell: &CellSummary, binding: Limit) -> Option<&Ceiling> {
     let rate = cell.iops_lasting()?;
+    // What held the load before its credits were spent is what is gone.
+    let gone = cell.lasting.as_ref().filter(|_| binding == Limit::BurstExhausted).map(|lasting| lasting.iops_before);
+    let is_gone = |c: &Ceiling| gone.is_some_and(|before| (c.iops / before - 1.0).abs() <= ALIKE);
     let others = cell.ceilings.iter().filter(|c| {
-        c.limit != Limit::Latency && c.limit != binding && !(of_vm(c.limit) && of_vm(binding)) && c.iops >= rate
+        !is_gone(c)
+            && c.limit != Limit::Latency
+            && c.limit != binding
+            && !(of_vm(c.limit) && of_vm(binding))
+            && c.iops >= rate
     });
     others.min_by(|a, b| a.iops.total_cmp(&b.iops))
 }

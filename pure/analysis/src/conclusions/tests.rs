@@ -80,6 +80,24 @@ fn nothing_is_said_to_stop_where_arrivals_came_to_more() {
 }
 
 #[test]
+fn the_rate_of_a_burst_is_not_what_follows_its_end() {
+    let meant = |vm: f64| {
+        let mut record = predicted(&[1.0]);
+        let model = record.cells[0].trials[0].model.as_mut().unwrap();
+        let binding = model.binding.as_mut().unwrap();
+        (binding.limit, binding.ceiling_iops) = (Limit::BurstExhausted, Some(1_000.0));
+        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".to_owned() };
+        model.ceilings = vec![ceiling(Limit::DiskIops, 3_000.0), ceiling(Limit::VmUncachedIops, vm)];
+        for end in &mut model.bursts_ended {
+            end.iops_after = Some(1_000.0);
+        }
+        one(&record).consequence.unwrap()
+    };
+    assert!(!meant(50_000.0).contains("follows"), "{}", meant(50_000.0));
+    assert!(meant(2_000.0).contains("Beyond it vm-uncached-iops follows at 2,000 IOPS"), "{}", meant(2_000.0));
+}
+
+#[test]
 fn what_follows_a_budget_that_others_take_part_of_is_told_from_the_rate() {
     // 5,000 a second of a budget of 20,000: what the other volume left.
     let meant = |beside: &[&str]| {
