@@ -2,7 +2,7 @@
 
 use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
-use crate::preparation::{Work, label};
+use crate::preparation::Work;
 use loadline_record::Clock;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Fill, LoadSpec};
@@ -50,13 +50,13 @@ fn cells(work: &Work) -> Table {
         let shown = if span == Duration::ZERO { "0 s".to_owned() } else { span.to_string() };
         Field::both(shown, span.as_s_f64())
     };
-    for cell in &work.cells {
+    for (cell, label) in work.cells.iter().zip(work.labels()) {
         let spec = &cell.spec;
         let all = spec.trial_time() * u64::from(spec.trials);
         table.push(vec![
             Field::text(&cell.id),
             Field::text(&cell.volume),
-            Field::text(label(spec)),
+            Field::text(label),
             Field::count(spec.trials.into()),
             time(spec.pause),
             time(warm_up_max(spec)),

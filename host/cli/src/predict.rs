@@ -20,10 +20,13 @@ use loadline_prediction::{Limits, Model, is_filled, models, volume_facts, volume
 use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
 use loadline_store::Store;
 use loadline_units::Duration;
-use loadline_workload::{LoadSpec, Plan};
+use loadline_workload::{LoadSpec, Plan, TRIALS_MAX};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+
+/// The seconds of a single trial tell how well its figures are known from so long a measurement on.
+const TELLS_BY_SECONDS: Duration = Duration::from_s(10);
 
 /// Everything that a prediction's command line decided, apart from its plans, its environment and its seed, which the header
 /// keeps.
@@ -125,11 +128,21 @@ impl Settings {
                 )));
             }
         }
-        let trials = |spec: &LoadSpec| self.trials.unwrap_or(spec.trials).max(self.draws);
+        let trials = |spec: &LoadSpec| self.trials_of(spec);
         if self.is_together() {
             self.check_trials(&work, trials)?;
         }
         Ok(work.with_trials(trials))
+    }
+
+    /// One for each draw, or as many as are wanted. The seconds of a short trial do not tell how far chance moves a figure: then each
+    /// draw is tried as often as the plan wants, so that the first can be compared with others.
+    fn trials_of(&self, spec: &LoadSpec) -> u32 {
+        let least = self.trials.unwrap_or(spec.trials).max(self.draws);
+        if self.trials.is_some() || self.overrides.short || spec.duration >= TELLS_BY_SECONDS {
+            return least;
+        }
+        least.max(spec.trials.saturating_mul(self.draws).min(TRIALS_MAX))
     }
 
     /// Loads that run together run as often.

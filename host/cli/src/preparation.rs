@@ -10,6 +10,7 @@ use loadline_workload::{
     Arrival, LoadSpec, Pattern, Plan, RunCell, Step, fio_jobs, is_fio, nearest_preset, preset, run_cells, schedule,
     short_form, text_hash,
 };
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// All that a run is to do.
@@ -167,25 +168,48 @@ impl Work {
         self.steps.iter().map(|step| self.cells[step.cell].spec.trial_time()).sum()
     }
 
+    /// What each cell is called. A label tells the rarer keys of a plan only where cells would be called the same without them.
+    pub(crate) fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = self.cells.iter().map(|cell| label(&cell.spec)).collect();
+        let mut namesakes: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
+        for (index, cell) in self.cells.iter().enumerate() {
+            namesakes.entry((&cell.volume, labels[index].clone())).or_default().push(index);
+        }
+        for cells in namesakes.values() {
+            for told in TOLD_APART {
+                let texts: Vec<String> = cells.iter().map(|index| told(&self.cells[*index].spec)).collect();
+                if texts.iter().any(|text| *text != texts[0]) {
+                    for (index, text) in cells.iter().zip(texts).filter(|(_, text)| !text.is_empty()) {
+                        labels[*index].push_str(", ");
+                        labels[*index].push_str(&text);
+                    }
+                }
+            }
+        }
+        labels
+    }
+
     /// The records with which the run begins: no trials yet.
     pub(crate) fn records(&self) -> Vec<CellRecord> {
-        let record = |cell: &RunCell| {
-            // A label has the size only where cells would be called the same without it.
-            let name = label(&cell.spec);
-            let others =
-                self.cells.iter().filter(|other| other.volume == cell.volume && other.spec.size != cell.spec.size);
-            let varies = others.map(|other| label(&other.spec)).any(|other| other == name);
-            record(
-                cell,
-                match cell.spec.size.filter(|_| varies) {
-                    Some(size) => format!("{name}, over {size}"),
-                    None => name,
-                },
-            )
-        };
-        self.cells.iter().map(record).collect()
+        self.cells.iter().zip(self.labels()).map(|(cell, label)| record(cell, label)).collect()
     }
 }
+
+/// Keys that a load's name leaves out, in words.
+const TOLD_APART: [fn(&LoadSpec) -> String; 12] = [
+    |spec| spec.size.map_or_else(String::new, |size| format!("over {size}")),
+    |spec| spec.blocks.iter().map(|block| block.share.to_string()).collect::<Vec<_>>().join(" + "),
+    |spec| spec.align.map_or_else(String::new, |align| format!("aligned to {align}")),
+    |spec| format!("from {} on", spec.start),
+    |spec| format!("{} compressible", spec.content.compressible),
+    |spec| format!("{} duplicate", spec.content.duplicate),
+    |spec| if spec.verify { "verified".to_owned() } else { String::new() },
+    |spec| if spec.drop_caches { "caches dropped".to_owned() } else { String::new() },
+    |spec| spec.volume.map_or_else(String::new, |volume| format!("{volume} of it")),
+    |spec| format!("warm-up {}", spec.warm_up),
+    |spec| if spec.steady_state.is_some() { "once steady".to_owned() } else { String::new() },
+    |spec| format!("for {}", spec.duration),
+];
 
 /// A cell as the run's record begins with it: without trials.
 pub(crate) fn cell_record(cell: &RunCell) -> CellRecord {
@@ -243,6 +267,22 @@ mod tests {
     use crate::arguments::{CommandLine, Verb};
     use crate::settings::Settings;
     use clap::Parser;
+
+    #[test]
+    fn a_label_tells_what_varies_and_nothing_else_does() {
+        let mixes = "[{ \"4 KiB\" = \"90 %\", \"8 KiB\" = \"10 %\" }, { \"4 KiB\" = \"10 %\", \"8 KiB\" = \"90 %\" }]";
+        let plan = PLAN
+            .replace("\"4 KiB\"", mixes)
+            .replace("duration", "volume = [\"1 MiB\", \"2 MiB\"]\ncompressible = [\"0 %\", \"50 %\"]\nduration")
+            .replace("[1, 2]", "1");
+        let settings = settings(&["--on", "a=/x"]);
+        let work = Work::of(vec![Plan::parse(&plan, "p").unwrap()], &settings.scope(), 7).unwrap();
+        let mut labels = work.labels();
+        assert_eq!(labels[0], "random read 4 KiB + 8 KiB, depth 1, 90 % + 10 %, 0 % compressible, 1 MiB of it");
+        labels.sort_unstable();
+        labels.dedup();
+        assert_eq!(labels.len(), 16);
+    }
 
     #[test]
     fn a_label_has_the_size_only_where_sizes_vary() {

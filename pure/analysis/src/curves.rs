@@ -177,6 +177,11 @@ impl Curve {
         let rates = iops(&cells[to])? / iops(&cells[from]).filter(|r| *r > 0.0)?;
         (rates > 0.0).then(|| Growth { from, to, power: libm::log(rates) / libm::log(depths) })
     }
+    /// The same with these open loops alone.
+    pub(crate) fn with_open(&self, is_one: impl Fn(usize) -> bool) -> Self {
+        let open = self.open.iter().copied().filter(|i| is_one(*i)).collect();
+        Self { open, ..self.clone() }
+    }
     /// The rate of a single request at a time, if it was measured.
     pub(crate) fn alone(&self, cells: &[CellSummary]) -> Option<usize> {
         self.closed.first().copied().filter(|i| outstanding(&cells[*i]) == Some(1))

@@ -339,6 +339,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
             bucket_ns: 0,
             bursts_ended: vec![end],
             limits_unknown: Vec::new(),
+            beside: Vec::new(),
         });
     }
     let mut record = run(vec![cell]);

@@ -201,6 +201,7 @@ fn prediction_view(used: &[&TrialRecord]) -> Option<PredictionView> {
         cache_hit_share: model.cache.as_ref().and_then(loadline_record::CacheUse::hit_share),
         waits: model.waits.clone(),
         bursts_ended: model.bursts_ended.clone(),
+        beside: model.beside.clone(),
     })
 }
 

@@ -180,6 +180,9 @@ pub struct PredictionView {
     pub waits: Vec<StageWait>,
     /// Bursts that ended while the load went on.
     pub bursts_ended: Vec<BurstEnd>,
+    /// The other volumes of the machine that were loaded at the same time: budgets that they share with this one are not all its.
+    #[serde(default)]
+    pub beside: Vec<String>,
 }
 
 /// The load of a cell.

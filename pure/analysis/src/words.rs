@@ -90,7 +90,16 @@ pub(crate) fn load_name(cell: &CellSummary) -> String {
         r => format!("requests ({} reads)", percent(r)),
     };
     let buffered = if load.buffered { "buffered " } else { "" };
-    format!("{buffered}{} {} {what}", load.pattern, block(load.block_bytes))
+    format!("{buffered}{} {} {what}", load.pattern, blocks(cell))
+}
+
+/// The block size of a cell, or the sizes of its mix: "4 KiB", "4 KiB + 1 MiB".
+pub(crate) fn blocks(cell: &CellSummary) -> String {
+    let load = &cell.load;
+    load.details.block_mix.as_ref().map_or_else(
+        || block(load.block_bytes),
+        |mix| mix.iter().map(|part| block(part.bytes)).collect::<Vec<_>>().join(" + "),
+    )
 }
 
 /// A block size: exact where that is short ("4 KiB"), rounded for the mean of a mix.
@@ -102,6 +111,19 @@ pub(crate) fn block(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::example::{ExampleDisk, cell, closed, run};
+    use crate::load_details::BlockInMix;
+    use crate::summarize;
+
+    #[test]
+    fn a_mix_of_sizes_is_called_by_its_sizes_and_not_by_their_mean() {
+        let mut cells =
+            summarize(&run(vec![cell(closed("random", 1.0, 412 << 10, 1), &ExampleDisk::default(), &[1.0])])).cells;
+        assert_eq!(load_name(&cells[0]), "random 412 KiB reads");
+        let part = |kib: u64, ratio| BlockInMix { bytes: kib << 10, ratio };
+        cells[0].load.details.block_mix = Some(vec![part(4, 0.6), part(1024, 0.4)]);
+        assert_eq!(load_name(&cells[0]), "random 4 KiB + 1 MiB reads");
+    }
 
     #[test]
     fn figures_read_as_people_write_them() {

@@ -6,6 +6,7 @@ use crate::words::{number, percent, span};
 use loadline_block::Operation;
 use loadline_disk::{VolumeSpec, Waited, Waits};
 use loadline_record::{Binding, Limit, Stage, StageWait, TrialRecord};
+use loadline_units::Duration;
 use loadline_workload::{Arrival, LoadSpec};
 
 /// An open loop, or a rate ceiling, is met within this; as in the analysis of measurements.
@@ -83,6 +84,12 @@ pub(crate) fn binding(
         && let Some(transfer) = all.iter().position(|found| is_at(found, Resource::Bytes) && reached(found))
     {
         all[..=transfer].rotate_right(1);
+    }
+    if let [first, second, ..] = &all[..]
+        && lies_below(ceilings, second, first)
+        && second.ns as f64 >= TOLD_BESIDE * waited_ns as f64
+    {
+        all.swap(0, 1);
     }
     if let Some(met) = met(load, record, rate) {
         // More than the limit lets through was asked for, and what is missing waits for its turn: the queue only grows slowly.
@@ -162,6 +169,30 @@ pub(crate) fn binding(
     })
 }
 
+/// Whether the ceiling of one is below that of another at the same place. Parts of a request that come there at once wait for their turn
+/// as requests first, and for bytes only what they have not waited by then, though it is the bytes that last.
+fn lies_below(ceilings: &Ceilings, one: &Found, other: &Found) -> bool {
+    let of = |found: &Found| ceilings.at(found.stage, found.resource, found.spent).map(|ceiling| ceiling.iops);
+    let same = one.stage == other.stage && one.stage != Stage::Service && one.spent == other.spent;
+    same && of(one).zip(of(other)).is_some_and(|(one, other)| one < other)
+}
+
+/// What bound the trial, with the volumes that were loaded at the same time and waited for the same budget of the machine.
+pub(crate) fn shared(binding: Binding, beside: &[(String, Waits)]) -> Binding {
+    let at = |waits: &Waits| match binding.limit {
+        Limit::VmCachedIops | Limit::VmCachedThroughput => waits.vm_cached,
+        Limit::VmUncachedIops | Limit::VmUncachedThroughput => waits.vm_uncached + waits.allowances,
+        _ => Waited::default(),
+    };
+    let waited = |waits: &Waits| at(waits).iops + at(waits).throughput > Duration::ZERO;
+    let names: Vec<&str> = beside.iter().filter(|(_, waits)| waited(waits)).map(|(name, _)| name.as_str()).collect();
+    if names.is_empty() {
+        return binding;
+    }
+    let evidence = format!("{} {}, loaded at the same time, waited for it too.", binding.evidence, names.join(", "));
+    Binding { evidence, ..binding }
+}
+
 /// What else held requests, with its share of all waiting at limits.
 fn beside(others: &[Found], waited_ns: u64, burst_end: Option<&FirstEnd>) -> String {
     let told: Vec<String> = (others.iter())
@@ -178,7 +209,7 @@ fn moment(found: &Found, burst_end: Option<&FirstEnd>) -> String {
     let Some((end, before)) = burst_end.and_then(|end| Some((end, end.share_before(found.stage, bytes)?))) else {
         return String::new();
     };
-    let at = end.at.human();
+    let at = end.at.clock();
     match before {
         before if before >= MOSTLY => format!(" in the first {at}"),
         before if before <= 1.0 - MOSTLY => format!(" after the first {at}"),

@@ -1,6 +1,6 @@
 //! One load on one plausible environment: a trial in virtual time, and its record.
 
-use crate::binding::{binding, stage_waits};
+use crate::binding::{binding, shared, stage_waits};
 use crate::bursts::BurstWatch;
 use crate::ceilings::ceilings;
 use crate::models::Model;
@@ -186,7 +186,7 @@ pub fn predict(
         }
     }
     let Simulated { record, waits, machine } = simulation.finish();
-    let taken = Taken { machine_seed, is_carried, waits };
+    let taken = Taken { machine_seed, is_carried, waits, beside: Vec::new() };
     Ok(Some(Predicted { record: told(putting, &spec, &load, record, &bursts, &taken)?, machine }))
 }
 
@@ -195,6 +195,8 @@ struct Taken {
     machine_seed: u64,
     is_carried: bool,
     waits: Waits,
+    /// The other volumes that were loaded at the same time, and how their requests waited.
+    beside: Vec<(String, Waits)>,
 }
 
 /// A record with the model's own account.
@@ -226,13 +228,15 @@ fn told(
             caches_warm: initial.caches == Warmth::Warm,
             carried: taken.is_carried,
         },
-        binding: binding(spec, load, &record, &waits, &ceilings, bursts.first_end().as_ref()),
+        binding: binding(spec, load, &record, &waits, &ceilings, bursts.first_end().as_ref())
+            .map(|found| shared(found, &taken.beside)),
         waits,
         cache: cache.hit_share().map(|_| cache),
         ceilings: ceilings.list(),
         bursts_ended,
         bucket_ns: deepest_bucket(model, spec),
         limits_unknown: limits_unknown(model, spec, cache),
+        beside: taken.beside.iter().map(|(name, _)| name.clone()).collect(),
     });
     Ok(record)
 }
@@ -268,6 +272,7 @@ pub fn account(
         bursts_ended: Vec::new(),
         bucket_ns: deepest_bucket(model, spec),
         limits_unknown: limits_unknown(model, spec, cache),
+        beside: Vec::new(),
     })
 }
 
@@ -325,8 +330,11 @@ pub fn predict_together(
     }
     let (records, _) = together.finish();
     let mut told_of = Vec::new();
+    let all: Vec<(String, Waits)> =
+        puttings.iter().zip(&records).map(|(putting, (_, waits))| (putting.volume.to_owned(), *waits)).collect();
     for (((putting, (spec, load)), (record, waits)), bursts) in puttings.iter().zip(&specs).zip(records).zip(&bursts) {
-        let taken = Taken { machine_seed, is_carried: false, waits };
+        let beside = all.iter().filter(|(name, _)| *name != putting.volume).cloned().collect();
+        let taken = Taken { machine_seed, is_carried: false, waits, beside };
         told_of.push(told(putting, spec, load, record, bursts, &taken)?);
     }
     Ok(Some(told_of))

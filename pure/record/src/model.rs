@@ -28,6 +28,9 @@ pub struct ModelRecord {
     /// Limits that must be there and were not published, where requests passed them, and what they were taken for; in words.
     #[serde(default)]
     pub limits_unknown: Vec<String>,
+    /// The other volumes of the machine that were loaded at the same time.
+    #[serde(default)]
+    pub beside: Vec<String>,
 }
 
 /// Where in their intervals the uncertain parameters were taken, in parts per million: 0 at the low end, 500,000 in the

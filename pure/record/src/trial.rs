@@ -348,6 +348,11 @@ pub enum VerifyFaultKind {
 }
 
 impl TrialRecord {
+    /// Whether it begins anew on a model, and shows nothing of how the trials of its cell follow on one another.
+    #[must_use]
+    pub fn is_anew(&self) -> bool {
+        self.trial > 0 && self.model.as_ref().is_some_and(|model| !model.initial.carried)
+    }
     /// The operation's record, if it occurred.
     #[must_use]
     pub fn of(&self, operation: Operation) -> Option<&OperationRecord> {

@@ -333,7 +333,7 @@ fn apart(lasting: &LastingFigures, rates: (f64, f64), text: fn(f64) -> String, u
 }
 
 /// Whether a doubt is about the cell's rate; of far percentiles too few requests say nothing of it.
-fn doubts_the_rate(cell: &CellSummary) -> bool {
+pub(crate) fn doubts_the_rate(cell: &CellSummary) -> bool {
     cell.doubts.iter().any(|doubt| doubt.code != DoubtCode::FewSamples)
 }
 

@@ -156,6 +156,11 @@ impl Log {
         self.stage
     }
 
+    /// Whether the measurement has begun.
+    pub(crate) const fn has_begun(&self) -> bool {
+        matches!(self.stage, Stage::Measuring | Stage::After)
+    }
+
     /// When the measurement ends, as far as that is known.
     pub(crate) const fn to(&self) -> Instant {
         self.to

@@ -552,7 +552,8 @@ impl Party {
             match self.generators[index].due(self.now) {
                 Due::Now(due_at) => {
                     let request = self.generators[index].take(due_at);
-                    if let Some(left) = self.volume {
+                    // What is asked before the measurement begins is no part of it.
+                    if let Some(left) = self.volume.filter(|_| self.log.has_begun()) {
                         let Some(left) = left.checked_sub(u64::from(request.length)) else {
                             self.exhausted = true;
                             self.issues_until = Instant::ZERO;

@@ -212,6 +212,31 @@ fn trials_that_go_on_from_one_another_show_the_hosts_cache() {
     assert_eq!(trend(&predicted(&bench, &cold)), None);
 }
 
+/// The seconds of one short trial do not tell how well its figures are known; several trials of the first draw do.
+#[test]
+fn short_loads_are_tried_as_often_on_each_draw_as_the_plan_wants_and_can_be_compared() {
+    let bench = Bench::new();
+    let short = SWEEP.replace("trials = 1", "trials = 3");
+    let long = short.replace("duration = \"3 s\"", "duration = \"10 s\"");
+    let (short, long) = (bench.file("short.toml", short), bench.file("long.toml", long));
+    let trials = |arguments: &[&str]| {
+        cells(&predicted(&bench, &[arguments, &["--env", "ds3-p30", "--draws", "2"]].concat()))[0]["trials"].clone()
+    };
+    assert_eq!(trials(&[&short]), 6);
+    assert_eq!(trials(&[&long]), 3);
+    assert_eq!(trials(&[&short, "--trials", "4"]), 4);
+    assert_eq!(trials(&[&short, "--short"]), 2);
+    let runs = ["ds3-p10", "ds3-p30"].map(|environment| {
+        let run = predicted(&bench, &[&short, "--env", environment, "--seed", "1"]);
+        run["run"]["id"].as_str().unwrap().to_owned()
+    });
+    let told = json(&bench.done(&["compare", &runs[0], &runs[1], "--format", "json"]));
+    let verdicts: Vec<&str> =
+        told["against"][0]["cells"].as_array().unwrap().iter().map(|cell| cell["verdict"].as_str().unwrap()).collect();
+    // Writes at depth 64, which the disk holds to 500 and to 5,000 a second.
+    assert_eq!(verdicts[3], "better", "{verdicts:?}");
+}
+
 /// One draw has no range: what its trials differ by is chance alone.
 #[test]
 fn ranges_are_over_draws_and_stand_in_the_table() {

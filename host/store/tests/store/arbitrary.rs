@@ -199,6 +199,7 @@ fn model() -> impl Strategy<Value = ModelRecord> {
                 binding,
                 bursts_ended,
                 limits_unknown: vec!["a limit".to_owned()],
+                beside: vec!["log".to_owned()],
             }
         })
 }

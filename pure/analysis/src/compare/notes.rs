@@ -141,7 +141,17 @@ fn spread_over(a: &VolumeFacts, b: &VolumeFacts, cells: &[(&CellRecord, &CellRec
 
 /// Models of the devices, or how many there are where the kernel knows no model.
 fn devices(volume: &VolumeFacts) -> Option<String> {
-    let names: Vec<String> = volume.devices.iter().filter_map(|d| d.model.clone()).collect();
+    let mut counted: Vec<(&str, usize)> = Vec::new();
+    for model in volume.devices.iter().filter_map(|device| device.model.as_deref()) {
+        match counted.iter_mut().find(|(name, _)| *name == model) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((model, 1)),
+        }
+    }
+    let names: Vec<String> = counted
+        .into_iter()
+        .map(|(name, count)| if count == 1 { name.to_owned() } else { format!("{count} x {name}") })
+        .collect();
     (!names.is_empty()).then(|| listed(&names))
 }
 

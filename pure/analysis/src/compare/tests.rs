@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run, volume};
-use loadline_record::{Clock, LoadSummary, Scatter};
+use loadline_record::{Clock, DeviceFacts, LoadSummary, Scatter};
 
 fn made(factors: &[f64]) -> RunRecord {
     let disk = ExampleDisk::default();
@@ -322,6 +322,20 @@ fn shallow_queues_lose_deep_ones_gain_and_writes_level_off() {
 fn a_single_disk_that_is_never_left_behind_levels_off_at_one() {
     let scaling = layouts(&[(1, [1.0; 3]), (4, [1.0, 1.0, 1.1])]);
     assert!(scaling.totals.iter().all(|t| t.levels_off_at == Some(1) && t.clear), "{:?}", scaling.totals);
+}
+
+#[test]
+fn disks_of_one_kind_are_counted_and_not_named_one_by_one() {
+    let of = |models: &[&str]| {
+        let mut record = made(&STEADY);
+        let device = record.header.volumes[0].devices[0].clone();
+        let named = |model: &&str| DeviceFacts { model: Some((*model).to_owned()), ..device.clone() };
+        record.header.volumes[0].devices = models.iter().map(named).collect();
+        record
+    };
+    let told = against(&of(&["hdd"]), &of(&["hdd", "ssd", "hdd"]), &CompareOptions::default());
+    let note = told.notes.iter().find(|note| note.text.contains("device differs")).expect("a note");
+    assert!(note.text.contains("hdd, here 2 x hdd and ssd"), "{}", note.text);
 }
 
 #[test]

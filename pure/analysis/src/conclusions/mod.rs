@@ -7,7 +7,7 @@ use crate::curves::{met_lasting, outstanding, paced};
 use crate::doubts::held_back;
 use crate::findings::{OBJECTIVE_USUAL, how_much, warning};
 use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
-use crate::words::{block, load_name, number, percent, sentence, span, throughput};
+use crate::words::{blocks, load_name, number, percent, sentence, span, throughput};
 use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
 use loadline_units::Duration;
 use words::{advice, doubts, first, lift, meaning, what_binds};
@@ -144,7 +144,7 @@ impl<'a> Told<'a> {
         let mut meant: Vec<String> =
             little.clone().or_else(|| meaning(binding.limit).map(str::to_owned)).into_iter().collect();
         meant.extend(more);
-        meant.extend(self.range(cell));
+        meant.extend(self.range(cell, deeper));
         meant.extend(self.consequence(cell, deeper));
         meant.extend(self.in_bytes(kind, cell, also));
         let foretold = cell.lasting.as_ref().filter(|_| binding.limit != Limit::BurstExhausted);
@@ -269,19 +269,28 @@ impl<'a> Told<'a> {
         format!("({}, {known})", binding.limit.name())
     }
 
-    /// What a prediction may come out as, by what is not known exactly.
-    fn range(&self, cell: &CellSummary) -> Option<String> {
-        let total = cell.total.as_ref().filter(|_| self.record.header.clock == Clock::Virtual)?;
-        let (low, high) = total.iops_low.zip(total.iops_high)?;
-        let wide = high - low > NARROW * total.iops;
-        wide.then(|| {
-            format!(
-                "By what is not known exactly it may be {} to {} IOPS at {}.",
-                number(low),
-                number(high),
-                how_much(cell)
-            )
-        })
+    /// What a prediction may come out as, by what is not known exactly: the level where most is outstanding, and where it is first
+    /// reached, where that is not as well known.
+    fn range(&self, cell: &CellSummary, deeper: Option<&CellSummary>) -> Option<String> {
+        if self.record.header.clock != Clock::Virtual {
+            return None;
+        }
+        let ends = |c: &CellSummary| c.total.as_ref().and_then(|t| t.iops_low.zip(t.iops_high));
+        let (low, high) = ends(cell)?;
+        let slack = NARROW * cell.iops_lasting()?;
+        let differs = |(deep_low, deep_high): &(f64, f64)| (deep_low - low).abs().max((deep_high - high).abs()) > slack;
+        let told =
+            |(low, high), at: &CellSummary| format!("{} to {} IOPS at {}", number(low), number(high), how_much(at));
+        let whole = deeper.and_then(|deep| Some((deep, ends(deep).filter(differs)?)));
+        match whole {
+            _ if high - low <= slack => None,
+            Some((deep, ends)) => Some(format!(
+                "By what is not known exactly it may be {}, and {}.",
+                told(ends, deep),
+                told((low, high), cell)
+            )),
+            None => Some(format!("By what is not known exactly it may be {}.", told((low, high), cell))),
+        }
     }
 
     /// The same load with the most outstanding, where that is more.
@@ -394,7 +403,7 @@ impl<'a> Told<'a> {
         Some(format!(
             "In bytes the most is {} with {} {what}{by}.",
             most.lasting.as_ref().map_or_else(|| throughput(moved(most).unwrap_or(0.0)), LastingFigures::both_in_bytes),
-            block(most.load.block_bytes)
+            blocks(most)
         ))
     }
 }
@@ -418,8 +427,15 @@ fn alike(a: &CellSummary, b: &CellSummary) -> bool {
 /// The lowest ceiling above the binding one that neither more requests at once nor, of a VM, another size of it lifts as well.
 fn next_ceiling(cell: &CellSummary, binding: Limit) -> Option<&Ceiling> {
     let rate = cell.iops_lasting()?;
+    // What held the load before its credits were spent is what is gone.
+    let gone = cell.lasting.as_ref().filter(|_| binding == Limit::BurstExhausted).map(|lasting| lasting.iops_before);
+    let is_gone = |c: &Ceiling| gone.is_some_and(|before| (c.iops / before - 1.0).abs() <= ALIKE);
     let others = cell.ceilings.iter().filter(|c| {
-        c.limit != Limit::Latency && c.limit != binding && !(of_vm(c.limit) && of_vm(binding)) && c.iops >= rate
+        !is_gone(c)
+            && c.limit != Limit::Latency
+            && c.limit != binding
+            && !(of_vm(c.limit) && of_vm(binding))
+            && c.iops >= rate
     });
     others.min_by(|a, b| a.iops.total_cmp(&b.iops))
 }
@@ -456,10 +472,12 @@ fn figure_words(figure: &str) -> String {
     if figure == "mean" { " on average".to_owned() } else { format!(" at {}", figure.replace('_', ".")) }
 }
 
-/// The lowest ceiling above the one that binds, and by what share it is above.
+/// The lowest ceiling above the one that binds, and by what share it is above; above the rate, where other volumes take their part of
+/// what the machine allows.
 fn follower<'a>(cell: &'a CellSummary, binding: &Binding) -> Option<(&'a Ceiling, f64)> {
     let next = next_ceiling(cell, binding.limit)?;
-    let share = next.iops / binding.ceiling_iops.or(cell.iops_lasting())? - 1.0;
+    let alone = !of_vm(binding.limit) || cell.prediction.as_ref().is_none_or(|view| view.beside.is_empty());
+    let share = next.iops / binding.ceiling_iops.filter(|_| alone).or(cell.iops_lasting())? - 1.0;
     Some((next, share.max(0.0)))
 }
 

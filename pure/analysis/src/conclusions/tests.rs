@@ -80,6 +80,46 @@ fn nothing_is_said_to_stop_where_arrivals_came_to_more() {
 }
 
 #[test]
+fn the_rate_of_a_burst_is_not_what_follows_its_end() {
+    let meant = |vm: f64| {
+        let mut record = predicted(&[1.0]);
+        let model = record.cells[0].trials[0].model.as_mut().unwrap();
+        let binding = model.binding.as_mut().unwrap();
+        (binding.limit, binding.ceiling_iops) = (Limit::BurstExhausted, Some(1_000.0));
+        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".to_owned() };
+        model.ceilings = vec![ceiling(Limit::DiskIops, 3_000.0), ceiling(Limit::VmUncachedIops, vm)];
+        for end in &mut model.bursts_ended {
+            end.iops_after = Some(1_000.0);
+        }
+        one(&record).consequence.unwrap()
+    };
+    assert!(!meant(50_000.0).contains("follows"), "{}", meant(50_000.0));
+    assert!(meant(2_000.0).contains("Beyond it vm-uncached-iops follows at 2,000 IOPS"), "{}", meant(2_000.0));
+}
+
+#[test]
+fn what_follows_a_budget_that_others_take_part_of_is_told_from_the_rate() {
+    // 5,000 a second of a budget of 20,000: what the other volume left.
+    let meant = |beside: &[&str]| {
+        let mut record = predicted(&[1.0]);
+        let model = record.cells[0].trials[0].model.as_mut().unwrap();
+        model.bursts_ended.clear();
+        let binding = model.binding.as_mut().unwrap();
+        (binding.limit, binding.ceiling_iops) = (Limit::VmUncachedIops, Some(20_000.0));
+        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".to_owned() };
+        model.ceilings = vec![ceiling(Limit::VmUncachedIops, 20_000.0), ceiling(Limit::DiskIops, 15_000.0)];
+        model.beside = beside.iter().map(|name| (*name).to_owned()).collect();
+        let told = one(&record);
+        (told.consequence.unwrap(), told.next.unwrap())
+    };
+    let (alone, _) = meant(&[]);
+    assert!(alone.contains("gains next to nothing"), "{alone}");
+    let (shared, next) = meant(&["log"]);
+    assert!(shared.contains("Beyond it disk-iops follows at 15,000 IOPS, 2"), "{shared}");
+    assert!(!shared.contains("gains next to nothing") && !next.contains("since disk-iops follows"), "{shared} {next}");
+}
+
+#[test]
 fn the_next_step_names_the_limit_that_follows_closely() {
     let next = |ceiling: f64| {
         let mut record = predicted(&[1.0]);
@@ -201,6 +241,22 @@ fn where_deeper_queues_brought_nothing_none_is_asked_for() {
     assert!(meant.contains("64 times as many at once brought no more than depth 1"), "{meant}");
     assert!(!meant.contains("No limit of the storage has been reached"), "{meant}");
     assert!(told.next.as_ref().unwrap().contains("answers faster"), "{told:?}");
+}
+
+#[test]
+fn what_is_not_known_of_a_level_is_told_where_most_is_outstanding() {
+    let mut record = predicted(&[1.0, 0.6, 1.0]);
+    record.cells[0].trials.iter_mut().for_each(|trial| trial.model.as_mut().unwrap().bursts_ended.clear());
+    let shallow = one(&record).consequence.unwrap();
+    assert!(shallow.contains("not known exactly it may be 3,") && shallow.contains(" IOPS at depth 8."), "{shallow}");
+    let mut deep = record.cells[0].clone();
+    let other = predicted(&[1.0, 0.95, 1.04]).cells.remove(0);
+    (deep.id, deep.load.queue_depth, deep.trials) = ("deep".to_owned(), Some(64), other.trials);
+    deep.spec = serde_json::json!({});
+    deep.trials.iter_mut().for_each(|trial| trial.model.as_mut().unwrap().bursts_ended.clear());
+    record.cells.push(deep);
+    let both = one(&record).consequence.unwrap();
+    assert!(both.contains(" IOPS at depth 64, and 3,") && both.contains(" IOPS at depth 8."), "{both}");
 }
 
 #[test]

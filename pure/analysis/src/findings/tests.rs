@@ -122,6 +122,27 @@ fn rising(loads: &[(f64, f64)]) -> RunRecord {
 }
 
 #[test]
+fn arrivals_by_chance_and_evenly_spaced_ones_lose_it_each_at_a_rate_of_their_own() {
+    let mut record = rising(&[(500.0, 1.0), (4_000.0, 1.0), (4_500.0, 1.0), (5_500.0, 1.0)]);
+    for cell in &mut record.cells[2..] {
+        cell.load.arrival = "constant".to_owned();
+    }
+    // By chance they queue below the rate that evenly spaced ones reach.
+    record.cells[1].trials = record.cells[3].trials.clone();
+    record.cells[1].trials[0].offered_iops = Some(4_000.0);
+    let told: Vec<String> =
+        summarize(&record).findings.iter().filter(|f| f.code == codes::OBJECTIVE).map(|f| f.text.clone()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[0].starts_with("Random 4 KiB reads, arriving by chance, lose 20 ms")
+            && told[0].contains("between 500 and 4,000"),
+        "{told:?}"
+    );
+    assert!(told[1].contains("arriving evenly, lose") && told[1].contains("between 4,500 and 5,500"), "{told:?}");
+    assert!(told.iter().all(|text| !text.contains("disturbance")), "{told:?}");
+}
+
+#[test]
 fn a_load_that_a_higher_one_keeps_is_not_where_the_objective_is_lost() {
     let lost = summarize(&rising(&[(500.0, 1.0), (2_500.0, 0.9), (3_500.0, 1.0), (4_500.0, 1.0), (5_500.0, 1.0)]));
     assert_eq!(

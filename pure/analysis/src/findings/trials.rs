@@ -5,7 +5,7 @@ use crate::statistics::{first_differs, mann_kendall, mean, theil_sen_slope};
 use crate::summarize::trials_used;
 use crate::summary::Finding;
 use crate::words::{counted, load_name, number, percent, seconds, significance, throughput};
-use loadline_record::{CellRecord, RunRecord, SteadyState, TrialRecord};
+use loadline_record::{CellRecord, RunRecord, SteadyState};
 
 /// Fewer trials than this cannot show a trend: of five in any order two of 120 orders rise or fall throughout.
 pub(crate) const TRIALS_MIN: usize = 5;
@@ -21,8 +21,7 @@ pub(super) fn trends(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
         .iter()
         .filter_map(|i| {
             // Trials of a prediction that do not go on from one another differ by chance alone.
-            let fresh = |t: &&TrialRecord| t.trial > 0 && t.model.as_ref().is_some_and(|model| !model.initial.carried);
-            if trials_used(&record.cells[*i]).iter().any(fresh) {
+            if trials_used(&record.cells[*i]).iter().any(|trial| trial.is_anew()) {
                 return None;
             }
             let rates: Vec<f64> = trials_used(&record.cells[*i]).iter().filter_map(|t| t.bytes_per_s()).collect();

@@ -17,7 +17,7 @@ const SKU_KEYS: &[&str] = &["sku", "size", "iops", "throughput", "option", "coun
 const DISK_KEYS: &[&str] = &["size", "limit", "latency", "parallelism", "spinning", "place", "device_queues", "count"];
 const VOLUME_WANTED: &str = "write [volume.data] and, below it, the volume's keys";
 const DISKS_WANTED: &str = "[{ sku = \"...\" }]";
-const LAYOUT_WANTED: &str = "\"single\", { stripe = { columns = 4, interleave = \"256 KiB\" } }, { mirror = 2 } or \
+const LAYOUT_WANTED: &str = "{ stripe = { columns = 4, interleave = \"256 KiB\" } }, { mirror = 2 } or \
      { stripe_of_mirrors = { columns = 2, copies = 2, interleave = \"256 KiB\" } }";
 const CACHES: &[(&str, HostCache)] =
     &[("none", HostCache::None), ("read-only", HostCache::ReadOnly), ("read-write", HostCache::ReadWrite)];
@@ -437,12 +437,12 @@ fn read_host_cache(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Optio
 fn read_layout(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, disks: usize) -> Option<Layout> {
     let disks = u32::try_from(disks).expect("an environment has few disks");
     let (layout, needed) = if item.get_ref().as_table().is_none() {
-        reader.word(key, item, &[("single", ())], &format!(" or {LAYOUT_WANTED}"))?;
+        reader.word(key, item, &[("single", ())], &format!(", {LAYOUT_WANTED}"))?;
         (Layout::Single, 1)
     } else {
         let found = reader.table(key, item, &["stripe", "mirror", "stripe_of_mirrors"], LAYOUT_WANTED)?;
         let [(name, value)] = found[..] else {
-            reader.problem(item.span(), key, format!("is not one layout: write {LAYOUT_WANTED}"));
+            reader.problem(item.span(), key, format!("is not one layout: write \"single\", {LAYOUT_WANTED}"));
             return None;
         };
         let inner = nested(key, name);

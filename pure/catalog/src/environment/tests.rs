@@ -217,7 +217,11 @@ fn a_layout_fits_its_disks() {
         &format!("{two}layout = {{ stripe = {{ interleave = \"1000 B\" }} }}"),
         "e.toml:5:36: volume.data.layout.stripe.interleave: is not a multiple of 512 B above 0",
     );
-    assert!(parse(&with(two)).unwrap_err().to_string().contains("has 2 disks and no layout"));
+    // What would not fit two disks is not advised, and nothing twice.
+    let none = parse(&with(two)).unwrap_err().to_string();
+    assert!(none.contains("has 2 disks and no layout: write layout = { stripe"), "{none}");
+    let unknown = parse(&with(&format!("{two}\nlayout = \"raid5\""))).unwrap_err().to_string();
+    assert_eq!(unknown.matches("\"single\"").count(), 1, "{unknown}");
 }
 
 #[test]

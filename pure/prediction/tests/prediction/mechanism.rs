@@ -3,7 +3,7 @@
 use crate::{binding, bound_by, ceiling, iops, known, load, mean_ms, model, near, put, trial};
 use loadline_catalog::Draw;
 use loadline_disk::{Fullness, InitialState, Warmth};
-use loadline_prediction::{Going, PredictionError, Putting, check, predict};
+use loadline_prediction::{Going, PredictionError, Putting, check, predict, predict_together};
 use loadline_record::{Limit, Stage};
 use loadline_units::{Bytes, Duration, Iops};
 use loadline_workload::{Arrival, Distribution, LoadSpec, Pattern};
@@ -46,6 +46,44 @@ fn small_requests_wait_for_requests_and_large_ones_for_bytes() {
         assert!(near(binding(&record).utilization.unwrap(), 1.0, 0.01), "{:?}", binding(&record));
         assert!(!binding(&record).inferred && known(&record).waits[0].stage == Stage::Disk);
     }
+}
+
+#[test]
+fn a_budget_of_the_machine_that_others_wait_for_too_is_told_as_shared() {
+    let disk = "disks = [{ size = \"100 GiB\", limit = { iops = \"2000 IOPS\" }, latency = { read = { median = \"1 ms\" } } }]";
+    let text = format!(
+        "schema = 1\nname = \"x\"\n[vm]\nuncached = {{ iops = \"3000 IOPS\" }}\n[volume.a]\n{disk}\n[volume.b]\n{disk}\n\
+         [volume.c]\n{disk}\n"
+    );
+    let model = model(&text, Draw::PUBLISHED);
+    let (deep, shallow) = (load(4, 100, 32), load(4, 100, 1));
+    let initial = InitialState::default();
+    let on = |volume, load| Putting { model: &model, volume, load, trial: 0, seed: 7, initial, started_unix_s: 0 };
+    let puttings = [on("a", &deep), on("b", &deep)];
+    let records = predict_together(&puttings, &mut |_| Going::On).unwrap().unwrap();
+    assert_eq!(bound_by(&records[0]), Limit::VmUncachedIops);
+    assert!(binding(&records[0]).evidence.ends_with(" b, loaded at the same time, waited for it too."));
+    assert_eq!(known(&records[1]).beside, ["a"]);
+    // One at a time leaves the budget to the other.
+    let alone = predict_together(&[on("a", &shallow), on("b", &shallow)], &mut |_| Going::On).unwrap().unwrap();
+    assert_eq!(bound_by(&alone[0]), Limit::Latency);
+    assert!(!binding(&alone[0]).evidence.contains("at the same time"));
+    assert!(known(&put(&model, "a", &deep, Fullness::Full)).beside.is_empty());
+}
+
+/// Sixteen parts come at once: they wait first for their turn as requests, then as bytes, and only the bytes last as long.
+#[test]
+fn of_two_budgets_at_one_place_the_lower_ceiling_binds_the_parts_of_one_request() {
+    let text = "schema = 1\nname = \"x\"\n[vm]\nuncached = { iops = \"3000 IOPS\", throughput = \"100 MB/s\" }\n[volume.data]\n\
+                layout = { stripe = { interleave = \"64 KiB\" } }\n\
+                disks = [{ size = \"100 GiB\", count = 16, latency = { read = { median = \"2 ms\" } } }]\n";
+    let model = model(text, Draw::PUBLISHED);
+    let record = trial(&model, &load(1_024, 100, 1));
+    // 15 x 64 KiB at 100 MB/s, and the last part's 2 ms: 11.8 ms each.
+    assert!(near(iops(&record), 1e3 / 11.83, 0.01), "{}", iops(&record));
+    assert_eq!(bound_by(&record), Limit::VmUncachedThroughput, "{}", binding(&record).evidence);
+    let small = trial(&model, &load(4, 100, 64));
+    assert_eq!(bound_by(&small), Limit::VmUncachedIops);
 }
 
 #[test]

@@ -7,7 +7,9 @@ use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Bar, BarChart, Line, LineChart, Point, Reference, STYLES, Size, Ticks, swatch};
 use crate::figures;
 use crate::put;
+use crate::rows::doubts_the_rate;
 use loadline_analysis::{OBJECTIVE_USUAL, scaling_of};
+use loadline_record::TrialRecord;
 
 /// Rows of named loads in the bar chart at most; more is a matrix, not a suite.
 const BARS_MAX: usize = 48;
@@ -291,7 +293,9 @@ fn depth_line(run: &Run<'_>, curve: &Curve<'_>, metric: Metric) -> Line {
             let scale = y / t.iops;
             Some((t.iops_low? * scale, t.iops_high? * scale))
         });
-        Point { interval, ..point(run, *depth, y, view) }
+        let of_latency = point(run, *depth, y, view);
+        let doubted = if metric.code == MEAN_LATENCY.code { of_latency.doubted } else { doubts_the_rate(view.summary) };
+        Point { interval, doubted, ..of_latency }
     });
     Line::marked(curve.name.clone(), curve.style, points.collect())
 }
@@ -414,7 +418,7 @@ fn bars(out: &mut String, run: &Run<'_>) {
                 style: if several { volume_style } else { usize::from(mix != "read") },
                 value: value.map(|v| v / 1e6),
                 wanted: None,
-                doubted: !view.summary.doubts.is_empty(),
+                doubted: doubts_the_rate(view.summary),
                 text: format!("{figure} {mark}").trim_end().to_owned(),
                 title: run.cell_title(view),
             });
@@ -455,6 +459,10 @@ fn by_trial(out: &mut String, run: &Run<'_>) {
         .iter()
         .filter_map(|view| {
             let trials = &view.record?.trials;
+            // Draws of a prediction are in no order: what differs between them is what its model is uncertain about.
+            if trials.iter().any(TrialRecord::is_anew) {
+                return None;
+            }
             let figures = trials.iter().map(|t| (f64::from(t.trial) + 1.0, t.bytes_per_s().filter(|_| t.count() > 0)));
             (trials.len() >= TRIALS_MIN).then(|| (view, figures.collect()))
         })
@@ -477,7 +485,7 @@ fn by_trial(out: &mut String, run: &Run<'_>) {
                     x: *number,
                     y: bytes.unwrap_or(f64::NAN),
                     interval: None,
-                    doubted: !view.summary.doubts.is_empty(),
+                    doubted: doubts_the_rate(view.summary),
                     title: format!(
                         "{label}, trial {}: {} MB/s",
                         figures::decimal(*number, 5),

@@ -6,7 +6,7 @@ use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Line, LineChart, STYLES, Size};
 use crate::figures;
 use crate::put;
-use crate::rows::limit_name;
+use crate::rows::{doubts_the_rate, limit_name};
 use loadline_record::Limit;
 use loadline_units::Bytes;
 use std::collections::BTreeMap;
@@ -206,6 +206,7 @@ fn chart(run: &Run<'_>, roof: &Roof<'_>, styles: &Styles, id: String) -> LineCha
 
 fn titled(run: &Run<'_>, x: f64, y: f64, view: &CellView<'_>) -> crate::chart::Point {
     let mut point = point(run, x, y, view);
+    point.doubted = doubts_the_rate(view.summary);
     if let Some(limit) = bound_by(view) {
         put!(point.title, "\nbound by {}", limit_name(limit));
     }

@@ -106,5 +106,10 @@ fn verdict_of(out: &mut String, comparison: Option<&Comparison>, place: usize, r
         let ends = if r.low.is_some() { format!(" ({})", interval(r.low, r.high)) } else { String::new() };
         format!(" {}{ends}", ratio(r.ratio))
     });
-    put!(out, "<td class=\"{class}\">{}{}</td>", cell.verdict.words(), Escaped(figures));
+    put!(
+        out,
+        "<td class=\"{class}\">{} <span class=\"figures\">{}</span></td>",
+        cell.verdict.words(),
+        Escaped(figures.trim())
+    );
 }

@@ -6,4 +6,5 @@ mod comparison;
 mod golden;
 mod made_up;
 mod size;
+mod trials;
 mod well_formed;

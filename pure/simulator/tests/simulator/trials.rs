@@ -60,6 +60,28 @@ fn a_bound_in_volume_ends_the_trial() {
 }
 
 #[test]
+fn a_bound_in_volume_is_on_what_is_measured() {
+    let bound = |warm_up| LoadSpec {
+        arrival: closed(8),
+        volume: Some(Bytes::mib(100)),
+        warm_up: Duration::from_s(warm_up),
+        duration: Duration::from_s(1_000),
+        ..LoadSpec::default()
+    };
+    for warm_up in [3, 60] {
+        let record = record(&environment(5_000), &bound(warm_up));
+        let measured = 25_600.0 / 5_000.0;
+        assert!((record.measured_ns as f64 / 1e9 / measured - 1.0).abs() < 0.01, "{warm_up}: {}", record.measured_ns);
+        assert!(record.bytes().abs_diff(100 << 20) <= 8 * 4_096, "{warm_up}: {}", record.bytes());
+        assert_eq!((record.warm_up_ns, record.ending), (warm_up * 1_000_000_000, Ending::Complete));
+    }
+    let rule = SteadyStateRule { round: Duration::from_s(10), ..SteadyStateRule::default() };
+    let settled = LoadSpec { steady_state: Some(rule), ..bound(3) };
+    let record = record(&environment(5_000), &settled);
+    assert!(record.bytes().abs_diff(100 << 20) <= 8 * 4_096, "{}", record.bytes());
+}
+
+#[test]
 fn the_measurement_waits_for_a_steady_state() {
     let mut environment = environment(3_000);
     let budget = loadline_disk::IopsBudget::bursting(iops(500), iops(3_000), Duration::from_s(30));
