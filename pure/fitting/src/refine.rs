@@ -1,11 +1,14 @@
 //! Figures of a disk that are put right together: least squares over what the model makes of the loads.
 
-use crate::FitError;
 use crate::disk::{Disk, Holding, Service, Side};
 use crate::score::{Bench, Made, Wanted};
+use crate::{FLOOR, FitError};
 
-/// Steps that are taken at most.
+/// Steps that are taken at most; and how many to find out which of several disks is the nearest, which goes on only where the last
+/// step spared more than this share of what is left.
 const STEPS: usize = 8;
+const STEPS_TO_COMPARE: usize = 3;
+const GOES_ON: f64 = 0.2;
 /// A figure is moved so much to see what it does, as a share of it; rates by no less than a whole unit.
 const NUDGE: f64 = 0.02;
 /// What a bucket saves shows in few requests.
@@ -16,7 +19,7 @@ const STEP_MAX: f64 = 0.5;
 const DAMPING: [f64; 3] = [1e-3, 0.1, 1.0];
 /// How far a figure is moved by itself, in the same measure, and how often.
 const FAR: f64 = 0.1;
-const JUMPS: usize = 4;
+const JUMPS: usize = 2;
 /// What another depth of a bucket than those that were tried must spare for each load, in squared scales of
 /// [`score`](crate::score): most loads hardly tell it, and make up for it by what they tell of service.
 const DEPTH_COST: f64 = 0.05;
@@ -172,18 +175,22 @@ impl Place {
     }
 }
 
-/// The disk with its figures moved to where what the model makes of the loads is nearest, and how far it is off then: steps of
-/// Gauss and Newton, held back as Levenberg and Marquardt do.
+/// The disk with its figures moved towards where what the model makes of the loads is nearest, and how far it is off then, to be
+/// compared with others: steps of Gauss and Newton, held back as Levenberg and Marquardt do.
 pub(crate) fn refined(disk: &Disk, bench: &Bench<'_>) -> Result<(Disk, f64), FitError> {
-    let place = descended(Place::of(disk.clone(), bench)?, &[], bench)?;
+    let place = deepened(descended(Place::of(disk.clone(), bench)?, &[], GOES_ON, bench)?, GOES_ON, bench)?;
     Ok((place.disk, place.error))
 }
 
-/// The same from there on: a load that waits at a limit shows nothing of small steps of what it would take without, so that far
+/// The disk with its figures moved to where nothing more is gained: a load that waits at a limit shows nothing of small steps of what it would take without, so that far
 /// ones are tried as well, of one figure at a time. The depth of a bucket is put right where loads tell it.
 pub(crate) fn searched(disk: &Disk, bench: &Bench<'_>) -> Result<Disk, FitError> {
-    let mut best = descended(Place::of(disk.clone(), bench)?, &[], bench)?;
+    let loads = bench.loads() as f64;
+    let mut best = descended(Place::of(disk.clone(), bench)?, &[], 0.0, bench)?;
     for _ in 0..JUMPS {
+        if best.error < FLOOR * loads {
+            break;
+        }
         let before = best.error;
         let mut there: Option<Place> = None;
         for (figure, by) in Figure::of(&best.disk, bench).into_iter().flat_map(|figure| [(figure, FAR), (figure, -FAR)])
@@ -196,40 +203,44 @@ pub(crate) fn searched(disk: &Disk, bench: &Bench<'_>) -> Result<Disk, FitError>
             }
         }
         let Some(there) = there else { break };
-        best = descended(there, &[], bench)?;
-        if before - best.error < LITTLE * bench.loads() as f64 {
+        best = descended(there, &[], 0.0, bench)?;
+        if before - best.error < LITTLE * loads {
             break;
         }
     }
-    if matches!(best.disk.holding, Holding::Bucket(_)) && best.error > DEPTH_COST * bench.loads() as f64 {
-        let most = best.error - DEPTH_COST * bench.loads() as f64;
-        let deeper = descended(best.clone(), &[Figure::Depth], bench)?;
-        if deeper.error < most {
-            best = deeper;
-        }
-    }
-    Ok(best.disk)
+    Ok(deepened(best, 0.0, bench)?.disk)
 }
 
-/// Where steps lead that move the disk's figures, and these `others` as well.
-fn descended(mut best: Place, others: &[Figure], bench: &Bench<'_>) -> Result<Place, FitError> {
-    for _ in 0..STEPS {
+/// With the depth of a bucket put right as well, where that spares what it costs.
+fn deepened(place: Place, goes_on: f64, bench: &Bench<'_>) -> Result<Place, FitError> {
+    let most = place.error - DEPTH_COST * bench.loads() as f64;
+    if !matches!(place.disk.holding, Holding::Bucket(_)) || most <= 0.0 {
+        return Ok(place);
+    }
+    let deeper = descended(place.clone(), &[Figure::Depth], goes_on, bench)?;
+    Ok(if deeper.error < most { deeper } else { place })
+}
+
+/// Where steps lead that move the disk's figures, and these `others` as well, as long as each spares this share of what is left, and
+/// the first few whatever they do.
+fn descended(mut best: Place, others: &[Figure], goes_on: f64, bench: &Bench<'_>) -> Result<Place, FitError> {
+    let little = LITTLE * bench.loads() as f64;
+    for number in 1..=STEPS {
         let figures = [Figure::of(&best.disk, bench), others.to_vec()].concat();
         let slopes = slopes(&best.disk, &best.made, &figures, bench)?;
         let off = bench.off(&best.made);
         let least: Vec<f64> = figures.iter().map(|figure| figure.least(&best.disk)).collect();
-        let before = best.error;
-        let mut there: Option<Place> = None;
+        let (here, before) = (best.disk.clone(), best.error);
         for damping in DAMPING {
             let Some(step) = bounded_step(&slopes, &off, damping, &least) else { continue };
-            let to = figures.iter().zip(&step).fold(best.disk.clone(), |disk, (figure, by)| figure.moved(&disk, *by));
-            let place = Place::of(to, bench)?;
-            if place.error < there.as_ref().map_or(before, |there| there.error) {
-                there = Some(place);
+            let to = figures.iter().zip(&step).fold(here.clone(), |disk, (figure, by)| figure.moved(&disk, *by));
+            let there = Place::of(to, bench)?;
+            if there.error < best.error {
+                best = there;
             }
         }
-        best = there.unwrap_or(best);
-        if before - best.error < LITTLE * bench.loads() as f64 {
+        let spared = before - best.error;
+        if spared < little || number >= STEPS_TO_COMPARE && spared < goes_on * best.error {
             break;
         }
     }
