@@ -57,7 +57,20 @@ pub fn measure(environment: &str, plan: &str, seed: u64) -> Measured {
     measure_draw(environment, plan, seed, Draw::PUBLISHED)
 }
 
-/// The same for one draw of what the catalog knows as intervals.
+/// The load of a cell on volume `data` of the environment once for each seed.
+///
+/// # Panics
+/// Where either is none.
+#[must_use]
+pub fn draws(environment: &str, cell: &CellRecord, seeds: impl Iterator<Item = u64>) -> Vec<TrialRecord> {
+    let parsed = Environment::parse(environment, "environment", &Catalog::builtin())
+        .unwrap_or_else(|error| panic!("{error}\n{environment}"));
+    let model = Model::new(&parsed, 0, Draw::PUBLISHED);
+    let load: LoadSpec = serde_json::from_value(cell.spec.clone()).unwrap_or_else(|error| panic!("{error}"));
+    seeds.map(|seed| trial(&model, &load, seed)).collect()
+}
+
+/// As [`measure`], for one draw of what the catalog knows as intervals.
 ///
 /// # Panics
 /// As [`measure`].

@@ -4,8 +4,8 @@
 
 use loadline_block::Operation;
 use loadline_catalog::Catalog;
-use loadline_record::{CellRecord, Histogram};
-use loadline_tests::measured::measure;
+use loadline_record::{CellRecord, Histogram, TrialRecord};
+use loadline_tests::measured::{draws, measure};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SEEN: &str = r#"
@@ -35,19 +35,22 @@ duration = "8 s"
 trials = 1
 "#;
 
+/// Draws of a load that tell what it is on average.
+const DRAWS: u64 = 16;
+
 fn iops(cell: &CellRecord) -> f64 {
     cell.trials[0].iops().unwrap()
 }
 
 /// Over reads and writes.
 fn p99(cell: &CellRecord) -> f64 {
-    quantile(cell, &[Operation::Read, Operation::Write], 0.99)
+    quantile(&cell.trials[0], &[Operation::Read, Operation::Write], 0.99)
 }
 
 /// Over these operations, ns.
-fn quantile(cell: &CellRecord, operations: &[Operation], share: f64) -> f64 {
+fn quantile(trial: &TrialRecord, operations: &[Operation], share: f64) -> f64 {
     let mut all = Histogram::new();
-    for record in operations.iter().filter_map(|operation| cell.trials[0].of(*operation)) {
+    for record in operations.iter().filter_map(|operation| trial.of(*operation)) {
         all.merge(&record.latency);
     }
     all.quantile(share).unwrap().as_ns() as f64
@@ -65,11 +68,21 @@ fn off(wanted: &CellRecord, got: &CellRecord) -> (f64, f64) {
     (iops(got) / iops(wanted) - 1.0, p99(got) / p99(wanted) - 1.0)
 }
 
+/// A rate and a 99th percentile: the means of so many draws of a load.
+fn expected(environment: &str, cell: &CellRecord) -> (f64, f64) {
+    let seeds = (0..DRAWS).map(|number| seed(100 + number));
+    let trials = draws(environment, cell, seeds);
+    let mean = |of: &dyn Fn(&TrialRecord) -> f64| trials.iter().map(of).sum::<f64>() / DRAWS as f64;
+    (mean(&|trial| trial.iops().unwrap()), mean(&|trial| quantile(trial, &[Operation::Read, Operation::Write], 0.99)))
+}
+
 /// How many cells of a plan come out within both tolerances, of how many. Of those that do not, what the disk that was measured
-/// makes of the load with the fitted one's draws is printed as well.
+/// makes of the load with the fitted one's draws is printed as well, and how far what was measured and the fitted disk are from
+/// what the disk makes of it on average: a miss is the measurement's where only that is further off than the tolerances.
 fn within(
     measured: &[CellRecord],
     [fitted, again]: [&[CellRecord]; 2],
+    disks: [&str; 2],
     tolerances: (f64, f64),
     name: &str,
 ) -> (u32, u32) {
@@ -90,6 +103,19 @@ fn within(
                 own.0 * 100.0,
                 own.1 * 100.0,
                 if is_near(own) { "" } else { " (NOISE)" }
+            );
+        }
+        if !is_near(by) {
+            let [of_fitted, of_disk] = disks.map(|environment| expected(environment, wanted));
+            let beyond = |(rate, tail): (f64, f64)| (rate / of_disk.0 - 1.0, tail / of_disk.1 - 1.0);
+            let (measured, bias) = (beyond((iops(wanted), p99(wanted))), beyond(of_fitted));
+            println!(
+                "  beside the mean of {DRAWS} draws of the disk: measured {:+.1} %, {:+.1} %; fitted, its mean {:+.1} %, {:+.1} %{}",
+                measured.0 * 100.0,
+                measured.1 * 100.0,
+                bias.0 * 100.0,
+                bias.1 * 100.0,
+                if is_near(bias) { " (CHANCE)" } else { " (FIT)" }
             );
         }
     }
@@ -142,11 +168,12 @@ fn outcome(plan: &str) -> [(u32, u32); 2] {
         let cells = |environment: &str, plan: &str, number: u64| measure(environment, plan, seed(number)).record.cells;
         let on_both = |plan: &str, number: u64| [&fitted.text, &environment].map(|on| cells(on, plan, number));
         let [again, itself] = on_both(plan, 2);
-        let (good, all) = within(&measured.record.cells, [&again, &itself], (0.03, 0.15), &family);
+        let disks = [&fitted.text[..], &environment];
+        let (good, all) = within(&measured.record.cells, [&again, &itself], disks, (0.03, 0.15), &family);
         let [on_fitted, itself] = on_both(UNSEEN, 4);
         let others = cells(&environment, UNSEEN, 3);
         let (good_unseen, all_unseen) =
-            within(&others, [&on_fitted, &itself], (0.08, 0.25), &format!("{family} (unseen)"));
+            within(&others, [&on_fitted, &itself], disks, (0.08, 0.25), &format!("{family} (unseen)"));
         println!("{family}: {good} of {all} seen, {good_unseen} of {all_unseen} unseen");
         if good < all || good_unseen < all_unseen {
             println!("{}", fitted.text);
@@ -173,7 +200,7 @@ fn fitted_disks_do_what_was_measured_and_nearly_so_what_was_not() {
 #[test]
 fn a_mix_in_the_plan_tells_shared_budgets_from_budgets_apart() {
     let [seen, unseen] = outcome(&SEEN.replace("\"0 %\"]", "\"0 %\", \"50 %\"]"));
-    at_least(98, seen);
+    at_least(99, seen);
     at_least(99, unseen);
 }
 
@@ -185,9 +212,10 @@ fn on_fitted(environment: &str, seen: &str, unseen: &str) -> [(u32, u32); 2] {
     println!("{fitted}");
     let on_both = |plan: &str, number: u64| [&fitted[..], environment].map(|on| cells(on, plan, number));
     let ([again, itself], [on_fitted, itself_unseen]) = (on_both(seen, 2), on_both(unseen, 4));
+    let disks = [&fitted[..], environment];
     [
-        within(&measured.cells, [&again, &itself], (0.03, 0.15), "seen"),
-        within(&cells(environment, unseen, 3), [&on_fitted, &itself_unseen], (0.08, 0.25), "unseen"),
+        within(&measured.cells, [&again, &itself], disks, (0.03, 0.15), "seen"),
+        within(&cells(environment, unseen, 3), [&on_fitted, &itself_unseen], disks, (0.08, 0.25), "unseen"),
     ]
 }
 
@@ -254,10 +282,62 @@ fn what_a_window_lets_through_waits_for_one_another_on_the_fitted_disk_too() {
             for (operation, share) in
                 [Operation::Read, Operation::Write].into_iter().flat_map(|o| [(o, 0.5), (o, 0.99)])
             {
-                let [wanted_ns, got_ns] = [wanted, got].map(|cell| quantile(cell, &[operation], share));
+                let [wanted_ns, got_ns] = [wanted, got].map(|cell| quantile(&cell.trials[0], &[operation], share));
                 let off = got_ns / wanted_ns - 1.0;
                 assert!(off.abs() <= tolerance, "{}: {operation:?} {share}: {got_ns} for {wanted_ns} ns", wanted.label);
             }
+        }
+    }
+}
+
+/// A bucket of a few requests tells of itself only where loads take turns at two limits: while reads go, what writes may spend is
+/// saved up.
+#[test]
+fn a_bucket_of_a_few_requests_is_told_by_mixes() {
+    let environment = "schema = 1\nname = \"saves\"\n[volume.data]\n[[volume.data.disks]]\nsize = \"300 GiB\"\n\
+                       [volume.data.disks.limit]\nthroughput = { read = \"100 MB/s\", write = \"70 MB/s\" }\n\
+                       enforcement = { bucket = \"5 ms\" }\n[volume.data.disks.latency.read]\nmedian = \"600 us\"\np99 = \"960 us\"\n\
+                       per_kib = \"4 us\"\n[volume.data.disks.latency.write]\nmedian = \"400 us\"\np99 = \"640 us\"\nper_kib = \"4 us\"\n";
+    let plan = |reads: &str, blocks: &str, depths: &str| {
+        format!(
+            "schema = 1\nname = \"turns\"\n[[load]]\npattern = \"random\"\nreads = [{reads}]\nblock = [{blocks}]\n\
+             queue_depth = [{depths}]\nsize = \"4 GiB\"\nwarm_up = \"1 s\"\nduration = \"8 s\"\ntrials = 1\n"
+        )
+    };
+    let [seen, unseen] = on_fitted(
+        environment,
+        &plan("\"100 %\", \"0 %\", \"50 %\"", "\"4 KiB\", \"32 KiB\", \"256 KiB\"", "1, 4"),
+        &plan("\"100 %\", \"0 %\", \"70 %\"", "\"128 KiB\"", "2, 4"),
+    );
+    at_least(100, seen);
+    at_least(100, unseen);
+}
+
+/// Where each direction by itself waits at a limit, however few are outstanding, mixes tell what requests take: little by little,
+/// since what they tell of reads depends on what is taken for writes.
+#[test]
+fn what_each_direction_takes_is_told_by_mixes_alone() {
+    let environment = "schema = 1\nname = \"waits\"\n[volume.data]\n[[volume.data.disks]]\nsize = \"500 GiB\"\n\
+                       [volume.data.disks.limit]\niops = \"100 IOPS\"\nenforcement = { bucket = \"1 s\" }\n\
+                       [volume.data.disks.latency.read]\nmedian = \"8 ms\"\np99 = \"17600 us\"\nper_kib = \"5 us\"\n\
+                       [volume.data.disks.latency.write]\nmedian = \"3 ms\"\np99 = \"6600 us\"\nper_kib = \"5 us\"\n";
+    let plan = SEEN.replace("\"0 %\"]", "\"0 %\", \"50 %\"]");
+    let measured = measure(environment, &plan, 1 + (1 << 16)).record;
+    let fitted = loadline_fitting::fit(&measured, "fitted").unwrap().text;
+    println!("{fitted}");
+    let single = |cell: &&CellRecord| cell.load.queue_depth == Some(1) && (0.1..0.9).contains(&cell.load.read_ratio);
+    for cell in measured.cells.iter().filter(single) {
+        for operation in [Operation::Read, Operation::Write] {
+            let [wanted, got] = [environment, &fitted].map(|environment| {
+                let trials = draws(environment, cell, 0..DRAWS);
+                trials.iter().map(|trial| quantile(trial, &[operation], 0.5)).sum::<f64>()
+            });
+            assert!(
+                (got / wanted - 1.0).abs() <= 0.1,
+                "{}: {operation:?} {:+.1} %",
+                cell.label,
+                (got / wanted - 1.0) * 100.0
+            );
         }
     }
 }

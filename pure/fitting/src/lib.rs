@@ -30,8 +30,11 @@ use std::fmt::Write as _;
 const ROUNDS: usize = 3;
 /// Windows that are tried beside the one that clusters of latencies show, ns.
 const WINDOWS: [f64; 3] = [20e6, 50e6, 100e6];
-/// Depths of token buckets that are tried, ns.
-const BUCKETS: [f64; 2] = [100e6, 1e9];
+/// Depths of token buckets that are tried, ns: from what a few requests save, which tells where loads take turns at two limits, to
+/// what a second does.
+const BUCKETS: [f64; 4] = [1e6, 10e6, 100e6, 1e9];
+/// A deeper bucket is no usual one, ns.
+const USUAL_BUCKET: f64 = 300e6;
 /// Requests in service at once that are tried, beside no bound, as multiples of what the plateau needs.
 const PLACES: [f64; 1] = [1.0];
 
@@ -64,7 +67,7 @@ const ANSWERS_COST: f64 = 0.5;
 /// What places behind limits must come nearer by for each load, in the same measure.
 const PLACES_COST: f64 = 0.5;
 
-/// What a bucket deeper than the first of [`BUCKETS`] must come nearer by for each load, in the same measure: loads that never pause
+/// What a bucket deeper than a [`USUAL_BUCKET`] must come nearer by for each load, in the same measure: loads that never pause
 /// do not tell how much would have been saved, and a deep bucket promises more to others.
 const SAVING_COST: f64 = 0.05;
 
@@ -180,7 +183,7 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
         }
         // Without limits nothing waits at any, and what the loads show is service.
         let disk = fit_disk(starts, &guess(&[]), &of_volume, &tried)?;
-        let disk = if bench.loads() > tried.loads() { refine::refined(&disk, &bench)?.0 } else { disk };
+        let disk = refine::searched(&disk, &bench)?;
         let disk = sharing::assumed(evidence::lessened(disk, &bench)?, &bench)?;
         let mut unseen = unseen(&disk, &bench, record.header.clock);
         for doubt in evidence::guesses(&disk, &bench, &volume.name) {
@@ -350,7 +353,7 @@ fn cost_at_most(disk: &Disk, bench: &Bench<'_>, error: f64) -> f64 {
 fn cost(disk: &Disk, bench: &Bench<'_>) -> f64 {
     let answers = if disk.answers { ANSWERS_COST } else { 0.0 };
     let places = if disk.places.is_some() && disk.limited() { PLACES_COST } else { 0.0 };
-    let saving = if matches!(disk.holding, Holding::Bucket(depth) if depth > BUCKETS[0]) { SAVING_COST } else { 0.0 };
+    let saving = if matches!(disk.holding, Holding::Bucket(depth) if depth > USUAL_BUCKET) { SAVING_COST } else { 0.0 };
     (answers + places + saving) * bench.loads() as f64
 }
 

@@ -1,17 +1,28 @@
 //! Figures of a disk that are put right together: least squares over what the model makes of the loads.
 
-use crate::FitError;
-use crate::disk::{Disk, Service, Side};
-use crate::score::{Bench, Made};
+use crate::disk::{Disk, Holding, Service, Side};
+use crate::score::{Bench, Made, Wanted};
+use crate::{FLOOR, FitError};
 
-/// Steps that are taken at most.
-const STEPS: usize = 3;
+/// Steps that are taken at most; and how many to find out which of several disks is the nearest, which goes on only where the last
+/// step spared more than this share of what is left.
+const STEPS: usize = 8;
+const STEPS_TO_COMPARE: usize = 3;
+const GOES_ON: f64 = 0.2;
 /// A figure is moved so much to see what it does, as a share of it; rates by no less than a whole unit.
 const NUDGE: f64 = 0.02;
+/// What a bucket saves shows in few requests.
+const NUDGE_DEPTH: f64 = 0.1;
 /// No step changes a figure by more than this, in the same measure.
 const STEP_MAX: f64 = 0.5;
 /// How strongly steps are held back, tried in turn: directions in which the loads tell little are hardly gone.
 const DAMPING: [f64; 3] = [1e-3, 0.1, 1.0];
+/// How far a figure is moved by itself, in the same measure, and how often.
+const FAR: f64 = 0.1;
+const JUMPS: usize = 2;
+/// What another depth of a bucket than those that were tried must spare for each load, in squared scales of
+/// [`score`](crate::score): most loads hardly tell it, and make up for it by what they tell of service.
+const DEPTH_COST: f64 = 0.05;
 /// A step that spares less than this for each load, in squared scales of [`score`](crate::score), is the last one.
 const LITTLE: f64 = 0.005;
 
@@ -40,6 +51,8 @@ enum Figure {
         reads: bool,
         both: bool,
     },
+    /// Of a token bucket.
+    Depth,
 }
 
 impl Figure {
@@ -78,13 +91,31 @@ impl Figure {
         match self {
             Self::Median { reads } | Self::Spread { reads } | Self::PerKib { reads, .. } => reads == direction,
             Self::Iops { reads, both } | Self::Bytes { reads, both } => both || reads == direction,
+            Self::Depth => true,
         }
+    }
+
+    /// Whether it may say anything of a load.
+    fn tells_of(self, wanted: &Wanted) -> bool {
+        [true, false].into_iter().any(|reads| wanted.is_of(reads) && self.is_of(reads))
+    }
+
+    /// The furthest that it can be moved down.
+    fn least(self, disk: &Disk) -> f64 {
+        let of = |reads: bool, of: &dyn Fn(Service) -> f64| disk.side(reads).service.map_or(-STEP_MAX, of);
+        let furthest = match self {
+            Self::PerKib { reads, kib } => of(reads, &|service| -service.per_kib * kib.max(1.0) / service.median),
+            Self::Spread { reads } => of(reads, &|service| libm::log(service.median / service.p99)),
+            Self::Median { .. } | Self::Iops { .. } | Self::Bytes { .. } | Self::Depth => -STEP_MAX,
+        };
+        furthest.clamp(-STEP_MAX, 0.0)
     }
 
     /// How much it is moved to see what it does.
     fn nudge(self, disk: &Disk) -> f64 {
         match self {
             Self::Iops { reads, .. } => disk.side(reads).iops.map_or(NUDGE, |rate| NUDGE.max(1.5 / rate.max(2.0))),
+            Self::Depth => NUDGE_DEPTH,
             _ => NUDGE,
         }
     }
@@ -121,36 +152,99 @@ impl Figure {
                 reads,
                 both,
             ),
+            Self::Depth => match disk.holding {
+                Holding::Bucket(depth) => Disk { holding: Holding::Bucket(depth * factor), ..disk.clone() },
+                _ => disk.clone(),
+            },
         }
     }
 }
 
-/// The disk with its figures moved to where what the model makes of the loads is nearest, and how far it is off then: steps of
-/// Gauss and Newton, held back as Levenberg and Marquardt do. `error` is how far it is off as it is.
+/// A disk, what the model makes of the loads on it, and how far that is off.
+#[derive(Clone)]
+struct Place {
+    disk: Disk,
+    made: Vec<Made>,
+    error: f64,
+}
+
+impl Place {
+    fn of(disk: Disk, bench: &Bench<'_>) -> Result<Self, FitError> {
+        let made = bench.make(&disk)?;
+        Ok(Self { error: bench.error(&made), disk, made })
+    }
+}
+
+/// The disk with its figures moved towards where what the model makes of the loads is nearest, and how far it is off then, to be
+/// compared with others: steps of Gauss and Newton, held back as Levenberg and Marquardt do.
 pub(crate) fn refined(disk: &Disk, bench: &Bench<'_>) -> Result<(Disk, f64), FitError> {
-    let mut best = disk.clone();
-    let mut made = bench.make(&best)?;
-    let mut error = bench.error(&made);
-    for _ in 0..STEPS {
-        let figures = Figure::of(&best, bench);
-        let slopes = slopes(&best, &made, &figures, bench)?;
-        let off = bench.off(&made);
-        let before = error;
-        for damping in DAMPING {
-            let Some(step) = step(&slopes, &off, damping) else { continue };
-            let to = figures.iter().zip(&step).fold(best.clone(), |disk, (figure, by)| figure.moved(&disk, *by));
-            let made_there = bench.make(&to)?;
-            let error_there = bench.error(&made_there);
-            if error_there < error {
-                (best, made, error) = (to, made_there, error_there);
-                break;
+    let place = deepened(descended(Place::of(disk.clone(), bench)?, &[], GOES_ON, bench)?, GOES_ON, bench)?;
+    Ok((place.disk, place.error))
+}
+
+/// The disk with its figures moved to where nothing more is gained: a load that waits at a limit shows nothing of small steps of what it would take without, so that far
+/// ones are tried as well, of one figure at a time. The depth of a bucket is put right where loads tell it.
+pub(crate) fn searched(disk: &Disk, bench: &Bench<'_>) -> Result<Disk, FitError> {
+    let loads = bench.loads() as f64;
+    let mut best = descended(Place::of(disk.clone(), bench)?, &[], 0.0, bench)?;
+    for _ in 0..JUMPS {
+        if best.error < FLOOR * loads {
+            break;
+        }
+        let before = best.error;
+        let mut there: Option<Place> = None;
+        for (figure, by) in Figure::of(&best.disk, bench).into_iter().flat_map(|figure| [(figure, FAR), (figure, -FAR)])
+        {
+            let disk = figure.moved(&best.disk, by);
+            let made = bench.make_again(&disk, &best.made, |wanted| figure.tells_of(wanted))?;
+            let error = bench.error(&made);
+            if error < there.as_ref().map_or(best.error, |there| there.error) {
+                there = Some(Place { disk, made, error });
             }
         }
-        if before - error < LITTLE * bench.loads() as f64 {
+        let Some(there) = there else { break };
+        best = descended(there, &[], 0.0, bench)?;
+        if before - best.error < LITTLE * loads {
             break;
         }
     }
-    Ok((best, error))
+    Ok(deepened(best, 0.0, bench)?.disk)
+}
+
+/// With the depth of a bucket put right as well, where that spares what it costs.
+fn deepened(place: Place, goes_on: f64, bench: &Bench<'_>) -> Result<Place, FitError> {
+    let most = place.error - DEPTH_COST * bench.loads() as f64;
+    if !matches!(place.disk.holding, Holding::Bucket(_)) || most <= 0.0 {
+        return Ok(place);
+    }
+    let deeper = descended(place.clone(), &[Figure::Depth], goes_on, bench)?;
+    Ok(if deeper.error < most { deeper } else { place })
+}
+
+/// Where steps lead that move the disk's figures, and these `others` as well, as long as each spares this share of what is left, and
+/// the first few whatever they do.
+fn descended(mut best: Place, others: &[Figure], goes_on: f64, bench: &Bench<'_>) -> Result<Place, FitError> {
+    let little = LITTLE * bench.loads() as f64;
+    for number in 1..=STEPS {
+        let figures = [Figure::of(&best.disk, bench), others.to_vec()].concat();
+        let slopes = slopes(&best.disk, &best.made, &figures, bench)?;
+        let off = bench.off(&best.made);
+        let least: Vec<f64> = figures.iter().map(|figure| figure.least(&best.disk)).collect();
+        let (here, before) = (best.disk.clone(), best.error);
+        for damping in DAMPING {
+            let Some(step) = bounded_step(&slopes, &off, damping, &least) else { continue };
+            let to = figures.iter().zip(&step).fold(here.clone(), |disk, (figure, by)| figure.moved(&disk, *by));
+            let there = Place::of(to, bench)?;
+            if there.error < best.error {
+                best = there;
+            }
+        }
+        let spared = before - best.error;
+        if spared < little || number >= STEPS_TO_COMPARE && spared < goes_on * best.error {
+            break;
+        }
+    }
+    Ok(best)
 }
 
 /// What moving each figure does to how far every load is off, for a share of 1.
@@ -160,12 +254,32 @@ fn slopes(disk: &Disk, made: &[Made], figures: &[Figure], bench: &Bench<'_>) -> 
         .iter()
         .map(|figure| {
             let by = figure.nudge(disk);
-            let there = bench.make_again(&figure.moved(disk, by), made, |wanted| {
-                [true, false].into_iter().any(|reads| wanted.is_of(reads) && figure.is_of(reads))
-            })?;
+            let there = bench.make_again(&figure.moved(disk, by), made, |wanted| figure.tells_of(wanted))?;
             Ok(bench.off(&there).iter().zip(&off).map(|(there, here)| (there - here) / by).collect())
         })
         .collect()
+}
+
+/// The same where no figure goes further down than `least` lets it: one that would stays there, and the others make the best of that.
+fn bounded_step(slopes: &[Vec<f64>], off: &[f64], damping: f64, least: &[f64]) -> Option<Vec<f64>> {
+    let mut held: Vec<Option<f64>> = vec![None; slopes.len()];
+    loop {
+        let (free, off) =
+            held.iter().zip(slopes).fold((Vec::new(), off.to_vec()), |(mut free, mut off), (held, slope)| {
+                match held {
+                    Some(by) => off.iter_mut().zip(slope).for_each(|(off, slope)| *off += slope * by),
+                    None => free.push(slope.clone()),
+                }
+                (free, off)
+            });
+        let mut steps = step(&free, &off, damping)?.into_iter();
+        let all: Vec<f64> = held.iter().map(|held| held.unwrap_or_else(|| steps.next().unwrap_or(0.0))).collect();
+        let beyond = (0..all.len()).filter(|index| held[*index].is_none() && all[*index] < least[*index]);
+        let Some(furthest) = beyond.max_by(|a, b| (least[*a] - all[*a]).total_cmp(&(least[*b] - all[*b]))) else {
+            return Some(all);
+        };
+        held[furthest] = Some(least[furthest]);
+    }
 }
 
 /// The step that leaves the least squares, held back by `damping`.
@@ -208,6 +322,15 @@ mod tests {
         let slopes = [vec![2.0, 1.0, 0.0], vec![1.0, 0.0, 1.0]];
         let step = step(&slopes, &[0.3, 0.1, 0.1], 1e-9).unwrap();
         assert!((step[0] + 0.1).abs() < 1e-6 && (step[1] + 0.1).abs() < 1e-6, "{step:?}");
+    }
+
+    #[test]
+    fn what_cannot_go_further_down_stays_and_the_others_make_the_best_of_it() {
+        // y = a + b, y = a: 1 and 3 too much. Freely a goes down by 3 and b up by 2; where a may go down by 1 only, b does not move.
+        let slopes = [vec![1.0, 1.0], vec![1.0, 0.0]];
+        let step = |least| bounded_step(&slopes, &[0.1, 0.3], 1e-9, &[least, -1.0]).unwrap();
+        assert!((step(-1.0)[0] + 0.3).abs() < 1e-6 && (step(-1.0)[1] - 0.2).abs() < 1e-6, "{:?}", step(-1.0));
+        assert!((step(-0.1)[0] + 0.1).abs() < 1e-6 && step(-0.1)[1].abs() < 1e-6, "{:?}", step(-0.1));
     }
 
     #[test]
