@@ -15,15 +15,17 @@ const SLOW_MIN: u64 = 10;
 
 /// A closed loop's latencies in two clusters. The median lies in the quick one, most of the time goes into the slow one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Clusters {
+pub struct Clusters {
     /// The median of all.
-    pub(crate) median_ns: f64,
+    pub median_ns: f64,
     /// The share of requests in the slow cluster.
-    pub(crate) slow_share: f64,
+    pub slow_share: f64,
     /// Requests in the slow cluster.
-    pub(crate) slow: u64,
+    pub slow: u64,
     /// The median of the slow cluster.
-    pub(crate) slow_ns: f64,
+    pub slow_ns: f64,
+    /// Where the slow cluster begins: whatever is a tenth of that or less is quick.
+    pub slow_from_ns: f64,
 }
 
 impl Clusters {
@@ -54,7 +56,9 @@ pub(crate) fn clusters(cell: &CellRecord) -> Option<Clusters> {
     in_two(&all)
 }
 
-fn in_two(all: &Histogram) -> Option<Clusters> {
+/// The clusters of latencies of a closed loop.
+#[must_use]
+pub fn in_two(all: &Histogram) -> Option<Clusters> {
     let buckets: Vec<(f64, u64)> =
         all.buckets().map(|(start, width, n)| (start as f64 + width as f64 / 2.0, n)).collect();
     // Requests up to each bucket, so that any range is a difference of two.
@@ -91,6 +95,7 @@ fn in_two(all: &Histogram) -> Option<Clusters> {
         slow_share: count as f64 / total as f64,
         slow: count,
         slow_ns: at(0.5)?,
+        slow_from_ns: slow.first()?.0,
     })
 }
 

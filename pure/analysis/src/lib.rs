@@ -18,6 +18,7 @@ mod summarize;
 mod summary;
 mod words;
 
+pub use clusters::{Clusters, in_two};
 pub use compare::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide, Comparison, Counts,
     DrawRange, Figure, FigureValue, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling,

@@ -3,7 +3,7 @@
 use crate::FitError;
 use crate::disk::{Disk, Service, Side};
 use crate::progress::Progress;
-use crate::service::{TURNS, latencies, quantile, usual_p99, waits};
+use crate::service::{TURNS, latencies, quantile, quick, usual_p99, waits};
 use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_disk::InitialState;
@@ -117,19 +117,22 @@ pub(crate) struct Figures {
     pub(crate) p50: f64,
     p90: f64,
     pub(crate) p99: f64,
+    /// Some requests wait for a throttle's turn, set apart from the others, and the 99th percentile is of the others.
+    is_quick: bool,
 }
 
 impl Figures {
     /// The 99th percentile if it is one of service times rather than of waits for a throttle's turn.
     fn p99_of_service(&self) -> Option<f64> {
-        (self.p99 <= usual_p99(self.p50, self.p90) * TURNS).then_some(self.p99)
+        (self.is_quick || self.p99 <= usual_p99(self.p50, self.p90) * TURNS).then_some(self.p99)
     }
 }
 
 /// Over reads and writes together; and of each where there are both, since what holds the one may be nothing to the other.
 fn figures(trials: &[TrialRecord]) -> Option<(Figures, Option<[Figures; 2]>)> {
     let of = |all: &Histogram| {
-        Some(Figures { p50: quantile(all, 0.5)?, p90: quantile(all, 0.9)?, p99: quantile(all, 0.99)? })
+        let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| quantile(all, share));
+        Some(Figures { p50: p50?, p90: p90?, p99: p99?, is_quick: quick(all).is_some() })
     };
     let [mut all, writes] = [Operation::Read, Operation::Write].map(|operation| latencies(trials, operation));
     let apart = of(&all).zip(of(&writes)).map(|(reads, writes)| [reads, writes]);
@@ -326,7 +329,7 @@ impl<'w> Bench<'w> {
         let trials = (REQUESTS_MIN / requests.max(1.0)).clamp(1.0, TRIALS_MAX) as u32;
         let records = (0..trials).map(trial).collect::<Result<Vec<_>, _>>()?;
         let iops = records.iter().filter_map(TrialRecord::iops).sum::<f64>() / f64::from(trials);
-        let none = Figures { p50: 0.0, p90: 0.0, p99: 0.0 };
+        let none = Figures { p50: 0.0, p90: 0.0, p99: 0.0, is_quick: false };
         let (figures, apart) = figures(&records).unwrap_or((none, None));
         Ok(Made { iops, figures, apart })
     }

@@ -1,12 +1,17 @@
 //! Service times from loads in which nothing waits: a line over block sizes.
 
 use crate::disk::{Service, Side};
+use loadline_analysis::in_two;
 use loadline_block::Operation;
 use loadline_record::{CellRecord, Histogram, TrialRecord};
 use std::collections::BTreeMap;
 
-/// Standard deviations at the 99th percentile of a normal distribution over those at the 90th.
-const P99_BY_P90: f64 = 2.326_347_9 / 1.281_551_6;
+/// Standard deviations at the 99th percentile of a normal distribution.
+const P99: f64 = 2.326_347_9;
+/// And over those at the 90th.
+const P99_BY_P90: f64 = P99 / 1.281_551_6;
+/// What lies between quick requests and those that are set apart from them: a decade.
+const GAP: f64 = 10.0;
 /// A 99th percentile so many times the expected one is not that of service.
 pub(crate) const TURNS: f64 = 10.0;
 /// Nor is one so many times it where a burst was spent meanwhile: what came later took longer.
@@ -48,6 +53,27 @@ pub(crate) fn usual_p99(p50: f64, p90: f64) -> f64 {
     p50 * libm::pow(p90 / p50.max(1.0), P99_BY_P90)
 }
 
+/// Of latencies some of which are waits for a throttle's turn, set apart from the others, and less than a hundredth: what share of
+/// the others the 99th percentile of all stands for. `None`: it is one of waits, or nothing is set apart.
+pub(crate) fn quick(all: &Histogram) -> Option<f64> {
+    let clusters = in_two(all)?;
+    let is_quick = quantile(all, 0.99)? < clusters.slow_from_ns / GAP;
+    is_quick.then(|| 0.99 / (1.0 - clusters.slow_share)).filter(|share| *share < 1.0)
+}
+
+/// The 99th percentile of a log-normal time that has the median `p50` and of which the share `rank` takes at most `at`.
+fn p99_by(p50: f64, at: f64, rank: f64) -> f64 {
+    p50 * libm::pow(at / p50.max(1.0), P99 / normal_quantile(rank))
+}
+
+/// Standard deviations below which the share `rank` of a normal distribution lies (M. Abramowitz and I. Stegun, Handbook of
+/// Mathematical Functions, 26.2.23; within 4.5e-4). For the upper half.
+fn normal_quantile(rank: f64) -> f64 {
+    let t = libm::sqrt(-2.0 * libm::log((1.0 - rank).max(1e-12)));
+    t - (2.515_517 + 0.802_853 * t + 0.010_328 * t * t)
+        / (1.0 + 1.432_788 * t + 0.189_269 * t * t + 0.001_308 * t * t * t)
+}
+
 fn is_random(cell: &CellRecord) -> bool {
     cell.load.pattern == "random"
 }
@@ -72,7 +98,11 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side, of_a_wait
         };
         // Far beyond what a log-normal time makes of the 90th percentile lie waits for a throttle's turn, which are no service.
         let expected = usual_p99(p50, p90);
-        let p99 = if p99 > expected * turns { expected } else { p99 };
+        let p99 = match quick(&all) {
+            Some(rank) => p99_by(p50, p99, rank),
+            None if p99 > expected * turns => expected,
+            None => p99,
+        };
         let block = cell.load.block_bytes;
         let rates: Vec<f64> = cell.trials.iter().filter_map(TrialRecord::iops).collect();
         let iops = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
@@ -100,4 +130,42 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side, of_a_wait
     let spreads = points.iter().map(|(kib, p50, p99)| (p99 - per_kib * kib) / (p50 - per_kib * kib).max(p50 * 0.1));
     let spread = spreads.min_by(f64::total_cmp)?.max(1.0);
     Some(Service { median, p99: median * spread, per_kib })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_units::Duration;
+
+    #[test]
+    fn quantiles_of_a_normal_distribution_are_those_of_tables() {
+        for (rank, deviations) in [(0.9, 1.2816), (0.99, 2.3263), (0.999, 3.0902), (0.9995, 3.2905), (0.9999, 3.7190)] {
+            assert!((normal_quantile(rank) - deviations).abs() < 5e-4, "{rank}");
+        }
+        // Log-normal with a median of 10 us and a standard deviation of 1.5 of the logarithm.
+        let of = |deviations: f64| 10e3 * (1.5 * deviations).exp();
+        assert!((p99_by(10e3, of(3.2905), 0.9995) / of(2.3263) - 1.0).abs() < 0.01);
+    }
+
+    /// So many requests at each latency, ns.
+    fn histogram(parts: &[(u64, u64)]) -> Histogram {
+        let mut all = Histogram::new();
+        for (count, ns) in parts {
+            (0..*count).for_each(|_| all.record(Duration::from_ns(*ns)));
+        }
+        all
+    }
+
+    #[test]
+    fn a_99th_percentile_below_waits_that_are_set_apart_is_one_of_service() {
+        let with = |waits: u64| {
+            let tail = [60_000, 120_000, 240_000, 480_000, 960_000].map(|ns| (1, ns));
+            let others = [(9_000, 10_000), (890, 20_000), (105 - waits, 1_900_000), (waits, 98_000_000)];
+            histogram(&[&tail[..], &others].concat())
+        };
+        let share = quick(&with(95)).expect("the waits are less than a hundredth");
+        assert!((share - 0.99 / 0.9905).abs() < 1e-9, "{share}");
+        assert_eq!(quick(&with(105)), None, "the 99th percentile is a wait");
+        assert_eq!(quick(&histogram(&[(9_000, 10_000), (1_000, 1_900_000)])), None, "nothing waits for a turn");
+    }
 }
