@@ -67,7 +67,8 @@ impl BarChart {
         // Bold letters are wider.
         let (group_width, name_width) = (widest(|b| &b.group) * 1.2, widest(|b| &b.name));
         let left = group_width + name_width + 22.0;
-        let text_room = self.bars.iter().map(|b| text_width(&b.text) + 6.0).fold(TEXT_WIDTH, f64::max).min(TEXT_WIDTH_MAX);
+        let text_room =
+            self.bars.iter().map(|b| text_width(&b.text) + 6.0).fold(TEXT_WIDTH, f64::max).min(TEXT_WIDTH_MAX);
         let right = WIDTH - text_room;
         let groups = self.bars.windows(2).filter(|pair| pair[0].group != pair[1].group).count();
         let bottom = TOP + self.bars.len() as f64 * BAR_PITCH + groups as f64 * GROUP_GAP + 4.0;
@@ -132,7 +133,10 @@ impl BarChart {
                     let (low, high, middle) = (at(low), at(high), at(y + BAR / 2.0));
                     // Bars are dark on light pages and light on dark ones, and so are whiskers: a rim sets them off.
                     for class in ["whisker rim", "whisker"] {
-                        put!(out, "<path class=\"{class}\" d=\"M{low} {middle}H{high}m0-3.5v7M{low} {middle}m0-3.5v7\"/>");
+                        put!(
+                            out,
+                            "<path class=\"{class}\" d=\"M{low} {middle}H{high}m0-3.5v7M{low} {middle}m0-3.5v7\"/>"
+                        );
                     }
                 }
                 beyond = beyond.max(high);

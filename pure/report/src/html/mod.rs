@@ -321,7 +321,9 @@ fn unlike(out: &mut String, runs: &[Run<'_>]) {
         put!(out, "<p class=\"warn\">When comparing these runs, mind that {}.</p>\n", unlike.join(", "));
     }
     if predictions && differ(&|r| environment(r).unwrap_or_default()) {
-        out.push_str("<p class=\"note\">All are predictions: they compare the environments that they were made for.</p>\n");
+        out.push_str(
+            "<p class=\"note\">All are predictions: they compare the environments that they were made for.</p>\n",
+        );
     }
 }
 

@@ -207,7 +207,9 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
                 id: format!("r{}-{}-{index}", run.number, metric.code),
                 title: format!("{} by outstanding requests {}", metric.name, panel.name).trim_end().to_owned(),
                 description: description(panel, metric),
-                x: depth_axis(family.panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.cells).map(|(depth, _)| *depth)),
+                x: depth_axis(
+                    family.panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.cells).map(|(depth, _)| *depth),
+                ),
                 y: y.clone(),
                 lines: panel.curves.iter().map(|curve| depth_line(run, curve, metric)).collect(),
                 references: references.clone(),

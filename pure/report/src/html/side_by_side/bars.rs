@@ -5,12 +5,13 @@ use super::curves::whiskers;
 use super::{Row, Told};
 use crate::chart::{Bar, BarChart, Size};
 use crate::figures::{self, MISSING, plain};
-use crate::html::{CellView, Escaped};
 use crate::html::families::{operation_mix, traits};
 use crate::html::overview::{MEAN_LATENCY, Metric, THROUGHPUT, after_bursts, figure, interval};
+use crate::html::{CellView, Escaped};
 use crate::put;
 use crate::rows::doubts_the_rate;
 use loadline_analysis::Figure;
+use std::collections::BTreeSet;
 
 /// Bars of one chart at most.
 const BARS_MAX: usize = 64;
@@ -18,10 +19,11 @@ const BARS_MAX: usize = 64;
 const LOGARITHMIC_FROM: f64 = 10.0;
 
 /// p99 of all transfers, after a burst that of what lasts.
-const P99: Metric = Metric { code: "p99", name: "p99 latency", value: |view| view.latency_lasting_ns("p99"), ..MEAN_LATENCY };
+const P99: Metric =
+    Metric { code: "p99", name: "p99 latency", value: |view| view.latency_lasting_ns("p99"), ..MEAN_LATENCY };
 
 /// Charts of the rows that at least two of the runs drawn have and that are not on a curve.
-pub(super) fn bars(out: &mut String, told: &Told<'_, '_>, rows: &[Row<'_>], on_curves: &[(usize, usize)]) {
+pub(super) fn bars(out: &mut String, told: &Told<'_, '_>, rows: &[Row<'_>], on_curves: &BTreeSet<(usize, usize)>) {
     let cells = |row: &Row<'_>| -> Vec<(usize, usize)> {
         let drawn = row.cells.iter().take(told.drawn().len()).enumerate();
         drawn.filter_map(|(run, index)| Some((run, (*index)?))).collect()
@@ -100,11 +102,14 @@ fn bar(told: &Told<'_, '_>, run: usize, view: &CellView<'_>, metric: Metric, gro
     let scale = 1e6;
     let value = (metric.value)(view).filter(|value| value.is_finite());
     let is_latency = metric.code == P99.code;
-    let figure = value.map_or_else(|| MISSING.to_owned(), |value| match metric.unit {
-        "" => (metric.print)(value),
-        unit => format!("{} {unit}", (metric.print)(value)),
-    });
-    let verdict = told.verdict(run, view.index).map(|cell| cell.verdict.words());
+    let figure = value.map_or_else(
+        || MISSING.to_owned(),
+        |value| match metric.unit {
+            "" => (metric.print)(value),
+            unit => format!("{} {unit}", (metric.print)(value)),
+        },
+    );
+    let verdict = told.verdict(run, view.index).filter(|_| value.is_some()).map(|cell| cell.verdict.words());
     let ends = value.filter(|_| !is_latency).and_then(|value| interval(view, value, metric));
     Bar {
         group: group.to_owned(),
@@ -138,7 +143,8 @@ fn varied(row: &Row<'_>, told: &Told<'_, '_>) -> Traits {
     let first = told.drawn().iter().zip(&row.cells).find_map(|(run, index)| Some(run.views[(*index)?]));
     let Some(view) = first else { return Vec::new() };
     let load = &view.summary.load;
-    let amount = load.queue_depth.map_or_else(|| figures::tick(load.rate_iops.unwrap_or(0.0)), |depth| depth.to_string());
+    let amount =
+        load.queue_depth.map_or_else(|| figures::tick(load.rate_iops.unwrap_or(0.0)), |depth| depth.to_string());
     let name = view.name().unwrap_or_default().to_owned();
     let mut varied = vec![name, amount];
     varied.extend(traits(&view, told.volumes_several));

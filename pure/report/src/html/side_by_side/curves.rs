@@ -5,15 +5,15 @@ use super::Told;
 use super::chosen::{self, Traits};
 use crate::chart::{Axis, Line, LineChart, Reference, STYLES, Size};
 use crate::figures;
+use crate::html::CellView;
 use crate::html::families::{spoken, traits};
 use crate::html::overview::{
     self, IOPS, Metric, THROUGHPUT, after_bursts, both_ends, depth_axis, figure, figure_point, latency_of, legend,
     limited, references, suite,
 };
-use crate::html::CellView;
 use crate::put;
 use loadline_record::Clock;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of load that are drawn at most.
 const KINDS_MAX: usize = 12;
@@ -72,8 +72,8 @@ impl Along {
 }
 
 /// The charts of all sweeps; returns the cells that lie on them, drawn or not, as (run, cell).
-pub(super) fn curves(out: &mut String, told: &Told<'_, '_>) -> Vec<(usize, usize)> {
-    let mut on_curves = Vec::new();
+pub(super) fn curves(out: &mut String, told: &Told<'_, '_>) -> BTreeSet<(usize, usize)> {
+    let mut on_curves = BTreeSet::new();
     for along in [Along::Depth, Along::Offered] {
         let kinds = kinds(told, along);
         let cells = kinds.iter().flat_map(|kind| kind.lines.iter().enumerate());
@@ -212,10 +212,7 @@ fn chart(
     let chart = LineChart {
         id: format!("beside-{}-{}-{index}", along.code(), metric.code),
         title: format!("{} by {}, run beside run: {}", metric.name, along.words(), spoken(&kind.traits, &every)),
-        description: both_ends(
-            described.map(|(number, line)| (told.names[number].as_str(), line.as_slice())),
-            metric,
-        ),
+        description: both_ends(described.map(|(number, line)| (told.names[number].as_str(), line.as_slice())), metric),
         x: along.axis(same_scale().map(|(place, _)| *place)),
         y: metric.axis(&lasting, &references),
         lines: lines.collect(),
