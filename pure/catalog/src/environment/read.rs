@@ -2,7 +2,7 @@
 
 use super::{DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, Pool};
 use crate::catalog::Catalog;
-use crate::entry::{DiskEntry, Family, Mechanism, Origin, SizeRule};
+use crate::entry::{DiskEntry, Family, Figure, Mechanism, Origin, ReadsAndWrites, SizeRule};
 use crate::parts::{self, Readable};
 use crate::resolve::{DiskFigures, Draw, LimitFigures, Part, Provisioned, VmFigures};
 use loadline_disk::{HostCache, Layout, Parallelism, Place};
@@ -96,6 +96,10 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
     for (name, value) in &found {
         if parts::LIMIT_MECHANISM_KEYS.contains(name) {
             parts::mechanism_key(reader, &nested("vm", name), name, value, &mut mechanism);
+        }
+        if *name == "reads_and_writes" && mechanism.reads_and_writes == ReadsAndWrites::Traded {
+            let message = "trades reads for writes, and a machine's limits are one figure for both: leave it out";
+            reader.problem(value.span(), &nested("vm", name), message.to_owned());
         }
     }
     let mut vm = VmFigures {
@@ -387,13 +391,27 @@ fn read_full_limit(
     let known: Vec<&str> =
         ["iops", "throughput", "burst", "holds"].iter().chain(parts::LIMIT_MECHANISM_KEYS).copied().collect();
     let before = reader.problem_count();
+    let mut traded = None;
     for (name, value) in reader.table(key, item, &known, "{ iops = \"5000 IOPS\", throughput = \"200 MB/s\" }")? {
         let inner = nested(key, name);
         match name {
             "iops" => disk.iops = parts::figure(reader, &inner, value),
             "throughput" => disk.throughput = parts::figure(reader, &inner, value),
             "burst" => disk.burst = parts::burst(reader, &inner, value),
+            "reads_and_writes" => {
+                parts::mechanism_key(reader, &inner, name, value, mechanism);
+                traded = (mechanism.reads_and_writes == ReadsAndWrites::Traded).then(|| value.span());
+            }
             _ => parts::mechanism_key(reader, &inner, name, value, mechanism),
+        }
+    }
+    if let Some(span) = traded.filter(|_| reader.problem_count() == before) {
+        let figures = [is_together(disk.iops.as_ref()), is_together(disk.throughput.as_ref())];
+        // One of both may stand for all requests; that neither has a price each is a slip.
+        if figures.iter().all(|together| *together != Some(false)) {
+            let message = "trades reads for writes, and neither iops nor throughput has a figure for each: write \
+                           iops = { read = ..., write = ... }, or leave reads_and_writes out; one figure is one budget for both";
+            reader.problem(span, &nested(key, "reads_and_writes"), message.to_owned());
         }
     }
     if let Some(burst) = &disk.burst {
@@ -403,6 +421,11 @@ fn read_full_limit(
         }
     }
     (reader.problem_count() == before).then_some(())
+}
+
+/// Whether a figure is for both directions; `None` where there is none.
+fn is_together<T>(figure: Option<&Figure<T>>) -> Option<bool> {
+    figure.map(|figure| matches!(figure, Figure::Together(_)))
 }
 
 fn read_host_cache(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<HostCacheFigures> {

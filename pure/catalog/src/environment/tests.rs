@@ -432,3 +432,23 @@ fn a_disk_that_is_sold_by_iops_or_by_size_has_what_was_bought() {
     };
     assert!(wrong("130000").contains("at most 120000 IOPS") && wrong("100").contains("2500 IOPS"), "{}", wrong("100"));
 }
+
+#[test]
+fn reads_are_traded_for_writes_only_where_each_has_a_figure() {
+    let limit = |limit: &str| {
+        format!(
+            "[volume.data]\n[[volume.data.disks]]\nsize = \"1 TiB\"\nlimit = {{ {limit}, reads_and_writes = \"traded\" }}"
+        )
+    };
+    let apart = "iops = { read = \"5000 IOPS\", write = \"2500 IOPS\" }";
+    read(&limit(apart));
+    read(&limit(&format!("{apart}, throughput = \"200 MB/s\"")));
+    let why = "volume.data.disks.limit.reads_and_writes: trades reads for writes, and neither iops nor throughput has a figure for \
+               each: write iops = { read = ..., write = ... }, or leave reads_and_writes out; one figure is one budget for both";
+    refuses(&limit("iops = \"5000 IOPS\""), &format!("e.toml:6:50: {why}"));
+    refuses(&limit("throughput = \"200 MB/s\", iops = \"5000 IOPS\""), &format!("e.toml:6:75: {why}"));
+    refuses(
+        "vm = { uncached = { iops = \"5000 IOPS\" }, reads_and_writes = \"traded\" }\n[volume.data]\ndisks = [{ sku = \"azure/premium-p30\" }]",
+        "e.toml:3:62: vm.reads_and_writes: trades reads for writes, and a machine's limits are one figure for both: leave it out",
+    );
+}

@@ -17,6 +17,8 @@ pub(crate) struct Bar {
     pub(crate) value: Option<f64>,
     /// A mark across the bar: how long it would be if all went well.
     pub(crate) wanted: Option<f64>,
+    /// An interval around `value`.
+    pub(crate) interval: Option<(f64, f64)>,
     /// Whether to draw it as doubted.
     pub(crate) doubted: bool,
     /// What stands at its end.
@@ -52,6 +54,8 @@ const TOP: f64 = 6.0;
 const NAME_WIDTH_MAX: f64 = 190.0;
 /// Room for the figure at the end of the longest bar.
 const TEXT_WIDTH: f64 = 110.0;
+/// And for the longest.
+const TEXT_WIDTH_MAX: f64 = 190.0;
 
 impl BarChart {
     /// The chart as an `svg` element.
@@ -63,7 +67,9 @@ impl BarChart {
         // Bold letters are wider.
         let (group_width, name_width) = (widest(|b| &b.group) * 1.2, widest(|b| &b.name));
         let left = group_width + name_width + 22.0;
-        let right = WIDTH - TEXT_WIDTH;
+        let text_room =
+            self.bars.iter().map(|b| text_width(&b.text) + 6.0).fold(TEXT_WIDTH, f64::max).min(TEXT_WIDTH_MAX);
+        let right = WIDTH - text_room;
         let groups = self.bars.windows(2).filter(|pair| pair[0].group != pair[1].group).count();
         let bottom = TOP + self.bars.len() as f64 * BAR_PITCH + groups as f64 * GROUP_GAP + 4.0;
         let height = bottom + 40.0;
@@ -118,6 +124,23 @@ impl BarChart {
                 Escaped(&bar.title)
             );
             let mut beyond = end;
+            if let Some((low, high)) = bar.interval
+                && let Some(high) = x(high)
+            {
+                // What lies below the axis begins where it does.
+                let low = x(low).unwrap_or(left).max(left);
+                if high - low > 2.0 {
+                    let (low, high, middle) = (at(low), at(high), at(y + BAR / 2.0));
+                    // Bars are dark on light pages and light on dark ones, and so are whiskers: a rim sets them off.
+                    for class in ["whisker rim", "whisker"] {
+                        put!(
+                            out,
+                            "<path class=\"{class}\" d=\"M{low} {middle}H{high}m0-3.5v7M{low} {middle}m0-3.5v7\"/>"
+                        );
+                    }
+                }
+                beyond = beyond.max(high);
+            }
             if let Some(wanted) = bar.wanted.and_then(x) {
                 put!(out, "<path class=\"wanted\" d=\"M{} {}v{}\"/>", at(wanted), at(y - 1.5), BAR + 3.0);
                 beyond = beyond.max(wanted);
@@ -127,7 +150,7 @@ impl BarChart {
                 "<text x=\"{}\" y=\"{}\">{}</text></g>",
                 at(beyond + 6.0),
                 at(y + 12.0),
-                Escaped(&fitted(&bar.text, TEXT_WIDTH - 6.0))
+                Escaped(&fitted(&bar.text, text_room - 6.0))
             );
             y += BAR_PITCH;
         }
@@ -137,7 +160,10 @@ impl BarChart {
 
     /// From zero; or from the power of ten below the shortest bar, so that every bar has a length.
     fn axis(&self) -> Axis {
-        let values = || self.bars.iter().filter_map(|b| b.value);
+        let values = || {
+            let highest = |b: &Bar| [b.value, b.interval.map(|ends| ends.1)].into_iter().flatten();
+            self.bars.iter().flat_map(highest)
+        };
         if self.linear {
             let wanted = self.bars.iter().filter_map(|b| b.wanted);
             return Axis::linear(&self.label, self.print, values().chain(wanted));

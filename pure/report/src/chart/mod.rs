@@ -9,7 +9,9 @@ pub(crate) use bars::{Bar, BarChart};
 pub(crate) use line::{Hover, Line, LineChart, Point, Reference, Size};
 
 /// How many series are told apart by colour, marker and dash at once.
-pub(crate) const STYLES: usize = 6;
+pub(crate) const STYLES: usize = 8;
+/// How many lines of one run share a chart: fewer than there are styles, since most lie close together.
+pub(crate) const LINES_MAX: usize = 6;
 
 /// A marker of style `style` around the origin, about 8 units across.
 fn marker(style: usize) -> &'static str {
@@ -19,7 +21,9 @@ fn marker(style: usize) -> &'static str {
         2 => "M0-4.4L4.1 3.2H-4.1z",
         3 => "M0-4.6L4.6 0L0 4.6L-4.6 0z",
         4 => "M0 4.4L4.1-3.2H-4.1z",
-        _ => "M-1.4-4.2h2.8v2.8h2.8v2.8h-2.8v2.8h-2.8v-2.8h-2.8v-2.8h2.8z",
+        5 => "M-1.4-4.2h2.8v2.8h2.8v2.8h-2.8v2.8h-2.8v-2.8h-2.8v-2.8h2.8z",
+        6 => "M0-1.9L2.4-4.2L4.2-2.4L1.9 0L4.2 2.4L2.4 4.2L0 1.9L-2.4 4.2L-4.2 2.4L-1.9 0L-4.2-2.4L-2.4-4.2z",
+        _ => "M-2-4.2h4v8.4h-4z",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sorts a run's cells into curves (one load at several depths or rates) and curves into charts that stay legible.
 
-use crate::chart::STYLES;
+use crate::chart::LINES_MAX;
 use crate::figures;
 use crate::html::CellView;
 use loadline_units::Bytes;
@@ -53,6 +53,22 @@ impl Dimension {
     }
 }
 
+/// Everything that tells a load from others apart from its depth or rate, with its volume where runs have several.
+pub(crate) fn traits(view: &CellView<'_>, volumes_several: bool) -> [String; 6] {
+    Dimension::ALL.map(|d| if d == Dimension::Volume && !volumes_several { String::new() } else { d.of(view) })
+}
+
+/// [`traits`] as a person says them; the threads only where they are not alike among `all`.
+pub(crate) fn spoken(traits: &[String; 6], all: &[[String; 6]]) -> String {
+    let parts: Vec<&str> = Dimension::SPOKEN
+        .into_iter()
+        .filter(|d| *d != Dimension::Threads || all.iter().any(|other| other[*d as usize] != traits[*d as usize]))
+        .map(|d| traits[d as usize].as_str())
+        .filter(|text| !text.is_empty())
+        .collect();
+    parts.join(" ")
+}
+
 /// What a load is apart from its block size and its depth: "random read", with its volume where runs have several. Sequential
 /// threads are streams of their own, so their number is part of it.
 pub(crate) fn kind(view: &CellView<'_>, volumes_several: bool) -> String {
@@ -95,7 +111,7 @@ pub(crate) struct Curve<'a> {
 pub(crate) struct Panel<'a> {
     /// What all of its curves share and other panels do not; empty when there is one panel.
     pub(crate) name: String,
-    /// At most [`STYLES`] of them.
+    /// At most [`LINES_MAX`] of them.
     pub(crate) curves: Vec<Curve<'a>>,
 }
 
@@ -115,7 +131,7 @@ impl<'a> Family<'a> {
             let depth = load.queue_depth?;
             Some((f64::from(depth) * f64::from(load.threads), *view))
         });
-        Self::new(cells, STYLES)
+        Self::new(cells, LINES_MAX)
     }
     /// Open loops by offered rate; each curve alone, since it has several lines.
     pub(crate) fn by_rate(views: &[CellView<'a>]) -> Self {

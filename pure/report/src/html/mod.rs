@@ -16,7 +16,7 @@ use crate::put;
 use crate::rows;
 use loadline_analysis::{CellSummary, RunInfo, RunSummary};
 use loadline_block::Operation;
-use loadline_record::{CellRecord, Clock, Histogram, RunRecord};
+use loadline_record::{CellRecord, Clock, Histogram, HostFacts, RunRecord};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -285,24 +285,45 @@ fn list_of_runs(out: &mut String, runs: &[Run<'_>]) {
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
+    unlike(out, runs);
+}
+
+/// What else than the storage differs between runs.
+fn unlike(out: &mut String, runs: &[Run<'_>]) {
     let differ = |of: &dyn Fn(&Run<'_>) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
+    let environment = |r: &Run<'_>| r.summary.run.environment.as_ref().map(|e| e.name.clone());
+    // What a model tells of an environment depends on neither the machine nor the folder that it was told on.
+    let predictions = runs.iter().all(|r| r.summary.run.clock == Clock::Virtual && environment(r).is_some());
     let mut unlike: Vec<&str> = Vec::new();
     if differ(&|r| format!("{:?}", r.summary.run.clock)) {
         unlike.push("some are measured and some predicted");
     } else if differ(&|r| clock_word(&r.summary.run)) {
         unlike.push("they were measured by different tools");
     }
-    if differ(&|r| r.summary.run.host.hostname.clone().unwrap_or_default()) {
-        unlike.push("they ran on different machines");
-    }
-    if differ(&|r| r.summary.run.volumes.iter().map(|v| v.target.as_str()).collect::<Vec<_>>().join(" ")) {
-        unlike.push("they ran on different targets");
+    if !predictions {
+        let host = |of: fn(&HostFacts) -> &Option<String>| {
+            move |r: &Run<'_>| of(&r.summary.run.host).clone().unwrap_or_default()
+        };
+        if differ(&host(|h| &h.hostname)) {
+            unlike.push("they ran on different machines");
+        }
+        if differ(&host(|h| &h.cpu_model)) {
+            unlike.push("they ran on different CPUs");
+        }
+        if differ(&|r| r.summary.run.volumes.iter().map(|v| v.target.as_str()).collect::<Vec<_>>().join(" ")) {
+            unlike.push("they ran on different targets");
+        }
     }
     if differ(&|r| r.summary.run.plan.iter().map(|p| p.hash.as_str()).collect::<Vec<_>>().join(" ")) {
         unlike.push("their plans differ");
     }
     if !unlike.is_empty() {
         put!(out, "<p class=\"warn\">When comparing these runs, mind that {}.</p>\n", unlike.join(", "));
+    }
+    if predictions && differ(&|r| environment(r).unwrap_or_default()) {
+        out.push_str(
+            "<p class=\"note\">All are predictions: they compare the environments that they were made for.</p>\n",
+        );
     }
 }
 

@@ -4,7 +4,7 @@ use super::families::{Curve, Family, Panel, operation_mix};
 use super::roofline::rooflines;
 use super::scaling::scaling;
 use super::{CellView, Escaped, Run};
-use crate::chart::{Axis, Bar, BarChart, Line, LineChart, Point, Reference, STYLES, Size, Ticks, swatch};
+use crate::chart::{Axis, Bar, BarChart, LINES_MAX, Line, LineChart, Point, Reference, Size, Ticks, swatch};
 use crate::figures;
 use crate::put;
 use crate::rows::doubts_the_rate;
@@ -28,7 +28,7 @@ pub(crate) struct Metric {
     /// The figure.
     pub(crate) value: fn(&CellView<'_>) -> Option<f64>,
     /// The figure in words.
-    print: fn(f64) -> String,
+    pub(crate) print: fn(f64) -> String,
 }
 
 /// Bytes per second of all transfers; after a burst, what lasts.
@@ -55,6 +55,18 @@ pub(crate) const MEAN_LATENCY: Metric = Metric {
     value: |view| view.latency_lasting_ns("mean"),
     print: figures::latency,
 };
+
+impl Metric {
+    /// From the lowest value to the highest, objectives included.
+    pub(crate) fn axis(&self, values: &[f64], references: &[Reference]) -> Axis {
+        let all = values.iter().copied().chain(references.iter().map(|r| r.y));
+        match self.code {
+            "throughput" => megabyte_axis(self.unit, values),
+            "latency" => Axis::logarithmic(self.name, figures::latency_tick, all),
+            _ => Axis::fitting(self.unit, figures::tick, all),
+        }
+    }
+}
 
 /// Every chart of the run; nothing when there is nothing to draw.
 pub(crate) fn charts(run: &Run<'_>) -> String {
@@ -97,7 +109,7 @@ pub(crate) fn legend(out: &mut String, names: &[(String, usize)]) {
 
 /// Objectives among some cells, as lines over charts of the figure that they limit; where none has one, the usual rule, by which
 /// findings judge then.
-fn references<'a>(cells: impl Iterator<Item = &'a CellView<'a>>, figure: Option<&str>) -> Vec<Reference> {
+pub(crate) fn references<'a>(cells: impl Iterator<Item = &'a CellView<'a>>, figure: Option<&str>) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
     let (usual, usual_ns) = OBJECTIVE_USUAL;
     let cells: Vec<&CellView<'_>> = cells.collect();
@@ -123,6 +135,23 @@ pub(crate) fn point(run: &Run<'_>, x: f64, y: f64, view: &CellView<'_>) -> Point
     Point { x, y, interval: None, doubted: !view.summary.doubts.is_empty(), title: run.cell_title(view) }
 }
 
+/// The latency that objectives among some cells limit, by which charts of latency are drawn; without one it is the mean.
+pub(crate) fn limited<'a>(mut cells: impl Iterator<Item = &'a CellView<'a>>) -> &'a str {
+    cells.find_map(CellView::objective).map_or(OBJECTIVE_USUAL.0, |o| o.0)
+}
+
+/// A latency by the name that objectives have for it.
+pub(crate) fn latency_of(limited: &str) -> Metric {
+    match limited {
+        "p50" => Metric { name: "Median latency", value: |v| v.latency_lasting_ns("p50"), ..MEAN_LATENCY },
+        "p90" => Metric { name: "p90 latency", value: |v| v.latency_lasting_ns("p90"), ..MEAN_LATENCY },
+        "p95" => Metric { name: "p95 latency", value: |v| v.latency_lasting_ns("p95"), ..MEAN_LATENCY },
+        "p99" => Metric { name: "p99 latency", value: |v| v.latency_lasting_ns("p99"), ..MEAN_LATENCY },
+        "p99_9" => Metric { name: "p99.9 latency", value: |v| v.latency_lasting_ns("p99_9"), ..MEAN_LATENCY },
+        _ => MEAN_LATENCY,
+    }
+}
+
 fn by_depth(out: &mut String, run: &Run<'_>) {
     // The rows of a suite have depths, too, but each is a load of its own.
     let rows: Vec<usize> = suite(&run.views).iter().map(|(view, _)| view.index).collect();
@@ -131,16 +160,8 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
     if family.panels.is_empty() {
         return;
     }
-    // The objective decides which latency is drawn; without one it is the mean.
-    let limited = family.cells().find_map(CellView::objective).map_or(OBJECTIVE_USUAL.0, |o| o.0);
-    let latency = match limited {
-        "p50" => Metric { name: "Median latency", value: |v| v.latency_lasting_ns("p50"), ..MEAN_LATENCY },
-        "p90" => Metric { name: "p90 latency", value: |v| v.latency_lasting_ns("p90"), ..MEAN_LATENCY },
-        "p95" => Metric { name: "p95 latency", value: |v| v.latency_lasting_ns("p95"), ..MEAN_LATENCY },
-        "p99" => Metric { name: "p99 latency", value: |v| v.latency_lasting_ns("p99"), ..MEAN_LATENCY },
-        "p99_9" => Metric { name: "p99.9 latency", value: |v| v.latency_lasting_ns("p99_9"), ..MEAN_LATENCY },
-        _ => MEAN_LATENCY,
-    };
+    let limited = limited(family.cells());
+    let latency = latency_of(limited);
     put!(out, "<h{0}>By outstanding requests</h{0}>\n", run.level + 1);
     let doubted = family.cells().any(|view| !view.summary.doubts.is_empty());
     put!(
@@ -165,17 +186,7 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
         let is_latency = number == 2;
         let values = || family.cells().filter_map(|view| (metric.value)(view));
         let references = if is_latency { references(family.cells(), Some(limited)) } else { Vec::new() };
-        let label = if is_latency { metric.name.to_owned() } else { metric.unit.to_owned() };
-        let y = if is_latency {
-            Axis::logarithmic(&label, figures::latency_tick, values().chain(references.iter().map(|r| r.y)))
-        } else {
-            let scaled: Vec<f64> = values().collect();
-            if metric.code == "throughput" {
-                megabyte_axis(&label, &scaled)
-            } else {
-                Axis::fitting(&label, figures::tick, scaled.iter().copied())
-            }
-        };
+        let y = metric.axis(&values().collect::<Vec<f64>>(), &references);
         if values().next().is_none() {
             continue;
         }
@@ -196,7 +207,9 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
                 id: format!("r{}-{}-{index}", run.number, metric.code),
                 title: format!("{} by outstanding requests {}", metric.name, panel.name).trim_end().to_owned(),
                 description: description(panel, metric),
-                x: depth_axis(&family),
+                x: depth_axis(
+                    family.panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.cells).map(|(depth, _)| *depth),
+                ),
                 y: y.clone(),
                 lines: panel.curves.iter().map(|curve| depth_line(run, curve, metric)).collect(),
                 references: references.clone(),
@@ -278,33 +291,44 @@ fn megabyte_axis(label: &str, bytes_per_s: &[f64]) -> Axis {
     axis
 }
 
-fn depth_axis(family: &Family<'_>) -> Axis {
-    let depths = family.panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.cells).map(|(depth, _)| *depth);
+pub(crate) fn depth_axis(depths: impl Iterator<Item = f64>) -> Axis {
     Axis::at_values("outstanding requests (depth × threads)", figures::tick, depths.collect())
 }
 
+/// A cell's figure with its interval, hollow where the figure is in doubt.
+pub(crate) fn figure_point(run: &Run<'_>, x: f64, view: &CellView<'_>, metric: Metric) -> Point {
+    let y = (metric.value)(view).unwrap_or(f64::NAN);
+    let of_latency = point(run, x, y, view);
+    let doubted = if metric.code == MEAN_LATENCY.code { of_latency.doubted } else { doubts_the_rate(view.summary) };
+    Point { interval: interval(view, y, metric), doubted, ..of_latency }
+}
+
+/// The interval of a rate `y`: the rates share that of the IOPS; latency has none.
+pub(crate) fn interval(view: &CellView<'_>, y: f64, metric: Metric) -> Option<(f64, f64)> {
+    let total = view.summary.total.as_ref();
+    let whole = total.filter(|t| metric.code != "latency" && t.iops > 0.0 && view.summary.lasting.is_none())?;
+    let scale = y / whole.iops;
+    Some((whole.iops_low? * scale, whole.iops_high? * scale))
+}
+
 fn depth_line(run: &Run<'_>, curve: &Curve<'_>, metric: Metric) -> Line {
-    let points = curve.cells.iter().map(|(depth, view)| {
-        let y = (metric.value)(view).unwrap_or(f64::NAN);
-        let total = view.summary.total.as_ref();
-        // The rates share the interval of the IOPS; latency has none.
-        let whole = total.filter(|t| metric.code != "latency" && t.iops > 0.0 && view.summary.lasting.is_none());
-        let interval = whole.and_then(|t| {
-            let scale = y / t.iops;
-            Some((t.iops_low? * scale, t.iops_high? * scale))
-        });
-        let of_latency = point(run, *depth, y, view);
-        let doubted = if metric.code == MEAN_LATENCY.code { of_latency.doubted } else { doubts_the_rate(view.summary) };
-        Point { interval, doubted, ..of_latency }
-    });
+    let points = curve.cells.iter().map(|(depth, view)| figure_point(run, *depth, view, metric));
     Line::marked(curve.name.clone(), curve.style, points.collect())
 }
 
 /// The figures at both ends of each curve, in words.
 fn description(panel: &Panel<'_>, metric: Metric) -> String {
+    both_ends(panel.curves.iter().map(|curve| (curve.name.as_str(), curve.cells.as_slice())), metric)
+}
+
+/// The figures at both ends of named lines, in words.
+pub(crate) fn both_ends<'a, 'v: 'a>(
+    lines: impl Iterator<Item = (&'a str, &'a [(f64, CellView<'v>)])>,
+    metric: Metric,
+) -> String {
     let mut out = String::new();
-    for curve in &panel.curves {
-        let figures: Vec<String> = [curve.cells.first(), curve.cells.last()]
+    for (name, cells) in lines {
+        let figures: Vec<String> = [cells.first(), cells.last()]
             .into_iter()
             .flatten()
             .map(|(depth, view)| {
@@ -313,7 +337,7 @@ fn description(panel: &Panel<'_>, metric: Metric) -> String {
                 format!("{figure}{unit} at {}", figures::decimal(*depth, 5))
             })
             .collect();
-        let name = if curve.name.is_empty() { "the load" } else { &curve.name };
+        let name = if name.is_empty() { "the load" } else { name };
         put!(out, "{name}: {}. ", figures.join(", "));
     }
     out.trim_end().to_owned()
@@ -377,7 +401,7 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
 }
 
 /// The closed-loop cells that bear a name of their own on their volume, with the name: a suite, as disk benchmarks print it.
-fn suite<'v, 'a>(views: &'v [CellView<'a>]) -> Vec<(&'v CellView<'a>, &'a str)> {
+pub(crate) fn suite<'v, 'a>(views: &'v [CellView<'a>]) -> Vec<(&'v CellView<'a>, &'a str)> {
     let named = views.iter().filter(|view| view.summary.load.queue_depth.is_some());
     let named: Vec<(&CellView<'_>, &str)> = named.filter_map(|view| Some((view, view.name()?))).collect();
     let mut keys: Vec<(&str, String)> =
@@ -418,6 +442,7 @@ fn bars(out: &mut String, run: &Run<'_>) {
                 style: if several { volume_style } else { usize::from(mix != "read") },
                 value: value.map(|v| v / 1e6),
                 wanted: None,
+                interval: None,
                 doubted: doubts_the_rate(view.summary),
                 text: format!("{figure} {mark}").trim_end().to_owned(),
                 title: run.cell_title(view),
@@ -446,7 +471,7 @@ fn bars(out: &mut String, run: &Run<'_>) {
     figure(out, Size::Wide, "Throughput, MB/s", &chart.svg(), "");
 }
 
-fn row_name(view: &CellView<'_>, name: &str) -> String {
+pub(crate) fn row_name(view: &CellView<'_>, name: &str) -> String {
     format!("{name} {}", operation_mix(view))
 }
 
@@ -474,7 +499,7 @@ fn by_trial(out: &mut String, run: &Run<'_>) {
     out.push_str(
         "<p class=\"note\">A line that rises or falls over trials is a cache that warms up or an allowance that runs out.</p>\n<div class=\"figs\">\n",
     );
-    for (index, group) in many.chunks(STYLES).enumerate() {
+    for (index, group) in many.chunks(LINES_MAX).enumerate() {
         let several = group.iter().any(|(view, _)| view.summary.volume != group[0].0.summary.volume);
         let lines: Vec<Line> = group
             .iter()

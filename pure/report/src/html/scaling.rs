@@ -37,6 +37,7 @@ fn bars(out: &mut String, scaling: &Scaling, prefix: &str) {
                 style: usize::from(share < 0.5),
                 value: Some(value / scale),
                 wanted: Some(linear / scale),
+                interval: None,
                 doubted: false,
                 text: format!("{} · {:.0} %", print(*value), share * 100.0),
                 title: format!(

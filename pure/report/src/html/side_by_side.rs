@@ -1,39 +1,101 @@
-//! Several runs in one table: the cells that they have in common, run beside run.
+//! Several runs in one section: the cells that they have in common, as charts and in one table, run beside run.
 
-use super::{Escaped, Run, table};
+mod bars;
+mod chosen;
+mod curves;
+
+use super::{CellView, Escaped, Run, table};
+use crate::chart::STYLES;
 use crate::comparison::{interval, ratio};
 use crate::figures::{self, MISSING, plain};
 use crate::put;
-use loadline_analysis::{CompareOptions, Comparison, Verdict, compare};
+use loadline_analysis::{CellComparison, CompareOptions, Comparison, Verdict, compare};
 use loadline_record::RunRecord;
 use std::collections::BTreeMap;
 
 /// What makes a cell of one run the counterpart of a cell of another: its volume, where that tells cells apart, and its label.
 type Key<'a> = (Option<&'a str>, &'a str);
 
+/// A load, and its cell of each run.
+struct Row<'a> {
+    volume: Option<&'a str>,
+    label: &'a str,
+    cells: Vec<Option<usize>>,
+}
+
+/// The runs with what is said of them against the first.
+struct Told<'r, 'a> {
+    runs: &'r [Run<'a>],
+    /// What charts call each run.
+    names: Vec<String>,
+    /// Whether volumes tell cells apart.
+    volumes_several: bool,
+    comparison: Option<Comparison>,
+}
+
+impl<'r, 'a> Told<'r, 'a> {
+    fn new(runs: &'r [Run<'a>]) -> Self {
+        let records: Vec<&RunRecord> = runs.iter().map(|run| run.record).collect();
+        Self {
+            runs,
+            names: chosen::names(runs),
+            // Runs on one volume each are compared by load, whatever their volumes are called.
+            volumes_several: runs.iter().any(|run| run.volumes_several),
+            comparison: compare(&records, &CompareOptions::default()).ok(),
+        }
+    }
+    /// The runs in charts: as many as there are styles to tell them apart.
+    fn drawn(&self) -> &'r [Run<'a>] {
+        &self.runs[..self.runs.len().min(STYLES)]
+    }
+    /// That there are more runs than charts show, where it is so.
+    fn runs_left_out(&self) -> String {
+        let (drawn, all) = (self.drawn().len(), self.runs.len());
+        if drawn == all {
+            return String::new();
+        }
+        format!(" Of {all} runs the first {drawn} are drawn; which are first is the order in which they were named.")
+    }
+    /// A cell against its counterpart of the first run.
+    fn verdict(&self, run: usize, index: usize) -> Option<&CellComparison> {
+        let id = &self.runs[run].summary.cells[index].id;
+        let against = self.comparison.as_ref()?.against.iter().find(|a| a.side as usize == run)?;
+        against.cells.iter().find(|cell| cell.other_id == *id)
+    }
+    /// A cell's figures in words, for tooltips.
+    fn title(&self, run: usize, view: &CellView<'_>) -> String {
+        let mut title = format!("{}: {}", self.names[run], self.runs[run].cell_title(view));
+        if let Some(cell) = self.verdict(run, view.index) {
+            put!(title, "\nagainst {}: {} {}", self.names[0], cell.verdict.words(), deciding(cell));
+        }
+        title.trim_end().to_owned()
+    }
+}
+
 /// IOPS, MB/s and p99 of each load that at least two runs have, and the verdict of each later run against the first.
 pub(crate) fn side_by_side(out: &mut String, runs: &[Run<'_>]) {
-    // Runs on one volume each are compared by load, whatever their volumes are called.
-    let volumes = runs.iter().any(|run| run.volumes_several);
-    let mut rows: Vec<(Key<'_>, Vec<Option<usize>>)> = Vec::new();
+    let told = Told::new(runs);
+    let volumes = told.volumes_several;
+    let mut rows: Vec<Row<'_>> = Vec::new();
     let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();
     for (column, run) in runs.iter().enumerate() {
         for (index, cell) in run.summary.cells.iter().enumerate() {
-            let key: Key<'_> = (volumes.then_some(cell.volume.as_str()), &cell.label);
-            let row = *places.entry(key).or_insert_with(|| {
-                rows.push((key, vec![None; runs.len()]));
+            let volume = volumes.then_some(cell.volume.as_str());
+            let row = *places.entry((volume, &cell.label)).or_insert_with(|| {
+                rows.push(Row { volume, label: &cell.label, cells: vec![None; runs.len()] });
                 rows.len() - 1
             });
-            rows[row].1[column].get_or_insert(index);
+            rows[row].cells[column].get_or_insert(index);
         }
     }
-    rows.retain(|(_, cells)| cells.iter().flatten().count() > 1);
+    rows.retain(|row| row.cells.iter().flatten().count() > 1);
     if rows.is_empty() {
         return;
     }
-    let records: Vec<&RunRecord> = runs.iter().map(|run| run.record).collect();
-    let comparison = compare(&records, &CompareOptions::default()).ok();
-    out.push_str("<section id=\"side-by-side\">\n<h2>Side by side</h2>\n<p class=\"note\">Loads that at least two runs have. Verdicts are against the first run: IOPS in closed loops and where a side falls behind the rate asked for, p99 where both keep it; a ratio with its 95 % interval; same is within 5 %. <code>loadline compare</code> tells more.</p>\n");
+    out.push_str("<section id=\"side-by-side\">\n<h2>Side by side</h2>\n");
+    let on_curves = curves::curves(out, &told);
+    bars::bars(out, &told, &rows, &on_curves);
+    out.push_str("<h3>Every load that runs share</h3>\n<p class=\"note\">Loads that at least two runs have. Verdicts are against the first run: IOPS in closed loops and where a side falls behind the rate asked for, p99 where both keep it; a ratio with its 95 % interval; same is within 5 %. <code>loadline compare</code> tells more.</p>\n");
     out.push_str("<div class=\"scroll\"><table class=\"beside\"><thead><tr>");
     if volumes {
         out.push_str("<th scope=\"col\" rowspan=\"2\">volume</th>");
@@ -55,7 +117,7 @@ pub(crate) fn side_by_side(out: &mut String, runs: &[Run<'_>]) {
         }
     }
     out.push_str("</tr></thead><tbody>\n");
-    for ((volume, label), cells) in &rows {
+    for Row { volume, label, cells } in &rows {
         out.push_str("<tr>");
         if let Some(volume) = volume {
             put!(out, "<td>{}</td>", Escaped(plain(volume)));
@@ -64,7 +126,7 @@ pub(crate) fn side_by_side(out: &mut String, runs: &[Run<'_>]) {
         for (place, (run, index)) in runs.iter().zip(cells).enumerate() {
             figures_of(out, run, *index);
             if place > 0 {
-                verdict_of(out, comparison.as_ref(), place, run, *index);
+                verdict_of(out, index.and_then(|index| told.verdict(place, index)));
             }
         }
         out.push_str("</tr>\n");
@@ -88,11 +150,7 @@ fn figures_of(out: &mut String, run: &Run<'_>, index: Option<usize>) {
 }
 
 /// One field: the verdict against the first run, with its ratio.
-fn verdict_of(out: &mut String, comparison: Option<&Comparison>, place: usize, run: &Run<'_>, index: Option<usize>) {
-    let id = index.map(|index| &run.summary.cells[index].id);
-    let cell = comparison
-        .and_then(|c| c.against.iter().find(|a| a.side as usize == place))
-        .and_then(|a| a.cells.iter().find(|c| Some(&c.other_id) == id));
+fn verdict_of(out: &mut String, cell: Option<&CellComparison>) {
     let Some(cell) = cell else {
         put!(out, "<td>{MISSING}</td>");
         return;
@@ -102,14 +160,18 @@ fn verdict_of(out: &mut String, comparison: Option<&Comparison>, place: usize, r
         Verdict::Worse => "worse",
         Verdict::Same | Verdict::CannotTell => "even",
     };
-    let figures = cell.deciding().map_or_else(String::new, |r| {
-        let ends = if r.low.is_some() { format!(" ({})", interval(r.low, r.high)) } else { String::new() };
-        format!(" {}{ends}", ratio(r.ratio))
-    });
     put!(
         out,
-        "<td class=\"{class}\">{} <span class=\"figures\">{}</span></td>",
+        "<td class=\"{class}\"><span class=\"word\">{}</span> <span class=\"figures\">{}</span></td>",
         cell.verdict.words(),
-        Escaped(figures.trim())
+        Escaped(deciding(cell).trim())
     );
+}
+
+/// The ratio that a verdict rests on, with its interval; nothing where there is none.
+fn deciding(cell: &CellComparison) -> String {
+    cell.deciding().map_or_else(String::new, |r| {
+        let ends = if r.low.is_some() { format!(" ({})", interval(r.low, r.high)) } else { String::new() };
+        format!("{}{ends}", ratio(r.ratio))
+    })
 }

@@ -5,6 +5,7 @@ mod best;
 mod comparison;
 mod golden;
 mod made_up;
+mod side_by_side;
 mod size;
 mod trials;
 mod well_formed;

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const VOID: [&str; 3] = ["meta", "input", "br"];
 
 /// Checks that every element is closed in order, attributes are quoted, ids are unique, and links within the document lead somewhere.
-fn check(document: &str) -> Result<(), String> {
+pub(crate) fn check(document: &str) -> Result<(), String> {
     let mut rest = document.strip_prefix("<!DOCTYPE html>").ok_or("no doctype")?;
     let (mut open, mut ids, mut links): (Vec<String>, BTreeSet<String>, Vec<String>) = Default::default();
     while let Some(start) = rest.find(['<', '>']) {
