@@ -206,7 +206,7 @@ impl Column {
     /// What an interval stands for; `None` for other columns.
     pub(crate) const fn interval_words(self) -> Option<&'static str> {
         match self {
-            Self::Interval => Some("the confidence interval of the mean IOPS over trials"),
+            Self::Interval => Some("the confidence interval of the mean IOPS, over trials or within one"),
             Self::Range => Some("that of the IOPS over what the model is uncertain about, no confidence interval"),
             _ => None,
         }

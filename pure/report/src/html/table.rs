@@ -98,7 +98,7 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
         let class = if column.is_text() { "" } else { " class=\"num\"" };
         let heading = match column {
             Column::Interval => {
-                "<abbr title=\"confidence interval of the mean IOPS over trials\">95 %</abbr>".to_owned()
+                "<abbr title=\"confidence interval of the mean IOPS, over trials or within one\">95 %</abbr>".to_owned()
             }
             Column::Range => {
                 let title = "of the IOPS over what the model is uncertain about; no confidence interval";
