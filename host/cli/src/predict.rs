@@ -14,6 +14,7 @@ use crate::search::{self, Modelled};
 use crate::settings::{NamedTarget, Overrides, named_targets};
 use crate::{catalog, dry_run, environments, hunt, output};
 use anyhow::{Context as _, bail};
+use loadline_analysis::statistics::SERIES_MIN;
 use loadline_catalog::Environment;
 use loadline_disk::{Fullness, InitialState, Warmth};
 use loadline_prediction::{Limits, Model, is_filled, models, volume_facts, volume_names};
@@ -26,7 +27,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The seconds of a single trial tell how well its figures are known from so long a measurement on.
-const TELLS_BY_SECONDS: Duration = Duration::from_s(10);
+const TELLS_BY_SECONDS: Duration = Duration::from_s(SERIES_MIN as u64);
 
 /// Everything that a prediction's command line decided, apart from its plans, its environment and its seed, which the header
 /// keeps.

@@ -24,8 +24,8 @@ pub struct Clusters {
     pub slow: u64,
     /// The median of the slow cluster.
     pub slow_ns: f64,
-    /// Where the slow cluster begins: whatever is a tenth of that or less is quick.
-    pub slow_from_ns: f64,
+    /// Where the gap begins: whatever takes less is quick.
+    pub gap_from_ns: f64,
 }
 
 impl Clusters {
@@ -95,7 +95,7 @@ pub fn in_two(all: &Histogram) -> Option<Clusters> {
         slow_share: count as f64 / total as f64,
         slow: count,
         slow_ns: at(0.5)?,
-        slow_from_ns: slow.first()?.0,
+        gap_from_ns: slow.first()?.0 / GAP,
     })
 }
 

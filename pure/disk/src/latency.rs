@@ -82,7 +82,8 @@ fn at(location: f64, scale: f64, share: f64) -> u64 {
 
 /// The standard normal quantile of `share` in (0, 1), by P. J. Acklam's rational approximation (2003): its relative error
 /// is below 1.15e-9.
-fn normal_quantile(share: f64) -> f64 {
+#[must_use]
+pub fn normal_quantile(share: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969_683_028_665_376e1,
         2.209_460_984_245_205e2,

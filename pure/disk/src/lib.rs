@@ -16,6 +16,7 @@ mod spec;
 mod waits;
 
 pub use check::{DISKS_MAX, EnvironmentError, SPAN_MAX};
+pub use latency::normal_quantile;
 pub use layout::Location;
 pub use limit::Waited;
 pub use machine::{Machine, OUTSTANDING_MAX, RequestId, Target};

@@ -182,8 +182,8 @@ pub(crate) fn refined(disk: &Disk, bench: &Bench<'_>) -> Result<(Disk, f64), Fit
     Ok((place.disk, place.error))
 }
 
-/// The disk with its figures moved to where nothing more is gained: a load that waits at a limit shows nothing of small steps of what it would take without, so that far
-/// ones are tried as well, of one figure at a time. The depth of a bucket is put right where loads tell it.
+/// The disk with its figures moved to where nothing more is gained: a load that waits at a limit shows nothing of small steps of what it
+/// would take without, so that far ones are tried as well, of one figure at a time. The depth of a bucket is put right where loads tell it.
 pub(crate) fn searched(disk: &Disk, bench: &Bench<'_>) -> Result<Disk, FitError> {
     let loads = bench.loads() as f64;
     let mut best = descended(Place::of(disk.clone(), bench)?, &[], 0.0, bench)?;
