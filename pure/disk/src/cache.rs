@@ -70,6 +70,16 @@ struct Chunk {
     any_dirty: Marks,
 }
 
+impl Chunk {
+    /// Makes blocks of a word present; says how many were not, and whether blocks of the word may give way.
+    #[inline]
+    const fn insert(&mut self, word: usize, mask: u64) -> (u64, bool) {
+        let new = (mask & !self.present[word]).count_ones();
+        self.present[word] |= mask;
+        (new as u64, self.present[word] & !self.dirty[word] != 0)
+    }
+}
+
 /// A bit for each word of a chunk.
 #[derive(Debug, Clone, Copy)]
 struct Marks([u64; WORDS / 64]);
@@ -200,13 +210,20 @@ impl BlockMap {
         if !Self::is_within(run) {
             return 0;
         }
+        if let Some((index, word, mask)) = run.in_a_word()
+            && let Some(Some(chunk)) = self.chunks.get_mut(index)
+        {
+            let (new, due) = chunk.insert(word, mask);
+            if due && !chunk.any_due.has(word) {
+                self.make_due(index, word);
+            }
+            return new;
+        }
         let mut new = 0;
         for (index, word, mask) in run.words() {
-            let chunk = self.chunk(index);
-            let present = &mut chunk.present[word];
-            new += u64::from((mask & !*present).count_ones());
-            *present |= mask;
-            if *present & !chunk.dirty[word] != 0 {
+            let (more, due) = self.chunk(index).insert(word, mask);
+            new += more;
+            if due {
                 self.make_due(index, word);
             }
         }

@@ -39,12 +39,35 @@ impl Layout {
     }
 }
 
+/// What is divided by again and again; most of it are powers of two, which need no division.
+#[derive(Debug, Clone, Copy)]
+struct Divisor {
+    value: u64,
+    /// The power of two, where it is one.
+    shift: Option<u32>,
+}
+
+impl Divisor {
+    fn new(value: u64) -> Self {
+        Self { value, shift: value.is_power_of_two().then(|| value.trailing_zeros()) }
+    }
+
+    /// How often it is contained, and what is left.
+    #[inline]
+    const fn divide(self, number: u64) -> (u64, u64) {
+        match self.shift {
+            Some(shift) => (number >> shift, number & (self.value - 1)),
+            None => (number / self.value, number % self.value),
+        }
+    }
+}
+
 /// A layout over `disks` disks.
 #[derive(Debug, Clone)]
 pub(crate) struct Placement {
-    columns: u64,
+    columns: Divisor,
     copies: u64,
-    interleave: u64,
+    interleave: Divisor,
     /// The copy of each column that is read next.
     turn: Vec<u64>,
     /// Disks that are not there, by their place; empty: all are.
@@ -69,9 +92,9 @@ impl Placement {
             Layout::StripeOfMirrors { columns, copies, interleave } => (columns, copies, interleave.get()),
         };
         Self {
-            columns: u64::from(columns),
+            columns: Divisor::new(u64::from(columns)),
             copies: u64::from(copies),
-            interleave,
+            interleave: Divisor::new(interleave),
             turn: vec![0; columns as usize],
             absent: Vec::new(),
         }
@@ -102,7 +125,7 @@ impl Placement {
 
     /// Takes a disk, by its place, away or puts it back. Reads go to other copies meanwhile.
     pub(crate) fn set_absent(&mut self, disk: usize, absent: bool) {
-        self.absent.resize((self.columns * self.copies) as usize, false);
+        self.absent.resize((self.columns.value * self.copies) as usize, false);
         self.absent[disk] = absent;
         if !self.absent.contains(&true) {
             self.absent.clear();
@@ -114,18 +137,23 @@ impl Placement {
         if split.operation == Operation::Flush {
             let disk = split.copy;
             split.copy += 1;
-            return (disk < self.columns * self.copies).then_some(Piece { disk: disk as usize, offset: 0, length: 0 });
+            return (disk < self.columns.value * self.copies).then_some(Piece {
+                disk: disk as usize,
+                offset: 0,
+                length: 0,
+            });
         }
         if split.over {
             return None;
         }
         let left = split.end - split.at;
-        let (column, offset, length) = if self.columns == 1 {
+        let (column, offset, length) = if self.columns.value == 1 {
             (0, split.at, left)
         } else {
-            let (number, within) = (split.at / self.interleave, split.at % self.interleave);
-            let (row, column) = (number / self.columns, number % self.columns);
-            (column, row * self.interleave + within, left.min(self.interleave - within))
+            let (number, within) = self.interleave.divide(split.at);
+            let (row, column) = self.columns.divide(number);
+            let Divisor { value: interleave, .. } = self.interleave;
+            (column, row * interleave + within, left.min(interleave - within))
         };
         let mut copy = split.copy;
         let mut last = true;

@@ -86,6 +86,8 @@ struct TargetState {
     layout: Layout,
     placement: Placement,
     disks: Vec<usize>,
+    /// The disk, where there is one.
+    only: Option<usize>,
     size: u64,
 }
 
@@ -104,11 +106,13 @@ struct DiskState {
     pool: Option<usize>,
     limiter: Limiter,
     lanes: Lanes,
+    /// Whether requests that have passed the limits may have to wait for one another.
+    takes_turns: bool,
     spindle: Option<Box<Spindle>>,
     holds: Holds,
     device_queues: Option<DeviceQueues>,
-    /// Samplers of reads, writes and flushes.
-    latency: [usize; 3],
+    /// The sampler of each operation, by its index.
+    latency: [usize; 4],
     write_back: WriteBack,
 }
 
@@ -174,23 +178,29 @@ impl Machine {
                     layout: Layout::Single,
                     placement: Placement::new(Layout::Single),
                     disks: vec![disks.len()],
+                    only: Some(disks.len()),
                     size: disk.size.map_or(u64::MAX, Bytes::get),
                 });
+                let lanes = Lanes::new(disk.parallelism);
                 let path = if disk.place == Place::Local { Path::Local } else { Path::Network };
                 disks.push(DiskState {
                     path,
                     allowance,
                     pool,
                     limiter: limiter(&disk.limit),
-                    lanes: Lanes::new(disk.parallelism),
+                    takes_turns: lanes.are_bounded() || disk.spinning.is_some(),
+                    lanes,
                     spindle: spindle(disk),
                     holds: disk.holds,
                     device_queues: disk.device_queues,
-                    latency: [
-                        sampler(&mut samplers, disk.latency.read),
-                        sampler(&mut samplers, disk.latency.write),
-                        sampler(&mut samplers, disk.latency.flush.unwrap_or(disk.latency.write)),
-                    ],
+                    latency: Operation::ALL.map(|operation| {
+                        let spec = match operation {
+                            Operation::Read => disk.latency.read,
+                            Operation::Write | Operation::Trim => disk.latency.write,
+                            Operation::Flush => disk.latency.flush.unwrap_or(disk.latency.write),
+                        };
+                        sampler(&mut samplers, spec)
+                    }),
                     write_back: WriteBack::default(),
                 });
             }
@@ -199,6 +209,7 @@ impl Machine {
                 layout: volume.layout,
                 placement: Placement::new(volume.layout),
                 disks: (first..disks.len()).collect(),
+                only: (disks.len() - first == 1).then_some(first),
                 size: volume.size().map_or(u64::MAX, Bytes::get),
             });
         }
@@ -394,11 +405,12 @@ impl Machine {
         let id = self.free.pop().unwrap_or_else(|| self.more_room());
         self.outstanding[id as usize] = Outstanding::new(now, &request);
         let length = u64::from(request.length);
-        let within = request.offset.checked_add(length).is_some_and(|end| end <= self.targets[target.0].size);
+        let TargetState { size, only, .. } = self.targets[target.0];
+        let within = request.offset.checked_add(length).is_some_and(|end| end <= size);
         if !within {
             self.outstanding[id as usize].refused = true;
             self.part_ends(id, now, now);
-        } else if let [disk] = *self.targets[target.0].disks {
+        } else if let Some(disk) = only {
             let known = self.start(now, id, disk, &request, request.offset, length);
             if self.accounts.is_some() {
                 self.account_part(now, disk, known);
@@ -446,9 +458,18 @@ impl Machine {
 
     /// When something happens next: an answer, or something inside that comes before one. `None`: nothing is outstanding.
     #[inline(always)]
-    pub fn next_event_at(&mut self) -> Option<Instant> {
-        let first = self.answers.first_at().min(self.events.first_at());
-        (first < u64::MAX).then_some(Instant::from_ns(first))
+    #[must_use]
+    pub const fn next_event_at(&self) -> Option<Instant> {
+        let first = self.next_event();
+        if first.as_ns() < u64::MAX { Some(first) } else { None }
+    }
+
+    /// As [`Machine::next_event_at`]; [`Instant::MAX`]: nothing is outstanding.
+    #[must_use]
+    #[inline(always)]
+    pub const fn next_event(&self) -> Instant {
+        let (answer, event) = (self.answers.first_at(), self.events.first_at());
+        Instant::from_ns(if answer < event { answer } else { event })
     }
 
     /// Takes the next answer that came until `now`.
@@ -563,27 +584,21 @@ impl Machine {
         offset: u64,
         length: u64,
     ) -> Known {
-        let disk = &mut self.disks[number];
+        let Self { disks, pools, samplers, random, .. } = self;
+        let disk = &mut disks[number];
         let mut at = now;
         if let Some(allowance) = disk.allowance {
-            at = self.pools[allowance].pass(at, operation, offset, length);
+            at = pools[allowance].pass(at, operation, offset, length);
         }
         if let Some(pool) = disk.pool {
-            at = self.pools[pool].pass(at, operation, offset, length);
+            at = pools[pool].pass(at, operation, offset, length);
         }
         at = disk.limiter.pass(at, operation, offset, length);
-        if disk.spindle.is_some() && operation != Operation::Flush {
-            if let Owner::Request(id) = owner {
-                self.outstanding[id as usize].parts += 1;
-            }
-            self.part_follows(at, Part { owner, disk: number, operation, offset, length, since: now }, Event::Arrives);
-            return Known::nothing(at);
+        if disk.takes_turns {
+            return self.reach_turn(now, at, Part { owner, disk: number, operation, offset, length, since: now });
         }
-        if self.disks[number].lanes.are_bounded() {
-            return self.reach_lanes(now, at, Part { owner, disk: number, operation, offset, length, since: now });
-        }
-        let service = self.service(number, operation, length);
-        let begins = if self.disks[number].holds == Holds::Answers { now } else { at };
+        let service = disk.service(samplers, random, operation, length);
+        let begins = if disk.holds == Holds::Answers { now } else { at };
         let completed = (begins + service).max(at);
         if let Owner::WriteBack(_) = owner {
             let part = Part { owner, disk: number, operation, offset, length, since: now };

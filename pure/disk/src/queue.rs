@@ -5,6 +5,8 @@
     reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
 )]
 
+use std::hint::select_unpredictable;
+
 /// An entry: the moment in ns, and 64 bits that decide among entries of one moment and say what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
@@ -27,130 +29,151 @@ const REACH: usize = 32;
 /// a processor that guesses wrong loses more time than the comparisons take.
 const CLOSE: usize = 4;
 
+/// One of two, without a branch.
+#[inline(always)]
+fn choose(first: bool, one: Entry, other: Entry) -> Entry {
+    Entry { at: select_unpredictable(first, one.at, other.at), what: select_unpredictable(first, one.what, other.what) }
+}
+
 /// Entries, the earliest first. Of two at one moment, that which was added first must have the smaller `what`.
 ///
-/// Behind a limit answers come nearly in the order of their requests: most entries are added at the end of a ring or close
+/// Behind a limit answers come nearly in the order of their requests: most entries are added at the end of a run or close
 /// to it, and taken from its front, in a few instructions whatever their number. The others go to a heap.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Queue {
-    ring: Ring,
+    /// When the first entry is; `u64::MAX` where there is none.
+    first_at: u64,
+    run: Run,
     heap: Heap,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self { first_at: u64::MAX, run: Run::default(), heap: Heap::default() }
+    }
 }
 
 impl Queue {
     /// When the first entry is; `u64::MAX` where there is none.
-    #[inline]
-    pub(crate) fn first_at(&mut self) -> u64 {
-        let at = self.ring.first().map_or(u64::MAX, |entry| entry.at);
-        if self.heap.is_empty() { at } else { at.min(self.heap.first().map_or(u64::MAX, |entry| entry.at)) }
+    #[inline(always)]
+    pub(crate) const fn first_at(&self) -> u64 {
+        self.first_at
     }
 
     /// The first entry.
     #[cfg(test)]
     fn first(&mut self) -> Option<Entry> {
-        [self.ring.first(), self.heap.first()].into_iter().flatten().min()
+        [self.run.first(), self.heap.first()].into_iter().flatten().min()
     }
 
     /// Adds an entry.
     #[inline(always)]
     pub(crate) fn push(&mut self, entry: Entry) {
-        if !self.ring.push(entry) {
+        self.first_at = self.first_at.min(entry.at);
+        if !self.run.push(entry) {
             self.heap.push(entry);
         }
     }
 
     /// Takes the first entry.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop_first(&mut self) -> Option<Entry> {
-        if self.heap.is_empty() { self.ring.pop_first() } else { self.pop_either() }
-    }
-
-    fn pop_either(&mut self) -> Option<Entry> {
-        match (self.ring.first(), self.heap.first()) {
-            (Some(near), Some(far)) if near.key() < far.key() => self.ring.pop_first(),
-            (_, Some(_)) => Some(self.heap.pop_first()),
-            (_, None) => self.ring.pop_first(),
+        if !self.heap.is_empty() {
+            return self.pop_either();
         }
+        let first = self.run.pop_first();
+        self.first_at = self.run.first_at();
+        first
+    }
+
+    #[inline(never)]
+    fn pop_either(&mut self) -> Option<Entry> {
+        let first = match (self.run.first(), self.heap.first()) {
+            (Some(near), Some(far)) if near.key() < far.key() => self.run.pop_first(),
+            (_, Some(_)) => Some(self.heap.pop_first()),
+            (_, None) => self.run.pop_first(),
+        };
+        let far = self.heap.first().map_or(u64::MAX, |entry| entry.at);
+        self.first_at = self.run.first_at().min(far);
+        first
     }
 }
 
-/// Entries in their order, around a buffer whose length is a power of two.
+/// Entries in their order, in one piece that moves on through a buffer and back to its beginning when it comes to the end.
 #[derive(Debug, Clone, Default)]
-struct Ring {
+struct Run {
     buffer: Vec<Entry>,
-    /// Where the first entry is, before it is wrapped round.
     head: usize,
-    count: usize,
+    tail: usize,
 }
 
-impl Ring {
-    #[inline]
-    fn place(&self, index: usize) -> usize {
-        self.head.wrapping_add(index) & (self.buffer.len() - 1)
+impl Run {
+    #[inline(always)]
+    fn first_at(&self) -> u64 {
+        self.first().map_or(u64::MAX, |entry| entry.at)
     }
 
-    #[inline]
+    #[inline(always)]
     fn first(&self) -> Option<Entry> {
-        (self.count > 0).then(|| self.buffer[self.place(0)])
+        if self.head < self.tail { self.buffer.get(self.head).copied() } else { None }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_first(&mut self) -> Option<Entry> {
         let first = self.first()?;
-        self.head = self.head.wrapping_add(1);
-        self.count -= 1;
+        self.head += 1;
         Some(first)
     }
 
     /// Adds an entry; does not where its place is too far from the end.
     #[inline(always)]
     fn push(&mut self, entry: Entry) -> bool {
-        if self.count == self.buffer.len() {
-            self.grow();
+        if self.tail == self.buffer.len() {
+            self.make_room();
         }
-        if self.count > CLOSE && self.buffer[self.place(self.count - 1 - CLOSE)].at <= entry.at {
+        let close = self.tail.wrapping_sub(CLOSE + 1);
+        if self.tail > self.head + CLOSE
+            && let Some([before, near @ ..]) =
+                self.buffer.get_mut(close..).and_then(|rest| rest.first_chunk_mut::<{ CLOSE + 2 }>())
+            && before.at <= entry.at
+        {
             let mut last = entry;
-            for index in self.count - CLOSE..self.count {
-                let place = self.place(index);
-                let other = self.buffer[place];
+            for place in &mut near[..CLOSE] {
+                let other = *place;
                 let later = other.at > entry.at;
-                self.buffer[place] = if later { last } else { other };
-                last = if later { other } else { last };
+                *place = choose(later, last, other);
+                last = choose(later, other, last);
             }
-            let place = self.place(self.count);
-            self.buffer[place] = last;
+            near[CLOSE] = last;
         } else if !self.push_far(entry) {
             return false;
         }
-        self.count += 1;
+        self.tail += 1;
         true
     }
 
-    /// Puts an entry before more than a few others, or into a ring of few; does not where its place is too far from the end.
+    /// Puts an entry before more than a few others, or into a run of few; does not where its place is too far from the end.
+    #[inline(never)]
     fn push_far(&mut self, entry: Entry) -> bool {
-        if self.count > REACH && self.buffer[self.place(self.count - 1 - REACH)].at > entry.at {
+        let from = self.head.max(self.tail.saturating_sub(REACH));
+        if from > self.head && self.buffer[from - 1].at > entry.at {
             return false;
         }
-        let mut place = self.count;
-        while place > 0 {
-            let before = self.buffer[self.place(place - 1)];
-            if before.at <= entry.at {
-                break;
-            }
-            let here = self.place(place);
-            self.buffer[here] = before;
-            place -= 1;
-        }
-        let here = self.place(place);
-        self.buffer[here] = entry;
+        let place = from + self.buffer[from..self.tail].partition_point(|other| other.at <= entry.at);
+        self.buffer.copy_within(place..self.tail, place + 1);
+        self.buffer[place] = entry;
         true
     }
 
+    /// Back to the beginning of the buffer, or into a larger one.
     #[cold]
-    fn grow(&mut self) {
-        let mut buffer: Vec<Entry> = (0..self.count).map(|index| self.buffer[self.place(index)]).collect();
-        buffer.resize((self.count * 2).max(REACH), Entry { at: 0, what: 0 });
-        (self.buffer, self.head) = (buffer, 0);
+    fn make_room(&mut self) {
+        let count = self.tail - self.head;
+        if count >= self.buffer.len() / 4 * 3 {
+            self.buffer.resize((self.buffer.len() * 2).max(REACH), Entry { at: 0, what: 0 });
+        }
+        self.buffer.copy_within(self.head..self.tail, 0);
+        (self.head, self.tail) = (0, count);
     }
 }
 
@@ -263,7 +286,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn the_ring_is_as_long_as_what_it_holds_however_much_passes_through() {
+    fn the_run_is_as_long_as_what_it_holds_however_much_passes_through() {
         let mut queue = Queue::default();
         for number in 0..100_000 {
             queue.push(Entry { at: number * 10 + number * 7 % 40, what: number });
@@ -271,7 +294,7 @@ mod tests {
                 queue.pop_first();
             }
         }
-        assert!(queue.ring.buffer.len() <= 64, "{}", queue.ring.buffer.len());
+        assert!(queue.run.buffer.len() <= 64, "{}", queue.run.buffer.len());
         assert!(queue.heap.entries.is_empty());
     }
 
@@ -284,7 +307,7 @@ mod tests {
             let mut expected = BTreeSet::new();
             for (number, step) in steps.into_iter().enumerate() {
                 if let Some(at) = step {
-                    // Times come nearly in order or in none: the ring and the heap.
+                    // Times come nearly in order or in none: the run and the heap.
                     let entry = Entry { at: at + drift * number as u64, what: number as u64 };
                     queue.push(entry);
                     expected.insert(entry);

@@ -147,10 +147,14 @@ pub(crate) struct Party {
     guest: Option<Box<GuestQueue>>,
     /// When a thread wants to be asked again.
     timers: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// The first of these; `Instant::MAX` where there is none.
+    next_timer: Instant,
     /// Which of a thread's timers holds.
     armed: Vec<Instant>,
     log: Log,
     open_loop: bool,
+    /// Whether each answer is followed by one request at once, as long as any are issued.
+    follows_at_once: bool,
     hang_limit: Duration,
     cool_down: Duration,
     /// Bytes that may still be issued.
@@ -236,15 +240,12 @@ impl Simulation {
         let Self { machine, party, .. } = self;
         let mut left = events;
         while party.ending.is_none() {
-            let answer = machine.next_event_at();
-            let next = match (answer.filter(|_| party.outstanding > 0), party.timer_at()) {
-                (Some(answer), Some(timer)) => answer.min(timer),
-                (Some(one), None) | (None, Some(one)) => one,
-                (None, None) => {
-                    party.ending = Some(Ending::Complete);
-                    break;
-                }
-            };
+            let answer = if party.outstanding > 0 { machine.next_event() } else { Instant::MAX };
+            let next = answer.min(party.next_timer);
+            if next == Instant::MAX {
+                party.ending = Some(Ending::Complete);
+                break;
+            }
             if next > until {
                 return Reached::Time;
             }
@@ -328,6 +329,8 @@ impl Party {
             .device_queues(target)
             .filter(|columns| load.threads > 1 && columns.iter().any(|of| u64::from(of.depth) < most));
         let guest = queues.map(|of| Box::new(GuestQueue::new(machine.layout(target), &of, load.threads, seed)));
+        let follows_at_once =
+            guest.is_none() && load.volume.is_none() && generators.iter().all(LoadGenerator::follows_at_once);
         Ok(Self {
             guest,
             target,
@@ -336,9 +339,11 @@ impl Party {
             places: vec![OPEN_OUTSTANDING_MAX; count],
             threads: Vec::new(),
             timers: (0..load.threads).map(|thread| Reverse((now, thread))).collect(),
+            next_timer: now,
             armed: vec![now; count],
             log: Log::new(load, now),
             open_loop,
+            follows_at_once,
             hang_limit: load.hang_limit,
             cool_down: load.cool_down,
             volume: load.volume.map(Bytes::get),
@@ -357,7 +362,12 @@ impl Party {
     /// When a thread wants to be asked again.
     #[inline(always)]
     pub(crate) fn timer_at(&self) -> Option<Instant> {
-        self.timers.peek().map(|Reverse((at, _))| *at)
+        (self.next_timer < Instant::MAX).then_some(self.next_timer)
+    }
+
+    /// Of all timers the first decides.
+    fn look_for_timer(&mut self) {
+        self.next_timer = self.timers.peek().map_or(Instant::MAX, |Reverse((at, _))| *at);
     }
 
     /// Requests not answered yet.
@@ -404,28 +414,26 @@ impl Party {
     /// A request of its own was answered. `issued` is told the number of each request that follows.
     #[inline(always)]
     pub(crate) fn answer(&mut self, machine: &mut Machine, id: RequestId, issued: &mut impl FnMut(usize)) {
-        let completion = machine.completion(id);
         let thread = self.thread_of(id);
-        if self.guest.is_some() {
-            self.answer_in_guest(machine, id, &completion, issued);
-            return;
+        if self.follows_at_once && self.now < self.issues_until {
+            self.answered(machine.completion(id));
+            let request = self.generators[thread as usize].follow(self.now);
+            self.log.issued(&request);
+            self.submit::<false>(machine, thread, request, issued);
+        } else if self.guest.is_some() {
+            self.answer_in_guest(machine, id, issued);
+        } else {
+            self.taken_up(thread, machine.completion(id));
+            self.issue::<false>(machine, thread, issued);
         }
-        self.taken_up(thread, &completion);
-        self.issue::<false>(machine, thread, issued);
     }
 
     /// As [`Party::answer`], where the thread stands before device queues. Apart, so that the way of all others stays short.
     #[inline(never)]
-    fn answer_in_guest(
-        &mut self,
-        machine: &mut Machine,
-        id: RequestId,
-        completion: &Completion,
-        issued: &mut impl FnMut(usize),
-    ) {
+    fn answer_in_guest(&mut self, machine: &mut Machine, id: RequestId, issued: &mut impl FnMut(usize)) {
         let thread = self.thread_of(id);
         let Some(guest) = &mut self.guest else { return };
-        guest.leave(id.index(), thread, completion);
+        guest.leave(id.index(), thread, &machine.completion(id));
         let is_first = guest.is_answered_first();
         if is_first {
             self.go_on_in_guest(machine, thread, issued);
@@ -438,7 +446,7 @@ impl Party {
 
     /// A thread has its answer.
     #[inline(always)]
-    fn taken_up(&mut self, thread: u32, completion: &Completion) {
+    fn taken_up(&mut self, thread: u32, completion: Completion) {
         self.outstanding -= 1;
         if self.open_loop {
             self.places[thread as usize] += 1;
@@ -454,7 +462,7 @@ impl Party {
             self.issue::<true>(machine, thread, issued);
             let Some(guest) = self.guest.as_mut().filter(|guest| !guest.is_blocked(thread)) else { return };
             let Some(answer) = guest.look(thread) else { return };
-            self.taken_up(thread, &Completion { completed_at: self.now, ..answer });
+            self.taken_up(thread, Completion { completed_at: self.now, ..answer });
         }
     }
 
@@ -490,6 +498,7 @@ impl Party {
     fn timer(&mut self, now: Instant) -> Option<u32> {
         let Reverse((at, thread)) = self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)?;
         self.timers.pop();
+        self.look_for_timer();
         let armed = &mut self.armed[thread as usize];
         (*armed == at).then(|| {
             *armed = Instant::MAX;
@@ -516,11 +525,11 @@ impl Party {
     }
 
     #[inline(always)]
-    fn answered(&mut self, completion: &Completion) {
+    fn answered(&mut self, completion: Completion) {
         let silent = self.now.since(self.answered_at);
         self.answered_at = self.now;
         match completion.outcome {
-            Ok(()) => self.log.completed(completion),
+            Ok(()) => self.log.completed(&completion),
             Err(kind) => *self.errors.entry(kind).or_default() += 1,
         }
         if silent > self.hang_limit && completion.completed_at.since(completion.submitted_at) > self.hang_limit {
@@ -529,7 +538,7 @@ impl Party {
     }
 
     #[cold]
-    fn hung(&mut self, completion: &Completion) {
+    fn hung(&mut self, completion: Completion) {
         let request = completion.request;
         *self.errors.entry(ErrorKind::TimedOut).or_default() += 1;
         self.ending = Some(Ending::Hung(format!(
@@ -576,6 +585,7 @@ impl Party {
                     if at < self.issues_until && self.armed[index] != at {
                         self.armed[index] = at;
                         self.timers.push(Reverse((at, thread)));
+                        self.next_timer = self.next_timer.min(at);
                     }
                     return;
                 }

@@ -5,17 +5,25 @@
     reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
 )]
 
-use super::Machine;
 use super::outstanding::{Event, Known, Owner, Part};
+use super::{DiskState, Machine};
 use crate::Holds;
+use crate::latency::Sampler;
 use loadline_block::Operation;
 use rand_core::Rng;
 
 impl Machine {
     /// A part that passes a disk's limits at `at`, and reached it at `now`, comes to where only so many are served at once.
     #[inline(never)]
-    pub(super) fn reach_lanes(&mut self, now: u64, at: u64, part: Part) -> Known {
+    pub(super) fn reach_turn(&mut self, now: u64, at: u64, part: Part) -> Known {
         let Part { owner, disk, operation, length, .. } = part;
+        if self.disks[disk].spindle.is_some() && operation != Operation::Flush {
+            if let Owner::Request(id) = owner {
+                self.outstanding[id as usize].parts += 1;
+            }
+            self.part_follows(at, part, Event::Arrives);
+            return Known::nothing(at);
+        }
         let holds = self.disks[disk].holds;
         if at > self.now && holds == Holds::Requests && operation != Operation::Flush {
             if let Owner::Request(id) = owner {
@@ -68,12 +76,21 @@ impl Machine {
     /// Draws a service time.
     #[inline(always)]
     pub(super) fn service(&mut self, disk: usize, operation: Operation, length: u64) -> u64 {
-        let (sampler, length) = match operation {
-            Operation::Read => (0, length),
-            Operation::Write => (1, length),
-            Operation::Trim => (1, 0),
-            Operation::Flush => (2, 0),
-        };
-        self.samplers[self.disks[disk].latency[sampler]].draw(self.random.next_u64(), length)
+        self.disks[disk].service(&self.samplers, &mut self.random, operation, length)
+    }
+}
+
+impl DiskState {
+    /// Draws a service time.
+    #[inline(always)]
+    pub(super) fn service(
+        &self,
+        samplers: &[Sampler],
+        random: &mut impl Rng,
+        operation: Operation,
+        length: u64,
+    ) -> u64 {
+        let bytes = if matches!(operation, Operation::Read | Operation::Write) { length } else { 0 };
+        samplers[self.latency[operation.index()]].draw(random.next_u64(), bytes)
     }
 }

@@ -210,6 +210,21 @@ impl LoadGenerator {
         self.arrivals.complete(now);
     }
 
+    /// Whether each answer makes room for one request, which comes at once: a closed loop without think time, rate ceiling, and
+    /// flushes of their own.
+    #[must_use]
+    pub const fn follows_at_once(&self) -> bool {
+        matches!(self.arrivals, Arrivals::Closed { .. }) && !matches!(self.flush, Flush::Separate { .. })
+    }
+
+    /// A request was answered at `now`, and the next takes its place: as [`LoadGenerator::complete`] and [`LoadGenerator::next`], where
+    /// [`LoadGenerator::follows_at_once`] and all places are taken.
+    #[inline(always)]
+    pub fn follow(&mut self, now: Instant) -> Request {
+        debug_assert!(self.follows_at_once(), "the next request may have to wait");
+        self.request(now)
+    }
+
     /// The next request's content, whatever the time: for replaying a stream.
     pub fn replay(&mut self) -> Request {
         if let Flush::Separate { due: Some(due_at), .. } = self.flush {
@@ -244,8 +259,9 @@ impl LoadGenerator {
             Sizes::One(length) => *length,
             Sizes::Mix(shares) => {
                 let draw = self.random.next_u64() >> 32;
-                let (_, last) = shares[shares.len() - 1];
-                shares.iter().find(|(threshold, _)| draw < *threshold).map_or(last, |(_, length)| *length)
+                // Counted to the end: which of them it is is chance, and a processor that guesses wrong loses more time than that.
+                let place = shares.iter().filter(|(threshold, _)| *threshold <= draw).count();
+                shares[place.min(shares.len() - 1)].1
             }
         };
         let offset = self.offsets.next(&mut self.random, length);

@@ -73,6 +73,34 @@ proptest! {
         }
     }
 
+    /// Whatever the load, a request that follows at once is the one that completing and asking would have given; and asking gives no
+    /// second one.
+    #[test]
+    fn a_request_that_follows_at_once_is_the_next_one(
+        pattern in any_pattern(), depth in 1u32..9, percent in 0u32..=100, every in prop::option::of(1u64..4), separate in any::<bool>(),
+        paced in any::<bool>(), seed in any::<u64>(),
+    ) {
+        let how = if separate { FlushMethod::Fdatasync } else { FlushMethod::Fua };
+        let think_time = if paced { Duration::from_us(10) } else { Duration::ZERO };
+        let spec = LoadSpec {
+            pattern, reads: Ratio::percent(percent), flush: every.map(|every| FlushCadence { every, how }),
+            arrival: Arrival::Closed { queue_depth: depth, rate_max: None, think_time }, ..LoadSpec::default()
+        };
+        let mut asked = LoadGenerator::new(&spec, &region(1, 1 << 26), 0, seed, Instant::ZERO).unwrap();
+        prop_assert_eq!(asked.follows_at_once(), !(paced || separate && every.is_some()));
+        prop_assume!(asked.follows_at_once());
+        for _ in 0..depth {
+            prop_assert!(matches!(asked.next(Instant::ZERO), Next::Request(_)));
+        }
+        let mut follows = asked.clone();
+        for number in 1..100u64 {
+            let now = Instant::from_ns(number * 1_000);
+            asked.complete(now);
+            prop_assert_eq!(asked.next(now), Next::Request(follows.follow(now)));
+            prop_assert_eq!(asked.next(now), Next::Blocked);
+        }
+    }
+
     #[test]
     fn each_once_covers_every_block_before_any_repeats(blocks in 1u64..500, threads in 1u32..4, files in 1u32..3, seed in any::<u64>()) {
         let spec = LoadSpec { pattern: Pattern::Random(Distribution::Permutation), threads, files, ..LoadSpec::default() };
