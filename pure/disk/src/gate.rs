@@ -72,6 +72,8 @@ impl TokenBucket {
         self.memo
     }
 
+    #[cold]
+    #[inline(never)]
     fn price_anew(&self, tokens: u64) -> Price {
         let ns = u128::from(tokens) * u128::from(NS_PER_S);
         let rate = u128::from(self.rate);
@@ -308,12 +310,13 @@ impl Gate {
     pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> Passed {
         match &mut self.kind {
             Kind::Steady(bucket) => Passed { at: bucket.pass(now, tokens), unsaved: 0 },
-            Kind::Bursting(burst, credits) => pass_both(burst, credits, now, tokens),
             Kind::Windows(windows) => windows.pass(now, tokens),
+            Kind::Bursting(burst, credits) => pass_both(burst, credits, now, tokens),
         }
     }
 }
 
+#[inline(never)]
 fn pass_both(burst: &mut TokenBucket, credits: &mut TokenBucket, now: u64, tokens: u64) -> Passed {
     let at = burst.pass(now, tokens);
     let saved_at = credits.pass(at, tokens);

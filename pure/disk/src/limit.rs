@@ -49,47 +49,92 @@ impl std::ops::Add for Waited {
 /// The gates of one resource, by direction.
 #[derive(Debug, Clone)]
 struct Gates {
-    /// One for both directions, or reads first, then writes.
-    held: [Option<Gate>; 2],
-    /// Which gate a direction passes: reads, writes.
-    of: [usize; 2],
-    /// Tokens that a unit costs in each direction.
-    price: [u64; 2],
+    held: Held,
     waited: u64,
     unsaved: u64,
 }
 
+#[derive(Debug, Clone)]
+enum Held {
+    Nothing,
+    /// Both directions by one gate.
+    Together(Gate),
+    /// Reads, then writes.
+    Apart([Option<Gate>; 2]),
+    /// Both directions by one gate, and the tokens that a unit costs: reads, then writes.
+    Traded(Gate, [u64; 2]),
+}
+
+impl Held {
+    fn gates(&self) -> impl Iterator<Item = &Gate> {
+        let held = match self {
+            Self::Nothing => [None, None],
+            Self::Together(gate) | Self::Traded(gate, _) => [Some(gate), None],
+            Self::Apart([reads, writes]) => [reads.as_ref(), writes.as_ref()],
+        };
+        held.into_iter().flatten()
+    }
+
+    fn gates_mut(&mut self) -> impl Iterator<Item = &mut Gate> {
+        let held = match self {
+            Self::Nothing => [None, None],
+            Self::Together(gate) | Self::Traded(gate, _) => [Some(gate), None],
+            Self::Apart([reads, writes]) => [reads.as_mut(), writes.as_mut()],
+        };
+        held.into_iter().flatten()
+    }
+}
+
 impl Gates {
     fn new(budget: Option<Directions<Rate>>, gate: impl Fn(Rate) -> Gate) -> Self {
-        let (held, of, price) = match budget {
-            None => ([None, None], [0, 0], [1, 1]),
-            Some(Directions::Together(both)) => ([Some(gate(both)), None], [0, 0], [1, 1]),
-            Some(Directions::Apart { read, write }) => ([read.map(&gate), write.map(&gate)], [0, 1], [1, 1]),
+        let held = match budget {
+            None => Held::Nothing,
+            Some(Directions::Together(both)) => Held::Together(gate(both)),
+            Some(Directions::Apart { read, write }) => Held::Apart([read.map(&gate), write.map(&gate)]),
             Some(Directions::Traded { read, write }) => {
                 // Tokens of which `read x write` come in a second, less the common factor: exact for both directions.
                 let factor = common_factor(read.base, write.base);
                 let rate = Rate { base: read.base / factor * write.base, burst: None };
-                ([Some(gate(rate)), None], [0, 0], [write.base / factor, read.base / factor])
+                Held::Traded(gate(rate), [write.base / factor, read.base / factor])
             }
         };
-        Self { held, of, price, waited: 0, unsaved: 0 }
+        Self { held, waited: 0, unsaved: 0 }
     }
 
     #[inline(always)]
     fn pass(&mut self, now: u64, direction: usize, units: u64) -> u64 {
-        let Some(gate) = &mut self.held[self.of[direction]] else { return now };
-        let passed = gate.pass(now, units * self.price[direction]);
+        if let Held::Together(gate) = &mut self.held {
+            let passed = gate.pass(now, units);
+            self.waited += passed.at - now;
+            self.unsaved += passed.unsaved;
+            return passed.at;
+        }
+        self.pass_by_direction(now, direction, units)
+    }
+
+    #[inline(never)]
+    fn pass_by_direction(&mut self, now: u64, direction: usize, units: u64) -> u64 {
+        let (gate, tokens) = match &mut self.held {
+            Held::Nothing => return now,
+            Held::Together(gate) => (gate, units),
+            Held::Apart(gates) => match &mut gates[direction] {
+                Some(gate) => (gate, units),
+                None => return now,
+            },
+            Held::Traded(gate, price) => (gate, units * price[direction]),
+        };
+        let passed = gate.pass(now, tokens);
         self.waited += passed.at - now;
         self.unsaved += passed.unsaved;
         passed.at
     }
 
     fn spend_credits(&mut self, now: u64) {
-        self.held.iter_mut().flatten().for_each(|gate| gate.spend_credits(now));
+        self.held.gates_mut().for_each(|gate| gate.spend_credits(now));
     }
 
     fn credits(&self, now: u64) -> Option<Ratio> {
-        self.held.iter().flatten().filter_map(|gate| gate.credits(now)).min()
+        self.held.gates().filter_map(|gate| gate.credits(now)).min()
     }
 }
 
@@ -211,6 +256,7 @@ impl Limiter {
         Charge { requests, bytes: length.max(self.least_charge) }
     }
 
+    #[inline(never)]
     fn charge_merged(&mut self, direction: usize, offset: u64, length: u64) -> Charge {
         let merging = self.merging.as_mut().expect("requests are merged here");
         let size = self.counted_size.unwrap_or(length).max(1);

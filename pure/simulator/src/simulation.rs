@@ -331,6 +331,7 @@ impl Party {
         let guest = queues.map(|of| Box::new(GuestQueue::new(machine.layout(target), &of, load.threads, seed)));
         let follows_at_once =
             guest.is_none() && load.volume.is_none() && generators.iter().all(LoadGenerator::follows_at_once);
+        let log = Log::new(load, now);
         Ok(Self {
             guest,
             target,
@@ -341,7 +342,8 @@ impl Party {
             timers: (0..load.threads).map(|thread| Reverse((now, thread))).collect(),
             next_timer: now,
             armed: vec![now; count],
-            log: Log::new(load, now),
+            waits_before: log.has_begun().then(|| waits_of(machine, target)),
+            log,
             open_loop,
             follows_at_once,
             hang_limit: load.hang_limit,
@@ -353,7 +355,6 @@ impl Party {
             started_at: now,
             answered_at: now,
             outstanding: 0,
-            waits_before: None,
             ending: None,
             errors: BTreeMap::new(),
         })

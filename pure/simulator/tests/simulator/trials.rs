@@ -42,6 +42,25 @@ fn an_open_loop_beyond_the_disk_hides_no_waiting() {
     assert!(record.missed > 20_000, "{}", record.missed);
 }
 
+/// Without a warm-up the measurement begins with the first request, and what that waits for counts.
+#[test]
+fn waiting_counts_from_the_beginning_where_nothing_warms_up() {
+    for seconds in [1, 2] {
+        let load = LoadSpec {
+            arrival: closed(256),
+            warm_up: Duration::ZERO,
+            duration: Duration::from_s(seconds),
+            ..LoadSpec::default()
+        };
+        let simulated = run(&environment(5_000), &load);
+        let waited = simulated.waits.disks.iops.as_s_f64();
+        // The first 256 queue up; each of the others waits for all before it, less the service.
+        let each = 256.0 / 5_000.0;
+        let expected = each * each * 5_000.0 / 2.0 + (seconds as f64) * 5_000.0 * (each - 0.001);
+        assert!((waited / expected - 1.0).abs() < 0.02, "{seconds} s: {waited} for {expected}");
+    }
+}
+
 #[test]
 fn a_bound_in_volume_ends_the_trial() {
     let load = LoadSpec {
