@@ -237,7 +237,7 @@ fn unreached(catalog: &Catalog) -> Vec<CatalogProblem> {
     std::thread::scope(|scope| {
         let of = |first: usize| {
             let each = entries.iter().skip(first).step_by(threads);
-            each.flat_map(|entry| loadline_prediction::unreached(catalog, *entry)).collect::<Vec<_>>()
+            each.flat_map(|entries| loadline_prediction::unreached(catalog, entries)).collect::<Vec<_>>()
         };
         let parts: Vec<_> = (0..threads).map(|first| scope.spawn(move || of(first))).collect();
         parts.into_iter().flat_map(|part| part.join().expect("no entry makes the model panic")).collect()
