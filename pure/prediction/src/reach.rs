@@ -44,7 +44,7 @@ enum Which<'c> {
 /// What is simulated of machines and of what they allow disks of a type.
 #[derive(PartialEq)]
 enum Subject {
-    Vm(VmSpec),
+    Vm(Box<VmSpec>),
     Cap(Limit),
 }
 
@@ -65,7 +65,7 @@ pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
         let figures = catalog.vm_figures(&vm.name).ok()?;
         // Its name, and what one disk without queues in the guest does not ask for, make no difference.
         let spec = VmSpec { name: String::new(), vcpus: None, disks_max: None, ..figures.spec(&DRAW, false) };
-        Some((Subject::Vm(spec), Which::Vm(vm)))
+        Some((Subject::Vm(Box::new(spec)), Which::Vm(vm)))
     });
     let caps = catalog.caps().iter().map(|cap| (Subject::Cap(catalog.cap_limit(cap, &DRAW)), Which::Cap(cap)));
     let mut apart: Vec<(Subject, Held<'_>)> = Vec::new();
