@@ -2,15 +2,17 @@
 //! limits and does not pass them; and no product is named in code.
 
 use loadline_catalog::{Catalog, Figure, ProblemKind, Rule, environments};
-use loadline_prediction::{held, unreached};
+use loadline_prediction::{Held, held, unreached};
 use std::path::Path;
 
 #[test]
 fn everything_that_comes_along_reaches_its_published_limits() {
     let catalog = Catalog::builtin();
     let entries = held(&catalog);
+    let all: usize = entries.iter().map(Held::len).sum();
+    assert_eq!(all, catalog.disks().len() + catalog.vms().len() + catalog.caps().len());
     assert!(entries.len() > 400, "{}", entries.len());
-    let wrong: Vec<_> = entries.into_iter().flat_map(|entry| unreached(&catalog, entry)).collect();
+    let wrong: Vec<_> = entries.iter().flat_map(|entries| unreached(&catalog, entries)).collect();
     assert_eq!(wrong, []);
 }
 
@@ -51,7 +53,8 @@ fn a_disk_whose_throughput_lets_fewer_through_than_its_iops_of_that_size_is_name
                 [disk]\narray = { size = \"1 TiB\", iops = \"17000 IOPS\", throughput = \"66 MB/s\" }\n";
     let found = |text: &str| {
         let catalog = Catalog::default().with(&[("own.toml", text)]).unwrap();
-        let problems = held(&catalog).into_iter().flat_map(|entry| unreached(&catalog, entry));
+        let held = held(&catalog);
+        let problems = held.iter().flat_map(|entries| unreached(&catalog, entries));
         problems.map(|problem| problem.text).collect::<Vec<_>>()
     };
     assert_eq!(found(&text.replace("MB/s", "MiB/s")), [""; 0]);
@@ -66,10 +69,30 @@ fn a_disk_that_cannot_reach_what_it_publishes_is_named() {
                 [disk]\narray = { size = \"1 TiB\", iops = \"5000 IOPS\", parallelism = { requests = 4 } }\n\
                 good = { size = \"2 TiB\", iops = \"5000 IOPS\" }\n";
     let catalog = Catalog::default().with(&[("own.toml", text)]).unwrap();
-    let problems: Vec<_> = held(&catalog).into_iter().flat_map(|entry| unreached(&catalog, entry)).collect();
+    let problems: Vec<_> = held(&catalog).iter().flat_map(|entries| unreached(&catalog, entries)).collect();
     assert!(problems.iter().all(|problem| problem.kind == ProblemKind::Unreached && problem.name == "own/array"));
     // Four at a time in 5 ms each.
     assert!(problems[0].text.contains("reads of 512 B come to 800"), "{problems:?}");
+}
+
+/// Machines with the same limits are simulated once, and each is named.
+#[test]
+fn of_machines_that_are_alike_each_is_named() {
+    let text = "schema = 1\nkind = \"vm\"\nprovider = \"own\"\nfamily = \"hosts\"\ntitle = \"x\"\nsource = \"x\"\n\
+                [mechanism]\ncounted_size = \"4 KiB\"\nenforcement = { window = \"5 s\" }\n\
+                [vm]\nsmall = { vcpus = 2, uncached = { iops = \"1000 IOPS\" } }\n\
+                large = { vcpus = 4, uncached = { iops = \"1000 IOPS\" } }\n\
+                other = { uncached = { iops = \"1001 IOPS\" } }\n";
+    let catalog = Catalog::default().with(&[("own.toml", text)]).unwrap();
+    let held = held(&catalog);
+    assert_eq!(held.iter().map(Held::len).collect::<Vec<_>>(), [2, 1]);
+    let problems: Vec<_> = held.iter().flat_map(|entries| unreached(&catalog, entries)).collect();
+    let of = |name: &str| {
+        let texts = problems.iter().filter(|problem| problem.name == name).map(|problem| problem.text.as_str());
+        texts.collect::<Vec<_>>()
+    };
+    assert!(!of("own/small").is_empty(), "{problems:?}");
+    assert_eq!(of("own/small"), of("own/large"));
 }
 
 #[test]
@@ -78,6 +101,9 @@ fn no_product_is_named_in_code() {
     let names: Vec<String> = (catalog.disks().iter().map(|disk| disk.name.clone()))
         .chain(catalog.vms().iter().map(|vm| vm.name.clone()))
         .collect();
+    let mut providers: Vec<&str> = names.iter().map(|name| &name[..=name.find('/').unwrap()]).collect();
+    providers.sort_unstable();
+    providers.dedup();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut folders = vec![root.join("pure"), root.join("host")];
     let mut found = Vec::new();
@@ -96,6 +122,10 @@ fn no_product_is_named_in_code() {
             }
             let text = std::fs::read_to_string(&path).unwrap();
             let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            // Every name begins with a provider.
+            if !providers.iter().any(|provider| code.contains(provider)) {
+                continue;
+            }
             found.extend(
                 names.iter().filter(|name| code.contains(*name)).map(|name| format!("{}: {name}", path.display())),
             );

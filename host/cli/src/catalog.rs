@@ -40,6 +40,9 @@ pub(crate) struct Own {
 /// `catalog list`.
 #[derive(Debug, Args)]
 struct ListArguments {
+    /// Only disks and VM sizes with this in their names, as in "c7i" or "p30"
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
     /// Only this provider's
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
@@ -139,6 +142,7 @@ fn toml_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
     let catalog = load(&arguments.own)?;
     let filter = Filter {
+        name: arguments.name.clone(),
         provider: arguments.provider.clone(),
         family: arguments.family.clone(),
         iops_min: arguments.iops_min,
@@ -188,7 +192,10 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
         table.push(fields);
     }
     if table.is_empty() {
-        output::tell("Nothing in the catalog does so much: ask for less.");
+        output::tell(match arguments.name {
+            Some(_) => "Nothing in the catalog is called so and does as much: give less of a name, or ask for less.",
+            None => "Nothing in the catalog does so much: ask for less.",
+        });
     }
     output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
     Ok(Outcome::Done)
@@ -204,9 +211,11 @@ fn price_text(price: &Price, others: &[&str]) -> String {
 
 fn show(arguments: &ShowArguments) -> anyhow::Result<Outcome> {
     let catalog = load(&arguments.own)?;
-    let facts = catalog
-        .describe(&arguments.name)
-        .map_err(|error| Usage(format!("{error}; `loadline catalog list` lists what is there")))?;
+    let facts = catalog.describe(&arguments.name).map_err(|error| {
+        let error = error.to_string();
+        let next = if error.ends_with('?') { "" } else { ";" };
+        Usage(format!("{error}{next} `loadline catalog list --name TEXT` lists what is there"))
+    })?;
     let text = match arguments.printing.format {
         Format::Json => {
             let object: Map<String, Json> = facts.into_iter().map(|fact| (fact.key, Json::String(fact.text))).collect();
@@ -237,7 +246,7 @@ fn unreached(catalog: &Catalog) -> Vec<CatalogProblem> {
     std::thread::scope(|scope| {
         let of = |first: usize| {
             let each = entries.iter().skip(first).step_by(threads);
-            each.flat_map(|entry| loadline_prediction::unreached(catalog, *entry)).collect::<Vec<_>>()
+            each.flat_map(|entries| loadline_prediction::unreached(catalog, entries)).collect::<Vec<_>>()
         };
         let parts: Vec<_> = (0..threads).map(|first| scope.spawn(move || of(first))).collect();
         parts.into_iter().flat_map(|part| part.join().expect("no entry makes the model panic")).collect()

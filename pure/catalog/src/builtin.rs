@@ -5,10 +5,12 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("aws/gp2.toml", include_str!("../../../catalog/aws/gp2.toml")),
     ("aws/gp3.toml", include_str!("../../../catalog/aws/gp3.toml")),
     ("aws/instances-2019.toml", include_str!("../../../catalog/aws/instances-2019.toml")),
+    ("aws/instances-2026.toml", include_str!("../../../catalog/aws/instances-2026.toml")),
     ("aws/instances.toml", include_str!("../../../catalog/aws/instances.toml")),
     ("aws/io1.toml", include_str!("../../../catalog/aws/io1.toml")),
     ("aws/io2-block-express.toml", include_str!("../../../catalog/aws/io2-block-express.toml")),
     ("aws/io2.toml", include_str!("../../../catalog/aws/io2.toml")),
+    ("aws/prices-instances-2026.toml", include_str!("../../../catalog/aws/prices-instances-2026.toml")),
     ("aws/prices-instances.toml", include_str!("../../../catalog/aws/prices-instances.toml")),
     ("aws/prices-volumes.toml", include_str!("../../../catalog/aws/prices-volumes.toml")),
     ("aws/sc1.toml", include_str!("../../../catalog/aws/sc1.toml")),
@@ -53,6 +55,8 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("gcp/pd-standard.toml", include_str!("../../../catalog/gcp/pd-standard.toml")),
     ("gcp/prices-disks.toml", include_str!("../../../catalog/gcp/prices-disks.toml")),
     ("gcp/prices-machines.toml", include_str!("../../../catalog/gcp/prices-machines.toml")),
+    ("gcp/vm-hyperdisk-c3.toml", include_str!("../../../catalog/gcp/vm-hyperdisk-c3.toml")),
+    ("gcp/vm-hyperdisk.toml", include_str!("../../../catalog/gcp/vm-hyperdisk.toml")),
 ];
 
 /// The environments by name, in the order of the field cases; a test holds this list against the folder.

@@ -46,6 +46,8 @@ impl Kind {
 /// What to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
+    /// With this in their names; of machines known by a pattern those that it stands for too.
+    pub name: Option<String>,
     /// Of this provider.
     pub provider: Option<String>,
     /// Of this family.
@@ -409,14 +411,14 @@ impl Catalog {
     /// What `filter` leaves, disks before machines, in the order of the files.
     #[must_use]
     pub fn list(&self, filter: &Filter) -> Vec<Listing> {
-        let disks = self.disks.iter().map(|disk| (self.disk_family(disk), self.disk_listing(disk)));
-        let vms = self.vms.iter().map(|vm| (self.vm_family(vm), self.vm_listing(vm)));
-        let caps = self.caps.iter().map(|cap| (self.cap_family(cap), self.cap_listing(cap)));
+        let disks = self.disks.iter().map(|disk| (self.disk_family(disk), self.disk_listing(disk), None));
+        let vms = self.vms.iter().map(|vm| (self.vm_family(vm), self.vm_listing(vm), None));
+        let caps = self.caps.iter().map(|cap| (self.cap_family(cap), self.cap_listing(cap), Some(cap)));
         disks
             .chain(vms)
             .chain(caps)
-            .filter(|(family, listing)| filter.leaves(family, listing))
-            .map(|(_, listing)| listing)
+            .filter(|(family, listing, cap)| filter.leaves(family, listing, *cap))
+            .map(|(_, listing, _)| listing)
             .collect()
     }
 
@@ -509,6 +511,7 @@ impl Catalog {
 /// Which numbers of processors a row is about: ", 8 to 15 vCPUs".
 pub(crate) fn vcpus_text(cap: &Cap) -> String {
     match cap.vcpus {
+        Some((1, Some(1))) => ", 1 vCPU".to_owned(),
         Some((least, Some(most))) if least == most => format!(", {least} vCPUs"),
         Some((least, Some(most))) => format!(", {least} to {most} vCPUs"),
         Some((least, None)) => format!(", {least} or more vCPUs"),
@@ -590,10 +593,20 @@ fn nearest_name<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) ->
 }
 
 impl Filter {
-    fn leaves(&self, family: &Family, listing: &Listing) -> bool {
+    fn leaves(&self, family: &Family, listing: &Listing, cap: Option<&Cap>) -> bool {
+        let called = |part: &String| {
+            let part = plain_name(part);
+            let machine = part.strip_prefix(&format!("{}/", family.provider)).unwrap_or(&part);
+            let stands_for = |cap: &Cap| {
+                let fit = cap.fits(machine).filter(|_| !cap.is_exact());
+                fit.is_some_and(|fit| fit.vcpus.is_none_or(|vcpus| family.sells(machine, vcpus)))
+            };
+            listing.name.contains(&part) || cap.is_some_and(stands_for)
+        };
         let same = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
         // What is not known is not known to be enough.
-        same(&self.provider, &family.provider)
+        self.name.as_ref().is_none_or(called)
+            && same(&self.provider, &family.provider)
             && same(&self.family, &family.name)
             && self.iops_min.is_none_or(|least| listing.iops.is_some_and(|iops| iops >= least))
             && self.throughput_min.is_none_or(|least| listing.throughput.is_some_and(|rate| rate >= least))

@@ -64,15 +64,16 @@ impl Catalog {
                 facts.add("cached_estimate", "through the host's cache", text);
             }
         }
-        if let Some((first, _)) = caps.first() {
-            let caps: Vec<&Cap> = caps.iter().map(|(cap, _)| *cap).collect();
-            cap_facts(&mut facts, name, &caps, self.cap_family(first), self.price_facts(name, None));
+        let with_family = |cap| (cap, self.cap_family(cap));
+        let caps: Vec<(&Cap, &Family)> = caps.iter().map(|(cap, _)| with_family(*cap)).collect();
+        if !caps.is_empty() {
+            cap_facts(&mut facts, name, &caps, self.price_facts(name, None));
         }
-        let rows = self.rows_of_pattern(name);
-        if let Some(first) = rows.first() {
+        let rows: Vec<(&Cap, &Family)> = self.rows_of_pattern(name).into_iter().map(with_family).collect();
+        if !rows.is_empty() {
             let mut price = Facts::default();
             price.add("price", "price", "each machine has its own: ask for it by its name");
-            cap_facts(&mut facts, name, &rows, self.cap_family(first), price);
+            cap_facts(&mut facts, name, &rows, price);
         }
         match (facts.0.is_empty(), disk) {
             (true, Err(_)) => Err(self.unknown(name)),
@@ -181,13 +182,15 @@ fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family, price: Facts) {
     source_facts(facts, vm.note.as_deref(), (&vm.origin, family), vm.line);
 }
 
-fn cap_facts(facts: &mut Facts, name: &str, caps: &[&Cap], family: &Family, price: Facts) {
+/// What a machine allows disks of each type, which may be from several files: the first tells how limits are held, and each its source.
+fn cap_facts(facts: &mut Facts, name: &str, caps: &[(&Cap, &Family)], price: Facts) {
+    let (first, family) = caps[0];
     facts.add("name", "name", name);
     facts.add("kind", "kind", "vm");
     facts.add("family", "family", format!("{}: {}", family.name, family.title));
-    for cap in caps {
+    for (cap, _) in caps {
         // Of a machine each type has one row; a pattern stands for machines of all sizes, with a row for each.
-        let alike = caps.iter().filter(|other| other.disk == cap.disk).count();
+        let alike = caps.iter().filter(|(other, _)| other.disk == cap.disk).count();
         let (key, label) = match cap.vcpus {
             Some((least, _)) if alike > 1 => {
                 (format!("{}_{least}", cap.disk), format!("{}{}", cap.disk, vcpus_text(cap)))
@@ -200,7 +203,25 @@ fn cap_facts(facts: &mut Facts, name: &str, caps: &[&Cap], family: &Family, pric
     facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
     mechanism_facts(facts, &family.mechanism);
     facts.0.extend(price.0);
-    source_facts(facts, None, (&Origin::default(), family), caps[0].line);
+    source_facts(facts, None, (&Origin::default(), family), first.line);
+    let (held, mut told) = (&family.mechanism.enforcement, vec![&family.name]);
+    for (cap, family) in caps {
+        if told.contains(&&family.name) {
+            continue;
+        }
+        told.push(&family.name);
+        let mut disks: Vec<&str> =
+            caps.iter().filter(|(_, of)| of.name == family.name).map(|(cap, _)| cap.disk.as_str()).collect();
+        disks.dedup();
+        let (number, disks) = (told.len(), disks.join(", "));
+        let date = family.date.as_deref().unwrap_or("not recorded");
+        if family.mechanism.enforcement != *held {
+            facts.add(&format!("enforcement_{number}"), &format!("{disks} held by"), held_by(&family.mechanism));
+        }
+        facts.add(&format!("source_{number}"), &format!("source of {disks}"), &family.source);
+        facts.add(&format!("date_{number}"), "date of source", date);
+        facts.add(&format!("file_{number}"), "file", family.at(cap.line));
+    }
 }
 
 fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
@@ -213,14 +234,7 @@ fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
     facts.add_some("merge", "merging", merged);
     let charge = mechanism.least_charge.map(|size| format!("a request that is not merged costs {size} of throughput"));
     facts.add_some("least_charge", "least charge", charge);
-    let held = match mechanism.enforcement {
-        EnforcementInterval::Smooth => "evenly".to_owned(),
-        EnforcementInterval::Bucket(depth) => format!("a token bucket of {} at the rate", interval(depth, span)),
-        EnforcementInterval::Window { length, jitter } => {
-            format!("a quota in each window of {}, edges {} off", interval(length, span), interval(jitter, span))
-        }
-    };
-    facts.add("enforcement", "limits held by", held);
+    facts.add("enforcement", "limits held by", held_by(mechanism));
     if mechanism.holds == Holds::Answers {
         facts.add("holds", "held back", "answers: a request is served while it waits for the limit");
     }
@@ -251,6 +265,16 @@ fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
         "host's cache",
         (!mechanism.host_cached).then_some("never: no host caches such disks"),
     );
+}
+
+fn held_by(mechanism: &Mechanism) -> String {
+    match mechanism.enforcement {
+        EnforcementInterval::Smooth => "evenly".to_owned(),
+        EnforcementInterval::Bucket(depth) => format!("a token bucket of {} at the rate", interval(depth, span)),
+        EnforcementInterval::Window { length, jitter } => {
+            format!("a quota in each window of {}, edges {} off", interval(length, span), interval(jitter, span))
+        }
+    }
 }
 
 /// An entry's own source counts before the family's, and then its own date alone: the family's is that of another source.

@@ -30,9 +30,9 @@ const TOLERANCE: f64 = 0.04;
 /// Never short of requests.
 const QUEUE_DEPTH: u32 = 2_048;
 
-/// An entry of the catalog that is to be held.
-#[derive(Debug, Clone, Copy)]
-pub struct Held<'c>(Which<'c>);
+/// Entries of the catalog that are to be held: one, or several machines or limits that are the same to a simulation.
+#[derive(Debug, Clone)]
+pub struct Held<'c>(Vec<Which<'c>>);
 
 #[derive(Debug, Clone, Copy)]
 enum Which<'c> {
@@ -41,20 +41,72 @@ enum Which<'c> {
     Cap(&'c Cap),
 }
 
-/// Every entry of the catalog.
-#[must_use]
-pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
-    let disks = catalog.disks().iter().map(Which::Disk);
-    let vms = catalog.vms().iter().map(Which::Vm);
-    disks.chain(vms).chain(catalog.caps().iter().map(Which::Cap)).map(Held).collect()
+/// What is simulated of machines and of what they allow disks of a type.
+#[derive(PartialEq)]
+enum Subject {
+    Vm(Box<VmSpec>),
+    Cap(Limit),
 }
 
-/// Where an entry, simulated under its published limits with its credits spent, does less than they say or more: disks at every
+impl Held<'_> {
+    /// How many entries these are.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Every entry of the catalog, machines and limits that do not differ together: most sizes of machines have the limits of others.
+#[must_use]
+pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
+    let mut held: Vec<Held<'_>> = catalog.disks().iter().map(|disk| Held(vec![Which::Disk(disk)])).collect();
+    let vms = catalog.vms().iter().filter_map(|vm| {
+        let figures = catalog.vm_figures(&vm.name).ok()?;
+        // Its name, and what one disk without queues in the guest does not ask for, make no difference.
+        let spec = VmSpec { name: String::new(), vcpus: None, disks_max: None, ..figures.spec(&DRAW, false) };
+        Some((Subject::Vm(Box::new(spec)), Which::Vm(vm)))
+    });
+    let caps = catalog.caps().iter().map(|cap| (Subject::Cap(catalog.cap_limit(cap, &DRAW)), Which::Cap(cap)));
+    let mut apart: Vec<(Subject, Held<'_>)> = Vec::new();
+    for (subject, which) in vms.chain(caps) {
+        match apart.iter_mut().find(|(other, _)| *other == subject) {
+            Some((_, alike)) => alike.0.push(which),
+            None => apart.push((subject, Held(vec![which]))),
+        }
+    }
+    held.extend(apart.into_iter().map(|(_, entries)| entries));
+    held
+}
+
+/// Where entries, simulated under their published limits with credits spent, do less than these say or more: disks at every
 /// size that their source lists, machines through the host and past it, and what machines allow disks of a type.
 #[must_use]
-pub fn unreached(catalog: &Catalog, entry: Held<'_>) -> Vec<CatalogProblem> {
+pub fn unreached(catalog: &Catalog, entries: &Held<'_>) -> Vec<CatalogProblem> {
+    let texts = unreached_by(catalog, entries.0[0]);
+    let of = |which: &Which<'_>| {
+        let (place, name, disk) = match which {
+            Which::Disk(disk) => (catalog.disk_place(disk), disk.name.clone(), None),
+            Which::Vm(vm) => (catalog.vm_place(vm), vm.name.clone(), None),
+            Which::Cap(cap) => {
+                let (place, name) = catalog.cap_place(cap);
+                (place, name, Some(&cap.disk))
+            }
+        };
+        let problem = |text: &String| CatalogProblem {
+            place: place.clone(),
+            name: name.clone(),
+            kind: ProblemKind::Unreached,
+            text: disk.map_or_else(|| text.clone(), |disk| format!("{disk}: {text}")),
+        };
+        texts.iter().map(problem).collect::<Vec<_>>()
+    };
+    entries.0.iter().flat_map(of).collect()
+}
+
+fn unreached_by(catalog: &Catalog, entry: Which<'_>) -> Vec<String> {
     let mut texts = Vec::new();
-    let (place, name) = match entry.0 {
+    match entry {
         Which::Disk(disk) => {
             for wanted in purchases(catalog, disk) {
                 let Ok(figures) = catalog.disk_figures(&disk.name, &wanted) else { continue };
@@ -66,7 +118,6 @@ pub fn unreached(catalog: &Catalog, entry: Held<'_>) -> Vec<CatalogProblem> {
                 wrong.extend(hold_at(&limit, &environment, catalog.disk_family(disk).iops_at));
                 texts.extend(wrong.into_iter().map(|text| format!("{at}{text}")));
             }
-            (catalog.disk_place(disk), disk.name.clone())
         }
         Which::Vm(vm) => {
             if let Ok(figures) = catalog.vm_figures(&vm.name) {
@@ -80,20 +131,15 @@ pub fn unreached(catalog: &Catalog, entry: Held<'_>) -> Vec<CatalogProblem> {
                     texts.extend(hold(limit, &environment(disk, Some(spec.clone()))));
                 }
             }
-            (catalog.vm_place(vm), vm.name.clone())
         }
         Which::Cap(cap) => {
             let limit = catalog.cap_limit(cap, &DRAW);
             let disk = DiskSpec { limit: limit.clone(), ..brief() };
-            texts
-                .extend(hold(&limit, &environment(disk, None)).into_iter().map(|text| format!("{}: {text}", cap.disk)));
-            catalog.cap_place(cap)
+            texts.extend(hold(&limit, &environment(disk, None)));
         }
-    };
-    let kind = ProblemKind::Unreached;
-    texts.into_iter().map(|text| CatalogProblem { place: place.clone(), name: name.clone(), kind, text }).collect()
+    }
+    texts
 }
-
 /// A disk without limits that answers in 0.1 ms.
 fn brief() -> DiskSpec {
     let (median, p99) = (Duration::from_us(100), Duration::from_us(100));

@@ -349,7 +349,7 @@ fn limits_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Vec<St
 fn caps_unknown<'m>(model: &'m Model, volume: &'m VolumeSpec) -> impl Iterator<Item = String> + 'm {
     let of_volume = |name: &&String| volume.disks.iter().any(|disk| disk.name == **name);
     let vm = model.spec.vm.as_ref().map_or("", |vm| vm.name.as_str());
-    let told = move |name: &String| format!("what {vm} allows all disks {name} together, taken for without limit");
+    let told = move |name: &String| format!("what {vm} allows all disks of {name} together; nothing is held there");
     model.uncapped.iter().filter(of_volume).map(told)
 }
 
@@ -364,14 +364,14 @@ fn cached_limit_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> 
     let whose =
         vm.filter(|vm| !vm.name.is_empty()).map_or("the environment has no VM".to_owned(), |vm| vm.name.clone());
     let taken = vm.and_then(|vm| vm.cached.as_ref()).map_or_else(
-        || "taken for without limit".to_owned(),
+        || "; nothing is held there".to_owned(),
         |cached| {
             let (iops, bytes) = (both(cached.iops, |b| b.rate.get()), both(cached.throughput, |b| b.rate.get()));
             let rate = bytes.and_then(ByteRate::per_second).map_or_else(String::new, loadline_catalog::rate_text);
-            format!("estimated by its processors as {} IOPS and {rate}", number(iops.unwrap_or(0) as f64))
+            format!(", estimated by its processors as {} IOPS and {rate}", number(iops.unwrap_or(0) as f64))
         },
     );
-    Some(format!("what the host's cache may answer ({whose}), {taken}"))
+    Some(format!("what the host's cache may answer ({whose}){taken}"))
 }
 
 /// What a budget for both directions allows.

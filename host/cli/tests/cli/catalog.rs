@@ -22,6 +22,15 @@ fn a_list_is_filtered() {
     assert_eq!(names, ["azure/premium-p70", "azure/premium-p80"]);
     assert_eq!(rows[0]["throughput_bytes_per_s"], 750 << 20);
     assert!(bench.refused(2, &["catalog", "list", "--iops-min", "5000"]).contains("no unit"));
+    let called = |name: &str| bench.done(&["catalog", "list", "--name", name, "--format", "csv"]);
+    let instances = called("C7i.4x");
+    assert_eq!(instances.lines().count(), 2, "{instances}");
+    assert!(instances.contains("aws/c7i.4xlarge") && instances.contains("us-east-1"), "{instances}");
+    let allowed = called("c3-standard-22");
+    assert!(allowed.contains("gcp/c3-*-#") && allowed.contains("hyperdisk-balanced, 22 vCPUs"), "{allowed}");
+    let none = bench.run(&["catalog", "list", "--name", "c3-standard-23"]);
+    let told = String::from_utf8(none.stderr).unwrap();
+    assert!(none.status.success() && told.contains("give less of a name"), "{told}");
 }
 
 #[test]
@@ -72,7 +81,8 @@ fn an_entry_is_shown_with_its_mechanism_and_its_source() {
     let json = bench.done(&["catalog", "show", "azure/premium-p30", "--format", "json"]);
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&value["iops"], &value["date"]), (&"5000 IOPS".into(), &"2023".into()));
-    assert!(bench.refused(2, &["catalog", "show", "azure/p30"]).contains("did you mean azure/premium-p30?"));
+    let refusal = bench.refused(2, &["catalog", "show", "azure/p30"]);
+    assert!(refusal.contains("did you mean azure/premium-p30? `loadline catalog list --name TEXT`"), "{refusal}");
 }
 
 #[test]

@@ -411,3 +411,21 @@ fn interrupt(pid: u32) {
     let status = std::process::Command::new("kill").args(["-INT", &pid.to_string()]).status().unwrap();
     assert!(status.success());
 }
+
+/// What is not known of a machine is told beside what binds, and not said of the limit that binds.
+#[test]
+fn a_machines_limit_that_was_not_published_is_told_in_words() {
+    let bench = Bench::new();
+    let plan = bench.file("sweep.toml", SWEEP);
+    let environment = bench.file(
+        "hyperdisk.toml",
+        "schema = 1\nname = \"hyperdisk\"\nvm = \"gcp/n2-standard-8\"\n[volume.data]\n\
+         disks = [{ sku = \"gcp/hyperdisk-balanced\", size = \"400 GiB\" }]\n",
+    );
+    let told = bench.done(&["predict", &plan, "--env", &environment, "--draws", "1"]);
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("a limit on the way was not published."), "{told}");
+    let unknown =
+        "Not known: what gcp/n2-standard-8 allows all disks of gcp/hyperdisk-balanced together; nothing is held there.";
+    assert!(told.contains(unknown), "{told}");
+}

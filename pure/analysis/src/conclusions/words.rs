@@ -159,7 +159,7 @@ pub(super) fn doubts(cell: &CellSummary) -> Option<String> {
 pub(super) fn first(cell: &CellSummary, clock: Clock) -> Option<&'static str> {
     let doubted = |code| crate::curves::doubted(cell, code);
     if doubted(DoubtCode::UnknownLimit) {
-        return Some("Measure there before counting on it (loadline quick): this limit was not published.");
+        return Some("Measure there before counting on it (loadline quick): a limit on the way was not published.");
     }
     if clock == Clock::Virtual {
         return None;

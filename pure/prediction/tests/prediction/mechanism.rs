@@ -283,10 +283,15 @@ fn a_machines_limit_that_is_not_in_the_catalog_is_told() {
         known(&trial(&model(&text, Draw::MIDDLE), &load(8, 100, 16))).limits_unknown.clone()
     };
     let hyperdisk = "hyperdisk-balanced\", size = \"1 TiB\", iops = \"20000 IOPS\", throughput = \"600 MiB/s\"";
-    let told = unknown("c3-standard-4", hyperdisk);
+    let told = unknown("n2-standard-4", hyperdisk);
     assert!(
-        told.len() == 1 && told[0].contains("gcp/c3-standard-4") && told[0].contains("hyperdisk-balanced"),
+        told == ["what gcp/n2-standard-4 allows all disks of gcp/hyperdisk-balanced together; nothing is held there"],
         "{told:?}"
+    );
+    assert_eq!(unknown("c3-standard-4", hyperdisk), Vec::<String>::new());
+    assert_eq!(
+        unknown("c3-standard-4", "hyperdisk-throughput\", size = \"4 TiB\", throughput = \"600 MiB/s\"").len(),
+        1
     );
     assert_eq!(unknown("n2-standard-8", "pd-extreme\", size = \"1 TiB\"").len(), 1);
     assert_eq!(unknown("n2-standard-64", "pd-extreme\", size = \"1 TiB\""), Vec::<String>::new());
