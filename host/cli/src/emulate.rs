@@ -176,6 +176,11 @@ pub(crate) fn emulate(
             ));
         }
     }
+    for disk in emulation.caught_up().iter().filter(|_| !quiet) {
+        output::tell(&format!(
+            "{disk} had missed writes when the emulation that used this folder was killed: it was filled from its copy."
+        ));
+    }
     if !quiet {
         output::tell(&format!("Emulating {} with seed {seed}; Ctrl-C ends it.", environment.name));
         for export in emulation.exports() {
@@ -483,7 +488,7 @@ fn summary(exports: &[Export<'_>], history: &History) -> Table {
         Column::words("doubts", "doubts"),
     ]);
     for (name, figures, account) in exports {
-        let held = account.held();
+        let (held, span) = (account.held(), account.span());
         let doubts: Vec<&str> =
             emulated::doubts(name, figures, account, history).iter().map(|doubt| doubt.code.name()).collect();
         let latency = figures.latency();
@@ -492,13 +497,13 @@ fn summary(exports: &[Export<'_>], history: &History) -> Table {
         table.push(vec![
             Field::text(*name),
             Field::count(figures.requests()),
-            figures.iops().map_or_else(absent, |iops| Field::both(format!("{iops:.0}"), iops)),
-            figures.bytes_per_s().map_or_else(absent, |rate| Field::both(format!("{:.1} MB/s", rate / 1e6), rate)),
+            figures.iops(span).map_or_else(absent, |iops| Field::both(fault::rate(iops), iops)),
+            figures.bytes_per_s(span).map_or_else(absent, |rate| Field::both(format!("{:.1} MB/s", rate / 1e6), rate)),
             time(latency.quantile(0.5)),
             time(latency.quantile(0.99)),
             time(figures.lateness.quantile(0.5)),
             time(figures.lateness.quantile(0.99)),
-            Field::count(figures.errors),
+            Field::count(figures.errors_total()),
             fault::bound_by(held.bound_by),
             fault::held(&held.shares),
             Field::both(doubts.join(", "), doubts),

@@ -3,7 +3,7 @@
 use crate::books::Opening;
 use crate::modelled;
 use crate::moment::{self, Moment};
-use loadline_block::{ErrorKind, Operation};
+use loadline_block::Operation;
 use loadline_catalog::Environment;
 use loadline_emulator::{Account, Figures, Happened, History};
 use loadline_prediction::{Limits, models, volume_facts};
@@ -143,7 +143,6 @@ fn trial(figures: &Figures, account: &Account, started_unix_s: u64) -> TrialReco
         }
     }
     let asked = operations.iter().map(|(operation, of)| (*operation, (of.count + of.errors, of.bytes))).collect();
-    let errors = (figures.errors > 0).then_some((ErrorKind::Other, figures.errors));
     TrialRecord {
         trial: 0,
         started_unix_s,
@@ -158,7 +157,7 @@ fn trial(figures: &Figures, account: &Account, started_unix_s: u64) -> TrialReco
         offered_iops: None,
         missed: 0,
         series: Series::default(),
-        errors: errors.into_iter().collect(),
+        errors: figures.errors.clone(),
         error_samples: Vec::new(),
         surroundings: Surroundings { asked, ..Surroundings::default() },
         told_scatter: None,

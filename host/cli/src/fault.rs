@@ -44,10 +44,10 @@ pub(crate) struct FaultArguments {
     /// The volume (data) or disk (data/0); what concerns the whole machine goes without
     #[arg(value_name = "VOLUME")]
     volume: Option<String>,
-    /// List the faults in force, with their numbers
+    /// List the faults in force, with their numbers: all, or those on VOLUME and its disks
     #[arg(long)]
     list: bool,
-    /// Show what the emulation is doing
+    /// Show what the emulation is doing: all of it, or VOLUME and its disks
     #[arg(long)]
     status: bool,
     /// Let requests fail: io (EIO) or no-space (ENOSPC)
@@ -152,7 +152,10 @@ impl From<OperationName> for Operation {
 /// Does what is asked to a running emulation.
 pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<Outcome> {
     let request = request(arguments)?;
-    let answer = ask(&arguments.socket, &request)?;
+    let mut answer = ask(&arguments.socket, &request)?;
+    if let (Some(volume), ControlRequest::Status | ControlRequest::Faults) = (&arguments.volume, &request) {
+        narrow(&mut answer, volume, &arguments.socket)?;
+    }
     let json = arguments.printing.format == Format::Json;
     let tell = |text: &str| if quiet { Ok(()) } else { output::print(text) };
     match answer {
@@ -183,6 +186,24 @@ pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<O
         ControlAnswer::Error(error) => bail!("{}: {error}", arguments.socket.display()),
     }
     Ok(Outcome::Done)
+}
+
+/// Leaves what an answer tells of a volume and its disks, or of one disk.
+fn narrow(answer: &mut ControlAnswer, volume: &str, socket: &Path) -> anyhow::Result<()> {
+    let own = |name: &str| name.strip_prefix(volume).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let there: Vec<String> = match ask(socket, &ControlRequest::Status)? {
+        ControlAnswer::Status(view) => view.exports.into_iter().map(|export| export.export).collect(),
+        _ => Vec::new(),
+    };
+    if !there.iter().any(|name| name == volume) {
+        bail!("{}: there is no volume or disk {volume:?}; there are {}", socket.display(), there.join(", "));
+    }
+    match answer {
+        ControlAnswer::Status(view) => view.exports.retain(|export| own(&export.export)),
+        ControlAnswer::Faults(faults) => faults.retain(|fault| own(&fault.fault.on)),
+        _ => {}
+    }
+    Ok(())
 }
 
 fn print(table: &Table, arguments: &FaultArguments) -> anyhow::Result<()> {
@@ -420,7 +441,7 @@ pub(crate) fn status(view: &View) -> Table {
         table.push(vec![
             Field::text(export.export.clone()),
             Field::text(export.state.name()),
-            Field::both(format!("{:.0}", export.iops), export.iops),
+            Field::both(rate(export.iops), export.iops),
             Field::both(format!("{:.1} MB/s", export.bytes_per_s / 1e6), export.bytes_per_s),
             time(export.p50_ns),
             time(export.p99_ns),
@@ -439,6 +460,11 @@ pub(crate) fn status(view: &View) -> Table {
     table
 }
 
+/// Requests a second, without their unit: of a few the tenths, too.
+pub(crate) fn rate(iops: f64) -> String {
+    if iops > 0.0 && iops < 10.0 { format!("{iops:.1}") } else { format!("{iops:.0}") }
+}
+
 /// What bound a volume.
 pub(crate) fn bound_by(bound: Option<Holder>) -> Field {
     bound.map_or_else(|| Field::both("-", Json::Null), |bound| Field::text(bound.name()))
@@ -449,4 +475,14 @@ pub(crate) fn held(shares: &[HeldBy]) -> Field {
     let exact: Vec<Json> =
         shares.iter().map(|held| serde_json::json!({ "by": held.by.name(), "share": held.share })).collect();
     Field::both(HeldBy::words(shares), exact)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_requests_a_second_are_not_none() {
+        assert_eq!([0.0, 0.4, 3.26, 10.0, 152.6].map(rate), ["0", "0.4", "3.3", "10", "153"]);
+    }
 }

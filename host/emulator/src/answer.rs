@@ -58,6 +58,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Why it tells of no success.
+    pub(crate) const fn error(&self) -> Option<ErrorKind> {
+        if let Body::Error { error, .. } = self.body { Some(error.kind()) } else { None }
+    }
+
     /// Whether it carries bytes, at most `length` of them.
     pub(crate) fn has_at_most(&self, length: u64) -> bool {
         self.body == Body::Data && self.length <= length

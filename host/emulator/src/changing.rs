@@ -147,10 +147,38 @@ impl Serving {
         for member in &concerned {
             member.disk.set_presence(Presence::Gone);
         }
+        self.keep_behind()?;
         if fault.kind == FaultKind::Lost {
             self.empty(&concerned).map_err(contents("empty a disk"))?;
         }
         Ok(())
+    }
+
+    /// Notes, where contents outlive this process, which disks miss what a copy has or will have: whoever finds the contents after it
+    /// was killed must not believe them.
+    fn keep_behind(&self) -> Result<(), ChangeFailure> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let misses = |member: &&Member| {
+            let live = |other: &Member| other.is_copy_of(member) && other.disk.presence() == Presence::Live;
+            member.disk.is_stale() || member.disk.presence() != Presence::Live && self.members.iter().any(live)
+        };
+        let behind: Vec<String> = self.members.iter().filter(misses).map(|member| self.name(member)).collect();
+        folder.set_behind(&behind).map_err(|error| {
+            let what = "note which disks miss writes";
+            ChangeFailure::Contents { what, error: error.to_string() }
+        })
+    }
+
+    /// Fills disks that missed writes when contents were last used from their copies, before anybody reads them. Gives their names.
+    pub(crate) fn catch_up(&self, behind: &[String]) -> Result<Vec<String>, ChangeFailure> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let missed: Vec<&Member> = self.members.iter().filter(|member| behind.contains(&self.name(member))).collect();
+        for member in &missed {
+            member.disk.set_stale(true);
+            member.disk.set_presence(Presence::Waiting);
+        }
+        self.bring_back(&[])?;
+        Ok(missed.into_iter().map(|member| self.name(member)).collect())
     }
 
     /// Wipes disks at one moment, while nobody writes. Those of which a copy has the newest bytes still are stale then; where none
@@ -198,7 +226,10 @@ impl Serving {
                 filled = filled.and(fill(&member.disk, &copy.disk, member.size, &member.writing));
             }
         }
-        filled.map_err(contents("fill a disk from its copy"))
+        // What it filled is not behind any more.
+        let kept = self.keep_behind();
+        filled.map_err(contents("fill a disk from its copy"))?;
+        kept
     }
 
     /// Puts every disk back, whatever took it away, with what its copies have.

@@ -4,6 +4,7 @@ use crate::answer::{Answer, Ask, Body};
 use crate::arriving::{Buffer, Landing};
 use crate::contents::Settles;
 use crate::export::Export;
+use crate::meter::bytes_held;
 use crate::outgoing::{Outgoing, Sent};
 use crate::protocol::NbdError;
 use crate::protocol::negotiation::{Agreement, Encryption, Negotiation, Step, Trouble};
@@ -18,13 +19,16 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_send_buffer_size, set_socket_timeout};
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::Thread;
 use std::time::Duration as Span;
 
 /// Requests under way on one connection, until their answers were taken by the socket. Beyond it nothing more is read.
 pub const IN_FLIGHT_MAX: usize = 4_096;
+/// Bytes that reads and writes under way on one connection are of: beyond it nothing more is read, so that what a client leaves behind
+/// when it vanishes keeps a disk from others for the time of so many bytes, not of all that requests may ask for.
+pub const IN_FLIGHT_BYTES_MAX: u64 = 1 << 30;
 /// Bytes that a client's socket is asked to hold, so that long answers leave at once, and how many clients get as much: the kernel's
 /// memory is not bounded otherwise.
 const SEND: usize = 1 << 20;
@@ -42,6 +46,7 @@ pub(crate) struct Connection {
     inbox: Mutex<Vec<Answer>>,
     outgoing: Mutex<Outgoing>,
     in_flight: AtomicUsize,
+    bytes_in_flight: AtomicU64,
     /// The thread that reads, for as long as it waits for answers to leave.
     reader: OnceLock<Thread>,
     reader_waits: AtomicBool,
@@ -81,6 +86,7 @@ pub(crate) fn serve(serving: &Serving, number: u32, outer: &Arc<OwnedFd>, encryp
         inbox: Mutex::default(),
         outgoing: Mutex::default(),
         in_flight: AtomicUsize::new(0),
+        bytes_in_flight: AtomicU64::new(0),
         reader: OnceLock::from(std::thread::current()),
         reader_waits: AtomicBool::new(false),
         watched: AtomicBool::new(false),
@@ -206,9 +212,9 @@ impl Connection {
         'reading: loop {
             let mut input = buffer.unread();
             loop {
-                if self.in_flight.load(Ordering::Acquire) >= IN_FLIGHT_MAX {
+                if !self.has_room(Ordering::Acquire) {
                     self.hand_over(serving, &mut turn);
-                    if !self.wait_until_below(serving, IN_FLIGHT_MAX) {
+                    if !self.wait_until(serving, || self.has_room(Ordering::SeqCst)) {
                         break 'reading;
                     }
                 }
@@ -279,7 +285,7 @@ impl Connection {
         }
         self.hand_over(serving, &mut turn);
         if orderly {
-            self.wait_until_below(serving, 1);
+            self.wait_until(serving, || self.in_flight.load(Ordering::SeqCst) == 0);
         }
         violation.map_or(Ok(()), Err)
     }
@@ -322,6 +328,7 @@ impl Connection {
                 (Operation::Write, done(contents.zero(offset, length, false, ticket).err()), wrote(ticket))
             }
         };
+        self.bytes_in_flight.fetch_add(bytes_held(operation, length), Ordering::Relaxed);
         turn.asks.push(Ask {
             connection: self.number,
             export: self.export.number,
@@ -370,7 +377,8 @@ impl Connection {
             outgoing.add(&mut lock(&self.inbox));
             let sent = outgoing.send(&self.export, &self.socket, bytes_max);
             let delivered = outgoing.delivered();
-            let count = delivered.len();
+            let (count, mut bytes) = (delivered.len(), 0);
+            let delivered = delivered.inspect(|delivered| bytes += delivered.bytes_held());
             self.export.meter.count(serving.driver.clock.now(), delivered);
             drop(outgoing);
             match sent {
@@ -380,6 +388,7 @@ impl Connection {
                 Sent::Broken => self.give_up(),
             }
             if count > 0 {
+                self.bytes_in_flight.fetch_sub(bytes, Ordering::AcqRel);
                 self.in_flight.fetch_sub(count, Ordering::AcqRel);
                 self.wake_reader();
             }
@@ -411,14 +420,19 @@ impl Connection {
         }
     }
 
-    /// Waits until fewer than `count` requests are under way; `false`: the client is gone, or everything ends.
-    fn wait_until_below(&self, serving: &Serving, count: usize) -> bool {
+    /// Whether one more request may be under way.
+    fn has_room(&self, ordering: Ordering) -> bool {
+        self.in_flight.load(ordering) < IN_FLIGHT_MAX && self.bytes_in_flight.load(ordering) < IN_FLIGHT_BYTES_MAX
+    }
+
+    /// Waits until answers that left made `enough` true; `false`: the client is gone, or everything ends.
+    fn wait_until(&self, serving: &Serving, enough: impl Fn() -> bool) -> bool {
         self.reader_waits.store(true, Ordering::SeqCst);
         let arrived = loop {
             if self.broken.load(Ordering::Acquire) || serving.is_closed() {
                 break false;
             }
-            if self.in_flight.load(Ordering::SeqCst) < count {
+            if enough() {
                 break true;
             }
             // The bound is for the end of everything, which wakes nobody by name.

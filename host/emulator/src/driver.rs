@@ -70,8 +70,6 @@ struct UnderWay {
     sequence: u64,
     /// The slice under way.
     request: Request,
-    /// Why an earlier slice failed.
-    error: Option<ErrorKind>,
 }
 
 #[derive(Debug)]
@@ -234,14 +232,7 @@ impl State {
         self.requests += 1;
         self.parts += parts;
         let request = ask.part(now, 0);
-        self.submit(UnderWay {
-            ask,
-            until: u64::from(request.length),
-            parts,
-            sequence: self.sequence,
-            request,
-            error: None,
-        });
+        self.submit(UnderWay { ask, until: u64::from(request.length), parts, sequence: self.sequence, request });
     }
 
     fn submit(&mut self, under_way: UnderWay) {
@@ -261,11 +252,11 @@ impl State {
             if let Some(recorder) = &mut self.recorder {
                 recorder.record(under_way.record(Some(at), error));
             }
-            let error = under_way.error.or(error);
-            if under_way.until < ask.length {
+            // What failed once is not gone on with.
+            if error.is_none() && under_way.until < ask.length {
                 let request = ask.part(now, under_way.until);
                 let until = under_way.until + u64::from(request.length);
-                self.submit(UnderWay { until, sequence: self.sequence, request, error, ..under_way });
+                self.submit(UnderWay { until, sequence: self.sequence, request, ..under_way });
                 continue;
             }
             self.requests -= 1;

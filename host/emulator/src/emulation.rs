@@ -98,7 +98,7 @@ pub struct Emulation {
     serving: Arc<Serving>,
     budget: Arc<Budget>,
     backing_trouble: Arc<Trouble>,
-    folder: Option<Folder>,
+    caught_up: Vec<String>,
     deliverer: Option<JoinHandle<()>>,
     viewer: Option<JoinHandle<()>>,
     listeners: Vec<Listener>,
@@ -150,7 +150,9 @@ impl Emulation {
         };
         let driver =
             Driver::start(model, recorder, settings.spin).map_err(|error| system("make a timer")(error.into()))?;
-        let serving = Arc::new(Serving::new(exports, members, driver));
+        let serving = Arc::new(Serving::new(exports, members, folder, driver));
+        let behind = serving.folder.as_ref().map_or(Ok(Vec::new()), Folder::behind)?;
+        let caught_up = serving.catch_up(&behind).map_err(catching_up)?;
         let own = Arc::clone(&serving);
         let thread = std::thread::Builder::new().name("deliverer".into());
         let deliverer = thread.spawn(move || own.deliver_due()).map_err(system("start a thread"))?;
@@ -166,7 +168,7 @@ impl Emulation {
             serving,
             budget,
             backing_trouble,
-            folder,
+            caught_up,
             deliverer,
             viewer,
             listeners: Vec::new(),
@@ -350,6 +352,13 @@ impl Emulation {
         self.backing_trouble.first()
     }
 
+    /// Disks that had missed writes when an emulation with the same [`Backing::Folder`] was killed, and were filled from their copies at
+    /// the beginning; those without a current copy wait for one.
+    #[must_use]
+    pub fn caught_up(&self) -> &[String] {
+        &self.caught_up
+    }
+
     /// Does something to the emulation: a fault, a power cut, another machine.
     ///
     /// # Errors
@@ -366,11 +375,8 @@ impl Emulation {
         self.close();
         let system = |error| EmulationError::System { what: "write the trace", error };
         self.serving.driver.end_recording().map_err(system)?;
-        // Nobody knows the next time which copy missed writes.
-        if self.folder.is_some() {
-            let what = "bring copies up to date for the next time";
-            let system = |failure| EmulationError::System { what, error: std::io::Error::other(failure) };
-            self.serving.bring_all_back().map_err(system)?;
+        if self.serving.folder.is_some() {
+            self.serving.bring_all_back().map_err(catching_up)?;
         }
         let system = |error| EmulationError::System { what: "write contents to their device", error };
         self.serving
@@ -397,6 +403,11 @@ impl Drop for Emulation {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Copies could not be filled.
+fn catching_up(failure: ChangeFailure) -> EmulationError {
+    EmulationError::System { what: "bring copies up to date", error: std::io::Error::other(failure) }
 }
 
 /// The disks, in the order of their volumes.

@@ -38,7 +38,7 @@ pub use attach::{
     ATTACHED_IN_FLIGHT_MAX, AttachError, BlockDevice, BlockDeviceError, BlockDeviceMaking, Released, detach,
 };
 pub use changing::{ChangeFailure, Changed};
-pub use connection::{IN_FLIGHT_MAX, NEGOTIATION_MAX};
+pub use connection::{IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, NEGOTIATION_MAX};
 pub use contents::ContentsState;
 pub use control::{
     CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, NumberedFault, ask_control, parse_control,
@@ -47,7 +47,7 @@ pub use done::{HAPPENED_MAX, Happened, History};
 pub use emulation::{Backing, Emulation, EmulationError, Settings};
 pub use held::{Account, Held, HeldBy, Holder, Other};
 pub use listening::ListenError;
-pub use meter::{Active, Figures, OperationFigures};
+pub use meter::{Figures, OperationFigures};
 pub use metrics::SCRAPES_MAX;
 pub use model::{Change, ChangeError, Ended, FAULTS_MAX, Fault, FaultKind, Model, Which};
 pub use refusal::{Peer, REFUSALS_MAX, Reason, Refused};

@@ -1,9 +1,10 @@
 //! What an export did and how it went.
 
 use crate::answer::Timed;
-use loadline_block::Operation;
+use loadline_block::{ErrorKind, Operation};
 use loadline_record::Histogram;
 use loadline_units::{Bytes, Duration, Instant};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// What an export did so far.
@@ -13,19 +14,10 @@ pub struct Figures {
     pub operations: [OperationFigures; 4],
     /// From the model's completion until the answer was handed to the system.
     pub lateness: Histogram,
-    /// Requests answered with an error.
-    pub errors: u64,
-    /// From when the first request came until the last answer, in the model.
-    pub active: Option<Active>,
-}
-
-/// When something was asked for, by the emulation's clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Active {
-    /// When the first request came.
-    pub from: Instant,
-    /// When the last answer was due.
-    pub until: Instant,
+    /// Requests answered with an error, by its kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// Of these, such as never reached the model: malformed, beyond the end, not supported.
+    pub refused: u64,
 }
 
 /// What one operation did so far.
@@ -48,27 +40,28 @@ impl Figures {
             mine.failed += theirs.failed;
         }
         self.lateness.merge(&other.lateness);
-        self.errors += other.errors;
-        if let Some(Active { from, until }) = other.active {
-            self.was_active(from, until);
+        for (kind, count) in &other.errors {
+            *self.errors.entry(*kind).or_default() += count;
         }
+        self.refused += other.refused;
     }
 
-    fn was_active(&mut self, from: Instant, until: Instant) {
-        let active = self.active.get_or_insert(Active { from, until });
-        *active = Active { from: active.from.min(from), until: active.until.max(until) };
-    }
-
-    /// Reads, writes and trims in a second, over the time in which something was asked for.
+    /// Requests answered with an error.
     #[must_use]
-    pub fn iops(&self) -> Option<f64> {
-        Some(self.done() as f64 / self.active_s()?)
+    pub fn errors_total(&self) -> u64 {
+        self.errors.values().sum()
     }
 
-    /// Bytes in a second, over the time in which something was asked for.
+    /// Reads, writes and trims in a second, where they came about in `span`.
     #[must_use]
-    pub fn bytes_per_s(&self) -> Option<f64> {
-        Some(self.moved().get() as f64 / self.active_s()?)
+    pub fn iops(&self, span: Duration) -> Option<f64> {
+        (span > Duration::ZERO).then(|| self.done() as f64 / span.as_s_f64())
+    }
+
+    /// Bytes in a second, where they came about in `span`.
+    #[must_use]
+    pub fn bytes_per_s(&self, span: Duration) -> Option<f64> {
+        (span > Duration::ZERO).then(|| self.moved().get() as f64 / span.as_s_f64())
     }
 
     fn succeeded(&self, operation: Operation) -> u64 {
@@ -91,15 +84,10 @@ impl Figures {
         if trims_alone { self.operations[Operation::Trim.index()].bytes } else { self.transferred() }
     }
 
-    fn active_s(&self) -> Option<f64> {
-        let Active { from, until } = self.active?;
-        Some(until.since(from).as_s_f64()).filter(|seconds| *seconds > 0.0)
-    }
-
     /// Requests answered, of all operations, also with an error.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.operations.iter().map(|operation| operation.latency.count() + operation.failed).sum()
+        self.refused + self.operations.iter().map(|operation| operation.latency.count() + operation.failed).sum::<u64>()
     }
 
     /// Bytes read and written.
@@ -124,7 +112,22 @@ impl Figures {
 pub(crate) struct Delivered {
     pub(crate) timed: Option<Timed>,
     pub(crate) length: u64,
-    pub(crate) error: bool,
+    pub(crate) error: Option<ErrorKind>,
+}
+
+impl Delivered {
+    /// What counts against the bytes that a connection may have under way: [`bytes_held`].
+    pub(crate) fn bytes_held(&self) -> u64 {
+        self.timed.map_or(0, |timed| bytes_held(timed.operation, self.length))
+    }
+}
+
+/// What a request keeps its disk busy for, and so counts against the bytes that a connection may have under way.
+pub(crate) const fn bytes_held(operation: Operation, length: u64) -> u64 {
+    match operation {
+        Operation::Read | Operation::Write => length,
+        Operation::Trim | Operation::Flush => 0,
+    }
 }
 
 /// Counts an export's answers.
@@ -140,17 +143,21 @@ impl Meter {
     pub(crate) fn count(&self, delivered_at: Instant, answers: impl Iterator<Item = Delivered>) {
         let mut figures = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         for Delivered { timed, length, error } in answers {
-            figures.errors += u64::from(error);
-            let Some(Timed { operation, due_at, completed_at }) = timed else { continue };
+            if let Some(kind) = error {
+                *figures.errors.entry(kind).or_default() += 1;
+            }
+            let Some(Timed { operation, due_at, completed_at }) = timed else {
+                figures.refused += u64::from(error.is_some());
+                continue;
+            };
             figures.lateness.record(delivered_at.since(completed_at));
             let own = &mut figures.operations[operation.index()];
-            if error {
+            if error.is_some() {
                 own.failed += 1;
             } else {
                 own.bytes = own.bytes + Bytes::new(length);
                 own.latency.record(completed_at.since(due_at));
             }
-            figures.was_active(due_at, completed_at);
         }
     }
 
@@ -198,10 +205,12 @@ mod tests {
     use super::*;
 
     fn answered(operations: &[(Operation, u64)]) -> Figures {
-        told(operations, false)
+        told(operations, None)
     }
 
-    fn told(operations: &[(Operation, u64)], error: bool) -> Figures {
+    const TWO_S: Duration = Duration::from_s(2);
+
+    fn told(operations: &[(Operation, u64)], error: Option<ErrorKind>) -> Figures {
         let meter = Meter::default();
         let at = |second: u64| Instant::ZERO + Duration::from_s(second);
         let answers = operations.iter().map(|(operation, length)| Delivered {
@@ -216,22 +225,37 @@ mod tests {
     #[test]
     fn what_failed_is_asked_for_and_no_rate_or_latency() {
         use Operation::{Read, Write};
-        let mut figures = told(&[(Read, 4_096), (Write, 4_096)], true);
+        let mut figures = told(&[(Read, 4_096), (Write, 4_096)], Some(ErrorKind::Io));
         assert_eq!(
-            (figures.requests(), figures.errors, figures.iops(), figures.bytes_per_s()),
+            (figures.requests(), figures.errors_total(), figures.iops(TWO_S), figures.bytes_per_s(TWO_S)),
             (2, 2, Some(0.0), Some(0.0))
         );
         assert_eq!(figures.latency().count(), 0);
         figures.merge(&answered(&[(Read, 4_096)]));
-        assert_eq!((figures.requests(), figures.iops(), figures.latency().count()), (3, Some(0.5), 1));
+        assert_eq!((figures.requests(), figures.iops(TWO_S), figures.latency().count()), (3, Some(0.5), 1));
+        assert_eq!(figures.iops(Duration::ZERO), None);
+    }
+
+    #[test]
+    fn errors_are_counted_by_their_kind_and_what_was_refused_was_asked_for() {
+        let mut figures = told(&[(Operation::Write, 4_096)], Some(ErrorKind::NoSpace));
+        figures.merge(&told(&[(Operation::Read, 4_096)], Some(ErrorKind::Io)));
+        let meter = Meter::default();
+        let refused = Delivered { timed: None, length: 100, error: Some(ErrorKind::Refused) };
+        let asked_at_once = Delivered { error: None, ..refused };
+        meter.count(Instant::ZERO, [refused, refused, asked_at_once].into_iter());
+        figures.merge(&meter.figures());
+        let errors: Vec<(ErrorKind, u64)> = figures.errors.into_iter().collect();
+        assert_eq!(errors, [(ErrorKind::Io, 1), (ErrorKind::NoSpace, 1), (ErrorKind::Refused, 2)]);
+        assert_eq!(figures.refused, 2);
     }
 
     #[test]
     fn rates_count_as_those_of_runs_do_flushes_not_at_all_and_bytes_of_trims_only_alone() {
         use Operation::{Flush, Read, Trim, Write};
         let mixed = answered(&[(Read, 4_096), (Write, 4_096), (Trim, 1 << 32), (Flush, 0)]);
-        assert_eq!((mixed.requests(), mixed.iops(), mixed.bytes_per_s()), (4, Some(1.5), Some(4_096.0)));
+        assert_eq!((mixed.requests(), mixed.iops(TWO_S), mixed.bytes_per_s(TWO_S)), (4, Some(1.5), Some(4_096.0)));
         let trims = answered(&[(Trim, 1 << 32), (Flush, 0)]);
-        assert_eq!((trims.iops(), trims.bytes_per_s()), (Some(0.5), Some(f64::from(1_u32 << 31))));
+        assert_eq!((trims.iops(TWO_S), trims.bytes_per_s(TWO_S)), (Some(0.5), Some(f64::from(1_u32 << 31))));
     }
 }

@@ -59,16 +59,50 @@ fn answer(serving: &Serving, mut stream: TcpStream) -> io::Result<()> {
             return Ok(());
         }
     }
-    let (status, body) = if request.starts_with(b"GET /metrics ") || request.starts_with(b"GET / ") {
-        ("200 OK", serving.view().open_metrics())
-    } else {
-        ("404 Not Found", "ask for /metrics\n".to_owned())
+    stream.write_all(&reply(&request, || serving.view().open_metrics()))
+}
+
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// What is answered to a request; `metrics` tells the figures.
+fn reply(request: &[u8], metrics: impl FnOnce() -> String) -> Vec<u8> {
+    let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    let mut words = line.split(|byte| *byte == b' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let (status, kind, body) = match (method, path) {
+        (b"GET" | b"HEAD", b"/metrics" | b"/") => {
+            ("200 OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics())
+        }
+        (_, b"/metrics" | b"/") => {
+            ("405 Method Not Allowed\r\nAllow: GET, HEAD", PLAIN, "figures can only be read: GET /metrics\n".to_owned())
+        }
+        _ => ("404 Not Found", PLAIN, "ask for /metrics\n".to_owned()),
     };
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body.as_bytes())
+    if method == b"HEAD" { head.into_bytes() } else { (head + &body).into_bytes() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_in_another_way_is_told_which_one_there_is() {
+        let told = |request: &str| String::from_utf8(reply(request.as_bytes(), || "figures\n".into())).unwrap();
+        for target in ["/metrics", "/", "/metrics?module=a"] {
+            let got = told(&format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n"));
+            assert!(got.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text"), "{got}");
+            assert!(got.ends_with("\r\n\r\nfigures\n"), "{got}");
+        }
+        let head = told("HEAD /metrics HTTP/1.1\r\n\r\n");
+        assert!(head.contains("Content-Length: 8\r\n") && head.ends_with("\r\n\r\n"), "{head}");
+        let absent = told("GET /nix HTTP/1.1\r\n\r\n");
+        assert!(absent.starts_with("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain"), "{absent}");
+        let other = told("POST /metrics HTTP/1.1\r\n\r\n");
+        assert!(other.starts_with("HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD\r\n"), "{other}");
+    }
 }

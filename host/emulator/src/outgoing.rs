@@ -7,6 +7,7 @@ use crate::made::{Made, PARTS_MAX};
 use crate::meter::Delivered;
 use crate::protocol::NbdError;
 use crate::store::PAGE;
+use loadline_block::ErrorKind;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::collections::VecDeque;
@@ -137,7 +138,7 @@ impl Outgoing {
         self.made_total += torn;
         large.at += torn;
         if large.rest().1 == 0 {
-            self.mark(&large.answer);
+            self.mark(&large.answer, None);
         } else {
             self.large = Some(large);
         }
@@ -159,7 +160,7 @@ impl Outgoing {
                 if at + now < answer.length {
                     self.large = Some(Large { answer, at: at + now });
                 } else {
-                    self.mark(&answer);
+                    self.mark(&answer, None);
                 }
                 continue;
             }
@@ -184,6 +185,7 @@ impl Outgoing {
                 own.len() - start
             })
         };
+        let mut failed = answer.error();
         let count = match answer.body {
             Body::Data => {
                 if length > PART_MAX || length >= LONG_MIN && export.contents.still().is_some() {
@@ -192,7 +194,9 @@ impl Outgoing {
                     self.large = Some(Large { answer: *answer, at: 0 });
                     return count;
                 }
-                data(export, made, answer)
+                let (count, error) = data(export, made, answer);
+                failed = error;
+                count
             }
             Body::Done | Body::Written => header(made, &|own| to.done(own)),
             Body::Error { error, read } => header(made, &|own| to.error(own, error, read)),
@@ -202,18 +206,18 @@ impl Outgoing {
             }
         };
         self.made_total += count as u64;
-        self.mark(answer);
+        self.mark(answer, failed);
         count
     }
 
-    fn mark(&mut self, answer: &Answer) {
-        let error = matches!(answer.body, Body::Error { .. });
-        self.marks.push_back((self.made_total, Delivered { timed: answer.timed, length: answer.length, error }));
+    fn mark(&mut self, answer: &Answer, error: Option<ErrorKind>) {
+        let delivered = Delivered { timed: answer.timed, length: answer.length, error };
+        self.marks.push_back((self.made_total, delivered));
     }
 }
 
-/// A read in one piece; an error in its place where the contents cannot be read.
-fn data(export: &Export, made: &mut Made, answer: &Answer) -> usize {
+/// A read in one piece; an error in its place where the contents cannot be read. Gives how many bytes that made, and the error.
+fn data(export: &Export, made: &mut Made, answer: &Answer) -> (usize, Option<ErrorKind>) {
     let Answer { to, length, .. } = *answer;
     let start = made.mark();
     let header = made.own(|own| {
@@ -222,14 +226,15 @@ fn data(export: &Export, made: &mut Made, answer: &Answer) -> usize {
         own.len() - before
     });
     match export.contents.read(to.offset, length, made) {
-        Ok(()) => header + length as usize,
+        Ok(()) => (header + length as usize, None),
         Err(error) => {
             made.back_to(start);
-            made.own(|own| {
+            let count = made.own(|own| {
                 let before = own.len();
                 to.error(own, error, true);
                 own.len() - before
-            })
+            });
+            (count, Some(error.kind()))
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::driver::Driver;
 use crate::export::Export;
 use crate::protocol::negotiation::ExportInfo;
 use crate::refusal::{Peer, Reason, Refusals};
+use crate::store::Folder;
 use crate::view::{View, Viewer};
 use loadline_units::Instant;
 use rustix::fd::OwnedFd;
@@ -45,6 +46,8 @@ pub(crate) struct Serving {
     pub(crate) driver: Driver,
     /// The disks.
     pub(crate) members: Vec<Member>,
+    /// Where the disks are kept, if in files.
+    pub(crate) folder: Option<Folder>,
     /// Held by whoever changes something.
     pub(crate) changing: Mutex<()>,
     /// Those from whom requests come.
@@ -69,7 +72,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    pub(crate) fn new(exports: Vec<Arc<Export>>, members: Vec<Member>, driver: Driver) -> Self {
+    pub(crate) fn new(exports: Vec<Arc<Export>>, members: Vec<Member>, folder: Option<Folder>, driver: Driver) -> Self {
         let descriptors = Descriptors::raised(members.len());
         Self {
             descriptors,
@@ -78,6 +81,7 @@ impl Serving {
             exports,
             driver,
             members,
+            folder,
             changing: Mutex::default(),
             receivers: RwLock::default(),
             boots: RwLock::new(0),

@@ -92,7 +92,7 @@ impl Viewer {
                 credits: credits[number].map(loadline_units::Ratio::as_f64),
                 requests_total: total.requests(),
                 bytes_total: total.transferred().get(),
-                errors_total: total.errors,
+                errors_total: total.errors_total(),
                 ..over(&recent, &account, span)
             });
         }

@@ -102,11 +102,14 @@ pub(crate) fn blocks(cell: &CellSummary) -> String {
     )
 }
 
-/// A block size: exact where that is short ("4 KiB"), rounded for the mean of a mix.
+/// A block size: exact where that is short ("4 KiB"), rounded for the mean of a mix or of what others asked for.
 pub(crate) fn block(bytes: u64) -> String {
     let exact = Bytes::new(bytes).to_string();
-    if exact.len() <= 9 { exact } else { size(bytes) }
+    if exact.len() <= 9 && bytes.is_multiple_of(SECTOR) { exact } else { size(bytes) }
 }
+
+/// What sizes of blocks are multiples of.
+const SECTOR: u64 = 512;
 
 #[cfg(test)]
 mod tests {
@@ -123,6 +126,8 @@ mod tests {
         let part = |kib: u64, ratio| BlockInMix { bytes: kib << 10, ratio };
         cells[0].load.details.block_mix = Some(vec![part(4, 0.6), part(1024, 0.4)]);
         assert_eq!(load_name(&cells[0]), "random 4 KiB + 1 MiB reads");
+        let sizes = [512, 4 << 10, 66 << 10, 1_000, 39_204, 817_789].map(block);
+        assert_eq!(sizes, ["512 B", "4 KiB", "66 KiB", "1000 B", "38.3 KiB", "799 KiB"]);
     }
 
     #[test]

@@ -89,6 +89,13 @@ impl TokenBucket {
         self.full_at = self.full_at.max(now + self.depth);
     }
 
+    /// What it owes is owed no more.
+    fn break_off(&mut self, now: u64) {
+        if self.full_at > now + self.depth {
+            (self.full_at, self.rest) = (now + self.depth, 0);
+        }
+    }
+
     /// How much is saved, as a share of what fits; `None`: nothing fits.
     fn level(&self, now: u64) -> Option<Ratio> {
         let missing = self.full_at.saturating_sub(now);
@@ -193,6 +200,16 @@ impl Windows {
         Passed { at, unsaved: if self.allowed < self.most { at - now } else { 0 } }
     }
 
+    /// Goes back to the window of `now`, which is as good as new.
+    fn break_off(&mut self, now: u64) {
+        if self.last > now {
+            (self.last, self.used) = (now, 0);
+            self.allowed = self.most.min(self.base + self.bank);
+            self.number = self.number_at(now);
+            self.end = self.edge(self.number + 1);
+        }
+    }
+
     /// Moves on to the window in which `at` lies. What one request took beyond its window is owed by the next.
     #[cold]
     fn roll(&mut self, at: u64) {
@@ -286,6 +303,18 @@ impl Gate {
                 windows.bank = 0;
                 windows.allowed = windows.most.min(windows.base);
             }
+        }
+    }
+
+    /// Forgets those who have not passed by `now`: whoever comes next waits for none of them. The credits that they counted on are spent.
+    pub(crate) fn break_off(&mut self, now: u64) {
+        match &mut self.kind {
+            Kind::Steady(bucket) => bucket.break_off(now),
+            Kind::Bursting(burst, credits) => {
+                burst.break_off(now);
+                credits.break_off(now);
+            }
+            Kind::Windows(windows) => windows.break_off(now),
         }
     }
 

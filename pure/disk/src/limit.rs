@@ -133,6 +133,10 @@ impl Gates {
         self.held.gates_mut().for_each(|gate| gate.spend_credits(now));
     }
 
+    fn break_off(&mut self, now: u64) {
+        self.held.iter_mut().flatten().for_each(|gate| gate.break_off(now));
+    }
+
     fn credits(&self, now: u64) -> Option<Ratio> {
         self.held.gates().filter_map(|gate| gate.credits(now)).min()
     }
@@ -280,6 +284,12 @@ impl Limiter {
     pub(crate) fn spend_credits(&mut self, now: u64) {
         self.iops.spend_credits(now);
         self.throughput.spend_credits(now);
+    }
+
+    /// Forgets those who have not passed by `now`.
+    pub(crate) fn break_off(&mut self, now: u64) {
+        self.iops.break_off(now);
+        self.throughput.break_off(now);
     }
 
     /// The share of credits that are left, of the gate that has least; `None`: no gate saves any.

@@ -31,6 +31,16 @@ impl Lanes {
         }
     }
 
+    /// Lets everything go that is served or waits.
+    pub(crate) fn break_off(&mut self, now: u64) {
+        if let Some(places) = &mut self.places {
+            *places = places.drain().map(|Reverse(free_at)| Reverse(free_at.min(now))).collect();
+        }
+        if let Some(pipe) = &mut self.pipe {
+            pipe.break_off(now);
+        }
+    }
+
     /// Whether requests may wait for one another.
     #[inline]
     pub(crate) const fn are_bounded(&self) -> bool {
@@ -122,6 +132,12 @@ impl Spindle {
     pub(crate) fn arrive(&mut self, now: u64, errand: Errand) -> Option<u64> {
         self.waiting.push_back(errand);
         if self.busy.is_some() { None } else { self.take(now) }
+    }
+
+    /// Lets everything go that is under way or waits.
+    pub(crate) fn break_off(&mut self) {
+        self.waiting.clear();
+        self.busy = None;
     }
 
     /// The head is done: gives out what it did, and when it is done with the next.

@@ -99,10 +99,32 @@ fn what_was_asked_for_is_kept_with_what_held_it() {
         bench.done(&["show", "last", "--format", format]);
     }
     bench.done(&["report", "last", "-o", "report.html"]);
+
+    // What somebody asked for who left without the answer takes its time all the same: here and there.
+    let child = start(&bench, &["--format", "json"]);
+    let socket = bench.path("s").display().to_string();
+    assert_eq!(crate::fault::requests(&bench, &[0, 1]), [0; 2]);
+    bench.done(&["fault", &socket, "data", "--hang"]);
+    crate::fault::leave(&bench);
+    std::thread::sleep(Duration::from_millis(300));
+    bench.done(&["fault", &socket, "--clear-all"]);
+    std::thread::sleep(Duration::from_millis(300));
+    let (_, out, _) = end(child, "-INT");
+    let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(&bench.done(&["show", "last", "--format", "json"])).unwrap();
+    let total = &shown["cells"][0]["total"];
+    let same = |told: &serde_json::Value, kept: &serde_json::Value| {
+        let (told, kept) = (told.as_f64().unwrap(), kept.as_f64().unwrap());
+        assert!(told > 0.0 && (told / kept - 1.0).abs() < 1e-6, "{told} here, {kept} in the run");
+    };
+    same(&rows[0]["iops"], &total["iops"]);
+    same(&rows[0]["bytes_per_s"], &total["throughput_bytes_per_s"]);
+    assert!(rows[0]["iops"].as_f64().unwrap() < 2.0 / 0.3, "{out}");
+
     let child = start(&bench, &["--no-record"]);
     assert_eq!(crate::fault::requests(&bench, &[0]), [0]);
     end(child, "-TERM");
-    assert_eq!(bench.runs().len(), 1);
+    assert_eq!(bench.runs().len(), 2);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// Reads and writes of the first volume, the oldest way: 512 B each; gives their errors.
-pub(crate) fn requests(bench: &Bench, kinds: &[u16]) -> Vec<u32> {
+/// On the first volume, the oldest way.
+fn connected(bench: &Bench) -> UnixStream {
     let mut stream = UnixStream::connect(bench.path("s")).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
     let mut greeting = [0; 18];
@@ -16,10 +16,24 @@ pub(crate) fn requests(bench: &Bench, kinds: &[u16]) -> Vec<u32> {
     let hello = [&3_u32.to_be_bytes()[..], b"IHAVEOPT", &1_u32.to_be_bytes(), &0_u32.to_be_bytes()].concat();
     stream.write_all(&hello).unwrap();
     stream.read_exact(&mut [0; 10]).unwrap();
+    stream
+}
+
+fn head(kind: u16) -> Vec<u8> {
+    [&0x2560_9513_u32.to_be_bytes()[..], &[0, 0], &kind.to_be_bytes(), &[0; 16], &512_u32.to_be_bytes()].concat()
+}
+
+/// Asks for 512 B of the first volume, and is gone.
+pub(crate) fn leave(bench: &Bench) {
+    connected(bench).write_all(&head(0)).unwrap();
+}
+
+/// Reads and writes of the first volume, the oldest way: 512 B each; gives their errors.
+pub(crate) fn requests(bench: &Bench, kinds: &[u16]) -> Vec<u32> {
+    let mut stream = connected(bench);
     let mut errors = Vec::new();
     for kind in kinds {
-        let head = [&0x2560_9513_u32.to_be_bytes()[..], &[0, 0], &kind.to_be_bytes(), &[0; 16], &512_u32.to_be_bytes()];
-        stream.write_all(&head.concat()).unwrap();
+        stream.write_all(&head(*kind)).unwrap();
         if *kind == 1 {
             stream.write_all(&[1; 512]).unwrap();
         }
@@ -47,6 +61,13 @@ fn faults_begin_are_listed_and_end() {
     assert_eq!(requests(&bench, &[0, 1]), [0, 5]);
     let listed = fault(&["--list", "--format", "json"]);
     assert!(listed.contains("data: writes from 0 B to 4 KiB fail with EIO"), "{listed}");
+    assert_eq!(fault(&["data", "--list"]), fault(&["--list"]));
+    let of_log: Vec<String> = ["--list", "--status"].map(|what| fault(&["log", what, "--format", "csv"])).into();
+    assert_eq!(of_log[0].lines().count(), 1, "{}", of_log[0]);
+    let named: Vec<&str> = of_log[1].lines().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(named, ["export", "log", "log/0"]);
+    let told = bench.refused(1, &["fault", &socket, "nix", "--list"]);
+    assert!(told.contains("no volume or disk \"nix\"; there are data, log, data/0"), "{told}");
     assert_eq!(fault(&["--clear", "1"]), "fault 1 cleared\n");
     assert_eq!(requests(&bench, &[0, 1]), [0, 0]);
     fault(&["data/0", "--lose"]);

@@ -196,7 +196,7 @@ impl MountedFile {
         let delivered = answers.iter().map(|answer| Delivered {
             timed: answer.timed,
             length: answer.length,
-            error: matches!(answer.body, Body::Error { .. }),
+            error: answer.error(),
         });
         self.export.meter.count(serving.driver.clock.now(), delivered);
         answers.clear();

@@ -2,10 +2,12 @@
 
 use super::fault::{Active, DELAY_MAX, FAULTS_MAX, Fault, FaultKind, Under, Volumes};
 use super::{Generation, Model, scramble};
+use loadline_block::ErrorKind;
 use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState};
-use loadline_units::{Bytes, Instant};
+use loadline_units::{Bytes, Duration, Instant};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 /// Something that is done to a running emulation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,9 +23,10 @@ pub enum Change {
     SpendCredits(Option<String>),
     /// Other disks or another machine below the same volumes; a disk that would be smaller keeps its size.
     Environment(Box<EnvironmentSpec>),
-    /// The machine is stopped and started on another host: caches are empty, and so are disks local to the host.
+    /// The machine is stopped and started on another host: caches are empty, and so are disks local to the host. What is under way is
+    /// broken off.
     Redeploy,
-    /// Power fails: what was not made durable is lost, kept or torn.
+    /// Power fails: what was not made durable is lost, kept or torn, and what is under way is broken off.
     PowerCut {
         /// Decides which.
         seed: u64,
@@ -138,8 +141,12 @@ impl Model {
                 self.environment = environment;
                 self.replace(now)?;
             }
-            Change::Redeploy => self.replace(now)?,
-            Change::PowerCut { .. } => {}
+            Change::Redeploy => {
+                self.break_off(now);
+                self.replace(now)?;
+                self.retire();
+            }
+            Change::PowerCut { .. } => self.break_off(now),
         }
         Ok(None)
     }
@@ -153,7 +160,7 @@ impl Model {
         let exports = |on: &Option<String>| concerned(&self.volumes, on.as_deref()).into_iter();
         let all = |on: &Option<String>| on.clone().unwrap_or_else(|| "any volume".to_owned());
         match change {
-            Change::Begin(Fault { kind: FaultKind::Delay(loadline_units::Duration::ZERO), .. }) => {
+            Change::Begin(Fault { kind: FaultKind::Delay(Duration::ZERO), .. }) => {
                 Err(ChangeError::Senseless("a delay of nothing delays nothing"))
             }
             Change::Begin(Fault { on, from, .. }) => {
@@ -249,6 +256,26 @@ impl Model {
         self.set_absent(now);
     }
 
+    /// Nothing that is under way is done any more: it ends now, as gone, and nobody who comes later waits for it.
+    fn break_off(&mut self, now: Instant) {
+        for generation in &mut self.generations {
+            generation.machine.break_off(now);
+        }
+        self.later.retain(|Reverse((at, _))| *at <= now);
+        let over: HashSet<u32> = self.later.iter().map(|Reverse((_, id))| *id).collect();
+        for (id, slot) in (0..).zip(&mut self.slots) {
+            if !slot.in_use || over.contains(&id) {
+                continue;
+            }
+            slot.error = Some(ErrorKind::Gone);
+            if slot.at_disk == Duration::ZERO {
+                slot.at_disk = now.since(slot.submitted_at);
+            }
+            (slot.delay, slot.stalled_by, slot.held_by, slot.waits_since) = (Duration::ZERO, None, None, None);
+            self.later.push(Reverse((now, id)));
+        }
+    }
+
     /// Requests go to another machine from now on.
     fn replace(&mut self, now: Instant) -> Result<(), ChangeError> {
         let number = self.generations.len() as u64 + self.requests;
@@ -298,7 +325,7 @@ fn check_fault(fault: &Fault) -> Result<(), ChangeError> {
     match fault.kind {
         FaultKind::Delay(by) if by > DELAY_MAX => senseless("a delay is at most a day; use a hang"),
         FaultKind::Stall { lasting, every } => match every {
-            _ if lasting > DELAY_MAX || lasting == loadline_units::Duration::ZERO => {
+            _ if lasting > DELAY_MAX || lasting == Duration::ZERO => {
                 senseless("a stall lasts longer than nothing and at most a day")
             }
             Some(every) if every <= lasting => senseless("a stall must end before the next one begins"),

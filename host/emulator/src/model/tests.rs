@@ -298,3 +298,36 @@ proptest! {
         prop_assert_eq!(run(&looks), run(&[1 << 40]));
     }
 }
+
+#[test]
+fn what_is_under_way_when_the_power_goes_ends_then_and_holds_up_nobody_after() {
+    for change in [Change::PowerCut { seed: 1 }, Change::Redeploy] {
+        let mut environment = environment(Layout::Single, 1);
+        let rate = loadline_units::Iops::per_second(100).map(loadline_disk::IopsBudget::steady);
+        environment.volumes[0].disks[0].limit.iops = rate.map(loadline_disk::Directions::Together);
+        let mut model = Model::new(&environment, 1, InitialState::default()).unwrap();
+        let queued: Vec<usize> =
+            (0..1_000).map(|number| model.submit(at(0), 0, request(Operation::Write, number * 4_096, at(0)))).collect();
+        // Ten seconds of a queue, of which the first of a hang is told of as well.
+        model.change(at(50), &Change::Begin(fault("data", FaultKind::Hang))).unwrap();
+        let hangs = model.submit(at(60), 0, request(Operation::Read, 0, at(60)));
+        model.change(at(105), &change).unwrap();
+        let mut ended = Vec::new();
+        while let Some((id, end)) = model.pop_ended(at(105)) {
+            ended.push((id, end));
+        }
+        assert_eq!(model.next_event_at(), None);
+        let (answered, gone): (Vec<_>, Vec<_>) = ended.into_iter().partition(|(_, end)| end.error.is_none());
+        // One each 10 ms, and 1 ms of service.
+        assert_eq!(answered.len(), 11, "{change:?}");
+        assert!(answered.iter().all(|(_, end)| end.at <= at(105)));
+        assert_eq!(gone.len(), queued.len() + 1 - answered.len());
+        assert!(gone.iter().any(|(id, _)| *id == hangs));
+        assert!(gone.iter().all(|(_, end)| *end == Ended { at: at(105), error: Some(ErrorKind::Gone) }));
+        model.change(at(200), &Change::Clear(Which::All)).unwrap();
+        let next = one(&mut model, at(200), 0, Operation::Read, 0).unwrap();
+        assert_eq!(next, Ended { at: at(201), error: None });
+        let account = model.account(at(300), 0);
+        assert_eq!((account.requests, account.asked_time), (1_002, account.at_disk + account.faults));
+    }
+}

@@ -6,6 +6,8 @@ pub mod option;
 pub mod reply;
 pub mod request;
 
+use loadline_block::ErrorKind;
+
 /// "NBDMAGIC": with this the server greets.
 pub const GREETING_MAGIC: u64 = 0x4e42_444d_4147_4943;
 /// "IHAVEOPT": a newstyle server says it, and a client before each option.
@@ -107,6 +109,18 @@ impl NbdError {
     #[must_use]
     pub const fn code(self) -> u32 {
         self as u32
+    }
+
+    /// What kind of error it is.
+    #[must_use]
+    pub const fn kind(self) -> ErrorKind {
+        match self {
+            Self::Denied => ErrorKind::Denied,
+            Self::Io => ErrorKind::Io,
+            Self::NoSpace => ErrorKind::NoSpace,
+            Self::Invalid | Self::Overflow | Self::NotSupported => ErrorKind::Refused,
+            Self::Shutdown => ErrorKind::Gone,
+        }
     }
 }
 

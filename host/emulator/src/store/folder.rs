@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 const LIST: &str = "loadline-disks.txt";
 /// The first line of that file.
 const HEADING: &str = "loadline disks 1\n";
+/// The file that names disks which missed writes that a copy of theirs has, a line each, and what it is while it is written.
+const BEHIND: &str = "loadline-behind.txt";
+const BEHIND_NEW: &str = "loadline-behind.new";
 
 /// Why a folder cannot be used for contents.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +47,7 @@ pub enum FolderError {
 #[derive(Debug)]
 pub(crate) struct Folder {
     _lock: File,
+    path: PathBuf,
 }
 
 fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
@@ -94,7 +98,38 @@ impl Folder {
             file.set_len(*size).map_err(failed("set the length of", &path))?;
             files.push(file);
         }
-        Ok((Self { _lock: lock }, files))
+        Ok((Self { _lock: lock, path: path.to_owned() }, files))
+    }
+
+    /// Disks that missed writes when the folder was last used, by name.
+    ///
+    /// # Errors
+    /// The file that names them cannot be read.
+    pub(crate) fn behind(&self) -> Result<Vec<String>, FolderError> {
+        let path = self.path.join(BEHIND);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(failed("read", &path)(error)),
+        }
+    }
+
+    /// Names the disks that miss writes from now on, for whoever uses the folder after this process was killed.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn set_behind(&self, disks: &[String]) -> Result<(), FolderError> {
+        let (path, new) = (self.path.join(BEHIND), self.path.join(BEHIND_NEW));
+        if disks.is_empty() {
+            return match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", &path)(error)),
+                _ => Ok(()),
+            };
+        }
+        // At no moment is there half of it.
+        let lines: Vec<String> = disks.iter().map(|disk| format!("{disk}\n")).collect();
+        std::fs::write(&new, lines.concat()).map_err(failed("write", &new))?;
+        std::fs::rename(&new, &path).map_err(failed("make", &path))
     }
 }
 

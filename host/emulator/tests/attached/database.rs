@@ -163,6 +163,6 @@ fn postgresql_runs_and_is_held_by_the_disk() {
     assert!(held.bound_by.is_some() && by_disk.is_some_and(|share| share > 0.0), "{held:?}");
     database.stop("fast");
     drop(mounted);
-    assert_eq!(served.emulation.figures()[0].errors, 0);
+    assert_eq!(served.emulation.figures()[0].errors_total(), 0);
     run(Command::new("fsck.ext4").args(["-f", "-n"]).arg(device.path()));
 }

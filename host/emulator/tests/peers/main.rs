@@ -208,5 +208,5 @@ fn fio_finds_every_block_as_it_wrote_it() {
     }
     let text = well(&output);
     assert!(text.contains("\"total_ios\" : 8192"), "{text}");
-    assert_eq!(served.emulation.figures()[0].errors, 0);
+    assert_eq!(served.emulation.figures()[0].errors_total(), 0);
 }

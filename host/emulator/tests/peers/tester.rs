@@ -80,7 +80,7 @@ fn its_tests_pass_over_a_unix_socket() {
     for words in [&[][..], &["-w"], &["-w", "-f"], &["-o"], &["-h"]] {
         passes(folder.path(), &[words, &["-u", socket]].concat()).unwrap();
     }
-    assert_eq!(emulation.figures()[0].errors, 0);
+    assert_eq!(emulation.figures()[0].errors_total(), 0);
     let unknown = Command::new(self::folder().join("nbd-tester-client")).args(["-N", "nothing", "-u", socket]).output();
     assert!(!unknown.unwrap().status.success(), "an export that is not there");
 }

@@ -1,11 +1,12 @@
 //! Clients that do not keep to the protocol, vanish, or do not read.
 
 use crate::client::{Ask, Client};
-use crate::{Served, free, slow};
-use loadline_emulator::IN_FLIGHT_MAX;
+use crate::{Served, disk, environment, free, memory, slow};
+use loadline_disk::Layout;
 use loadline_emulator::protocol::option::code as option_code;
 use loadline_emulator::protocol::request::code;
-use loadline_units::Duration;
+use loadline_emulator::{Change, Fault, FaultKind, IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, Settings, Trace, TraceSettings};
+use loadline_units::{Bytes, Duration, Ratio};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
@@ -188,4 +189,34 @@ fn the_end_does_not_wait_for_anybody() {
     let _silent = UnixStream::connect(served.socket()).unwrap();
     served.emulation.end().unwrap();
     assert!(waits.is_closed());
+}
+
+#[test]
+fn bytes_under_way_on_a_connection_are_bounded() {
+    const LONG: u64 = 32 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    let trace = Some(TraceSettings { path: path.clone(), about: String::new() });
+    let size = Bytes::new(LONG);
+    let served = Served::with(&environment(Layout::Single, vec![disk(size)]), &Settings { trace, ..memory() });
+    let fault = Fault {
+        on: "data".into(),
+        kind: FaultKind::Hang,
+        operations: Vec::new(),
+        from: Bytes::ZERO,
+        until: None,
+        share: Ratio::ONE,
+    };
+    served.emulation.change(&Change::Begin(fault)).unwrap();
+    let mut client = Client::simple(&served.socket(), "data");
+    let most = IN_FLIGHT_BYTES_MAX / LONG;
+    for cookie in 0..most + 100 {
+        client.ask(Ask { kind: code::READ, length: LONG, cookie, ..Ask::default() }, &[]);
+    }
+    while served.emulation.view().exports[0].queue < most as f64 - 0.5 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    served.emulation.end().unwrap();
+    let trace = Trace::read(std::fs::File::open(path).unwrap()).unwrap();
+    assert_eq!(trace.records.len() as u64, most);
 }

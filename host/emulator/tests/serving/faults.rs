@@ -114,7 +114,7 @@ fn no_space_is_told_as_such_and_only_where_it_is_said() {
     assert_eq!(error(&mut client, code::WRITE, 0), 0);
     assert_eq!(error(&mut client, code::WRITE, 1 << 20), 28);
     assert_eq!(error(&mut client, code::READ, 1 << 20), 0);
-    assert_eq!(served.emulation.figures()[0].errors, 1);
+    assert_eq!(served.emulation.figures()[0].errors_total(), 1);
 }
 
 #[test]

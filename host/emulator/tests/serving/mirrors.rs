@@ -251,3 +251,45 @@ proptest! {
         }
     }
 }
+
+/// A folder as it is when whoever uses it is killed.
+fn as_killed(folder: &std::path::Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+    }
+    copy
+}
+
+#[test]
+fn a_copy_that_missed_writes_is_not_believed_after_its_emulation_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let in_folder = |path: &std::path::Path| Settings { backing: Backing::Folder(path.to_owned()), ..memory() };
+    let served = Served::with(&mirror(2), &in_folder(folder.path()));
+    let mut data = client(&served, "data");
+    write(&mut data, 0, 1).unwrap();
+    begin(&served, "data/0", FaultKind::Detached);
+    write(&mut data, 0, 2).unwrap();
+    let detached = as_killed(folder.path());
+    clear_all(&served);
+    begin(&served, "data/0", FaultKind::Lost);
+    let lost = as_killed(folder.path());
+    begin(&served, "data/1", FaultKind::Detached);
+    assert_eq!(clear(&served, "data/0").waiting, ["data/0"]);
+    let waiting = as_killed(folder.path());
+    clear_all(&served);
+    let whole = as_killed(folder.path());
+    for killed in [&detached, &lost, &waiting] {
+        let again = Served::with(&mirror(2), &in_folder(killed.path()));
+        assert_eq!(again.emulation.caught_up(), ["data/0"]);
+        for export in ["data", "data/0", "data/1"] {
+            assert_eq!(read(&mut client(&again, export), 0), Ok(2), "{export}");
+            assert_eq!(state(&again, export), ContentsState::Present);
+        }
+        // That is over with.
+        let once_more = as_killed(killed.path());
+        assert!(Served::with(&mirror(2), &in_folder(once_more.path())).emulation.caught_up().is_empty());
+    }
+    assert!(Served::with(&mirror(2), &in_folder(whole.path())).emulation.caught_up().is_empty());
+}

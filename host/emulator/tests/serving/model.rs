@@ -48,7 +48,7 @@ fn a_modelled_rate_is_the_rate_that_is_delivered() {
         assert!((5_000.0..=5_050.0).contains(&rate), "{rate} IOPS of 5,000 at depth {depth}, over {busy} s");
         // All the time: with 102 ms in the queue, only a machine that stops for longer leaves the disk idle.
         if depth == 512 {
-            let iops = figures.iops().unwrap();
+            let iops = figures.iops(served.emulation.accounts()[0].span()).unwrap();
             assert!((4_950.0..=5_050.0).contains(&iops), "{iops} IOPS of 5,000");
         }
     }

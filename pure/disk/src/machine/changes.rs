@@ -1,6 +1,6 @@
 //! What may change in a machine while it runs, and what can be told of its state.
 
-use super::{Machine, Path, Target};
+use super::{Machine, Path, Queue, Target};
 use loadline_units::{Instant, Ratio};
 
 impl Machine {
@@ -34,6 +34,30 @@ impl Machine {
         for limiter in [&mut self.vm_cached, &mut self.vm_uncached].into_iter().flatten() {
             limiter.spend_credits(now);
         }
+    }
+
+    /// Breaks off all that is outstanding, as when the power goes: it is never answered, and its numbers are free. Limits, places and
+    /// heads are free from `now` on; what caches hold stays, also what is on its way from there to a disk. The credits of bursts that
+    /// requests counted on which waited for their turn are spent.
+    ///
+    /// # Panics
+    /// When `now` is before an earlier call's.
+    pub fn break_off(&mut self, now: Instant) {
+        let now = now.as_ns();
+        self.advance(now);
+        (self.answers, self.events) = (Queue::default(), Queue::default());
+        self.outstanding.clear();
+        self.free.clear();
+        self.free_parts.clear();
+        let parts = std::mem::take(&mut self.parts);
+        let of_machine = [&mut self.vm_cached, &mut self.vm_uncached].into_iter().flatten();
+        let of_disks = self.disks.iter_mut().map(|disk| {
+            disk.lanes.break_off(now);
+            disk.spindle.iter_mut().for_each(|spindle| spindle.break_off());
+            &mut disk.limiter
+        });
+        of_machine.chain(&mut self.pools).chain(of_disks).for_each(|limiter| limiter.break_off(now));
+        self.break_off_caches(now, parts);
     }
 
     /// The share of burst credits that are left at `now`, of whatever has least: the target's disks, their pools, the virtual

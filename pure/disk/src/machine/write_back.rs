@@ -78,13 +78,40 @@ impl Machine {
             let number = self.disks[disk].write_back.issued;
             self.disks[disk].write_back.issued += 1;
             self.disks[disk].write_back.in_flight.push(number);
-            let (offset, length) = (run.first * BLOCK, run.count * BLOCK);
-            let before = self.waits_behind_cache(disk);
-            let at = pass(&mut self.vm_uncached, now, Operation::Write, offset, length);
-            self.reach_disk(at, Owner::WriteBack(number), disk, Operation::Write, offset, length);
-            let waited = self.waits_behind_cache(disk).since(&before);
-            self.disks[disk].write_back.waited = self.disks[disk].write_back.waited.and(&waited);
-            self.account_nobody(disk);
+            self.send_back(now, disk, number, (run.first * BLOCK, run.count * BLOCK));
+        }
+    }
+
+    /// A run of blocks, an offset and a length, leaves the cache for its disk.
+    fn send_back(&mut self, now: u64, disk: usize, number: u64, (offset, length): (u64, u64)) {
+        let before = self.waits_behind_cache(disk);
+        let at = pass(&mut self.vm_uncached, now, Operation::Write, offset, length);
+        self.reach_disk(at, Owner::WriteBack(number), disk, Operation::Write, offset, length);
+        let waited = self.waits_behind_cache(disk).since(&before);
+        self.disks[disk].write_back.waited = self.disks[disk].write_back.waited.and(&waited);
+        self.account_nobody(disk);
+    }
+
+    /// Nobody waits for anything any more: writes that waited for room in a cache are not done, flushes not answered. What was on its
+    /// way from caches to disks, the parts in `before`, sets out anew.
+    pub(super) fn break_off_caches(&mut self, now: u64, before: Vec<Part>) {
+        for cache in &mut self.caches {
+            cache.stalled.clear();
+            cache.stalling = false;
+        }
+        let mut runs: Vec<(usize, u64, (u64, u64))> = Vec::new();
+        for part in before {
+            let Owner::WriteBack(number) = part.owner else { continue };
+            if self.disks[part.disk].write_back.in_flight.contains(&number) {
+                runs.push((part.disk, number, (part.offset, part.length)));
+            }
+        }
+        runs.sort_unstable();
+        for disk in &mut self.disks {
+            disk.write_back.flushes.clear();
+        }
+        for (disk, number, range) in runs {
+            self.send_back(now, disk, number, range);
         }
     }
 

@@ -3,10 +3,10 @@
 use crate::drive::{MIB, disk, environment, limit, volume};
 use loadline_block::{Operation, Request};
 use loadline_disk::{
-    Directions, DiskSpec, EnvironmentSpec, Fullness, HostCache, InitialState, IopsBudget, IopsBurst, Layout, Limit,
-    Machine, Target, Warmth,
+    Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, HostCache, InitialState, IopsBudget, IopsBurst,
+    Layout, Limit, Machine, Parallelism, Spinning, Target, Warmth,
 };
-use loadline_units::{Bytes, Duration, Instant, Iops, Ratio};
+use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
 
 const NEW: InitialState = InitialState { bursts: Fullness::Full, vm_bursts: None, caches: Warmth::Cold };
 
@@ -50,10 +50,9 @@ fn a_mirror_that_lost_a_copy_reads_at_the_rate_of_one_disk() {
 fn credits_are_told_and_can_be_spent_at_any_time() {
     let burst = IopsBurst { rate: Iops::per_second(3_000).unwrap(), credits: 100_000 };
     let budget = IopsBudget { burst: Some(burst), ..IopsBudget::steady(Iops::per_second(100).unwrap()) };
-    for enforcement in [
-        loadline_disk::Enforcement::Smooth,
-        loadline_disk::Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::ZERO },
-    ] {
+    for enforcement in
+        [Enforcement::Smooth, Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::ZERO }]
+    {
         let limit = Limit { iops: Some(Directions::Together(budget)), enforcement, ..Limit::default() };
         let environment = environment(vec![volume("data", &DiskSpec { limit, ..disk(Limit::default()) }, 1)]);
         let (mut machine, data) = machine(&environment);
@@ -88,4 +87,76 @@ fn a_dropped_cache_fetches_again() {
         }
     }
     assert_eq!(machine.waits(data).cache_hits, 100);
+}
+
+#[test]
+fn who_comes_after_a_break_waits_for_nothing_that_came_before() {
+    let burst = IopsBurst { rate: Iops::per_second(500).unwrap(), credits: 100 };
+    let bursting = IopsBudget { burst: Some(burst), ..IopsBudget::steady(Iops::per_second(100).unwrap()) };
+    let windows = Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::from_ms(5) };
+    let spinning = Spinning {
+        revolutions_per_minute: 7_200,
+        seek_min: Duration::from_ms(1),
+        seek_max: Duration::from_ms(16),
+        transfer: ByteRate::per_second(150_000_000).unwrap(),
+        queue_depth: 32,
+    };
+    let plain = disk(limit(100, MIB));
+    let with = |enforcement| DiskSpec { limit: Limit { enforcement, ..limit(100, MIB) }, ..plain.clone() };
+    let of_bursts = Limit { iops: Some(Directions::Together(bursting)), ..Limit::default() };
+    let pipe = ByteRate::per_second(1 << 20);
+    let disks = [
+        plain.clone(),
+        with(windows),
+        with(Enforcement::Bucket { depth: Duration::from_ms(100) }),
+        disk(of_bursts.clone()),
+        disk(Limit { enforcement: windows, ..of_bursts }),
+        DiskSpec { parallelism: Parallelism { requests: Some(1), throughput: pipe }, ..disk(Limit::default()) },
+        DiskSpec { parallelism: Parallelism { requests: Some(1), throughput: None }, ..plain.clone() },
+        DiskSpec { spinning: Some(spinning), ..plain },
+    ];
+    for (number, one) in disks.iter().enumerate() {
+        for mode in [HostCache::None, HostCache::ReadOnly, HostCache::ReadWrite] {
+            let mut environment = environment(vec![volume("data", one, 1)]);
+            environment.volumes[0].host_cache.mode = mode;
+            environment.volumes[0].host_cache.capacity = (mode != HostCache::None).then_some(Bytes::mib(1));
+            let (mut machine, data) = machine(&environment);
+            let ask = |operation, number: u64| Request {
+                operation,
+                durable: false,
+                length: 65_536,
+                offset: number * 65_536,
+                due_at: Instant::ZERO,
+            };
+            let mut now = Instant::ZERO;
+            for round in 0..3 {
+                for number in 0..1_000 {
+                    let operation = if number % 2 == 0 { Operation::Write } else { Operation::Read };
+                    machine.submit(now, data, ask(operation, number));
+                }
+                machine.submit(now, data, ask(Operation::Flush, 0));
+                now = now + Duration::from_ms(300);
+                while machine.pop_completed(now).is_some() {}
+                assert!(machine.outstanding() > 100, "disk {number}, {mode:?}: all were answered");
+                machine.break_off(now);
+                assert_eq!(machine.outstanding(), 0);
+                // What a cache still carries to the disk, and one turn of whatever is held, at most.
+                let took = all(&mut machine, data, now, Operation::Read, 1);
+                assert!(took < Duration::from_s(2), "disk {number}, {mode:?}, round {round}: {took:?}");
+                now = machine.now() + Duration::from_s(1);
+            }
+            let flushed = {
+                let begin = machine.now() + Duration::from_s(1);
+                machine.submit(begin, data, ask(Operation::Flush, 0));
+                let mut end = begin;
+                while let Some(next) = machine.next_event_at() {
+                    while let Some((_, completion)) = machine.pop_completed(next) {
+                        end = completion.completed_at;
+                    }
+                }
+                end.since(begin)
+            };
+            assert!(flushed < Duration::from_s(2), "disk {number}, {mode:?}: a flush took {flushed:?}");
+        }
+    }
 }
