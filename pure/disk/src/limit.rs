@@ -134,7 +134,7 @@ impl Gates {
     }
 
     fn break_off(&mut self, now: u64) {
-        self.held.iter_mut().flatten().for_each(|gate| gate.break_off(now));
+        self.held.gates_mut().for_each(|gate| gate.break_off(now));
     }
 
     fn credits(&self, now: u64) -> Option<Ratio> {
