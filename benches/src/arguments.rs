@@ -27,6 +27,7 @@ Sections (all by default):
 Options:
   --rounds N          rounds, each tool once in each [5]
   --seconds N         seconds of each run, 2 or more [3]
+  --only TEXT         in `rate`, only rows whose name contains TEXT, such as 'write, depth 32' or 'one CPU'
   --t-io-uring PATH   fio's t/io_uring, to be compared with in `rate`
   --as-scheduled      in `rate`, `agree` and `emulate`, leave everything where the scheduler puts it
   --all               every case of `truth`: depths 1 to 256, 4 KiB to 1 MiB, both ways; else a selection
@@ -43,6 +44,8 @@ pub(crate) struct Arguments {
     /// Of each run.
     pub(crate) length: Duration,
     pub(crate) peak: Option<PathBuf>,
+    /// Only rows of `rate` whose name contains this.
+    pub(crate) only: Option<String>,
     pub(crate) quick: bool,
     /// Tools and kernel threads are not held on processors.
     pub(crate) as_scheduled: bool,
@@ -61,6 +64,7 @@ impl Arguments {
             rounds: 5,
             length: Duration::from_s(3),
             peak: None,
+            only: None,
             quick: false,
             as_scheduled: false,
             all: false,
@@ -74,6 +78,7 @@ impl Arguments {
                 "--quick" => read.quick = true,
                 "--as-scheduled" => read.as_scheduled = true,
                 "--all" => read.all = true,
+                "--only" => read.only = Some(value()?.clone()),
                 "--rounds" => rounds = Some(whole(value()?, 1)?),
                 "--seconds" => seconds = Some(whole(value()?, 2)?),
                 "--t-io-uring" => {
@@ -92,6 +97,10 @@ impl Arguments {
         read.rounds = rounds.unwrap_or(if read.quick { 2 } else { 5 }) as usize;
         read.length = Duration::from_s(seconds.unwrap_or(if read.quick { 2 } else { 3 }));
         Ok(Some(read))
+    }
+    /// Whether the row called `name` is to be measured.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
     }
 }
 
@@ -119,6 +128,15 @@ mod tests {
         let some = parse("null --rounds 7 rate --seconds 4").unwrap().unwrap();
         assert_eq!(some.sections, [Section::Null, Section::Rate]);
         assert_eq!((some.rounds, some.length), (7, Duration::from_s(4)));
+    }
+
+    #[test]
+    fn rows_are_picked_by_a_part_of_their_name() {
+        let words = ["rate", "--only", "write, depth 32"].map(str::to_owned);
+        let read = Arguments::parse(&words).unwrap().unwrap();
+        assert!(read.wants("loop write, depth 32, two CPUs") && !read.wants("loop read, depth 32, two CPUs"));
+        assert!(parse("rate").unwrap().unwrap().wants("anything"));
+        assert!(parse("rate --only").is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::statistics::{median, order};
 use crate::table::Verdicts;
 use crate::{ours, peak};
 use anyhow::{Context, Result};
+use loadline_block::Operation;
 use loadline_units::{Bytes, Duration};
 use std::path::Path;
 use std::process::Command;
@@ -16,11 +17,16 @@ use std::sync::Arc;
 /// Rest before each run: the kernel takes an ended process's rings down a moment later, and only then gives its files back.
 pub(crate) const SETTLE: std::time::Duration = std::time::Duration::from_millis(200);
 
+/// Runs of one request, for what starting and ending costs.
+const STARTS: u64 = 5;
+
 /// Who does a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tool {
     FioDefault,
     FioBest,
+    /// Writes only: tuned, and each buffer written again and again.
+    FioRepeating,
     Peak,
     Loadline,
 }
@@ -30,6 +36,7 @@ impl Tool {
         match self {
             Self::FioDefault => "fio",
             Self::FioBest => "fio tuned",
+            Self::FioRepeating => "fio repeating",
             Self::Peak => "t/io_uring",
             Self::Loadline => "loadline",
         }
@@ -61,10 +68,18 @@ impl Runs {
     }
     /// User-mode microseconds for each request, less what starting and ending costs.
     pub(crate) fn user_us(&self) -> Vec<f64> {
-        self.figures(|sample| {
-            let user = sample.ended.user.saturating_sub(self.start_user);
-            user.as_ns() as f64 / 1e3 / sample.told.requests.max(1) as f64
-        })
+        self.figures(|sample| self.less_start(sample) / sample.told.requests.max(1) as f64)
+    }
+    /// The same over all rounds together. Kernels count by the tick: the user time of a round may be a handful of them, and
+    /// the sum of all rounds says more than the middle one.
+    pub(crate) fn user_us_pooled(&self) -> f64 {
+        let user: f64 = self.samples.iter().map(|sample| self.less_start(sample)).sum();
+        let requests: u64 = self.samples.iter().map(|sample| sample.told.requests).sum();
+        user.max(0.0) / requests.max(1) as f64
+    }
+    /// Microseconds; below nothing where fewer ticks fell into the run than into one that does nothing.
+    fn less_start(&self, sample: &Sample) -> f64 {
+        (sample.ended.user.as_ns() as f64 - self.start_user.as_ns() as f64) / 1e3
     }
     pub(crate) fn rate(&self) -> f64 {
         median(&self.rates()).unwrap_or(0.0)
@@ -90,6 +105,9 @@ impl Bench {
         let command = match tool {
             Tool::FioDefault => Some(fio::command(job, self.size, Tuning::Default)),
             Tool::FioBest => Some(fio::command(job, self.size, Tuning::Best)),
+            Tool::FioRepeating => {
+                (job.operation == Operation::Write).then(|| fio::command(job, self.size, Tuning::BestRepeating))
+            }
             Tool::Peak => self.arguments.peak.as_deref().and_then(|program| peak::command(program, job)),
             Tool::Loadline => Some(ours::command(job, self.size)?),
         };
@@ -106,7 +124,7 @@ impl Bench {
         std::thread::sleep(SETTLE);
         let ended = process::run(&mut command, &self.stop)?;
         let told = match tool {
-            Tool::FioDefault | Tool::FioBest => fio::parse(&ended.stdout, job.operation),
+            Tool::FioDefault | Tool::FioBest | Tool::FioRepeating => fio::parse(&ended.stdout, job.operation),
             Tool::Peak => peak::parse(&ended.stdout),
             Tool::Loadline => ours::parse(&ended.stdout, job.operation),
         };
@@ -137,16 +155,16 @@ impl Bench {
         }
         Ok(runs)
     }
-    /// User-mode time of a run of one request: the median of three.
+    /// User-mode time of a run of one request: the mean of [`STARTS`], for each is a few ticks at most.
     fn start_user(&self, tool: Tool, job: &Job) -> Result<Duration> {
         let job = Job { length: Length::OneRequest, group: None, ..job.clone() };
-        let mut spans = Vec::new();
-        for _ in 0..3 {
+        let mut sum = 0;
+        for _ in 0..STARTS {
             let Some(mut command) = self.command(tool, &job)? else { return Ok(Duration::ZERO) };
             std::thread::sleep(SETTLE);
-            spans.push(process::run(&mut command, &self.stop)?.user.as_ns() as f64);
+            sum += process::run(&mut command, &self.stop)?.user.as_ns();
         }
-        Ok(Duration::from_ns(median(&spans).unwrap_or(0.0) as u64))
+        Ok(Duration::from_ns(sum / STARTS))
     }
 }
 

@@ -13,8 +13,11 @@ pub(crate) enum Tuning {
     /// `io_uring`, everything else as it comes: random map, submission and total latency beside completion latency.
     Default,
     /// What costs it least with completion latency percentiles on: registered files and buffers, no random map, batches,
-    /// no other latency, no bandwidth samples, buffers written as they are.
+    /// no other latency, no bandwidth samples. What it writes differs from block to block as it does by default: each 512
+    /// bytes get their offset (`scramble_buffers`). `refill_buffers` would make every block anew, which loadline does not.
     Best,
+    /// The same, but each buffer is written again and again as it is: less work than loadline's, whose blocks never repeat.
+    BestRepeating,
 }
 
 /// Submitted and taken in at once at most, as `t/io_uring` does.
@@ -68,8 +71,9 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
     if job.with_submission {
         command.args(["--lat_percentiles=1", "--clat_percentiles=0"]);
     }
-    if tuning == Tuning::Best {
-        command.args(["--norandommap", "--randrepeat=0", "--refill_buffers=0", "--scramble_buffers=0"]);
+    if tuning != Tuning::Default {
+        command.args(["--norandommap", "--randrepeat=0", "--refill_buffers=0"]);
+        command.arg(format!("--scramble_buffers={}", u8::from(tuning == Tuning::Best)));
         command.args(["--disable_slat=1", "--disable_bw_measurement=1"]);
         command.arg(format!("--disable_lat={}", u8::from(!job.with_submission)));
         if !matches!(job.target, Target::Null) {
@@ -160,6 +164,17 @@ mod tests {
         }
         let failed = PRINTED.replace("\"error\" : 0", "\"error\" : 5");
         assert!(parse(&failed, Operation::Read).unwrap_err().to_string().contains("error 5"));
+    }
+
+    #[test]
+    fn tuned_fio_writes_what_differs_unless_it_is_to_repeat_itself() {
+        let target = Target::Device("/dev/loop7".into());
+        let job = Job::new(target, Operation::Write, Pace::Depth(32), Length::Time(Duration::from_s(3)));
+        let line = |tuning| format!("{:?}", command(&job, Bytes::gib(1), tuning));
+        assert!(line(Tuning::Best).contains("--scramble_buffers=1\""));
+        assert!(line(Tuning::BestRepeating).contains("--scramble_buffers=0\""));
+        // As fio's default is.
+        assert!(!line(Tuning::Default).contains("scramble"));
     }
 
     #[test]

@@ -19,10 +19,28 @@ impl Spread {
 
 impl std::fmt::Display for Spread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // As many digits as tell 2 % apart, also where ratios are small.
-        let digits = if self.median < 0.3 { 3 } else { 2 };
-        write!(f, "{:.digits$} ({:.digits$}..{:.digits$})", self.median, self.least, self.most)
+        show(self.median, self, f)
     }
+}
+
+/// A figure of all rounds together, and the single rounds: for what is counted in steps so coarse that the middle round says
+/// less than their sum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pooled {
+    pub(crate) whole: f64,
+    pub(crate) rounds: Spread,
+}
+
+impl std::fmt::Display for Pooled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        show(self.whole, &self.rounds, f)
+    }
+}
+
+fn show(middle: f64, rounds: &Spread, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    // As many digits as tell 2 % apart, also where ratios are small.
+    let digits = if middle < 0.3 { 3 } else { 2 };
+    write!(f, "{middle:.digits$} ({:.digits$}..{:.digits$})", rounds.least, rounds.most)
 }
 
 /// The middle of `values`, the mean of the two middle ones where their number is even; `None` when there are none.
@@ -76,6 +94,7 @@ mod tests {
         assert_eq!(spread, Spread { median: 4.0, least: 2.0, most: 8.0 });
         assert_eq!(spread.to_string(), "4.00 (2.00..8.00)");
         assert_eq!(Spread::of(&[]), None);
+        assert_eq!(Pooled { whole: 0.25, rounds: spread }.to_string(), "0.250 (2.000..8.000)");
     }
 
     #[test]

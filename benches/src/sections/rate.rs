@@ -4,35 +4,72 @@ use crate::bench::{Bench, Runs, Tool, of};
 use crate::job::{Job, Pace, Target};
 use crate::placement::{Placed, Placement};
 use crate::stage::{FileOnExt4, MemoryDisk};
-use crate::statistics::{Spread, median, ratios};
+use crate::statistics::{Pooled, Spread, ratios};
 use crate::table::{Goal, Table};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use loadline_block::Operation;
+use std::path::PathBuf;
 
 const DEPTHS: [u32; 3] = [1, 32, 128];
-const TOOLS: [Tool; 4] = [Tool::FioDefault, Tool::FioBest, Tool::Peak, Tool::Loadline];
+const TOOLS: [Tool; 5] = [Tool::FioDefault, Tool::FioBest, Tool::FioRepeating, Tool::Peak, Tool::Loadline];
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let mut rates = Table::new(
-        "rate: thousands of requests per second; loadline over the better fio and over t/io_uring",
-        &["4 KiB random", "fio", "fio tuned", "t/io_uring", "loadline", "/ better fio", "", "/ t/io_uring", ""],
+        "rate: thousands of requests per second; loadline over the better of fio and tuned fio, over t/io_uring, and over fio \
+         that repeats what it writes",
+        &[
+            "4 KiB random",
+            "fio",
+            "fio tuned",
+            "repeating",
+            "t/io_uring",
+            "loadline",
+            "/ better fio",
+            "",
+            "/ t/io_uring",
+            "",
+            "/ repeating",
+        ],
     );
     let mut costs = Table::new(
-        "rate: user CPU per request in us; loadline over fio and over fio tuned",
-        &["4 KiB random", "fio", "fio tuned", "t/io_uring", "loadline", "/ fio", "", "/ fio tuned", ""],
+        "rate: user CPU per request in us, all rounds together; loadline over fio, over tuned fio, and over fio that repeats \
+         what it writes",
+        &[
+            "4 KiB random",
+            "fio",
+            "fio tuned",
+            "repeating",
+            "t/io_uring",
+            "loadline",
+            "/ fio",
+            "",
+            "/ fio tuned",
+            "",
+            "/ repeating",
+        ],
     );
-    {
+    let placements = Placement::all(bench.arguments.as_scheduled);
+    let wanted: Vec<Placement> = placements
+        .iter()
+        .copied()
+        .filter(|placement| !rows(bench, &Target::Device(PathBuf::new()), *placement).is_empty())
+        .collect();
+    let mut count = 0;
+    if !wanted.is_empty() {
         let disk = MemoryDisk::new(bench.size, &bench.stop)?;
-        for placement in Placement::all(bench.arguments.as_scheduled) {
+        for placement in wanted {
             let target = Target::Device(disk.device.node.clone());
-            rows(bench, &target, *placement, &mut rates, &mut costs)?;
+            count += measure(bench, &target, placement, &mut rates, &mut costs)?;
         }
     }
-    {
+    // Writing back is the kernel's work, beside the tool's.
+    let placement = placements.last().copied().unwrap_or(Placement::AsScheduled);
+    if !rows(bench, &Target::CachedFile(PathBuf::new()), placement).is_empty() {
         let file = FileOnExt4::new(bench.size, &bench.stop)?;
-        // Writing back is the kernel's work, beside the tool's.
-        let placement = Placement::all(bench.arguments.as_scheduled).last().copied().unwrap_or(Placement::AsScheduled);
-        rows(bench, &Target::CachedFile(file.path()), placement, &mut rates, &mut costs)?;
+        count += measure(bench, &Target::CachedFile(file.path()), placement, &mut rates, &mut costs)?;
+    }
+    if count == 0 {
+        bail!("no row of `rate` has a name that contains {:?}", bench.arguments.only);
     }
     rates.note("Goals: at least 1 over the better fio, 0.9 over t/io_uring (reads only; it measures latency, too).");
     if let Some(why) = Placement::obstacle() {
@@ -40,24 +77,41 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     }
     costs.note("Goals: at most 1/3 of fio at depth 1, from depth 32 on 1/5 of fio and 1/2 of fio tuned.");
     costs.note("Start-up (a run of one request) is subtracted; t/io_uring has none to speak of.");
+    rates
+        .note("Repeating: tuned fio that writes the same few buffers again and again. Less work, so there is no goal.");
     rates.print();
     costs.print();
     Ok(())
 }
 
-fn rows(bench: &mut Bench, target: &Target, placement: Placement, rates: &mut Table, costs: &mut Table) -> Result<()> {
+/// The rows on `target` that are wanted: names, depths and jobs.
+fn rows(bench: &Bench, target: &Target, placement: Placement) -> Vec<(String, u32, Job)> {
+    let all =
+        [Operation::Read, Operation::Write].into_iter().flat_map(|operation| DEPTHS.map(|depth| (operation, depth)));
+    let named = all.map(|(operation, depth)| {
+        let job = Job::new(target.clone(), operation, Pace::Depth(depth), bench.time());
+        (format!("{}, {}", job.name(), placement.name()), depth, job)
+    });
+    named.filter(|(name, ..)| bench.arguments.wants(name)).collect()
+}
+
+/// Measures the wanted rows on `target`; gives their number.
+fn measure(
+    bench: &mut Bench,
+    target: &Target,
+    placement: Placement,
+    rates: &mut Table,
+    costs: &mut Table,
+) -> Result<usize> {
     let _placed = Placed::new(placement)?;
-    for operation in [Operation::Read, Operation::Write] {
-        for depth in DEPTHS {
-            let job = Job::new(target.clone(), operation, Pace::Depth(depth), bench.time());
-            let name = format!("{}, {}", job.name(), placement.name());
-            let runs = bench.interleaved(&TOOLS, &job)?;
-            let ours = of(&runs, Tool::Loadline).context("loadline ran")?;
-            rates.row(rate_row(bench, &name, &runs, ours));
-            costs.row(cost_row(bench, &name, depth, &runs, ours));
-        }
+    let rows = rows(bench, target, placement);
+    for (name, depth, job) in &rows {
+        let runs = bench.interleaved(&TOOLS, job)?;
+        let ours = of(&runs, Tool::Loadline).context("loadline ran")?;
+        rates.row(rate_row(bench, name, &runs, ours));
+        costs.row(cost_row(bench, name, *depth, &runs, ours));
     }
-    Ok(())
+    Ok(rows.len())
 }
 
 /// The spread of the ratios of `ours` to `theirs`, and the mark of its median.
@@ -86,26 +140,36 @@ fn rate_row(bench: &mut Bench, name: &str, runs: &[Runs], ours: &Runs) -> Vec<St
         }
         None => row.extend(["-".to_owned(), String::new()]),
     }
+    let repeating = of(runs, Tool::FioRepeating).and_then(|theirs| Spread::of(&ratios(&ours.rates(), &theirs.rates())));
+    row.push(shown_or_dash(repeating));
     row
 }
 
+fn shown_or_dash(cell: Option<impl std::fmt::Display>) -> String {
+    cell.map_or("-".to_owned(), |cell| cell.to_string())
+}
+
+/// User CPU of `ours` over that of `tool`, all rounds together.
+fn cost(runs: &[Runs], ours: &Runs, tool: Tool) -> Option<Pooled> {
+    let theirs = of(runs, tool)?;
+    let rounds = Spread::of(&ratios(&ours.user_us(), &theirs.user_us()))?;
+    let whole = theirs.user_us_pooled();
+    (whole > 0.0).then(|| Pooled { whole: ours.user_us_pooled() / whole, rounds })
+}
+
 fn cost_row(bench: &mut Bench, name: &str, depth: u32, runs: &[Runs], ours: &Runs) -> Vec<String> {
-    let shown = |tool| {
-        let figure = of(runs, tool).and_then(|runs| median(&runs.user_us()));
-        figure.map_or("-".to_owned(), |figure| format!("{figure:.3}"))
-    };
+    let shown = |tool| of(runs, tool).map_or("-".to_owned(), |runs| format!("{:.3}", runs.user_us_pooled()));
     let mut row = vec![name.to_owned()];
     row.extend(TOOLS.map(shown));
     let goals = if depth == 1 { [Some(1.0 / 3.0), None] } else { [Some(0.2), Some(0.5)] };
     for (tool, goal) in [Tool::FioDefault, Tool::FioBest].into_iter().zip(goals) {
-        let theirs = of(runs, tool).map(Runs::user_us).unwrap_or_default();
-        if let Some(bound) = goal {
+        let ratio = cost(runs, ours, tool);
+        let mark = ratio.zip(goal).map_or("", |(ratio, bound)| {
             let what = format!("user CPU, {name}, over {}", tool.name());
-            row.extend(against(bench, &what, Goal::AtMost(bound), &ours.user_us(), &theirs));
-        } else {
-            let spread = Spread::of(&ratios(&ours.user_us(), &theirs));
-            row.extend([spread.map_or("-".to_owned(), |spread| spread.to_string()), String::new()]);
-        }
+            bench.verdicts.judge(&what, ratio.whole, Goal::AtMost(bound))
+        });
+        row.extend([shown_or_dash(ratio), mark.to_owned()]);
     }
+    row.push(shown_or_dash(cost(runs, ours, Tool::FioRepeating)));
     row
 }

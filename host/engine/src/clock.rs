@@ -12,12 +12,19 @@ pub(crate) fn now() -> Instant {
 /// for a CPU. A thread in that queue is not waiting for a device.
 pub(crate) fn thread_ready() -> Duration {
     let running = read(libc::CLOCK_THREAD_CPUTIME_ID);
+    Duration::from_ns(running + queued().unwrap_or(0))
+}
+
+/// Whether the kernel tells the time that a thread spent in the queue for a CPU.
+pub(crate) fn queue_is_told() -> bool {
+    queued().is_some()
+}
+
+/// Nanoseconds that the calling thread spent in the queue for a CPU.
+fn queued() -> Option<u64> {
     // "cpu-time queue-time slices", in nanoseconds (Documentation/scheduler/sched-stats of the kernel).
-    let queued = std::fs::read_to_string("/proc/thread-self/schedstat")
-        .ok()
-        .and_then(|text| text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok())
-        .unwrap_or(0);
-    Duration::from_ns(running + queued)
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// User-mode and system CPU time of the calling thread.

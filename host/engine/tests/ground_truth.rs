@@ -323,6 +323,33 @@ fn a_buffered_load_shows_in_the_page_cache_and_not_on_the_device() {
 }
 
 #[test]
+fn buffered_writes_that_the_kernel_gives_to_its_workers_are_all_answered_as_they_were_written() {
+    let file_system = or_skip!(FileSystem::ext4(96), NO_MOUNT);
+    let need = Need { size: Some(Bytes::mib(16)), files: 1, writes: true, buffered: true, ..Need::default() };
+    let mut volume = Volume::open("data", file_system.path().to_str().unwrap(), &need, &Access::default()).unwrap();
+    for engine in engines() {
+        if engine == EngineChoice::Aio {
+            // It takes direct I/O only.
+            continue;
+        }
+        for (depth, reads) in [(1, Ratio::ZERO), (2, Ratio::percent(50)), (32, Ratio::ZERO), (128, Ratio::percent(50))]
+        {
+            let spec = LoadSpec { buffered: true, verify: true, reads, arrival: closed(depth), ..short() };
+            let record = run(&mut volume, &spec, engine);
+            assert_eq!(record.ending, Ending::Complete, "{engine:?}, depth {depth}");
+            assert_eq!(record.errors_total(), 0, "{engine:?}, depth {depth}: {:?}", record.error_samples);
+            let verify = record.verify.as_ref().expect("it was asked for");
+            assert_eq!(verify.faults_total, 0, "{engine:?}, depth {depth}: {:?}", verify.faults);
+            assert!(verify.blocks_checked > 0, "{engine:?}, depth {depth}");
+            let (asked, _) = record.surroundings.asked[&Operation::Write];
+            let streams = &verify.streams;
+            assert_eq!(streams.iter().map(|s| u64::from(s.issued)).sum::<u64>(), asked, "{engine:?}, depth {depth}");
+            assert!(streams.iter().all(|s| s.acknowledged == s.issued), "{engine:?}, depth {depth}: {streams:?}");
+        }
+    }
+}
+
+#[test]
 fn another_reader_of_the_device_is_seen_and_named() {
     let image = Image::in_memory(64);
     let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);

@@ -49,6 +49,14 @@ pub(crate) trait Backend {
     fn waits_for_enter(&self) -> bool {
         true
     }
+    /// Whether what is handed over may be carried out by threads of this process that share its processors.
+    fn has_workers(&self) -> bool {
+        false
+    }
+    /// Whether an answer can be collected.
+    fn is_answered(&mut self) -> bool {
+        false
+    }
     /// Prepares `io` in queue place `slot`; the buffer must stay untouched until `slot` is reaped.
     fn queue(&mut self, slot: u32, io: &Io);
     /// Hands over what is queued. With `wait`, returns when at least one answer is there or the time is over; without,

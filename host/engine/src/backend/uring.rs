@@ -23,12 +23,16 @@ pub(crate) struct UringOptions {
     pub(crate) sqpoll: bool,
     /// Completions are polled for.
     pub(crate) iopoll: bool,
+    /// Requests pass through the page cache.
+    pub(crate) buffered: bool,
 }
 
 /// A ring with its registered resources.
 pub(crate) struct Uring {
     ring: IoUring,
     fixed_buffers: bool,
+    /// What has to wait, such as a write to most file systems' page cache, is given to threads of the kernel's.
+    has_workers: bool,
     trims: RingTrims,
     files: Vec<RawFd>,
     /// Trims done synchronously.
@@ -96,7 +100,8 @@ impl Uring {
                 in_force.push(name.to_owned());
             }
         }
-        Ok((Self { ring, fixed_buffers, trims, files: files.to_vec(), answered: Vec::new() }, in_force))
+        let has_workers = options.buffered && !options.sqpoll;
+        Ok((Self { ring, fixed_buffers, has_workers, trims, files: files.to_vec(), answered: Vec::new() }, in_force))
     }
 
     #[inline]
@@ -176,6 +181,15 @@ impl Backend for Uring {
         !self.ring.params().is_setup_sqpoll()
     }
 
+    fn has_workers(&self) -> bool {
+        self.has_workers
+    }
+
+    #[inline]
+    fn is_answered(&mut self) -> bool {
+        !self.answered.is_empty() || !self.ring.completion().is_empty()
+    }
+
     #[inline]
     fn queue(&mut self, slot: u32, io: &Io) {
         if io.operation == Operation::Trim && self.trims == RingTrims::DiscardOneByOne {
@@ -253,5 +267,44 @@ pub(crate) fn available() -> Result<(), String> {
             Some(libc::ENOMEM) => "not enough lockable memory (ulimit -l)".to_owned(),
             _ => format!("io_uring_setup: {error}"),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn workers_are_expected_behind_the_page_cache_and_answers_are_seen_before_they_are_collected() {
+        if let Err(reason) = available() {
+            println!("skipped: io_uring ({reason})");
+            return;
+        }
+        let memory = Region::for_reading(4096).unwrap();
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        for buffered in [false, true] {
+            let options = UringOptions { buffered, ..UringOptions::default() };
+            let (mut ring, _) = Uring::new(1, &[file.as_raw_fd()], &memory, options, None).unwrap();
+            assert_eq!(ring.has_workers(), buffered);
+            let io = Io {
+                operation: Operation::Read,
+                durable: false,
+                file: 0,
+                length: 4096,
+                offset: 0,
+                buffer: memory.iovec().iov_base.cast(),
+            };
+            ring.queue(0, &io);
+            assert!(!ring.is_answered());
+            while !ring.is_answered() {
+                ring.enter(Some(Duration::from_s(1))).unwrap();
+            }
+            let mut answers = Vec::new();
+            ring.reap(|slot, result| answers.push((slot, result)));
+            assert_eq!(answers, [(0, 4096)]);
+            assert!(!ring.is_answered());
+        }
     }
 }

@@ -24,6 +24,10 @@ const BATCH_MAX: u32 = 32;
 const SLICE: Duration = Duration::from_ms(50);
 /// An arrival nearer than this is waited for by spinning: a sleeping thread wakes too late.
 const SPIN: Duration = Duration::from_us(80);
+/// Workers carry out what a queue holds in less than this. Who keeps the processor for longer is someone else.
+const WAY_MAX: Duration = Duration::from_ms(1);
+/// After the processor was kept by someone else, it is not left again for so many times as long.
+const WAY_REST: u64 = 16;
 /// After a request was found hung, the others have this long to be answered.
 const DRAIN: Duration = Duration::from_ms(200);
 /// After so many failed requests going on tells nothing new.
@@ -55,6 +59,8 @@ pub(super) struct Lane {
     pub(super) volume: Option<Arc<VolumeBound>>,
     pub(super) checker: Option<Checker>,
     pub(super) hang_limit: Duration,
+    /// Until when the thread does not leave its processor to others.
+    pub(super) stays_until: Instant,
     /// Tells the conductor that the thread is not stuck in the kernel.
     pub(super) beat: Arc<Beat>,
 }
@@ -110,6 +116,8 @@ impl Lane {
         let mut outstanding: u32 = 0;
         let mut unstamped: Vec<(Buffer, u32)> = Vec::with_capacity(BATCH_MAX as usize);
         let stamp_late = backend.waits_for_enter();
+        // An open loop may have to issue before the workers are through, and with a depth of 1 there is nothing to gather.
+        let gives_way = backend.has_workers() && !self.open_loop && self.slots > 1;
         let mut held: Option<Request> = None;
         let mut last_file = 0;
         let mut exhausted = false;
@@ -220,7 +228,13 @@ impl Lane {
                     Some(at.since(now).saturating_sub(SPIN)).filter(|w| *w > Duration::ZERO).map(|w| w.min(SLICE))
                 }
             };
-            if let Err(error) = backend.enter(wait) {
+            let answered = if gives_way && batch > 0 && next_at.is_none() && !more && now >= self.stays_until {
+                self.give_way(backend)
+            } else {
+                Ok(false)
+            };
+            let entered = answered.and_then(|answered| if answered { Ok(()) } else { backend.enter(wait) });
+            if let Err(error) = entered {
                 self.log.gave_up(GaveUp::Failed(format!("handing requests to the kernel: {error}")));
                 self.times.abort();
                 in_flight = outstanding > 0;
@@ -288,6 +302,22 @@ impl Lane {
         }
         self.log.finish(now);
         LaneEnd { in_flight, buffers: self.buffers, checker: self.checker }
+    }
+
+    /// Hands over, and lets the workers that share this processor go first, once: they carry out what they have, where each answer
+    /// would wake this thread and take the processor from them. Says whether there are answers to collect.
+    fn give_way<B: Backend>(&mut self, backend: &mut B) -> std::io::Result<bool> {
+        backend.enter(None)?;
+        if !backend.is_answered() {
+            let from = clock::now();
+            std::thread::yield_now();
+            let back = clock::now();
+            self.log.gave_way(back.since(from));
+            if back.since(from) > WAY_MAX {
+                self.stays_until = back + Duration::from_ns(WAY_REST * back.since(from).as_ns());
+            }
+        }
+        Ok(backend.is_answered())
     }
 
     /// Arrivals that were due within the measured time, or before `now` where that was cut short, and never issued.

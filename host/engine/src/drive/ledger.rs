@@ -326,6 +326,8 @@ pub(super) struct Log {
     offered: u64,
     missed: u64,
     spun: Duration,
+    /// Readiness holds the time in the queue for a processor.
+    queue_is_told: bool,
     ready_at_begin: Duration,
     usage_at_begin: (Duration, Duration),
     measured_from: Instant,
@@ -351,6 +353,7 @@ impl Log {
             offered: 0,
             missed: 0,
             spun: Duration::ZERO,
+            queue_is_told: clock::queue_is_told(),
             ready_at_begin: Duration::ZERO,
             usage_at_begin: (Duration::ZERO, Duration::ZERO),
             measured_from: now,
@@ -405,6 +408,14 @@ impl Log {
     pub(super) fn spun(&mut self, span: Duration) {
         if self.stage == Stage::Measuring {
             self.spun = self.spun + span;
+        }
+    }
+
+    /// The thread left its processor to others: what it waited there for is not its own work, though it was ready to run.
+    #[inline]
+    pub(super) fn gave_way(&mut self, span: Duration) {
+        if self.queue_is_told {
+            self.spun(span);
         }
     }
 

@@ -41,6 +41,8 @@ struct TrialFiles {
     files: Vec<File>,
     file_size: Bytes,
     trims: Trims,
+    /// They are read and written past the page cache.
+    direct: bool,
 }
 
 /// What filling did.
@@ -308,8 +310,9 @@ fn conduct(
         .map(File::try_clone)
         .collect::<Result<Vec<_>, _>>()
         .map_err(|e| EngineError::os(format!("share the files of volume {}", volume.facts.name), e))?;
+    let direct = volume.facts.direct && !spec.buffered;
     for file in &files {
-        set_direct(file, volume.facts.direct && !spec.buffered)
+        set_direct(file, direct)
             .map_err(|e| EngineError::os(format!("switch direct I/O on volume {}", volume.facts.name), e))?;
     }
     let bound = spec.volume.map(|volume| Arc::new(VolumeBound { left: AtomicU64::new(volume.get()) }));
@@ -322,7 +325,7 @@ fn conduct(
         options,
         volume_name: &volume.facts.name,
         device_room: device_room(volume, spec),
-        files: Arc::new(TrialFiles { files, file_size: region.file_size, trims }),
+        files: Arc::new(TrialFiles { files, file_size: region.file_size, trims, direct }),
         ledger: &ledger,
         times: &times,
         bound: bound.as_ref(),

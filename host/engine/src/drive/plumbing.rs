@@ -153,7 +153,7 @@ struct Part {
     thread: u32,
     slots: u32,
     sharers: usize,
-    iopoll: UringOptions,
+    ring: UringOptions,
     files: Arc<TrialFiles>,
     ledger: Arc<Ledger>,
     times: Arc<Times>,
@@ -190,6 +190,7 @@ impl Part {
             volume: self.bound.clone(),
             checker: self.verify.as_ref().map(|l| Checker::new(Arc::clone(l), self.thread, self.slots)),
             hang_limit: self.spec.hang_limit,
+            stays_until: Instant::ZERO,
             beat: Arc::clone(&self.beat),
         }
     }
@@ -213,7 +214,11 @@ impl Threads {
                 thread,
                 slots,
                 sharers: number,
-                iopoll: UringOptions { sqpoll: setup.options.sqpoll, iopoll: setup.options.iopoll },
+                ring: UringOptions {
+                    sqpoll: setup.options.sqpoll,
+                    iopoll: setup.options.iopoll,
+                    buffered: !setup.files.direct,
+                },
                 files: Arc::clone(&setup.files),
                 ledger: Arc::clone(setup.ledger),
                 times: Arc::clone(setup.times),
@@ -237,7 +242,7 @@ impl Threads {
                     Engine::Uring => drive(&part, ready, signal, |part, buffers| {
                         let files = part.raw_files();
                         let trims = (part.spec.trims != Ratio::ZERO).then_some(part.files.trims);
-                        Uring::new(part.slots, &files, buffers.region(), part.iopoll, trims)
+                        Uring::new(part.slots, &files, buffers.region(), part.ring, trims)
                             .map_err(|e| EngineError::os("set up io_uring", e))
                     }),
                     Engine::Aio => drive(&part, ready, signal, |part, _| {
