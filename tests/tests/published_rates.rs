@@ -114,7 +114,7 @@ fn cassandra() -> Vec<Published> {
     ]
 }
 
-/// github.com/pmcfadin/cqlite, issue 3026 (2026-07): the boot volume of a c7i.4xlarge, gp3 with what comes unasked.
+/// github.com/pmcfadin/cqlite, thread 3026 (2026-07): the boot volume of a c7i.4xlarge, gp3 with what comes unasked.
 fn cqlite() -> Vec<Published> {
     let gp3 = environment("aws/c7i.4xlarge", "{ sku = \"aws/gp3\", size = \"500 GiB\" }", None, "");
     let mut rows = Vec::new();
@@ -133,7 +133,7 @@ fn cqlite() -> Vec<Published> {
     rows
 }
 
-/// github.com/scylladb/scylladb, issue 18579 (2024-05): the boot volume of a d3.4xlarge as `iotune` found it; how long it asks and how much
+/// github.com/scylladb/scylladb, thread 18579 (2024-05): the boot volume of a d3.4xlarge as `iotune` found it; how long it asks and how much
 /// at once was not told.
 fn scylladb() -> Vec<Published> {
     let gp3 = environment("aws/d3.4xlarge", "{ sku = \"aws/gp3\", size = \"100 GiB\" }", None, "");
