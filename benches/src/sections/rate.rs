@@ -11,42 +11,20 @@ use loadline_block::Operation;
 use std::path::PathBuf;
 
 const DEPTHS: [u32; 3] = [1, 32, 128];
+/// What both tables begin with.
+const COLUMNS: [&str; 6] = ["4 KiB random", "fio", "fio tuned", "repeating", "t/io_uring", "loadline"];
 const TOOLS: [Tool; 5] = [Tool::FioDefault, Tool::FioBest, Tool::FioRepeating, Tool::Peak, Tool::Loadline];
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let mut rates = Table::new(
         "rate: thousands of requests per second; loadline over the better of fio and tuned fio, over t/io_uring, and over fio \
          that repeats what it writes",
-        &[
-            "4 KiB random",
-            "fio",
-            "fio tuned",
-            "repeating",
-            "t/io_uring",
-            "loadline",
-            "/ better fio",
-            "",
-            "/ t/io_uring",
-            "",
-            "/ repeating",
-        ],
+        &[&COLUMNS[..], &["/ better fio", "", "/ t/io_uring", "", "/ repeating"]].concat(),
     );
     let mut costs = Table::new(
         "rate: user CPU per request in us, all rounds together; loadline over fio, over tuned fio, and over fio that repeats \
          what it writes",
-        &[
-            "4 KiB random",
-            "fio",
-            "fio tuned",
-            "repeating",
-            "t/io_uring",
-            "loadline",
-            "/ fio",
-            "",
-            "/ fio tuned",
-            "",
-            "/ repeating",
-        ],
+        &[&COLUMNS[..], &["/ fio", "", "/ fio tuned", "", "/ repeating"]].concat(),
     );
     let placements = Placement::all(bench.arguments.as_scheduled);
     let wanted: Vec<Placement> = placements
