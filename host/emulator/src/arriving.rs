@@ -39,6 +39,22 @@ impl Buffer {
     }
     /// Reads what is there, at least a byte; `false` at the end.
     pub(crate) fn read(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
+        self.receive(socket, RecvFlags::empty())
+    }
+
+    /// As [`Buffer::read`]; before it would sleep, others have their turn on the processor, once: a client that was waiting for it
+    /// has asked for more by then, and need not wake anybody.
+    pub(crate) fn read_giving_way(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
+        match self.receive(socket, RecvFlags::DONTWAIT) {
+            Err(Errno::AGAIN) => {
+                std::thread::yield_now();
+                self.receive(socket, RecvFlags::empty())
+            }
+            read => read,
+        }
+    }
+
+    fn receive(&mut self, socket: &OwnedFd, flags: RecvFlags) -> Result<bool, Errno> {
         // A message that is cut short goes to the front before the rest would not fit: headers, options and stretches of data
         // are far shorter than the buffer.
         if self.bytes.len() - self.end < ROOM && self.start > 0 {
@@ -47,7 +63,7 @@ impl Buffer {
         }
         assert!(self.end < self.bytes.len(), "a message is longer than {RECEIVE} bytes");
         loop {
-            match recv(socket.as_fd(), &mut self.bytes[self.end..], RecvFlags::empty()) {
+            match recv(socket.as_fd(), &mut self.bytes[self.end..], flags) {
                 Ok((count, _)) => {
                     self.end += count;
                     return Ok(count > 0);

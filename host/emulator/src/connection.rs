@@ -29,9 +29,13 @@ pub const IN_FLIGHT_MAX: usize = 4_096;
 /// Bytes that reads and writes under way on one connection are of: beyond it nothing more is read, so that what a client leaves behind
 /// when it vanishes keeps a disk from others for the time of so many bytes, not of all that requests may ask for.
 pub const IN_FLIGHT_BYTES_MAX: u64 = 1 << 30;
-/// Bytes that a client's socket is asked to hold, so that long answers leave at once, and how many clients get as much: the kernel's
-/// memory is not bounded otherwise.
-const SEND: usize = 1 << 20;
+/// Requests handed over together. More would have the client wait until all of them are done, and whoever serves it then wait until
+/// it has asked again; fewer would wake it more often.
+const TURN_MAX: usize = 16;
+/// Bytes that a client's socket is asked to hold (the kernel doubles it), so that the next part of a long answer is made while the client
+/// takes the last, and how many clients get as much: the kernel's memory is not bounded otherwise. With more the bytes would have left
+/// the processor's caches when the client comes to them.
+const SEND: usize = 208 << 10;
 const ROOMY_CLIENTS: usize = 64;
 /// A client has so long to choose an export.
 pub const NEGOTIATION_MAX: Span = Span::from_secs(30);
@@ -211,12 +215,16 @@ impl Connection {
         let mut violation = None;
         'reading: loop {
             let mut input = buffer.unread();
+            let mut served = false;
             loop {
                 if !self.has_room(Ordering::Acquire) {
-                    self.hand_over(serving, &mut turn);
+                    served |= self.hand_over(serving, &mut turn);
                     if !self.wait_until(serving, || self.has_room(Ordering::SeqCst)) {
                         break 'reading;
                     }
+                }
+                if turn.asks.len() == TURN_MAX {
+                    served |= self.hand_over(serving, &mut turn);
                 }
                 match incoming.next(&mut input) {
                     Ok(None) => break,
@@ -248,7 +256,7 @@ impl Connection {
             }
             let left = input.len();
             buffer.leave(left);
-            self.hand_over(serving, &mut turn);
+            served |= self.hand_over(serving, &mut turn);
             if let Some(awaited) = incoming.awaited()
                 && let Some(count) = landing.room(awaited)
             {
@@ -273,7 +281,9 @@ impl Connection {
                     Err(_) => break,
                 }
             }
-            match buffer.read(&self.socket) {
+            // Whoever got answers asks again soon.
+            let read = if served { buffer.read_giving_way(&self.socket) } else { buffer.read(&self.socket) };
+            match read {
                 Ok(true) => {}
                 Ok(false) => {
                     // Nothing more comes, but what was asked for may still be wanted.
@@ -344,8 +354,8 @@ impl Connection {
         });
     }
 
-    /// Hands over what was asked for, and sends what is due.
-    fn hand_over(&self, serving: &Serving, turn: &mut Turn) {
+    /// Hands over what was asked for, and sends what is due; gives whether some of that is this client's.
+    fn hand_over(&self, serving: &Serving, turn: &mut Turn) -> bool {
         if !turn.asks.is_empty() {
             let before = turn.answers.len();
             serving.driver.submit(&mut turn.asks, &mut turn.answers);
@@ -353,10 +363,12 @@ impl Connection {
                 turn.others.extend(turn.answers.extract_if(.., |answer| answer.connection != self.number));
             }
         }
-        if !turn.answers.is_empty() {
+        let served = !turn.answers.is_empty();
+        if served {
             self.deliver(serving, &mut turn.answers, usize::MAX);
         }
         serving.deliver(&mut turn.others);
+        served
     }
 
     /// Takes answers for this client, leaves `answers` empty, and sends as far as that goes without waiting, about

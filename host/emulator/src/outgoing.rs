@@ -20,6 +20,8 @@ const FETCH_MAX: usize = 64;
 const SHORT: u64 = 8 << 10;
 /// Bytes of a read made at once.
 const PART_MAX: u64 = 256 << 10;
+/// Bytes of a read sent at once from where they lie: the client goes on with them while the next are sent.
+const SEND_MAX: u64 = 128 << 10;
 /// From so many bytes on a read is sent from where its bytes lie, without a copy in between.
 const LONG_MIN: u64 = 32 << 10;
 
@@ -109,7 +111,7 @@ impl Outgoing {
         let all_made = slices[..count].iter().map(|slice| slice.len() as u64).sum::<u64>() == made;
         if let (Some(still), Some(large), true) = (still, &self.large, all_made) {
             let (from, left) = large.rest();
-            still.bytes(from, left.min(PART_MAX), &mut |bytes| {
+            still.bytes(from, left.min(SEND_MAX), &mut |bytes| {
                 if count < PARTS_MAX {
                     slices[count] = IoSlice::new(bytes);
                     count += 1;

@@ -17,8 +17,32 @@ pub(crate) struct Load {
 /// Where requests fall: so many bytes from the beginning.
 pub(crate) const SPAN: u64 = 1 << 30;
 
-/// Requests answered in a second.
+/// Requests answered in a second, at random places.
 pub(crate) fn rate(socket: &Path, load: Load, time: Duration) -> Result<f64> {
+    let blocks = SPAN / u64::from(load.length);
+    let mut state = 88_172_645_463_325_252_u64;
+    let any = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % blocks
+    };
+    let begun = Instant::now();
+    drive(socket, load, any, |_| begun.elapsed() >= time)
+}
+
+/// Writes everything that requests may touch, once, from the beginning on.
+pub(crate) fn fill(socket: &Path) -> Result<()> {
+    let load = Load { writes: true, length: 256 << 10, depth: 8 };
+    let blocks = SPAN / u64::from(load.length);
+    let mut next = 0..;
+    drive(socket, load, || next.next().unwrap_or(0) % blocks, |answered| answered >= blocks)?;
+    Ok(())
+}
+
+/// Asks for one block after the other, as `block` numbers them, until it is `enough` after so many answers; gives how many answers
+/// came in a second.
+fn drive(socket: &Path, load: Load, mut block: impl FnMut() -> u64, enough: impl Fn(u64) -> bool) -> Result<f64> {
     let mut stream = UnixStream::connect(socket)?;
     let mut greeting = [0; 18];
     stream.read_exact(&mut greeting)?;
@@ -33,16 +57,11 @@ pub(crate) fn rate(socket: &Path, load: Load, time: Duration) -> Result<f64> {
     header[24..28].copy_from_slice(&load.length.to_be_bytes());
     // The same for every write, and copied by the kernel alone.
     let payload = vec![7; body];
-    let blocks = SPAN / u64::from(load.length);
-    let mut state = 88_172_645_463_325_252_u64;
     let mut headers = Vec::new();
     let mut ask = |stream: &mut UnixStream, count: usize| -> std::io::Result<()> {
         headers.clear();
         for _ in 0..count {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let offset = (state % blocks) * u64::from(load.length);
+            let offset = block() * u64::from(load.length);
             header[16..24].copy_from_slice(&offset.to_be_bytes());
             headers.push(header);
         }
@@ -77,11 +96,11 @@ pub(crate) fn rate(socket: &Path, load: Load, time: Duration) -> Result<f64> {
             outstanding -= whole as u64;
             if over.is_none() {
                 answered += whole as u64;
-                if begun.elapsed() < time {
+                if enough(answered) {
+                    over = Some(begun.elapsed());
+                } else {
                     ask(&mut stream, whole)?;
                     outstanding += whole as u64;
-                } else {
-                    over = Some(begun.elapsed());
                 }
             }
         }

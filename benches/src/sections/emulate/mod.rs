@@ -110,8 +110,7 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
     let _on = pinned(place.map(|_| 0))?;
     // What is read is there.
     for server in &servers {
-        let fill = Load { writes: true, length: 256 << 10, depth: 8 };
-        client::rate(&server.socket, fill, Duration::from_secs(2))?;
+        client::fill(&server.socket)?;
     }
     for (name, asker, load, goal) in ROWS {
         let mut figures = [Vec::new(), Vec::new()];

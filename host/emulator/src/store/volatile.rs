@@ -13,6 +13,8 @@ pub(crate) const SECTOR: usize = 512;
 const SECTORS: u64 = (PAGE / SECTOR) as u64;
 /// Entries at most that only say what is durable, beside those that hold pages.
 const SETTLED_MAX: usize = 1_024;
+/// Writes that are looked for among so many of the newest first, one by one: those that were just answered are there.
+const NEWEST: usize = 32;
 /// The ticket of what is no write.
 const NOBODY: u64 = u64::MAX;
 
@@ -131,10 +133,17 @@ impl Volatile {
 
     /// Where among the writes this one is, or would be.
     fn place(&self, ticket: u64) -> Result<usize, usize> {
-        match self.writes.back() {
-            Some(newest) if newest.ticket >= ticket => self.writes.binary_search_by_key(&ticket, |write| write.ticket),
-            _ => Err(self.writes.len()),
+        let all = self.writes.len();
+        if self.writes.front().is_some_and(|oldest| oldest.ticket == ticket) {
+            return Ok(0);
         }
+        if self.writes.get(all.saturating_sub(NEWEST)).is_none_or(|write| write.ticket <= ticket) {
+            let later = self.writes.iter().rev().take_while(|write| write.ticket > ticket).count();
+            let after = all - later;
+            let found = after.checked_sub(1).filter(|last| self.writes[*last].ticket == ticket);
+            return found.ok_or(after);
+        }
+        self.writes.binary_search_by_key(&ticket, |write| write.ticket)
     }
 
     /// The oldest writes reach the disk where there are too many.

@@ -186,3 +186,15 @@ fn a_disk_that_lies_loses_what_it_said_was_durable() {
     });
     assert!(lost.count() > 20);
 }
+
+#[test]
+fn a_write_is_found_wherever_it_stands_among_the_others() {
+    let mut volatile = Volatile::default();
+    assert_eq!(volatile.place(7), Err(0));
+    let tickets: Vec<u64> = (0..200).map(|number| 3 * number + 1).collect();
+    volatile.writes =
+        tickets.iter().map(|ticket| Write { ticket: *ticket, answered: None, first: 0, entries: 1 }).collect();
+    for ticket in 0..=600 {
+        assert_eq!(volatile.place(ticket), tickets.binary_search(&ticket), "{ticket}");
+    }
+}
