@@ -411,6 +411,11 @@ impl Log {
         }
     }
 
+    /// For so long of what was told as spun the thread slept instead.
+    pub(super) fn slept_instead(&mut self, span: Duration) {
+        self.spun = self.spun.saturating_sub(span);
+    }
+
     /// The thread left its processor to others: what it waited there for is not its own work, though it was ready to run.
     #[inline]
     pub(super) fn gave_way(&mut self, span: Duration) {

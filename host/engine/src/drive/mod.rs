@@ -5,6 +5,7 @@ mod lane;
 mod ledger;
 mod plumbing;
 mod readback;
+mod vigil;
 mod workers;
 
 use crate::backend::Trims;
