@@ -301,7 +301,7 @@ mod tests {
         for buffered in [false, true] {
             let options = UringOptions { buffered, ..UringOptions::default() };
             let (mut ring, _) = Uring::new(1, &[file.as_raw_fd()], &memory, options, None).unwrap();
-            assert_eq!(ring.has_workers(), buffered);
+            assert_eq!((ring.has_workers(), ring.announces()), (buffered, !buffered));
             let io = Io {
                 operation: Operation::Read,
                 durable: false,
@@ -311,14 +311,18 @@ mod tests {
                 buffer: memory.iovec().iov_base.cast(),
             };
             ring.queue(0, &io);
-            assert!(!ring.is_answered());
-            while !ring.is_answered() {
-                ring.enter(Some(Duration::from_s(1))).unwrap();
+            assert!(!ring.is_answered() && !ring.is_announced());
+            ring.enter(None).unwrap();
+            while !ring.is_announced() {
+                std::thread::yield_now();
             }
+            // What was announced is collected without waiting.
+            ring.enter(None).unwrap();
+            assert!(ring.is_answered());
             let mut answers = Vec::new();
             ring.reap(|slot, result| answers.push((slot, result)));
             assert_eq!(answers, [(0, 4096)]);
-            assert!(!ring.is_answered());
+            assert!(!ring.is_answered() && !ring.is_announced());
         }
     }
 }

@@ -274,6 +274,7 @@ impl Lane {
                 }
             });
             outstanding -= answers;
+            self.vigil.answered(answers);
             if wait.is_none() && batch == 0 && answers == 0 {
                 if outstanding > 0 {
                     // What is to answer may be queued behind this thread: a kernel thread, or a server on this machine.
@@ -337,14 +338,14 @@ impl Lane {
             while !backend.is_announced() {
                 if at.since(from) >= AWAKE_MAX {
                     let entered = backend.enter(Some(SLICE));
-                    self.log.spun(at.since(from));
+                    self.log.waited_awake(at.since(from));
                     self.vigil.waited_in_vain(at.since(from), clock::now().since(at));
                     return entered;
                 }
                 clock::nap();
                 at = clock::now();
             }
-            self.log.spun(at.since(from));
+            self.log.waited_awake(at.since(from));
             self.vigil.waited(at.since(from));
         }
         // Collecting answers is work, as handing over is.

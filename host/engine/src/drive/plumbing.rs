@@ -192,7 +192,7 @@ impl Part {
             checker: self.verify.as_ref().map(|l| Checker::new(Arc::clone(l), self.thread, self.slots)),
             hang_limit: self.spec.hang_limit,
             stays_until: Instant::ZERO,
-            vigil: Vigil::new(waits_awake),
+            vigil: if waits_awake { Vigil::new(self.slots, start_at) } else { Vigil::never() },
             beat: Arc::clone(&self.beat),
         }
     }

@@ -1,4 +1,4 @@
-//! When a load thread waits awake: where answers come sooner than a thread that sleeps is woken.
+//! When a load thread waits awake: where that brings more answers than sleep, as a short wait does where being woken takes long.
 
 use crate::clock::Readiness;
 use loadline_units::{Duration, Instant};
@@ -6,13 +6,20 @@ use loadline_units::{Duration, Instant};
 /// A thread waits awake for this long at most before it sleeps after all: as long as waking a sleeping processor takes on a
 /// virtual machine. Whoever waits awake no longer than that loses no more than sleep would have cost.
 pub(super) const AWAKE_MAX: Duration = Duration::from_us(60);
-/// Whether it does good to wait awake is asked after this long for the first time.
+/// Where a request takes longer than this, the queue is so deep that it does not run empty while the thread is woken.
+const LATENCY_MAX: Duration = Duration::from_us(4 * 60);
+/// Answers are counted for this long asleep, and then as long awake, before the two are compared. Where the scheduler puts a thread and
+/// who answers it stays for some milliseconds.
+const SAMPLE: Duration = Duration::from_ms(20);
+/// Of so many answers awake, one at least must be more than sleep would have brought.
+const GAIN_OF: u64 = 11;
+/// What speaks against waiting awake at once is looked for after this long for the first time,
 const FIRST_STRETCH: Duration = Duration::from_ms(1);
-/// And after this long again, while it does good.
+/// and after this long again.
 const STRETCH: Duration = Duration::from_ms(10);
-/// After it did no good, the thread sleeps for this long at first,
-const REST_LEAST: Duration = Duration::from_ms(16);
-/// and for this long at most, before it tries again.
+/// Awake with success for so long, the thread sleeps for a sample again.
+const AWAKE_LONGEST: Duration = Duration::from_s(2);
+/// After waiting awake did no good, the thread sleeps for longer and longer, and for this long at most, before it tries again.
 const REST_MOST: Duration = Duration::from_s(1);
 /// Of so many waits one may be in vain.
 const VAIN_OF: u32 = 4;
@@ -34,20 +41,41 @@ struct Stretch {
     vain: u32,
 }
 
+/// Answers since some moment.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    from: Instant,
+    answers: u64,
+}
+
 /// Decides between waiting awake and sleeping, by what came of it lately.
 #[derive(Debug)]
 pub(super) struct Vigil {
+    /// In the thread's queue.
+    places: u32,
+    /// While the thread waits awake.
     stretch: Option<Stretch>,
-    length: Duration,
+    /// Since the thread began to wait awake, or to sleep.
+    count: Count,
+    /// Answers asleep, and the time they took, of the last time the thread slept.
+    asleep: (u64, Duration),
+    /// Waiting awake was found to bring more.
+    proven: bool,
+    judge_at: Instant,
     rest: Duration,
-    rests_until: Instant,
 }
 
 impl Vigil {
-    /// For a thread that may wait awake, or one that always sleeps.
-    pub(super) const fn new(allowed: bool) -> Self {
-        let rests_until = if allowed { Instant::ZERO } else { Instant::MAX };
-        Self { stretch: None, length: FIRST_STRETCH, rest: REST_LEAST, rests_until }
+    /// For a thread with so many places in its queue, which may wait awake, and sleeps for a sample from `now` on.
+    pub(super) const fn new(places: u32, now: Instant) -> Self {
+        let count = Count { from: now, answers: 0 };
+        let judge_at = Instant::from_ns(now.as_ns() + SAMPLE.as_ns());
+        Self { places, stretch: None, count, asleep: (0, SAMPLE), proven: false, judge_at, rest: SAMPLE }
+    }
+
+    /// For a thread that always sleeps.
+    pub(super) const fn never() -> Self {
+        Self { judge_at: Instant::MAX, ..Self::new(0, Instant::ZERO) }
     }
 
     /// Whether to wait awake at `now`. A stretch that is over is judged by what `readiness` tells; `slept` is given the part of its waiting
@@ -59,11 +87,11 @@ impl Vigil {
         readiness: impl FnOnce() -> Option<Readiness>,
         slept: impl FnOnce(Duration),
     ) -> bool {
-        match &self.stretch {
-            None if now < self.rests_until => false,
-            Some(stretch) if !stretch.is_over(now, self.length) => true,
-            _ => self.judge(now, readiness(), slept),
+        let early = self.stretch.as_ref().is_some_and(|stretch| stretch.vain >= VAIN_MIN && stretch.is_in_vain());
+        if now < self.judge_at && !early {
+            return self.stretch.is_some();
         }
+        self.judge(now, readiness(), slept)
     }
 
     #[cold]
@@ -71,22 +99,61 @@ impl Vigil {
     fn judge(&mut self, now: Instant, ready: Option<Readiness>, slept: impl FnOnce(Duration)) -> bool {
         let Some(ready) = ready else {
             // Without knowing who else needs the processor it is not held.
-            (self.stretch, self.rests_until) = (None, Instant::MAX);
+            (self.stretch, self.judge_at) = (None, Instant::MAX);
             return false;
         };
+        let elapsed = now.since(self.count.from);
         if let Some(stretch) = self.stretch.take() {
             slept(stretch.not_ready(now, ready));
-            if !stretch.did_good(now, ready) {
-                self.rests_until = now + self.rest;
+            let sampled = elapsed >= SAMPLE;
+            if !stretch.did_good(now, ready)
+                || self.is_queue_deep(elapsed)
+                || (sampled && !self.proven && !self.brings_more(elapsed))
+            {
+                self.sleep(now, self.rest);
                 self.rest = (self.rest + self.rest).min(REST_MOST);
-                self.length = FIRST_STRETCH;
                 return false;
             }
-            (self.length, self.rest) = (STRETCH, REST_LEAST);
+            if sampled {
+                (self.proven, self.rest) = (true, SAMPLE);
+            }
+            if elapsed >= AWAKE_LONGEST {
+                self.sleep(now, SAMPLE);
+                return false;
+            }
+            self.judge_at = now + STRETCH;
+        } else {
+            self.asleep = (self.count.answers, elapsed);
+            self.count = Count { from: now, answers: 0 };
+            self.judge_at = now + FIRST_STRETCH;
         }
         self.stretch =
             Some(Stretch { from: now, ready, waited: Duration::ZERO, slept: Duration::ZERO, waits: 0, vain: 0 });
         true
+    }
+
+    fn sleep(&mut self, now: Instant, span: Duration) {
+        self.count = Count { from: now, answers: 0 };
+        (self.proven, self.judge_at) = (false, now + span);
+    }
+
+    /// Places over rate is the time that a request takes.
+    fn is_queue_deep(&self, elapsed: Duration) -> bool {
+        let latency = elapsed.as_ns().saturating_mul(u64::from(self.places)) / self.count.answers.max(1);
+        latency > LATENCY_MAX.as_ns()
+    }
+
+    fn brings_more(&self, elapsed: Duration) -> bool {
+        let (answers, asleep) = self.asleep;
+        let with_gain = |answers: u64, of: u64| u128::from(answers) * u128::from(of);
+        with_gain(self.count.answers, GAIN_OF - 1) * u128::from(asleep.as_ns())
+            >= with_gain(answers, GAIN_OF) * u128::from(elapsed.as_ns())
+    }
+
+    /// So many answers were taken in.
+    #[inline]
+    pub(super) fn answered(&mut self, answers: u32) {
+        self.count.answers += u64::from(answers);
     }
 
     /// The thread waited awake for `span`, until it was answered.
@@ -109,16 +176,12 @@ impl Vigil {
 }
 
 impl Stretch {
-    #[inline]
-    fn is_over(&self, now: Instant, length: Duration) -> bool {
-        now.since(self.from) >= length || (self.vain >= VAIN_MIN && self.is_in_vain())
-    }
     const fn is_in_vain(&self) -> bool {
         self.vain.saturating_mul(VAIN_OF) > self.waits
     }
     fn did_good(&self, now: Instant, ready: Readiness) -> bool {
-        let queued = ready.queued.saturating_sub(self.ready.queued);
-        !self.is_in_vain() && queued.as_ns().saturating_mul(QUEUED_OF) <= now.since(self.from).as_ns()
+        let queued = ready.queued.saturating_sub(self.ready.queued).as_ns();
+        !self.is_in_vain() && queued.saturating_mul(QUEUED_OF) <= now.since(self.from).as_ns()
     }
     /// How much of the time spent waiting awake the thread was neither running nor queued for the processor: the kernel took the wait
     /// for a short sleep.
@@ -133,109 +196,140 @@ impl Stretch {
 mod tests {
     use super::*;
 
-    /// A thread that waits awake for `wait`, in vain or not, works for 2 us, and is in the queue for `queued` of each turn.
+    /// A thread that works for 2 us each turn, then waits for `answers`, 20 us longer if it sleeps.
     struct Thread {
         vigil: Vigil,
         now: Instant,
         ready: Readiness,
         wait: Duration,
+        answers: u32,
+        /// What sleeping costs more than waiting awake.
+        woken_in: Duration,
         in_vain: bool,
+        /// Of each wait, in the queue for the processor.
         queued: Duration,
         awake: u64,
-        turns: u64,
         slept: Duration,
     }
 
     impl Thread {
-        fn new(wait: Duration, in_vain: bool, queued: Duration) -> Self {
-            let ready = Readiness { running: Duration::ZERO, queued: Duration::ZERO };
-            let (vigil, now) = (Vigil::new(true), Instant::from_ns(1_000_000));
-            Self { vigil, now, ready, wait, in_vain, queued, awake: 0, turns: 0, slept: Duration::ZERO }
+        fn new() -> Self {
+            let now = Instant::from_ns(1_000_000);
+            Self {
+                vigil: Vigil::new(32, now),
+                now,
+                ready: Readiness { running: Duration::ZERO, queued: Duration::ZERO },
+                wait: Duration::from_us(10),
+                answers: 4,
+                woken_in: Duration::from_us(20),
+                in_vain: false,
+                queued: Duration::ZERO,
+                awake: 0,
+                slept: Duration::ZERO,
+            }
         }
-        fn run(&mut self, span: Duration) -> f64 {
-            (self.awake, self.turns) = (0, 0);
-            let until = self.now + span;
+        /// The share of turns awake within `seconds`.
+        fn run(&mut self, seconds: u64) -> f64 {
+            self.awake = 0;
+            let mut turns = 0;
+            let until = self.now + Duration::from_s(seconds);
             while self.now < until {
-                self.turns += 1;
+                turns += 1;
                 let work = Duration::from_us(2);
                 self.now = self.now + work;
                 self.ready.running = self.ready.running + work;
                 let (ready, slept) = (self.ready, &mut self.slept);
-                if self.vigil.stands(self.now, || Some(ready), |span| *slept = *slept + span) {
+                let stands = self.vigil.stands(self.now, || Some(ready), |span| *slept = *slept + span);
+                self.now = self.now + self.wait;
+                if stands {
                     self.awake += 1;
-                    self.now = self.now + self.wait;
                     self.ready.running = self.ready.running + self.wait.saturating_sub(self.queued);
                     self.ready.queued = self.ready.queued + self.queued;
                     if self.in_vain {
-                        let asleep = Duration::from_us(100);
-                        self.now = self.now + asleep;
-                        self.vigil.waited_in_vain(self.wait, asleep);
+                        self.now = self.now + self.woken_in;
+                        self.vigil.waited_in_vain(self.wait, self.woken_in);
                     } else {
                         self.vigil.waited(self.wait);
                     }
                 } else {
-                    self.now = self.now + self.wait + Duration::from_us(20);
+                    self.now = self.now + self.woken_in;
                 }
+                self.vigil.answered(self.answers);
             }
-            self.awake as f64 / self.turns as f64
+            self.awake as f64 / f64::from(turns)
+        }
+        /// The thread sleeps now, nearly always; once `changed`, it stays awake, but for samples.
+        fn wakes_up_once(mut self, changed: impl FnOnce(&mut Self)) {
+            let awake = self.run(8);
+            assert!(awake < 0.05 && self.awake > 0, "{awake}");
+            changed(&mut self);
+            self.run(2);
+            assert!(self.run(4) > 0.98);
         }
     }
 
     #[test]
     fn a_thread_whose_answers_come_soon_stays_awake() {
-        let mut thread = Thread::new(Duration::from_us(10), false, Duration::ZERO);
-        assert!(thread.run(Duration::from_s(1)) > 0.999);
+        let mut thread = Thread::new();
+        assert!(thread.run(4) > 0.98);
         assert_eq!(thread.slept, Duration::ZERO);
     }
 
     #[test]
     fn a_thread_whose_answers_come_late_sleeps_and_tries_again_ever_more_seldom() {
-        let mut thread = Thread::new(AWAKE_MAX, true, Duration::ZERO);
-        assert!(thread.run(Duration::from_s(2)) < 0.01);
-        thread.run(Duration::from_s(10));
+        let mut thread = Thread { wait: AWAKE_MAX, in_vain: true, answers: 16, ..Thread::new() };
+        thread.run(2);
+        thread.run(10);
         assert!((1..=10 * u64::from(VAIN_MIN + 1)).contains(&thread.awake), "{}", thread.awake);
-        // The device becomes fast.
-        (thread.wait, thread.in_vain) = (Duration::from_us(5), false);
-        thread.run(REST_MOST);
-        assert!(thread.run(Duration::from_s(1)) > 0.999);
+        thread.wakes_up_once(|thread| (thread.wait, thread.in_vain) = (Duration::from_us(5), false));
+    }
+
+    #[test]
+    fn a_thread_whose_queue_is_deep_sleeps() {
+        // 32 places, and one answer in 12 us: a request takes 384 us.
+        Thread { answers: 1, ..Thread::new() }.wakes_up_once(|thread| thread.answers = 2);
+    }
+
+    #[test]
+    fn a_thread_that_is_woken_at_once_sleeps() {
+        Thread { woken_in: Duration::from_us(1), ..Thread::new() }
+            .wakes_up_once(|thread| thread.woken_in = Duration::from_us(2));
     }
 
     #[test]
     fn a_processor_that_others_need_is_left_to_them() {
-        let mut thread = Thread::new(Duration::from_us(10), false, Duration::from_us(4));
-        assert!(thread.run(Duration::from_s(4)) < 0.01);
-        thread.queued = Duration::ZERO;
-        thread.run(REST_MOST);
-        assert!(thread.run(Duration::from_s(1)) > 0.999);
+        Thread { queued: Duration::from_us(4), ..Thread::new() }
+            .wakes_up_once(|thread| thread.queued = Duration::from_us(1));
     }
 
     #[test]
     fn where_the_kernel_does_not_tell_who_is_queued_a_thread_sleeps() {
-        let mut vigil = Vigil::new(true);
-        assert!(!vigil.stands(Instant::from_ns(5), || None, |_| {}));
+        let mut vigil = Vigil::new(1, Instant::ZERO);
+        assert!(!vigil.stands(Instant::ZERO + SAMPLE, || None, |_| {}));
         assert!(!vigil.stands(Instant::from_ns(u64::MAX - 1), || panic!("it was told once"), |_| {}));
     }
 
     #[test]
     fn a_thread_that_is_not_to_wait_awake_never_does() {
-        let mut vigil = Vigil::new(false);
-        assert!(!vigil.stands(Instant::from_ns(5), || panic!("nobody asks"), |_| {}));
+        let mut vigil = Vigil::never();
+        assert!(!vigil.stands(Instant::from_ns(u64::MAX - 1), || panic!("nobody asks"), |_| {}));
     }
 
     #[test]
     fn waiting_that_the_kernel_took_for_sleep_is_told() {
-        let mut vigil = Vigil::new(true);
-        let at = |us: u64| Instant::from_ns(us * 1_000);
+        let mut vigil = Vigil::new(1, Instant::ZERO);
         let running = |us| Some(Readiness { running: Duration::from_us(us), queued: Duration::ZERO });
-        assert!(vigil.stands(at(1), || running(0), |_| {}));
+        let from = Instant::ZERO + SAMPLE;
+        assert!(vigil.stands(from, || running(0), |_| {}));
         // Of 1,000 us the thread waited 800 and slept 100; it was running for 500, of which 100 were its work.
         vigil.waited(Duration::from_us(700));
         for _ in 0..8 {
             vigil.waited(Duration::ZERO);
         }
         vigil.waited_in_vain(Duration::from_us(100), Duration::from_us(100));
+        vigil.answered(10);
         let mut slept = Duration::ZERO;
-        assert!(vigil.stands(at(1_001), || running(500), |span| slept = span));
+        assert!(vigil.stands(from + Duration::from_us(1_000), || running(500), |span| slept = span));
         assert_eq!(slept, Duration::from_us(400));
     }
 }
