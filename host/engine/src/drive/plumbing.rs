@@ -15,6 +15,7 @@ use crate::choose::Engine;
 use crate::clock;
 use crate::error::EngineError;
 use crate::options::EngineOptions;
+use crate::system_calls;
 use crate::verify::{self, Checker};
 use loadline_record::VerifyRecord;
 use loadline_units::{Bytes, Duration, Instant, Ratio};
@@ -192,7 +193,7 @@ impl Part {
             checker: self.verify.as_ref().map(|l| Checker::new(Arc::clone(l), self.thread, self.slots)),
             hang_limit: self.spec.hang_limit,
             stays_until: Instant::ZERO,
-            vigil: if waits_awake { Vigil::new(self.slots, start_at) } else { Vigil::never() },
+            vigil: if waits_awake { Vigil::new(self.slots, system_calls::is_held(), start_at) } else { Vigil::never() },
             beat: Arc::clone(&self.beat),
         }
     }

@@ -8,6 +8,10 @@ use loadline_units::{Duration, Instant};
 pub(super) const AWAKE_MAX: Duration = Duration::from_us(60);
 /// Where a request takes longer than this, the queue is so deep that it does not run empty while the thread is woken.
 const LATENCY_MAX: Duration = Duration::from_us(4 * 60);
+/// Where answers are farther apart than this, sleep lets the scheduler put who answers on the thread's own processor, where that is far
+/// quicker than anything on two, but it does so for some milliseconds only, and seldom enough for samples to miss it. A thread that is
+/// held on one processor leaves it no choice.
+const APART_MAX: Duration = Duration::from_us(20);
 /// Answers are counted for this long asleep, and then as long awake, before the two are compared. Where the scheduler puts a thread and
 /// who answers it stays for some milliseconds.
 const SAMPLE: Duration = Duration::from_ms(20);
@@ -53,6 +57,8 @@ struct Count {
 pub(super) struct Vigil {
     /// In the thread's queue.
     places: u32,
+    /// The thread may run on one processor only.
+    held: bool,
     /// While the thread waits awake.
     stretch: Option<Stretch>,
     /// Since the thread began to wait awake, or to sleep.
@@ -66,16 +72,17 @@ pub(super) struct Vigil {
 }
 
 impl Vigil {
-    /// For a thread with so many places in its queue, which may wait awake, and sleeps for a sample from `now` on.
-    pub(super) const fn new(places: u32, now: Instant) -> Self {
+    /// For a thread with so many places in its queue, which may wait awake, and sleeps for a sample from `now` on; on one processor only
+    /// if it is `held` there.
+    pub(super) const fn new(places: u32, held: bool, now: Instant) -> Self {
         let count = Count { from: now, answers: 0 };
         let judge_at = Instant::from_ns(now.as_ns() + SAMPLE.as_ns());
-        Self { places, stretch: None, count, asleep: (0, SAMPLE), proven: false, judge_at, rest: SAMPLE }
+        Self { places, held, stretch: None, count, asleep: (0, SAMPLE), proven: false, judge_at, rest: SAMPLE }
     }
 
     /// For a thread that always sleeps.
     pub(super) const fn never() -> Self {
-        Self { judge_at: Instant::MAX, ..Self::new(0, Instant::ZERO) }
+        Self { judge_at: Instant::MAX, ..Self::new(0, false, Instant::ZERO) }
     }
 
     /// Whether to wait awake at `now`. A stretch that is over is judged by what `readiness` tells; `slept` is given the part of its waiting
@@ -108,6 +115,7 @@ impl Vigil {
             let sampled = elapsed >= SAMPLE;
             if !stretch.did_good(now, ready)
                 || self.is_queue_deep(elapsed)
+                || (!self.held && self.comes_seldom(elapsed))
                 || (sampled && !self.proven && !self.brings_more(elapsed))
             {
                 self.sleep(now, self.rest);
@@ -141,6 +149,10 @@ impl Vigil {
     fn is_queue_deep(&self, elapsed: Duration) -> bool {
         let latency = elapsed.as_ns().saturating_mul(u64::from(self.places)) / self.count.answers.max(1);
         latency > LATENCY_MAX.as_ns()
+    }
+
+    fn comes_seldom(&self, elapsed: Duration) -> bool {
+        elapsed.as_ns() / self.count.answers.max(1) > APART_MAX.as_ns()
     }
 
     fn brings_more(&self, elapsed: Duration) -> bool {
@@ -216,7 +228,7 @@ mod tests {
         fn new() -> Self {
             let now = Instant::from_ns(1_000_000);
             Self {
-                vigil: Vigil::new(32, now),
+                vigil: Vigil::new(32, false, now),
                 now,
                 ready: Readiness { running: Duration::ZERO, queued: Duration::ZERO },
                 wait: Duration::from_us(10),
@@ -291,6 +303,17 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_whose_answers_are_far_apart_waits_awake_where_it_is_held_only() {
+        let far = |held| {
+            let thread = Thread::new();
+            let vigil = Vigil::new(1, held, thread.now);
+            Thread { vigil, wait: Duration::from_us(40), answers: 1, ..thread }
+        };
+        assert!(far(true).run(4) > 0.98);
+        far(false).wakes_up_once(|thread| thread.wait = Duration::from_us(10));
+    }
+
+    #[test]
     fn a_thread_that_is_woken_at_once_sleeps() {
         Thread { woken_in: Duration::from_us(1), ..Thread::new() }
             .wakes_up_once(|thread| thread.woken_in = Duration::from_us(2));
@@ -304,7 +327,7 @@ mod tests {
 
     #[test]
     fn where_the_kernel_does_not_tell_who_is_queued_a_thread_sleeps() {
-        let mut vigil = Vigil::new(1, Instant::ZERO);
+        let mut vigil = Vigil::new(1, true, Instant::ZERO);
         assert!(!vigil.stands(Instant::ZERO + SAMPLE, || None, |_| {}));
         assert!(!vigil.stands(Instant::from_ns(u64::MAX - 1), || panic!("it was told once"), |_| {}));
     }
@@ -317,7 +340,7 @@ mod tests {
 
     #[test]
     fn waiting_that_the_kernel_took_for_sleep_is_told() {
-        let mut vigil = Vigil::new(1, Instant::ZERO);
+        let mut vigil = Vigil::new(1, true, Instant::ZERO);
         let running = |us| Some(Readiness { running: Duration::from_us(us), queued: Duration::ZERO });
         let from = Instant::ZERO + SAMPLE;
         assert!(vigil.stands(from, || running(0), |_| {}));
