@@ -8,11 +8,32 @@ pub(crate) fn now() -> Instant {
     Instant::from_ns(read(libc::CLOCK_MONOTONIC))
 }
 
+/// For how long a thread ran or was ready to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Readiness {
+    /// CPU time.
+    pub(crate) running: Duration,
+    /// Time spent in the queue for a CPU. A thread there is not waiting for a device.
+    pub(crate) queued: Duration,
+}
+
+impl Readiness {
+    /// Both.
+    pub(crate) fn total(self) -> Duration {
+        self.running + self.queued
+    }
+}
+
+/// The calling thread's readiness; `None` where the kernel does not tell the time in the queue.
+pub(crate) fn thread_readiness() -> Option<Readiness> {
+    let running = Duration::from_ns(read(libc::CLOCK_THREAD_CPUTIME_ID));
+    queued().map(|queued| Readiness { running, queued: Duration::from_ns(queued) })
+}
+
 /// Time that the calling thread ran or was ready to run: CPU time and, where the kernel tells it, time spent in the queue
-/// for a CPU. A thread in that queue is not waiting for a device.
+/// for a CPU.
 pub(crate) fn thread_ready() -> Duration {
-    let running = read(libc::CLOCK_THREAD_CPUTIME_ID);
-    Duration::from_ns(running + queued().unwrap_or(0))
+    thread_readiness().map_or_else(|| Duration::from_ns(read(libc::CLOCK_THREAD_CPUTIME_ID)), Readiness::total)
 }
 
 /// Whether the kernel tells the time that a thread spent in the queue for a CPU.
@@ -57,4 +78,13 @@ fn read(clock: libc::clockid_t) -> u64 {
 pub(crate) fn sharpen_timers() {
     // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1u64, 0u64, 0u64, 0u64) };
+}
+
+/// Asks for the shortest sleep there is: it is over before the processor could go to sleep, and spends its time in the kernel.
+/// [`sharpen_timers`] comes before.
+#[inline]
+pub(crate) fn nap() {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: 1 };
+    // SAFETY: `time` is a valid timespec, and what is left of the sleep is not asked for. A signal ends it early, which does no harm.
+    unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
 }

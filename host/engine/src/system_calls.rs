@@ -345,6 +345,15 @@ pub(crate) fn clock_ns(clock: KernelClock) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
+/// Whether the calling thread may run on one processor only.
+pub(crate) fn is_held() -> bool {
+    let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
+    // SAFETY: `set` is a valid place for one set of processors, which the kernel fills.
+    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) };
+    // SAFETY: all zeros are a set, too: the empty one; counting reads that set alone.
+    result == 0 && unsafe { libc::CPU_COUNT(set.assume_init_ref()) } == 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

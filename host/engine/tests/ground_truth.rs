@@ -350,6 +350,25 @@ fn buffered_writes_that_the_kernel_gives_to_its_workers_are_all_answered_as_they
 }
 
 #[test]
+fn waiting_awake_is_told_apart_from_work() {
+    let image = Image::in_memory(64);
+    let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
+    let mut volume = take_over(&device.node);
+    for engine in engines() {
+        for queue_depth in [1, 8] {
+            let spec = LoadSpec { warm_up: Duration::ZERO, arrival: closed(queue_depth), ..short() };
+            let record = run(&mut volume, &spec, engine);
+            assert_eq!((&record.ending, record.errors_total()), (&Ending::Complete, 0), "{:?}", record.error_samples);
+            // Every ring with direct I/O tries it when it begins; no other engine ever does.
+            let threads = &record.surroundings.threads;
+            let waited = threads.iter().any(|thread| thread.spun > 0.0);
+            assert_eq!(waited, engine == EngineChoice::IoUring, "{engine:?}, depth {queue_depth}: {threads:?}");
+            assert!(threads.iter().all(|thread| thread.busy + thread.spun < 1.05), "{threads:?}");
+        }
+    }
+}
+
+#[test]
 fn another_reader_of_the_device_is_seen_and_named() {
     let image = Image::in_memory(64);
     let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);

@@ -170,16 +170,16 @@ pub struct Exceeded {
 /// How busy a load thread was, as shares of its time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadBusy {
-    /// Time running or ready to run over elapsed time, less what it spent spinning for the next arrival.
+    /// Time running or ready to run over elapsed time, less what it spent waiting awake.
     pub busy: f64,
-    /// Time spent spinning for the next arrival.
+    /// Time spent waiting awake, for the next arrival or for an answer.
     pub spun: f64,
 }
 
 /// Shares of the machine's CPU time, all CPUs together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineCpu {
-    /// Neither idle nor waiting for I/O.
+    /// Neither idle nor waiting for I/O, less what load threads spent waiting awake for answers.
     pub busy: f64,
     /// Waiting for I/O.
     pub iowait: f64,

@@ -57,6 +57,14 @@ pub(crate) trait Backend {
     fn is_answered(&mut self) -> bool {
         false
     }
+    /// Whether [`Backend::is_announced`] tells of answers while none is waited for.
+    fn announces(&self) -> bool {
+        false
+    }
+    /// Whether an answer can be collected, or would be after `enter` without waiting.
+    fn is_announced(&mut self) -> bool {
+        self.is_answered()
+    }
     /// Prepares `io` in queue place `slot`; the buffer must stay untouched until `slot` is reaped.
     fn queue(&mut self, slot: u32, io: &Io);
     /// Hands over what is queued. With `wait`, returns when at least one answer is there or the time is over; without,

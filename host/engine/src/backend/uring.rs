@@ -33,6 +33,8 @@ pub(crate) struct Uring {
     fixed_buffers: bool,
     /// What has to wait, such as a write to most file systems' page cache, is given to threads of the kernel's.
     has_workers: bool,
+    /// Direct I/O without polling: the kernel says by itself that something was answered.
+    announces: bool,
     trims: RingTrims,
     files: Vec<RawFd>,
     /// Trims done synchronously.
@@ -101,7 +103,9 @@ impl Uring {
             }
         }
         let has_workers = options.buffered && !options.sqpoll;
-        Ok((Self { ring, fixed_buffers, has_workers, trims, files: files.to_vec(), answered: Vec::new() }, in_force))
+        let announces = !options.buffered && !options.sqpoll && !options.iopoll;
+        let files = files.to_vec();
+        Ok((Self { ring, fixed_buffers, has_workers, announces, trims, files, answered: Vec::new() }, in_force))
     }
 
     #[inline]
@@ -188,6 +192,16 @@ impl Backend for Uring {
     #[inline]
     fn is_answered(&mut self) -> bool {
         !self.answered.is_empty() || !self.ring.completion().is_empty()
+    }
+
+    fn announces(&self) -> bool {
+        self.announces
+    }
+
+    #[inline]
+    fn is_announced(&mut self) -> bool {
+        // Where the kernel defers it, an answer is put into the ring by the thread's next system call for it.
+        self.is_answered() || self.ring.submission().taskrun()
     }
 
     #[inline]
@@ -287,7 +301,7 @@ mod tests {
         for buffered in [false, true] {
             let options = UringOptions { buffered, ..UringOptions::default() };
             let (mut ring, _) = Uring::new(1, &[file.as_raw_fd()], &memory, options, None).unwrap();
-            assert_eq!(ring.has_workers(), buffered);
+            assert_eq!((ring.has_workers(), ring.announces()), (buffered, !buffered));
             let io = Io {
                 operation: Operation::Read,
                 durable: false,
@@ -297,14 +311,18 @@ mod tests {
                 buffer: memory.iovec().iov_base.cast(),
             };
             ring.queue(0, &io);
-            assert!(!ring.is_answered());
-            while !ring.is_answered() {
-                ring.enter(Some(Duration::from_s(1))).unwrap();
+            assert!(!ring.is_answered() && !ring.is_announced());
+            ring.enter(None).unwrap();
+            while !ring.is_announced() {
+                std::thread::yield_now();
             }
+            // What was announced is collected without waiting.
+            ring.enter(None).unwrap();
+            assert!(ring.is_answered());
             let mut answers = Vec::new();
             ring.reap(|slot, result| answers.push((slot, result)));
             assert_eq!(answers, [(0, 4096)]);
-            assert!(!ring.is_answered());
+            assert!(!ring.is_answered() && !ring.is_announced());
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use super::beat::{Beat, unanswered};
 use super::ledger::{GaveUp, Log, Times};
+use super::vigil::{AWAKE_MAX, Vigil};
 use crate::backend::{Backend, Io, error_kind};
 use crate::buffers::{Buffer, Buffers};
 use crate::clock;
@@ -61,6 +62,8 @@ pub(super) struct Lane {
     pub(super) hang_limit: Duration,
     /// Until when the thread does not leave its processor to others.
     pub(super) stays_until: Instant,
+    /// When the thread waits awake.
+    pub(super) vigil: Vigil,
     /// Tells the conductor that the thread is not stuck in the kernel.
     pub(super) beat: Arc<Beat>,
 }
@@ -228,12 +231,16 @@ impl Lane {
                     Some(at.since(now).saturating_sub(SPIN)).filter(|w| *w > Duration::ZERO).map(|w| w.min(SLICE))
                 }
             };
-            let answered = if gives_way && batch > 0 && next_at.is_none() && !more && now >= self.stays_until {
-                self.give_way(backend)
+            let only_waits = next_at.is_none() && !more;
+            let entered = if gives_way && batch > 0 && only_waits && now >= self.stays_until {
+                self.give_way(backend).and_then(|answered| if answered { Ok(()) } else { backend.enter(wait) })
+            } else if only_waits
+                && self.vigil.stands(now, clock::thread_readiness, |slept| self.log.slept_instead(slept))
+            {
+                self.wait_awake(backend)
             } else {
-                Ok(false)
+                backend.enter(wait)
             };
-            let entered = answered.and_then(|answered| if answered { Ok(()) } else { backend.enter(wait) });
             if let Err(error) = entered {
                 self.log.gave_up(GaveUp::Failed(format!("handing requests to the kernel: {error}")));
                 self.times.abort();
@@ -267,6 +274,7 @@ impl Lane {
                 }
             });
             outstanding -= answers;
+            self.vigil.answered(answers);
             if wait.is_none() && batch == 0 && answers == 0 {
                 if outstanding > 0 {
                     // What is to answer may be queued behind this thread: a kernel thread, or a server on this machine.
@@ -318,6 +326,30 @@ impl Lane {
             }
         }
         Ok(backend.is_answered())
+    }
+
+    /// Hands over, and waits awake for answers for a while, then asleep.
+    #[inline]
+    fn wait_awake<B: Backend>(&mut self, backend: &mut B) -> std::io::Result<()> {
+        backend.enter(None)?;
+        if !backend.is_announced() {
+            let from = clock::now();
+            let mut at = from;
+            while !backend.is_announced() {
+                if at.since(from) >= AWAKE_MAX {
+                    let entered = backend.enter(Some(SLICE));
+                    self.log.waited_awake(at.since(from));
+                    self.vigil.waited_in_vain(at.since(from), clock::now().since(at));
+                    return entered;
+                }
+                clock::nap();
+                at = clock::now();
+            }
+            self.log.waited_awake(at.since(from));
+            self.vigil.waited(at.since(from));
+        }
+        // Collecting answers is work, as handing over is.
+        backend.enter(None)
     }
 
     /// Arrivals that were due within the measured time, or before `now` where that was cut short, and never issued.

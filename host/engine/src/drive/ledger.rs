@@ -155,6 +155,8 @@ pub(super) struct Book {
     pub(super) threads: Vec<ThreadBusy>,
     pub(super) load_user: Duration,
     pub(super) load_system: Duration,
+    /// What load threads spent waiting awake for answers.
+    pub(super) awake: Duration,
     pub(super) gave_up: Vec<GaveUp>,
     /// When the last thread that ended by itself had its last answer, or gave up waiting for it.
     pub(super) finished_at: Option<Instant>,
@@ -326,6 +328,8 @@ pub(super) struct Log {
     offered: u64,
     missed: u64,
     spun: Duration,
+    /// Spent waiting awake for answers, in all stages.
+    awake: Duration,
     /// Readiness holds the time in the queue for a processor.
     queue_is_told: bool,
     ready_at_begin: Duration,
@@ -353,6 +357,7 @@ impl Log {
             offered: 0,
             missed: 0,
             spun: Duration::ZERO,
+            awake: Duration::ZERO,
             queue_is_told: clock::queue_is_told(),
             ready_at_begin: Duration::ZERO,
             usage_at_begin: (Duration::ZERO, Duration::ZERO),
@@ -408,6 +413,21 @@ impl Log {
     pub(super) fn spun(&mut self, span: Duration) {
         if self.stage == Stage::Measuring {
             self.spun = self.spun + span;
+        }
+    }
+
+    /// The thread waited awake for an answer.
+    #[inline]
+    pub(super) fn waited_awake(&mut self, span: Duration) {
+        self.awake = self.awake + span;
+        self.spun(span);
+    }
+
+    /// For so long of what was told as waiting awake the thread slept instead.
+    pub(super) fn slept_instead(&mut self, span: Duration) {
+        self.awake = self.awake.saturating_sub(span);
+        if self.stage == Stage::Measuring {
+            self.spun = self.spun.saturating_sub(span);
         }
     }
 
@@ -494,6 +514,7 @@ impl Log {
         }
         book.offered += self.offered;
         book.missed += self.missed;
+        book.awake = book.awake + self.awake;
         book.finished_at = book.finished_at.max(Some(now));
     }
 

@@ -5,6 +5,7 @@ mod lane;
 mod ledger;
 mod plumbing;
 mod readback;
+mod vigil;
 mod workers;
 
 use crate::backend::Trims;
@@ -19,7 +20,7 @@ use crate::target::Volume;
 use crate::verify;
 use lane::VolumeBound;
 use ledger::{GaveUp, Ledger, Times};
-use loadline_record::{Ending, SteadyState, TargetKind, TrialRecord, VerifyRecord};
+use loadline_record::{Ending, MachineCpu, SteadyState, TargetKind, TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use loadline_workload::{BlockShare, Fill, LoadSpec, Pattern, Region, SteadyStateRule};
 use plumbing::Threads;
@@ -62,6 +63,15 @@ fn region_of(volume: &Volume, spec: &LoadSpec) -> Region {
     let room = volume.file_size.saturating_sub(spec.start);
     let wanted = spec.size.map_or(room, |size| Bytes::new(size.get() / u64::from(files)));
     Region { files, file_size: volume.file_size, start: spec.start, size: wanted.min(room) }
+}
+
+/// Takes off what the machine's CPUs were busy with for `awake` of `elapsed`, on one of them at a time: load threads that wait awake give
+/// way to whoever needs the processor.
+fn leave_out_waiting(machine: &mut MachineCpu, awake: Duration, elapsed: Duration) {
+    let all = elapsed.as_s_f64() * f64::from(machine.cpus);
+    if all > 0.0 {
+        machine.busy = (machine.busy - awake.as_s_f64() / all).max(0.0);
+    }
 }
 
 /// Puts `spec` on `volume` once.
@@ -108,6 +118,9 @@ pub fn run_trial(
     surroundings.threads = std::mem::take(&mut book.threads);
     surroundings.load_user_ns = book.load_user.as_ns();
     surroundings.load_system_ns = book.load_system.as_ns();
+    if let Some(machine) = &mut surroundings.machine {
+        leave_out_waiting(machine, book.awake, Duration::from_ns(surroundings.elapsed_ns));
+    }
     surroundings.asked = std::mem::take(&mut book.asked);
     let mut engine = outcome.engine;
     engine.options = std::mem::take(&mut book.in_force);
@@ -513,6 +526,20 @@ impl Steady {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waiting_awake_keeps_no_processor_from_others() {
+        let seen = MachineCpu { busy: 0.9, iowait: 0.05, steal: 0.01, cpus: 4 };
+        let mut machine = seen;
+        leave_out_waiting(&mut machine, Duration::from_ms(1_500), Duration::from_s(1));
+        assert!((machine.busy - 0.525).abs() < 1e-12, "{machine:?}");
+        assert_eq!(MachineCpu { busy: seen.busy, ..machine }, seen);
+        leave_out_waiting(&mut machine, Duration::from_s(9), Duration::from_s(1));
+        assert!(machine.busy.abs() < 1e-12, "{machine:?}");
+        let mut machine = seen;
+        leave_out_waiting(&mut machine, Duration::from_s(1), Duration::ZERO);
+        assert_eq!(machine, seen);
+    }
 
     #[test]
     fn the_measurement_begins_when_five_rounds_agree_wherever_the_conductor_looks() {

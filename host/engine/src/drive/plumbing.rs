@@ -4,6 +4,7 @@ use super::TrialFiles;
 use super::beat::{Beat, Ends, Held};
 use super::lane::{Lane, LaneEnd, VolumeBound};
 use super::ledger::{Ledger, Log, Times};
+use super::vigil::Vigil;
 use super::workers::{OPEN_WORKERS, Stream, WORKERS_MAX, Worker};
 use crate::backend::Backend;
 use crate::backend::aio::Aio;
@@ -14,6 +15,7 @@ use crate::choose::Engine;
 use crate::clock;
 use crate::error::EngineError;
 use crate::options::EngineOptions;
+use crate::system_calls;
 use crate::verify::{self, Checker};
 use loadline_record::VerifyRecord;
 use loadline_units::{Bytes, Duration, Instant, Ratio};
@@ -177,7 +179,7 @@ impl Part {
         LoadGenerator::new(&self.spec, &self.region, self.thread, self.seed, start_at)
             .expect("the conductor has made this stream before")
     }
-    fn lane(&self, buffers: Buffers, start_at: Instant) -> Lane {
+    fn lane(&self, buffers: Buffers, start_at: Instant, waits_awake: bool) -> Lane {
         Lane {
             generator: self.generator(start_at),
             buffers,
@@ -191,6 +193,7 @@ impl Part {
             checker: self.verify.as_ref().map(|l| Checker::new(Arc::clone(l), self.thread, self.slots)),
             hang_limit: self.spec.hang_limit,
             stays_until: Instant::ZERO,
+            vigil: if waits_awake { Vigil::new(self.slots, system_calls::is_held(), start_at) } else { Vigil::never() },
             beat: Arc::clone(&self.beat),
         }
     }
@@ -372,12 +375,14 @@ fn drive<B: Backend>(
         }
     };
     drop(ready);
-    if part.spec.has_due_times() {
+    // An open loop sleeps until its next arrival, and wakes for it.
+    let waits_awake = backend.announces() && part.spec.offered().is_none();
+    if part.spec.has_due_times() || waits_awake {
         clock::sharpen_timers();
     }
     let Some(start_at) = signal.wait() else { return VerifyRecord::default() };
     part.beat.came_by(clock::now());
-    let LaneEnd { in_flight, buffers, checker } = part.lane(buffers, start_at).run(&mut backend);
+    let LaneEnd { in_flight, buffers, checker } = part.lane(buffers, start_at, waits_awake).run(&mut backend);
     if in_flight {
         part.beat.leaves();
         // The kernel may still write into the buffers: they must never be given back.

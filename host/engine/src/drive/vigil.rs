@@ -1,0 +1,358 @@
+//! When a load thread waits awake: where that brings more answers than sleep, as a short wait does where being woken takes long.
+
+use crate::clock::Readiness;
+use loadline_units::{Duration, Instant};
+
+/// A thread waits awake for this long at most before it sleeps after all: as long as waking a sleeping processor takes on a
+/// virtual machine. Whoever waits awake no longer than that loses no more than sleep would have cost.
+pub(super) const AWAKE_MAX: Duration = Duration::from_us(60);
+/// Where a request takes longer than this, the queue is so deep that it does not run empty while the thread is woken.
+const LATENCY_MAX: Duration = Duration::from_us(4 * 60);
+/// Where answers are farther apart than this, sleep lets the scheduler put who answers on the thread's own processor, where that is far
+/// quicker than anything on two, but it does so for some milliseconds only, and seldom enough for samples to miss it. A thread that is
+/// held on one processor leaves it no choice.
+const APART_MAX: Duration = Duration::from_us(20);
+/// Answers are counted for this long asleep, and then as long awake, before the two are compared. Where the scheduler puts a thread and
+/// who answers it stays for some milliseconds.
+const SAMPLE: Duration = Duration::from_ms(20);
+/// Of so many answers awake, one at least must be more than sleep would have brought.
+const GAIN_OF: u64 = 11;
+/// What speaks against waiting awake at once is looked for after this long for the first time,
+const FIRST_STRETCH: Duration = Duration::from_ms(1);
+/// and after this long again.
+const STRETCH: Duration = Duration::from_ms(10);
+/// Awake with success for so long, the thread sleeps for a sample again.
+const AWAKE_LONGEST: Duration = Duration::from_s(2);
+/// After waiting awake did no good, the thread sleeps for longer and longer, and for this long at most, before it tries again.
+const REST_MOST: Duration = Duration::from_s(1);
+/// Of so many waits one may be in vain.
+const VAIN_OF: u32 = 4;
+/// So many waits in vain end a stretch early, where the others were too few.
+const VAIN_MIN: u32 = 8;
+/// Of so many parts of the time one may be spent in the queue for the processor: beyond, others need it.
+const QUEUED_OF: u64 = 8;
+
+/// A stretch of time in which the thread waits awake.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    from: Instant,
+    ready: Readiness,
+    /// Spent waiting awake.
+    waited: Duration,
+    /// Spent asleep, after waiting awake in vain.
+    slept: Duration,
+    waits: u32,
+    vain: u32,
+}
+
+/// Answers since some moment.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    from: Instant,
+    answers: u64,
+}
+
+/// Decides between waiting awake and sleeping, by what came of it lately.
+#[derive(Debug)]
+pub(super) struct Vigil {
+    /// In the thread's queue.
+    places: u32,
+    /// The thread may run on one processor only.
+    held: bool,
+    /// While the thread waits awake.
+    stretch: Option<Stretch>,
+    /// Since the thread began to wait awake, or to sleep.
+    count: Count,
+    /// Answers asleep, and the time they took, of the last time the thread slept.
+    asleep: (u64, Duration),
+    /// Waiting awake was found to bring more.
+    proven: bool,
+    judge_at: Instant,
+    rest: Duration,
+}
+
+impl Vigil {
+    /// For a thread with so many places in its queue, which may wait awake, and sleeps for a sample from `now` on; on one processor only
+    /// if it is `held` there.
+    pub(super) const fn new(places: u32, held: bool, now: Instant) -> Self {
+        let count = Count { from: now, answers: 0 };
+        let judge_at = Instant::from_ns(now.as_ns() + SAMPLE.as_ns());
+        Self { places, held, stretch: None, count, asleep: (0, SAMPLE), proven: false, judge_at, rest: SAMPLE }
+    }
+
+    /// For a thread that always sleeps.
+    pub(super) const fn never() -> Self {
+        Self { judge_at: Instant::MAX, ..Self::new(0, false, Instant::ZERO) }
+    }
+
+    /// Whether to wait awake at `now`. A stretch that is over is judged by what `readiness` tells; `slept` is given the part of its waiting
+    /// for which the thread was not ready to run after all.
+    #[inline]
+    pub(super) fn stands(
+        &mut self,
+        now: Instant,
+        readiness: impl FnOnce() -> Option<Readiness>,
+        slept: impl FnOnce(Duration),
+    ) -> bool {
+        let early = self.stretch.as_ref().is_some_and(|stretch| stretch.vain >= VAIN_MIN && stretch.is_in_vain());
+        if now < self.judge_at && !early {
+            return self.stretch.is_some();
+        }
+        self.judge(now, readiness(), slept)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn judge(&mut self, now: Instant, ready: Option<Readiness>, slept: impl FnOnce(Duration)) -> bool {
+        let Some(ready) = ready else {
+            // Without knowing who else needs the processor it is not held.
+            (self.stretch, self.judge_at) = (None, Instant::MAX);
+            return false;
+        };
+        let elapsed = now.since(self.count.from);
+        if let Some(stretch) = self.stretch.take() {
+            slept(stretch.not_ready(now, ready));
+            let sampled = elapsed >= SAMPLE;
+            if !stretch.did_good(now, ready)
+                || self.is_queue_deep(elapsed)
+                || (!self.held && self.comes_seldom(elapsed))
+                || (sampled && !self.proven && !self.brings_more(elapsed))
+            {
+                self.sleep(now, self.rest);
+                self.rest = (self.rest + self.rest).min(REST_MOST);
+                return false;
+            }
+            if sampled {
+                (self.proven, self.rest) = (true, SAMPLE);
+            }
+            if elapsed >= AWAKE_LONGEST {
+                self.sleep(now, SAMPLE);
+                return false;
+            }
+            self.judge_at = now + STRETCH;
+        } else {
+            self.asleep = (self.count.answers, elapsed);
+            self.count = Count { from: now, answers: 0 };
+            self.judge_at = now + FIRST_STRETCH;
+        }
+        self.stretch =
+            Some(Stretch { from: now, ready, waited: Duration::ZERO, slept: Duration::ZERO, waits: 0, vain: 0 });
+        true
+    }
+
+    fn sleep(&mut self, now: Instant, span: Duration) {
+        self.count = Count { from: now, answers: 0 };
+        (self.proven, self.judge_at) = (false, now + span);
+    }
+
+    /// Places over rate is the time that a request takes.
+    fn is_queue_deep(&self, elapsed: Duration) -> bool {
+        let latency = elapsed.as_ns().saturating_mul(u64::from(self.places)) / self.count.answers.max(1);
+        latency > LATENCY_MAX.as_ns()
+    }
+
+    fn comes_seldom(&self, elapsed: Duration) -> bool {
+        elapsed.as_ns() / self.count.answers.max(1) > APART_MAX.as_ns()
+    }
+
+    fn brings_more(&self, elapsed: Duration) -> bool {
+        let (answers, asleep) = self.asleep;
+        let with_gain = |answers: u64, of: u64| u128::from(answers) * u128::from(of);
+        with_gain(self.count.answers, GAIN_OF - 1) * u128::from(asleep.as_ns())
+            >= with_gain(answers, GAIN_OF) * u128::from(elapsed.as_ns())
+    }
+
+    /// So many answers were taken in.
+    #[inline]
+    pub(super) fn answered(&mut self, answers: u32) {
+        self.count.answers += u64::from(answers);
+    }
+
+    /// The thread waited awake for `span`, until it was answered.
+    #[inline]
+    pub(super) fn waited(&mut self, span: Duration) {
+        if let Some(stretch) = &mut self.stretch {
+            stretch.waits += 1;
+            stretch.waited = stretch.waited + span;
+        }
+    }
+
+    /// The thread waited awake for `span` in vain, and then slept for `slept`.
+    pub(super) fn waited_in_vain(&mut self, span: Duration, slept: Duration) {
+        self.waited(span);
+        if let Some(stretch) = &mut self.stretch {
+            stretch.vain += 1;
+            stretch.slept = stretch.slept + slept;
+        }
+    }
+}
+
+impl Stretch {
+    const fn is_in_vain(&self) -> bool {
+        self.vain.saturating_mul(VAIN_OF) > self.waits
+    }
+    fn did_good(&self, now: Instant, ready: Readiness) -> bool {
+        let queued = ready.queued.saturating_sub(self.ready.queued).as_ns();
+        !self.is_in_vain() && queued.saturating_mul(QUEUED_OF) <= now.since(self.from).as_ns()
+    }
+    /// How much of the time spent waiting awake the thread was neither running nor queued for the processor: the kernel took the wait
+    /// for a short sleep.
+    fn not_ready(&self, now: Instant, ready: Readiness) -> Duration {
+        let worked = now.since(self.from).saturating_sub(self.waited).saturating_sub(self.slept);
+        let was_ready = ready.total().saturating_sub(self.ready.total());
+        self.waited.saturating_sub(was_ready.saturating_sub(worked))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread that works for 2 us each turn, then waits for `answers`, 20 us longer if it sleeps.
+    struct Thread {
+        vigil: Vigil,
+        now: Instant,
+        ready: Readiness,
+        wait: Duration,
+        answers: u32,
+        /// What sleeping costs more than waiting awake.
+        woken_in: Duration,
+        in_vain: bool,
+        /// Of each wait, in the queue for the processor.
+        queued: Duration,
+        awake: u64,
+        slept: Duration,
+    }
+
+    impl Thread {
+        fn new() -> Self {
+            let now = Instant::from_ns(1_000_000);
+            Self {
+                vigil: Vigil::new(32, false, now),
+                now,
+                ready: Readiness { running: Duration::ZERO, queued: Duration::ZERO },
+                wait: Duration::from_us(10),
+                answers: 4,
+                woken_in: Duration::from_us(20),
+                in_vain: false,
+                queued: Duration::ZERO,
+                awake: 0,
+                slept: Duration::ZERO,
+            }
+        }
+        /// The share of turns awake within `seconds`.
+        fn run(&mut self, seconds: u64) -> f64 {
+            self.awake = 0;
+            let mut turns = 0;
+            let until = self.now + Duration::from_s(seconds);
+            while self.now < until {
+                turns += 1;
+                let work = Duration::from_us(2);
+                self.now = self.now + work;
+                self.ready.running = self.ready.running + work;
+                let (ready, slept) = (self.ready, &mut self.slept);
+                let stands = self.vigil.stands(self.now, || Some(ready), |span| *slept = *slept + span);
+                self.now = self.now + self.wait;
+                if stands {
+                    self.awake += 1;
+                    self.ready.running = self.ready.running + self.wait.saturating_sub(self.queued);
+                    self.ready.queued = self.ready.queued + self.queued;
+                    if self.in_vain {
+                        self.now = self.now + self.woken_in;
+                        self.vigil.waited_in_vain(self.wait, self.woken_in);
+                    } else {
+                        self.vigil.waited(self.wait);
+                    }
+                } else {
+                    self.now = self.now + self.woken_in;
+                }
+                self.vigil.answered(self.answers);
+            }
+            self.awake as f64 / f64::from(turns)
+        }
+        /// The thread sleeps now, nearly always; once `changed`, it stays awake, but for samples.
+        fn wakes_up_once(mut self, changed: impl FnOnce(&mut Self)) {
+            let awake = self.run(8);
+            assert!(awake < 0.05 && self.awake > 0, "{awake}");
+            changed(&mut self);
+            self.run(2);
+            assert!(self.run(4) > 0.98);
+        }
+    }
+
+    #[test]
+    fn a_thread_whose_answers_come_soon_stays_awake() {
+        let mut thread = Thread::new();
+        assert!(thread.run(4) > 0.98);
+        assert_eq!(thread.slept, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_thread_whose_answers_come_late_sleeps_and_tries_again_ever_more_seldom() {
+        let mut thread = Thread { wait: AWAKE_MAX, in_vain: true, answers: 16, ..Thread::new() };
+        thread.run(2);
+        thread.run(10);
+        assert!((1..=10 * u64::from(VAIN_MIN + 1)).contains(&thread.awake), "{}", thread.awake);
+        thread.wakes_up_once(|thread| (thread.wait, thread.in_vain) = (Duration::from_us(5), false));
+    }
+
+    #[test]
+    fn a_thread_whose_queue_is_deep_sleeps() {
+        // 32 places, and one answer in 12 us: a request takes 384 us.
+        Thread { answers: 1, ..Thread::new() }.wakes_up_once(|thread| thread.answers = 2);
+    }
+
+    #[test]
+    fn a_thread_whose_answers_are_far_apart_waits_awake_where_it_is_held_only() {
+        let far = |held| {
+            let thread = Thread::new();
+            let vigil = Vigil::new(1, held, thread.now);
+            Thread { vigil, wait: Duration::from_us(40), answers: 1, ..thread }
+        };
+        assert!(far(true).run(4) > 0.98);
+        far(false).wakes_up_once(|thread| thread.wait = Duration::from_us(10));
+    }
+
+    #[test]
+    fn a_thread_that_is_woken_at_once_sleeps() {
+        Thread { woken_in: Duration::from_us(1), ..Thread::new() }
+            .wakes_up_once(|thread| thread.woken_in = Duration::from_us(2));
+    }
+
+    #[test]
+    fn a_processor_that_others_need_is_left_to_them() {
+        Thread { queued: Duration::from_us(4), ..Thread::new() }
+            .wakes_up_once(|thread| thread.queued = Duration::from_us(1));
+    }
+
+    #[test]
+    fn where_the_kernel_does_not_tell_who_is_queued_a_thread_sleeps() {
+        let mut vigil = Vigil::new(1, true, Instant::ZERO);
+        assert!(!vigil.stands(Instant::ZERO + SAMPLE, || None, |_| {}));
+        assert!(!vigil.stands(Instant::from_ns(u64::MAX - 1), || panic!("it was told once"), |_| {}));
+    }
+
+    #[test]
+    fn a_thread_that_is_not_to_wait_awake_never_does() {
+        let mut vigil = Vigil::never();
+        assert!(!vigil.stands(Instant::from_ns(u64::MAX - 1), || panic!("nobody asks"), |_| {}));
+    }
+
+    #[test]
+    fn waiting_that_the_kernel_took_for_sleep_is_told() {
+        let mut vigil = Vigil::new(1, true, Instant::ZERO);
+        let running = |us| Some(Readiness { running: Duration::from_us(us), queued: Duration::ZERO });
+        let from = Instant::ZERO + SAMPLE;
+        assert!(vigil.stands(from, || running(0), |_| {}));
+        // Of 1,000 us the thread waited 800 and slept 100; it was running for 500, of which 100 were its work.
+        vigil.waited(Duration::from_us(700));
+        for _ in 0..8 {
+            vigil.waited(Duration::ZERO);
+        }
+        vigil.waited_in_vain(Duration::from_us(100), Duration::from_us(100));
+        vigil.answered(10);
+        let mut slept = Duration::ZERO;
+        assert!(vigil.stands(from + Duration::from_us(1_000), || running(500), |span| slept = span));
+        assert_eq!(slept, Duration::from_us(400));
+    }
+}
