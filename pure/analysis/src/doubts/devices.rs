@@ -1,5 +1,6 @@
 //! What was asked of a volume against what its devices counted.
 
+use super::is_busy;
 use crate::words::{listed, number, percent, size};
 use loadline_block::Operation;
 use loadline_record::{DeviceCounters, DeviceFacts, LoadSummary, OtherLoad, TargetKind, TrialRecord, VolumeFacts};
@@ -232,14 +233,31 @@ pub(super) fn depth_not_reached(asked: &Asked<'_>) -> Option<String> {
     }
     if let Some((share, outstanding)) = in_flight_of(asked).filter(|(share, _)| *share < IN_FLIGHT_SHARE_MIN) {
         found.push(format!(
-            "of {} requests outstanding {} had {} on average, so the others waited before it (a limit of the kernel, a \
-             lock of the file system, a full queue)",
+            "of {} requests outstanding {} had {} on average, {}",
             number(outstanding),
             seen.device(),
-            number_small(share * outstanding)
+            number_small(share * outstanding),
+            where_the_others_were(asked)
         ));
     }
     (!found.is_empty()).then(|| format!("{}{}.", crate::words::sentence(&found.join("; ")), limits(asked)))
+}
+
+/// Where requests were that the devices did not have.
+fn where_the_others_were(asked: &Asked<'_>) -> &'static str {
+    let wanted = asked.reads.bytes + asked.writes.bytes;
+    let missing = [shortage(asked, asked.reads, |s| s.reads), shortage(asked, asked.writes, |s| s.writes)]
+        .into_iter()
+        .zip([asked.reads.bytes, asked.writes.bytes])
+        .map(|(share, bytes)| share.unwrap_or(0.0) * bytes)
+        .sum::<f64>();
+    if missing > wanted * IN_FLIGHT_SHARE_MIN {
+        "since most of what was asked never came to it"
+    } else if is_busy(asked.trial) {
+        "so the others waited before it, first of all in the tool itself, whose threads were busy"
+    } else {
+        "so the others waited before it (a limit of the kernel, a lock of the file system, a full queue)"
+    }
 }
 
 /// Two decimals where one would be zero.

@@ -104,6 +104,26 @@ pub(super) fn unwritten_extents(asked: &Asked<'_>) -> Option<String> {
     })
 }
 
+/// Devices that keep what is read and written in this machine's memory: direct I/O ends above it.
+pub(super) fn cached_below(asked: &Asked<'_>) -> Option<String> {
+    let facts = asked.volume.devices.iter().filter(|device| device.backing_file.is_some());
+    let told: Vec<String> = facts
+        .filter_map(|device| {
+            let file = device.backing_file.as_deref().unwrap_or_default();
+            let memory = device.backing_file_system.as_deref().filter(|kind| MEMORY_FILE_SYSTEMS.contains(kind));
+            match (memory, device.backing_direct) {
+                (Some(kind), _) => Some(format!("{} is the file {file} in a {kind}, which is memory", device.name)),
+                (None, Some(false)) => Some(format!("{} goes through the page cache to its file {file}", device.name)),
+                (None, _) => None,
+            }
+        })
+        .collect();
+    let real = asked.volume.kind != TargetKind::Null;
+    (real && !told.is_empty()).then(|| {
+        format!("Direct I/O ends above: {}. What was read and written need not have reached a disk.", listed(&told))
+    })
+}
+
 /// The page cache took part.
 pub(super) fn buffered(load: &LoadSummary, volume: &VolumeFacts) -> Option<String> {
     if volume.kind == TargetKind::Null {

@@ -4,7 +4,7 @@ use super::*;
 use crate::example::{ExampleDisk, closed, latencies, open, trial, volume};
 use loadline_block::ErrorKind;
 use loadline_record::{
-    ClockCheck, Extents, FileSystemFacts, OperationRecord, OtherLoad, Residency, SteadyState, ThreadBusy, VerifyFault,
+    ClockCheck, Extents, FileSystemFacts, OperationRecord, OtherLoad, Residency, SteadyState, Stops, ThreadBusy, VerifyFault,
     VerifyFaultKind, VerifyRecord,
 };
 
@@ -115,6 +115,54 @@ fn a_file_in_memory_is_cached_and_buffered() {
     scene.earns(DoubtCode::Buffered, &["tmpfs"]);
     Scene::reads().changed(|s| s.counters().name = "zram0".into()).earns(DoubtCode::CachedReads, &["zram0"]);
     Scene::reads().changed(|s| s.counters().name = "ramdisk".into()).lacks(DoubtCode::CachedReads);
+}
+
+#[test]
+fn a_device_whose_contents_lie_in_this_machines_memory_is_told() {
+    let over = |kind: &str, direct| {
+        Scene::writes().changed(|s| {
+            let device = &mut s.volume.devices[0];
+            device.backing_file = Some("/images/disk".into());
+            (device.backing_file_system, device.backing_direct) = (Some(kind.into()), direct);
+        })
+    };
+    over("ext4", Some(false)).earns(DoubtCode::CachedBelow, &["vda", "page cache", "/images/disk"]);
+    over("tmpfs", Some(true)).earns(DoubtCode::CachedBelow, &["/images/disk", "tmpfs"]);
+    over("ext4", Some(true)).lacks(DoubtCode::CachedBelow);
+    over("ext4", None).lacks(DoubtCode::CachedBelow);
+    over("tmpfs", None).changed(|s| s.volume.kind = TargetKind::Null).lacks(DoubtCode::CachedBelow);
+}
+
+#[test]
+fn a_tool_that_did_not_run_is_told_with_the_quota_that_held_it() {
+    let stopped = |total_ms: u64, longest_ms: u64, throttled_ms: Option<u64>| {
+        let ns = |ms: u64| ms * 1_000_000;
+        Scene::reads().changed(|s| {
+            s.trial.surroundings.stops =
+                Some(Stops { total_ns: ns(total_ms), longest_ns: ns(longest_ms), throttled_ns: throttled_ms.map(ns) });
+        })
+    };
+    stopped(2_000, 2_000, None).earns(DoubtCode::ToolStopped, &["2 s of 60 s", "it was stopped"]);
+    stopped(30_000, 80, Some(31_000)).earns(DoubtCode::ToolStopped, &["30 s of 60 s", "80.0 ms", "quota was spent for 31 s"]);
+    stopped(30_000, 80, Some(10)).earns(DoubtCode::ToolStopped, &["it was stopped"]);
+    // A scheduler's small delays, on the whole below one percent.
+    stopped(500, 60, Some(0)).lacks(DoubtCode::ToolStopped);
+    // One stop that stands in the maximum.
+    stopped(580, 580, None).earns(DoubtCode::ToolStopped, &["580 ms"]);
+    Scene::reads().lacks(DoubtCode::ToolStopped);
+}
+
+#[test]
+fn the_depth_that_was_not_reached_is_told_with_where_the_requests_were() {
+    let shallow = || Scene::reads().changed(|s| s.counters().queue_ms /= 10);
+    shallow().earns(DoubtCode::DepthNotReached, &["a limit of the kernel"]);
+    shallow()
+        .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.97, spun: 0.0 }])
+        .earns(DoubtCode::DepthNotReached, &["in the tool itself"]);
+    // Holes, or a cache.
+    shallow()
+        .changed(|s| s.counters().read_bytes /= 100)
+        .earns(DoubtCode::DepthNotReached, &["most of what was asked never came to it"]);
 }
 
 #[test]
