@@ -47,8 +47,9 @@ const STEAL_MAX: f64 = 0.01;
 const KEPT_MIN: f64 = 0.95;
 /// A machine busier than this has no CPU to spare.
 const CPU_BUSY_MAX: f64 = 0.95;
-/// A tool that did not run for a larger share of its time was the limit itself, as far as rates are told apart.
-const STOPPED_MAX: f64 = 0.05;
+/// A tool that did not run for a larger share of its time was the limit itself. With less, what else holds the rate may still do so:
+/// a throttle makes up for pauses.
+const STOPPED_MAX: f64 = 0.2;
 
 /// Names what bound each cell and gives the ceilings that follow from plateaus and from the latency of a single request.
 /// Returns the curves that it found.
