@@ -7,8 +7,8 @@ use anyhow::Context;
 use loadline_record::{CellRecord, LoadSummary, PlanText};
 use loadline_units::Duration;
 use loadline_workload::{
-    Arrival, Fill, LoadSpec, Pattern, Plan, RunCell, SteadyStateRule, Step, fio_jobs, is_fio, nearest_preset, preset, run_cells, schedule,
-    short_form, text_hash,
+    Arrival, Fill, LoadSpec, Pattern, Plan, RunCell, SteadyStateRule, Step, fio_jobs, is_fio, nearest_preset, preset,
+    run_cells, schedule, short_form, text_hash,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -307,7 +307,10 @@ mod tests {
         let settings = settings(&["--on", "a=/x"]);
         let work = Work::of(vec![Plan::parse(&plan, "p").unwrap()], &settings.scope(), 7).unwrap();
         let mut labels = work.labels();
-        assert!(labels[0].ends_with(", 5 rounds of 1 s within 20 % and 10 %, 25 at most, cool-down 0 s, not filled"), "{labels:?}");
+        assert!(
+            labels[0].ends_with(", 5 rounds of 1 s within 20 % and 10 %, 25 at most, cool-down 0 s, not filled"),
+            "{labels:?}"
+        );
         labels.sort_unstable();
         labels.dedup();
         assert_eq!(labels.len(), 12);

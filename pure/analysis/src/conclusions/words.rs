@@ -165,7 +165,9 @@ pub(super) fn first(cell: &CellSummary, clock: Clock) -> Option<&'static str> {
         return None;
     }
     if doubted(DoubtCode::VerifyFailed) || doubted(DoubtCode::Errors) {
-        Some("First find out why requests failed; the doubts tell the first of them. A rate with failures in it is not the storage's.")
+        Some(
+            "First find out why requests failed; the doubts tell the first of them. A rate with failures in it is not the storage's.",
+        )
     } else if doubted(DoubtCode::ToolStopped) {
         Some("First measure where nothing stops the tool itself: without a CPU quota, on a machine with CPU to spare.")
     } else if doubted(DoubtCode::CachedReads) || doubted(DoubtCode::UnwrittenExtents) {

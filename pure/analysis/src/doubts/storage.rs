@@ -47,6 +47,7 @@ pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<String> {
     if asked.direct {
         let missing = shortage(asked, asked.reads, |s| s.reads).unwrap_or(0.0);
         let explained = unwritten_share(asked).unwrap_or(0.0) + encoded_share(asked.volume);
+        let explained = if trims_holes(asked) { 1.0 } else { explained };
         if missing > CACHED_SHARE + explained && asked.reads.bytes >= COMPARED_MIN_BYTES {
             return asked.seen.as_ref().map(|seen| read_less(asked, seen));
         }
@@ -89,8 +90,24 @@ fn unwritten_share(asked: &Asked<'_>) -> Option<f64> {
     (all > 0.0).then(|| unwritten / all)
 }
 
+/// Whether the load's own trims make holes in a file that it reads: how much of what it reads falls into them cannot be told.
+fn trims_holes(asked: &Asked<'_>) -> bool {
+    asked.trims.requests > 0 && asked.on_file_system()
+}
+
 /// Reads of what was never written. Devices that read all that was asked refute it: the file was filled meanwhile.
 pub(super) fn unwritten_extents(asked: &Asked<'_>) -> Option<String> {
+    let missing_much = |missing: &f64| *missing > CACHED_SHARE && asked.reads.bytes >= COMPARED_MIN_BYTES;
+    if trims_holes(asked)
+        && let Some(seen) = &asked.seen
+        && shortage(asked, asked.reads, |s| s.reads).is_some_and(|missing| missing_much(&missing))
+    {
+        return Some(format!(
+            "The load's own trims make holes in the file, which need no disk to be read: of {} were read {}.",
+            seen.device(),
+            of_asked(asked.reads, seen.reads)
+        ));
+    }
     let extents = asked.volume.extents.filter(|_| asked.volume.kind != TargetKind::Null)?;
     let share = unwritten_share(asked).filter(|s| *s > UNWRITTEN_SHARE)?;
     let missing = shortage(asked, asked.reads, |s| s.reads);

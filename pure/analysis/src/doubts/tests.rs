@@ -4,8 +4,8 @@ use super::*;
 use crate::example::{ExampleDisk, closed, latencies, open, trial, volume};
 use loadline_block::ErrorKind;
 use loadline_record::{
-    ClockCheck, Extents, FileSystemFacts, OperationRecord, OtherLoad, Residency, SteadyState, Stops, ThreadBusy, VerifyFault,
-    VerifyFaultKind, VerifyRecord,
+    ClockCheck, Extents, FileSystemFacts, OperationRecord, OtherLoad, Residency, SteadyState, Stops, ThreadBusy,
+    VerifyFault, VerifyFaultKind, VerifyRecord,
 };
 
 const KIB4: u64 = 4 << 10;
@@ -143,7 +143,8 @@ fn a_tool_that_did_not_run_is_told_with_the_quota_that_held_it() {
         })
     };
     stopped(2_000, 2_000, None).earns(DoubtCode::ToolStopped, &["2 s of 60 s", "it was stopped"]);
-    stopped(30_000, 80, Some(31_000)).earns(DoubtCode::ToolStopped, &["30 s of 60 s", "80.0 ms", "quota was spent for 31 s"]);
+    stopped(30_000, 80, Some(31_000))
+        .earns(DoubtCode::ToolStopped, &["30 s of 60 s", "80.0 ms", "quota was spent for 31 s"]);
     stopped(30_000, 80, Some(10)).earns(DoubtCode::ToolStopped, &["it was stopped"]);
     // A scheduler's small delays, on the whole below one percent.
     stopped(500, 60, Some(0)).lacks(DoubtCode::ToolStopped);
@@ -400,6 +401,13 @@ fn requests_that_wait_before_the_device_do_not_make_its_depth() {
     let in_flight = |share: f64| Scene::reads().changed(|s| s.counters().queue_ms = (60_000.0 * 32.0 * share) as u64);
     in_flight(0.01).earns(DoubtCode::DepthNotReached, &["32", "0.32", "a queue of 256 requests", "the scheduler none"]);
     in_flight(0.8).lacks(DoubtCode::DepthNotReached);
+    // The milliseconds around a trial of milliseconds are no depth that was not reached.
+    in_flight(0.01)
+        .changed(|s| {
+            s.trial.surroundings.elapsed_ns = 20_000_000;
+            s.counters().queue_ms = 20;
+        })
+        .lacks(DoubtCode::DepthNotReached);
     // One at a time, or paced, there is no depth to reach.
     Scene::of(closed("random", 1.0, KIB4, 1)).changed(|s| s.counters().queue_ms = 0).lacks(DoubtCode::DepthNotReached);
     in_flight(0.01).changed(|s| s.load.rate_iops = Some(100.0)).lacks(DoubtCode::DepthNotReached);
@@ -432,6 +440,36 @@ fn flushes_that_a_device_counts_as_writes_are_no_split_writes() {
     };
     flushed(1).lacks(DoubtCode::DepthNotReached);
     flushed(3).earns(DoubtCode::DepthNotReached, &["split"]);
+}
+
+#[test]
+fn flushes_behind_durable_writes_are_no_split_writes() {
+    let durable = |every: Option<u64>| {
+        Scene::writes().changed(|s| {
+            (s.volume.file_system, s.volume.kind) = (None, TargetKind::BlockDevice);
+            s.load.flush_every = every;
+            let (writes, _) = s.asked(Operation::Write);
+            s.counters().writes += writes / 4;
+        })
+    };
+    durable(Some(4)).lacks(DoubtCode::DepthNotReached);
+    durable(None).earns(DoubtCode::DepthNotReached, &["split"]);
+}
+
+#[test]
+fn reads_of_holes_that_the_load_itself_makes_are_not_called_cached() {
+    let trimming = |kind: TargetKind| {
+        Scene::reads().changed(|s| {
+            s.volume.kind = kind;
+            s.trial.surroundings.asked.insert(Operation::Trim, (1_000, 1_000 * KIB4));
+            s.counters().read_bytes /= 2;
+        })
+    };
+    let scene = trimming(TargetKind::TestFile);
+    scene.lacks(DoubtCode::CachedReads);
+    scene.earns(DoubtCode::UnwrittenExtents, &["own trims", "50 %"]);
+    // A device answers for what was trimmed as well.
+    trimming(TargetKind::BlockDevice).earns(DoubtCode::CachedReads, &["50 %"]);
 }
 
 #[test]

@@ -243,10 +243,8 @@ impl Case<'_> {
         };
         let all_failed = !trials.is_empty() && trials.iter().all(|trial| failure(&trial.ending).is_some());
         let detail = trials.iter().find_map(|trial| failure(&trial.ending)).filter(|_| all_failed)?;
-        let evidence = format!(
-            "Failures ended the measurement before a limit could show: {}.",
-            detail.trim_end_matches('.')
-        );
+        let evidence =
+            format!("Failures ended the measurement before a limit could show: {}.", detail.trim_end_matches('.'));
         Some(inferred(Limit::Unexplained, None, None, evidence))
     }
 
