@@ -206,11 +206,11 @@ const TOLD_APART: [fn(&LoadSpec) -> String; 15] = [
     |spec| if spec.verify { "verified".to_owned() } else { String::new() },
     |spec| if spec.drop_caches { "caches dropped".to_owned() } else { String::new() },
     |spec| spec.volume.map_or_else(String::new, |volume| format!("{volume} of it")),
-    |spec| format!("warm-up {}", spec.warm_up),
+    |spec| lasting("warm-up", spec.warm_up),
     |spec| if spec.steady_state.is_some() { "once steady".to_owned() } else { String::new() },
     |spec| spec.steady_state.map_or_else(String::new, |rule| rule_in_words(&rule)),
     |spec| format!("for {}", spec.duration),
-    |spec| format!("cool-down {}", spec.cool_down),
+    |spec| lasting("cool-down", spec.cool_down),
     |spec| {
         let words = match spec.fill {
             Fill::Auto => "filled where it reads",
@@ -220,6 +220,10 @@ const TOLD_APART: [fn(&LoadSpec) -> String; 15] = [
         words.to_owned()
     },
 ];
+
+fn lasting(what: &str, time: Duration) -> String {
+    if time == Duration::ZERO { format!("no {what}") } else { format!("{what} {time}") }
+}
 
 fn rule_in_words(rule: &SteadyStateRule) -> String {
     let SteadyStateRule { round, rounds, rounds_max, range, slope } = rule;
@@ -308,7 +312,7 @@ mod tests {
         let work = Work::of(vec![Plan::parse(&plan, "p").unwrap()], &settings.scope(), 7).unwrap();
         let mut labels = work.labels();
         assert!(
-            labels[0].ends_with(", 5 rounds of 1 s within 20 % and 10 %, 25 at most, cool-down 0 s, not filled"),
+            labels[0].ends_with(", 5 rounds of 1 s within 20 % and 10 %, 25 at most, no cool-down, not filled"),
             "{labels:?}"
         );
         labels.sort_unstable();
