@@ -6,7 +6,7 @@
 pub enum DoubtCode {
     /// Reads were answered from memory, wholly or in part.
     CachedReads,
-    /// Reads fell on extents that were never written: the device need not be touched.
+    /// Reads fell on extents that were never written: the device need not be touched. Or writes did: the file system notes each.
     UnwrittenExtents,
     /// Too short for a token bucket or a cache to show its lasting rate.
     ShortRun,
@@ -110,7 +110,9 @@ impl DoubtCode {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::CachedReads => "reads were answered from memory, so the figure is not the disk's",
-            Self::UnwrittenExtents => "reads fell on blocks never written, which a disk answers without work",
+            Self::UnwrittenExtents => {
+                "requests fell on blocks never written: reads need no disk then, and writes more than their own work"
+            }
             Self::ShortRun => "too short to see past a burst allowance or a cache",
             Self::GeneratorBound => "the measuring tool itself was the limit",
             Self::OfferedLoadMissed => "the arrivals asked for were not all issued",

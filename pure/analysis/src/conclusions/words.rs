@@ -171,7 +171,9 @@ pub(super) fn first(cell: &CellSummary, clock: Clock) -> Option<&'static str> {
     } else if doubted(DoubtCode::ToolStopped) {
         Some("First measure where nothing stops the tool itself: without a CPU quota, on a machine with CPU to spare.")
     } else if doubted(DoubtCode::CachedReads) || doubted(DoubtCode::UnwrittenExtents) {
-        Some("First measure what is written and larger than every cache: these reads were not the disk's.")
+        Some(
+            "First measure what is written (fill in the plan) and larger than every cache: this was not the disk's own rate.",
+        )
     } else if doubted(DoubtCode::OtherLoad) {
         Some("First measure again with nothing else on the device.")
     } else if doubted(DoubtCode::ShortRun) {

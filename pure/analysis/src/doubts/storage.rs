@@ -2,7 +2,7 @@
 
 use super::devices::{Asked, Seen, of_asked, shortage};
 use crate::words::{listed, percent, size};
-use loadline_record::{FileSystemFacts, LoadSummary, TargetKind, VolumeFacts};
+use loadline_record::{Extents, FileSystemFacts, LoadSummary, TargetKind, VolumeFacts};
 
 /// Devices may read this much less than was asked: counters are taken a moment before and after.
 const CACHED_SHARE: f64 = 0.05;
@@ -109,7 +109,9 @@ pub(super) fn unwritten_extents(asked: &Asked<'_>) -> Option<String> {
         ));
     }
     let extents = asked.volume.extents.filter(|_| asked.volume.kind != TargetKind::Null)?;
-    let share = unwritten_share(asked).filter(|s| *s > UNWRITTEN_SHARE)?;
+    let Some(share) = unwritten_share(asked).filter(|s| *s > UNWRITTEN_SHARE) else {
+        return first_writes(asked, extents);
+    };
     let missing = shortage(asked, asked.reads, |s| s.reads);
     let refuted = missing.is_some_and(|missing| missing < share / 2.0);
     (!refuted).then(|| {
@@ -138,6 +140,25 @@ pub(super) fn cached_below(asked: &Asked<'_>) -> Option<String> {
     let real = asked.volume.kind != TargetKind::Null;
     (real && !told.is_empty()).then(|| {
         format!("Direct I/O ends above: {}. What was read and written need not have reached a disk.", listed(&told))
+    })
+}
+
+/// Writes that were the first to their blocks: the file system notes of each that it is written now.
+fn first_writes(asked: &Asked<'_>, extents: Extents) -> Option<String> {
+    let unwritten = (extents.unwritten_bytes + extents.hole_bytes) as f64;
+    let all = unwritten + extents.written_bytes as f64;
+    if asked.writes.bytes <= 0.0 || all <= 0.0 {
+        return None;
+    }
+    // No more of them than there were blocks, and from the beginning no larger a share than the blocks'.
+    let share = (unwritten / asked.writes.bytes).min(unwritten / all);
+    (share > UNWRITTEN_SHARE).then(|| {
+        format!(
+            "{} of the file ({}) was never written when the load began: the first write of a block is also work for the \
+             file system, which writes over written blocks are not.",
+            percent(unwritten / all),
+            size(unwritten as u64)
+        )
     })
 }
 

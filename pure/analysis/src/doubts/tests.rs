@@ -212,9 +212,19 @@ fn reads_of_holes_need_no_disk() {
     // Filled after the extents were taken: the device read everything.
     sparse(GIB, 1.0).lacks(DoubtCode::UnwrittenExtents);
     sparse(GIB, 1.0).changed(|s| s.trial.surroundings.devices.clear()).earns(DoubtCode::UnwrittenExtents, &["50 %"]);
-    Scene::writes()
-        .changed(|s| s.volume.extents = Some(Extents { hole_bytes: GIB, ..Extents::default() }))
-        .lacks(DoubtCode::UnwrittenExtents);
+}
+
+#[test]
+fn first_writes_of_blocks_are_told_until_they_are_few() {
+    let fresh = |unwritten_bytes: u64, written_bytes: u64| {
+        Scene::writes()
+            .changed(|s| s.volume.extents = Some(Extents { unwritten_bytes, written_bytes, ..Extents::default() }))
+    };
+    fresh(GIB, 0).earns(DoubtCode::UnwrittenExtents, &["100 %", "1.00 GiB", "first write"]);
+    fresh(0, GIB).lacks(DoubtCode::UnwrittenExtents);
+    // A minute writes 1.14 GiB: a piece of 8 MiB is soon written.
+    fresh(8 << 20, 0).lacks(DoubtCode::UnwrittenExtents);
+    fresh(8 << 20, GIB).lacks(DoubtCode::UnwrittenExtents);
 }
 
 #[test]
