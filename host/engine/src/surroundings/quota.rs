@@ -2,7 +2,7 @@
 
 use crate::facts::devices::KernelView;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Where control groups are mounted: with one controller for each, or all in one.
 const ROOTS: [&str; 3] = ["fs/cgroup/cpu", "fs/cgroup/cpu,cpuacct", "fs/cgroup"];
@@ -39,7 +39,7 @@ fn levels(root: &Path, path: &str) -> Option<u64> {
     }
 }
 
-fn of(group: &PathBuf) -> Option<u64> {
+fn of(group: &Path) -> Option<u64> {
     let text = fs::read_to_string(group.join("cpu.stat")).ok()?;
     text.lines().find_map(|line| match line.split_once(' ')? {
         ("throttled_time", ns) => ns.trim().parse().ok(),
