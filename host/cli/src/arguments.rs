@@ -232,7 +232,7 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) keep: bool,
     /// What to call the run; by default the plan's name
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_parser = name, value_name = "NAME")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) driving: Driving,
@@ -317,7 +317,7 @@ pub(crate) struct PredictArguments {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// What to call the run; by default the names of the plan and the environment
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_parser = name, value_name = "NAME")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) printing: Printing,
@@ -418,7 +418,7 @@ pub(crate) struct FitArguments {
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
     /// What to call the environment; by default the run's name
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_parser = name, value_name = "NAME")]
     pub(crate) name: Option<String>,
 }
 
@@ -553,6 +553,15 @@ pub(crate) struct ManArguments {
     pub(crate) directory: PathBuf,
 }
 
+/// A name, as plans have it too: one line, so that tables stay tables.
+pub(crate) fn name(typed: &str) -> Result<String, String> {
+    let (length, most) = (typed.chars().count(), loadline_workload::NAME_MAX);
+    if typed.trim().is_empty() || length > most || typed.chars().any(char::is_control) {
+        return Err(format!("write one line of 1 to {most} characters"));
+    }
+    Ok(typed.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -567,6 +576,15 @@ mod tests {
     fn a_size_without_a_unit_is_refused() {
         let parsed = CommandLine::try_parse_from(["loadline", "run", "p.toml", "--size", "4096"]);
         assert_eq!(parsed.unwrap_err().kind(), clap::error::ErrorKind::ValueValidation);
+    }
+
+    #[test]
+    fn a_name_is_one_line() {
+        let run = |name: &str| CommandLine::try_parse_from(["loadline", "run", "p.toml", "--name", name]).map(drop);
+        run("Größe, 2nd try").unwrap();
+        for name in ["", " ", "two\nlines", "\u{1b}[31mred", &"x".repeat(101)] {
+            assert_eq!(run(name).unwrap_err().kind(), clap::error::ErrorKind::ValueValidation, "{name:?}");
+        }
     }
 
     #[test]

@@ -235,20 +235,20 @@ fn target(path: &Path) -> Vec<Check> {
     }
 }
 
-fn of_volume(facts: &VolumeFacts) -> Vec<Check> {
+fn of_volume(volume: &VolumeFacts) -> Vec<Check> {
     let mut checks = Vec::new();
-    let direct = match &facts.direct_reason {
-        _ if facts.direct => Ok("taken: the page cache stays out of the way".to_owned()),
+    let direct = match &volume.direct_reason {
+        _ if volume.direct => Ok("taken: the page cache stays out of the way".to_owned()),
         Some(reason) => Err(format!(
             "refused: {reason}; the page cache takes part in every figure. Name a directory on a disk of its own file system"
         )),
         None => Err("refused; the page cache takes part in every figure".to_owned()),
     };
     checks.push(Check::good_or("direct I/O", direct, Verdict::Trouble));
-    if let Some(file_system) = &facts.file_system {
+    if let Some(file_system) = &volume.file_system {
         checks.extend(of_file_system(file_system));
     }
-    for device in &facts.devices {
+    for device in &volume.devices {
         let mut parts: Vec<String> = Vec::new();
         parts.extend(device.model.clone());
         parts.extend(device.size_bytes.map(|size| Bytes::new(size).human()));
@@ -258,9 +258,19 @@ fn of_volume(facts: &VolumeFacts) -> Vec<Check> {
         parts.extend(device.request_bytes_max.map(|size| format!("split above {}", Bytes::new(size).human())));
         parts.extend(device.write_cache.as_ref().map(|cache| format!("write cache: {cache}")));
         parts.extend(device.backing_file.as_ref().map(|file| format!("backed by {file}")));
-        checks.push(Check::new(format!("device {}", device.name), Verdict::Good, parts.join(", ")));
+        let mut verdict = Verdict::Good;
+        let kind = device.backing_file_system.as_deref();
+        if let Some(kind) = kind.filter(|kind| facts::MEMORY_FILE_SYSTEMS.contains(kind)) {
+            verdict = Verdict::Trouble;
+            parts.push(format!("a file in a {kind}: this is memory, no storage"));
+        } else if device.backing_direct == Some(false) {
+            verdict = Verdict::Trouble;
+            let advice = "through the page cache, which answers for the disk: attach it with losetup --direct-io=on";
+            parts.push(advice.to_owned());
+        }
+        checks.push(Check::new(format!("device {}", device.name), verdict, parts.join(", ")));
     }
-    if facts.devices.is_empty() && facts.file_system.is_some() {
+    if volume.devices.is_empty() && volume.file_system.is_some() {
         let detail = "no block device found below: what reaches storage cannot be counted here";
         checks.push(Check::new("device", Verdict::Note, detail));
     }

@@ -16,7 +16,7 @@ use loadline_analysis::doubts;
 use loadline_block::{ErrorKind, Operation};
 use loadline_engine::facts::CacheScope;
 use loadline_engine::{EngineError, Volume};
-use loadline_record::{Ending, EngineUsed, Series, Surroundings, TargetKind, TrialRecord};
+use loadline_record::{Ending, EngineUsed, Extents, Series, Surroundings, TargetKind, TrialRecord};
 use loadline_units::{Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -203,6 +203,11 @@ impl Execution<'_> {
             return Ok(None);
         }
         record.doubts = doubts(&load_summary(&cell.spec), &record, &set.volume.facts);
+        // What this trial wrote is written when the next begins.
+        let is_unwritten = |extents: &Extents| extents.unwritten_bytes + extents.hole_bytes > 0;
+        if cell.spec.writes_any() && set.volume.facts.extents.as_ref().is_some_and(is_unwritten) {
+            set.volume.facts.extents = set.volume.extents();
+        }
         self.books.store()?.finish_trial(self.run, &cell.id, &record)?;
         Ok(Some(record))
     }

@@ -12,7 +12,7 @@ use crate::moment::{self, Moment};
 use crate::output;
 use crate::run::conclude;
 use crate::settings::named_targets;
-use crate::{environments, location};
+use crate::{arguments, environments, location};
 use anyhow::bail;
 use clap::Args;
 use loadline_imported::{LeftOut, Results};
@@ -41,7 +41,7 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "VOLUME=TARGET")]
     on: Vec<String>,
     /// What to call the run; by default the file's name
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_parser = arguments::name, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
     own: Own,

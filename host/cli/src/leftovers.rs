@@ -38,11 +38,12 @@ pub(crate) fn of_run(run: &str, settings: &Settings) -> Vec<Leftover> {
 
 /// Test files in the directories that are about to be measured whose run is not in the store: of runs killed before they
 /// were stored, removed since, or kept in another store.
-pub(crate) fn of_no_run(settings: &Settings, store: &Store) -> Vec<Leftover> {
+/// `own` is the run that is about to begin, whose files may be there already.
+pub(crate) fn of_no_run(settings: &Settings, store: &Store, own: &str) -> Vec<Leftover> {
     let unknown = |leftover: &Leftover| {
         let name = leftover.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let run = name.strip_prefix(NAME_BEGIN).and_then(|rest| rest.get(..moment::RUN_ID_LENGTH));
-        run.is_some_and(|run| store.resolve(run).is_err())
+        run.is_some_and(|run| run != own && store.resolve(run).is_err())
     };
     let directories = settings.targets.iter().map(|named| Path::new(&named.target));
     directories.flat_map(|directory| in_directory(directory, NAME_BEGIN)).filter(unknown).collect()
@@ -83,6 +84,24 @@ pub(crate) fn remove(leftover: &Leftover) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::{CommandLine, Verb};
+    use clap::Parser;
+
+    #[test]
+    fn files_of_the_run_that_begins_are_no_strangers() {
+        let directory = tempfile::tempdir().unwrap();
+        let (own, other) = ("20260131-142233-1a2b3c", "20260131-142233-4d5e6f");
+        for run in [own, other] {
+            std::fs::write(directory.path().join(format!("{}data.data", name_prefix(run))), "x").unwrap();
+        }
+        let typed = ["loadline", "run", "p.toml", "--on", directory.path().to_str().unwrap()];
+        let Verb::Run(arguments) = CommandLine::parse_from(typed).verb else { unreachable!("that was typed") };
+        let settings = Settings::of_run(&arguments).unwrap();
+        let store = Store::open(&directory.path().join("store.db")).unwrap();
+        let found = of_no_run(&settings, &store, own);
+        let names: Vec<_> = found.iter().filter_map(|leftover| leftover.path.file_name()).collect();
+        assert_eq!(names, [format!("{}data.data", name_prefix(other)).as_str()]);
+    }
 
     #[test]
     fn only_regular_files_with_the_whole_form_of_the_name_are_found() {

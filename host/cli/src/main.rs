@@ -52,6 +52,7 @@ mod stored;
 mod verdict;
 mod verification;
 mod volumes;
+mod written;
 
 use arguments::{CommandLine, Verb};
 use clap::Parser;

@@ -7,8 +7,8 @@ use anyhow::Context;
 use loadline_record::{CellRecord, LoadSummary, PlanText};
 use loadline_units::Duration;
 use loadline_workload::{
-    Arrival, LoadSpec, Pattern, Plan, RunCell, Step, fio_jobs, is_fio, nearest_preset, preset, run_cells, schedule,
-    short_form, text_hash,
+    Arrival, Fill, LoadSpec, Pattern, Plan, RunCell, SteadyStateRule, Step, fio_jobs, is_fio, nearest_preset, preset,
+    run_cells, schedule, short_form, text_hash,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -196,7 +196,7 @@ impl Work {
 }
 
 /// Keys that a load's name leaves out, in words.
-const TOLD_APART: [fn(&LoadSpec) -> String; 12] = [
+const TOLD_APART: [fn(&LoadSpec) -> String; 15] = [
     |spec| spec.size.map_or_else(String::new, |size| format!("over {size}")),
     |spec| spec.blocks.iter().map(|block| block.share.to_string()).collect::<Vec<_>>().join(" + "),
     |spec| spec.align.map_or_else(String::new, |align| format!("aligned to {align}")),
@@ -206,10 +206,29 @@ const TOLD_APART: [fn(&LoadSpec) -> String; 12] = [
     |spec| if spec.verify { "verified".to_owned() } else { String::new() },
     |spec| if spec.drop_caches { "caches dropped".to_owned() } else { String::new() },
     |spec| spec.volume.map_or_else(String::new, |volume| format!("{volume} of it")),
-    |spec| format!("warm-up {}", spec.warm_up),
+    |spec| lasting("warm-up", spec.warm_up),
     |spec| if spec.steady_state.is_some() { "once steady".to_owned() } else { String::new() },
+    |spec| spec.steady_state.map_or_else(String::new, |rule| rule_in_words(&rule)),
     |spec| format!("for {}", spec.duration),
+    |spec| lasting("cool-down", spec.cool_down),
+    |spec| {
+        let words = match spec.fill {
+            Fill::Auto => "filled where it reads",
+            Fill::Always => "filled",
+            Fill::Never => "not filled",
+        };
+        words.to_owned()
+    },
 ];
+
+fn lasting(what: &str, time: Duration) -> String {
+    if time == Duration::ZERO { format!("no {what}") } else { format!("{what} {time}") }
+}
+
+fn rule_in_words(rule: &SteadyStateRule) -> String {
+    let SteadyStateRule { round, rounds, rounds_max, range, slope } = rule;
+    format!("{rounds} rounds of {round} within {range} and {slope}, {rounds_max} at most")
+}
 
 /// A cell as the run's record begins with it: without trials.
 pub(crate) fn cell_record(cell: &RunCell) -> CellRecord {
@@ -282,6 +301,23 @@ mod tests {
         labels.sort_unstable();
         labels.dedup();
         assert_eq!(labels.len(), 16);
+    }
+
+    #[test]
+    fn labels_tell_how_a_trial_is_prepared_and_ended_where_that_varies() {
+        let keys = "fill = [\"never\", \"always\", \"auto\"]\ncool_down = [\"0 s\", \"1 s\"]\n\
+                    steady_state = [{ round = \"1 s\" }, { round = \"2 s\" }]\nduration";
+        let plan = PLAN.replace("duration", keys).replace("[1, 2]", "1").replace("[\"100 %\", \"0 %\"]", "\"0 %\"");
+        let settings = settings(&["--on", "a=/x"]);
+        let work = Work::of(vec![Plan::parse(&plan, "p").unwrap()], &settings.scope(), 7).unwrap();
+        let mut labels = work.labels();
+        assert!(
+            labels[0].ends_with(", 5 rounds of 1 s within 20 % and 10 %, 25 at most, no cool-down, not filled"),
+            "{labels:?}"
+        );
+        labels.sort_unstable();
+        labels.dedup();
+        assert_eq!(labels.len(), 12);
     }
 
     #[test]

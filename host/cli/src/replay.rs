@@ -1,6 +1,6 @@
 //! `replay`: an application that was recorded on an emulated disk, on another disk.
 
-use crate::arguments::Printing;
+use crate::arguments::{self, Printing};
 use crate::books::Opening;
 use crate::catalog::{self, Own};
 use crate::environments;
@@ -36,7 +36,7 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
     /// What to call the run; by default the names of the trace and the environment
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_parser = arguments::name, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
     own: Own,

@@ -95,8 +95,9 @@ pub(crate) fn run(
     }
     let interruption = Interruption::watch()?;
     let directories = settings.clone();
-    let store = Opening::start(store()?, move |store| tell_of_strangers(&directories, store));
     let id = moment::run_id(Moment::now());
+    let own = id.clone();
+    let store = Opening::start(store()?, move |store| tell_of_strangers(&directories, store, &own));
     let opened = volumes::open(&work, &settings, &id, &[])?;
     refuse_impossible(&work, &settings, &opened)?;
     let beginning = Beginning { id, name, verb: "run", seed, settings, work, declared };
@@ -130,8 +131,8 @@ fn declared(arguments: &RunArguments) -> anyhow::Result<Option<Declared>> {
 }
 
 /// Names test files that belong to no run.
-fn tell_of_strangers(settings: &Settings, store: &Store) {
-    for leftover in leftovers::of_no_run(settings, store) {
+fn tell_of_strangers(settings: &Settings, store: &Store, own: &str) {
+    for leftover in leftovers::of_no_run(settings, store, own) {
         output::tell(&format!(
             "{} ({}) looks like a test file of a run that was killed as it began; if no loadline is at work there, remove it",
             leftover.path.display(),

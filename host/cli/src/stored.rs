@@ -6,14 +6,12 @@ use crate::arguments::{
 use crate::failure::{Outcome, Usage};
 use crate::leftovers::{self, Leftover};
 use crate::output::{self, Column, Field, Table};
-use crate::{columnar, figures, hunt, printing, run};
-use anyhow::Context;
+use crate::{columnar, figures, hunt, printing, run, written};
 use loadline_analysis::{Quantity, RunSummary, known_limits, summarize};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
 use loadline_store::{Filter, Store, StoreError};
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// `list`: the runs that pass the filters, newest first; none where there is no store yet.
 pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::Result<Outcome> {
@@ -298,7 +296,7 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
             return Err(Usage(format!("{file}: a report is HTML or Markdown, so the file ends in .html or .md")).into());
         }
     };
-    write(&arguments.output, &text)?;
+    written::write(&arguments.output, &text)?;
     output::tell(&format!("report: {}", arguments.output.display()));
     Ok(Outcome::Done)
 }
@@ -320,12 +318,12 @@ pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Resu
                 return Err(Usage("Parquet is no text: say where it goes, with -o FILE.parquet".to_owned()).into());
             };
             let bytes = columnar::parquet(&loadline_report::table(&summary))?;
-            std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))?;
+            written::write(file, bytes)?;
             return Ok(Outcome::Done);
         }
     };
     match &arguments.output {
-        Some(file) => write(file, &text)?,
+        Some(file) => written::write(file, &text)?,
         None => output::print(&text)?,
     }
     Ok(Outcome::Done)
@@ -334,8 +332,4 @@ pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Resu
 /// The run that was typed.
 pub(crate) fn load(store: &Store, typed: &str) -> anyhow::Result<RunRecord> {
     Ok(store.load(&store.resolve(typed)?)?)
-}
-
-fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }

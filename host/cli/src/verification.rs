@@ -85,7 +85,7 @@ fn report(checks: &[Check<'_>], format: Format) -> anyhow::Result<Outcome> {
             table.push(vec![
                 Field::text(&cell.volume),
                 Field::text(label(&cell.spec)),
-                Field::count((*trial).into()),
+                Field::count((*trial + 1).into()),
                 Field::count(fault.offset),
                 Field::count(fault.length),
                 Field::text(kind.as_str().unwrap_or_default()),

@@ -20,6 +20,11 @@ const WRITE_POOL_SEQUENTIAL: Bytes = Bytes::mib(1);
 const STAMPED: usize = 4096;
 /// Transparent huge pages are of this size.
 const HUGE: usize = 2 << 20;
+/// Blocks from this size on stand in huge pages, whatever else there is to hold. Scattered over small ones they come to more pieces of
+/// memory than many devices take with one request (64 to 254), and are cut in two where that says nothing of the storage.
+const SCATTERED_MAX: usize = 128 << 10;
+/// As long as that takes no more than this for all threads.
+const HUGE_FOR_BLOCKS_MAX: usize = 512 << 20;
 
 /// One page-aligned piece of anonymous memory, unmapped on drop.
 #[derive(Debug)]
@@ -34,11 +39,13 @@ unsafe impl Send for Region {}
 impl Region {
     fn new(length: usize) -> Result<Self, EngineError> {
         let length = if length >= HUGE { length.next_multiple_of(HUGE) } else { length.next_multiple_of(4096) };
+        // Huge pages begin at multiples of their size, which not every kernel chooses by itself.
+        let spare = if length >= HUGE { HUGE } else { 0 };
         // SAFETY: an anonymous private mapping at an address of the kernel's choice touches no existing memory.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
-                length,
+                length + spare,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
                 -1,
@@ -49,11 +56,23 @@ impl Region {
             let source = std::io::Error::last_os_error();
             return Err(EngineError::os(format!("map {length} bytes of buffers"), source));
         }
-        if length >= HUGE {
-            // SAFETY: the range was just mapped; the advice changes no contents.
-            unsafe { libc::madvise(start, length, libc::MADV_HUGEPAGE) };
+        let mut start = start.cast::<u8>();
+        if spare > 0 {
+            let before = start.align_offset(HUGE);
+            // SAFETY: the ranges were just mapped and nothing is in them yet: what stands before and behind the aligned part is
+            // given back, and the advice on the rest changes no contents.
+            unsafe {
+                if before > 0 {
+                    libc::munmap(start.cast(), before);
+                }
+                start = start.add(before);
+                if spare > before {
+                    libc::munmap(start.add(length).cast(), spare - before);
+                }
+                libc::madvise(start.cast(), length, libc::MADV_HUGEPAGE);
+            }
         }
-        Ok(Self { start: start.cast(), length })
+        Ok(Self { start, length })
     }
     /// The whole region as the kernel's I/O vector.
     pub(crate) const fn iovec(&self) -> libc::iovec {
@@ -118,7 +137,9 @@ pub(crate) struct Buffer {
 pub(crate) fn needed(spec: &LoadSpec, slots: usize, sharers: usize) -> Bytes {
     let slot = slot_size(spec);
     let pool = if spec.writes_any() { (pool_count(spec, slots, sharers) + 1) * slot } else { 0 };
-    Bytes::new((slot * slots + pool) as u64)
+    let bytes = slot * slots + pool;
+    let scatters = slot >= SCATTERED_MAX && sharers * HUGE <= HUGE_FOR_BLOCKS_MAX;
+    Bytes::new(if scatters { bytes.max(HUGE) } else { bytes } as u64)
 }
 
 fn slot_size(spec: &LoadSpec) -> usize {
@@ -263,6 +284,20 @@ mod tests {
 
     fn writes() -> LoadSpec {
         LoadSpec { reads: Ratio::ZERO, ..LoadSpec::default() }
+    }
+
+    #[test]
+    fn large_blocks_stand_in_huge_pages_as_long_as_that_costs_little() {
+        let of = |block: Bytes, slots, sharers| {
+            let blocks = vec![loadline_workload::BlockShare { size: block, share: Ratio::ONE }];
+            let spec = LoadSpec { blocks, ..LoadSpec::default() };
+            let buffers = Buffers::new(&spec, slots, 0, sharers, 1).unwrap();
+            (needed(&spec, slots, sharers).get() as usize, buffers.region.start.align_offset(HUGE))
+        };
+        assert_eq!(of(Bytes::mib(1), 1, 1), (HUGE, 0));
+        assert_eq!(of(Bytes::mib(1), 8, 1), (8 << 20, 0));
+        assert_eq!(of(Bytes::mib(1), 1, 1_000).0, 1 << 20);
+        assert_eq!(of(Bytes::kib(4), 4, 1).0, 16 << 10);
     }
 
     #[test]

@@ -53,6 +53,10 @@ impl Store {
             Ok(found) if found.is_dir() => {
                 return Err(unreachable(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
             }
+            // A device has no length: SQLite would take it for an empty file, and write over what is on it.
+            Ok(found) if !found.is_file() => {
+                return Err(unreachable(std::io::Error::other("is no regular file, and was left as it is")));
+            }
             // SQLite takes a single byte for an empty file, and would write over it.
             Ok(found) if found.len() == 1 => return Err(StoreError::Foreign { path }),
             Ok(found) if found.len() > 0 => recognize(&path, steps.len() as u32)?,

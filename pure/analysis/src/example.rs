@@ -207,6 +207,7 @@ fn surroundings(
         others: Vec::new(),
         clock: Some(ClockCheck { source: Some("tsc".to_owned()), drift_ppm: 3.0, wall_step_ns: 0 }),
         exceeded: Vec::new(),
+        stops: None,
     }
 }
 

@@ -74,6 +74,7 @@ fn every_field_that_may_be_there_follows_the_schema() {
     record.header.volumes[0].direct_reason = Some("refused".into());
     let device = &mut record.header.volumes[0].devices[0];
     (device.rotational, device.polled, device.backing_file) = (Some(false), Some(true), Some("/x".into()));
+    (device.backing_file_system, device.backing_direct) = (Some("ext4".into()), Some(false));
     let trial = &mut record.cells[0].trials[0];
     let trimmed = trial.operations[&Operation::Write].clone();
     trial.operations.insert(Operation::Trim, trimmed);

@@ -6,7 +6,7 @@
 pub enum DoubtCode {
     /// Reads were answered from memory, wholly or in part.
     CachedReads,
-    /// Reads fell on extents that were never written: the device need not be touched.
+    /// Reads fell on extents that were never written: the device need not be touched. Or writes did: the file system notes each.
     UnwrittenExtents,
     /// Too short for a token bucket or a cache to show its lasting rate.
     ShortRun,
@@ -28,6 +28,10 @@ pub enum DoubtCode {
     ClockUnstable,
     /// The hypervisor took CPU time away.
     CpuStolen,
+    /// The device keeps its contents in this machine's memory.
+    CachedBelow,
+    /// The tool did not run for a time.
+    ToolStopped,
     /// The page cache took part on purpose or because direct I/O was refused.
     Buffered,
     /// Requests failed.
@@ -48,7 +52,7 @@ pub enum DoubtCode {
 
 impl DoubtCode {
     /// Every code, in the order in which reports list them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::VerifyFailed,
         Self::Errors,
         Self::EndedEarly,
@@ -57,8 +61,10 @@ impl DoubtCode {
         Self::CachedReads,
         Self::UnwrittenExtents,
         Self::Buffered,
+        Self::CachedBelow,
         Self::CompressedOrSparse,
         Self::GeneratorBound,
+        Self::ToolStopped,
         Self::LateDelivery,
         Self::ChangedMeanwhile,
         Self::OfferedLoadMissed,
@@ -88,6 +94,8 @@ impl DoubtCode {
             Self::ClockUnstable => "clock-unstable",
             Self::CpuStolen => "cpu-stolen",
             Self::Buffered => "buffered",
+            Self::CachedBelow => "cached-below",
+            Self::ToolStopped => "tool-stopped",
             Self::Errors => "errors",
             Self::EndedEarly => "ended-early",
             Self::VerifyFailed => "verify-failed",
@@ -102,7 +110,9 @@ impl DoubtCode {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::CachedReads => "reads were answered from memory, so the figure is not the disk's",
-            Self::UnwrittenExtents => "reads fell on blocks never written, which a disk answers without work",
+            Self::UnwrittenExtents => {
+                "requests fell on blocks never written: reads need no disk then, and writes more than their own work"
+            }
             Self::ShortRun => "too short to see past a burst allowance or a cache",
             Self::GeneratorBound => "the measuring tool itself was the limit",
             Self::OfferedLoadMissed => "the arrivals asked for were not all issued",
@@ -114,6 +124,8 @@ impl DoubtCode {
             Self::ClockUnstable => "the clock was not steady",
             Self::CpuStolen => "the hypervisor took CPU time away",
             Self::Buffered => "the page cache took part",
+            Self::CachedBelow => "the device is a file in this machine's memory, wholly or in part",
+            Self::ToolStopped => "the measuring tool itself was kept from running",
             Self::Errors => "some requests failed",
             Self::EndedEarly => "the trial ended before its time",
             Self::VerifyFailed => "data read back was not what was written",

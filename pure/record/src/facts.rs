@@ -110,6 +110,12 @@ pub struct DeviceFacts {
     pub size_bytes: Option<u64>,
     /// The file behind a loop device.
     pub backing_file: Option<String>,
+    /// The type of the file system in which that file lies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_file_system: Option<String>,
+    /// Whether that file is read and written past the page cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_direct: Option<bool>,
     /// Whether the device takes polled I/O.
     pub polled: Option<bool>,
 }

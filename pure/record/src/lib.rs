@@ -21,6 +21,6 @@ pub use run::{
 pub use series::{Second, SecondOperation, Series};
 pub use trial::{
     ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad, Pressure,
-    Residency, Scatter, SteadyState, StreamWritten, Surroundings, ThreadBusy, TrialRecord, VerifyFault,
+    Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, VerifyFault,
     VerifyFaultKind, VerifyRecord,
 };

@@ -150,6 +150,21 @@ pub struct Surroundings {
     /// How long more was asked of volumes, or of the machine, than they allow: of devices that count it themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exceeded: Vec<Exceeded>,
+    /// How long the tool did not run within the measured time, though it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stops: Option<Stops>,
+}
+
+/// Times within the measured time in which the tool's watching thread, which only sleeps, did not come back from its sleep: the
+/// tool was stopped, the machine or its control group had no CPU for it, or the machine itself stood still.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stops {
+    /// All together, ns.
+    pub total_ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// For how long the CPU quotas of its control groups held it meanwhile, ns; `None` where the kernel does not tell.
+    pub throttled_ns: Option<u64>,
 }
 
 /// How long more was asked than is allowed, as a device counts it (log page 0xD0 of EBS volumes): the change over a trial.

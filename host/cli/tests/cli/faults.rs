@@ -196,3 +196,31 @@ objective = { p99 = "20 ms" }
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
     assert_eq!(bench.last()["run"]["status"], "finished");
 }
+
+#[test]
+fn a_tool_that_was_stopped_says_so_beside_its_figures() {
+    let bench = Bench::new();
+    let plan = "schema = 1\nname = \"s\"\n[[load]]\narrival = { poisson = \"1000 IOPS\" }\nwarm_up = \"0 s\"\nduration = \"5 s\"\ntrials = 1\n";
+    let plan = bench.file("stopped.toml", plan);
+    let mut child = started(&bench, &["run", &plan, "--on", "null"]);
+    assert!(wait_until(|| !bench.runs().is_empty()));
+    let process = child.id().to_string();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    run("kill", &["-STOP", &process]).expect("it is our child");
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    run("kill", &["-CONT", &process]).expect("it is our child");
+    assert!(child.wait().unwrap().success());
+    assert_eq!(doubted(&bench.last(), "data", "tool-stopped"), 1);
+}
+
+#[test]
+fn a_loop_device_that_keeps_its_file_in_memory_is_told() {
+    let bench = Bench::new();
+    let plan = bench.file("steady.toml", STEADY);
+    let image = bench.file("image", vec![b'x'; 8 << 20]);
+    let node = or_skip!(run("losetup", &["--find", "--show", "--direct-io=off", &image]), "no loop device can be had");
+    let measured = bench.run(&["run", &plan, "--on", &node, "--read-only", "--duration", "50 ms"]);
+    run("losetup", &["--detach", &node]).expect("it is ours");
+    assert!(measured.status.success(), "{}", text(&measured.stderr));
+    assert_eq!(doubted(&bench.last(), "data", "cached-below"), 3);
+}

@@ -1,5 +1,6 @@
 //! What exists is not written unless it was handed over, and what was written can be checked later.
 
+use crate::bad_disk::Loop;
 use crate::crash::started;
 use crate::end_to_end::SMALL;
 use crate::{Bench, entries, text};
@@ -36,6 +37,30 @@ fn a_store_that_is_refused_stops_the_run_before_the_target_is_touched() {
     assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "somebody else's");
     // One that cannot be made is told too.
     assert!(run("/proc/no-such-place/runs.db").contains("no-such-place"));
+}
+
+#[test]
+fn results_and_stores_are_never_written_over_a_device() {
+    let bench = Bench::new();
+    bench.done(&["quick", "null", "--duration", "30 ms"]);
+    let mine = vec![0; MIB];
+    let file = bench.file("image", &mine);
+    let Some(device) = Loop::attach(file.as_ref()) else { return println!("skipped: no loop device can be had") };
+    let node = device.node.as_str();
+    for refused in [
+        &["export", "last", "--as", "json", "-o", node][..],
+        &["export", "last", "--as", "parquet", "-o", node],
+        &["quick", "null", "--duration", "30 ms", "--report", node],
+    ] {
+        let told = bench.refused(2, refused);
+        assert!(told.contains("is a block device"), "{refused:?}: {told}");
+    }
+    for store in [&["list", "--store", node][..], &["quick", "null", "--store", node]] {
+        let told = bench.refused(1, store);
+        assert!(told.contains("is no regular file"), "{store:?}: {told}");
+    }
+    drop(device);
+    assert_eq!(std::fs::read(&file).unwrap(), mine);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod lane;
 mod ledger;
 mod plumbing;
 mod readback;
+mod stops;
 mod vigil;
 mod workers;
 
@@ -20,7 +21,7 @@ use crate::target::Volume;
 use crate::verify;
 use lane::VolumeBound;
 use ledger::{GaveUp, Ledger, Times};
-use loadline_record::{Ending, MachineCpu, SteadyState, TargetKind, TrialRecord, VerifyRecord};
+use loadline_record::{Ending, MachineCpu, SteadyState, Stops, TargetKind, TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use loadline_workload::{BlockShare, Fill, LoadSpec, Pattern, Region, SteadyStateRule};
 use plumbing::Threads;
@@ -28,11 +29,14 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use stops::StopsSeen;
 
 pub use readback::verify_only;
 
+/// How long the conductor sleeps at a time: it learns of stops of the tool by sleeping longer than it wanted.
+const NAP: Duration = Duration::from_ms(10);
 /// How often the conductor looks.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+const LOOK: Duration = Duration::from_ms(100);
 /// A load thread that was given this long beyond the hang limit and is not back is left behind.
 const HANG_GRACE: Duration = Duration::from_ms(500);
 
@@ -115,6 +119,9 @@ pub fn run_trial(
     let mut book = outcome.ledger.book();
     let (operations, series) = book.finish(outcome.measured, spec.has_due_times());
     surroundings.caches_dropped = caches_dropped;
+    // The observation knows what quotas held back.
+    let throttled_ns = surroundings.stops.and_then(|stops| stops.throttled_ns);
+    surroundings.stops = Some(Stops { throttled_ns, ..outcome.stops.record() });
     surroundings.threads = std::mem::take(&mut book.threads);
     surroundings.load_user_ns = book.load_user.as_ns();
     surroundings.load_system_ns = book.load_system.as_ns();
@@ -287,7 +294,7 @@ fn device_room(volume: &Volume, spec: &LoadSpec) -> Option<u64> {
 fn rest(span: Duration, control: &Control) {
     let until = clock::now() + span;
     while clock::now() < until && !control.stopped() {
-        std::thread::sleep(LOOK.min(until.since(clock::now()).into()));
+        std::thread::sleep(LOOK.min(until.since(clock::now())).into());
     }
 }
 
@@ -301,6 +308,7 @@ struct Outcome {
     ending: Ending,
     verify_ledger: Option<Arc<verify::Ledger>>,
     verify: VerifyRecord,
+    stops: StopsSeen,
 }
 
 fn conduct(
@@ -359,10 +367,18 @@ fn conduct(
     conductor.set_times();
     threads.go(started_at);
     let (mut hung, mut held) = (None, Vec::new());
+    let mut stops = StopsSeen::default();
+    let mut look_at = started_at;
     while !threads.finished() {
         // A thread that ends wakes this one.
-        std::thread::park_timeout(LOOK);
+        let from = clock::now();
+        std::thread::park_timeout(NAP.into());
         let now = clock::now();
+        stops.slept(from, now, (times.from(), times.to()));
+        if now < look_at && !threads.finished() {
+            continue;
+        }
+        look_at = now + LOOK;
         conductor.look(now);
         held = threads.held(now, spec.hang_limit + HANG_GRACE);
         if let Some(longest) = held.iter().min_by_key(|thread| thread.since) {
@@ -410,6 +426,7 @@ fn conduct(
         verify_ledger,
         verify: verify_during,
         ledger,
+        stops,
     })
 }
 

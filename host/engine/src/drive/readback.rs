@@ -68,7 +68,7 @@ pub(super) fn make_durable(volume: &Volume, limit: Duration, control: &Control) 
     });
     let started_at = clock::now();
     while flusher.is_ok() && !control.stopped() && clock::now().since(started_at) < limit {
-        match answers.recv_timeout(LOOK) {
+        match answers.recv_timeout(LOOK.into()) {
             Ok(durable) => return durable,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return false,
@@ -187,7 +187,7 @@ impl Reading<'_> {
                 done: Some(done as f64 / total as f64),
                 ..Progress::default()
             });
-            let mut piece: Piece = match pieces.recv_timeout(LOOK) {
+            let mut piece: Piece = match pieces.recv_timeout(LOOK.into()) {
                 Ok(piece) => piece,
                 Err(RecvTimeoutError::Timeout) => match beat.held(clock::now(), self.hang_limit) {
                     Some(held) => return Ok(End::Hung(held.describe(clock::now()))),

@@ -67,7 +67,7 @@ fn seen(view: &KernelView, links: &Path) -> (Vec<AttachedDisk>, Vec<SpreadVolume
             namespace: device.attribute("nsid").and_then(|text| text.parse().ok()),
             used: held(&device) || device.partitions().iter().any(held),
             mounted_at: None,
-            facts: device.facts(),
+            facts: device.facts(view),
         });
     }
     let mounts = parse_mounts(&fs::read_to_string(view.proc.join("self/mountinfo")).unwrap_or_default());

@@ -1,8 +1,11 @@
 //! Block devices as sysfs shows them: what they are, what lies below and above them.
 
+use super::mounts::parse_mounts;
+use crate::system_calls;
 use loadline_record::DeviceFacts;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Where the kernel shows itself; another root in tests.
@@ -122,6 +125,15 @@ impl BlockDevice {
     pub(crate) fn loop_backing(&self) -> Option<PathBuf> {
         self.attribute("loop/backing_file").map(|text| text.strip_suffix(" (deleted)").unwrap_or(&text).into())
     }
+    /// The type of the file system in which that file lies: by the file itself, which the kernel knows, or else by its name.
+    fn loop_file_system(&self, view: &KernelView) -> Option<String> {
+        let path = self.loop_backing()?;
+        let node = File::open(Path::new("/dev").join(&self.name));
+        let told = node.ok().and_then(|node| system_calls::loop_backing(&node).ok()).map(|(device, _)| device);
+        let number = told.or_else(|| fs::metadata(&path).ok().map(|found| found.dev())).map(DeviceNumber::from_raw)?;
+        let mounts = fs::read_to_string(view.proc.join("self/mountinfo")).ok()?;
+        parse_mounts(&mounts).into_iter().find(|mount| mount.number == number).map(|mount| mount.kind)
+    }
     /// Serial number as the device or its driver tells it.
     pub(crate) fn serial(&self) -> Option<String> {
         self.attribute("serial")
@@ -142,7 +154,7 @@ impl BlockDevice {
     }
 
     /// What is known of it; of a partition, its own size and the rest from its disk.
-    pub(crate) fn facts(&self) -> DeviceFacts {
+    pub(crate) fn facts(&self, view: &KernelView) -> DeviceFacts {
         let disk = self.parent();
         let disk = disk.as_ref().unwrap_or(self);
         DeviceFacts {
@@ -159,6 +171,8 @@ impl BlockDevice {
             write_cache: disk.attribute("queue/write_cache"),
             // Sectors of 512 bytes, whatever the device's own are.
             size_bytes: self.number_attribute("size").map(|sectors| sectors * 512),
+            backing_file_system: disk.loop_file_system(view),
+            backing_direct: disk.attribute("loop/dio").map(|on| on != "0"),
             backing_file: disk.loop_backing().map(|path| path.to_string_lossy().into_owned()),
             polled: disk.number_attribute("queue/io_poll").map(|p| p != 0),
         }
@@ -252,7 +266,7 @@ mod tests {
         );
         fake::device(&view, Some("sda"), "sda1", "8:1", &[("size", "1000")]);
         let partition = BlockDevice::by_number(&view, DeviceNumber { major: 8, minor: 1 }).unwrap();
-        let facts = partition.facts();
+        let facts = partition.facts(&view);
         assert_eq!(facts.name, "sda1");
         assert_eq!(facts.model.as_deref(), Some("Fast Disk 9000"));
         assert_eq!(facts.scheduler.as_deref(), Some("mq-deadline"));
@@ -261,6 +275,23 @@ mod tests {
         assert_eq!(facts.size_bytes, Some(512_000));
         assert_eq!(facts.serial, None);
         assert_eq!(partition.parent().unwrap().partitions(), [partition]);
+    }
+
+    #[test]
+    fn a_loop_device_tells_how_it_reaches_its_file_and_where_that_lies() {
+        let root = tempfile::tempdir().unwrap();
+        let view = fake::view(root.path());
+        let image = root.path().join("image");
+        fs::write(&image, "x").unwrap();
+        let number = DeviceNumber::from_raw(fs::metadata(&image).unwrap().dev());
+        let mounts = format!("33 1 {number} / /somewhere rw - tmpfs none rw\n");
+        fs::write(view.proc.join("self/mountinfo"), mounts).unwrap();
+        let attributes = [("loop/backing_file", image.to_str().unwrap()), ("loop/dio", "0")];
+        // No node of that name in /dev: the name of the file must do.
+        fake::device(&view, None, "loop900", "7:900", &attributes);
+        let facts = BlockDevice::by_name(&view, "loop900").unwrap().facts(&view);
+        assert_eq!(facts.backing_file_system.as_deref(), Some("tmpfs"));
+        assert_eq!(facts.backing_direct, Some(false));
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Storage {
             all.extend(slaves.into_iter().filter(|s| !all.contains(s)).collect::<Vec<_>>());
             next += 1;
         }
-        Self { file_system, counted, devices: all.iter().map(BlockDevice::facts).collect() }
+        Self { file_system, counted, devices: all.iter().map(|device| device.facts(view)).collect() }
     }
 }
 

@@ -3,13 +3,14 @@
 mod counters;
 mod exceeded;
 mod processes;
+mod quota;
 
 use crate::facts::clock_source;
 use crate::facts::devices::{BlockDevice, KernelView};
 use crate::system_calls::{KernelClock, clock_ns, process_cpu_ns};
 use crate::target::Volume;
 use counters::{CpuTicks, cpu_shares, cpu_ticks, disk_change, disk_counters, pressure, pressure_change};
-use loadline_record::{ClockCheck, DeviceCounters, Exceeded, Pressure, Residency, Surroundings};
+use loadline_record::{ClockCheck, DeviceCounters, Exceeded, Pressure, Residency, Stops, Surroundings};
 use processes::ProcessBytes;
 use std::fs;
 use std::thread::JoinHandle;
@@ -34,6 +35,7 @@ struct Snapshot {
     devices: Vec<DeviceCounters>,
     cached_share: Option<f64>,
     exceeded: Vec<Exceeded>,
+    throttled_ns: Option<u64>,
 }
 
 impl Observation {
@@ -58,12 +60,13 @@ impl Observation {
             devices,
             cached_share,
             exceeded,
+            throttled_ns: quota::throttled_ns(&view),
         };
         Self { view, before, processes }
     }
 
     /// Looks again and gives the changes. What only the load's driver knows (`threads`, `load_user_ns`, `load_system_ns`,
-    /// `asked`) is left empty.
+    /// `asked`, and of `stops` all but the quotas) is left empty.
     #[must_use]
     pub fn end(self, volume: &Volume) -> Surroundings {
         let Self { view, before, processes: processes_before } = self;
@@ -73,6 +76,8 @@ impl Observation {
         let (cpu, pressure) = (read_cpu(&view), read_pressure(&view));
         let residency =
             before.cached_share.zip(volume.cached_share()).map(|(before, after)| Residency { before, after });
+        let throttled_ns = before.throttled_ns.zip(quota::throttled_ns(&view));
+        let throttled_ns = throttled_ns.map(|(before, after)| after.saturating_sub(before));
         let exceeded = exceeded::change(&before.exceeded, &exceeded::read(&view, &volume.facts.devices));
         let processes = ProcessBytes::read(&view.proc);
         let processes_before = processes_before.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -91,6 +96,7 @@ impl Observation {
             others: processes.busiest_since(&processes_before, &view.proc),
             clock: before.clocks.check(&clocks),
             exceeded,
+            stops: Some(Stops { throttled_ns, ..Stops::default() }),
             ..Surroundings::default()
         }
     }

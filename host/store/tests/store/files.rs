@@ -198,6 +198,28 @@ fn a_folder_is_no_store() {
 }
 
 #[test]
+fn a_device_is_no_store_and_nothing_is_written_to_it() {
+    let error = Store::open(Path::new("/dev/null")).unwrap_err();
+    assert!(matches!(error, StoreError::Path { .. }), "{error}");
+    assert!(error.to_string().contains("is no regular file"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    std::fs::write(&image, vec![0; 1 << 20]).unwrap();
+    let losetup = |arguments: &[&str]| {
+        let done = std::process::Command::new("losetup").args(arguments).output().ok()?;
+        done.status.success().then(|| String::from_utf8(done.stdout).unwrap().trim().to_owned())
+    };
+    let Some(device) = losetup(&["--find", "--show", image.to_str().unwrap()]) else {
+        println!("skipped: no loop device can be had");
+        return;
+    };
+    let opened = Store::open(Path::new(&device));
+    losetup(&["--detach", &device]).unwrap();
+    assert!(matches!(opened, Err(StoreError::Path { .. })));
+    assert!(std::fs::read(&image).unwrap() == vec![0; 1 << 20], "the device was written to");
+}
+
+#[test]
 fn a_process_killed_while_it_moved_its_log_into_the_file_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");

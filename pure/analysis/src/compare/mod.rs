@@ -40,9 +40,10 @@ pub const MARGIN_DEFAULT: Ratio = Ratio::percent(5);
 const OF_PERCENTILES: DoubtCode = DoubtCode::FewSamples;
 /// Doubts about how the load gets to the storage rather than about an accident: where both sides have them, the same was asked
 /// in the same way, and the ratio is that of what who asked got.
-const OF_SET_UP: [DoubtCode; 5] = [
+const OF_SET_UP: [DoubtCode; 6] = [
     DoubtCode::ShortRun,
     DoubtCode::Buffered,
+    DoubtCode::CachedBelow,
     DoubtCode::DepthNotReached,
     DoubtCode::CompressedOrSparse,
     DoubtCode::Imported,

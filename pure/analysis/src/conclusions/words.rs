@@ -164,8 +164,16 @@ pub(super) fn first(cell: &CellSummary, clock: Clock) -> Option<&'static str> {
     if clock == Clock::Virtual {
         return None;
     }
-    if doubted(DoubtCode::CachedReads) || doubted(DoubtCode::UnwrittenExtents) {
-        Some("First measure what is written and larger than every cache: these reads were not the disk's.")
+    if doubted(DoubtCode::VerifyFailed) || doubted(DoubtCode::Errors) {
+        Some(
+            "First find out why requests failed; the doubts tell the first of them. A rate with failures in it is not the storage's.",
+        )
+    } else if doubted(DoubtCode::ToolStopped) {
+        Some("First measure where nothing stops the tool itself: without a CPU quota, on a machine with CPU to spare.")
+    } else if doubted(DoubtCode::CachedReads) || doubted(DoubtCode::UnwrittenExtents) {
+        Some(
+            "First measure what is written (fill in the plan) and larger than every cache: this was not the disk's own rate.",
+        )
     } else if doubted(DoubtCode::OtherLoad) {
         Some("First measure again with nothing else on the device.")
     } else if doubted(DoubtCode::ShortRun) {

@@ -1,5 +1,6 @@
 //! What was asked of a volume against what its devices counted.
 
+use super::is_busy;
 use crate::words::{listed, number, percent, size};
 use loadline_block::Operation;
 use loadline_record::{DeviceCounters, DeviceFacts, LoadSummary, OtherLoad, TargetKind, TrialRecord, VolumeFacts};
@@ -29,6 +30,9 @@ const KERNEL_WORKERS: [&str; 5] = ["kworker", "loop", "jbd2", "xfsaild", "kswapd
 const REQUEST_SIZE_TOLERANCE: f64 = 0.10;
 /// Fewer requests than this make no mean worth comparing.
 const REQUESTS_MIN: u64 = 100;
+/// Counters cover some milliseconds before the first request and after the last. In trials shorter than this that is time enough to
+/// lower means over it.
+const AVERAGED_MIN_MS: f64 = 100.0;
 /// A device that held less than this share of the requests outstanding on average did not see the depth asked. At half,
 /// a request spent as long outside the device as in it.
 const IN_FLIGHT_SHARE_MIN: f64 = 0.5;
@@ -87,7 +91,7 @@ impl<'a> Asked<'a> {
         }
     }
     /// Whether a file system lies between the load and the devices.
-    fn on_file_system(&self) -> bool {
+    pub(super) fn on_file_system(&self) -> bool {
         matches!(self.volume.kind, TargetKind::TestFile | TargetKind::File)
     }
     fn elapsed_s(&self) -> f64 {
@@ -221,10 +225,10 @@ pub(super) fn depth_not_reached(asked: &Asked<'_>) -> Option<String> {
     let mut found = Vec::new();
     for (word, wanted, got) in [("reads", asked.reads, seen.reads), ("writes", asked.writes, seen.writes)] {
         // A flushed or copied write drags journal and metadata blocks along, which say nothing about the load's own.
-        let mixed = word == "writes" && asked.on_file_system() && (asked.flushes > 0 || copies_on_write(asked));
+        let flushes = asked.flushes + durable_writes(asked);
+        let mixed = word == "writes" && asked.on_file_system() && (flushes > 0 || copies_on_write(asked));
         // Some drivers count a flush as a write of nothing.
-        let flushes =
-            if word == "writes" { asked.flushes.min(got.requests.saturating_sub(wanted.requests)) } else { 0 };
+        let flushes = if word == "writes" { flushes.min(got.requests.saturating_sub(wanted.requests)) } else { 0 };
         let got = Amount { requests: got.requests - flushes, ..got };
         if let Some(text) = (!mixed).then(|| recut(word, wanted, got)).flatten() {
             found.push(text);
@@ -232,14 +236,37 @@ pub(super) fn depth_not_reached(asked: &Asked<'_>) -> Option<String> {
     }
     if let Some((share, outstanding)) = in_flight_of(asked).filter(|(share, _)| *share < IN_FLIGHT_SHARE_MIN) {
         found.push(format!(
-            "of {} requests outstanding {} had {} on average, so the others waited before it (a limit of the kernel, a \
-             lock of the file system, a full queue)",
+            "of {} requests outstanding {} had {} on average, {}",
             number(outstanding),
             seen.device(),
-            number_small(share * outstanding)
+            number_small(share * outstanding),
+            where_the_others_were(asked)
         ));
     }
     (!found.is_empty()).then(|| format!("{}{}.", crate::words::sentence(&found.join("; ")), limits(asked)))
+}
+
+/// Writes that were to be durable each by itself (FUA): a device that cannot do that gets a flush behind each.
+fn durable_writes(asked: &Asked<'_>) -> u64 {
+    let every = asked.load.flush_every.filter(|every| *every > 0 && asked.flushes == 0);
+    every.map_or(0, |every| asked.writes.requests / every)
+}
+
+/// Where requests were that the devices did not have.
+fn where_the_others_were(asked: &Asked<'_>) -> &'static str {
+    let wanted = asked.reads.bytes + asked.writes.bytes;
+    let missing = [shortage(asked, asked.reads, |s| s.reads), shortage(asked, asked.writes, |s| s.writes)]
+        .into_iter()
+        .zip([asked.reads.bytes, asked.writes.bytes])
+        .map(|(share, bytes)| share.unwrap_or(0.0) * bytes)
+        .sum::<f64>();
+    if missing > wanted * IN_FLIGHT_SHARE_MIN {
+        "since most of what was asked never came to it"
+    } else if is_busy(asked.trial) {
+        "so the others waited before it, first of all in the tool itself, whose threads were busy"
+    } else {
+        "so the others waited before it (a limit of the kernel, a lock of the file system, a full queue)"
+    }
 }
 
 /// Two decimals where one would be zero.
@@ -282,7 +309,7 @@ fn in_flight_of(asked: &Asked<'_>) -> Option<(f64, f64)> {
     let outstanding = f64::from(depth) * f64::from(asked.load.threads);
     let paced = asked.load.rate_iops.is_some() || asked.trial.operations.values().any(|o| o.waiting.is_some());
     let elapsed_ms = asked.trial.surroundings.elapsed_ns as f64 / 1e6;
-    if outstanding < 2.0 || paced || elapsed_ms <= 0.0 {
+    if outstanding < 2.0 || paced || elapsed_ms < AVERAGED_MIN_MS {
         return None;
     }
     let seen = asked.seen.as_ref()?;

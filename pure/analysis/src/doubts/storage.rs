@@ -2,7 +2,7 @@
 
 use super::devices::{Asked, Seen, of_asked, shortage};
 use crate::words::{listed, percent, size};
-use loadline_record::{FileSystemFacts, LoadSummary, TargetKind, VolumeFacts};
+use loadline_record::{Extents, FileSystemFacts, LoadSummary, TargetKind, VolumeFacts};
 
 /// Devices may read this much less than was asked: counters are taken a moment before and after.
 const CACHED_SHARE: f64 = 0.05;
@@ -47,6 +47,7 @@ pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<String> {
     if asked.direct {
         let missing = shortage(asked, asked.reads, |s| s.reads).unwrap_or(0.0);
         let explained = unwritten_share(asked).unwrap_or(0.0) + encoded_share(asked.volume);
+        let explained = if trims_holes(asked) { 1.0 } else { explained };
         if missing > CACHED_SHARE + explained && asked.reads.bytes >= COMPARED_MIN_BYTES {
             return asked.seen.as_ref().map(|seen| read_less(asked, seen));
         }
@@ -89,10 +90,28 @@ fn unwritten_share(asked: &Asked<'_>) -> Option<f64> {
     (all > 0.0).then(|| unwritten / all)
 }
 
+/// Whether the load's own trims make holes in a file that it reads: how much of what it reads falls into them cannot be told.
+fn trims_holes(asked: &Asked<'_>) -> bool {
+    asked.trims.requests > 0 && asked.on_file_system()
+}
+
 /// Reads of what was never written. Devices that read all that was asked refute it: the file was filled meanwhile.
 pub(super) fn unwritten_extents(asked: &Asked<'_>) -> Option<String> {
+    let missing_much = |missing: &f64| *missing > CACHED_SHARE && asked.reads.bytes >= COMPARED_MIN_BYTES;
+    if trims_holes(asked)
+        && let Some(seen) = &asked.seen
+        && shortage(asked, asked.reads, |s| s.reads).is_some_and(|missing| missing_much(&missing))
+    {
+        return Some(format!(
+            "The load's own trims make holes in the file, which need no disk to be read: of {} were read {}.",
+            seen.device(),
+            of_asked(asked.reads, seen.reads)
+        ));
+    }
     let extents = asked.volume.extents.filter(|_| asked.volume.kind != TargetKind::Null)?;
-    let share = unwritten_share(asked).filter(|s| *s > UNWRITTEN_SHARE)?;
+    let Some(share) = unwritten_share(asked).filter(|s| *s > UNWRITTEN_SHARE) else {
+        return first_writes(asked, extents);
+    };
     let missing = shortage(asked, asked.reads, |s| s.reads);
     let refuted = missing.is_some_and(|missing| missing < share / 2.0);
     (!refuted).then(|| {
@@ -100,6 +119,45 @@ pub(super) fn unwritten_extents(asked: &Asked<'_>) -> Option<String> {
             "{} of the file ({}) was never written when the load began: such reads need no disk.",
             percent(share),
             size(extents.unwritten_bytes + extents.hole_bytes)
+        )
+    })
+}
+
+/// Devices that keep what is read and written in this machine's memory: direct I/O ends above it.
+pub(super) fn cached_below(asked: &Asked<'_>) -> Option<String> {
+    let facts = asked.volume.devices.iter().filter(|device| device.backing_file.is_some());
+    let told: Vec<String> = facts
+        .filter_map(|device| {
+            let file = device.backing_file.as_deref().unwrap_or_default();
+            let memory = device.backing_file_system.as_deref().filter(|kind| MEMORY_FILE_SYSTEMS.contains(kind));
+            match (memory, device.backing_direct) {
+                (Some(kind), _) => Some(format!("{} is the file {file} in a {kind}, which is memory", device.name)),
+                (None, Some(false)) => Some(format!("{} goes through the page cache to its file {file}", device.name)),
+                (None, _) => None,
+            }
+        })
+        .collect();
+    let real = asked.volume.kind != TargetKind::Null;
+    (real && !told.is_empty()).then(|| {
+        format!("Direct I/O ends above: {}. What was read and written need not have reached a disk.", listed(&told))
+    })
+}
+
+/// Writes that were the first to their blocks: the file system notes of each that it is written now.
+fn first_writes(asked: &Asked<'_>, extents: Extents) -> Option<String> {
+    let unwritten = (extents.unwritten_bytes + extents.hole_bytes) as f64;
+    let all = unwritten + extents.written_bytes as f64;
+    if asked.writes.bytes <= 0.0 || all <= 0.0 {
+        return None;
+    }
+    // No more of them than there were blocks, and from the beginning no larger a share than the blocks'.
+    let share = (unwritten / asked.writes.bytes).min(unwritten / all);
+    (share > UNWRITTEN_SHARE).then(|| {
+        format!(
+            "{} of the file ({}) was never written when the load began: the first write of a block is also work for the \
+             file system, which writes over written blocks are not.",
+            percent(unwritten / all),
+            size(unwritten as u64)
         )
     })
 }

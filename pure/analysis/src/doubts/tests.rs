@@ -4,8 +4,8 @@ use super::*;
 use crate::example::{ExampleDisk, closed, latencies, open, trial, volume};
 use loadline_block::ErrorKind;
 use loadline_record::{
-    ClockCheck, Extents, FileSystemFacts, OperationRecord, OtherLoad, Residency, SteadyState, ThreadBusy, VerifyFault,
-    VerifyFaultKind, VerifyRecord,
+    ClockCheck, Extents, FileSystemFacts, OperationRecord, OtherLoad, Residency, SteadyState, Stops, ThreadBusy,
+    VerifyFault, VerifyFaultKind, VerifyRecord,
 };
 
 const KIB4: u64 = 4 << 10;
@@ -118,6 +118,55 @@ fn a_file_in_memory_is_cached_and_buffered() {
 }
 
 #[test]
+fn a_device_whose_contents_lie_in_this_machines_memory_is_told() {
+    let over = |kind: &str, direct| {
+        Scene::writes().changed(|s| {
+            let device = &mut s.volume.devices[0];
+            device.backing_file = Some("/images/disk".into());
+            (device.backing_file_system, device.backing_direct) = (Some(kind.into()), direct);
+        })
+    };
+    over("ext4", Some(false)).earns(DoubtCode::CachedBelow, &["vda", "page cache", "/images/disk"]);
+    over("tmpfs", Some(true)).earns(DoubtCode::CachedBelow, &["/images/disk", "tmpfs"]);
+    over("ext4", Some(true)).lacks(DoubtCode::CachedBelow);
+    over("ext4", None).lacks(DoubtCode::CachedBelow);
+    over("tmpfs", None).changed(|s| s.volume.kind = TargetKind::Null).lacks(DoubtCode::CachedBelow);
+}
+
+#[test]
+fn a_tool_that_did_not_run_is_told_with_the_quota_that_held_it() {
+    let stopped = |total_ms: u64, longest_ms: u64, throttled_ms: Option<u64>| {
+        let ns = |ms: u64| ms * 1_000_000;
+        Scene::reads().changed(|s| {
+            s.trial.surroundings.stops =
+                Some(Stops { total_ns: ns(total_ms), longest_ns: ns(longest_ms), throttled_ns: throttled_ms.map(ns) });
+        })
+    };
+    stopped(2_000, 2_000, None).earns(DoubtCode::ToolStopped, &["2 s of 60 s", "it was stopped"]);
+    stopped(30_000, 80, Some(31_000))
+        .earns(DoubtCode::ToolStopped, &["30 s of 60 s", "80.0 ms", "quota was spent for 31 s"]);
+    stopped(30_000, 80, Some(10)).earns(DoubtCode::ToolStopped, &["it was stopped"]);
+    // A scheduler's small delays, on the whole below one percent.
+    stopped(500, 60, Some(0)).lacks(DoubtCode::ToolStopped);
+    // One stop that stands in the maximum.
+    stopped(580, 580, None).earns(DoubtCode::ToolStopped, &["580 ms"]);
+    Scene::reads().lacks(DoubtCode::ToolStopped);
+}
+
+#[test]
+fn the_depth_that_was_not_reached_is_told_with_where_the_requests_were() {
+    let shallow = || Scene::reads().changed(|s| s.counters().queue_ms /= 10);
+    shallow().earns(DoubtCode::DepthNotReached, &["a limit of the kernel"]);
+    shallow()
+        .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.97, spun: 0.0 }])
+        .earns(DoubtCode::DepthNotReached, &["in the tool itself"]);
+    // Holes, or a cache.
+    shallow()
+        .changed(|s| s.counters().read_bytes /= 100)
+        .earns(DoubtCode::DepthNotReached, &["most of what was asked never came to it"]);
+}
+
+#[test]
 fn a_resident_file_makes_buffered_reads_cached() {
     let buffered = |before, after| {
         Scene::reads().changed(|s| {
@@ -163,9 +212,19 @@ fn reads_of_holes_need_no_disk() {
     // Filled after the extents were taken: the device read everything.
     sparse(GIB, 1.0).lacks(DoubtCode::UnwrittenExtents);
     sparse(GIB, 1.0).changed(|s| s.trial.surroundings.devices.clear()).earns(DoubtCode::UnwrittenExtents, &["50 %"]);
-    Scene::writes()
-        .changed(|s| s.volume.extents = Some(Extents { hole_bytes: GIB, ..Extents::default() }))
-        .lacks(DoubtCode::UnwrittenExtents);
+}
+
+#[test]
+fn first_writes_of_blocks_are_told_until_they_are_few() {
+    let fresh = |unwritten_bytes: u64, written_bytes: u64| {
+        Scene::writes()
+            .changed(|s| s.volume.extents = Some(Extents { unwritten_bytes, written_bytes, ..Extents::default() }))
+    };
+    fresh(GIB, 0).earns(DoubtCode::UnwrittenExtents, &["100 %", "1.00 GiB", "first write"]);
+    fresh(0, GIB).lacks(DoubtCode::UnwrittenExtents);
+    // A minute writes 1.14 GiB: a piece of 8 MiB is soon written.
+    fresh(8 << 20, 0).lacks(DoubtCode::UnwrittenExtents);
+    fresh(8 << 20, GIB).lacks(DoubtCode::UnwrittenExtents);
 }
 
 #[test]
@@ -352,6 +411,13 @@ fn requests_that_wait_before_the_device_do_not_make_its_depth() {
     let in_flight = |share: f64| Scene::reads().changed(|s| s.counters().queue_ms = (60_000.0 * 32.0 * share) as u64);
     in_flight(0.01).earns(DoubtCode::DepthNotReached, &["32", "0.32", "a queue of 256 requests", "the scheduler none"]);
     in_flight(0.8).lacks(DoubtCode::DepthNotReached);
+    // The milliseconds around a trial of milliseconds are no depth that was not reached.
+    in_flight(0.01)
+        .changed(|s| {
+            s.trial.surroundings.elapsed_ns = 20_000_000;
+            s.counters().queue_ms = 20;
+        })
+        .lacks(DoubtCode::DepthNotReached);
     // One at a time, or paced, there is no depth to reach.
     Scene::of(closed("random", 1.0, KIB4, 1)).changed(|s| s.counters().queue_ms = 0).lacks(DoubtCode::DepthNotReached);
     in_flight(0.01).changed(|s| s.load.rate_iops = Some(100.0)).lacks(DoubtCode::DepthNotReached);
@@ -384,6 +450,36 @@ fn flushes_that_a_device_counts_as_writes_are_no_split_writes() {
     };
     flushed(1).lacks(DoubtCode::DepthNotReached);
     flushed(3).earns(DoubtCode::DepthNotReached, &["split"]);
+}
+
+#[test]
+fn flushes_behind_durable_writes_are_no_split_writes() {
+    let durable = |every: Option<u64>| {
+        Scene::writes().changed(|s| {
+            (s.volume.file_system, s.volume.kind) = (None, TargetKind::BlockDevice);
+            s.load.flush_every = every;
+            let (writes, _) = s.asked(Operation::Write);
+            s.counters().writes += writes / 4;
+        })
+    };
+    durable(Some(4)).lacks(DoubtCode::DepthNotReached);
+    durable(None).earns(DoubtCode::DepthNotReached, &["split"]);
+}
+
+#[test]
+fn reads_of_holes_that_the_load_itself_makes_are_not_called_cached() {
+    let trimming = |kind: TargetKind| {
+        Scene::reads().changed(|s| {
+            s.volume.kind = kind;
+            s.trial.surroundings.asked.insert(Operation::Trim, (1_000, 1_000 * KIB4));
+            s.counters().read_bytes /= 2;
+        })
+    };
+    let scene = trimming(TargetKind::TestFile);
+    scene.lacks(DoubtCode::CachedReads);
+    scene.earns(DoubtCode::UnwrittenExtents, &["own trims", "50 %"]);
+    // A device answers for what was trimmed as well.
+    trimming(TargetKind::BlockDevice).earns(DoubtCode::CachedReads, &["50 %"]);
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::clusters::Clusters;
 use crate::curves::{
     Curve, Growth, PLATEAU_SPREAD, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound,
 };
-use crate::doubts::held_back;
+use crate::doubts::{held_back, stopped_share};
 use crate::summary::CellSummary;
 use crate::words::{listed, load_name, number, percent, sentence, span, throughput};
 use caps::{Caps, Seen, caps, explains};
@@ -33,7 +33,7 @@ use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
 pub use listing::{LimitFigure, Quantity, known_limits, limits};
-use loadline_record::{Binding, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
+use loadline_record::{Binding, CellRecord, Clock, DoubtCode, Ending, Limit, RunRecord, TargetKind, VolumeFacts};
 use passed::Of;
 use single::{waiting_alone, waits_alone};
 use thinking::by_think_time;
@@ -47,6 +47,9 @@ const STEAL_MAX: f64 = 0.01;
 const KEPT_MIN: f64 = 0.95;
 /// A machine busier than this has no CPU to spare.
 const CPU_BUSY_MAX: f64 = 0.95;
+/// A tool that did not run for a larger share of its time was the limit itself. With less, what else holds the rate may still do so:
+/// a throttle makes up for pauses.
+const STOPPED_MAX: f64 = 0.2;
 
 /// Names what bound each cell and gives the ceilings that follow from plateaus and from the latency of a single request.
 /// Returns the curves that it found.
@@ -206,6 +209,7 @@ impl Case<'_> {
             self.by_arrival(rate)
                 .or_else(|| self.by_thinking_alone())
                 .or_else(|| self.by_nothing_below())
+                .or_else(|| self.by_ending())
                 .or_else(|| self.by_cache())
                 .or_else(|| self.by_generator())
                 .or_else(|| self.by_counters(rate))
@@ -230,8 +234,27 @@ impl Case<'_> {
         is_null.then(|| inferred(Limit::Generator, None, None, evidence))
     }
 
+    /// Errors ended each trial: where the storage stops was not seen.
+    fn by_ending(&self) -> Option<Binding> {
+        let trials = &self.record().trials;
+        let failure = |ending: &Ending| match ending {
+            Ending::Failed(detail) | Ending::Hung(detail) => Some(detail.clone()),
+            Ending::Complete | Ending::Interrupted => None,
+        };
+        let all_failed = !trials.is_empty() && trials.iter().all(|trial| failure(&trial.ending).is_some());
+        let detail = trials.iter().find_map(|trial| failure(&trial.ending)).filter(|_| all_failed)?;
+        let evidence =
+            format!("Failures ended the measurement before a limit could show: {}.", detail.trim_end_matches('.'));
+        Some(inferred(Limit::Unexplained, None, None, evidence))
+    }
+
     fn by_generator(&self) -> Option<Binding> {
-        let doubt = self.cell().doubts.iter().find(|d| d.code == DoubtCode::GeneratorBound)?;
+        let stopped: Vec<f64> = self.record().trials.iter().filter_map(stopped_share).collect();
+        let code = match crate::statistics::mean(&stopped) {
+            Some(share) if share > STOPPED_MAX => DoubtCode::ToolStopped,
+            _ => DoubtCode::GeneratorBound,
+        };
+        let doubt = self.cell().doubts.iter().find(|d| d.code == code)?;
         Some(inferred(Limit::Generator, None, None, doubt.detail.clone()))
     }
 

@@ -7,7 +7,7 @@ use crate::summarize;
 use crate::summary::{CellSummary, RunSummary};
 use loadline_block::Operation;
 use loadline_record::{Binding, Limit};
-use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, RunRecord, Scatter, TargetKind};
+use loadline_record::{CellRecord, Doubt, DoubtCode, Ending, Histogram, RunRecord, Scatter, Stops, TargetKind};
 use loadline_units::Duration;
 
 const KIB: u64 = 1 << 10;
@@ -121,6 +121,33 @@ fn the_tool_and_the_cache_come_before_the_disk() {
     assert!(bindings(&record)[2..].iter().all(|b| b.evidence.contains("Presumably")));
     record.header.volumes[0].kind = TargetKind::Null;
     assert_eq!(limits(&record), [Limit::Generator; 4]);
+}
+
+#[test]
+fn a_measurement_that_failures_ended_names_no_limit() {
+    let mut record = run([sweep(1.0, 4 * KIB, &[8, 32]), sweep(1.0, 8 * KIB, &[8, 32])].concat());
+    record.cells[1].trials[0].ending = Ending::Hung("read at 0 was not answered for 60 s".into());
+    doubt(&mut record, 1, DoubtCode::EndedEarly);
+    let bindings = bindings(&record);
+    assert_eq!(bindings[1].limit, Limit::Unexplained);
+    assert!(bindings[1].evidence.contains("read at 0 was not answered"), "{}", bindings[1].evidence);
+    // One that the user ended shows what it shows.
+    record.cells[1].trials[0].ending = Ending::Interrupted;
+    assert!(self::bindings(&record)[1].limit != Limit::Unexplained);
+}
+
+#[test]
+fn a_tool_that_did_not_run_binds_the_cell_itself() {
+    let mut record = run([sweep(1.0, 4 * KIB, &[8, 32]), sweep(1.0, 8 * KIB, &[8, 32])].concat());
+    let stop = |record: &mut RunRecord, ms: u64| {
+        let trial = &mut record.cells[1].trials[0];
+        trial.surroundings.stops = Some(Stops { total_ns: ms * 1_000_000, longest_ns: 80_000_000, throttled_ns: None });
+    };
+    doubt(&mut record, 1, DoubtCode::ToolStopped);
+    stop(&mut record, 30_000);
+    assert_eq!(limits(&record)[1], Limit::Generator);
+    stop(&mut record, 900);
+    assert_eq!(limits(&record)[1], Limit::DiskIops);
 }
 
 #[test]

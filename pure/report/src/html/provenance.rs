@@ -135,6 +135,8 @@ fn device_facts(device: &DeviceFacts) -> Vec<(&'static str, Option<String>)> {
         ("physical block", bytes(device.physical_block_bytes)),
         ("write cache", device.write_cache.clone()),
         ("backing file", device.backing_file.clone()),
+        ("file system of the backing file", device.backing_file_system.clone()),
+        ("backing file past the page cache", yes_no(device.backing_direct)),
         ("polled I/O", yes_no(device.polled)),
     ];
     // What a device does not have is not worth a line each.
