@@ -315,7 +315,19 @@ fn in_flight_of(asked: &Asked<'_>) -> Option<(f64, f64)> {
     let seen = asked.seen.as_ref()?;
     // Without a single request at the device there is no depth to speak of: the reads came from elsewhere.
     let any = seen.reads.requests + seen.writes.requests > 0;
-    any.then(|| (seen.queue_ms as f64 / elapsed_ms / outstanding, outstanding))
+    any.then(|| (seen.queue_ms as f64 / elapsed_ms * merged(asked, seen) / outstanding, outstanding))
+}
+
+/// How many of the load's requests one of the devices' stands for, where they were merged; 1 where they were not, or where that cannot
+/// be told since others asked for much as well.
+fn merged(asked: &Asked<'_>, seen: &Seen) -> f64 {
+    let bytes = |reads: Amount, writes: Amount| reads.bytes + writes.bytes;
+    let (wanted, got) = (bytes(asked.reads, asked.writes), bytes(seen.reads, seen.writes));
+    if (got - wanted).abs() > wanted * REQUEST_SIZE_TOLERANCE {
+        return 1.0;
+    }
+    let requests = |reads: Amount, writes: Amount| (reads.requests + writes.requests) as f64;
+    (requests(asked.reads, asked.writes) / requests(seen.reads, seen.writes)).max(1.0)
 }
 
 /// Requests that waited before the devices.

@@ -407,6 +407,21 @@ fn few_requests_carry_no_far_percentiles() {
 }
 
 #[test]
+fn requests_that_were_merged_did_not_wait_before_the_device() {
+    // A third as many requests, each three times as long, and a third of the depth: all 32 were there.
+    let merged = |queued: f64| {
+        Scene::reads().changed(|s| {
+            let counters = s.counters();
+            counters.reads /= 3;
+            counters.queue_ms = (60_000.0 * 32.0 / 3.0 * queued) as u64;
+        })
+    };
+    let told = |queued: f64| merged(queued).detail(DoubtCode::DepthNotReached).unwrap_or_default();
+    assert!(told(1.0).contains("merged") && !told(1.0).contains("outstanding"), "{}", told(1.0));
+    assert!(told(0.1).contains("of 32 requests outstanding vda had 3.2 on average"), "{}", told(0.1));
+}
+
+#[test]
 fn requests_that_wait_before_the_device_do_not_make_its_depth() {
     let in_flight = |share: f64| Scene::reads().changed(|s| s.counters().queue_ms = (60_000.0 * 32.0 * share) as u64);
     in_flight(0.01).earns(DoubtCode::DepthNotReached, &["32", "0.32", "a queue of 256 requests", "the scheduler none"]);
