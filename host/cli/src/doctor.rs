@@ -7,7 +7,7 @@ use crate::output::{self, Column, Field, Table};
 use crate::recognition;
 
 use loadline_engine::{Access, Need, Observation, Volume, capabilities, facts};
-use loadline_record::{FileSystemFacts, HostFacts, Surroundings, VolumeFacts};
+use loadline_record::{FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, Surroundings, VolumeFacts};
 use loadline_units::Bytes;
 use std::fs;
 use std::path::Path;
@@ -260,7 +260,7 @@ fn of_volume(volume: &VolumeFacts) -> Vec<Check> {
         parts.extend(device.backing_file.as_ref().map(|file| format!("backed by {file}")));
         let mut verdict = Verdict::Good;
         let kind = device.backing_file_system.as_deref();
-        if let Some(kind) = kind.filter(|kind| facts::MEMORY_FILE_SYSTEMS.contains(kind)) {
+        if let Some(kind) = kind.filter(|kind| MEMORY_FILE_SYSTEMS.contains(kind)) {
             verdict = Verdict::Trouble;
             parts.push(format!("a file in a {kind}: this is memory, no storage"));
         } else if device.backing_direct == Some(false) {

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// File systems whose files are memory: nothing to bypass, nothing below.
+pub const MEMORY_FILE_SYSTEMS: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
+
 /// The machine that ran the tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {

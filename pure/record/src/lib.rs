@@ -10,7 +10,7 @@ mod series;
 mod trial;
 
 pub use doubt::{Doubt, DoubtCode};
-pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, TargetKind, VolumeFacts};
+pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use limit::{Binding, Ceiling, Limit};
 pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, Stage, StageWait, StateTaken};

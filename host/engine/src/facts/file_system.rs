@@ -8,9 +8,6 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// File systems whose files are memory: nothing to bypass, nothing below.
-pub const MEMORY_FILE_SYSTEMS: [&str; 4] = ["tmpfs", "ramfs", "hugetlbfs", "rootfs"];
-
 /// File systems that are no storage but an interface of the kernel.
 pub(crate) const PSEUDO_FILE_SYSTEMS: [&str; 18] = [
     "autofs",

@@ -11,7 +11,6 @@ mod page_cache;
 
 pub use attached::{AttachedDisk, Spread, SpreadVolume, attached};
 pub use extents::extents;
-pub use file_system::MEMORY_FILE_SYSTEMS;
 pub(crate) use file_system::{PSEUDO_FILE_SYSTEMS, Storage, btrfs_groups};
 pub use firmware::{Firmware, firmware};
 pub use host::host;

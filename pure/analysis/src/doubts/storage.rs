@@ -2,7 +2,7 @@
 
 use super::devices::{Asked, Seen, of_asked, shortage};
 use crate::words::{listed, percent, size};
-use loadline_record::{Extents, FileSystemFacts, LoadSummary, TargetKind, VolumeFacts};
+use loadline_record::{Extents, FileSystemFacts, LoadSummary, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 
 /// Devices may read this much less than was asked: counters are taken a moment before and after.
 const CACHED_SHARE: f64 = 0.05;
@@ -16,8 +16,6 @@ const UNWRITTEN_SHARE: f64 = 0.01;
 const SPARSE_SHARE: f64 = 0.05;
 /// A share of encoded (compressed) extents that begins to show.
 const ENCODED_SHARE: f64 = 0.01;
-/// File systems that keep everything in memory.
-const MEMORY_FILE_SYSTEMS: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 /// Block devices that are memory.
 const MEMORY_DEVICES: [&str; 2] = ["ram", "zram"];
 
