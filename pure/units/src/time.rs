@@ -96,14 +96,17 @@ impl Duration {
     pub fn human(self) -> String {
         human_ns(self.0 as f64)
     }
-    /// Hours, minutes and seconds for a person who waits: "1 h 02 min", "3 min 20 s", "45 s".
+    /// Hours, minutes and seconds for a person who waits: "1 h 02 min" (the nearest minute), "3 min 20 s", "45 s".
     #[must_use]
     pub fn clock(self) -> String {
         let s = self.0.div_ceil(NS_PER_S);
-        match (s / 3600, s / 60 % 60, s % 60) {
-            (0, 0, s) => format!("{s} s"),
-            (0, m, s) => format!("{m} min {s:02} s"),
-            (h, m, _) => format!("{h} h {m:02} min"),
+        match (s / 60, s % 60) {
+            (0, s) => format!("{s} s"),
+            (m @ ..60, s) => format!("{m} min {s:02} s"),
+            (m, s) => {
+                let m = m + u64::from(s >= 30);
+                format!("{} h {:02} min", m / 60, m % 60)
+            }
         }
     }
 }
@@ -166,6 +169,9 @@ mod tests {
     fn spans_read_as_people_say_them() {
         assert_eq!(Duration::from_us(1250).human(), "1.25 ms");
         assert_eq!(Duration::from_s(200).clock(), "3 min 20 s");
+        assert_eq!(Duration::from_s(3_599).clock(), "59 min 59 s");
+        assert_eq!(Duration::from_s(7_199).clock(), "2 h 00 min");
+        assert_eq!(Duration::from_s(3_749).clock(), "1 h 02 min");
         assert_eq!(Duration::from_ns(0).to_string(), "0 ns");
     }
 
