@@ -240,8 +240,9 @@ impl Catalog {
                         continue;
                     }
                     let limits = [
-                        ("to network disks", &small.uncached, &large.uncached),
-                        ("through the host's cache", &small.cached, &large.cached),
+                        ("to network disks", small.uncached.as_ref(), large.uncached.as_ref()),
+                        ("to network disks of some families", for_some(small), for_some(large)),
+                        ("through the host's cache", small.cached.as_ref(), large.cached.as_ref()),
                     ];
                     for (which, low, high) in limits {
                         if let (Some(low), Some(high)) = (low, high)
@@ -337,6 +338,11 @@ impl Catalog {
             }
         }
     }
+}
+
+/// What a machine allows where all its network disks are of families that it names.
+fn for_some(vm: &VmEntry) -> Option<&Limit> {
+    vm.uncached_for.as_ref().map(|(_, limit)| limit)
 }
 
 /// Whether any figure of `large` is below that of `small`.

@@ -475,6 +475,12 @@ pub(crate) fn vm_limit(
         reader.problem(item.span(), key, "bursts, and burst_span does not say how long credits last".into());
         return None;
     }
+    if iops.zip(burst_iops).is_some_and(|(rate, burst)| burst < rate)
+        || throughput.zip(burst_throughput).is_some_and(|(rate, burst)| burst < rate)
+    {
+        reader.problem(item.span(), key, "has less in a burst than without one".into());
+        return None;
+    }
     let span = span.unwrap_or_default();
     let iops = iops.map(|rate| match burst_iops.filter(|burst| *burst > rate) {
         Some(burst) => IopsBudget::bursting(rate, burst, span),

@@ -41,7 +41,7 @@ fn the_catalog_has_the_entries_that_it_should() {
         let caps = catalog.caps().iter().filter(|cap| catalog.cap_family(cap).provider == provider).count();
         (disks, rows, vms, caps)
     };
-    assert_eq!(of("azure"), (70, 14, 160, 0));
+    assert_eq!(of("azure"), (70 + 321, 14, 160 + 660, 0));
     assert_eq!(of("aws"), (9, 32, 630 + 751 + 61, 0));
     assert_eq!(of("gcp"), (10, 4, 0, 273 + 16 + 6));
 }
@@ -224,8 +224,22 @@ fn a_machine_with_more_processors_and_less_than_its_like_is_named() {
     )];
     assert_eq!(problems(&OWN_MACHINES.replace("1100 IOPS", "900 IOPS")), falls);
     assert_eq!(problems(&OWN_MACHINES.replace("4000 IOPS", "2000 IOPS")), falls);
+    let for_arrays = |iops: &str| format!("uncached_for = {{ families = [\"array\"], iops = \"{iops}\" }}");
+    let machines = OWN_MACHINES.replace("vcpus = 4,", &format!("vcpus = 4, {},", for_arrays("2000 IOPS")));
+    let machines = machines.replace("vcpus = 8,", &format!("vcpus = 8, {},", for_arrays("1500 IOPS")));
+    let fewer: Vec<String> = problems(&machines).into_iter().map(|(_, _, text)| text).collect();
+    let text = "has less to network disks of some families than own/m4, which has fewer processors";
+    assert!(fewer.iter().any(|found| found == text), "{fewer:?}");
     let foreign = problems(&OWN_MACHINES.replace("vcpus = 16,", "vcpus = 16, takes_no = [\"tapes\"],"));
     assert_eq!(foreign[0].2, "takes no disks of the family \"tapes\", which is not in the catalog");
+}
+
+#[test]
+fn a_machine_with_less_in_a_burst_than_without_is_refused() {
+    let read = |text: &str| Catalog::default().with(&[("own.toml", text)]);
+    assert!(read(&OWN_MACHINES.replace("3000 IOPS", "1000 IOPS")).is_ok(), "as much is no burst");
+    let Err(error) = read(&OWN_MACHINES.replace("3000 IOPS", "900 IOPS")) else { panic!("was taken") };
+    assert!(error.to_string().contains("has less in a burst than without one"), "{error}");
 }
 
 #[test]
