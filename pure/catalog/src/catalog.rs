@@ -287,7 +287,7 @@ impl Catalog {
         };
         let field = |of: fn(&VmEntry) -> Option<&Limit>| entry.and_then(of).map(&figures);
         let provider = name.split_once('/').map_or("", |(provider, _)| provider);
-        let cached_estimate = match (entry.map(|entry| entry.cached.is_none()), vcpus) {
+        let cached_estimate = match (entry.map(|entry| entry.cached.is_none() && !entry.caches_none), vcpus) {
             (Some(true), Some(vcpus)) => {
                 self.host_cache(provider).and_then(|cache| cache.unpublished).map(|estimate| {
                     let mechanism = entry.map(|entry| self.vm_family(entry).mechanism.clone()).unwrap_or_default();
@@ -310,6 +310,7 @@ impl Catalog {
             vcpus,
             queues_in_order: entry.is_some_and(|entry| entry.queues_in_order),
             device_queues: entry.and_then(|entry| entry.device_queues),
+            caches_none: entry.is_some_and(|entry| entry.caches_none),
             takes_no: entry.map(|entry| entry.takes_no.clone()).unwrap_or_default(),
         })
     }

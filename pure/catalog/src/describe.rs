@@ -176,6 +176,7 @@ fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family, price: Facts) {
     facts.add_some("data_disks", "data disks", vm.data_disks.map(|disks| format!("{disks} at most")));
     let takes_no = (!vm.takes_no.is_empty()).then(|| format!("of the families {}", vm.takes_no.join(", ")));
     facts.add_some("takes_no", "takes no disks", takes_no);
+    facts.add_some("caches_none", "host's cache", vm.caches_none.then(|| "caches no network disks".to_owned()));
     facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
     mechanism_facts(facts, &family.mechanism);
     facts.0.extend(price.0);

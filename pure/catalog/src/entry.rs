@@ -402,6 +402,8 @@ pub struct VmEntry {
     pub device_queues: Option<u32>,
     /// Families of disks that cannot be attached to it.
     pub takes_no: Vec<String>,
+    /// Whether its hosts cache no disks behind the network.
+    pub caches_none: bool,
     /// Where its figures are from, if not from the family's source.
     pub origin: Origin,
     /// What else is to be known.

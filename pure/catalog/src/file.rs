@@ -63,6 +63,7 @@ const VM_KEYS: &[&str] = &[
     "queues_in_order",
     "device_queues",
     "takes_no",
+    "caches_none",
     "price",
     "source",
     "date",
@@ -495,6 +496,7 @@ fn read_vm(
         queues_in_order: false,
         device_queues: None,
         takes_no: Vec::new(),
+        caches_none: false,
         origin: Origin::default(),
         note: None,
         line: reader.line_of(item),
@@ -519,6 +521,7 @@ fn read_vm(
             "cache_size" => vm.cache_size = Bytes::read(reader, &inner, value),
             "data_disks" => vm.data_disks = reader.count_u32(&inner, value, u32::MAX),
             "vcpus" => vm.vcpus = reader.count_u32(&inner, value, u32::MAX),
+            "caches_none" => vm.caches_none = reader.switch(&inner, value)?,
             "queues_in_order" => vm.queues_in_order = reader.switch(&inner, value)?,
             "device_queues" => vm.device_queues = reader.count_u32(&inner, value, u32::MAX),
             "takes_no" => {

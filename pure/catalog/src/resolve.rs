@@ -278,6 +278,8 @@ pub struct VmFigures {
     pub device_queues: Option<u32>,
     /// Families of disks that cannot be attached to it.
     pub takes_no: Vec<String>,
+    /// Whether its hosts cache no disks behind the network.
+    pub caches_none: bool,
 }
 
 impl LimitFigures {

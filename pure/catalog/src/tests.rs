@@ -42,7 +42,7 @@ fn the_catalog_has_the_entries_that_it_should() {
         (disks, rows, vms, caps)
     };
     assert_eq!(of("azure"), (70 + 321, 14, 160 + 660, 0));
-    assert_eq!(of("aws"), (9, 32, 630 + 751 + 61, 0));
+    assert_eq!(of("aws"), (9 + 216, 32, 630 + 751 + 61, 0));
     assert_eq!(of("gcp"), (10, 4, 0, 273 + 16 + 6));
 }
 

@@ -65,6 +65,7 @@ pub(super) fn environment(text: &str, source: &str, catalog: &Catalog) -> Result
         tell_foreign(reader, top, vm.as_ref(), &volumes);
         tell_too_many(reader, top, vm.as_ref(), &volumes);
         tell_not_taken(reader, top, vm.as_ref(), &volumes);
+        tell_not_cached(reader, top, vm.as_ref(), &volumes);
         let pools = pools(catalog, vm.as_ref(), &volumes);
         let environment = Environment { name: name?, description, text: text.to_owned(), vm, volumes, pools };
         // The model has rules of its own, which hold for every draw if they hold for one.
@@ -115,6 +116,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
         queues_in_order: false,
         device_queues: None,
         takes_no: Vec::new(),
+        caches_none: false,
     };
     for (name, value) in found {
         let key = nested("vm", name);
@@ -588,6 +590,18 @@ fn tell_not_taken(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigu
             );
             reader.problem(top.get("vm").map_or(0..0, Item::span), "vm", message);
         }
+    }
+}
+
+/// Hosts of some machines cache no disks.
+fn tell_not_cached(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) {
+    let Some(vm) = vm.filter(|vm| vm.caches_none) else { return };
+    for volume in volumes.iter().filter(|volume| volume.host_cache.mode != HostCache::None) {
+        let message = format!(
+            "hosts of {} cache no disks, and volume {} is cached: write another size, or host_cache = \"none\"",
+            vm.name, volume.name
+        );
+        reader.problem(top.get("vm").map_or(0..0, Item::span), "vm", message);
     }
 }
 

@@ -242,6 +242,18 @@ fn a_machine_takes_so_many_disks_and_caches_only_small_ones() {
 }
 
 #[test]
+fn hosts_of_some_machines_cache_no_disks() {
+    let lines = "vm = \"azure/l8s-v3\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p30\" }]\nhost_cache = ";
+    refuses(
+        &format!("{lines}\"read-only\""),
+        "e.toml:3:6: vm: hosts of azure/l8s-v3 cache no disks, and volume data is cached: write another size, or host_cache = \
+         \"none\"",
+    );
+    assert_eq!(read(&format!("{lines}\"none\"")).volumes.len(), 1);
+    assert!(Catalog::builtin().vm_figures("azure/l8s-v3").unwrap().cached_estimate.is_none(), "nothing to estimate");
+}
+
+#[test]
 fn disks_that_no_host_caches_are_not_cached() {
     for sku in
         ["premium-v2\", size = \"1 TiB", "ultra\", size = \"1 TiB\", iops = \"3000 IOPS\", throughput = \"100 MB/s"]
