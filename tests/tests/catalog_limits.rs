@@ -24,7 +24,11 @@ fn iops_that_are_of_a_size_of_request_are_reached_with_it() {
     let of_a_size = catalog.disks().iter().filter(|disk| catalog.disk_family(disk).iops_at.is_some());
     let by_steps = |disk: &&DiskEntry| matches!(&disk.iops, Some(Figure::Apart { read: Rule::Steps(_), .. }));
     let (disks, fixed): (Vec<_>, Vec<_>) = of_a_size.partition(by_steps);
-    assert_eq!((disks.len(), fixed.len()), (2, 93 + 216), "local SSDs by both interfaces, and Azure's and instance store of one size each");
+    assert_eq!(
+        (disks.len(), fixed.len()),
+        (2, 93 + 216),
+        "local SSDs by both interfaces, and Azure's and instance store of one size each"
+    );
     for disk in fixed {
         let block = catalog.disk_family(disk).iops_at.unwrap().get();
         let (
