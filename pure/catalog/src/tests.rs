@@ -242,6 +242,25 @@ fn a_machine_with_less_in_a_burst_than_without_is_refused() {
     assert!(error.to_string().contains("has less in a burst than without one"), "{error}");
 }
 
+/// As their pages have them: limits apart for ultra disks, and local disks each by itself.
+#[test]
+fn azures_newer_sizes_have_what_their_pages_say() {
+    let told = |name: &str, key: &str| {
+        let facts = Catalog::builtin().describe(&format!("azure/{name}")).unwrap();
+        facts.into_iter().find(|fact| fact.key == key).map(|fact| fact.text).unwrap_or_default()
+    };
+    let premium = "12800 IOPS (burst 40000 IOPS), 424 MB/s (burst 1250 MB/s)";
+    let ultra = "16667 IOPS (burst 52083 IOPS), 496 MB/s (burst 1463 MB/s)";
+    assert_eq!((told("d8s-v6", "uncached").as_str(), told("d8s-v6", "uncached_for").as_str()), (premium, ultra));
+    assert_eq!(told("e96ads-v7", "data_disks"), "64 at most");
+    assert_eq!(told("e2bds-v5", "uncached"), "5500 IOPS (burst 10000 IOPS), 156 MB/s (burst 1200 MB/s)");
+    assert_eq!(told("e2bds-v5@2024", "uncached"), "6000 IOPS (burst 10000 IOPS), 170 MB/s (burst 1200 MB/s)");
+    assert_eq!(told("l32aos-v4", "caches_none"), "caches no network disks");
+    // 1,800,000 and 720,000 of six.
+    assert_eq!(told("d96ds-v6-temp", "iops"), "reads 300000 IOPS; writes 120000 IOPS");
+    assert_eq!(told("d96ds-v6-temp", "note"), "one of 6 that come with the machine");
+}
+
 #[test]
 fn a_larger_disk_with_less_of_a_burst_is_named() {
     let text = OWN.replace("[latency.read]", "[mechanism]\nburst_span = \"30 min\"\n[latency.read]");
