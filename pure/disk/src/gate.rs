@@ -109,9 +109,24 @@ fn share(part: u128, whole: u128) -> Option<Ratio> {
     Ratio::ppm(u32::try_from(ppm).ok()?)
 }
 
-/// A quota in each window of time, in nano-tokens, with what bursts may take from the bank.
+/// A quota in each window of time, with what bursts may take from the bank.
+///
+/// What every request looks at is in whole tokens: a window lets a request pass as long as fewer than `room` have passed it.
 #[derive(Debug, Clone)]
 struct Windows {
+    /// The end of the current window, and when the last request passed.
+    end: u64,
+    last: u64,
+    room: u64,
+    passed: u64,
+    /// Whether the current window gives less than a burst would.
+    is_short: bool,
+    quota: Box<Quota>,
+}
+
+/// What windows give, in nano-tokens.
+#[derive(Debug, Clone)]
+struct Quota {
     length: u64,
     jitter: u64,
     seed: u64,
@@ -121,12 +136,10 @@ struct Windows {
     most: u128,
     bank: u128,
     bank_max: u128,
-    /// Number of the current window, its end, and what it still gives and has given.
+    /// Number of the current window, what it gives, and what of that was owed when it began.
     number: u64,
-    end: u64,
     allowed: u128,
-    used: u128,
-    last: u64,
+    owed: u128,
 }
 
 /// SplitMix64's finisher: a hash for window edges, which must not depend on when they are asked for.
@@ -139,28 +152,120 @@ const fn scramble(value: u64) -> u64 {
 
 impl Windows {
     fn new(rate: u64, burst: Option<(u64, u64)>, length: u64, jitter: u64, seed: u64) -> Self {
-        let quota = |rate: u64| u128::from(rate) * u128::from(length);
-        let base = quota(rate);
-        let (most, bank) = burst
-            .map_or((base, 0), |(rate, credits)| (quota(rate).max(base), u128::from(credits) * u128::from(NS_PER_S)));
-        let mut windows = Self {
-            length,
-            jitter,
-            seed,
-            base,
-            most,
-            bank,
-            bank_max: bank,
-            number: 0,
-            end: 0,
-            allowed: 0,
-            used: 0,
-            last: 0,
-        };
-        windows.number = windows.number_at(0);
-        windows.end = windows.edge(windows.number + 1);
-        windows.allowed = windows.most.min(base + bank);
+        let in_window = |rate: u64| u128::from(rate) * u128::from(length);
+        let base = in_window(rate);
+        let (most, bank) = burst.map_or((base, 0), |(rate, credits)| {
+            (in_window(rate).max(base), u128::from(credits) * u128::from(NS_PER_S))
+        });
+        let quota =
+            Quota { length, jitter, seed, base, most, bank, bank_max: bank, number: 0, allowed: 0, owed: 0 };
+        let mut windows =
+            Self { end: 0, last: 0, room: 0, passed: 0, is_short: false, quota: Box::new(quota) };
+        let first = windows.quota.number_at(0);
+        windows.begin(first, 0);
         windows
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, now: u64, tokens: u64) -> Passed {
+        let mut at = now.max(self.last);
+        if at >= self.end || self.passed >= self.room {
+            at = self.wait(at);
+        }
+        self.passed = self.passed.saturating_add(tokens);
+        self.last = at;
+        // In a window that gives less than a burst would, whatever was waited is for want of credits.
+        Passed { at, unsaved: if self.is_short { at - now } else { 0 } }
+    }
+
+    /// When a request that comes at `at` finds a window with room.
+    #[cold]
+    #[inline(never)]
+    fn wait(&mut self, mut at: u64) -> u64 {
+        loop {
+            if at >= self.end {
+                self.roll(at);
+            }
+            if self.passed < self.room {
+                return at;
+            }
+            at = self.end;
+        }
+    }
+
+    /// Goes back to the window of `now`, which is as good as new.
+    fn break_off(&mut self, now: u64) {
+        if self.last > now {
+            self.last = now;
+            let number = self.quota.number_at(now);
+            self.begin(number, 0);
+        }
+    }
+
+    /// Spends all credits.
+    fn spend_credits(&mut self, now: u64) {
+        if now >= self.end {
+            self.roll(now);
+        }
+        self.quota.bank = 0;
+        self.give();
+    }
+
+    /// How many credits are left at `now`, as a share of all that may be saved.
+    fn credits(&self, now: u64) -> Option<Ratio> {
+        // To be asked must change nothing.
+        let mut windows = self.clone();
+        if now >= windows.end {
+            windows.roll(now);
+        }
+        let (used, quota) = (windows.used(), &windows.quota);
+        share(quota.bank.saturating_sub(used.saturating_sub(quota.base)), quota.bank_max)
+    }
+
+    /// What of the current window is taken, nano-tokens.
+    fn used(&self) -> u128 {
+        self.quota.owed + u128::from(self.passed) * u128::from(NS_PER_S)
+    }
+
+    /// Moves on to the window in which `at` lies. What one request took beyond its window is owed by the next.
+    fn roll(&mut self, at: u64) {
+        let mut used = self.used();
+        let quota = &mut *self.quota;
+        let number = quota.number_at(at);
+        let mut left = number - quota.number;
+        let mut allowed = quota.allowed;
+        while left > 0 && used > 0 {
+            let over = used.saturating_sub(allowed);
+            quota.bank = (quota.base + quota.bank - (used - over)).min(quota.bank_max);
+            used = over;
+            allowed = quota.allows();
+            left -= 1;
+        }
+        quota.bank = (quota.bank + quota.base.saturating_mul(u128::from(left))).min(quota.bank_max);
+        self.begin(number, used);
+    }
+
+    /// A window begins, of which so much is owed already.
+    fn begin(&mut self, number: u64, owed: u128) {
+        (self.quota.number, self.quota.owed, self.passed) = (number, owed, 0);
+        self.end = self.quota.edge(number + 1);
+        self.give();
+    }
+
+    /// The current window gives what it may: as long as less was used than that, a request passes.
+    fn give(&mut self) {
+        let quota = &mut *self.quota;
+        quota.allowed = quota.allows();
+        let room = quota.allowed.saturating_sub(quota.owed).div_ceil(u128::from(NS_PER_S));
+        self.room = u64::try_from(room).unwrap_or(u64::MAX);
+        self.is_short = quota.allowed < quota.most;
+    }
+}
+
+impl Quota {
+    /// What a window may give with what is in the bank.
+    fn allows(&self) -> u128 {
+        self.most.min(self.base + self.bank)
     }
 
     /// Where window `number` begins. Windows lie at a phase of their own, so that gates do not open all at once.
@@ -182,51 +287,6 @@ impl Windows {
         }
         number
     }
-
-    fn pass(&mut self, now: u64, tokens: u64) -> Passed {
-        let mut at = now.max(self.last);
-        loop {
-            if at >= self.end {
-                self.roll(at);
-            }
-            if self.used < self.allowed {
-                break;
-            }
-            at = self.end;
-        }
-        self.used += u128::from(tokens) * u128::from(NS_PER_S);
-        self.last = at;
-        // In a window that gives less than a burst would, whatever was waited is for want of credits.
-        Passed { at, unsaved: if self.allowed < self.most { at - now } else { 0 } }
-    }
-
-    /// Goes back to the window of `now`, which is as good as new.
-    fn break_off(&mut self, now: u64) {
-        if self.last > now {
-            (self.last, self.used) = (now, 0);
-            self.allowed = self.most.min(self.base + self.bank);
-            self.number = self.number_at(now);
-            self.end = self.edge(self.number + 1);
-        }
-    }
-
-    /// Moves on to the window in which `at` lies. What one request took beyond its window is owed by the next.
-    #[cold]
-    fn roll(&mut self, at: u64) {
-        let number = self.number_at(at);
-        let mut left = number - self.number;
-        while left > 0 && self.used > 0 {
-            let over = self.used.saturating_sub(self.allowed);
-            self.bank = (self.base + self.bank - (self.used - over)).min(self.bank_max);
-            self.used = over;
-            self.allowed = self.most.min(self.base + self.bank);
-            left -= 1;
-        }
-        self.bank = (self.bank + self.base.saturating_mul(u128::from(left))).min(self.bank_max);
-        self.allowed = self.most.min(self.base + self.bank);
-        self.number = number;
-        self.end = self.edge(number + 1);
-    }
 }
 
 /// When a request has passed a gate.
@@ -247,9 +307,15 @@ pub(crate) struct Gate {
 #[derive(Debug, Clone)]
 enum Kind {
     Steady(TokenBucket),
-    /// The rate of the burst, and the credits that the base rate fills.
-    Bursting(TokenBucket, TokenBucket),
-    Windows(Box<Windows>),
+    Bursting(Box<Bursting>),
+    Windows(Windows),
+}
+
+/// The rate of the burst, and the credits that the base rate fills.
+#[derive(Debug, Clone)]
+struct Bursting {
+    burst: TokenBucket,
+    credits: TokenBucket,
 }
 
 /// What a gate lets pass: tokens per second, and tokens that may be saved up for a faster rate.
@@ -271,7 +337,7 @@ impl Gate {
         let kind = match enforcement {
             Enforcement::Window { length, jitter } => {
                 let burst = rate.burst.map(|burst| (burst.rate, burst.credits));
-                Kind::Windows(Box::new(Windows::new(rate.base, burst, length.as_ns(), jitter.as_ns(), seed)))
+                Kind::Windows(Windows::new(rate.base, burst, length.as_ns(), jitter.as_ns(), seed))
             }
             Enforcement::Smooth | Enforcement::Bucket { .. } => {
                 let depth = if let Enforcement::Bucket { depth } = enforcement { depth.as_ns() } else { 0 };
@@ -280,10 +346,10 @@ impl Gate {
                     Some(burst) => {
                         let saved = u128::from(burst.credits) * u128::from(NS_PER_S) / u128::from(rate.base);
                         let saved = u64::try_from(saved).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
-                        Kind::Bursting(
-                            TokenBucket::new(burst.rate.max(rate.base), depth),
-                            TokenBucket::new(rate.base, saved.max(depth)),
-                        )
+                        Kind::Bursting(Box::new(Bursting {
+                            burst: TokenBucket::new(burst.rate.max(rate.base), depth),
+                            credits: TokenBucket::new(rate.base, saved.max(depth)),
+                        }))
                     }
                 }
             }
@@ -295,14 +361,8 @@ impl Gate {
     pub(crate) fn spend_credits(&mut self, now: u64) {
         match &mut self.kind {
             Kind::Steady(_) => {}
-            Kind::Bursting(_, credits) => credits.empty(now),
-            Kind::Windows(windows) => {
-                if now >= windows.end {
-                    windows.roll(now);
-                }
-                windows.bank = 0;
-                windows.allowed = windows.most.min(windows.base);
-            }
+            Kind::Bursting(both) => both.credits.empty(now),
+            Kind::Windows(windows) => windows.spend_credits(now),
         }
     }
 
@@ -310,9 +370,9 @@ impl Gate {
     pub(crate) fn break_off(&mut self, now: u64) {
         match &mut self.kind {
             Kind::Steady(bucket) => bucket.break_off(now),
-            Kind::Bursting(burst, credits) => {
-                burst.break_off(now);
-                credits.break_off(now);
+            Kind::Bursting(both) => {
+                both.burst.break_off(now);
+                both.credits.break_off(now);
             }
             Kind::Windows(windows) => windows.break_off(now),
         }
@@ -322,15 +382,8 @@ impl Gate {
     pub(crate) fn credits(&self, now: u64) -> Option<Ratio> {
         match &self.kind {
             Kind::Steady(_) => None,
-            Kind::Bursting(_, credits) => credits.level(now),
-            Kind::Windows(windows) => {
-                // To be asked must change nothing.
-                let mut windows = windows.clone();
-                if now >= windows.end {
-                    windows.roll(now);
-                }
-                share(windows.bank.saturating_sub(windows.used.saturating_sub(windows.base)), windows.bank_max)
-            }
+            Kind::Bursting(both) => both.credits.level(now),
+            Kind::Windows(windows) => windows.credits(now),
         }
     }
 
@@ -340,16 +393,18 @@ impl Gate {
         match &mut self.kind {
             Kind::Steady(bucket) => Passed { at: bucket.pass(now, tokens), unsaved: 0 },
             Kind::Windows(windows) => windows.pass(now, tokens),
-            Kind::Bursting(burst, credits) => pass_both(burst, credits, now, tokens),
+            Kind::Bursting(both) => both.pass(now, tokens),
         }
     }
 }
 
-#[inline(never)]
-fn pass_both(burst: &mut TokenBucket, credits: &mut TokenBucket, now: u64, tokens: u64) -> Passed {
-    let at = burst.pass(now, tokens);
-    let saved_at = credits.pass(at, tokens);
-    Passed { at: saved_at, unsaved: saved_at - at }
+impl Bursting {
+    #[inline(never)]
+    fn pass(&mut self, now: u64, tokens: u64) -> Passed {
+        let at = self.burst.pass(now, tokens);
+        let saved_at = self.credits.pass(at, tokens);
+        Passed { at: saved_at, unsaved: saved_at - at }
+    }
 }
 
 #[cfg(test)]

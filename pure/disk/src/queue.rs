@@ -99,7 +99,11 @@ impl Queue {
     }
 }
 
-/// Entries in their order, in one piece that moves on through a buffer and back to its beginning when it comes to the end.
+/// What stands behind the last entry of a run.
+const END: Entry = Entry { at: u64::MAX, what: u64::MAX };
+
+/// Entries in their order, and [`END`] behind them, in one piece that moves on through a buffer and back to its beginning when it comes
+/// to the end.
 #[derive(Debug, Clone, Default)]
 struct Run {
     buffer: Vec<Entry>,
@@ -110,7 +114,7 @@ struct Run {
 impl Run {
     #[inline(always)]
     fn first_at(&self) -> u64 {
-        self.first().map_or(u64::MAX, |entry| entry.at)
+        self.buffer.get(self.head).map_or(u64::MAX, |entry| entry.at)
     }
 
     #[inline(always)]
@@ -128,15 +132,13 @@ impl Run {
     /// Adds an entry; does not where its place is too far from the end.
     #[inline(always)]
     fn push(&mut self, entry: Entry) -> bool {
-        if self.tail == self.buffer.len() {
-            self.make_room();
-        }
         let close = self.tail.wrapping_sub(CLOSE + 1);
         if self.tail > self.head + CLOSE
-            && let Some([before, near @ ..]) =
-                self.buffer.get_mut(close..).and_then(|rest| rest.first_chunk_mut::<{ CLOSE + 2 }>())
+            && let Some([before, near @ .., end]) =
+                self.buffer.get_mut(close..).and_then(|rest| rest.first_chunk_mut::<{ CLOSE + 3 }>())
             && before.at <= entry.at
         {
+            *end = END;
             let mut last = entry;
             for place in &mut near[..CLOSE] {
                 let other = *place;
@@ -155,13 +157,25 @@ impl Run {
     /// Puts an entry before more than a few others, or into a run of few; does not where its place is too far from the end.
     #[inline(never)]
     fn push_far(&mut self, entry: Entry) -> bool {
+        if self.tail + 2 > self.buffer.len() {
+            self.make_room();
+        }
         let from = self.head.max(self.tail.saturating_sub(REACH));
         if from > self.head && self.buffer[from - 1].at > entry.at {
             return false;
         }
-        let place = from + self.buffer[from..self.tail].partition_point(|other| other.at <= entry.at);
-        self.buffer.copy_within(place..self.tail, place + 1);
-        self.buffer[place] = entry;
+        let entries = &mut self.buffer[from..self.tail + 2];
+        let mut place = entries.len() - 2;
+        entries[place + 1] = END;
+        while place >= CLOSE && entries[place - CLOSE].at > entry.at {
+            entries.copy_within(place - CLOSE..place, place - CLOSE + 1);
+            place -= CLOSE;
+        }
+        while place > 0 && entries[place - 1].at > entry.at {
+            entries[place] = entries[place - 1];
+            place -= 1;
+        }
+        entries[place] = entry;
         true
     }
 
@@ -170,10 +184,11 @@ impl Run {
     fn make_room(&mut self) {
         let count = self.tail - self.head;
         if count >= self.buffer.len() / 4 * 3 {
-            self.buffer.resize((self.buffer.len() * 2).max(REACH), Entry { at: 0, what: 0 });
+            self.buffer.resize((self.buffer.len() * 2).max(REACH), END);
         }
         self.buffer.copy_within(self.head..self.tail, 0);
         (self.head, self.tail) = (0, count);
+        self.buffer[count] = END;
     }
 }
 
