@@ -16,7 +16,7 @@ use loadline_units::{NS_PER_S, Ratio};
 ///
 /// Invariant: `rest < rate`; the moment is `full_at + rest / rate` ns, exactly.
 #[derive(Debug, Clone)]
-struct TokenBucket {
+pub(crate) struct TokenBucket {
     /// Tokens per second.
     rate: u64,
     /// Depth as time at the rate, ns.
@@ -26,32 +26,32 @@ struct TokenBucket {
     memo: Price,
 }
 
-/// The time that some tokens take, `whole + rest / rate` ns.
+/// The time that some tokens take, `whole + rest / rate` ns, and what that leaves of the bucket's depth.
 #[derive(Debug, Clone, Copy, Default)]
 struct Price {
     tokens: u64,
     whole: u64,
     rest: u64,
+    spare: u64,
 }
 
 impl TokenBucket {
     fn new(rate: u64, depth: u64) -> Self {
-        Self { rate, depth, full_at: 0, rest: 0, memo: Price::default() }
+        Self { rate, depth, full_at: 0, rest: 0, memo: Price { spare: depth, ..Price::default() } }
     }
 
     /// When `tokens`, asked for at `now`, have passed. More tokens than the bucket holds pass when it is full and leave a debt.
     #[inline(always)]
-    fn pass(&mut self, now: u64, tokens: u64) -> u64 {
+    pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> u64 {
         let price = self.price(tokens);
         if self.full_at < now {
             (self.full_at, self.rest) = (now, 0);
         }
-        let spare = self.depth.saturating_sub(price.whole);
-        let passed_at = if spare > 0 {
+        let passed_at = if price.spare > 0 {
             // The bucket holds these tokens: they pass once it holds no less.
             let rest = self.rest + price.rest;
             let carry = u64::from(rest > 0) + u64::from(rest > self.rate);
-            now.max((self.full_at + carry).saturating_sub(spare))
+            now.max((self.full_at + carry).saturating_sub(price.spare))
         } else {
             self.full_at + u64::from(self.rest > 0)
         };
@@ -77,9 +77,11 @@ impl TokenBucket {
     fn price_anew(&self, tokens: u64) -> Price {
         let ns = u128::from(tokens) * u128::from(NS_PER_S);
         let rate = u128::from(self.rate);
+        let whole = u64::try_from(ns / rate).unwrap_or(u64::MAX / 4);
         Price {
             tokens,
-            whole: u64::try_from(ns / rate).unwrap_or(u64::MAX / 4),
+            whole,
+            spare: self.depth.saturating_sub(whole),
             rest: u64::try_from(ns % rate).expect("a remainder is smaller than its divisor"),
         }
     }
@@ -113,16 +115,17 @@ fn share(part: u128, whole: u128) -> Option<Ratio> {
 ///
 /// What every request looks at is in whole tokens: a window lets a request pass as long as fewer than `room` have passed it.
 #[derive(Debug, Clone)]
-struct Windows {
+pub(crate) struct Windows {
     /// The end of the current window, and when the last request passed.
     end: u64,
     last: u64,
     room: u64,
     passed: u64,
-    /// Whether the current window gives less than a burst would.
-    is_short: bool,
     quota: Box<Quota>,
 }
+
+/// More than any rate gives in a window, and so little that what has passed it never overflows.
+const ROOM_MAX: u64 = u64::MAX / 2;
 
 /// What windows give, in nano-tokens.
 #[derive(Debug, Clone)]
@@ -157,25 +160,30 @@ impl Windows {
         let (most, bank) = burst.map_or((base, 0), |(rate, credits)| {
             (in_window(rate).max(base), u128::from(credits) * u128::from(NS_PER_S))
         });
-        let quota =
-            Quota { length, jitter, seed, base, most, bank, bank_max: bank, number: 0, allowed: 0, owed: 0 };
-        let mut windows =
-            Self { end: 0, last: 0, room: 0, passed: 0, is_short: false, quota: Box::new(quota) };
+        let quota = Quota { length, jitter, seed, base, most, bank, bank_max: bank, number: 0, allowed: 0, owed: 0 };
+        let mut windows = Self { end: 0, last: 0, room: 0, passed: 0, quota: Box::new(quota) };
         let first = windows.quota.number_at(0);
         windows.begin(first, 0);
         windows
     }
 
     #[inline(always)]
-    fn pass(&mut self, now: u64, tokens: u64) -> Passed {
+    pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> u64 {
         let mut at = now.max(self.last);
         if at >= self.end || self.passed >= self.room {
             at = self.wait(at);
         }
-        self.passed = self.passed.saturating_add(tokens);
+        self.passed += tokens;
         self.last = at;
+        at
+    }
+
+    /// As [`Windows::pass`], where some windows may give more than others.
+    #[inline(never)]
+    fn pass_bursting(&mut self, now: u64, tokens: u64) -> Passed {
+        let at = self.pass(now, tokens);
         // In a window that gives less than a burst would, whatever was waited is for want of credits.
-        Passed { at, unsaved: if self.is_short { at - now } else { 0 } }
+        Passed { at, unsaved: if self.quota.allowed < self.quota.most { at - now } else { 0 } }
     }
 
     /// When a request that comes at `at` finds a window with room.
@@ -257,8 +265,7 @@ impl Windows {
         let quota = &mut *self.quota;
         quota.allowed = quota.allows();
         let room = quota.allowed.saturating_sub(quota.owed).div_ceil(u128::from(NS_PER_S));
-        self.room = u64::try_from(room).unwrap_or(u64::MAX);
-        self.is_short = quota.allowed < quota.most;
+        self.room = u64::try_from(room).map_or(ROOM_MAX, |room| room.min(ROOM_MAX));
     }
 }
 
@@ -300,20 +307,16 @@ pub(crate) struct Passed {
 
 /// A rate under its enforcement, with saved-up credits where it may burst.
 #[derive(Debug, Clone)]
-pub(crate) struct Gate {
-    kind: Kind,
-}
-
-#[derive(Debug, Clone)]
-enum Kind {
+pub(crate) enum Gate {
     Steady(TokenBucket),
     Bursting(Box<Bursting>),
     Windows(Windows),
+    BurstingWindows(Windows),
 }
 
 /// The rate of the burst, and the credits that the base rate fills.
 #[derive(Debug, Clone)]
-struct Bursting {
+pub(crate) struct Bursting {
     burst: TokenBucket,
     credits: TokenBucket,
 }
@@ -334,66 +337,67 @@ pub(crate) struct Burst {
 
 impl Gate {
     pub(crate) fn new(rate: Rate, enforcement: Enforcement, seed: u64) -> Self {
-        let kind = match enforcement {
+        match enforcement {
             Enforcement::Window { length, jitter } => {
                 let burst = rate.burst.map(|burst| (burst.rate, burst.credits));
-                Kind::Windows(Windows::new(rate.base, burst, length.as_ns(), jitter.as_ns(), seed))
+                let windows = Windows::new(rate.base, burst, length.as_ns(), jitter.as_ns(), seed);
+                if rate.burst.is_some() { Self::BurstingWindows(windows) } else { Self::Windows(windows) }
             }
             Enforcement::Smooth | Enforcement::Bucket { .. } => {
                 let depth = if let Enforcement::Bucket { depth } = enforcement { depth.as_ns() } else { 0 };
                 match rate.burst {
-                    None => Kind::Steady(TokenBucket::new(rate.base, depth)),
+                    None => Self::Steady(TokenBucket::new(rate.base, depth)),
                     Some(burst) => {
                         let saved = u128::from(burst.credits) * u128::from(NS_PER_S) / u128::from(rate.base);
                         let saved = u64::try_from(saved).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
-                        Kind::Bursting(Box::new(Bursting {
+                        Self::Bursting(Box::new(Bursting {
                             burst: TokenBucket::new(burst.rate.max(rate.base), depth),
                             credits: TokenBucket::new(rate.base, saved.max(depth)),
                         }))
                     }
                 }
             }
-        };
-        Self { kind }
+        }
     }
 
     /// Spends all credits of bursts.
     pub(crate) fn spend_credits(&mut self, now: u64) {
-        match &mut self.kind {
-            Kind::Steady(_) => {}
-            Kind::Bursting(both) => both.credits.empty(now),
-            Kind::Windows(windows) => windows.spend_credits(now),
+        match self {
+            Self::Steady(_) => {}
+            Self::Bursting(both) => both.credits.empty(now),
+            Self::Windows(windows) | Self::BurstingWindows(windows) => windows.spend_credits(now),
         }
     }
 
     /// Forgets those who have not passed by `now`: whoever comes next waits for none of them. The credits that they counted on are spent.
     pub(crate) fn break_off(&mut self, now: u64) {
-        match &mut self.kind {
-            Kind::Steady(bucket) => bucket.break_off(now),
-            Kind::Bursting(both) => {
+        match self {
+            Self::Steady(bucket) => bucket.break_off(now),
+            Self::Bursting(both) => {
                 both.burst.break_off(now);
                 both.credits.break_off(now);
             }
-            Kind::Windows(windows) => windows.break_off(now),
+            Self::Windows(windows) | Self::BurstingWindows(windows) => windows.break_off(now),
         }
     }
 
     /// How many credits of bursts are left at `now`, as a share of all that may be saved; `None`: it has none.
     pub(crate) fn credits(&self, now: u64) -> Option<Ratio> {
-        match &self.kind {
-            Kind::Steady(_) => None,
-            Kind::Bursting(both) => both.credits.level(now),
-            Kind::Windows(windows) => windows.credits(now),
+        match self {
+            Self::Steady(_) => None,
+            Self::Bursting(both) => both.credits.level(now),
+            Self::Windows(windows) | Self::BurstingWindows(windows) => windows.credits(now),
         }
     }
 
     /// When `tokens` that reach the gate at `now` have passed.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> Passed {
-        match &mut self.kind {
-            Kind::Steady(bucket) => Passed { at: bucket.pass(now, tokens), unsaved: 0 },
-            Kind::Windows(windows) => windows.pass(now, tokens),
-            Kind::Bursting(both) => both.pass(now, tokens),
+        match self {
+            Self::Steady(bucket) => Passed { at: bucket.pass(now, tokens), unsaved: 0 },
+            Self::Windows(windows) => Passed { at: windows.pass(now, tokens), unsaved: 0 },
+            Self::BurstingWindows(windows) => windows.pass_bursting(now, tokens),
+            Self::Bursting(both) => both.pass(now, tokens),
         }
     }
 }

@@ -66,8 +66,7 @@ enum Held {
 }
 
 impl Held {
-    /// When units of a direction have passed. Apart, so that the way through one gate for both stays short.
-    #[inline(never)]
+    /// When units of a direction have passed.
     fn pass(&mut self, now: u64, direction: usize, units: u64) -> Passed {
         let (gate, tokens) = match self {
             Self::Nothing => (None, units),
@@ -115,11 +114,20 @@ impl Gates {
 
     #[inline(always)]
     fn pass(&mut self, now: u64, direction: usize, units: u64) -> u64 {
-        let passed = match &mut self.held {
-            Held::Together(gate) => gate.pass(now, units),
-            other => other.pass(now, direction, units),
+        let at = match &mut self.held {
+            Held::Nothing => return now,
+            Held::Together(Gate::Steady(bucket)) => bucket.pass(now, units),
+            Held::Together(Gate::Windows(windows)) => windows.pass(now, units),
+            _ => self.pass_saved(now, direction, units),
         };
-        self.waited += passed.at - now;
+        self.waited += at - now;
+        at
+    }
+
+    /// As [`Gates::pass`], where credits may be wanting or directions differ. Apart, so that the way through one gate for both stays short.
+    #[inline(never)]
+    fn pass_saved(&mut self, now: u64, direction: usize, units: u64) -> u64 {
+        let passed = self.held.pass(now, direction, units);
         self.unsaved += passed.unsaved;
         passed.at
     }
@@ -200,8 +208,10 @@ struct Charge {
 pub(crate) struct Limiter {
     iops: Gates,
     throughput: Gates,
-    counted_size: Option<u64>,
+    /// A request of so many bytes at most counts as one whatever came before; none where requests are merged.
+    one_max: u64,
     least_charge: u64,
+    counted_size: Option<u64>,
     merging: Option<Box<Merging>>,
 }
 
@@ -209,10 +219,12 @@ impl Limiter {
     /// `seed` places the edges of windows.
     pub(crate) fn new(limit: &Limit, bursts: Fullness, seed: u64) -> Self {
         let gate = |rate| Gate::new(rate, limit.enforcement, seed);
+        let counted_size = limit.counted_size.map(loadline_units::Bytes::get);
         let mut limiter = Self {
             iops: Gates::new(rates(limit.iops), gate),
             throughput: Gates::new(rates(limit.throughput), gate),
-            counted_size: limit.counted_size.map(loadline_units::Bytes::get),
+            one_max: if limit.merge.is_some() { 0 } else { counted_size.unwrap_or(u64::MAX) },
+            counted_size,
             least_charge: limit.least_charge.map_or(0, loadline_units::Bytes::get),
             merging: limit.merge.map(|merge| {
                 let larger_than = merge.larger_than.get();
@@ -226,7 +238,20 @@ impl Limiter {
     }
 
     /// When a request that reaches the limit at `now` has passed it.
+    #[inline]
     pub(crate) fn pass(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
+        let moves_bytes = matches!(operation, Operation::Read | Operation::Write);
+        if !moves_bytes || length == 0 || length > self.one_max {
+            return self.pass_counted(now, operation, offset, length);
+        }
+        let direction = usize::from(operation != Operation::Read);
+        let at = self.iops.pass(now, direction, 1);
+        self.throughput.pass(at, direction, length.max(self.least_charge))
+    }
+
+    /// As [`Limiter::pass`], for what does not count as one request.
+    #[inline(never)]
+    fn pass_counted(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
         let direction = usize::from(operation != Operation::Read);
         let charge = match operation {
             Operation::Flush => return now,
@@ -243,7 +268,6 @@ impl Limiter {
         at
     }
 
-    #[inline]
     fn charge(&mut self, direction: usize, offset: u64, length: u64) -> Charge {
         if self.merging.is_some() {
             return self.charge_merged(direction, offset, length);
@@ -255,7 +279,6 @@ impl Limiter {
         Charge { requests, bytes: length.max(self.least_charge) }
     }
 
-    #[inline(never)]
     fn charge_merged(&mut self, direction: usize, offset: u64, length: u64) -> Charge {
         let merging = self.merging.as_mut().expect("requests are merged here");
         let size = self.counted_size.unwrap_or(length).max(1);

@@ -35,6 +35,19 @@ fn choose(first: bool, one: Entry, other: Entry) -> Entry {
     Entry { at: select_unpredictable(first, one.at, other.at), what: select_unpredictable(first, one.what, other.what) }
 }
 
+/// Puts an entry where it belongs among a few, behind which there is a place.
+#[inline(always)]
+fn put_close(near: &mut [Entry; CLOSE + 1], entry: Entry) {
+    let mut last = entry;
+    for place in &mut near[..CLOSE] {
+        let other = *place;
+        let later = other.at > entry.at;
+        *place = choose(later, last, other);
+        last = choose(later, other, last);
+    }
+    near[CLOSE] = last;
+}
+
 /// Entries, the earliest first. Of two at one moment, that which was added first must have the smaller `what`.
 ///
 /// Behind a limit answers come nearly in the order of their requests: most entries are added at the end of a run or close
@@ -81,20 +94,19 @@ impl Queue {
         if !self.heap.is_empty() {
             return self.pop_either();
         }
-        let first = self.run.pop_first();
-        self.first_at = self.run.first_at();
-        first
+        let (first, next_at) = self.run.pop_first()?;
+        self.first_at = next_at;
+        Some(first)
     }
 
     #[inline(never)]
     fn pop_either(&mut self) -> Option<Entry> {
         let first = match (self.run.first(), self.heap.first()) {
-            (Some(near), Some(far)) if near.key() < far.key() => self.run.pop_first(),
-            (_, Some(_)) => Some(self.heap.pop_first()),
-            (_, None) => self.run.pop_first(),
+            (near, Some(far)) if near.is_none_or(|near| far.key() < near.key()) => Some(self.heap.pop_first()),
+            _ => self.run.pop_first().map(|(first, _)| first),
         };
         let far = self.heap.first().map_or(u64::MAX, |entry| entry.at);
-        self.first_at = self.run.first_at().min(far);
+        self.first_at = self.run.first().map_or(u64::MAX, |entry| entry.at).min(far);
         first
     }
 }
@@ -112,21 +124,19 @@ struct Run {
 }
 
 impl Run {
-    #[inline(always)]
-    fn first_at(&self) -> u64 {
-        self.buffer.get(self.head).map_or(u64::MAX, |entry| entry.at)
-    }
-
-    #[inline(always)]
     fn first(&self) -> Option<Entry> {
         if self.head < self.tail { self.buffer.get(self.head).copied() } else { None }
     }
 
+    /// Takes the first entry; says also when the next is, `u64::MAX` where there is none.
     #[inline(always)]
-    fn pop_first(&mut self) -> Option<Entry> {
-        let first = self.first()?;
+    fn pop_first(&mut self) -> Option<(Entry, u64)> {
+        let [first, next] = self.buffer.get(self.head..)?.first_chunk()?;
+        if self.head >= self.tail {
+            return None;
+        }
         self.head += 1;
-        Some(first)
+        Some((*first, next.at))
     }
 
     /// Adds an entry; does not where its place is too far from the end.
@@ -139,14 +149,7 @@ impl Run {
             && before.at <= entry.at
         {
             *end = END;
-            let mut last = entry;
-            for place in &mut near[..CLOSE] {
-                let other = *place;
-                let later = other.at > entry.at;
-                *place = choose(later, last, other);
-                last = choose(later, other, last);
-            }
-            near[CLOSE] = last;
+            put_close(near, entry);
         } else if !self.push_far(entry) {
             return false;
         }
@@ -170,6 +173,12 @@ impl Run {
         while place >= CLOSE && entries[place - CLOSE].at > entry.at {
             entries.copy_within(place - CLOSE..place, place - CLOSE + 1);
             place -= CLOSE;
+        }
+        if let Some(close) = place.checked_sub(CLOSE)
+            && let Some(near) = entries[close..].first_chunk_mut()
+        {
+            put_close(near, entry);
+            return true;
         }
         while place > 0 && entries[place - 1].at > entry.at {
             entries[place] = entries[place - 1];
