@@ -43,7 +43,21 @@ impl TokenBucket {
     /// When `tokens`, asked for at `now`, have passed. More tokens than the bucket holds pass when it is full and leave a debt.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> u64 {
-        let price = self.price(tokens);
+        if self.memo.tokens != tokens {
+            self.memo = self.price(tokens);
+        }
+        self.pass_at_price(now)
+    }
+
+    /// As [`TokenBucket::pass`], where as many are asked for as the last time.
+    #[inline(always)]
+    pub(crate) fn pass_easily(&mut self, now: u64, tokens: u64) -> Option<u64> {
+        (self.memo.tokens == tokens).then(|| self.pass_at_price(now))
+    }
+
+    #[inline(always)]
+    fn pass_at_price(&mut self, now: u64) -> u64 {
+        let price = self.memo;
         if self.full_at < now {
             (self.full_at, self.rest) = (now, 0);
         }
@@ -64,17 +78,7 @@ impl TokenBucket {
         passed_at
     }
 
-    #[inline(always)]
-    fn price(&mut self, tokens: u64) -> Price {
-        if self.memo.tokens != tokens {
-            self.memo = self.price_anew(tokens);
-        }
-        self.memo
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn price_anew(&self, tokens: u64) -> Price {
+    fn price(&self, tokens: u64) -> Price {
         let ns = u128::from(tokens) * u128::from(NS_PER_S);
         let rate = u128::from(self.rate);
         let whole = u64::try_from(ns / rate).unwrap_or(u64::MAX / 4);
@@ -92,7 +96,7 @@ impl TokenBucket {
     }
 
     /// What it owes is owed no more.
-    fn break_off(&mut self, now: u64) {
+    pub(crate) fn break_off(&mut self, now: u64) {
         if self.full_at > now + self.depth {
             (self.full_at, self.rest) = (now + self.depth, 0);
         }
@@ -167,7 +171,6 @@ impl Windows {
         windows
     }
 
-    #[inline(always)]
     pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> u64 {
         let mut at = now.max(self.last);
         if at >= self.end || self.passed >= self.room {
@@ -176,6 +179,18 @@ impl Windows {
         self.passed += tokens;
         self.last = at;
         at
+    }
+
+    /// As [`Windows::pass`], where the current window has room.
+    #[inline(always)]
+    pub(crate) fn pass_easily(&mut self, now: u64, tokens: u64) -> Option<u64> {
+        let at = now.max(self.last);
+        if at >= self.end || self.passed >= self.room {
+            return None;
+        }
+        self.passed += tokens;
+        self.last = at;
+        Some(at)
     }
 
     /// As [`Windows::pass`], where some windows may give more than others.
@@ -187,8 +202,6 @@ impl Windows {
     }
 
     /// When a request that comes at `at` finds a window with room.
-    #[cold]
-    #[inline(never)]
     fn wait(&mut self, mut at: u64) -> u64 {
         loop {
             if at >= self.end {
@@ -202,7 +215,7 @@ impl Windows {
     }
 
     /// Goes back to the window of `now`, which is as good as new.
-    fn break_off(&mut self, now: u64) {
+    pub(crate) fn break_off(&mut self, now: u64) {
         if self.last > now {
             self.last = now;
             let number = self.quota.number_at(now);

@@ -548,6 +548,7 @@ impl Machine {
     }
 
     /// As [`Machine::start`], for a disk whose requests go through the host.
+    #[inline(always)]
     fn start_at_host(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
         let operation = request.operation;
         match self.disks[disk].path {
@@ -559,15 +560,11 @@ impl Machine {
                 let run = Run::of(offset, length);
                 let state = &mut self.caches[cache];
                 let taken = mode == HostCache::ReadWrite && BlockMap::is_within(run);
+                let mut is_hit = false;
                 match operation {
                     Operation::Read => {
-                        if state.cache.ask(member, run) {
-                            state.hits += 1;
-                            let at = pass(&mut self.vm_cached, now, operation, offset, length);
-                            let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
-                            return Known { admitted: at, completed: done };
-                        }
-                        state.misses += 1;
+                        is_hit = state.cache.ask(member, run);
+                        *(if is_hit { &mut state.hits } else { &mut state.misses }) += 1;
                     }
                     Operation::Write if taken && !request.durable => {
                         return self.write_to_cache(now, id, disk, offset, length);
@@ -579,14 +576,23 @@ impl Machine {
                     }
                     Operation::Trim | Operation::Flush => {}
                 }
-                let at = self.pass_host(now, operation, offset, length);
+                let at = if is_hit || !self.only_answers_count {
+                    pass(&mut self.vm_cached, now, operation, offset, length)
+                } else {
+                    now
+                };
+                if is_hit {
+                    let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
+                    return Known { admitted: at, completed: done };
+                }
                 let at = pass(&mut self.vm_uncached, at, operation, offset, length);
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
         }
     }
 
-    /// When a part that no cache answers has passed the budget of what goes through the host.
+    /// When a part of a local disk has passed the budget of what goes through the host.
+    #[inline(never)]
     fn pass_host(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
         if self.only_answers_count { now } else { pass(&mut self.vm_cached, now, operation, offset, length) }
     }
