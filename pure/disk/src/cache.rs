@@ -71,12 +71,16 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// Makes blocks of a word present; says how many were not, and whether blocks of the word may give way.
+    /// Makes `count` blocks of a word present, those of `mask`; says how many were not, and whether the hand of the clock has something
+    /// to do at the word that it had not before.
     #[inline]
-    const fn insert(&mut self, word: usize, mask: u64) -> (u64, bool) {
-        let new = (mask & !self.present[word]).count_ones();
-        self.present[word] |= mask;
-        (new as u64, self.present[word] & !self.dirty[word] != 0)
+    fn insert(&mut self, word: usize, count: u64, mask: u64) -> (u64, bool) {
+        let present = self.present[word];
+        // Mostly all of them or none were there, which need not be counted.
+        let new = if present & mask == 0 { count } else { u64::from((mask & !present).count_ones()) };
+        self.present[word] = present | mask;
+        // What is dirty is looked at last: it lies elsewhere in memory, and mostly the word is due already.
+        (new, !self.any_due.has(word) && (present | mask) & !self.dirty[word] != 0)
     }
 }
 
@@ -177,19 +181,9 @@ impl BlockMap {
     }
 
     /// Whether every block is present; if so they count as asked for.
-    pub(crate) fn hit(&mut self, run: Run) -> bool {
+    fn hit(&mut self, run: Run) -> bool {
         if !Self::is_within(run) {
             return false;
-        }
-        if let Some((index, word, mask)) = run.in_a_word()
-            && let Some(Some(chunk)) = self.chunks.get_mut(index)
-        {
-            let hit = chunk.present[word] & mask == mask;
-            chunk.touched[word] |= if hit { mask } else { 0 };
-            if hit && !chunk.any_due.has(word) {
-                self.make_due(index, word);
-            }
-            return hit;
         }
         let present = |map: &Self, chunk: usize, word: usize, mask: u64| match map.chunks.get(chunk) {
             Some(Some(chunk)) => chunk.present[word] & mask == mask,
@@ -205,25 +199,52 @@ impl BlockMap {
         true
     }
 
+    /// As [`BlockMap::hit`], and where it is none as [`BlockMap::insert`], in one look at the blocks. `None`: it was a hit.
+    #[inline]
+    fn ask(&mut self, run: Run) -> Option<u64> {
+        let Some((index, word, mask)) = run.in_a_word() else { return self.ask_words(run) };
+        let Some(Some(chunk)) = self.chunks.get_mut(index) else { return self.ask_words(run) };
+        if chunk.present[word] & mask == mask {
+            chunk.touched[word] |= mask;
+            if !chunk.any_due.has(word) {
+                self.make_due(index, word);
+            }
+            return None;
+        }
+        let (new, becomes_due) = chunk.insert(word, run.count, mask);
+        if becomes_due {
+            self.make_due(index, word);
+        }
+        Some(new)
+    }
+
+    #[inline(never)]
+    fn ask_words(&mut self, run: Run) -> Option<u64> {
+        if self.hit(run) { None } else { Some(self.insert(run)) }
+    }
+
     /// Makes every block present; says how many were not.
+    #[inline]
     fn insert(&mut self, run: Run) -> u64 {
+        let Some((index, word, mask)) = run.in_a_word() else { return self.insert_words(run) };
+        let Some(Some(chunk)) = self.chunks.get_mut(index) else { return self.insert_words(run) };
+        let (new, becomes_due) = chunk.insert(word, run.count, mask);
+        if becomes_due {
+            self.make_due(index, word);
+        }
+        new
+    }
+
+    #[inline(never)]
+    fn insert_words(&mut self, run: Run) -> u64 {
         if !Self::is_within(run) {
             return 0;
         }
-        if let Some((index, word, mask)) = run.in_a_word()
-            && let Some(Some(chunk)) = self.chunks.get_mut(index)
-        {
-            let (new, due) = chunk.insert(word, mask);
-            if due && !chunk.any_due.has(word) {
-                self.make_due(index, word);
-            }
-            return new;
-        }
         let mut new = 0;
         for (index, word, mask) in run.words() {
-            let (more, due) = self.chunk(index).insert(word, mask);
+            let (more, becomes_due) = self.chunk(index).insert(word, u64::from(mask.count_ones()), mask);
             new += more;
-            if due {
+            if becomes_due {
                 self.make_due(index, word);
             }
         }
@@ -307,8 +328,8 @@ impl BlockMap {
 #[derive(Debug, Clone)]
 pub(crate) struct Cache {
     maps: Vec<BlockMap>,
-    /// In blocks; `None`: without bound.
-    capacity: Option<u64>,
+    /// In blocks; `u64::MAX`: without bound.
+    capacity: u64,
     used: u64,
     /// Blocks not yet on the disk, those on their way included, and the most that there may be.
     dirty: u64,
@@ -327,7 +348,7 @@ impl Cache {
     pub(crate) fn new(capacity: Option<u64>, dirty_max: u64, members: &[Member], warmth: Warmth) -> Self {
         let mut cache = Self {
             maps: vec![BlockMap::default(); members.len()],
-            capacity,
+            capacity: capacity.unwrap_or(u64::MAX),
             used: 0,
             dirty: 0,
             dirty_max,
@@ -352,18 +373,26 @@ impl Cache {
         &self.maps[member]
     }
 
-    /// Whether every block of a member's run is present; if so they count as asked for.
-    pub(crate) fn hit(&mut self, member: usize, run: Run) -> bool {
-        self.maps[member].hit(run)
+    /// Whether every block of a member's run is present; if so they count as asked for, else they are from now on.
+    #[inline]
+    pub(crate) fn ask(&mut self, member: usize, run: Run) -> bool {
+        let Some(new) = self.maps[member].ask(run) else { return true };
+        self.grow(new);
+        false
     }
 
     /// Makes blocks of a member present; others give way where the cache is full.
+    #[inline]
     pub(crate) fn insert(&mut self, member: usize, run: Run) {
-        self.used += self.maps[member].insert(run);
-        if let Some(capacity) = self.capacity {
-            while self.used > capacity {
-                self.evict(self.used - capacity);
-            }
+        let new = self.maps[member].insert(run);
+        self.grow(new);
+    }
+
+    #[inline]
+    fn grow(&mut self, new: u64) {
+        self.used += new;
+        while self.used > self.capacity {
+            self.evict(self.used - self.capacity);
         }
     }
 

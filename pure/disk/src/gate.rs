@@ -16,7 +16,7 @@ use loadline_units::{NS_PER_S, Ratio};
 ///
 /// Invariant: `rest < rate`; the moment is `full_at + rest / rate` ns, exactly.
 #[derive(Debug, Clone)]
-struct TokenBucket {
+pub(crate) struct TokenBucket {
     /// Tokens per second.
     rate: u64,
     /// Depth as time at the rate, ns.
@@ -26,32 +26,46 @@ struct TokenBucket {
     memo: Price,
 }
 
-/// The time that some tokens take, `whole + rest / rate` ns.
+/// The time that some tokens take, `whole + rest / rate` ns, and what that leaves of the bucket's depth.
 #[derive(Debug, Clone, Copy, Default)]
 struct Price {
     tokens: u64,
     whole: u64,
     rest: u64,
+    spare: u64,
 }
 
 impl TokenBucket {
     fn new(rate: u64, depth: u64) -> Self {
-        Self { rate, depth, full_at: 0, rest: 0, memo: Price::default() }
+        Self { rate, depth, full_at: 0, rest: 0, memo: Price { spare: depth, ..Price::default() } }
     }
 
     /// When `tokens`, asked for at `now`, have passed. More tokens than the bucket holds pass when it is full and leave a debt.
     #[inline(always)]
-    fn pass(&mut self, now: u64, tokens: u64) -> u64 {
-        let price = self.price(tokens);
+    pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> u64 {
+        if self.memo.tokens != tokens {
+            self.memo = self.price(tokens);
+        }
+        self.pass_at_price(now)
+    }
+
+    /// As [`TokenBucket::pass`], where as many are asked for as the last time.
+    #[inline(always)]
+    pub(crate) fn pass_easily(&mut self, now: u64, tokens: u64) -> Option<u64> {
+        (self.memo.tokens == tokens).then(|| self.pass_at_price(now))
+    }
+
+    #[inline(always)]
+    fn pass_at_price(&mut self, now: u64) -> u64 {
+        let price = self.memo;
         if self.full_at < now {
             (self.full_at, self.rest) = (now, 0);
         }
-        let spare = self.depth.saturating_sub(price.whole);
-        let passed_at = if spare > 0 {
+        let passed_at = if price.spare > 0 {
             // The bucket holds these tokens: they pass once it holds no less.
             let rest = self.rest + price.rest;
             let carry = u64::from(rest > 0) + u64::from(rest > self.rate);
-            now.max((self.full_at + carry).saturating_sub(spare))
+            now.max((self.full_at + carry).saturating_sub(price.spare))
         } else {
             self.full_at + u64::from(self.rest > 0)
         };
@@ -64,22 +78,14 @@ impl TokenBucket {
         passed_at
     }
 
-    #[inline(always)]
-    fn price(&mut self, tokens: u64) -> Price {
-        if self.memo.tokens != tokens {
-            self.memo = self.price_anew(tokens);
-        }
-        self.memo
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn price_anew(&self, tokens: u64) -> Price {
+    fn price(&self, tokens: u64) -> Price {
         let ns = u128::from(tokens) * u128::from(NS_PER_S);
         let rate = u128::from(self.rate);
+        let whole = u64::try_from(ns / rate).unwrap_or(u64::MAX / 4);
         Price {
             tokens,
-            whole: u64::try_from(ns / rate).unwrap_or(u64::MAX / 4),
+            whole,
+            spare: self.depth.saturating_sub(whole),
             rest: u64::try_from(ns % rate).expect("a remainder is smaller than its divisor"),
         }
     }
@@ -90,7 +96,7 @@ impl TokenBucket {
     }
 
     /// What it owes is owed no more.
-    fn break_off(&mut self, now: u64) {
+    pub(crate) fn break_off(&mut self, now: u64) {
         if self.full_at > now + self.depth {
             (self.full_at, self.rest) = (now + self.depth, 0);
         }
@@ -109,9 +115,25 @@ fn share(part: u128, whole: u128) -> Option<Ratio> {
     Ratio::ppm(u32::try_from(ppm).ok()?)
 }
 
-/// A quota in each window of time, in nano-tokens, with what bursts may take from the bank.
+/// A quota in each window of time, with what bursts may take from the bank.
+///
+/// What every request looks at is in whole tokens: a window lets a request pass as long as fewer than `room` have passed it.
 #[derive(Debug, Clone)]
-struct Windows {
+pub(crate) struct Windows {
+    /// The end of the current window, and when the last request passed.
+    end: u64,
+    last: u64,
+    room: u64,
+    passed: u64,
+    quota: Box<Quota>,
+}
+
+/// More than any rate gives in a window, and so little that what has passed it never overflows.
+const ROOM_MAX: u64 = u64::MAX / 2;
+
+/// What windows give, in nano-tokens.
+#[derive(Debug, Clone)]
+struct Quota {
     length: u64,
     jitter: u64,
     seed: u64,
@@ -121,12 +143,10 @@ struct Windows {
     most: u128,
     bank: u128,
     bank_max: u128,
-    /// Number of the current window, its end, and what it still gives and has given.
+    /// Number of the current window, what it gives, and what of that was owed when it began.
     number: u64,
-    end: u64,
     allowed: u128,
-    used: u128,
-    last: u64,
+    owed: u128,
 }
 
 /// SplitMix64's finisher: a hash for window edges, which must not depend on when they are asked for.
@@ -139,28 +159,133 @@ const fn scramble(value: u64) -> u64 {
 
 impl Windows {
     fn new(rate: u64, burst: Option<(u64, u64)>, length: u64, jitter: u64, seed: u64) -> Self {
-        let quota = |rate: u64| u128::from(rate) * u128::from(length);
-        let base = quota(rate);
-        let (most, bank) = burst
-            .map_or((base, 0), |(rate, credits)| (quota(rate).max(base), u128::from(credits) * u128::from(NS_PER_S)));
-        let mut windows = Self {
-            length,
-            jitter,
-            seed,
-            base,
-            most,
-            bank,
-            bank_max: bank,
-            number: 0,
-            end: 0,
-            allowed: 0,
-            used: 0,
-            last: 0,
-        };
-        windows.number = windows.number_at(0);
-        windows.end = windows.edge(windows.number + 1);
-        windows.allowed = windows.most.min(base + bank);
+        let in_window = |rate: u64| u128::from(rate) * u128::from(length);
+        let base = in_window(rate);
+        let (most, bank) = burst.map_or((base, 0), |(rate, credits)| {
+            (in_window(rate).max(base), u128::from(credits) * u128::from(NS_PER_S))
+        });
+        let quota = Quota { length, jitter, seed, base, most, bank, bank_max: bank, number: 0, allowed: 0, owed: 0 };
+        let mut windows = Self { end: 0, last: 0, room: 0, passed: 0, quota: Box::new(quota) };
+        let first = windows.quota.number_at(0);
+        windows.begin(first, 0);
         windows
+    }
+
+    pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> u64 {
+        let mut at = now.max(self.last);
+        if at >= self.end || self.passed >= self.room {
+            at = self.wait(at);
+        }
+        self.passed += tokens;
+        self.last = at;
+        at
+    }
+
+    /// As [`Windows::pass`], where the current window has room.
+    #[inline(always)]
+    pub(crate) fn pass_easily(&mut self, now: u64, tokens: u64) -> Option<u64> {
+        let at = now.max(self.last);
+        if at >= self.end || self.passed >= self.room {
+            return None;
+        }
+        self.passed += tokens;
+        self.last = at;
+        Some(at)
+    }
+
+    /// As [`Windows::pass`], where some windows may give more than others.
+    #[inline(never)]
+    fn pass_bursting(&mut self, now: u64, tokens: u64) -> Passed {
+        let at = self.pass(now, tokens);
+        // In a window that gives less than a burst would, whatever was waited is for want of credits.
+        Passed { at, unsaved: if self.quota.allowed < self.quota.most { at - now } else { 0 } }
+    }
+
+    /// When a request that comes at `at` finds a window with room.
+    fn wait(&mut self, mut at: u64) -> u64 {
+        loop {
+            if at >= self.end {
+                self.roll(at);
+            }
+            if self.passed < self.room {
+                return at;
+            }
+            at = self.end;
+        }
+    }
+
+    /// Goes back to the window of `now`, which is as good as new.
+    pub(crate) fn break_off(&mut self, now: u64) {
+        if self.last > now {
+            self.last = now;
+            let number = self.quota.number_at(now);
+            self.begin(number, 0);
+        }
+    }
+
+    /// Spends all credits.
+    fn spend_credits(&mut self, now: u64) {
+        if now >= self.end {
+            self.roll(now);
+        }
+        self.quota.bank = 0;
+        self.give();
+    }
+
+    /// How many credits are left at `now`, as a share of all that may be saved.
+    fn credits(&self, now: u64) -> Option<Ratio> {
+        // To be asked must change nothing.
+        let mut windows = self.clone();
+        if now >= windows.end {
+            windows.roll(now);
+        }
+        let (used, quota) = (windows.used(), &windows.quota);
+        share(quota.bank.saturating_sub(used.saturating_sub(quota.base)), quota.bank_max)
+    }
+
+    /// What of the current window is taken, nano-tokens.
+    fn used(&self) -> u128 {
+        self.quota.owed + u128::from(self.passed) * u128::from(NS_PER_S)
+    }
+
+    /// Moves on to the window in which `at` lies. What one request took beyond its window is owed by the next.
+    fn roll(&mut self, at: u64) {
+        let mut used = self.used();
+        let quota = &mut *self.quota;
+        let number = quota.number_at(at);
+        let mut left = number - quota.number;
+        let mut allowed = quota.allowed;
+        while left > 0 && used > 0 {
+            let over = used.saturating_sub(allowed);
+            quota.bank = (quota.base + quota.bank - (used - over)).min(quota.bank_max);
+            used = over;
+            allowed = quota.allows();
+            left -= 1;
+        }
+        quota.bank = (quota.bank + quota.base.saturating_mul(u128::from(left))).min(quota.bank_max);
+        self.begin(number, used);
+    }
+
+    /// A window begins, of which so much is owed already.
+    fn begin(&mut self, number: u64, owed: u128) {
+        (self.quota.number, self.quota.owed, self.passed) = (number, owed, 0);
+        self.end = self.quota.edge(number + 1);
+        self.give();
+    }
+
+    /// The current window gives what it may: as long as less was used than that, a request passes.
+    fn give(&mut self) {
+        let quota = &mut *self.quota;
+        quota.allowed = quota.allows();
+        let room = quota.allowed.saturating_sub(quota.owed).div_ceil(u128::from(NS_PER_S));
+        self.room = u64::try_from(room).map_or(ROOM_MAX, |room| room.min(ROOM_MAX));
+    }
+}
+
+impl Quota {
+    /// What a window may give with what is in the bank.
+    fn allows(&self) -> u128 {
+        self.most.min(self.base + self.bank)
     }
 
     /// Where window `number` begins. Windows lie at a phase of their own, so that gates do not open all at once.
@@ -182,51 +307,6 @@ impl Windows {
         }
         number
     }
-
-    fn pass(&mut self, now: u64, tokens: u64) -> Passed {
-        let mut at = now.max(self.last);
-        loop {
-            if at >= self.end {
-                self.roll(at);
-            }
-            if self.used < self.allowed {
-                break;
-            }
-            at = self.end;
-        }
-        self.used += u128::from(tokens) * u128::from(NS_PER_S);
-        self.last = at;
-        // In a window that gives less than a burst would, whatever was waited is for want of credits.
-        Passed { at, unsaved: if self.allowed < self.most { at - now } else { 0 } }
-    }
-
-    /// Goes back to the window of `now`, which is as good as new.
-    fn break_off(&mut self, now: u64) {
-        if self.last > now {
-            (self.last, self.used) = (now, 0);
-            self.allowed = self.most.min(self.base + self.bank);
-            self.number = self.number_at(now);
-            self.end = self.edge(self.number + 1);
-        }
-    }
-
-    /// Moves on to the window in which `at` lies. What one request took beyond its window is owed by the next.
-    #[cold]
-    fn roll(&mut self, at: u64) {
-        let number = self.number_at(at);
-        let mut left = number - self.number;
-        while left > 0 && self.used > 0 {
-            let over = self.used.saturating_sub(self.allowed);
-            self.bank = (self.base + self.bank - (self.used - over)).min(self.bank_max);
-            self.used = over;
-            self.allowed = self.most.min(self.base + self.bank);
-            left -= 1;
-        }
-        self.bank = (self.bank + self.base.saturating_mul(u128::from(left))).min(self.bank_max);
-        self.allowed = self.most.min(self.base + self.bank);
-        self.number = number;
-        self.end = self.edge(number + 1);
-    }
 }
 
 /// When a request has passed a gate.
@@ -240,16 +320,18 @@ pub(crate) struct Passed {
 
 /// A rate under its enforcement, with saved-up credits where it may burst.
 #[derive(Debug, Clone)]
-pub(crate) struct Gate {
-    kind: Kind,
+pub(crate) enum Gate {
+    Steady(TokenBucket),
+    Bursting(Box<Bursting>),
+    Windows(Windows),
+    BurstingWindows(Windows),
 }
 
+/// The rate of the burst, and the credits that the base rate fills.
 #[derive(Debug, Clone)]
-enum Kind {
-    Steady(TokenBucket),
-    /// The rate of the burst, and the credits that the base rate fills.
-    Bursting(TokenBucket, TokenBucket),
-    Windows(Box<Windows>),
+pub(crate) struct Bursting {
+    burst: TokenBucket,
+    credits: TokenBucket,
 }
 
 /// What a gate lets pass: tokens per second, and tokens that may be saved up for a faster rate.
@@ -268,88 +350,78 @@ pub(crate) struct Burst {
 
 impl Gate {
     pub(crate) fn new(rate: Rate, enforcement: Enforcement, seed: u64) -> Self {
-        let kind = match enforcement {
+        match enforcement {
             Enforcement::Window { length, jitter } => {
                 let burst = rate.burst.map(|burst| (burst.rate, burst.credits));
-                Kind::Windows(Box::new(Windows::new(rate.base, burst, length.as_ns(), jitter.as_ns(), seed)))
+                let windows = Windows::new(rate.base, burst, length.as_ns(), jitter.as_ns(), seed);
+                if rate.burst.is_some() { Self::BurstingWindows(windows) } else { Self::Windows(windows) }
             }
             Enforcement::Smooth | Enforcement::Bucket { .. } => {
                 let depth = if let Enforcement::Bucket { depth } = enforcement { depth.as_ns() } else { 0 };
                 match rate.burst {
-                    None => Kind::Steady(TokenBucket::new(rate.base, depth)),
+                    None => Self::Steady(TokenBucket::new(rate.base, depth)),
                     Some(burst) => {
                         let saved = u128::from(burst.credits) * u128::from(NS_PER_S) / u128::from(rate.base);
                         let saved = u64::try_from(saved).unwrap_or(u64::MAX / 4).min(u64::MAX / 4);
-                        Kind::Bursting(
-                            TokenBucket::new(burst.rate.max(rate.base), depth),
-                            TokenBucket::new(rate.base, saved.max(depth)),
-                        )
+                        Self::Bursting(Box::new(Bursting {
+                            burst: TokenBucket::new(burst.rate.max(rate.base), depth),
+                            credits: TokenBucket::new(rate.base, saved.max(depth)),
+                        }))
                     }
                 }
             }
-        };
-        Self { kind }
+        }
     }
 
     /// Spends all credits of bursts.
     pub(crate) fn spend_credits(&mut self, now: u64) {
-        match &mut self.kind {
-            Kind::Steady(_) => {}
-            Kind::Bursting(_, credits) => credits.empty(now),
-            Kind::Windows(windows) => {
-                if now >= windows.end {
-                    windows.roll(now);
-                }
-                windows.bank = 0;
-                windows.allowed = windows.most.min(windows.base);
-            }
+        match self {
+            Self::Steady(_) => {}
+            Self::Bursting(both) => both.credits.empty(now),
+            Self::Windows(windows) | Self::BurstingWindows(windows) => windows.spend_credits(now),
         }
     }
 
     /// Forgets those who have not passed by `now`: whoever comes next waits for none of them. The credits that they counted on are spent.
     pub(crate) fn break_off(&mut self, now: u64) {
-        match &mut self.kind {
-            Kind::Steady(bucket) => bucket.break_off(now),
-            Kind::Bursting(burst, credits) => {
-                burst.break_off(now);
-                credits.break_off(now);
+        match self {
+            Self::Steady(bucket) => bucket.break_off(now),
+            Self::Bursting(both) => {
+                both.burst.break_off(now);
+                both.credits.break_off(now);
             }
-            Kind::Windows(windows) => windows.break_off(now),
+            Self::Windows(windows) | Self::BurstingWindows(windows) => windows.break_off(now),
         }
     }
 
     /// How many credits of bursts are left at `now`, as a share of all that may be saved; `None`: it has none.
     pub(crate) fn credits(&self, now: u64) -> Option<Ratio> {
-        match &self.kind {
-            Kind::Steady(_) => None,
-            Kind::Bursting(_, credits) => credits.level(now),
-            Kind::Windows(windows) => {
-                // To be asked must change nothing.
-                let mut windows = windows.clone();
-                if now >= windows.end {
-                    windows.roll(now);
-                }
-                share(windows.bank.saturating_sub(windows.used.saturating_sub(windows.base)), windows.bank_max)
-            }
+        match self {
+            Self::Steady(_) => None,
+            Self::Bursting(both) => both.credits.level(now),
+            Self::Windows(windows) | Self::BurstingWindows(windows) => windows.credits(now),
         }
     }
 
     /// When `tokens` that reach the gate at `now` have passed.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> Passed {
-        match &mut self.kind {
-            Kind::Steady(bucket) => Passed { at: bucket.pass(now, tokens), unsaved: 0 },
-            Kind::Windows(windows) => windows.pass(now, tokens),
-            Kind::Bursting(burst, credits) => pass_both(burst, credits, now, tokens),
+        match self {
+            Self::Steady(bucket) => Passed { at: bucket.pass(now, tokens), unsaved: 0 },
+            Self::Windows(windows) => Passed { at: windows.pass(now, tokens), unsaved: 0 },
+            Self::BurstingWindows(windows) => windows.pass_bursting(now, tokens),
+            Self::Bursting(both) => both.pass(now, tokens),
         }
     }
 }
 
-#[inline(never)]
-fn pass_both(burst: &mut TokenBucket, credits: &mut TokenBucket, now: u64, tokens: u64) -> Passed {
-    let at = burst.pass(now, tokens);
-    let saved_at = credits.pass(at, tokens);
-    Passed { at: saved_at, unsaved: saved_at - at }
+impl Bursting {
+    #[inline(never)]
+    fn pass(&mut self, now: u64, tokens: u64) -> Passed {
+        let at = self.burst.pass(now, tokens);
+        let saved_at = self.credits.pass(at, tokens);
+        Passed { at: saved_at, unsaved: saved_at - at }
+    }
 }
 
 #[cfg(test)]

@@ -100,9 +100,7 @@ impl Placement {
         }
     }
 
-    /// The next part: one for each interleave that the range touches, on every copy for what changes data, on one of them
-    /// in turn for a read; a flush goes to all disks.
-    #[inline]
+    /// The copy of a column that is read next.
     fn take_turn(&mut self, column: u64) -> u64 {
         let turn = &mut self.turn[column as usize];
         let mut copy = *turn;
@@ -132,7 +130,22 @@ impl Placement {
         }
     }
 
+    /// The whole range as the one part that it is, where each byte lies on one disk, all of which are there, and the range within
+    /// one interleave.
     #[inline]
+    pub(crate) fn only_part(&self, offset: u64, length: u64) -> Option<Piece> {
+        if self.copies != 1 || !self.absent.is_empty() {
+            return None;
+        }
+        let (number, within) = self.interleave.divide(offset);
+        let (row, column) = self.columns.divide(number);
+        let is_one = within + length <= self.interleave.value;
+        is_one.then(|| Piece { disk: column as usize, offset: row * self.interleave.value + within, length })
+    }
+
+    /// The next part: one for each interleave that the range touches, on every copy for what changes data, on one of them
+    /// in turn for a read; a flush goes to all disks.
+    #[inline(always)]
     pub(crate) fn next(&mut self, split: &mut Split) -> Option<Piece> {
         if split.operation == Operation::Flush {
             let disk = split.copy;

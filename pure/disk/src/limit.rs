@@ -5,7 +5,7 @@
     reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
 )]
 
-use crate::gate::{Burst, Gate, Passed, Rate};
+use crate::gate::{Burst, Gate, Passed, Rate, TokenBucket, Windows};
 use crate::{Directions, Fullness, IopsBudget, Limit, ThroughputBudget};
 use loadline_block::Operation;
 use loadline_units::{Duration, Ratio};
@@ -57,6 +57,14 @@ struct Gates {
 #[derive(Debug, Clone)]
 enum Held {
     Nothing,
+    /// Both directions by one gate that knows no bursts: what most limits are, and so close at hand.
+    Steady(TokenBucket),
+    Windows(Windows),
+    Otherwise(Box<Otherwise>),
+}
+
+#[derive(Debug, Clone)]
+enum Otherwise {
     /// Both directions by one gate.
     Together(Gate),
     /// Reads, then writes.
@@ -65,12 +73,10 @@ enum Held {
     Traded(Gate, [u64; 2]),
 }
 
-impl Held {
-    /// When units of a direction have passed. Apart, so that the way through one gate for both stays short.
-    #[inline(never)]
+impl Otherwise {
+    /// When units of a direction have passed.
     fn pass(&mut self, now: u64, direction: usize, units: u64) -> Passed {
         let (gate, tokens) = match self {
-            Self::Nothing => (None, units),
             Self::Together(gate) => (Some(gate), units),
             Self::Apart(gates) => (gates[direction].as_mut(), units),
             Self::Traded(gate, price) => (Some(gate), units * price[direction]),
@@ -79,61 +85,90 @@ impl Held {
     }
 
     fn gates(&self) -> impl Iterator<Item = &Gate> {
-        let held = match self {
-            Self::Nothing => [None, None],
+        let gates = match self {
             Self::Together(gate) | Self::Traded(gate, _) => [Some(gate), None],
             Self::Apart([reads, writes]) => [reads.as_ref(), writes.as_ref()],
         };
-        held.into_iter().flatten()
+        gates.into_iter().flatten()
     }
 
     fn gates_mut(&mut self) -> impl Iterator<Item = &mut Gate> {
-        let held = match self {
-            Self::Nothing => [None, None],
+        let gates = match self {
             Self::Together(gate) | Self::Traded(gate, _) => [Some(gate), None],
             Self::Apart([reads, writes]) => [reads.as_mut(), writes.as_mut()],
         };
-        held.into_iter().flatten()
+        gates.into_iter().flatten()
     }
 }
 
 impl Gates {
     fn new(budget: Option<Directions<Rate>>, gate: impl Fn(Rate) -> Gate) -> Self {
+        let otherwise = |gates| Held::Otherwise(Box::new(gates));
         let held = match budget {
             None => Held::Nothing,
-            Some(Directions::Together(both)) => Held::Together(gate(both)),
-            Some(Directions::Apart { read, write }) => Held::Apart([read.map(&gate), write.map(&gate)]),
+            Some(Directions::Together(both)) => match gate(both) {
+                Gate::Steady(bucket) => Held::Steady(bucket),
+                Gate::Windows(windows) => Held::Windows(windows),
+                gate => otherwise(Otherwise::Together(gate)),
+            },
+            Some(Directions::Apart { read, write }) => otherwise(Otherwise::Apart([read.map(&gate), write.map(&gate)])),
             Some(Directions::Traded { read, write }) => {
                 // Tokens of which `read x write` come in a second, less the common factor: exact for both directions.
                 let factor = common_factor(read.base, write.base);
                 let rate = Rate { base: read.base / factor * write.base, burst: None };
-                Held::Traded(gate(rate), [write.base / factor, read.base / factor])
+                otherwise(Otherwise::Traded(gate(rate), [write.base / factor, read.base / factor]))
             }
         };
         Self { held, waited: 0, unsaved: 0 }
     }
 
-    #[inline(always)]
+    /// When units of a direction have passed.
+    #[inline(never)]
     fn pass(&mut self, now: u64, direction: usize, units: u64) -> u64 {
-        let passed = match &mut self.held {
-            Held::Together(gate) => gate.pass(now, units),
-            other => other.pass(now, direction, units),
+        let at = match &mut self.held {
+            Held::Nothing => now,
+            Held::Steady(bucket) => bucket.pass(now, units),
+            Held::Windows(windows) => windows.pass(now, units),
+            Held::Otherwise(gates) => {
+                let passed = gates.pass(now, direction, units);
+                self.unsaved += passed.unsaved;
+                passed.at
+            }
         };
-        self.waited += passed.at - now;
-        self.unsaved += passed.unsaved;
-        passed.at
+        self.waited += at - now;
+        at
+    }
+
+    /// As [`Gates::pass`], where a few instructions tell; else `None`, and nothing has changed.
+    #[inline(always)]
+    fn pass_easily(&mut self, now: u64, units: u64) -> Option<u64> {
+        let at = match &mut self.held {
+            Held::Steady(bucket) => bucket.pass_easily(now, units)?,
+            Held::Windows(windows) => windows.pass_easily(now, units)?,
+            Held::Nothing | Held::Otherwise(_) => return None,
+        };
+        self.waited += at - now;
+        Some(at)
     }
 
     fn spend_credits(&mut self, now: u64) {
-        self.held.gates_mut().for_each(|gate| gate.spend_credits(now));
+        if let Held::Otherwise(gates) = &mut self.held {
+            gates.gates_mut().for_each(|gate| gate.spend_credits(now));
+        }
     }
 
     fn break_off(&mut self, now: u64) {
-        self.held.gates_mut().for_each(|gate| gate.break_off(now));
+        match &mut self.held {
+            Held::Nothing => {}
+            Held::Steady(bucket) => bucket.break_off(now),
+            Held::Windows(windows) => windows.break_off(now),
+            Held::Otherwise(gates) => gates.gates_mut().for_each(|gate| gate.break_off(now)),
+        }
     }
 
     fn credits(&self, now: u64) -> Option<Ratio> {
-        self.held.gates().filter_map(|gate| gate.credits(now)).min()
+        let Held::Otherwise(gates) = &self.held else { return None };
+        gates.gates().filter_map(|gate| gate.credits(now)).min()
     }
 }
 
@@ -200,8 +235,10 @@ struct Charge {
 pub(crate) struct Limiter {
     iops: Gates,
     throughput: Gates,
-    counted_size: Option<u64>,
+    /// A request of so many bytes at most counts as one whatever came before; none where requests are merged.
+    one_max: u64,
     least_charge: u64,
+    counted_size: Option<u64>,
     merging: Option<Box<Merging>>,
 }
 
@@ -209,10 +246,12 @@ impl Limiter {
     /// `seed` places the edges of windows.
     pub(crate) fn new(limit: &Limit, bursts: Fullness, seed: u64) -> Self {
         let gate = |rate| Gate::new(rate, limit.enforcement, seed);
+        let counted_size = limit.counted_size.map(loadline_units::Bytes::get);
         let mut limiter = Self {
             iops: Gates::new(rates(limit.iops), gate),
             throughput: Gates::new(rates(limit.throughput), gate),
-            counted_size: limit.counted_size.map(loadline_units::Bytes::get),
+            one_max: if limit.merge.is_some() { 0 } else { counted_size.unwrap_or(u64::MAX) },
+            counted_size,
             least_charge: limit.least_charge.map_or(0, loadline_units::Bytes::get),
             merging: limit.merge.map(|merge| {
                 let larger_than = merge.larger_than.get();
@@ -226,7 +265,24 @@ impl Limiter {
     }
 
     /// When a request that reaches the limit at `now` has passed it.
+    ///
+    /// What takes longer to tell is left to other functions altogether: so nothing is kept in memory for the time after they are called.
     pub(crate) fn pass(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
+        let moves_bytes = matches!(operation, Operation::Read | Operation::Write);
+        if !moves_bytes || length == 0 || length > self.one_max {
+            return self.pass_counted(now, operation, offset, length);
+        }
+        let Some(at) = self.iops.pass_easily(now, 1) else { return self.pass_counted(now, operation, offset, length) };
+        let bytes = length.max(self.least_charge);
+        match self.throughput.pass_easily(at, bytes) {
+            Some(at) => at,
+            None => self.throughput.pass(at, usize::from(operation != Operation::Read), bytes),
+        }
+    }
+
+    /// As [`Limiter::pass`], for whatever request.
+    #[inline(never)]
+    fn pass_counted(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
         let direction = usize::from(operation != Operation::Read);
         let charge = match operation {
             Operation::Flush => return now,
@@ -243,7 +299,6 @@ impl Limiter {
         at
     }
 
-    #[inline]
     fn charge(&mut self, direction: usize, offset: u64, length: u64) -> Charge {
         if self.merging.is_some() {
             return self.charge_merged(direction, offset, length);
@@ -255,7 +310,6 @@ impl Limiter {
         Charge { requests, bytes: length.max(self.least_charge) }
     }
 
-    #[inline(never)]
     fn charge_merged(&mut self, direction: usize, offset: u64, length: u64) -> Charge {
         let merging = self.merging.as_mut().expect("requests are merged here");
         let size = self.counted_size.unwrap_or(length).max(1);

@@ -407,20 +407,20 @@ impl Machine {
         let length = u64::from(request.length);
         let TargetState { size, only, .. } = self.targets[target.0];
         let within = request.offset.checked_add(length).is_some_and(|end| end <= size);
-        if !within {
+        let known = if !within {
             self.outstanding[id as usize].refused = true;
-            self.part_ends(id, now, now);
+            Known::nothing(now)
         } else if let Some(disk) = only {
             let known = self.start(now, id, disk, &request, request.offset, length);
             if self.accounts.is_some() {
                 self.account_part(now, disk, known);
                 self.account_request(id, target);
             }
-            self.part_ends(id, known.admitted, known.completed);
+            known
         } else {
-            let known = self.start_parts(now, id, target, &request);
-            self.part_ends(id, known.admitted, known.completed);
-        }
+            self.start_parts(now, id, target, &request)
+        };
+        self.part_ends(id, known.admitted, known.completed);
         RequestId(id)
     }
 
@@ -436,6 +436,24 @@ impl Machine {
 
     /// The parts of a request begin their way.
     fn start_parts(&mut self, now: u64, id: u32, target: Target, request: &Request) -> Known {
+        let TargetState { disks, placement, .. } = &self.targets[target.0];
+        let length = u64::from(request.length);
+        if request.operation != Operation::Flush
+            && let Some(Piece { disk, offset, length }) = placement.only_part(request.offset, length)
+        {
+            let disk = disks[disk];
+            let known = self.start(now, id, disk, request, offset, length);
+            if self.accounts.is_some() {
+                self.account_part(now, disk, known);
+                self.account_request(id, target);
+            }
+            return known;
+        }
+        self.start_several(now, id, target, request)
+    }
+
+    #[inline(never)]
+    fn start_several(&mut self, now: u64, id: u32, target: Target, request: &Request) -> Known {
         let mut known = Known::nothing(now);
         let mut split = Split::new(request.operation, request.offset, u64::from(request.length));
         while let Some(Piece { disk, offset, length }) = self.targets[target.0].placement.next(&mut split) {
@@ -530,6 +548,7 @@ impl Machine {
     }
 
     /// As [`Machine::start`], for a disk whose requests go through the host.
+    #[inline(always)]
     fn start_at_host(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
         let operation = request.operation;
         match self.disks[disk].path {
@@ -539,36 +558,41 @@ impl Machine {
             }
             Path::Cached { cache, member, mode, hit } => {
                 let run = Run::of(offset, length);
+                let state = &mut self.caches[cache];
                 let taken = mode == HostCache::ReadWrite && BlockMap::is_within(run);
+                let mut is_hit = false;
                 match operation {
-                    Operation::Read if self.caches[cache].cache.hit(member, run) => {
-                        self.caches[cache].hits += 1;
-                        let at = pass(&mut self.vm_cached, now, operation, offset, length);
-                        let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
-                        return Known { admitted: at, completed: done };
+                    Operation::Read => {
+                        is_hit = state.cache.ask(member, run);
+                        *(if is_hit { &mut state.hits } else { &mut state.misses }) += 1;
                     }
                     Operation::Write if taken && !request.durable => {
                         return self.write_to_cache(now, id, disk, offset, length);
                     }
+                    Operation::Write => state.cache.insert(member, run),
                     Operation::Flush if taken => {
                         self.flush_cache(now, id, disk);
                         return Known::nothing(now);
                     }
-                    Operation::Read => {
-                        self.caches[cache].misses += 1;
-                        self.caches[cache].cache.insert(member, run);
-                    }
-                    Operation::Write => self.caches[cache].cache.insert(member, run),
                     Operation::Trim | Operation::Flush => {}
                 }
-                let at = self.pass_host(now, operation, offset, length);
+                let at = if is_hit || !self.only_answers_count {
+                    pass(&mut self.vm_cached, now, operation, offset, length)
+                } else {
+                    now
+                };
+                if is_hit {
+                    let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
+                    return Known { admitted: at, completed: done };
+                }
                 let at = pass(&mut self.vm_uncached, at, operation, offset, length);
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
         }
     }
 
-    /// When a part that no cache answers has passed the budget of what goes through the host.
+    /// When a part of a local disk has passed the budget of what goes through the host.
+    #[inline(never)]
     fn pass_host(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
         if self.only_answers_count { now } else { pass(&mut self.vm_cached, now, operation, offset, length) }
     }

@@ -35,6 +35,19 @@ fn choose(first: bool, one: Entry, other: Entry) -> Entry {
     Entry { at: select_unpredictable(first, one.at, other.at), what: select_unpredictable(first, one.what, other.what) }
 }
 
+/// Puts an entry where it belongs among a few, behind which there is a place.
+#[inline(always)]
+fn put_close(near: &mut [Entry; CLOSE + 1], entry: Entry) {
+    let mut last = entry;
+    for place in &mut near[..CLOSE] {
+        let other = *place;
+        let later = other.at > entry.at;
+        *place = choose(later, last, other);
+        last = choose(later, other, last);
+    }
+    near[CLOSE] = last;
+}
+
 /// Entries, the earliest first. Of two at one moment, that which was added first must have the smaller `what`.
 ///
 /// Behind a limit answers come nearly in the order of their requests: most entries are added at the end of a run or close
@@ -81,25 +94,28 @@ impl Queue {
         if !self.heap.is_empty() {
             return self.pop_either();
         }
-        let first = self.run.pop_first();
-        self.first_at = self.run.first_at();
-        first
+        let (first, next_at) = self.run.pop_first()?;
+        self.first_at = next_at;
+        Some(first)
     }
 
     #[inline(never)]
     fn pop_either(&mut self) -> Option<Entry> {
         let first = match (self.run.first(), self.heap.first()) {
-            (Some(near), Some(far)) if near.key() < far.key() => self.run.pop_first(),
-            (_, Some(_)) => Some(self.heap.pop_first()),
-            (_, None) => self.run.pop_first(),
+            (near, Some(far)) if near.is_none_or(|near| far.key() < near.key()) => Some(self.heap.pop_first()),
+            _ => self.run.pop_first().map(|(first, _)| first),
         };
         let far = self.heap.first().map_or(u64::MAX, |entry| entry.at);
-        self.first_at = self.run.first_at().min(far);
+        self.first_at = self.run.first().map_or(u64::MAX, |entry| entry.at).min(far);
         first
     }
 }
 
-/// Entries in their order, in one piece that moves on through a buffer and back to its beginning when it comes to the end.
+/// What stands behind the last entry of a run.
+const END: Entry = Entry { at: u64::MAX, what: u64::MAX };
+
+/// Entries in their order, and [`END`] behind them, in one piece that moves on through a buffer and back to its beginning when it comes
+/// to the end.
 #[derive(Debug, Clone, Default)]
 struct Run {
     buffer: Vec<Entry>,
@@ -108,43 +124,32 @@ struct Run {
 }
 
 impl Run {
-    #[inline(always)]
-    fn first_at(&self) -> u64 {
-        self.first().map_or(u64::MAX, |entry| entry.at)
-    }
-
-    #[inline(always)]
     fn first(&self) -> Option<Entry> {
         if self.head < self.tail { self.buffer.get(self.head).copied() } else { None }
     }
 
+    /// Takes the first entry; says also when the next is, `u64::MAX` where there is none.
     #[inline(always)]
-    fn pop_first(&mut self) -> Option<Entry> {
-        let first = self.first()?;
+    fn pop_first(&mut self) -> Option<(Entry, u64)> {
+        let [first, next] = self.buffer.get(self.head..)?.first_chunk()?;
+        if self.head >= self.tail {
+            return None;
+        }
         self.head += 1;
-        Some(first)
+        Some((*first, next.at))
     }
 
     /// Adds an entry; does not where its place is too far from the end.
     #[inline(always)]
     fn push(&mut self, entry: Entry) -> bool {
-        if self.tail == self.buffer.len() {
-            self.make_room();
-        }
         let close = self.tail.wrapping_sub(CLOSE + 1);
         if self.tail > self.head + CLOSE
-            && let Some([before, near @ ..]) =
-                self.buffer.get_mut(close..).and_then(|rest| rest.first_chunk_mut::<{ CLOSE + 2 }>())
+            && let Some([before, near @ .., end]) =
+                self.buffer.get_mut(close..).and_then(|rest| rest.first_chunk_mut::<{ CLOSE + 3 }>())
             && before.at <= entry.at
         {
-            let mut last = entry;
-            for place in &mut near[..CLOSE] {
-                let other = *place;
-                let later = other.at > entry.at;
-                *place = choose(later, last, other);
-                last = choose(later, other, last);
-            }
-            near[CLOSE] = last;
+            *end = END;
+            put_close(near, entry);
         } else if !self.push_far(entry) {
             return false;
         }
@@ -155,13 +160,31 @@ impl Run {
     /// Puts an entry before more than a few others, or into a run of few; does not where its place is too far from the end.
     #[inline(never)]
     fn push_far(&mut self, entry: Entry) -> bool {
+        if self.tail + 2 > self.buffer.len() {
+            self.make_room();
+        }
         let from = self.head.max(self.tail.saturating_sub(REACH));
         if from > self.head && self.buffer[from - 1].at > entry.at {
             return false;
         }
-        let place = from + self.buffer[from..self.tail].partition_point(|other| other.at <= entry.at);
-        self.buffer.copy_within(place..self.tail, place + 1);
-        self.buffer[place] = entry;
+        let entries = &mut self.buffer[from..self.tail + 2];
+        let mut place = entries.len() - 2;
+        entries[place + 1] = END;
+        while place >= CLOSE && entries[place - CLOSE].at > entry.at {
+            entries.copy_within(place - CLOSE..place, place - CLOSE + 1);
+            place -= CLOSE;
+        }
+        if let Some(close) = place.checked_sub(CLOSE)
+            && let Some(near) = entries[close..].first_chunk_mut()
+        {
+            put_close(near, entry);
+            return true;
+        }
+        while place > 0 && entries[place - 1].at > entry.at {
+            entries[place] = entries[place - 1];
+            place -= 1;
+        }
+        entries[place] = entry;
         true
     }
 
@@ -170,10 +193,11 @@ impl Run {
     fn make_room(&mut self) {
         let count = self.tail - self.head;
         if count >= self.buffer.len() / 4 * 3 {
-            self.buffer.resize((self.buffer.len() * 2).max(REACH), Entry { at: 0, what: 0 });
+            self.buffer.resize((self.buffer.len() * 2).max(REACH), END);
         }
         self.buffer.copy_within(self.head..self.tail, 0);
         (self.head, self.tail) = (0, count);
+        self.buffer[count] = END;
     }
 }
 

@@ -124,8 +124,13 @@ impl Histogram {
         self.counts[bucket_of(ns)] += 1;
         self.count += 1;
         self.sum_ns += u128::from(ns);
-        self.min_ns = self.min_ns.min(ns);
-        self.max_ns = self.max_ns.max(ns);
+        // Hardly ever: what does not change is not written.
+        if ns < self.min_ns {
+            self.min_ns = ns;
+        }
+        if ns > self.max_ns {
+            self.max_ns = ns;
+        }
     }
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Self) {

@@ -417,14 +417,14 @@ impl Party {
     pub(crate) fn answer(&mut self, machine: &mut Machine, id: RequestId, issued: &mut impl FnMut(usize)) {
         let thread = self.thread_of(id);
         if self.follows_at_once && self.now < self.issues_until {
-            self.answered(machine.completion(id));
+            self.answered(|| machine.completion(id));
             let request = self.generators[thread as usize].follow(self.now);
             self.log.issued(&request);
             self.submit::<false>(machine, thread, request, issued);
         } else if self.guest.is_some() {
             self.answer_in_guest(machine, id, issued);
         } else {
-            self.taken_up(thread, machine.completion(id));
+            self.taken_up(thread, || machine.completion(id));
             self.issue::<false>(machine, thread, issued);
         }
     }
@@ -447,7 +447,7 @@ impl Party {
 
     /// A thread has its answer.
     #[inline(always)]
-    fn taken_up(&mut self, thread: u32, completion: Completion) {
+    fn taken_up(&mut self, thread: u32, completion: impl Fn() -> Completion) {
         self.outstanding -= 1;
         if self.open_loop {
             self.places[thread as usize] += 1;
@@ -463,7 +463,8 @@ impl Party {
             self.issue::<true>(machine, thread, issued);
             let Some(guest) = self.guest.as_mut().filter(|guest| !guest.is_blocked(thread)) else { return };
             let Some(answer) = guest.look(thread) else { return };
-            self.taken_up(thread, Completion { completed_at: self.now, ..answer });
+            let now = self.now;
+            self.taken_up(thread, || Completion { completed_at: now, ..answer });
         }
     }
 
@@ -525,21 +526,28 @@ impl Party {
         }
     }
 
+    /// A request was answered. `completion` gives the answer as often as it is asked: few of its parts are looked at, as long as nothing
+    /// hangs.
     #[inline(always)]
-    fn answered(&mut self, completion: Completion) {
+    fn answered(&mut self, completion: impl Fn() -> Completion) {
         let silent = self.now.since(self.answered_at);
         self.answered_at = self.now;
-        match completion.outcome {
-            Ok(()) => self.log.completed(&completion),
+        let answer = completion();
+        match answer.outcome {
+            Ok(()) => self.log.completed(&answer),
             Err(kind) => *self.errors.entry(kind).or_default() += 1,
         }
-        if silent > self.hang_limit && completion.completed_at.since(completion.submitted_at) > self.hang_limit {
-            self.hung(completion);
+        if silent > self.hang_limit {
+            self.hung(completion());
         }
     }
 
+    /// For so long nothing was answered that a request may have hung.
     #[cold]
     fn hung(&mut self, completion: Completion) {
+        if completion.completed_at.since(completion.submitted_at) <= self.hang_limit {
+            return;
+        }
         let request = completion.request;
         *self.errors.entry(ErrorKind::TimedOut).or_default() += 1;
         self.ending = Some(Ending::Hung(format!(
