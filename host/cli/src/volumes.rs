@@ -97,6 +97,27 @@ pub(crate) fn dirty_beside<'a>(opened: &'a mut OpenVolumes, cell: &RunCell) -> V
     dirty
 }
 
+/// What of `--overwrite` nobody needed, each with why; these are the volumes that were opened with it.
+pub(crate) fn tell_unneeded<'a>(settings: &Settings, volumes: impl Iterator<Item = &'a Volume>) {
+    let volumes: Vec<&Volume> = volumes.collect();
+    for word in &settings.overwrite {
+        if volumes.iter().any(|volume| volume.handed_over().contains(word)) {
+            continue;
+        }
+        let resolved = Path::new(word).canonicalize().ok();
+        let is_it =
+            |target: &str| target == word || resolved.is_some() && Path::new(target).canonicalize().ok() == resolved;
+        let why = if resolved.as_ref().is_some_and(|path| path.is_dir()) {
+            "in a directory loadline makes a file of its own, and overwrites nothing"
+        } else if settings.targets.iter().any(|named| is_it(&named.target)) {
+            "nothing is written to it"
+        } else {
+            "it is no target here, and no serial number or UUID that was asked for"
+        };
+        output::tell(&format!("--overwrite {word} was not needed: {why}"));
+    }
+}
+
 /// Leaves all test files in place when the volumes are closed. They are not before it is known that the run can begin.
 pub(crate) fn keep(opened: &mut OpenVolumes) {
     opened.values_mut().for_each(OpenVolume::keep);
@@ -130,6 +151,7 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
         }
         opened.insert(named.volume.clone(), OpenVolume { sets, lost: false });
     }
+    tell_unneeded(settings, opened.values().flat_map(|open| &open.sets).map(|set| &set.volume));
     Ok(opened)
 }
 

@@ -79,6 +79,8 @@ pub(crate) struct Holding {
     pub(crate) counted: Vec<String>,
     /// Test files with names.
     pub(crate) named: NamedFiles,
+    /// Of the words that allow writing, those that were needed for it.
+    pub(crate) handed_over: Vec<String>,
 }
 
 impl Volume {
@@ -121,6 +123,11 @@ impl Volume {
     #[must_use]
     pub fn drop_caches(&self, scope: CacheScope) -> String {
         drop_caches(&self.files, self.file_size, scope)
+    }
+    /// Of the words in [`Access::overwrite`] and [`Access::identities`], those that were needed to write to it.
+    #[must_use]
+    pub fn handed_over(&self) -> &[String] {
+        &self.holding.handed_over
     }
     /// Writes back what of it is dirty in the page cache, and leaves it there.
     ///
