@@ -3,6 +3,7 @@
 //! Each check gives a doubt with its figures, or nothing. What a check cannot see (no counters, no extents) it says nothing
 //! about. `docs/doubts.md` tells readers what each code means and what to do.
 
+mod cut;
 mod devices;
 mod storage;
 
