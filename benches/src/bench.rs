@@ -5,17 +5,21 @@ use crate::fio::{self, Tuning};
 use crate::job::{Job, Length, Told};
 use crate::process::{self, Ended, Stop};
 use crate::statistics::{median, order};
-use crate::table::Verdicts;
+use crate::table::{Table, Verdicts};
 use crate::{ours, peak};
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration};
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 /// Rest before each run: the kernel takes an ended process's rings down a moment later, and only then gives its files back.
 pub(crate) const SETTLE: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// Bytes that the requests spread over, unless a section says otherwise.
+const SIZE: Bytes = Bytes::gib(1);
 
 /// Runs of one request, for what starting and ending costs.
 const STARTS: u64 = 5;
@@ -94,9 +98,77 @@ pub(crate) struct Bench {
     pub(crate) verdicts: Verdicts,
     /// Bytes that the requests spread over.
     pub(crate) size: Bytes,
+    cut: RefCell<Option<Cut>>,
+}
+
+/// What ended a section in the middle of its rounds.
+#[derive(Debug)]
+struct Cut {
+    error: Error,
+    /// That were done by then.
+    rounds: usize,
 }
 
 impl Bench {
+    pub(crate) fn new(arguments: Arguments, stop: Arc<Stop>) -> Self {
+        Self { arguments, stop, verdicts: Verdicts::default(), size: SIZE, cut: RefCell::new(None) }
+    }
+    /// A section begins: nothing of the one before it is left.
+    pub(crate) fn begin(&mut self) {
+        self.size = SIZE;
+        self.cut.take();
+    }
+    /// An error where rounds were broken off: what came between.
+    fn check(&self) -> Result<()> {
+        self.cut.take().map_or(Ok(()), |cut| Err(cut.error))
+    }
+    /// As many rounds as were asked for, `one` of each of `places` once in every round, each round beginning with another; gives
+    /// what each place came to. When the user wants an end, or `one` fails, the whole rounds before it are given if there are
+    /// any: they make a row, by [`Bench::marked`], and the section ends with what came between at its next rounds, or when it
+    /// prints its table.
+    ///
+    /// # Errors
+    /// What came between in the first round, or in rounds before these.
+    pub(crate) fn rounds<T>(
+        &self,
+        places: usize,
+        mut one: impl FnMut(&Self, usize) -> Result<T>,
+    ) -> Result<Vec<Vec<T>>> {
+        self.check()?;
+        let mut kept: Vec<Vec<T>> = (0..places).map(|_| Vec::new()).collect();
+        for round in 0..self.arguments.rounds {
+            for place in order(round, places) {
+                match self.stop.check().and_then(|()| one(self, place)) {
+                    Ok(figure) => kept[place].push(figure),
+                    Err(error) if round == 0 => return Err(error),
+                    Err(error) => {
+                        for figures in &mut kept {
+                            figures.truncate(round);
+                        }
+                        *self.cut.borrow_mut() = Some(Cut { error, rounds: round });
+                        return Ok(kept);
+                    }
+                }
+            }
+        }
+        Ok(kept)
+    }
+    /// The cells of a row, the first of which says so where its rounds were broken off.
+    pub(crate) fn marked(&self, mut cells: Vec<String>) -> Vec<String> {
+        if let (Some(cut), Some(name)) = (self.cut.borrow().as_ref(), cells.first_mut()) {
+            *name = format!("{name} ({} of {} rounds)", cut.rounds, self.arguments.rounds);
+        }
+        cells
+    }
+    /// Prints a table that has all its rows.
+    ///
+    /// # Errors
+    /// What came between in its last rounds; then it is printed as an incomplete one.
+    pub(crate) fn print(&self, table: Table) -> Result<()> {
+        self.check()?;
+        table.print();
+        Ok(())
+    }
     pub(crate) fn time(&self) -> Length {
         Length::Time(self.arguments.length)
     }
@@ -140,6 +212,7 @@ impl Bench {
     /// Each of `tools` at `job` once in every round, each round beginning with another; those that cannot do it are left
     /// out.
     pub(crate) fn interleaved(&self, tools: &[Tool], job: &Job) -> Result<Vec<Runs>> {
+        self.check()?;
         let mut runs = Vec::new();
         for &tool in tools {
             if self.command(tool, job)?.is_some() {
@@ -147,11 +220,9 @@ impl Bench {
                 runs.push(Runs { tool, samples: Vec::new(), start_user });
             }
         }
-        for round in 0..self.arguments.rounds {
-            for place in order(round, runs.len()) {
-                let sample = self.once(runs[place].tool, job)?;
-                runs[place].samples.push(sample);
-            }
+        let samples = self.rounds(runs.len(), |bench, place| bench.once(runs[place].tool, job))?;
+        for (runs, samples) in runs.iter_mut().zip(samples) {
+            runs.samples = samples;
         }
         Ok(runs)
     }
@@ -182,4 +253,57 @@ fn joining(group: &Path, command: &Command) -> Command {
 /// The runs of `tool`.
 pub(crate) fn of(runs: &[Runs], tool: Tool) -> Option<&Runs> {
     runs.iter().find(|runs| runs.tool == tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::bail;
+
+    fn bench() -> Bench {
+        let words = ["rate", "--rounds", "5"].map(str::to_owned);
+        Bench::new(Arguments::parse(&words).unwrap().unwrap(), Arc::default())
+    }
+
+    #[test]
+    fn rounds_that_are_broken_off_give_the_whole_ones_and_then_what_came_between() {
+        let bench = bench();
+        let mut runs = 0;
+        let kept = bench.rounds(3, |_, place| {
+            runs += 1;
+            if runs == 8 {
+                bail!("the peer failed");
+            }
+            Ok(place)
+        });
+        assert_eq!(kept.unwrap(), [[0, 0], [1, 1], [2, 2]]);
+        assert_eq!(bench.marked(vec!["reads".into(), "1".into()]), ["reads (2 of 5 rounds)", "1"]);
+        assert_eq!(bench.rounds(1, |_, _| Ok(())).unwrap_err().to_string(), "the peer failed");
+        // It was said once.
+        assert_eq!(bench.rounds(1, |_, _| Ok(())).unwrap(), [[(); 5]]);
+        assert_eq!(bench.marked(vec!["reads".into()]), ["reads"]);
+    }
+
+    #[test]
+    fn without_a_whole_round_there_is_no_row() {
+        let bench = bench();
+        assert!(bench.rounds(2, |_, place| if place == 1 { bail!("failed") } else { Ok(()) }).is_err());
+        assert!(bench.check().is_ok());
+    }
+
+    #[test]
+    fn a_table_is_not_printed_as_whole_when_its_last_row_is_short() {
+        let bench = bench();
+        let mut runs = 0;
+        let mut one = |_: &Bench, _| {
+            runs += 1;
+            if runs == 2 {
+                bail!("failed");
+            }
+            Ok(())
+        };
+        bench.rounds(1, &mut one).unwrap();
+        assert!(bench.print(Table::new("title", &["a"])).is_err());
+        assert!(bench.print(Table::new("title", &["a"])).is_ok());
+    }
 }

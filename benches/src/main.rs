@@ -17,20 +17,21 @@ mod table;
 use anyhow::{Context, Result};
 use arguments::{Arguments, USAGE};
 use bench::Bench;
-use loadline_units::Bytes;
 use process::Stop;
 use sections::simulate;
 use std::process::ExitCode;
-use table::Verdicts;
+
+/// The exit status of a program that was ended by Ctrl-C, as shells have it.
+const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = match words.as_slice() {
-        [first, order] if first == ours::SUBCOMMAND => ours::run(order).map(|record| println!("{record}")),
+        [first, order] if first == ours::SUBCOMMAND => ours::run(order).map(|record| succeed(&record)),
         [first, days] if first == simulate::SUBCOMMAND => {
-            simulate::simulate_days(days).map(|requests| println!("{requests}"))
+            simulate::simulate_days(days).map(|requests| succeed(&requests))
         }
-        [first, order] if first == server::SUBCOMMAND => server::serve(order),
+        [first, order] if first == server::SUBCOMMAND => server::serve(order).map(|()| ExitCode::SUCCESS),
         words => match Arguments::parse(words) {
             Err(error) => {
                 eprintln!("{error:#}");
@@ -38,13 +39,13 @@ fn main() -> ExitCode {
             }
             Ok(None) => {
                 print!("{USAGE}");
-                Ok(())
+                Ok(ExitCode::SUCCESS)
             }
             Ok(Some(arguments)) => compare(arguments),
         },
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("{error:#}");
             ExitCode::FAILURE
@@ -52,7 +53,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn compare(arguments: Arguments) -> Result<()> {
+fn succeed(result: &impl std::fmt::Display) -> ExitCode {
+    println!("{result}");
+    ExitCode::SUCCESS
+}
+
+/// Measures section by section. One that fails ends alone; the user's wish for an end ends all. Either way what was measured is
+/// printed, and the exit status tells that it is not all.
+fn compare(arguments: Arguments) -> Result<ExitCode> {
     let stop = Stop::watch()?;
     let fio = if arguments.sections.iter().any(|section| section.has_peer()) {
         process::tool("fio", &["--version"]).context("fio is the peer: apt-get install fio")?
@@ -67,14 +75,26 @@ fn compare(arguments: Arguments) -> Result<()> {
     println!("peer:    {fio}; load average before: {}", load.split(' ').next().unwrap_or("unknown"));
     println!("rounds:  {} of {}, as median (least..most)", arguments.rounds, arguments.length);
     let sections = arguments.sections.clone();
-    let mut bench = Bench { arguments, stop, verdicts: Verdicts::default(), size: Bytes::gib(1) };
+    let mut bench = Bench::new(arguments, stop);
+    let mut incomplete = Vec::new();
     for section in sections {
-        bench.stop.check()?;
-        match section.obstacle() {
-            Some(why) => println!("\n## {}: skipped: {why}", section.name()),
-            None => section.run(&mut bench).with_context(|| format!("section {}", section.name()))?,
+        bench.begin();
+        let done = bench.stop.check().and_then(|()| match section.obstacle() {
+            Some(why) => {
+                println!("\n## {}: skipped: {why}", section.name());
+                Ok(())
+            }
+            None => section.run(&mut bench),
+        });
+        if let Err(error) = done {
+            eprintln!("section {}: {error:#}", section.name());
+            incomplete.push(section.name());
         }
     }
     bench.verdicts.print();
-    Ok(())
+    if incomplete.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("\nIncomplete: {}", incomplete.join(", "));
+    Ok(if bench.stop.check().is_err() { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
 }

@@ -2,18 +2,20 @@
 
 use std::fmt::Write;
 
-/// Rows under a heading; the first column is aligned to the left, the others to the right.
+/// Rows under a heading; the first column is aligned to the left, the others to the right. Whatever ends its section before it
+/// is printed, the rows that it has by then are printed, and said to be not all.
 #[derive(Debug)]
 pub(crate) struct Table {
     title: String,
     rows: Vec<Vec<String>>,
     notes: Vec<String>,
+    printed: bool,
 }
 
 impl Table {
     pub(crate) fn new(title: impl Into<String>, header: &[&str]) -> Self {
         let header = header.iter().map(|cell| (*cell).to_owned()).collect();
-        Self { title: title.into(), rows: vec![header], notes: Vec::new() }
+        Self { title: title.into(), rows: vec![header], notes: Vec::new(), printed: false }
     }
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         assert_eq!(cells.len(), self.rows[0].len(), "a cell for each column");
@@ -23,8 +25,27 @@ impl Table {
     pub(crate) fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
     }
-    pub(crate) fn print(&self) {
+    /// Prints it as one that has all its rows.
+    pub(crate) fn print(mut self) {
+        self.printed = true;
         println!("\n{self}");
+    }
+    /// What is printed of a table that its section did not come to print: `None` without a row.
+    fn cut_short(&mut self) -> Option<String> {
+        if self.printed || self.rows.len() < 2 {
+            return None;
+        }
+        self.title.insert_str(0, "INCOMPLETE: ");
+        self.note("Incomplete: the section ended before its last row, or before all rounds of it.");
+        Some(self.to_string())
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        if let Some(text) = self.cut_short() {
+            println!("\n{text}");
+        }
     }
 }
 
@@ -110,6 +131,17 @@ mod tests {
         table.row(vec!["longer".into(), "1".into()]);
         table.note("below");
         assert_eq!(table.to_string(), "## title\na       value\nlonger      1\nbelow\n");
+    }
+
+    #[test]
+    fn what_was_not_printed_as_whole_is_said_to_be_incomplete() {
+        let mut table = Table::new("rate: so many", &["a", "value"]);
+        assert_eq!(table.cut_short(), None, "nothing was measured");
+        table.row(vec!["one".into(), "1".into()]);
+        let told = table.cut_short().unwrap();
+        assert!(told.starts_with("## INCOMPLETE: rate: so many\n") && told.contains("one      1\n"), "{told}");
+        table.printed = true;
+        assert_eq!(table.cut_short(), None);
     }
 
     #[test]

@@ -50,8 +50,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     table.note(
         "A goal for IOPS and p50 each: within for either fio, for each works its own way (batches, CPU per request).",
     );
-    table.print();
-    Ok(())
+    bench.print(table)
 }
 
 fn job(bench: &Bench, target: &Target, pace: Pace) -> Job {
@@ -79,7 +78,7 @@ fn rows(bench: &mut Bench, table: &mut Table, job: &Job, runs: &[Runs]) -> Resul
         }
         let what = format!("agreement, {}, {name} (1 for yes)", job.name());
         bench.verdicts.judge(&what, f64::from(u8::from(within)), Goal::AtLeast(1.0));
-        table.row(row);
+        table.row(bench.marked(row));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::bench::Bench;
 use crate::process;
 use crate::server::{Server, machine_cpu_s, settle};
 use crate::stage::Loop;
-use crate::statistics::{Spread, order, ratios};
+use crate::statistics::{Spread, ratios};
 use crate::table::{Goal, Table};
 use anyhow::{Context, Result, bail};
 use loadline_block::Operation;
@@ -155,13 +155,10 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         process::run(&mut fio(device, &words), &bench.stop)?;
     }
     for (name, operation, depth) in ROWS {
-        let mut runs: [Vec<Run>; 2] = [Vec::new(), Vec::new()];
-        for round in 0..bench.arguments.rounds {
-            for place in order(round, 2) {
-                let servers_s: &dyn Fn() -> Result<f64> = if place == 0 { &|| chain.cpu_s() } else { &|| ours.cpu_s() };
-                runs[place].push(measure(bench, devices[place], servers_s, *operation, *depth)?);
-            }
-        }
+        let runs = bench.rounds(2, |bench, place| {
+            let servers_s: &dyn Fn() -> Result<f64> = if place == 0 { &|| chain.cpu_s() } else { &|| ours.cpu_s() };
+            measure(bench, devices[place], servers_s, *operation, *depth)
+        })?;
         let of = |place: usize, figure: fn(&Run) -> f64| runs[place].iter().map(figure).collect::<Vec<f64>>();
         let ratio = |figure: fn(&Run) -> f64| Spread::of(&ratios(&of(1, figure), &of(0, figure))).context("no rounds");
         let (rate, cpu) = (ratio(|run| run.rate)?, ratio(|run| run.cpu_us)?);
@@ -181,10 +178,9 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let mut row = vec![(*name).to_owned()];
         row.extend(cells);
         row.push(servers.to_string());
-        table.row(row);
+        table.row(bench.marked(row));
     }
     table.note("IOPS, p50, and CPU for each request: of the whole machine, so of fio, of every server and of the kernel's threads.");
     table.note("Servers' CPU is that of the serving programs alone, ours over nbdkit's and nbdfuse's.");
-    table.print();
-    Ok(())
+    bench.print(table)
 }

@@ -47,7 +47,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             fill(bench, &server.socket, &format!("v{volume}"))?;
         }
         let (mut rates, mut shares, mut late) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
-        for _ in 0..bench.arguments.rounds {
+        bench.rounds(1, |bench, _| {
             settle(&bench.stop)?;
             let case = case(Operation::Read, 4, depth);
             let duration = bench.arguments.length;
@@ -65,18 +65,19 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             late[0].extend(after.quantile_us(0.5));
             late[1].extend(after.quantile_us(0.99));
             rates.push(total_rate(&ended.stdout)?);
-        }
+            Ok(())
+        })?;
         let share = Spread::of(&shares).context("no rounds")?;
         let mark = bench.verdicts.judge(&format!("busy, {name}, CPU of a core"), share.median, Goal::AtMost(most));
         let [p50, p99] = late.map(|figures| median(&figures).unwrap_or_default());
-        table.row(vec![
+        table.row(bench.marked(vec![
             name.to_owned(),
             format!("{:.0}", median(&rates).unwrap_or_default()),
             share.to_string(),
             format!("<= {most}"),
             mark.to_owned(),
             format!("{p50:.0}, {p99:.0} us"),
-        ]);
+        ]));
     }
     // The least that an answer can cost which is due when nothing else is: without a wait that spins, something must wake.
     let waking = process::core_time_of_waking(BETWEEN)?.as_ns() as f64 / 1e3;
@@ -86,8 +87,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
          machine; the goal leaves {goal:.0} us for each request of a P30.",
         BETWEEN.as_ns() / 1_000,
     ));
-    table.print();
-    Ok(())
+    bench.print(table)
 }
 
 /// Of all jobs of a fio together.

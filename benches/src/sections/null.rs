@@ -46,10 +46,9 @@ fn rates(bench: &mut Bench) -> Result<()> {
         let ours = Spread::of(&per_core(Tool::Loadline)).context("no rounds")?.median / 1e6;
         let what = format!("null, depth {depth}, millions of requests per second and core");
         row.push(bench.verdicts.judge(&what, ours, Goal::AtLeast(20.0)).to_owned());
-        table.row(row);
+        table.row(bench.marked(row));
     }
-    table.print();
-    Ok(())
+    bench.print(table)
 }
 
 fn memory(bench: &mut Bench) -> Result<()> {
@@ -78,6 +77,5 @@ fn memory(bench: &mut Bench) -> Result<()> {
     if bench.arguments.quick {
         table.note("--quick: 6 s instead of 20 s.");
     }
-    table.print();
-    Ok(())
+    bench.print(table)
 }

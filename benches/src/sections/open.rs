@@ -46,7 +46,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
                 bench.verdicts.judge(&format!("open, {name}, share missed"), (ours - 1.0).abs(), Goal::AtMost(0.001));
             let late =
                 bench.verdicts.judge(&format!("open, {name}, lateness in us"), median(&lateness), Goal::AtMost(20.0));
-            table.row(vec![
+            table.row(bench.marked(vec![
                 name,
                 exact(&fio.unwrap_or_default()),
                 exact(&achieved),
@@ -54,10 +54,9 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
                 plain(&lateness),
                 late.into(),
                 plain(&latency),
-            ]);
+            ]));
         }
     }
     table.note("fio's figure is over the rate asked for, which Poisson arrivals reach only on average.");
-    table.print();
-    Ok(())
+    bench.print(table)
 }

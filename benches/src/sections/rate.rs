@@ -15,17 +15,24 @@ const DEPTHS: [u32; 3] = [1, 32, 128];
 const COLUMNS: [&str; 6] = ["4 KiB random", "fio", "fio tuned", "repeating", "t/io_uring", "loadline"];
 const TOOLS: [Tool; 5] = [Tool::FioDefault, Tool::FioBest, Tool::FioRepeating, Tool::Peak, Tool::Loadline];
 
+/// In the order in which they are printed, also when the section is cut short.
+struct Tables {
+    rates: Table,
+    costs: Table,
+}
+
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
-    let mut rates = Table::new(
+    let rates = Table::new(
         "rate: thousands of requests per second; loadline over the better of fio and tuned fio, over t/io_uring, and over fio \
          that repeats what it writes",
         &[&COLUMNS[..], &["/ better fio", "", "/ t/io_uring", "", "/ repeating"]].concat(),
     );
-    let mut costs = Table::new(
+    let costs = Table::new(
         "rate: user CPU per request in us, all rounds together; loadline over fio, over tuned fio, and over fio that repeats \
          what it writes",
         &[&COLUMNS[..], &["/ fio", "", "/ fio tuned", "", "/ repeating"]].concat(),
     );
+    let mut tables = Tables { rates, costs };
     let placements = Placement::all(bench.arguments.as_scheduled);
     let wanted: Vec<Placement> = placements
         .iter()
@@ -37,29 +44,31 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let disk = MemoryDisk::new(bench.size, &bench.stop)?;
         for placement in wanted {
             let target = Target::Device(disk.device.node.clone());
-            count += measure(bench, &target, placement, &mut rates, &mut costs)?;
+            count += measure(bench, &target, placement, &mut tables)?;
         }
     }
     // Writing back is the kernel's work, beside the tool's.
     let placement = placements.last().copied().unwrap_or(Placement::AsScheduled);
     if !rows(bench, &Target::CachedFile(PathBuf::new()), placement).is_empty() {
         let file = FileOnExt4::new(bench.size, &bench.stop)?;
-        count += measure(bench, &Target::CachedFile(file.path()), placement, &mut rates, &mut costs)?;
+        count += measure(bench, &Target::CachedFile(file.path()), placement, &mut tables)?;
     }
     if count == 0 {
         bail!("no row of `rate` has a name that contains {:?}", bench.arguments.only);
     }
-    rates.note("Goals: at least 1 over the better fio, 0.9 over t/io_uring (reads only; it measures latency, too).");
+    tables
+        .rates
+        .note("Goals: at least 1 over the better fio, 0.9 over t/io_uring (reads only; it measures latency, too).");
     if let Some(why) = Placement::obstacle() {
-        rates.note(format!("Tools and the kernel's threads run where the scheduler puts them: {why}."));
+        tables.rates.note(format!("Tools and the kernel's threads run where the scheduler puts them: {why}."));
     }
-    costs.note("Goals: at most 1/3 of fio at depth 1, from depth 32 on 1/5 of fio and 1/2 of fio tuned.");
-    costs.note("Start-up (a run of one request) is subtracted; t/io_uring has none to speak of.");
-    rates
+    tables.costs.note("Goals: at most 1/3 of fio at depth 1, from depth 32 on 1/5 of fio and 1/2 of fio tuned.");
+    tables.costs.note("Start-up (a run of one request) is subtracted; t/io_uring has none to speak of.");
+    tables
+        .rates
         .note("Repeating: tuned fio that writes the same few buffers again and again. Less work, so there is no goal.");
-    rates.print();
-    costs.print();
-    Ok(())
+    bench.print(tables.rates)?;
+    bench.print(tables.costs)
 }
 
 /// The rows on `target` that are wanted: names, depths and jobs.
@@ -74,20 +83,16 @@ fn rows(bench: &Bench, target: &Target, placement: Placement) -> Vec<(String, u3
 }
 
 /// Measures the wanted rows on `target`; gives their number.
-fn measure(
-    bench: &mut Bench,
-    target: &Target,
-    placement: Placement,
-    rates: &mut Table,
-    costs: &mut Table,
-) -> Result<usize> {
+fn measure(bench: &mut Bench, target: &Target, placement: Placement, tables: &mut Tables) -> Result<usize> {
     let _placed = Placed::new(placement)?;
     let rows = rows(bench, target, placement);
     for (name, depth, job) in &rows {
         let runs = bench.interleaved(&TOOLS, job)?;
         let ours = of(&runs, Tool::Loadline).context("loadline ran")?;
-        rates.row(rate_row(bench, name, &runs, ours));
-        costs.row(cost_row(bench, name, *depth, &runs, ours));
+        let row = rate_row(bench, name, &runs, ours);
+        tables.rates.row(bench.marked(row));
+        let row = cost_row(bench, name, *depth, &runs, ours);
+        tables.costs.row(bench.marked(row));
     }
     Ok(rows.len())
 }

@@ -4,7 +4,7 @@ use crate::bench::{Bench, Tool};
 use crate::job::Target;
 use crate::job::{Job, Length, Pace};
 use crate::stage::StallingDisk;
-use crate::statistics::{median, order};
+use crate::statistics::median;
 use crate::table::{Goal, Table};
 use anyhow::{Context, Result, anyhow};
 use loadline_block::Operation;
@@ -20,21 +20,17 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     );
     let size = Bytes::mib(256);
     let disk = StallingDisk::new(size, &bench.stop)?;
-    let full = std::mem::replace(&mut bench.size, size);
+    bench.size = size;
     let pace = Pace::Poisson(Iops::per_second(1_000).context("not zero")?);
     let target = Target::Device(disk.device.node.clone());
     let job = Job::new(target, Operation::Write, pace, Length::Time(Duration::from_s(6)));
-    let mut figures: [Vec<[f64; 4]>; 2] = Default::default();
-    for round in 0..bench.arguments.rounds {
-        for place in order(round, TOOLS.len()) {
-            let stall = disk.stall(Span::from_secs(3), Span::from_secs(1))?;
-            let sample = bench.once(TOOLS[place], &job);
-            stall.join().map_err(|_| anyhow!("the thread that stalls the device panicked"))??;
-            let latency = sample?.told.latency.context("no latency was told")?;
-            figures[place].push([latency.p50, latency.p90, latency.p99, latency.max].map(|span| span.as_s_f64() * 1e3));
-        }
-    }
-    bench.size = full;
+    let figures = bench.rounds(TOOLS.len(), |bench, place| {
+        let stall = disk.stall(Span::from_secs(3), Span::from_secs(1))?;
+        let sample = bench.once(TOOLS[place], &job);
+        stall.join().map_err(|_| anyhow!("the thread that stalls the device panicked"))??;
+        let latency = sample?.told.latency.context("no latency was told")?;
+        Ok([latency.p50, latency.p90, latency.p99, latency.max].map(|span| span.as_s_f64() * 1e3))
+    })?;
     for (tool, figures) in TOOLS.into_iter().zip(&figures) {
         let column = |index: usize| {
             let column: Vec<f64> = figures.iter().map(|row| row[index]).collect();
@@ -42,7 +38,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         };
         let mut row = vec![tool.name().to_owned()];
         row.extend((0..4).map(|index| format!("{:.2}", column(index))));
-        table.row(row);
+        table.row(bench.marked(row));
         if tool == Tool::Loadline {
             // 1000 of 6000 arrivals wait for what is left of the second: p90 is 0.4 s of it, p99 0.94 s.
             let marks =
@@ -56,6 +52,5 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         }
     }
     table.note("The stall is a frozen ext4 below the loop device. fio: io_uring, depth 128, completion latency.");
-    table.print();
-    Ok(())
+    bench.print(table)
 }

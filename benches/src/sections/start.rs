@@ -4,7 +4,7 @@ use crate::bench::{Bench, Tool};
 use crate::job::{Job, Length, Pace, Target};
 use crate::process::{self, first_write};
 use crate::stage::{Loop, MemoryDisk};
-use crate::statistics::{Spread, order};
+use crate::statistics::Spread;
 use crate::table::{Goal, Table};
 use anyhow::{Context, Result};
 use loadline_block::Operation;
@@ -30,8 +30,6 @@ struct Starter<'a> {
     /// The goal is for it.
     ours: bool,
     command: Box<dyn Fn() -> Result<Command> + 'a>,
-    first: Vec<f64>,
-    whole: Vec<f64>,
 }
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
@@ -39,39 +37,35 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         "start: from the start of the program to the end of its first write, and to its own end; loop device, ms",
         &["one write of 4 KiB", "first write", "at most 20", "end"],
     );
-    let full = std::mem::replace(&mut bench.size, SIZE);
+    bench.size = SIZE;
     let disk = MemoryDisk::new(SIZE, &bench.stop)?;
     let folder = tempfile::tempdir()?;
-    let mut starters = starters(bench, &disk.device, folder.path())?;
-    for round in 0..bench.arguments.rounds {
-        for place in order(round, starters.len()) {
-            let starter = &mut starters[place];
-            std::thread::sleep(crate::bench::SETTLE);
-            let first = first_write(&mut (starter.command)()?, disk.device.name()?, &bench.stop)?;
-            std::thread::sleep(crate::bench::SETTLE);
-            // Looking for the first write costs a little: the whole run is timed without.
-            let whole = process::run(&mut (starter.command)()?, &bench.stop)?.wall;
-            starter.first.extend(first.map(milliseconds));
-            starter.whole.push(milliseconds(whole));
-        }
-    }
-    let rows: Vec<_> =
-        starters.into_iter().map(|starter| (starter.name, starter.ours, starter.first, starter.whole)).collect();
-    bench.size = full;
-    for (name, ours, first, whole) in rows {
+    let starters = starters(bench, &disk.device, folder.path())?;
+    let figures = bench.rounds(starters.len(), |bench, place| {
+        let starter = &starters[place];
+        std::thread::sleep(crate::bench::SETTLE);
+        let first = first_write(&mut (starter.command)()?, disk.device.name()?, &bench.stop)?;
+        std::thread::sleep(crate::bench::SETTLE);
+        // Looking for the first write costs a little: the whole run is timed without.
+        let whole = process::run(&mut (starter.command)()?, &bench.stop)?.wall;
+        Ok((first.map(milliseconds), milliseconds(whole)))
+    })?;
+    let names: Vec<_> = starters.into_iter().map(|starter| (starter.name, starter.ours)).collect();
+    for ((name, ours), figures) in names.into_iter().zip(figures) {
+        let (first, whole): (Vec<Option<f64>>, Vec<f64>) = figures.into_iter().unzip();
+        let first: Vec<f64> = first.into_iter().flatten().collect();
         let shown = |figures: &[f64]| {
             Spread::of(figures).map_or("-".to_owned(), |s| format!("{:.1} ({:.1}..{:.1})", s.median, s.least, s.most))
         };
         let judged = Spread::of(&first).filter(|_| ours).map_or("", |spread| {
             bench.verdicts.judge(&format!("start of {name}, ms"), spread.median, Goal::AtMost(20.0))
         });
-        table.row(vec![name.to_owned(), shown(&first), judged.to_owned(), shown(&whole)]);
+        table.row(bench.marked(vec![name.to_owned(), shown(&first), judged.to_owned(), shown(&whole)]));
     }
     if program().is_none() {
         table.note("No `loadline` beside this program: build it, with --release, to see the whole command too.");
     }
-    table.print();
-    Ok(())
+    bench.print(table)
 }
 
 fn milliseconds(span: Duration) -> f64 {
@@ -107,5 +101,5 @@ fn starters<'a>(bench: &'a Bench, device: &Loop, folder: &Path) -> Result<Vec<St
 }
 
 fn starter<'a>(name: &'static str, ours: bool, command: Box<dyn Fn() -> Result<Command> + 'a>) -> Starter<'a> {
-    Starter { name, ours, command, first: Vec::new(), whole: Vec::new() }
+    Starter { name, ours, command }
 }

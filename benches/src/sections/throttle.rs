@@ -37,9 +37,8 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             ""
         };
         let shown = format!("{:.4} ({:.4}..{:.4})", spread.median, spread.least, spread.most);
-        table.row(vec![tool.name().to_owned(), shown, mark.to_owned()]);
+        table.row(bench.marked(vec![tool.name().to_owned(), shown, mark.to_owned()]));
     }
     table.note(format!("Runs of {seconds} s after 2 s of warm-up."));
-    table.print();
-    Ok(())
+    bench.print(table)
 }

@@ -238,10 +238,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     for case in cases {
         let duration = case.length(bench.arguments.length);
         let model = modelled(&environment, case, duration)?;
-        let mut runs = Vec::new();
-        for _ in 0..bench.arguments.rounds {
-            runs.push(measure(bench, &mut server, case)?);
-        }
+        let runs = bench.rounds(1, |bench, _| measure(bench, &mut server, case))?.remove(0);
         let name = case.name();
         let mut judge = |what: &str, value: f64, most: f64| {
             bench.verdicts.judge(&format!("truth, {name}, {what}"), value, Goal::AtMost(most))
@@ -259,7 +256,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             judge("percentiles off the model's, of what is allowed", percentiles, 1.0),
             judge("lateness, of what is allowed", (late[0] / LATE[0]).max(late[1] / LATE[1]), 1.0),
         ];
-        table.row(vec![
+        table.row(bench.marked(vec![
             name.clone(),
             format!("{:.0}, {:.0} us", model.rate, model.mean),
             rate_shown,
@@ -272,12 +269,11 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             format!("{:.0}, {:.0} us", late[0], late[1]),
             marks[3].into(),
             format!("{:.1} %", of(&|run| run.cpu) * 100.0),
-        ]);
+        ]));
     }
     table.note("The model's figures are those of the simulator for the same load and time. Late: how long after the model's time");
     table.note("answers left, as the emulation counts it. CPU: the emulation's, of a core.");
-    table.print();
-    Ok(())
+    bench.print(table)
 }
 
 #[cfg(test)]

@@ -256,6 +256,8 @@ fn of_volume(volume: &VolumeFacts) -> Vec<Check> {
         parts.extend(device.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")));
         parts.extend(device.queue_requests.map(|requests| format!("{requests} requests queued at most")));
         parts.extend(device.request_bytes_max.map(|size| format!("split above {}", Bytes::new(size).human())));
+        let pieces = device.request_segments_max;
+        parts.extend(pieces.map(|most| format!("split above {most} pieces of memory")));
         parts.extend(device.write_cache.as_ref().map(|cache| format!("write cache: {cache}")));
         parts.extend(device.backing_file.as_ref().map(|file| format!("backed by {file}")));
         let mut verdict = Verdict::Good;

@@ -10,7 +10,7 @@ use crate::moment;
 use crate::preparation::{Work, label, load_summary};
 use crate::run;
 use crate::settings::Settings;
-use crate::volumes::{FileSet, OpenVolumes};
+use crate::volumes::{FileSet, OpenVolumes, dirty_beside};
 use anyhow::Context;
 use loadline_analysis::doubts;
 use loadline_block::{ErrorKind, Operation};
@@ -189,12 +189,16 @@ impl Execution<'_> {
 
     /// Runs one trial and stores it; `None` when the user stopped it, and then nothing is stored.
     fn trial(&mut self, cell: &RunCell, trial: u32) -> anyhow::Result<Option<TrialRecord>> {
+        // What earlier loads left in memory would be written back beneath this one, and pass for somebody else's load.
+        for other in dirty_beside(self.volumes, cell) {
+            other.dirty = other.volume.write_back().is_err();
+        }
         let set = set_of(self.volumes, cell);
         if set.buffered_before && !cell.spec.buffered {
-            // What the last load left in memory would be written back beneath this one.
             let _ = set.volume.drop_caches(CacheScope::Files);
         }
         set.buffered_before = cell.spec.buffered;
+        set.dirty = cell.spec.buffered && cell.spec.writes_any();
         let mut watch = Watch { live: self.live, interruption: self.interruption };
         let mut record = watch
             .trial(&mut set.volume, cell, trial, self.seed, self.settings.engine)

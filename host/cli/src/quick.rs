@@ -56,6 +56,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let store = Opening::start(store, |_| ());
     let need = Need { size: arguments.size, files: 1, writes: !settings.read_only, ..Need::default() };
     let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access())?;
+    volumes::tell_unneeded(&settings, std::iter::once(&volume));
     let duration = arguments.duration.unwrap_or(ROW_TIME);
     let planned = |volume: &Volume, reached_iops: f64| -> anyhow::Result<Work> {
         let size = volume.size();

@@ -7,6 +7,7 @@ use loadline_engine::{Access, EngineChoice, EngineOptions};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Everything that a run's command line decided, apart from its plans and its seed, which the header keeps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -129,6 +130,9 @@ pub(crate) fn named_targets(on: &[String]) -> Result<Vec<NamedTarget>, Usage> {
     let mut targets: Vec<NamedTarget> = Vec::new();
     for text in on {
         let named = text.split_once('=').filter(|(name, _)| is_volume_name(name));
+        if named.is_none() {
+            refuse_misnamed(text)?;
+        }
         let (volume, target) = named.unwrap_or((VOLUME_DEFAULT, text));
         if target.is_empty() {
             return Err(Usage(format!("--on {text} names no target: write --on {volume}=PATH")));
@@ -141,6 +145,24 @@ pub(crate) fn named_targets(on: &[String]) -> Result<Vec<NamedTarget>, Usage> {
         targets.push(NamedTarget { volume: volume.to_owned(), target: target.to_owned() });
     }
     Ok(targets)
+}
+
+/// Refuses what looks like a name with a target and is neither that nor a path to what is there.
+fn refuse_misnamed(text: &str) -> Result<(), Usage> {
+    let Some((name, target)) = text.split_once('=').filter(|(name, _)| !name.contains('/')) else { return Ok(()) };
+    if Path::new(text).exists() {
+        return Ok(());
+    }
+    let fits = |(place, c): &(usize, char)| {
+        c.is_ascii_alphabetic() || *place > 0 && (c.is_ascii_digit() || *c == '-' || *c == '_')
+    };
+    let wrong = name.chars().enumerate().find(|at| !fits(at));
+    let place =
+        wrong.map_or_else(|| "it is empty".to_owned(), |(place, c)| format!("{c:?} at character {}", place + 1));
+    Err(Usage(format!(
+        "--on {text}: {name:?} is no name for a volume: {place}. Write a letter from a to z or A to Z, then letters, digits, - and _, \
+         as in --on data={target}; a path that holds = begins with ./ or /"
+    )))
 }
 
 fn is_volume_name(text: &str) -> bool {
@@ -186,6 +208,16 @@ mod tests {
     fn a_path_alone_is_the_volume_data_even_when_it_holds_an_equals_sign() {
         assert_eq!(targets(&["/mnt/a=b"]).unwrap(), vec![("data".into(), "/mnt/a=b".into())]);
         assert_eq!(targets(&["log=/mnt/a=b"]).unwrap(), vec![("log".into(), "/mnt/a=b".into())]);
+    }
+
+    #[test]
+    fn what_is_no_name_for_a_volume_is_told_with_its_place_unless_it_is_a_path() {
+        let told = targets(&["größe=/mnt/a"]).unwrap_err();
+        assert!(told.contains("\"größe\" is no name for a volume: 'ö' at character 3"), "{told}");
+        assert!(told.contains("--on data=/mnt/a"), "{told}");
+        assert!(targets(&["1a=/mnt/a"]).unwrap_err().contains("'1' at character 1"));
+        assert!(targets(&["=/mnt/a"]).unwrap_err().contains("it is empty"));
+        assert_eq!(targets(&["./größe=a"]).unwrap(), vec![("data".into(), "./größe=a".into())]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::output;
 use crate::preparation::{Work, label};
 use crate::settings::Settings;
 use anyhow::{Context, bail};
+use loadline_engine::target::overlap;
 use loadline_engine::{Access, Keep, Need, Volume};
 use loadline_record::VolumeFacts;
 use loadline_units::Bytes;
@@ -39,11 +40,13 @@ pub(crate) struct FileSet {
     pub(crate) filled: bool,
     /// Whether the last load went through the page cache.
     pub(crate) buffered_before: bool,
+    /// Whether it may have left something there that is to be written.
+    pub(crate) dirty: bool,
 }
 
 impl FileSet {
     fn new(files: u32, volume: Volume) -> Self {
-        Self { files, volume, filled: false, buffered_before: false }
+        Self { files, volume, filled: false, buffered_before: false, dirty: false }
     }
 }
 
@@ -82,6 +85,39 @@ impl OpenVolume {
     }
 }
 
+/// The sets of files other than those of this load that the loads before it left something to be written of: it would be written
+/// beneath this one, on the same device maybe. None of a volume that does not answer.
+pub(crate) fn dirty_beside<'a>(opened: &'a mut OpenVolumes, cell: &RunCell) -> Vec<&'a mut FileSet> {
+    let mut dirty = Vec::new();
+    for (name, open) in opened.iter_mut().filter(|(_, open)| !open.lost) {
+        let own = (*name == cell.volume).then(|| open.index_for(&cell.spec));
+        let others = open.sets.iter_mut().enumerate().filter(|(index, set)| set.dirty && Some(*index) != own);
+        dirty.extend(others.map(|(_, set)| set));
+    }
+    dirty
+}
+
+/// What of `--overwrite` nobody needed, each with why; these are the volumes that were opened with it.
+pub(crate) fn tell_unneeded<'a>(settings: &Settings, volumes: impl Iterator<Item = &'a Volume>) {
+    let volumes: Vec<&Volume> = volumes.collect();
+    for word in &settings.overwrite {
+        if volumes.iter().any(|volume| volume.handed_over().contains(word)) {
+            continue;
+        }
+        let resolved = Path::new(word).canonicalize().ok();
+        let is_it =
+            |target: &str| target == word || resolved.is_some() && Path::new(target).canonicalize().ok() == resolved;
+        let why = if resolved.as_ref().is_some_and(|path| path.is_dir()) {
+            "in a directory loadline makes a file of its own, and overwrites nothing"
+        } else if settings.targets.iter().any(|named| is_it(&named.target)) {
+            "nothing is written to it"
+        } else {
+            "it is no target here, and no serial number or UUID that was asked for"
+        };
+        output::tell(&format!("--overwrite {word} was not needed: {why}"));
+    }
+}
+
 /// Leaves all test files in place when the volumes are closed. They are not before it is known that the run can begin.
 pub(crate) fn keep(opened: &mut OpenVolumes) {
     opened.values_mut().for_each(OpenVolume::keep);
@@ -115,6 +151,7 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
         }
         opened.insert(named.volume.clone(), OpenVolume { sets, lost: false });
     }
+    tell_unneeded(settings, opened.values().flat_map(|open| &open.sets).map(|set| &set.volume));
     Ok(opened)
 }
 
@@ -151,7 +188,8 @@ pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
     opened
 }
 
-/// Refuses what a target cannot do: to be several files without being a directory, to keep what is verified when it is null.
+/// Refuses what a target cannot do: to be several files without being a directory, to keep what is verified when it is null, to be two
+/// volumes when it is written to.
 ///
 /// # Errors
 /// The first load that asks for it, with its target.
@@ -176,6 +214,18 @@ pub(crate) fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage>
                      directory with --on",
                     label(spec),
                     spec.files
+                )));
+            }
+        }
+    }
+    let written = |volume: &str| work.cells.iter().any(|cell| cell.volume == volume && cell.spec.writes_any());
+    for (index, one) in settings.targets.iter().enumerate() {
+        for other in settings.targets[..index].iter().filter(|other| written(&one.volume) || written(&other.volume)) {
+            if let Some(how) = overlap(&other.target, &one.target) {
+                return Err(Usage(format!(
+                    "volumes {} and {}: {how}, and what one writes is the other's too; name it once, or measure both only by \
+                     reading (--read-only)",
+                    other.volume, one.volume
                 )));
             }
         }
@@ -292,4 +342,32 @@ pub(crate) fn file_name(run: &str, volume: &str, files: u32) -> String {
 fn largest(cells: &[&RunCell]) -> Option<Bytes> {
     let end = |spec: &LoadSpec| Some(spec.size? + spec.start * u64::from(spec.files));
     cells.iter().filter_map(|cell| end(&cell.spec)).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_other_loads_left_to_be_written_is_found_on_other_volumes_and_other_numbers_of_files() {
+        let cell = |volume: &str, files| RunCell {
+            id: volume.to_owned(),
+            volume: volume.to_owned(),
+            spec: LoadSpec { files, ..LoadSpec::default() },
+            order: loadline_workload::Order::Interleaved,
+        };
+        let set = |files| {
+            let need = Need { size: Some(Bytes::MIB), files, ..Need::default() };
+            let volume = Volume::open("v", "null", &need, &Access::default()).unwrap();
+            FileSet { dirty: true, ..FileSet::new(files, volume) }
+        };
+        let open = || OpenVolume { sets: vec![set(1), set(2)], lost: false };
+        let mut opened = OpenVolumes::from([("a".to_owned(), open()), ("b".to_owned(), open())]);
+        let found = |opened: &mut OpenVolumes| dirty_beside(opened, &cell("a", 2)).len();
+        assert_eq!(found(&mut opened), 3);
+        opened.get_mut("a").unwrap().sets[0].dirty = false;
+        assert_eq!(found(&mut opened), 2);
+        opened.get_mut("b").unwrap().lost = true;
+        assert_eq!(found(&mut opened), 0);
+    }
 }

@@ -103,6 +103,9 @@ pub struct DeviceFacts {
     pub queue_requests: Option<u64>,
     /// The largest request that reaches the device, in bytes; larger ones are split.
     pub request_bytes_max: Option<u64>,
+    /// The most pieces of memory, each without a gap, that one request may have; one of more is split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_segments_max: Option<u64>,
     /// Logical block size in bytes.
     pub logical_block_bytes: Option<u64>,
     /// Physical block size in bytes.

@@ -159,6 +159,9 @@ pub struct Surroundings {
 /// tool was stopped, the machine or its control group had no CPU for it, or the machine itself stood still.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stops {
+    /// How many; 0 in records of before they were counted.
+    #[serde(default)]
+    pub count: u64,
     /// All together, ns.
     pub total_ns: u64,
     /// The longest, ns.

@@ -4,6 +4,7 @@ mod fio;
 mod generator;
 mod plan;
 mod presets;
+mod rules;
 mod schedule;
 mod spec;
 

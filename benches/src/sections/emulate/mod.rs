@@ -6,7 +6,7 @@ use crate::bench::Bench;
 use crate::placement::Pinned;
 use crate::process;
 use crate::server::Server;
-use crate::statistics::{Spread, order, ratios};
+use crate::statistics::{Spread, ratios};
 use crate::table::{Goal, Table};
 use anyhow::{Context, Result};
 use client::Load;
@@ -93,8 +93,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     }
     table.note("One CPU: servers share a processor with their client; two CPUs: they have one to themselves.");
     table.note("CPU is the server's, of both kinds, ours over nbdkit's. One connection over a unix socket.");
-    table.print();
-    Ok(())
+    bench.print(table)
 }
 
 fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table) -> Result<()> {
@@ -113,12 +112,7 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
         client::fill(&server.socket)?;
     }
     for (name, asker, load, goal) in ROWS {
-        let mut figures = [Vec::new(), Vec::new()];
-        for round in 0..bench.arguments.rounds {
-            for place in order(round, 2) {
-                figures[place].push(measure(bench, &servers[place], *asker, *load)?);
-            }
-        }
+        let figures = bench.rounds(2, |bench, place| measure(bench, &servers[place], *asker, *load))?;
         let of = |place: usize, figure: fn(&(f64, f64)) -> f64| figures[place].iter().map(figure).collect::<Vec<f64>>();
         let rates = [of(0, |one| one.0), of(1, |one| one.0)];
         let ratio = Spread::of(&ratios(&rates[1], &rates[0])).context("no rounds")?;
@@ -132,7 +126,8 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
         };
         let median =
             |place: usize| Spread::of(&rates[place]).map_or("-".into(), |spread| format!("{:.0}", spread.median));
-        table.row(vec![name, median(0), median(1), ratio.to_string(), reached.into(), cpu.to_string(), cheap.into()]);
+        let cells = [name, median(0), median(1), ratio.to_string(), reached.into(), cpu.to_string(), cheap.into()];
+        table.row(bench.marked(cells.to_vec()));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ mod cases;
 
 use crate::bench::Bench;
 use crate::process::{core_time, peak_memory};
-use crate::statistics::{Spread, order};
+use crate::statistics::Spread;
 use crate::table::{Goal, Table};
 use anyhow::{Context, Result, bail, ensure};
 use cases::Case;
@@ -51,28 +51,26 @@ fn rates(bench: &mut Bench) -> Result<()> {
         &["", "requests", "millions per second", "goal", ""],
     );
     let cases = cases::all();
-    let mut kept: Vec<(u64, Vec<f64>)> = vec![(0, Vec::new()); cases.len()];
-    for round in 0..bench.arguments.rounds {
-        for place in order(round, cases.len()) {
-            bench.stop.check()?;
-            let Case { environment, load, .. } = &cases[place];
-            let begun = core_time()?;
-            let count = requests(&record(environment, load)?);
-            let took = core_time()?.saturating_sub(begun).as_s_f64();
-            kept[place].0 = count;
-            kept[place].1.push(count as f64 / took.max(1e-9) / 1e6);
-        }
-    }
-    for (case, (count, rates)) in cases.iter().zip(kept) {
+    let kept = bench.rounds(cases.len(), |_, place| {
+        let Case { environment, load, .. } = &cases[place];
+        let begun = core_time()?;
+        let count = requests(&record(environment, load)?);
+        let took = core_time()?.saturating_sub(begun).as_s_f64();
+        Ok((count, count as f64 / took.max(1e-9) / 1e6))
+    })?;
+    for (case, figures) in cases.iter().zip(kept) {
+        // The same in every round: it is simulated from one seed.
+        let count = figures.first().map_or(0, |(count, _)| *count);
+        let rates: Vec<f64> = figures.iter().map(|(_, rate)| *rate).collect();
         let spread = Spread::of(&rates).context("no rounds")?;
         let what = format!("simulate, {}, millions of requests per second and core", case.name);
         let mark = case.goal.map_or("", |goal| bench.verdicts.judge(&what, spread.median, Goal::AtLeast(goal)));
         let goal = case.goal.map_or(String::new(), |goal| format!(">= {goal:.0}"));
-        table.row(vec![case.name.to_owned(), count.to_string(), spread.to_string(), goal, mark.to_owned()]);
+        let cells = [case.name.to_owned(), count.to_string(), spread.to_string(), goal, mark.to_owned()];
+        table.row(bench.marked(cells.to_vec()));
     }
     table.note("Full records: histograms by operation and a series of seconds. Requests of the load, not their parts.");
-    table.print();
-    Ok(())
+    bench.print(table)
 }
 
 fn matrix(bench: &mut Bench) -> Result<()> {
@@ -107,8 +105,7 @@ fn matrix(bench: &mut Bench) -> Result<()> {
     if bench.arguments.quick {
         table.note("--quick: 20 s of measurement in each cell instead of 300 s.");
     }
-    table.print();
-    Ok(())
+    bench.print(table)
 }
 
 /// Simulates every trial; gives the number of all their requests.
@@ -144,8 +141,7 @@ fn memory(bench: &mut Bench) -> Result<()> {
     row.extend([format!("{ratio:.2}"), mark.to_owned()]);
     table.row(row);
     table.note("Within the first day the series grows by its seconds; then its neighbours are joined.");
-    table.print();
-    Ok(())
+    bench.print(table)
 }
 
 /// The child's part: simulates so many days.

@@ -25,6 +25,27 @@ fn an_existing_file_is_written_only_when_it_is_named_again() {
 }
 
 #[test]
+fn what_overwrite_was_not_needed_for_is_told() {
+    let bench = Bench::new();
+    let reads = SMALL.replace("reads = [\"100 %\", \"0 %\"]", "reads = \"100 %\"");
+    let (plan, reads) = (bench.file("small.toml", SMALL), bench.file("reads.toml", reads));
+    let (file, target) = (bench.file("mine", vec![b'x'; 4 * MIB]), bench.target());
+    let told = |words: &[&str]| {
+        let output = bench.run(&[&["run"], words].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    let unneeded = |word: &str, why: &str| format!("--overwrite {word} was not needed: {why}");
+    let by_a_directory = told(&[&plan, "--on", &target, "--overwrite", &target]);
+    assert!(by_a_directory.contains(&unneeded(&target, "in a directory")), "{by_a_directory}");
+    let by_reading = told(&[&reads, "--on", &file, "--overwrite", &file]);
+    assert!(by_reading.contains(&unneeded(&file, "nothing is written to it")), "{by_reading}");
+    let needed = told(&[&plan, "--on", &file, "--overwrite", &file, "--overwrite", "abcd-1234"]);
+    assert!(!needed.contains(&format!("--overwrite {file}")), "{needed}");
+    assert!(needed.contains(&unneeded("abcd-1234", "it is no target here")), "{needed}");
+}
+
+#[test]
 fn a_store_that_is_refused_stops_the_run_before_the_target_is_touched() {
     let bench = Bench::new();
     let plan = bench.file("small.toml", SMALL);

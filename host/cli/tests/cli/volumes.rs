@@ -96,6 +96,19 @@ fn files_of_different_numbers_are_verified_and_kept_side_by_side() {
 }
 
 #[test]
+fn one_file_is_two_volumes_only_where_nothing_is_written() {
+    let bench = Bench::new();
+    let file = bench.file("mine", vec![b'x'; 4 << 20]);
+    let (a, b) = (format!("a={file}"), format!("b={file}"));
+    let plan = bench.file("p.toml", format!("{HEAD}{}", load("reads = [\"100 %\", \"0 %\"]")));
+    let on = ["run", &plan, "--on", &a, "--on", &b];
+    let told = bench.refused(2, &[&on[..], &["--overwrite", &file]].concat());
+    assert!(told.contains("volumes a and b: both are ") && !told.contains("another process"), "{told}");
+    bench.done(&[&on[..], &["--read-only"]].concat());
+    assert_eq!(bench.last()["cells"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn volumes_take_turns_and_are_shown_apart() {
     let bench = Bench::new();
     let (a, b) = (bench.path("a"), bench.path("b"));

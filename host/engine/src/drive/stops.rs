@@ -10,6 +10,7 @@ const LATE_MAX: Duration = Duration::from_ms(20);
 /// What was seen so far, within the measured time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct StopsSeen {
+    count: u64,
     total: Duration,
     longest: Duration,
 }
@@ -23,12 +24,13 @@ impl StopsSeen {
         }
         let (begin, end) = (wanted_at.max(measured.0), now.min(measured.1));
         let stop = end.since(begin);
+        self.count += u64::from(stop > Duration::ZERO);
         self.total = self.total + stop;
         self.longest = self.longest.max(stop);
     }
     /// For the record.
     pub(super) const fn record(self) -> Stops {
-        Stops { total_ns: self.total.as_ns(), longest_ns: self.longest.as_ns(), throttled_ns: None }
+        Stops { count: self.count, total_ns: self.total.as_ns(), longest_ns: self.longest.as_ns(), throttled_ns: None }
     }
 }
 
@@ -52,6 +54,6 @@ mod tests {
         seen.slept(at(9_500), at(9_900), measured);
         let stops = seen.record();
         assert_eq!(stops.total_ns, (90 + 200 + 500) * 1_000_000);
-        assert_eq!(stops.longest_ns, 500 * 1_000_000);
+        assert_eq!((stops.count, stops.longest_ns), (3, 500 * 1_000_000));
     }
 }

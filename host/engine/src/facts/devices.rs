@@ -166,6 +166,7 @@ impl BlockDevice {
             scheduler: disk.attribute("queue/scheduler").map(|text| active_scheduler(&text)),
             queue_requests: disk.number_attribute("queue/nr_requests"),
             request_bytes_max: disk.number_attribute("queue/max_sectors_kb").map(|kib| kib * 1024),
+            request_segments_max: disk.number_attribute("queue/max_segments"),
             logical_block_bytes: disk.number_attribute("queue/logical_block_size"),
             physical_block_bytes: disk.number_attribute("queue/physical_block_size"),
             write_cache: disk.attribute("queue/write_cache"),
@@ -261,6 +262,7 @@ mod tests {
                 ("queue/scheduler", "none [mq-deadline] kyber"),
                 ("queue/rotational", "0"),
                 ("queue/max_sectors_kb", "1280"),
+                ("queue/max_segments", "126"),
                 ("size", "2000"),
             ],
         );
@@ -272,6 +274,7 @@ mod tests {
         assert_eq!(facts.scheduler.as_deref(), Some("mq-deadline"));
         assert_eq!(facts.rotational, Some(false));
         assert_eq!(facts.request_bytes_max, Some(1280 * 1024));
+        assert_eq!(facts.request_segments_max, Some(126));
         assert_eq!(facts.size_bytes, Some(512_000));
         assert_eq!(facts.serial, None);
         assert_eq!(partition.parent().unwrap().partitions(), [partition]);

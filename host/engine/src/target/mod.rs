@@ -4,12 +4,14 @@ mod direct;
 mod error;
 mod in_use;
 mod open;
+mod overlap;
 mod signature;
 mod test_file;
 
 pub use direct::Alignment;
 pub use error::TargetError;
 pub use in_use::{InUse, Use};
+pub use overlap::overlap;
 pub use signature::Signature;
 
 use crate::facts::{CacheScope, cached_share, drop_caches, extents};
@@ -77,6 +79,8 @@ pub(crate) struct Holding {
     pub(crate) counted: Vec<String>,
     /// Test files with names.
     pub(crate) named: NamedFiles,
+    /// Of the words that allow writing, those that were needed for it.
+    pub(crate) handed_over: Vec<String>,
 }
 
 impl Volume {
@@ -119,6 +123,18 @@ impl Volume {
     #[must_use]
     pub fn drop_caches(&self, scope: CacheScope) -> String {
         drop_caches(&self.files, self.file_size, scope)
+    }
+    /// Of the words in [`Access::overwrite`] and [`Access::identities`], those that were needed to write to it.
+    #[must_use]
+    pub fn handed_over(&self) -> &[String] {
+        &self.holding.handed_over
+    }
+    /// Writes back what of it is dirty in the page cache, and leaves it there.
+    ///
+    /// # Errors
+    /// What the system says of it.
+    pub fn write_back(&self) -> std::io::Result<()> {
+        self.files.iter().try_for_each(File::sync_data)
     }
     /// Leaves named test files in place when the volume is closed: their contents are needed for a later check.
     pub fn leave_files(&mut self) {

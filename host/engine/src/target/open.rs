@@ -99,6 +99,7 @@ struct Found {
     writable: bool,
     storage: Storage,
     named: NamedFiles,
+    handed_over: Vec<String>,
 }
 
 impl Opening<'_> {
@@ -152,6 +153,7 @@ impl Opening<'_> {
                 writable: true,
                 storage,
                 named,
+                handed_over: Vec::new(),
             }));
         }
     }
@@ -207,8 +209,8 @@ impl Opening<'_> {
         }
         let file_size = sizes.into_iter().min().unwrap_or_default();
         let size_reason = "all of the files kept by an earlier run".to_owned();
-        let (kind, named) = (TargetKind::File, NamedFiles::default());
-        Ok(self.volume(Found { kind, files, file_size, size_reason, writable: false, storage, named }))
+        let (kind, named, handed_over) = (TargetKind::File, NamedFiles::default(), Vec::new());
+        Ok(self.volume(Found { kind, files, file_size, size_reason, writable: false, storage, named, handed_over }))
     }
 
     // ---- what exists
@@ -231,8 +233,10 @@ impl Opening<'_> {
         if size == Bytes::ZERO {
             return Err(TargetError::Empty { path: self.path.to_owned() });
         }
+        let mut handed_over = Vec::new();
         if writing {
-            self.refuse_signed(&looked_at, size, is_device)?;
+            handed_over.extend(self.names_of_it().cloned());
+            handed_over.extend(self.refuse_signed(&looked_at, size, is_device)?);
         }
         let opened = self.open_to_measure(&storage, writing, is_device)?;
         self.refuse_another(&opened.file)?;
@@ -254,7 +258,7 @@ impl Opening<'_> {
         }
         .to_owned();
         let (files, named) = (vec![opened], NamedFiles::default());
-        Ok(self.volume(Found { kind, files, file_size, size_reason, writable: writing, storage, named }))
+        Ok(self.volume(Found { kind, files, file_size, size_reason, writable: writing, storage, named, handed_over }))
     }
 
     /// Opens for the load itself; a device for exclusive use, so that nobody mounts it meanwhile.
@@ -281,15 +285,22 @@ impl Opening<'_> {
 
     /// Whether the target was named a second time.
     fn handed_over(&self) -> bool {
-        self.access
-            .overwrite
-            .iter()
-            .any(|named| named == self.target || fs::canonicalize(named).is_ok_and(|resolved| resolved == self.path))
+        self.names_of_it().next().is_some()
     }
 
-    fn identified_by(&self, identity: &str) -> bool {
+    /// The words that name it a second time.
+    fn names_of_it(&self) -> impl Iterator<Item = &String> {
+        let is_it = |named: &String| {
+            named == self.target || fs::canonicalize(named).is_ok_and(|resolved| resolved == self.path)
+        };
+        self.access.overwrite.iter().filter(move |named| is_it(named))
+    }
+
+    /// The words that identify it so.
+    fn identified_by(&self, identity: &str) -> impl Iterator<Item = &String> {
         let identity = identity.trim();
-        !identity.is_empty() && self.access.identities.iter().any(|given| given.trim().eq_ignore_ascii_case(identity))
+        let is_it = move |given: &&String| !identity.is_empty() && given.trim().eq_ignore_ascii_case(identity);
+        self.access.identities.iter().filter(is_it)
     }
 
     fn refuse_in_use(&self, is_device: bool) -> Result<(), TargetError> {
@@ -304,7 +315,8 @@ impl Opening<'_> {
         found.map_or(Ok(()), |in_use| Err(TargetError::InUse { path: path(), in_use }))
     }
 
-    fn refuse_signed(&self, file: &File, size: Bytes, is_device: bool) -> Result<(), TargetError> {
+    /// Refuses what carries something and was not identified; gives the words that identified it.
+    fn refuse_signed(&self, file: &File, size: Bytes, is_device: bool) -> Result<Vec<String>, TargetError> {
         let path = || self.path.to_owned();
         let target = || self.target.to_owned();
         let device = DeviceNumber::from_raw(self.metadata.rdev());
@@ -319,19 +331,24 @@ impl Opening<'_> {
         }
         // A partition is not identified by the serial number of its disk.
         let serial = device.filter(|d| !d.is_partition()).and_then(|d| d.serial());
-        let identified = serial.as_deref().is_some_and(|s| self.identified_by(s))
-            || found.iter().any(|s| self.identified_by(&s.identity));
-        if !found.is_empty() && !identified {
+        let identities = serial.iter().chain(found.iter().map(|signature| &signature.identity));
+        let mut identified: Vec<String> =
+            identities.flat_map(|identity| self.identified_by(identity)).cloned().collect();
+        if found.is_empty() {
+            identified.clear();
+        } else if identified.is_empty() {
             return Err(TargetError::Signed { target: target(), path: path(), signatures: found, serial });
         }
         let links = self.metadata.nlink();
         if !is_device && links > 1 {
             let identity = format!("inode-{}", self.metadata.ino());
-            if !self.identified_by(&identity) {
+            let before = identified.len();
+            identified.extend(self.identified_by(&identity).cloned());
+            if identified.len() == before {
                 return Err(TargetError::HardLinked { target: target(), path: path(), links, identity });
             }
         }
-        Ok(())
+        Ok(identified)
     }
 
     /// Refuses what is not the thing that was checked.
@@ -401,7 +418,12 @@ impl Opening<'_> {
             files: found.files.into_iter().map(|f| f.file).collect(),
             file_size: found.file_size,
             writable: found.writable,
-            holding: Holding { alignment, counted: found.storage.counted, named: found.named },
+            holding: Holding {
+                alignment,
+                counted: found.storage.counted,
+                named: found.named,
+                handed_over: found.handed_over,
+            },
         };
         volume.facts.extents = volume.extents();
         volume

@@ -1,6 +1,6 @@
 //! What was asked of a volume against what its devices counted.
 
-use super::is_busy;
+use super::{cut, is_busy};
 use crate::words::{listed, number, percent, size};
 use loadline_block::Operation;
 use loadline_record::{DeviceCounters, DeviceFacts, LoadSummary, OtherLoad, TargetKind, TrialRecord, VolumeFacts};
@@ -230,7 +230,7 @@ pub(super) fn depth_not_reached(asked: &Asked<'_>) -> Option<String> {
         // Some drivers count a flush as a write of nothing.
         let flushes = if word == "writes" { flushes.min(got.requests.saturating_sub(wanted.requests)) } else { 0 };
         let got = Amount { requests: got.requests - flushes, ..got };
-        if let Some(text) = (!mixed).then(|| recut(word, wanted, got)).flatten() {
+        if let Some(text) = (!mixed).then(|| recut(asked, word, wanted, got)).flatten() {
             found.push(text);
         }
     }
@@ -276,7 +276,7 @@ fn number_small(value: f64) -> String {
 
 /// Merged or split: as many bytes in fewer, or in more, requests. Where the bytes do not agree either, a cache or a stranger
 /// took part, and the counts say nothing of the load's own requests.
-fn recut(word: &str, wanted: Amount, got: Amount) -> Option<String> {
+fn recut(asked: &Asked<'_>, word: &str, wanted: Amount, got: Amount) -> Option<String> {
     if wanted.requests < REQUESTS_MIN || got.requests < REQUESTS_MIN {
         return None;
     }
@@ -292,8 +292,15 @@ fn recut(word: &str, wanted: Amount, got: Amount) -> Option<String> {
         growth if growth < 1.0 - REQUEST_SIZE_TOLERANCE && more_bytes < more_requests * SECTOR_BYTES => "split",
         _ => return None,
     };
+    let by = if how == "split" {
+        facts(asked)
+            .find_map(|device| cut::split_by(device, from, to))
+            .map_or_else(String::new, |by| format!(" ({by})"))
+    } else {
+        String::new()
+    };
     Some(format!(
-        "{word} were {how}: {} of {} on average reached the device for {} of {} asked",
+        "{word} were {how}: {} of {} on average reached the device for {} of {} asked{by}",
         number(got.requests as f64),
         size(to as u64),
         number(wanted.requests as f64),
@@ -355,7 +362,6 @@ fn limits(asked: &Asked<'_>) -> String {
         .filter_map(|d| {
             let mut parts = Vec::new();
             parts.extend(d.queue_requests.map(|n| format!("a queue of {n} requests")));
-            parts.extend(d.request_bytes_max.map(|n| format!("requests of at most {}", size(n))));
             parts.extend(d.scheduler.as_ref().map(|s| format!("the scheduler {s}")));
             (!parts.is_empty()).then(|| format!("{} has {}", d.name, listed(&parts)))
         })

@@ -3,10 +3,13 @@
 //! Each check gives a doubt with its figures, or nothing. What a check cannot see (no counters, no extents) it says nothing
 //! about. `docs/doubts.md` tells readers what each code means and what to do.
 
+mod cut;
 mod devices;
+mod stops;
 mod storage;
 
 pub(crate) use devices::held_back;
+pub(crate) use stops::stopped_share;
 
 use crate::statistics::{shift, trend};
 use crate::words::{counted, listed, number, percent, seconds};
@@ -48,10 +51,6 @@ const CLOCK_DRIFT_PPM_MAX: f64 = 500.0;
 const CLOCK_STEP_NS_MAX: u64 = 50_000_000;
 /// Clock sources that tick in milliseconds.
 const CLOCK_SOURCES_COARSE: [&str; 3] = ["jiffies", "refined-jiffies", "pit"];
-/// A tool that did not run for a larger share of the time than this has other far percentiles and another rate than the storage's.
-const STOPPED_SHARE_MAX: f64 = 0.01;
-/// And one stop as long as this stands in the maximum, and in an open loop in every request that was due meanwhile.
-const STOPPED_NS_MAX: u64 = 500_000_000;
 /// CPU time taken by the hypervisor that begins to matter.
 const STEAL_MAX: f64 = 0.01;
 
@@ -84,7 +83,7 @@ pub fn doubts(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> 
         (DoubtCode::CachedBelow, storage::cached_below(&asked)),
         (DoubtCode::CompressedOrSparse, storage::compressed_or_sparse(&asked)),
         (DoubtCode::GeneratorBound, generator_bound(trial)),
-        (DoubtCode::ToolStopped, tool_stopped(trial)),
+        (DoubtCode::ToolStopped, stops::tool_stopped(load, trial)),
         (DoubtCode::OfferedLoadMissed, offered_load_missed(trial)),
         (DoubtCode::DepthNotReached, devices::depth_not_reached(&asked)),
         (DoubtCode::OtherLoad, devices::other_load(&asked)),
@@ -158,31 +157,6 @@ fn generator_bound(trial: &TrialRecord) -> Option<String> {
             percent(busiest)
         )
     })
-}
-
-/// The tool's own stops, which latencies and rates hold as if they were the storage's.
-fn tool_stopped(trial: &TrialRecord) -> Option<String> {
-    let stops = trial.surroundings.stops?;
-    let share = stopped_share(trial)?;
-    let throttled = stops.throttled_ns.filter(|ns| *ns >= stops.total_ns / 2);
-    let why = throttled.map_or_else(
-        || "it was stopped, or the machine had no CPU for it, or itself stood still".to_owned(),
-        |ns| format!("its control group's CPU quota was spent for {}", seconds(ns)),
-    );
-    (share > STOPPED_SHARE_MAX || stops.longest_ns > STOPPED_NS_MAX).then(|| {
-        format!(
-            "The tool did not run for {} of {}, up to {} at a stretch: {why}. That time stands in rates and latencies.",
-            seconds(stops.total_ns),
-            seconds(trial.measured_ns),
-            seconds(stops.longest_ns)
-        )
-    })
-}
-
-/// The share of the measured time in which the tool did not run.
-pub(crate) fn stopped_share(trial: &TrialRecord) -> Option<f64> {
-    let stops = trial.surroundings.stops?;
-    (trial.measured_ns > 0).then(|| stops.total_ns as f64 / trial.measured_ns as f64)
 }
 
 fn offered_load_missed(trial: &TrialRecord) -> Option<String> {

@@ -138,8 +138,12 @@ fn a_tool_that_did_not_run_is_told_with_the_quota_that_held_it() {
     let stopped = |total_ms: u64, longest_ms: u64, throttled_ms: Option<u64>| {
         let ns = |ms: u64| ms * 1_000_000;
         Scene::reads().changed(|s| {
-            s.trial.surroundings.stops =
-                Some(Stops { total_ns: ns(total_ms), longest_ns: ns(longest_ms), throttled_ns: throttled_ms.map(ns) });
+            s.trial.surroundings.stops = Some(Stops {
+                count: total_ms / longest_ms,
+                total_ns: ns(total_ms),
+                longest_ns: ns(longest_ms),
+                throttled_ns: throttled_ms.map(ns),
+            });
         })
     };
     stopped(2_000, 2_000, None).earns(DoubtCode::ToolStopped, &["2 s of 60 s", "it was stopped"]);

@@ -3,10 +3,10 @@
 use super::levels::importance;
 use super::{View, at_depth, codes};
 use crate::compare::latency_estimate;
-use crate::curves::{Curve, met_lasting, outstanding};
+use crate::curves::{Curve, doubted, met_lasting, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, percent, span};
-use loadline_record::{LoadSummary, RunRecord};
+use loadline_record::{DoubtCode, LoadSummary, RunRecord};
 use loadline_units::Duration;
 
 /// The figure and the limit, ns, where none is set: database vendors' 20 ms on average.
@@ -89,7 +89,7 @@ fn missed_by_others(view: &View<'_>, record: &RunRecord, index: usize) -> Option
     let (cell, objective) = (&view.cells[index], Objective::of(&record.cells[index].load));
     let missed = objective.figure_of(cell)? > objective.limit_ns as f64;
     let text = format!("{} miss {}: {}.", load_name(cell), objective.name(), objective.told_of(cell)?);
-    missed.then(|| view.finding(codes::OBJECTIVE, &text, &[index]))
+    missed.then(|| finding(view, &text, &[index]))
 }
 
 fn kept_everywhere(view: &View<'_>, objective: &str, parts: &[(String, usize)]) -> Finding {
@@ -99,7 +99,16 @@ fn kept_everywhere(view: &View<'_>, objective: &str, parts: &[(String, usize)]) 
         loads.push(format!("{} more", counted(more.len(), "load")));
     }
     let text = format!("latency stays within {objective} as far as was measured: {}.", listed(&loads));
-    view.finding(codes::OBJECTIVE, &text, &parts.iter().map(|(_, cell)| *cell).collect::<Vec<_>>())
+    finding(view, &text, &parts.iter().map(|(_, cell)| *cell).collect::<Vec<_>>())
+}
+
+/// A finding that rests on the latencies of `cells`, with every doubt of theirs.
+fn finding(view: &View<'_>, text: &str, cells: &[usize]) -> Finding {
+    let doubts = DoubtCode::ALL.into_iter().filter(|code| cells.iter().any(|i| doubted(&view.cells[*i], *code)));
+    let codes: Vec<String> = doubts.map(|code| code.to_string()).collect();
+    let of = if cells.len() == 1 { "the load that it rests on" } else { "loads that it rests on" };
+    let aside = if codes.is_empty() { String::new() } else { format!(" Doubts of {of}: {}.", listed(&codes)) };
+    view.finding(codes::OBJECTIVE, &(text.to_owned() + &aside), cells)
 }
 
 impl<'a> Objective<'a> {
@@ -345,7 +354,7 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
         }
         (None, None) => return None,
     };
-    Some(Told::Lost(view.finding(codes::OBJECTIVE, &(text + &aside), &turn.cells())))
+    Some(Told::Lost(finding(view, &(text + &aside), &turn.cells())))
 }
 
 /// Whether requests arrive in equal steps of time.
@@ -435,5 +444,5 @@ fn of_open(
         }
         (None, None) => return None,
     };
-    Some(Told::Lost(view.finding(codes::OBJECTIVE, &(text + &aside + &other), &turn.cells())))
+    Some(Told::Lost(finding(view, &(text + &aside + &other), &turn.cells())))
 }

@@ -105,7 +105,7 @@ fn an_open_loop_tells_the_rate_at_which_the_objective_is_lost() {
     assert_eq!(
         text,
         "Random 4 KiB reads lose 20 ms on average between 4,500 and 5,500 arriving a second (90 % and 110 % of the 5,001 \
-         delivered at most): 10.0 ms at the one, 2.73 s at the other."
+         delivered at most): 10.0 ms at the one, 2.73 s at the other. Doubts of loads that it rests on: offered-load-missed."
     );
 }
 
@@ -150,7 +150,8 @@ fn a_load_that_a_higher_one_keeps_is_not_where_the_objective_is_lost() {
         "Random 4 KiB reads lose 20 ms on average between 4,500 and 5,500 arriving a second (90 % and 110 % of the 5,001 \
          delivered at most): 10.0 ms at the one, 2.73 s at the other. It was missed with 2,500 arriving a second (not by \
          latency, 1.82 ms: only 90.0 % of the arrivals were answered in time), too, which higher loads \
-         kept: more likely a passing disturbance than a limit; measure that load again."
+         kept: more likely a passing disturbance than a limit; measure that load again. Doubts of loads that it rests on: \
+         offered-load-missed."
     );
     assert_eq!(lost.findings.iter().find(|f| f.code == codes::OBJECTIVE).unwrap().cells.len(), 3);
     let kept = summarize(&rising(&[(500.0, 1.0), (2_500.0, 0.9), (3_500.0, 1.0)]));
@@ -546,4 +547,20 @@ fn recorded_requests_that_wait_are_told_with_what_they_wait_for() {
         "{told:?}"
     );
     assert!(!told.next.as_ref().unwrap().contains("ffer more"), "{told:?}");
+}
+
+#[test]
+fn an_objective_tells_the_doubts_of_the_loads_that_it_rests_on() {
+    let objective = |run: &RunRecord| {
+        let summary = summarize(run);
+        summary.findings.into_iter().find(|f| f.code == codes::OBJECTIVE).unwrap()
+    };
+    let mut run = golden();
+    let rests_on = objective(&run).cells;
+    let cell = run.cells.iter_mut().find(|cell| cell.id == rests_on[0]).unwrap();
+    for trial in &mut cell.trials {
+        trial.doubts = vec![Doubt { code: DoubtCode::ToolStopped, detail: "The tool did not run.".into() }];
+    }
+    let told = objective(&run).text;
+    assert!(told.contains(" that it rests on: ") && told.contains("tool-stopped"), "{told}");
 }

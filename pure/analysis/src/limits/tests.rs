@@ -141,7 +141,8 @@ fn a_tool_that_did_not_run_binds_the_cell_itself() {
     let mut record = run([sweep(1.0, 4 * KIB, &[8, 32]), sweep(1.0, 8 * KIB, &[8, 32])].concat());
     let stop = |record: &mut RunRecord, ms: u64| {
         let trial = &mut record.cells[1].trials[0];
-        trial.surroundings.stops = Some(Stops { total_ns: ms * 1_000_000, longest_ns: 80_000_000, throttled_ns: None });
+        trial.surroundings.stops =
+            Some(Stops { count: 1 + ms / 80, total_ns: ms * 1_000_000, longest_ns: 80_000_000, throttled_ns: None });
     };
     doubt(&mut record, 1, DoubtCode::ToolStopped);
     stop(&mut record, 30_000);

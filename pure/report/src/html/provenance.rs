@@ -131,6 +131,7 @@ fn device_facts(device: &DeviceFacts) -> Vec<(&'static str, Option<String>)> {
         ("scheduler", device.scheduler.clone()),
         ("queue", device.queue_requests.map(|n| format!("{} requests", figures::count(n)))),
         ("largest request", bytes(device.request_bytes_max)),
+        ("pieces of memory in a request", device.request_segments_max.map(figures::count)),
         ("logical block", bytes(device.logical_block_bytes)),
         ("physical block", bytes(device.physical_block_bytes)),
         ("write cache", device.write_cache.clone()),

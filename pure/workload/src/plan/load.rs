@@ -204,6 +204,7 @@ pub(super) fn read(
     }
     tell_contradictions(reader, &dimensions);
     if reader.problem_count() > before {
+        tell_alone(reader, &base, &dimensions, table);
         return None;
     }
     take_from_budget(reader, &dimensions, base.trials, &header, left)?;
@@ -519,6 +520,24 @@ fn tell_contradictions(reader: &mut Reader<'_>, dimensions: &[Dimension]) {
     }
 }
 
+/// Beside other problems, of which cells cannot be made: what is wrong with values by themselves, so that all is told at once.
+fn tell_alone(reader: &mut Reader<'_>, base: &LoadSpec, dimensions: &[Dimension], table: &DeTable<'_>) {
+    for error in base.broken_alone() {
+        if let Some(item) = table.get(error.key) {
+            reader.problem(item.span(), error.key, error.reason);
+        }
+    }
+    for dimension in dimensions {
+        for choice in &dimension.choices {
+            let mut spec = LoadSpec::default();
+            choice.setting.apply(&mut spec);
+            if let Some(error) = spec.broken_alone().into_iter().find(|error| error.key == dimension.key) {
+                reader.problem(choice.span.clone(), error.key, error.reason);
+            }
+        }
+    }
+}
+
 /// Takes the cells and trials of a load from what the plan may still have; `None` after telling that it is too much.
 fn take_from_budget(
     reader: &mut Reader<'_>,
@@ -577,7 +596,7 @@ fn cells(
             choice.setting.apply(&mut spec);
             chosen.push((dimension.key, choice));
         }
-        if let Err(error) = spec.check() {
+        for error in spec.broken() {
             let span = chosen.iter().find(|(key, _)| *key == error.key).map_or_else(
                 || table.get(error.key).map_or_else(|| header.clone(), Item::span),
                 |(_, choice)| choice.span.clone(),

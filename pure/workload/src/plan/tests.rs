@@ -329,6 +329,27 @@ fn what_a_cell_may_not_be_is_told_at_the_value_that_makes_it_so() {
 }
 
 #[test]
+fn all_mistakes_are_told_at_once() {
+    let told = |load: &str| error(&with_load(load));
+    let mixed = "block = { \"4 KiB\" = \"60 %\", \"64 KiB\" = \"60 %\" }";
+    // Beside values that cannot be read, and a key that is not known.
+    let text = told(&format!("queue_depth = \"deep\"\n{mixed}\ncolour = 1\nthreads = 1\nhang_limit = \"0 s\""));
+    for part in [
+        "p.toml:4:15: queue_depth: ",
+        "p.toml:5:9: block: the shares of the sizes add up to 120 % instead of 100 %",
+        "p.toml:6:1: colour: ",
+        "p.toml:8:14: hang_limit: no request",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // Several of one cell.
+    let text = told(&format!("{mixed}\nduration = \"0 s\""));
+    assert!(text.contains("p.toml:4:9: block: ") && text.contains("p.toml:5:12: duration: "), "{text}");
+    // What the unreadable value might have made right is not told.
+    assert!(!told("block = \"512\"\nsize = \"1 KiB\"").contains("p.toml:5:"));
+}
+
+#[test]
 fn contradictions_are_told() {
     refuses(
         "queue_depth = 4\narrival = { poisson = \"1000 IOPS\" }",

@@ -1,0 +1,129 @@
+//! Times in which the tool itself did not run, as far as figures show them.
+//!
+//! What was stopped is seen by a thread that only sleeps. Whoever issues requests may have gone on meanwhile, on another
+//! processor: what is told here is how much of the figures a stop can have been.
+
+use super::{PERCENTILES, REQUESTS_BEYOND_MIN};
+use crate::words::{listed, percent, seconds};
+use loadline_record::{LoadSummary, Stops, TrialRecord};
+
+/// A tool that did not run for a larger share of the time than this has another rate than the storage's.
+const SHARE_MAX: f64 = 0.01;
+/// And for so long all together. A nap that ends 25 ms late is what any busy machine does now and then, and is more than a hundredth
+/// of two seconds; so few of them take less of a rate than it moves by itself in a run in which they are a hundredth.
+const TOTAL_NS_MIN: u64 = 100_000_000;
+/// One stop as long as this stands in the maximum.
+const LONGEST_NS_MAX: u64 = 500_000_000;
+/// The percentiles judged, of [`PERCENTILES`]: p99 and p99.9.
+const JUDGED: usize = 2;
+/// A stop shorter than this share of a percentile is not what makes it.
+const OF_PERCENTILE: f64 = 0.5;
+
+/// The tool's own stops, where rates, percentiles or maxima hold them as if they were the storage's.
+pub(super) fn tool_stopped(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
+    let stops = trial.surroundings.stops?;
+    let share = stopped_share(trial)?;
+    let mut shown: Vec<String> = Vec::new();
+    if share > SHARE_MAX && stops.total_ns > TOTAL_NS_MIN {
+        shown.push("the rate".to_owned());
+    }
+    shown.extend(percentiles_touched(load, trial, stops, share).into_iter().map(str::to_owned));
+    if stops.longest_ns > LONGEST_NS_MAX {
+        shown.push("the maximum".to_owned());
+    }
+    if shown.is_empty() {
+        return None;
+    }
+    let throttled = stops.throttled_ns.filter(|ns| *ns >= stops.total_ns / 2);
+    let why = throttled.map_or_else(
+        || "it was stopped, or the machine had no CPU for it, or itself stood still".to_owned(),
+        |ns| format!("its control group's CPU quota was spent for {}", seconds(ns)),
+    );
+    Some(format!(
+        "The tool did not run for {} of {} ({}), up to {} at a stretch: {why}. That can stand in {}.",
+        seconds(stops.total_ns),
+        seconds(trial.measured_ns),
+        percent(share),
+        seconds(stops.longest_ns),
+        listed(&shown)
+    ))
+}
+
+/// The share of the measured time in which the tool did not run.
+pub(crate) fn stopped_share(trial: &TrialRecord) -> Option<f64> {
+    let stops = trial.surroundings.stops?;
+    (trial.measured_ns > 0).then(|| stops.total_ns as f64 / trial.measured_ns as f64)
+}
+
+/// The percentiles beyond which no more requests lie than stops can have touched: in a closed loop those outstanding at each, in an
+/// open one those that were due meanwhile.
+fn percentiles_touched(load: &LoadSummary, trial: &TrialRecord, stops: Stops, share: f64) -> Vec<&'static str> {
+    let requests = trial.count() as f64;
+    // Not counted in older records: no fewer than this.
+    let count = stops.count.max(stops.total_ns.div_ceil(stops.longest_ns.max(1)));
+    let touched = match load.queue_depth {
+        Some(depth) => (count * u64::from(depth) * u64::from(load.threads)) as f64,
+        None => requests * share,
+    };
+    // Those of too few requests are doubted for that already.
+    let told = PERCENTILES.into_iter().take(JUDGED).filter(|(_, beyond)| trial.count() >= beyond * REQUESTS_BEYOND_MIN);
+    let judged = told.filter(|(_, beyond)| touched * *beyond as f64 > requests);
+    // The stops are what lies beyond it, not the storage.
+    let made = |beyond: u64| {
+        let quantile = 1.0 - 1.0 / beyond as f64;
+        let figures = trial.operations.values().filter_map(|record| record.latency.quantile(quantile));
+        figures.max().is_some_and(|figure| stops.longest_ns as f64 >= figure.as_ns() as f64 * OF_PERCENTILE)
+    };
+    judged.filter(|(_, beyond)| made(*beyond)).map(|(name, _)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{ExampleDisk, closed, open, trial};
+
+    const MS: u64 = 1_000_000;
+
+    fn told(load: &LoadSummary, measured_ms: u64, stops: &[u64]) -> Option<String> {
+        let load = LoadSummary { duration_ns: measured_ms * MS, ..load.clone() };
+        let mut trial = trial(&load, &ExampleDisk::default(), 0, 1.0);
+        trial.surroundings.stops = Some(Stops {
+            count: stops.len() as u64,
+            total_ns: stops.iter().sum::<u64>() * MS,
+            longest_ns: stops.iter().max().copied().unwrap_or_default() * MS,
+            throttled_ns: None,
+        });
+        tool_stopped(&load, &trial)
+    }
+
+    #[test]
+    fn a_single_late_nap_of_a_short_run_is_no_doubt_of_its_rate() {
+        let reads = closed("random", 1.0, 4 << 10, 4);
+        assert_eq!(told(&reads, 2_000, &[25]), None);
+        assert_eq!(told(&reads, 1_000, &[25, 30]), None);
+        // As long in sum as shows in the rate, and a single one that long.
+        assert!(told(&reads, 2_000, &[25; 5]).unwrap().contains("(6.2 %), up to 25.0 ms at a stretch"));
+        assert!(told(&reads, 2_000, &[120]).unwrap().ends_with("can stand in the rate."));
+        // Less than a hundredth of a longer run.
+        assert_eq!(told(&reads, 60_000, &[120]), None);
+        assert!(told(&reads, 60_000, &[501]).unwrap().ends_with("can stand in the maximum."));
+    }
+
+    #[test]
+    fn what_is_due_while_an_open_loop_is_stopped_stands_in_its_percentiles() {
+        let arrivals = open("random", 1.0, 4 << 10, 1_000.0);
+        // 25 of 2,000 waited: more than the hundredth beyond p99.
+        assert!(told(&arrivals, 2_000, &[25]).unwrap().ends_with("can stand in p99."));
+        assert!(told(&arrivals, 20_000, &[25]).unwrap().ends_with("can stand in p99.9."));
+        assert_eq!(told(&arrivals, 60_000, &[25]), None);
+    }
+
+    #[test]
+    fn a_closed_loop_has_as_many_waiting_as_are_outstanding() {
+        // Of 5,000 a second a hundredth is 50 in a second.
+        let deep = closed("random", 1.0, 4 << 10, 64);
+        assert!(told(&deep, 1_000, &[90]).unwrap().contains("p99"));
+        // What the storage takes as long for by itself is not the tool's.
+        assert_eq!(told(&closed("random", 1.0, 4 << 10, 1_024), 1_000, &[25]), None);
+    }
+}
