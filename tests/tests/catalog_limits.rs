@@ -93,6 +93,22 @@ fn a_disk_that_cannot_reach_what_it_publishes_is_named() {
     assert!(problems[0].text.contains("reads of 512 B come to 800"), "{problems:?}");
 }
 
+/// Disks of different machines, as local ones are.
+#[test]
+fn of_disks_that_are_alike_each_is_named() {
+    let text = "schema = 1\nkind = \"disk\"\nprovider = \"own\"\nfamily = \"array\"\ntitle = \"x\"\nsource = \"x\"\n\
+                [latency.read]\nmedian = \"5 ms\"\n[disk]\n\
+                first = { size = \"1 TiB\", iops = \"5000 IOPS\", parallelism = { requests = 4 } }\n\
+                second = { size = \"1 TiB\", iops = \"5000 IOPS\", parallelism = { requests = 4 }, note = \"x\" }\n\
+                larger = { size = \"2 TiB\", iops = \"5000 IOPS\", parallelism = { requests = 4 } }\n";
+    let catalog = Catalog::default().with(&[("own.toml", text)]).unwrap();
+    let held = held(&catalog);
+    assert_eq!(held.iter().map(Held::len).collect::<Vec<_>>(), [2, 1]);
+    let mut named: Vec<_> = held.iter().flat_map(|entries| unreached(&catalog, entries)).map(|p| p.name).collect();
+    named.dedup();
+    assert_eq!(named, ["own/first", "own/second", "own/larger"]);
+}
+
 /// Machines with the same limits are simulated once, and each is named.
 #[test]
 fn of_machines_that_are_alike_each_is_named() {

@@ -30,7 +30,7 @@ const TOLERANCE: f64 = 0.04;
 /// Never short of requests.
 const QUEUE_DEPTH: u32 = 2_048;
 
-/// Entries of the catalog that are to be held: one, or several machines or limits that are the same to a simulation.
+/// Entries of the catalog that are to be held: one, or several disks, machines or limits that are the same to a simulation.
 #[derive(Debug, Clone)]
 pub struct Held<'c>(Vec<Which<'c>>);
 
@@ -41,9 +41,11 @@ enum Which<'c> {
     Cap(&'c Cap),
 }
 
-/// What is simulated of machines and of what they allow disks of a type.
+/// What is simulated of an entry.
 #[derive(PartialEq)]
 enum Subject {
+    /// As what it is bought, and of which requests its IOPS are.
+    Disk(Vec<(Option<Bytes>, DiskSpec)>, Option<Bytes>),
     Vm(Box<VmSpec>),
     Cap(Limit),
 }
@@ -57,10 +59,14 @@ impl Held<'_> {
     }
 }
 
-/// Every entry of the catalog, machines and limits that do not differ together: most sizes of machines have the limits of others.
+/// Every entry of the catalog, those that do not differ together: most sizes of machines have the limits of others, and the same disks in
+/// their hosts.
 #[must_use]
 pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
-    let mut held: Vec<Held<'_>> = catalog.disks().iter().map(|disk| Held(vec![Which::Disk(disk)])).collect();
+    let disks = catalog.disks().iter().map(|disk| {
+        let iops_at = catalog.disk_family(disk).iops_at;
+        (Subject::Disk(bought(catalog, disk), iops_at), Which::Disk(disk))
+    });
     let vms = catalog.vms().iter().filter_map(|vm| {
         let figures = catalog.vm_figures(&vm.name).ok()?;
         // Its name, and what one disk without queues in the guest does not ask for, make no difference.
@@ -69,14 +75,13 @@ pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
     });
     let caps = catalog.caps().iter().map(|cap| (Subject::Cap(catalog.cap_limit(cap, &DRAW)), Which::Cap(cap)));
     let mut apart: Vec<(Subject, Held<'_>)> = Vec::new();
-    for (subject, which) in vms.chain(caps) {
+    for (subject, which) in disks.chain(vms).chain(caps) {
         match apart.iter_mut().find(|(other, _)| *other == subject) {
             Some((_, alike)) => alike.0.push(which),
             None => apart.push((subject, Held(vec![which]))),
         }
     }
-    held.extend(apart.into_iter().map(|(_, entries)| entries));
-    held
+    apart.into_iter().map(|(_, entries)| entries).collect()
 }
 
 /// Where entries, simulated under their published limits with credits spent, do less than these say or more: disks at every
@@ -108,10 +113,8 @@ fn unreached_by(catalog: &Catalog, entry: Which<'_>) -> Vec<String> {
     let mut texts = Vec::new();
     match entry {
         Which::Disk(disk) => {
-            for wanted in purchases(catalog, disk) {
-                let Ok(figures) = catalog.disk_figures(&disk.name, &wanted) else { continue };
-                let spec = DiskSpec { place: Place::Network, ..figures.spec(&DRAW) };
-                let at = wanted.size.map_or_else(String::new, |size| format!("at {size}, "));
+            for (size, spec) in bought(catalog, disk) {
+                let at = size.map_or_else(String::new, |size| format!("at {size}, "));
                 let limit = spec.limit.clone();
                 let environment = environment(spec, None);
                 let mut wrong = hold(&limit, &environment);
@@ -254,6 +257,15 @@ fn directions(limit: &Limit, environment: &EnvironmentSpec) -> impl Iterator<Ite
             .flat_map(|volume| &volume.disks)
             .all(|disk| disk.latency.read == disk.latency.write);
     std::iter::once(true).chain((!alike).then_some(false))
+}
+
+/// A disk in every size of [`purchases`], without its name, which makes no difference.
+fn bought(catalog: &Catalog, disk: &DiskEntry) -> Vec<(Option<Bytes>, DiskSpec)> {
+    let spec = |wanted: Provisioned| {
+        let figures = catalog.disk_figures(&disk.name, &wanted).ok()?;
+        Some((wanted.size, DiskSpec { name: String::new(), place: Place::Network, ..figures.spec(&DRAW) }))
+    };
+    purchases(catalog, disk).into_iter().filter_map(spec).collect()
 }
 
 /// What an entry can be bought as: every row that its source lists, or one size.
