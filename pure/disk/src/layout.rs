@@ -202,6 +202,10 @@ impl Split {
     pub(crate) const fn new(operation: Operation, offset: u64, length: u64) -> Self {
         Self { operation, at: offset, end: offset + length, copy: 0, over: false }
     }
+
+    pub(crate) const fn operation(&self) -> Operation {
+        self.operation
+    }
 }
 
 #[cfg(test)]

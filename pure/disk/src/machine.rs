@@ -411,14 +411,14 @@ impl Machine {
             self.outstanding[id as usize].refused = true;
             Known::nothing(now)
         } else if let Some(disk) = only {
-            let known = self.start(now, id, disk, &request, request.offset, length);
+            let known = self.start(now, id, disk, request.operation, request.offset, length);
             if self.accounts.is_some() {
                 self.account_part(now, disk, known);
                 self.account_request(id, target);
             }
             known
         } else {
-            self.start_parts(now, id, target, &request)
+            self.start_parts(now, id, target)
         };
         self.part_ends(id, known.admitted, known.completed);
         RequestId(id)
@@ -434,34 +434,34 @@ impl Machine {
         (self.outstanding.len() - 1) as u32
     }
 
-    /// The parts of a request begin their way.
-    fn start_parts(&mut self, now: u64, id: u32, target: Target, request: &Request) -> Known {
+    /// The parts of a request begin their way. What it asks for is read from its place: passed on, it would be written a second time.
+    fn start_parts(&mut self, now: u64, id: u32, target: Target) -> Known {
+        let Outstanding { operation, offset, length, .. } = self.outstanding[id as usize];
         let TargetState { disks, placement, .. } = &self.targets[target.0];
-        let length = u64::from(request.length);
-        if request.operation != Operation::Flush
-            && let Some(Piece { disk, offset, length }) = placement.only_part(request.offset, length)
+        if operation != Operation::Flush
+            && let Some(Piece { disk, offset, length }) = placement.only_part(offset, u64::from(length))
         {
             let disk = disks[disk];
-            let known = self.start(now, id, disk, request, offset, length);
+            let known = self.start(now, id, disk, operation, offset, length);
             if self.accounts.is_some() {
                 self.account_part(now, disk, known);
                 self.account_request(id, target);
             }
             return known;
         }
-        self.start_several(now, id, target, request)
+        self.start_several(now, id, target, Split::new(operation, offset, u64::from(length)))
     }
 
     #[inline(never)]
-    fn start_several(&mut self, now: u64, id: u32, target: Target, request: &Request) -> Known {
+    fn start_several(&mut self, now: u64, id: u32, target: Target, mut split: Split) -> Known {
         let mut known = Known::nothing(now);
-        let mut split = Split::new(request.operation, request.offset, u64::from(request.length));
+        let operation = split.operation();
         while let Some(Piece { disk, offset, length }) = self.targets[target.0].placement.next(&mut split) {
             if self.targets[target.0].placement.is_absent(disk) {
                 continue;
             }
             let disk = self.targets[target.0].disks[disk];
-            let part = self.start(now, id, disk, request, offset, length);
+            let part = self.start(now, id, disk, operation, offset, length);
             if self.accounts.is_some() {
                 self.account_part(now, disk, part);
             }
@@ -536,21 +536,27 @@ impl Machine {
 
     /// A part of a request begins its way. What is not known at once counts as a part that is waited for.
     #[inline(always)]
-    fn start(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
-        let operation = request.operation;
+    fn start(&mut self, now: u64, id: u32, disk: usize, operation: Operation, offset: u64, length: u64) -> Known {
         match self.disks[disk].path {
             Path::Network => {
                 let at = pass(&mut self.vm_uncached, now, operation, offset, length);
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
             }
-            Path::Local | Path::Cached { .. } => self.start_at_host(now, id, disk, request, offset, length),
+            Path::Local | Path::Cached { .. } => self.start_at_host(now, id, disk, operation, offset, length),
         }
     }
 
     /// As [`Machine::start`], for a disk whose requests go through the host.
     #[inline(always)]
-    fn start_at_host(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
-        let operation = request.operation;
+    fn start_at_host(
+        &mut self,
+        now: u64,
+        id: u32,
+        disk: usize,
+        operation: Operation,
+        offset: u64,
+        length: u64,
+    ) -> Known {
         match self.disks[disk].path {
             Path::Network | Path::Local => {
                 let at = self.pass_host(now, operation, offset, length);
@@ -566,7 +572,7 @@ impl Machine {
                         is_hit = state.cache.ask(member, run);
                         *(if is_hit { &mut state.hits } else { &mut state.misses }) += 1;
                     }
-                    Operation::Write if taken && !request.durable => {
+                    Operation::Write if taken && !self.outstanding[id as usize].durable => {
                         return self.write_to_cache(now, id, disk, offset, length);
                     }
                     Operation::Write => state.cache.insert(member, run),
