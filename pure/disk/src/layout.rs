@@ -145,7 +145,7 @@ impl Placement {
 
     /// The next part: one for each interleave that the range touches, on every copy for what changes data, on one of them
     /// in turn for a read; a flush goes to all disks.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn next(&mut self, split: &mut Split) -> Option<Piece> {
         if split.operation == Operation::Flush {
             let disk = split.copy;
