@@ -145,7 +145,7 @@ impl Placement {
 
     /// The next part: one for each interleave that the range touches, on every copy for what changes data, on one of them
     /// in turn for a read; a flush goes to all disks.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn next(&mut self, split: &mut Split) -> Option<Piece> {
         if split.operation == Operation::Flush {
             let disk = split.copy;
@@ -201,6 +201,10 @@ impl Split {
     #[inline]
     pub(crate) const fn new(operation: Operation, offset: u64, length: u64) -> Self {
         Self { operation, at: offset, end: offset + length, copy: 0, over: false }
+    }
+
+    pub(crate) const fn operation(&self) -> Operation {
+        self.operation
     }
 }
 

@@ -142,10 +142,12 @@ impl Gates {
     /// As [`Gates::pass`], where a few instructions tell; else `None`, and nothing has changed.
     #[inline(always)]
     fn pass_easily(&mut self, now: u64, units: u64) -> Option<u64> {
-        let at = match &mut self.held {
-            Held::Steady(bucket) => bucket.pass_easily(now, units)?,
-            Held::Windows(windows) => windows.pass_easily(now, units)?,
-            Held::Nothing | Held::Otherwise(_) => return None,
+        let at = if let Held::Steady(bucket) = &mut self.held {
+            bucket.pass_easily(now, units)?
+        } else if let Held::Windows(windows) = &mut self.held {
+            windows.pass_easily(now, units)?
+        } else {
+            return None;
         };
         self.waited += at - now;
         Some(at)

@@ -9,11 +9,12 @@ mod accounts;
 mod changes;
 mod outstanding;
 mod serving;
+mod starting;
 mod write_back;
 
-use crate::cache::{BLOCK, BlockMap, Cache, Member, Run};
+use crate::cache::{BLOCK, Cache, Member};
 use crate::latency::Sampler;
-use crate::layout::{Piece, Placement, Split};
+use crate::layout::Placement;
 use crate::limit::{Limiter, Waited};
 use crate::queue::{Entry, Queue};
 use crate::service::{Errand, Lanes, Spindle};
@@ -411,14 +412,14 @@ impl Machine {
             self.outstanding[id as usize].refused = true;
             Known::nothing(now)
         } else if let Some(disk) = only {
-            let known = self.start(now, id, disk, &request, request.offset, length);
+            let known = self.start(now, id, disk, request.operation, request.offset, length);
             if self.accounts.is_some() {
                 self.account_part(now, disk, known);
                 self.account_request(id, target);
             }
             known
         } else {
-            self.start_parts(now, id, target, &request)
+            self.start_parts(now, id, target)
         };
         self.part_ends(id, known.admitted, known.completed);
         RequestId(id)
@@ -432,46 +433,6 @@ impl Machine {
         let nothing = Request { operation, durable: false, length: 0, offset: 0, due_at };
         self.outstanding.push(Outstanding::new(0, &nothing));
         (self.outstanding.len() - 1) as u32
-    }
-
-    /// The parts of a request begin their way.
-    fn start_parts(&mut self, now: u64, id: u32, target: Target, request: &Request) -> Known {
-        let TargetState { disks, placement, .. } = &self.targets[target.0];
-        let length = u64::from(request.length);
-        if request.operation != Operation::Flush
-            && let Some(Piece { disk, offset, length }) = placement.only_part(request.offset, length)
-        {
-            let disk = disks[disk];
-            let known = self.start(now, id, disk, request, offset, length);
-            if self.accounts.is_some() {
-                self.account_part(now, disk, known);
-                self.account_request(id, target);
-            }
-            return known;
-        }
-        self.start_several(now, id, target, request)
-    }
-
-    #[inline(never)]
-    fn start_several(&mut self, now: u64, id: u32, target: Target, request: &Request) -> Known {
-        let mut known = Known::nothing(now);
-        let mut split = Split::new(request.operation, request.offset, u64::from(request.length));
-        while let Some(Piece { disk, offset, length }) = self.targets[target.0].placement.next(&mut split) {
-            if self.targets[target.0].placement.is_absent(disk) {
-                continue;
-            }
-            let disk = self.targets[target.0].disks[disk];
-            let part = self.start(now, id, disk, request, offset, length);
-            if self.accounts.is_some() {
-                self.account_part(now, disk, part);
-            }
-            known.admitted = known.admitted.max(part.admitted);
-            known.completed = known.completed.max(part.completed);
-        }
-        if self.accounts.is_some() {
-            self.account_request(id, target);
-        }
-        known
     }
 
     /// When something happens next: an answer, or something inside that comes before one. `None`: nothing is outstanding.
@@ -532,110 +493,6 @@ impl Machine {
         {
             self.happen(event.at, Event::decode(event.what));
         }
-    }
-
-    /// A part of a request begins its way. What is not known at once counts as a part that is waited for.
-    #[inline(always)]
-    fn start(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
-        let operation = request.operation;
-        match self.disks[disk].path {
-            Path::Network => {
-                let at = pass(&mut self.vm_uncached, now, operation, offset, length);
-                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
-            }
-            Path::Local | Path::Cached { .. } => self.start_at_host(now, id, disk, request, offset, length),
-        }
-    }
-
-    /// As [`Machine::start`], for a disk whose requests go through the host.
-    #[inline(always)]
-    fn start_at_host(&mut self, now: u64, id: u32, disk: usize, request: &Request, offset: u64, length: u64) -> Known {
-        let operation = request.operation;
-        match self.disks[disk].path {
-            Path::Network | Path::Local => {
-                let at = self.pass_host(now, operation, offset, length);
-                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
-            }
-            Path::Cached { cache, member, mode, hit } => {
-                let run = Run::of(offset, length);
-                let state = &mut self.caches[cache];
-                let taken = mode == HostCache::ReadWrite && BlockMap::is_within(run);
-                let mut is_hit = false;
-                match operation {
-                    Operation::Read => {
-                        is_hit = state.cache.ask(member, run);
-                        *(if is_hit { &mut state.hits } else { &mut state.misses }) += 1;
-                    }
-                    Operation::Write if taken && !request.durable => {
-                        return self.write_to_cache(now, id, disk, offset, length);
-                    }
-                    Operation::Write => state.cache.insert(member, run),
-                    Operation::Flush if taken => {
-                        self.flush_cache(now, id, disk);
-                        return Known::nothing(now);
-                    }
-                    Operation::Trim | Operation::Flush => {}
-                }
-                let at = if is_hit || !self.only_answers_count {
-                    pass(&mut self.vm_cached, now, operation, offset, length)
-                } else {
-                    now
-                };
-                if is_hit {
-                    let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
-                    return Known { admitted: at, completed: done };
-                }
-                let at = pass(&mut self.vm_uncached, at, operation, offset, length);
-                self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
-            }
-        }
-    }
-
-    /// When a part of a local disk has passed the budget of what goes through the host.
-    #[inline(never)]
-    fn pass_host(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
-        if self.only_answers_count { now } else { pass(&mut self.vm_cached, now, operation, offset, length) }
-    }
-
-    /// A part has passed the virtual machine's budgets: on to the disk.
-    #[inline(always)]
-    fn reach_disk(
-        &mut self,
-        now: u64,
-        owner: Owner,
-        number: usize,
-        operation: Operation,
-        offset: u64,
-        length: u64,
-    ) -> Known {
-        let Self { disks, pools, samplers, random, .. } = self;
-        let disk = &mut disks[number];
-        let mut at = now;
-        if let Some(allowance) = disk.allowance {
-            at = pools[allowance].pass(at, operation, offset, length);
-        }
-        if let Some(pool) = disk.pool {
-            at = pools[pool].pass(at, operation, offset, length);
-        }
-        at = disk.limiter.pass(at, operation, offset, length);
-        if disk.takes_turns {
-            return self.reach_turn(now, at, Part { owner, disk: number, operation, offset, length, since: now });
-        }
-        let service = disk.service(samplers, random, operation, length);
-        let begins = if disk.holds == Holds::Answers { now } else { at };
-        let completed = (begins + service).max(at);
-        if let Owner::WriteBack(_) = owner {
-            let part = Part { owner, disk: number, operation, offset, length, since: now };
-            self.part_follows(completed, part, Event::WroteBack);
-        }
-        Known { admitted: at, completed }
-    }
-
-    /// A part goes on at `at`.
-    #[inline(never)]
-    fn part_follows(&mut self, at: u64, part: Part, event: fn(u32) -> Event) {
-        let part = self.new_part(part);
-        self.plan(at, event(part));
     }
 
     #[inline(never)]

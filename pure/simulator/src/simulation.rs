@@ -532,9 +532,8 @@ impl Party {
     fn answered(&mut self, completion: impl Fn() -> Completion) {
         let silent = self.now.since(self.answered_at);
         self.answered_at = self.now;
-        let answer = completion();
-        match answer.outcome {
-            Ok(()) => self.log.completed(&answer),
+        match completion().outcome {
+            Ok(()) => self.log.completed(&completion),
             Err(kind) => *self.errors.entry(kind).or_default() += 1,
         }
         if silent > self.hang_limit {
