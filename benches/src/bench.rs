@@ -2,7 +2,7 @@
 
 use crate::arguments::Arguments;
 use crate::fio::{self, Tuning};
-use crate::job::{Job, Length, Told};
+use crate::job::{Job, Length, Target, Told};
 use crate::process::{self, Ended, Stop};
 use crate::statistics::{median, order};
 use crate::table::{Table, Verdicts};
@@ -52,6 +52,8 @@ impl Tool {
 pub(crate) struct Sample {
     pub(crate) told: Told,
     pub(crate) ended: Ended,
+    /// From submitted to completed on average, as the kernel counts it for the device, whoever looks for answers when.
+    pub(crate) device_mean_ns: Option<f64>,
 }
 
 /// The runs of one tool at one job, one for each round.
@@ -194,7 +196,13 @@ impl Bench {
     }
     fn sample(&self, tool: Tool, job: &Job, mut command: Command) -> Result<Sample> {
         std::thread::sleep(SETTLE);
+        let counters = || match &job.target {
+            Target::Device(node) => process::read_counters(node, job.operation),
+            Target::Null | Target::CachedFile(_) => None,
+        };
+        let before = counters();
         let ended = process::run(&mut command, &self.stop)?;
+        let device_mean_ns = before.zip(counters()).and_then(|(before, after)| after.mean_ns_since(before));
         let told = match tool {
             Tool::FioDefault | Tool::FioBest | Tool::FioRepeating => fio::parse(&ended.stdout, job.operation),
             Tool::Peak => peak::parse(&ended.stdout),
@@ -202,7 +210,7 @@ impl Bench {
         };
         let told = told.with_context(|| format!("{} at {}", tool.name(), job.name()))?;
         eprintln!("{:<12} {:<34} {:>11.0}/s", tool.name(), job.name(), told.requests_per_s);
-        Ok(Sample { told, ended })
+        Ok(Sample { told, ended, device_mean_ns })
     }
     /// One run of `tool`.
     pub(crate) fn once(&self, tool: Tool, job: &Job) -> Result<Sample> {

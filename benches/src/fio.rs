@@ -112,6 +112,7 @@ pub(crate) fn parse(stdout: &str, operation: Operation) -> Result<Told> {
     // Percentiles are there for the one that was asked for.
     let asked_for = |name: &&str| way[*name]["percentile"].is_object();
     let latency = &way[["clat_ns", "lat_ns"].into_iter().find(asked_for).unwrap_or("clat_ns")];
+    let mean = latency["mean"].as_f64();
     let at = |percent: &str| latency["percentile"][percent].as_u64().map(Duration::from_ns);
     let latency = match (at("50.000000"), at("90.000000"), at("99.000000"), latency["max"].as_u64()) {
         (Some(p50), Some(p90), Some(p99), Some(max)) => Some(Latency { p50, p90, p99, max: Duration::from_ns(max) }),
@@ -121,6 +122,7 @@ pub(crate) fn parse(stdout: &str, operation: Operation) -> Result<Told> {
         requests: number(way, "total_ios")? as u64,
         requests_per_s: number(way, "iops")?,
         latency,
+        latency_mean_ns: mean,
         ..Told::default()
     })
 }
@@ -147,6 +149,7 @@ mod tests {
         assert!((told.requests_per_s - 247_000.25).abs() < 1e-9);
         let latency = told.latency.unwrap();
         assert_eq!((latency.p50.as_ns(), latency.p99.as_ns(), latency.max.as_ns()), (118_272, 209_000, 5_000_000));
+        assert_eq!(told.latency_mean_ns, Some(120.5));
         let told = parse(PRINTED, Operation::Write).unwrap();
         assert_eq!((told.requests, told.latency), (0, None));
     }

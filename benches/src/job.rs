@@ -89,6 +89,10 @@ pub(crate) struct Told {
     pub(crate) requests: u64,
     pub(crate) requests_per_s: f64,
     pub(crate) latency: Option<Latency>,
+    /// On average, of the latencies whose percentiles are told.
+    pub(crate) latency_mean_ns: Option<f64>,
+    /// From submitted to completed, where the tool tells it apart.
+    pub(crate) service_mean_ns: Option<f64>,
     /// From submitted to completed, where the tool tells it apart.
     pub(crate) service_p50: Option<Duration>,
     /// From due to submitted, where requests have due times.

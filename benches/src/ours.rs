@@ -87,6 +87,8 @@ pub(crate) fn parse(stdout: &str, operation: Operation) -> Result<Told> {
         requests: asked,
         requests_per_s: record.iops().unwrap_or(0.0),
         latency,
+        latency_mean_ns: kept.latency.mean_ns(),
+        service_mean_ns: kept.service.as_ref().and_then(Histogram::mean_ns),
         service_p50: p50(&kept.service),
         waiting_p50: p50(&kept.waiting),
         offered_per_s: record.offered_iops,

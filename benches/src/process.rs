@@ -1,6 +1,7 @@
 //! Runs other programs to their end and tells what they cost; ends them when the user does.
 
 use anyhow::{Context, Result, bail};
+use loadline_block::Operation;
 use loadline_units::{Bytes, Duration};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, killpg};
@@ -8,6 +9,7 @@ use nix::sys::time::TimeValLike;
 use nix::unistd::Pid;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, mpsc};
@@ -185,6 +187,40 @@ pub(crate) fn first_write(command: &mut Command, device: &str, stop: &Stop) -> R
     ended.map(|_| seen.map(|span| Duration::from_ns(span.as_nanos() as u64)))
 }
 
+/// Requests of one operation that a device completed, and the time that they took there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DeviceTime {
+    requests: u64,
+    ms: u64,
+}
+
+impl DeviceTime {
+    /// What a request took on average since `before`; `None` where there was none.
+    pub(crate) fn mean_ns_since(self, before: Self) -> Option<f64> {
+        let requests = self.requests.saturating_sub(before.requests);
+        (requests > 0).then(|| self.ms.saturating_sub(before.ms) as f64 * 1e6 / requests as f64)
+    }
+}
+
+/// What the kernel has counted of a device until now.
+pub(crate) fn read_counters(node: &Path, operation: Operation) -> Option<DeviceTime> {
+    let name = node.file_name()?.to_str()?;
+    device_time(&std::fs::read_to_string(format!("/sys/block/{name}/stat")).ok()?, operation)
+}
+
+/// From a device's `stat` file (Documentation/block/stat.rst of the kernel): of each operation the requests, those merged, the
+/// sectors and the milliseconds, reads first.
+fn device_time(stat: &str, operation: Operation) -> Option<DeviceTime> {
+    let first = match operation {
+        Operation::Read => 0,
+        Operation::Write => 4,
+        Operation::Trim | Operation::Flush => return None,
+    };
+    let mut figures = stat.split_whitespace().skip(first).map(str::parse);
+    let requests = figures.next()?.ok()?;
+    Some(DeviceTime { requests, ms: figures.nth(2)?.ok()? })
+}
+
 /// Writes completed, from a device's `stat` file (Documentation/block/stat.rst of the kernel: the fifth figure).
 fn writes_completed(stat: &str) -> Option<u64> {
     stat.split_whitespace().nth(4)?.parse().ok()
@@ -256,6 +292,11 @@ mod tests {
         let stat = "     289        1     2312       20       42        3      336       17        0       36       37";
         assert_eq!(writes_completed(stat), Some(42));
         assert_eq!(writes_completed(""), None);
+        let [reads, writes] =
+            [Operation::Read, Operation::Write].map(|operation| device_time(stat, operation).unwrap());
+        assert_eq!((reads, writes), (DeviceTime { requests: 289, ms: 20 }, DeviceTime { requests: 42, ms: 17 }));
+        let later = DeviceTime { requests: 389, ms: 30 };
+        assert_eq!((later.mean_ns_since(reads), reads.mean_ns_since(reads)), (Some(100_000.0), None));
     }
 
     #[test]

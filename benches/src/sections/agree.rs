@@ -17,6 +17,10 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         "agree: loadline over fio, beside each run of fio over the one before it; loop device, 4 KiB random reads",
         &["", "figure", "loadline / fio", "fio / fio", "within", "loadline / fio tuned", "tuned / tuned", "within"],
     );
+    let mut device = Table::new(
+        "agree: from submitted to completed on average, as the kernel counts it, and what each tool adds to it, us",
+        &["", "fio", "adds", "fio tuned", "adds", "loadline", "adds"],
+    );
     let disk = MemoryDisk::new(bench.size, &bench.stop)?;
     let target = Target::Device(disk.device.node.clone());
     // As a device is: what answers is not where the load is.
@@ -29,6 +33,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let runs = bench.interleaved(&TOOLS, &job)?;
         rates.extend(of(&runs, Tool::FioDefault).map(Runs::rate));
         rows(bench, &mut table, &job, &runs)?;
+        at_device(bench, &mut device, &job, &runs);
     }
     // Half of what one request at a time comes to, which fio follows while it looks for answers, and half of the most.
     let most = rates.iter().copied().fold(0.0, f64::max);
@@ -37,6 +42,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let job = job(bench, &target, Pace::Constant(half));
         let runs = bench.interleaved(&TOOLS, &job)?;
         rows(bench, &mut table, &job, &runs)?;
+        at_device(bench, &mut device, &job, &runs);
     }
     match obstacle {
         None => table.note(format!("Where the kernel's threads run beside the tools: {}.", placement.name())),
@@ -50,7 +56,29 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     table.note(
         "A goal for IOPS and p50 each: within for either fio, for each works its own way (batches, CPU per request).",
     );
-    bench.print(table)
+    device.note("Adds: the mean that the tool tells, less the kernel's: handing over, and the time for which an answer lies there until");
+    device.note("the tool looks. A median that differs where the kernel counts the same is the tool's. No goal: how a tool uses the");
+    device.note("processors moves the device's own mean, too.");
+    bench.print(table)?;
+    bench.print(device)
+}
+
+/// What the kernel says of the device under each tool, and what the tools say beyond it.
+fn at_device(bench: &Bench, table: &mut Table, job: &Job, runs: &[Runs]) {
+    let us = |sample: &Sample| sample.device_mean_ns.unwrap_or(f64::NAN) / 1e3;
+    let told = |sample: &Sample| {
+        sample.told.service_mean_ns.or(sample.told.latency_mean_ns).unwrap_or(f64::NAN) / 1e3 - us(sample)
+    };
+    let shown = |figures: &[f64]| Spread::of(figures).map_or("-".to_owned(), |spread| spread.to_string());
+    let mut row = vec![job.name()];
+    for tool in TOOLS {
+        let runs = of(runs, tool);
+        row.extend([
+            shown(&runs.map_or(Vec::new(), |r| r.figures(us))),
+            shown(&runs.map_or(Vec::new(), |r| r.figures(told))),
+        ]);
+    }
+    table.row(bench.marked(row));
 }
 
 fn job(bench: &Bench, target: &Target, pace: Pace) -> Job {
