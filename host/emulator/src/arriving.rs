@@ -2,7 +2,7 @@
 //! into pages that take their place among the contents.
 
 use crate::protocol::request::Awaited;
-use crate::store::{PAGE, Page};
+use crate::store::{PAGE, Page, bring};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, recv, recvmsg};
@@ -42,16 +42,9 @@ impl Buffer {
         self.receive(socket, RecvFlags::empty())
     }
 
-    /// As [`Buffer::read`]; before it would sleep, others have their turn on the processor, once: a client that was waiting for it
-    /// has asked for more by then, and need not wake anybody.
-    pub(crate) fn read_giving_way(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
-        match self.receive(socket, RecvFlags::DONTWAIT) {
-            Err(Errno::AGAIN) => {
-                std::thread::yield_now();
-                self.receive(socket, RecvFlags::empty())
-            }
-            read => read,
-        }
+    /// As [`Buffer::read`]; that nothing is there is an error ([`Errno::AGAIN`]).
+    pub(crate) fn read_now(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
+        self.receive(socket, RecvFlags::DONTWAIT)
     }
 
     fn receive(&mut self, socket: &OwnedFd, flags: RecvFlags) -> Result<bool, Errno> {
@@ -93,6 +86,12 @@ impl Landing {
             self.pages.push(Page::new()?);
         }
         Some(count * PAGE)
+    }
+
+    /// Has the places of `count` bytes brought into the processor's caches. Where the client works at the same time, that would only be one
+    /// thing more to do; where it cannot, the system copies faster.
+    pub(crate) fn bring(&self, count: usize) {
+        self.pages[..count / PAGE].iter().for_each(|page| bring(page.bytes()));
     }
 
     /// Receives `count` bytes, beginning with those that are in `buffer`; up to `next` more go into the buffer. `None`: the

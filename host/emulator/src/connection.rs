@@ -6,6 +6,7 @@ use crate::contents::Settles;
 use crate::export::Export;
 use crate::meter::bytes_held;
 use crate::outgoing::{Outgoing, Sent};
+use crate::pace::Pace;
 use crate::protocol::NbdError;
 use crate::protocol::negotiation::{Agreement, Encryption, Negotiation, Step, Trouble};
 use crate::protocol::reply::ReplyTo;
@@ -29,9 +30,6 @@ pub const IN_FLIGHT_MAX: usize = 4_096;
 /// Bytes that reads and writes under way on one connection are of: beyond it nothing more is read, so that what a client leaves behind
 /// when it vanishes keeps a disk from others for the time of so many bytes, not of all that requests may ask for.
 pub const IN_FLIGHT_BYTES_MAX: u64 = 1 << 30;
-/// Requests handed over together. More would have the client wait until all of them are done, and whoever serves it then wait until
-/// it has asked again; fewer would wake it more often.
-const TURN_MAX: usize = 16;
 /// Bytes that a client's socket is asked to hold (the kernel doubles it), so that the next part of a long answer is made while the client
 /// takes the last, and how many clients get as much: the kernel's memory is not bounded otherwise. With more the bytes would have left
 /// the processor's caches when the client comes to them.
@@ -208,6 +206,7 @@ impl Connection {
         let mut incoming = Incoming::new(rules);
         let mut turn = Turn::default();
         let mut landing = Landing::default();
+        let mut pace = Pace::new();
         // The first thing that went wrong with the bytes of the write under way.
         let mut trouble: Option<NbdError> = None;
         let mut ticket: Option<u64> = None;
@@ -223,7 +222,7 @@ impl Connection {
                         break 'reading;
                     }
                 }
-                if turn.asks.len() == TURN_MAX {
+                if turn.asks.len() >= pace.turn_max() {
                     served |= self.hand_over(serving, &mut turn);
                 }
                 match incoming.next(&mut input) {
@@ -262,6 +261,9 @@ impl Connection {
             {
                 // Whatever follows on the whole write begins with a header.
                 let next = if count as u64 == awaited.left { incoming.header_bytes() } else { 0 };
+                if pace.shares() {
+                    landing.bring(count);
+                }
                 match landing.receive(count, buffer, &self.socket, next) {
                     Ok(Some(pages)) => {
                         let contents = &self.export.contents;
@@ -281,8 +283,12 @@ impl Connection {
                     Err(_) => break,
                 }
             }
-            // Whoever got answers asks again soon.
-            let read = if served { buffer.read_giving_way(&self.socket) } else { buffer.read(&self.socket) };
+            let read = if served {
+                let idle = self.in_flight.load(Ordering::Acquire) == 0;
+                pace.read(buffer, &self.socket, idle, serving.driver.clock, &serving.awake)
+            } else {
+                buffer.read(&self.socket)
+            };
             match read {
                 Ok(true) => {}
                 Ok(false) => {

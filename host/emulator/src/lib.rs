@@ -25,6 +25,7 @@ mod meter;
 mod metrics;
 mod model;
 mod outgoing;
+mod pace;
 pub mod protocol;
 mod refusal;
 mod replaying;

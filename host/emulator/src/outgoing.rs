@@ -6,7 +6,7 @@ use crate::export::Export;
 use crate::made::{Made, PARTS_MAX};
 use crate::meter::Delivered;
 use crate::protocol::NbdError;
-use crate::store::PAGE;
+use crate::store::{PAGE, bring};
 use loadline_block::ErrorKind;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
@@ -113,6 +113,7 @@ impl Outgoing {
             let (from, left) = large.rest();
             still.bytes(from, left.min(SEND_MAX), &mut |bytes| {
                 if count < PARTS_MAX {
+                    bring(bytes);
                     slices[count] = IoSlice::new(bytes);
                     count += 1;
                 }

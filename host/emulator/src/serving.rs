@@ -66,6 +66,8 @@ pub(crate) struct Serving {
     ending: AtomicBool,
     /// Nobody is let in for the moment.
     closed: AtomicBool,
+    /// A thread waits awake for its client.
+    pub(crate) awake: AtomicBool,
     view: Mutex<View>,
     /// Wakes whoever looks once a second.
     over: Condvar,
@@ -90,6 +92,7 @@ impl Serving {
             next_number: AtomicU32::new(0),
             ending: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            awake: AtomicBool::new(false),
             view: Mutex::default(),
             over: Condvar::new(),
         }

@@ -226,11 +226,20 @@ impl MemoryStore {
         keep: &mut impl FnMut(u64, Old),
     ) -> Result<(), StoreError> {
         self.for_pieces(offset, bytes, |place, number, within, bytes| {
-            let new = patched(spare, place.as_ref(), within, bytes)?;
+            let whole = <&[u8; PAGE]>::try_from(bytes);
+            let new = match whole {
+                Ok(_) => spare.any().ok_or(StoreError::NoSpace)?,
+                Err(_) => patched(spare, place.as_ref(), within, bytes)?,
+            };
             if place.is_none() {
                 self.budget.take(1)?;
             }
-            keep(number, place.replace(new).map_or(Old::Nothing, Old::Page));
+            let old = place.replace(new).map_or(Old::Nothing, Old::Page);
+            keep(number, old);
+            // Last: what is noted after it in memory may wait until all of it has arrived there.
+            if let (Ok(whole), Some(page)) = (whole, place) {
+                *page.bytes_mut() = *whole;
+            }
             Ok(())
         })
     }

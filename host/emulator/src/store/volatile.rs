@@ -1,7 +1,7 @@
 //! What a power cut would take: the bytes that writes replaced and that were not made durable since.
 
 use super::memory::NumberHasher;
-use super::page::{Old, PAGE, Spare};
+use super::page::{Old, PAGE, Spare, bring};
 use super::{Fresh, Store, StoreError};
 use crate::model::scramble;
 use smallvec::SmallVec;
@@ -15,6 +15,8 @@ const SECTORS: u64 = (PAGE / SECTOR) as u64;
 const SETTLED_MAX: usize = 1_024;
 /// Writes that are looked for among so many of the newest first, one by one: those that were just answered are there.
 const NEWEST: usize = 32;
+/// Pages are fetched so many writes before bytes go to them.
+const AHEAD: usize = 2;
 /// The ticket of what is no write.
 const NOBODY: u64 = u64::MAX;
 
@@ -114,6 +116,13 @@ impl Volatile {
             self.add(ticket, first, added);
         }
         self.settle_beyond(pages_max);
+        // The page of a write that comes soon is one that becomes free soon.
+        if added == 1
+            && self.held == pages_max as u64
+            && let Some(Old::Page(page)) = self.entries.get(AHEAD).and_then(|entry| entry.old.as_ref())
+        {
+            bring(page.bytes());
+        }
         written
     }
 
