@@ -1,6 +1,6 @@
 //! The gate: its steps in order, each with a heading and its time, and the summary at the end.
 
-use crate::{dependencies, openssl, peers, test_output, tidy};
+use crate::{dependencies, openssl, peers, test_output, tidy, ublk};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -63,6 +63,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "clippy", purpose: "cargo clippy, warnings are errors", slow: false, run: clippy },
     Step { name: "tests", purpose: "cargo test --workspace", slow: false, run: test_output::step },
     Step { name: "psk", purpose: "clippy and tests of what takes OpenSSL's headers", slow: true, run: openssl::step },
+    Step { name: "ublk", purpose: "volumes attached by ublk, in a virtual machine", slow: true, run: ublk::step },
     Step { name: "docs", purpose: "cargo doc, warnings are errors", slow: true, run: docs },
 ];
 

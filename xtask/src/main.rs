@@ -7,12 +7,14 @@ mod openssl;
 mod peers;
 mod test_output;
 mod tidy;
+mod ublk;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test [--quick]   the whole gate; --quick leaves out what needs the network or only matters before a merge
+cargo xtask ublk --kernel DIR   that step, on the kernel of an unpacked linux-image package
 cargo xtask STEP...          single steps, in the order given:
 ";
 
@@ -30,6 +32,10 @@ fn main() -> ExitCode {
         }
         ["test"] => Ok(gate::STEPS.iter().collect()),
         ["test", "--quick"] => return gate::run(&root, &gate::STEPS.iter().collect::<Vec<_>>(), gate::Depth::Quick),
+        ["ublk", "--kernel", folder] => {
+            ublk::choose(folder);
+            Ok(gate::STEPS.iter().filter(|step| step.name == "ublk").collect())
+        }
         ["test", other, ..] => Err(format!("`cargo xtask test` takes --quick or nothing, not {other:?}")),
         names => names
             .iter()

@@ -3,7 +3,7 @@
 mod tester;
 
 use crate::gate::Outcome;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A Debian package, the command by which it is known to be there, and what goes untested without it.
@@ -77,9 +77,14 @@ fn missing() -> Vec<&'static Peer> {
 }
 
 fn on_path(command: &str) -> bool {
+    find(command).is_some()
+}
+
+/// Where a command is.
+pub(crate) fn find(command: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(FOLDERS.iter().map(Into::into));
-    folders.into_iter().any(|folder| folder.join(command).is_file())
+    folders.map(|folder| folder.join(command)).find(|path| path.is_file())
 }
 
 /// Whether the effective user is root, as the kernel tells it.

@@ -2,7 +2,10 @@
 
 use crate::failure::Outcome;
 use crate::output;
-use loadline_emulator::{AttachError, BlockDevice, BlockDeviceMaking, Emulation, Released};
+use loadline_emulator::{
+    AttachError, AttachedDevice, AttachedDeviceMaking, BlockDeviceMaking, Emulation, Links, Released, ublk_is_here,
+};
+use loadline_engine::ublk::UblkError;
 use loadline_units::Duration;
 use std::path::{Path, PathBuf};
 use std::time::{Duration as Span, Instant};
@@ -12,19 +15,41 @@ const MAKE_MAX: Span = Span::from_secs(10);
 /// Of a request that takes this long a block device is not made.
 const ANSWER_MAX: Duration = Duration::from_s(5);
 
-/// What was attached: every volume as a block device, and it and its disks as files.
+/// How volumes become block devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum AttachBy {
+    // By ublk where the kernel has it, else by FUSE. The help says what these are: with a line for each it would be twice as long.
+    Auto,
+    Ublk,
+    // And loop devices.
+    Fuse,
+}
+
+/// What was attached: every volume as a block device; by FUSE, it and its disks as files too.
 #[derive(Debug)]
 pub(crate) struct Attached {
     folder: PathBuf,
+    // Go before what leads to them.
     volumes: Vec<Volume>,
+    way: Way,
+    /// What is said of it.
+    told: String,
     /// For which time the storage is on.
     boot: u64,
+}
+
+/// How they were attached.
+#[derive(Debug)]
+enum Way {
+    Ublk(Links),
+    Fuse,
 }
 
 #[derive(Debug)]
 struct Volume {
     name: String,
-    file: PathBuf,
+    /// Its file, or the link to its device.
+    place: PathBuf,
     device: Device,
     /// The last device that it had.
     before: PathBuf,
@@ -32,13 +57,13 @@ struct Volume {
 
 #[derive(Debug)]
 enum Device {
-    Made(BlockDevice),
+    Made(AttachedDevice),
     /// To be made as soon as the disk answers.
     Wanted {
         told: bool,
     },
     Making {
-        making: BlockDeviceMaking,
+        making: AttachedDeviceMaking,
         begun_at: Instant,
         boot: u64,
     },
@@ -47,36 +72,64 @@ enum Device {
 }
 
 /// Attaches every volume under `folder`.
-pub(crate) fn attach(emulation: &mut Emulation, folder: &Path) -> anyhow::Result<Attached> {
-    let boot = emulation.boots();
-    let files = match emulation.mount(folder) {
-        // Nobody can do anything with it any more.
-        Err(AttachError::Left(place)) => {
-            output::tell(&format!("An emulation that was killed left {place} attached; that is taken down first."));
-            loadline_emulator::detach(folder)?.iter().for_each(tell_released);
-            emulation.mount(folder)?
+pub(crate) fn attach(emulation: &mut Emulation, folder: &Path, by: AttachBy) -> anyhow::Result<Attached> {
+    let told = match by {
+        AttachBy::Fuse => "Attached by FUSE and loop devices, as asked.".to_owned(),
+        AttachBy::Ublk => return Ok(attach_by_ublk(emulation, folder)?),
+        AttachBy::Auto => {
+            match ublk_is_here().map_err(AttachError::from).and_then(|()| attach_by_ublk(emulation, folder)) {
+                Err(AttachError::Ublk(error)) => without_ublk(&error),
+                attached => return Ok(attached?),
+            }
         }
-        mounted => mounted?,
     };
+    let boot = emulation.boots();
+    let files = taking_down(folder, || emulation.mount(folder))?;
     let mut volumes = Vec::new();
     for (export, file) in emulation.exports().iter().zip(files) {
         // A disk's bytes under two devices at once would be two truths to the kernel: its file is there for whoever wants it.
         if !export.name.contains('/') {
-            let device = BlockDevice::over(&file)?;
-            let before = device.path().to_owned();
-            volumes.push(Volume { name: export.name.clone(), file, device: Device::Made(device), before });
+            let making = AttachedDeviceMaking::Loop(BlockDeviceMaking::start(&file)?);
+            volumes.push(Volume::made(export.name.clone(), file, making.wait()?));
         }
     }
-    Ok(Attached { folder: folder.to_owned(), volumes, boot })
+    Ok(Attached { folder: folder.to_owned(), volumes, way: Way::Fuse, told, boot })
+}
+
+fn attach_by_ublk(emulation: &Emulation, folder: &Path) -> Result<Attached, AttachError> {
+    let boot = emulation.boots();
+    let links = taking_down(folder, || emulation.link(folder))?;
+    let mut volumes = Vec::new();
+    for export in emulation.exports().iter().filter(|export| !export.name.contains('/')) {
+        let making = AttachedDeviceMaking::Ublk(Some(emulation.start_device(&export.name, &links, None)?));
+        let device = making.wait()?;
+        links.lead(&export.name, device.path())?;
+        volumes.push(Volume::made(export.name.clone(), links.place(&export.name), device));
+    }
+    Ok(Attached { folder: folder.to_owned(), volumes, way: Way::Ublk(links), told: "Attached by ublk.".into(), boot })
+}
+
+/// Attaches; what an emulation that was killed left is taken down first.
+fn taking_down<T>(folder: &Path, mut attach: impl FnMut() -> Result<T, AttachError>) -> Result<T, AttachError> {
+    match attach() {
+        // Nobody can do anything with it any more.
+        Err(AttachError::Left(place)) => {
+            output::tell(&format!("An emulation that was killed left {place} attached; that is taken down first."));
+            loadline_emulator::detach(folder)?.iter().for_each(tell_released);
+            attach()
+        }
+        attached => attached,
+    }
 }
 
 impl Attached {
     /// One line for each device.
     pub(crate) fn tell(&self) {
-        for Volume { name, file, before, .. } in &self.volumes {
-            output::tell(&format!("  {}  {name}, by the file {}", before.display(), file.display()));
+        let kind = if matches!(self.way, Way::Fuse) { "file" } else { "link" };
+        for Volume { name, place, before, .. } in &self.volumes {
+            output::tell(&format!("  {}  {name}, by the {kind} {}", before.display(), place.display()));
         }
-        output::tell(way());
+        output::tell(&self.told);
     }
 
     /// Makes the devices anew where the storage was switched off and on: the old ones are as dead as the machine that used
@@ -96,7 +149,7 @@ impl Attached {
         let mut stuck = None;
         let mut making = false;
         for volume in &mut self.volumes {
-            let news = volume.go_on(emulation, boot, making);
+            let news = volume.go_on(emulation, &self.way, boot, making);
             making |= matches!(volume.device, Device::Making { .. });
             if let Some(news) = news.filter(|news| news.failed || !quiet) {
                 clear();
@@ -123,17 +176,19 @@ impl Attached {
 
     /// Releases the devices, and says which of them somebody still uses. Gives those that are still being made: they are, or fail,
     /// when the emulation has ended.
-    pub(crate) fn release(self) -> Vec<BlockDeviceMaking> {
+    pub(crate) fn release(self) -> Vec<AttachedDeviceMaking> {
         let mut unfinished = Vec::new();
         for volume in self.volumes {
             match volume.device {
                 Device::Made(device) if device.in_use() => output::tell(&format!(
-                    "{} is still in use: from now on whoever uses it gets errors, and what was not written yet is lost. \
-                     Unmount it first the next time.",
-                    device.path().display()
+                    "{} is still in use: from now on whoever uses it gets errors, and what was not written yet {}. Unmount it first the \
+                     next time.",
+                    device.path().display(),
+                    if matches!(device, AttachedDevice::Loop(_)) { "is lost" } else { "may be lost" }
                 )),
-                Device::Making { making, .. } => unfinished.push(making),
-                Device::Made(_) | Device::Wanted { .. } | Device::Missing => {}
+                Device::Making { making: making @ AttachedDeviceMaking::Loop(_), .. } => unfinished.push(making),
+                // By ublk nothing waits for an answer any more once it is dropped.
+                Device::Making { .. } | Device::Made(_) | Device::Wanted { .. } | Device::Missing => {}
             }
         }
         unfinished
@@ -147,9 +202,25 @@ struct News {
 }
 
 impl Volume {
+    fn made(name: String, place: PathBuf, device: AttachedDevice) -> Self {
+        let before = device.path().to_owned();
+        Self { name, place, device: Device::Made(device), before }
+    }
+
+    /// Begins to make its device anew.
+    fn start(&self, emulation: &Emulation, way: &Way) -> Result<AttachedDeviceMaking, AttachError> {
+        Ok(match way {
+            Way::Fuse => AttachedDeviceMaking::Loop(BlockDeviceMaking::start(&self.place)?),
+            Way::Ublk(links) => {
+                let device = emulation.start_device(&self.name, links, number(&self.before))?;
+                AttachedDeviceMaking::Ublk(Some(device))
+            }
+        })
+    }
+
     /// Takes the next step towards a device, if there is one to be taken. Devices are made one after the other, in the order of
     /// their volumes, so that each gets the name that it had.
-    fn go_on(&mut self, emulation: &Emulation, boot: u64, other_making: bool) -> Option<News> {
+    fn go_on(&mut self, emulation: &Emulation, way: &Way, boot: u64, other_making: bool) -> Option<News> {
         match &mut self.device {
             Device::Made(_) | Device::Missing => None,
             Device::Wanted { told } => match emulation.hang(&self.name, ANSWER_MAX) {
@@ -164,7 +235,7 @@ impl Volume {
                     Some(News { text, failed: false })
                 }
                 None if other_making => None,
-                None => match BlockDeviceMaking::start(&self.file) {
+                None => match self.start(emulation, way) {
                     Ok(making) => {
                         self.device = Device::Making { making, begun_at: Instant::now(), boot };
                         None
@@ -182,6 +253,11 @@ impl Volume {
                         None
                     }
                     Ok(Some(device)) => {
+                        let led =
+                            if let Way::Ublk(links) = way { links.lead(&self.name, device.path()) } else { Ok(()) };
+                        if let Err(error) = led {
+                            return Some(self.miss(&error));
+                        }
                         let text = self.moved(device.path());
                         device.path().clone_into(&mut self.before);
                         self.device = Device::Made(device);
@@ -193,17 +269,19 @@ impl Volume {
         }
     }
 
+    /// Others wait for it, and no longer.
     fn is_stuck(&self) -> bool {
-        matches!(&self.device, Device::Making { begun_at, .. } if begun_at.elapsed() > MAKE_MAX)
+        let making = matches!(&self.device, Device::Making { making: AttachedDeviceMaking::Loop(_), .. });
+        making && matches!(&self.device, Device::Making { begun_at, .. } if begun_at.elapsed() > MAKE_MAX)
     }
 
     fn miss(&mut self, error: &dyn std::error::Error) -> News {
         self.device = Device::Missing;
         let text = format!(
-            "{} was switched off and on, and has no block device any more: {error}. Its file {} is there as long as the folder is, \
-             and NBD clients are served as before.",
+            "{} was switched off and on, and has no block device any more: {error}. {} is there as long as the folder is, and NBD \
+             clients are served as before.",
             self.name,
-            self.file.display()
+            self.place.display()
         );
         News { text, failed: true }
     }
@@ -223,15 +301,22 @@ impl Volume {
     }
 }
 
-/// What of the kernel's own ways this machine has.
-fn way() -> &'static str {
-    if Path::new("/dev/ublk-control").exists() {
-        "Attached by FUSE and loop devices: this machine has ublk, which loadline does not use yet."
-    } else if Path::new("/sys/module/nbd").exists() {
-        "Attached by FUSE and loop devices; this machine has nbd too, so that `nbd-client -unix SOCKET -name VOLUME /dev/nbd0` \
-         is another way."
-    } else {
-        "Attached by FUSE and loop devices, as this machine has neither ublk nor nbd."
+/// N of `/dev/ublkbN`.
+fn number(device: &Path) -> Option<u32> {
+    device.file_name()?.to_str()?.strip_prefix("ublkb")?.parse().ok()
+}
+
+/// What is said where volumes are attached without ublk, and why; what else of the kernel's own ways this machine has.
+fn without_ublk(error: &UblkError) -> String {
+    let nbd = Path::new("/sys/module/nbd").exists();
+    match error {
+        UblkError::Absent if nbd => {
+            "Attached by FUSE and loop devices; this machine has nbd too, so that `nbd-client -unix SOCKET -name \
+                                     VOLUME /dev/nbd0` is another way."
+                .into()
+        }
+        UblkError::Absent => "Attached by FUSE and loop devices, as this machine has neither ublk nor nbd.".into(),
+        _ => format!("Attached by FUSE and loop devices, not by ublk: {error}."),
     }
 }
 
@@ -275,10 +360,24 @@ mod tests {
     }
 
     #[test]
+    fn what_keeps_ublk_from_being_used_is_told() {
+        let old = without_ublk(&UblkError::Old);
+        assert!(old.contains("not by ublk") && old.contains("older than Linux 6.5"), "{old}");
+        let absent = without_ublk(&UblkError::Absent);
+        assert!(absent.starts_with("Attached by FUSE and loop devices") && !absent.contains("not by ublk"), "{absent}");
+    }
+
+    #[test]
+    fn the_number_of_a_device_is_asked_for_again() {
+        assert_eq!(number(Path::new("/dev/ublkb17")), Some(17));
+        assert_eq!(number(Path::new("/dev/loop0")), None);
+    }
+
+    #[test]
     fn a_new_device_is_told_by_its_name_and_an_old_one_by_what_it_is_still_good_for() {
         let volume = Volume {
             name: "data".into(),
-            file: "/mnt/data".into(),
+            place: "/mnt/data".into(),
             device: Device::Wanted { told: false },
             before: "/dev/loop5".into(),
         };

@@ -6,6 +6,8 @@ use crate::leftovers;
 use crate::output::{self, Column, Field, Table};
 use crate::recognition;
 
+use loadline_emulator::ublk_is_here;
+use loadline_engine::ublk::UblkError;
 use loadline_engine::{Access, Need, Observation, Volume, capabilities, facts};
 use loadline_record::{FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, Surroundings, VolumeFacts};
 use loadline_units::Bytes;
@@ -207,7 +209,17 @@ fn engines() -> Vec<Check> {
     vec![
         Check::good_or("io_uring", available(found.io_uring), verdict),
         Check::good_or("Linux AIO", available(found.aio), verdict),
+        attaching(ublk_is_here()),
     ]
+}
+
+/// How `emulate --attach` would make block devices. It spoils no measurement.
+fn attaching(ublk: Result<(), UblkError>) -> Check {
+    let detail = match ublk {
+        Ok(()) => "by ublk".to_owned(),
+        Err(error) => format!("by FUSE and loop devices: {error}"),
+    };
+    Check::new("emulate --attach", Verdict::Good, detail)
 }
 
 // ---- the target

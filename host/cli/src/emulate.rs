@@ -1,7 +1,7 @@
 //! `emulate`: the volumes and disks of an environment as NBD exports, until the user ends it.
 
 use crate::arguments::Printing;
-use crate::attach::{self, Attached};
+use crate::attach::{self, AttachBy, Attached};
 use crate::catalog::{self, Own};
 use crate::emulated::{self, Emulated};
 use crate::environments;
@@ -52,9 +52,12 @@ pub(crate) struct EmulateArguments {
     /// unencrypted
     #[arg(long)]
     insecure: bool,
-    /// Show every volume as a file in this empty folder, and as a block device; needs root
+    /// Make every volume a block device, with its name in this empty folder; needs root
     #[arg(long, value_name = "DIR")]
     attach: Option<PathBuf>,
+    /// How --attach does it: ublk, fuse (with loop devices), or auto, which is ublk where the kernel has it
+    #[arg(long, value_name = "WAY", requires = "attach", default_value = "auto", hide_possible_values = true)]
+    attach_by: AttachBy,
     /// Take down what an emulation attached to this folder left behind when it was killed, and end
     #[arg(long, value_name = "DIR", conflicts_with = "environment")]
     detach: Option<PathBuf>,
@@ -269,7 +272,11 @@ impl Asked {
         environment: &str,
     ) -> anyhow::Result<Opened> {
         // Before clients are taken: whoever finds the socket there finds the devices too.
-        let devices = arguments.attach.as_deref().map(|folder| attach::attach(emulation, folder)).transpose()?;
+        let devices = arguments
+            .attach
+            .as_deref()
+            .map(|folder| attach::attach(emulation, folder, arguments.attach_by))
+            .transpose()?;
         let mut places = Vec::new();
         if let Some(path) = &self.socket {
             emulation.listen_unix(path)?;

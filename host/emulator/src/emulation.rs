@@ -1,6 +1,6 @@
 //! An environment served to other programs.
 
-use crate::attach::{AttachError, Mount};
+use crate::attach::{AttachError, Links, Mount, UblkDevice};
 use crate::changing::{ChangeFailure, Changed, Member};
 use crate::connection::Encrypted;
 use crate::contents::{Contents, Order};
@@ -226,6 +226,27 @@ impl Emulation {
                 self.serving.leave(number);
             }
         }
+    }
+
+    /// Takes an empty folder for links to the devices of [`Emulation::start_device`].
+    ///
+    /// # Errors
+    /// The folder is not empty, or the system refuses.
+    pub fn link(&self, folder: &Path) -> Result<Links, AttachError> {
+        Links::open(folder)
+    }
+
+    /// Begins to make a block device of an export, by ublk, of the id wanted where that is free. It is to be dropped before the emulation
+    /// ends.
+    ///
+    /// # Errors
+    /// The kernel has no ublk that does, or refuses: it needs root.
+    ///
+    /// # Panics
+    /// There is no such export.
+    pub fn start_device(&self, export: &str, links: &Links, id: Option<u32>) -> Result<UblkDevice, AttachError> {
+        let found = self.serving.exports.iter().find(|found| found.info.name == export).expect("one of the exports");
+        Ok(UblkDevice::start(&self.serving, found, links.mark(), id)?)
     }
 
     /// A fault in force by which some request to a volume or its disks may not be answered within `most`; one whose stall is over

@@ -36,7 +36,8 @@ mod trace;
 mod view;
 
 pub use attach::{
-    ATTACHED_IN_FLIGHT_MAX, AttachError, BlockDevice, BlockDeviceError, BlockDeviceMaking, Released, detach,
+    ATTACHED_IN_FLIGHT_MAX, AttachError, AttachedDevice, AttachedDeviceMaking, BlockDevice, BlockDeviceError,
+    BlockDeviceMaking, Links, Released, UblkDevice, detach, ublk_is_here,
 };
 pub use changing::{ChangeFailure, Changed};
 pub use connection::{IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, NEGOTIATION_MAX};

@@ -1,7 +1,7 @@
 //! What all connections share, and the thread that delivers answers when they are due.
 
 use crate::answer::Answer;
-use crate::attach::MountedFile;
+use crate::attach::{MountedFile, ServedDevice};
 use crate::changing::Member;
 use crate::clock::Woken;
 use crate::connection::{self, Connection, Encrypted};
@@ -35,6 +35,7 @@ enum Receiver {
     Client(Arc<Connection>),
     /// Opened since the storage was switched on for this time.
     File(Arc<MountedFile>, u64),
+    Device(Arc<ServedDevice>),
 }
 
 /// An emulation as its threads see it.
@@ -160,6 +161,11 @@ impl Serving {
         self.enter_receiver(file.number(), Receiver::File(Arc::clone(file), boot));
     }
 
+    /// From here on answers reach the device.
+    pub(crate) fn enter_device(&self, device: &Arc<ServedDevice>) {
+        self.enter_receiver(device.number(), Receiver::Device(Arc::clone(device)));
+    }
+
     /// For which time the storage is on; it stays on for as long as this is held.
     pub(crate) fn boot(&self) -> RwLockReadGuard<'_, u64> {
         self.boots.read().unwrap_or_else(PoisonError::into_inner)
@@ -190,6 +196,7 @@ impl Serving {
             match self.receiver(number) {
                 Some(Receiver::Client(connection)) => connection.deliver(self, own, TURN_MAX),
                 Some(Receiver::File(file, boot)) => file.deliver(self, boot, own),
+                Some(Receiver::Device(device)) => device.deliver(self, own),
                 // The client is gone, but what it wrote is there for others, who may flush it.
                 None => own.drain(..).for_each(|answer| self.exports[usize::from(answer.export)].settle(&answer)),
             }

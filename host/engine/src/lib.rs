@@ -15,6 +15,7 @@ mod options;
 mod surroundings;
 mod system_calls;
 pub mod target;
+pub mod ublk;
 mod verify;
 
 pub use choose::{Capabilities, capabilities};

@@ -41,7 +41,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     // Puts records into the words of other tools; loads as the options that they would be.
     ("pure/exported", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/analysis"]),
     ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record"]),
-    ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record"]),
+    // The kernel's devices that a program serves are the engine's, as the only crate with unsafe code.
+    ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record", "host/engine"]),
     ("host/store", &["pure/units", "pure/block", "pure/record"]),
     ("apps/", &["pure/units", "pure/block", "pure/record"]),
     ("host/cli", &["pure/", "host/", "apps/"]),

@@ -161,7 +161,7 @@ impl<'a> Attached<'a> {
     fn restart(&mut self) -> bool {
         let environment = self.bench.file("pair.toml", ENVIRONMENT);
         let socket = self.bench.path("s").display().to_string();
-        let words = ["emulate", &environment, "--socket", &socket, "--attach", &self.folder];
+        let words = ["emulate", &environment, "--socket", &socket, "--attach", &self.folder, "--attach-by", "fuse"];
         // Who runs the tests may keep them from hanging up; programs inherit that, and keep to it.
         let mut command = self.bench.command_by(&["env", "--default-signal=HUP"], &words);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

@@ -82,18 +82,7 @@ impl BlockDevice {
     /// Whether a file system on it is mounted, or a program holds it; so it is too where the kernel does not tell in time.
     #[must_use]
     pub fn in_use(&self) -> bool {
-        let (told, answer) = mpsc::channel();
-        let path = self.path.clone();
-        // Whoever closes the device may be waiting for its storage, and everyone who opens it waits for them.
-        std::thread::spawn(move || {
-            let exclusive = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
-            let opened = rustix::fs::open(&path, exclusive, rustix::fs::Mode::empty());
-            let busy = matches!(opened, Err(rustix::io::Errno::BUSY));
-            // Before it is told: nobody finds the device held by this look.
-            drop(opened);
-            let _ = told.send(busy);
-        });
-        answer.recv_timeout(LOOK_MAX).unwrap_or(true)
+        in_use(&self.path)
     }
 }
 
@@ -165,6 +154,22 @@ impl Drop for BlockDeviceMaking {
 /// Releases a loop device: at once, or when nobody uses it any more.
 pub(super) fn release(device: &Path) -> io::Result<()> {
     run(Command::new("losetup").arg("--detach").arg(device)).map(drop)
+}
+
+/// Whether a file system on a block device is mounted, or a program holds it.
+pub(super) fn in_use(device: &Path) -> bool {
+    let (told, answer) = mpsc::channel();
+    let path = device.to_owned();
+    // Whoever closes the device may be waiting for its storage, and everyone who opens it waits for them.
+    std::thread::spawn(move || {
+        let exclusive = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
+        let opened = rustix::fs::open(&path, exclusive, rustix::fs::Mode::empty());
+        let busy = matches!(opened, Err(rustix::io::Errno::BUSY));
+        // Before it is told: nobody finds the device held by this look.
+        drop(opened);
+        let _ = told.send(busy);
+    });
+    answer.recv_timeout(LOOK_MAX).unwrap_or(true)
 }
 
 /// Whether a loop device that was released is over no file any more; waited for a little, as other programs look at devices for a

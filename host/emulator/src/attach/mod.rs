@@ -1,15 +1,24 @@
-//! Volumes as files of a folder (FUSE), for the kernel to make block devices of (loop), and these block devices.
+//! Volumes as block devices of this machine: requests that the kernel sends here (ublk), or files of a folder (FUSE) for the kernel to make
+//! block devices of (loop).
 //!
-//! The kernel hands requests to whichever thread of the mount asks first. From there on they go the way of an NBD client's:
-//! contents at once, the model under the real clock, the answer when it is due.
+//! The kernel hands requests to whichever thread of the mount asks first, or to that of the queue. From there on they go the way of an NBD
+//! client's: contents at once, the model under the real clock, the answer when it is due.
 
+mod attached_device;
 mod block_device;
+mod links;
 mod message;
 mod mount;
 mod mounted;
+mod served;
+mod ublk_device;
 
+pub use attached_device::{AttachedDevice, AttachedDeviceMaking};
 pub use block_device::{BlockDevice, BlockDeviceError, BlockDeviceMaking};
+pub use links::Links;
 pub use message::ATTACHED_IN_FLIGHT_MAX;
 pub(crate) use mount::Mount;
 pub use mount::{AttachError, Released, detach};
 pub(crate) use mounted::MountedFile;
+pub(crate) use served::ServedDevice;
+pub use ublk_device::{UblkDevice, ublk_is_here};

@@ -1,9 +1,12 @@
 //! A folder in which volumes are files.
 
+use super::block_device::BlockDeviceError;
+use super::links;
 use super::message::{self, Call, MESSAGE_MAX, Node, ROOT, Request};
 use super::mounted::{self, MountedFile};
 use crate::answer::{Answer, Ask};
 use crate::serving::Serving;
+use loadline_engine::ublk::UblkError;
 use loadline_units::Bytes;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -48,6 +51,18 @@ pub enum AttachError {
         /// The number of the process.
         process: u32,
     },
+    /// A volume's storage does not answer.
+    #[error("a block device was not made within {seconds} s: it waits for the answers of its volume")]
+    Slow {
+        /// So long.
+        seconds: u64,
+    },
+    /// By ublk.
+    #[error(transparent)]
+    Ublk(#[from] UblkError),
+    /// By loop devices.
+    #[error(transparent)]
+    Loop(#[from] BlockDeviceError),
     /// The system's answer.
     #[error("cannot {what} {place}: {error}{}", hint(error))]
     System {
@@ -92,12 +107,7 @@ impl Mount {
             let place = place.clone();
             move |error: Errno| AttachError::System { what, place: place.clone(), error: error.into() }
         };
-        if let Some((_, process)) = mounts().into_iter().find(|(mount, _)| same(mount, folder)) {
-            return Err(match process.filter(|process| serves(*process)) {
-                Some(process) => AttachError::Alive { place, process },
-                None => AttachError::Left(place),
-            });
-        }
+        check(folder)?;
         let made = prepare(folder)?;
         let device = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(|error| AttachError::System { what: "open", place: "/dev/fuse".into(), error: error.into() })?;
@@ -245,8 +255,20 @@ impl Shared {
     }
 }
 
+/// Refuses a folder to which another emulation attached volumes, one way or the other.
+pub(super) fn check(folder: &Path) -> Result<(), AttachError> {
+    let place = folder.display().to_string();
+    match mounts().into_iter().find(|(mount, _)| same(mount, folder)) {
+        None => links::check(folder),
+        Some((_, process)) => Err(match process.filter(|process| serves(*process)) {
+            Some(process) => AttachError::Alive { place, process },
+            None => AttachError::Left(place),
+        }),
+    }
+}
+
 /// Makes the folder where it is missing, and tells so.
-fn prepare(folder: &Path) -> Result<bool, AttachError> {
+pub(super) fn prepare(folder: &Path) -> Result<bool, AttachError> {
     let place = folder.display().to_string();
     match std::fs::read_dir(folder).map(|mut entries| entries.next()) {
         Ok(None) => Ok(false),
@@ -308,7 +330,7 @@ fn unmount(folder: &Path) -> rustix::io::Result<()> {
 /// A block device that an emulation left behind, and that was released.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Released {
-    /// `/dev/loopN`.
+    /// `/dev/loopN` or `/dev/ublkbN`.
     pub device: PathBuf,
     /// It goes when its last user does: until then it is there, and gives errors.
     pub in_use: bool,
@@ -327,8 +349,8 @@ fn mounted_at(device: &Path) -> Option<PathBuf> {
     table.lines().find_map(folder)
 }
 
-/// Takes down what an emulation that was killed left behind: block devices over files of the folder, and the folder's mount.
-/// Gives the devices.
+/// Takes down what an emulation that was killed left behind: block devices over files of the folder, and the folder's mount, or devices of
+/// ublk and what leads to them. Gives the devices.
 ///
 /// # Errors
 /// The folder shows no volumes, its emulation is alive, or the system refuses.
@@ -336,7 +358,11 @@ pub fn detach(folder: &Path) -> Result<Vec<Released>, AttachError> {
     let place = folder.display().to_string();
     let system = |what, error| AttachError::System { what, place: place.clone(), error };
     let Some((mount, process)) = mounts().into_iter().find(|(mount, _)| same(mount, folder)) else {
-        return Err(system("find volumes at", io::Error::other("no emulation is attached there")));
+        let Some(deleted) = links::detach(folder)? else {
+            return Err(system("find volumes at", io::Error::other("no emulation is attached there")));
+        };
+        let released = |(device, in_use): (PathBuf, bool)| Released { mounted_at: mounted_at(&device), in_use, device };
+        return Ok(deleted.into_iter().map(released).collect());
     };
     if let Some(process) = process.filter(|process| serves(*process)) {
         return Err(AttachError::Alive { place, process });

@@ -1,0 +1,340 @@
+//! One volume as a block device whose requests the kernel sends here (ublk): its requests, and their answers.
+
+use crate::answer::{Answer, Ask, Body};
+use crate::contents::Settles;
+use crate::export::Export;
+use crate::made::{Made, PARTS_MAX};
+use crate::meter::Delivered;
+use crate::protocol::reply::ReplyTo;
+use crate::protocol::{NbdError, ReplyForm};
+use crate::serving::Serving;
+use loadline_block::Operation;
+use loadline_engine::ublk::{self, Queue, Request, State, bytes_at};
+use loadline_units::Instant;
+use rustix::event::EventfdFlags;
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, IoSlice, Write};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::ThreadId;
+
+/// Bytes that one read or write carries.
+pub(super) const TRANSFER_MAX: u32 = 1 << 20;
+/// Bytes of a sector, in which the kernel counts.
+pub(super) const SECTOR: u64 = 512;
+
+/// Requests are answered by the model.
+const ANSWERING: u8 = 0;
+/// Each is failed at once, those under way too.
+const FAILING: u8 = 1;
+/// Queues are left, which stops the device.
+const LEAVING: u8 = 2;
+
+/// A volume as a block device.
+#[derive(Debug)]
+pub(crate) struct ServedDevice {
+    /// Among those to whom answers go.
+    number: u32,
+    /// It is of this time that the storage was on for, and gives errors after.
+    boot: u64,
+    export: Arc<Export>,
+    /// `/dev/ublkcN`.
+    file: Arc<File>,
+    lanes: Vec<Lane>,
+    state: AtomicU8,
+}
+
+/// What goes to the thread of a queue.
+#[derive(Debug)]
+struct Lane {
+    /// Tags with the result of their requests.
+    done: Mutex<Vec<(u16, i32)>>,
+    wake: Arc<File>,
+    /// It needs no waking for what it did itself.
+    thread: OnceLock<ThreadId>,
+}
+
+impl Lane {
+    fn new() -> io::Result<Self> {
+        let wake = rustix::event::eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        Ok(Self { done: Mutex::default(), wake: Arc::new(File::from(wake)), thread: OnceLock::new() })
+    }
+
+    fn wake(&self) {
+        // It fails where the count is full: somebody woke it often enough.
+        let _ = (&*self.wake).write(&1u64.to_ne_bytes());
+    }
+
+    fn push(&self, tag: u16, result: i32) {
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = done.is_empty();
+        done.push((tag, result));
+        drop(done);
+        // Who found it empty wakes for all: they are taken together.
+        if first && self.thread.get() != Some(&std::thread::current().id()) {
+            self.wake();
+        }
+    }
+
+    fn take(&self, into: &mut Vec<(u16, i32)>) {
+        into.clear();
+        into.append(&mut self.done.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Queue and tag of a request, as its answer carries them.
+fn cookie(queue: u16, tag: u16) -> u64 {
+    u64::from(queue) << 16 | u64::from(tag)
+}
+
+/// Offset and length of a request in bytes; `None`: it does not lie within the device. Of a flush the kernel tells no place, and not
+/// zeroes either.
+fn range(request: &Request, size: u64) -> Option<(u64, u64)> {
+    if request.operation == ublk::Operation::Flush {
+        return Some((0, 0));
+    }
+    let (offset, length) = (request.sector.checked_mul(SECTOR)?, u64::from(request.sectors) * SECTOR);
+    (offset.checked_add(length)? <= size).then_some((offset, length))
+}
+
+fn failed(error: NbdError) -> i32 {
+    -error.code().cast_signed()
+}
+
+const FAILED: i32 = -Errno::IO.raw_os_error();
+
+impl ServedDevice {
+    pub(super) fn new(serving: &Serving, export: &Arc<Export>, file: File, queues: u16) -> io::Result<Self> {
+        Ok(Self {
+            number: serving.fresh_number(),
+            boot: *serving.boot(),
+            export: Arc::clone(export),
+            file: Arc::new(file),
+            lanes: (0..queues).map(|_| Lane::new()).collect::<io::Result<_>>()?,
+            state: AtomicU8::new(ANSWERING),
+        })
+    }
+
+    /// Among those to whom answers go.
+    pub(crate) const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Which time of the storage it belongs to.
+    pub(super) const fn boot(&self) -> u64 {
+        self.boot
+    }
+
+    /// From here on every request fails, those under way too.
+    pub(super) fn fail(&self) {
+        self.turn(FAILING);
+    }
+
+    /// Has the threads of its queues leave them, whatever is under way.
+    pub(super) fn leave(&self) {
+        self.turn(LEAVING);
+    }
+
+    /// Whether its queues are left.
+    pub(super) fn is_left(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == LEAVING
+    }
+
+    fn turn(&self, state: u8) {
+        self.state.fetch_max(state, Ordering::SeqCst);
+        self.lanes.iter().for_each(Lane::wake);
+    }
+
+    /// Opens one of its queues, for the thread that serves it.
+    pub(super) fn open_queue(&self, number: u16, depth: u16) -> io::Result<Queue> {
+        let lane = &self.lanes[usize::from(number)];
+        let _ = lane.thread.set(std::thread::current().id());
+        Queue::open(&self.file, number, depth, &lane.wake)
+    }
+
+    /// Takes requests of a queue until the device is stopped.
+    pub(super) fn serve(&self, serving: &Serving, number: u16, queue: &mut Queue) -> io::Result<()> {
+        let lane = &self.lanes[usize::from(number)];
+        let mut buffer = vec![0; TRANSFER_MAX as usize];
+        let (mut done, mut requests) = (Vec::new(), Vec::new());
+        let mut asks: Vec<Ask> = Vec::new();
+        let mut answers: Vec<Answer> = Vec::new();
+        loop {
+            lane.take(&mut done);
+            match self.state.load(Ordering::SeqCst) {
+                ANSWERING => {
+                    for (tag, result) in done.drain(..) {
+                        queue.answer(tag, result)?;
+                    }
+                }
+                // What was answered meanwhile may be to a request before the one that has its tag now.
+                FAILING => {
+                    let tags: Vec<u16> = queue.unanswered().collect();
+                    for tag in tags {
+                        queue.answer(tag, FAILED)?;
+                    }
+                }
+                _ => return Ok(()),
+            }
+            if queue.wait(&mut requests)? == State::Ended {
+                return Ok(());
+            }
+            for request in requests.drain(..) {
+                if let Err(result) = self.take(serving, number, &request, &mut buffer, &mut asks) {
+                    lane.push(request.tag, result);
+                }
+            }
+            if !asks.is_empty() {
+                serving.driver.submit(&mut asks, &mut answers);
+                serving.deliver(&mut answers);
+            }
+        }
+    }
+
+    /// Does what a request asks for, and adds what the model is to be asked. An error is the answer.
+    fn take(
+        &self,
+        serving: &Serving,
+        queue: u16,
+        request: &Request,
+        buffer: &mut [u8],
+        asks: &mut Vec<Ask>,
+    ) -> Result<(), i32> {
+        let boot = serving.boot();
+        if *boot != self.boot || self.state.load(Ordering::SeqCst) != ANSWERING {
+            return Err(FAILED);
+        }
+        let contents = &self.export.contents;
+        let (offset, length) = range(request, self.export.info.size).ok_or(-Errno::INVAL.raw_os_error())?;
+        let told =
+            |kept: Result<(), NbdError>| kept.map_or_else(|error| Body::Error { error, read: false }, |()| Body::Done);
+        let wrote = |ticket| if request.durable { Settles::Durable(ticket) } else { Settles::Write(ticket) };
+        let (operation, body, settles) = match request.operation {
+            ublk::Operation::Read => (Operation::Read, Body::Data, Settles::Nothing),
+            ublk::Operation::Write => {
+                let bytes = buffer.get_mut(..length as usize).ok_or(-Errno::INVAL.raw_os_error())?;
+                let at = bytes_at(queue, request.tag, 0).map_err(|_| FAILED)?;
+                self.file.read_exact_at(bytes, at).map_err(|_| FAILED)?;
+                let ticket = contents.ticket();
+                (Operation::Write, told(contents.write(offset, bytes, ticket)), wrote(ticket))
+            }
+            ublk::Operation::Flush => match contents.flush() {
+                Ok(settles) => (Operation::Flush, Body::Done, settles),
+                Err(error) => (Operation::Flush, told(Err(error)), Settles::Nothing),
+            },
+            // Zeroes that keep their space are bytes to write; without it they cost what a trim does.
+            ublk::Operation::Discard | ublk::Operation::Zero { hole: true } => {
+                (Operation::Trim, told(contents.zero(offset, length, true, 0)), Settles::Nothing)
+            }
+            ublk::Operation::Zero { hole: false } => {
+                let ticket = contents.ticket();
+                (Operation::Write, told(contents.zero(offset, length, false, ticket)), wrote(ticket))
+            }
+            ublk::Operation::Other(_) => return Err(-Errno::OPNOTSUPP.raw_os_error()),
+        };
+        asks.push(Ask {
+            connection: self.number,
+            export: self.export.number,
+            cut: self.export.cut,
+            operation,
+            durable: request.durable && operation == Operation::Write,
+            offset,
+            length,
+            to: ReplyTo { form: ReplyForm::Simple, cookie: cookie(queue, request.tag), offset },
+            body,
+            settles,
+            due_at: Instant::ZERO,
+        });
+        Ok(())
+    }
+
+    /// Answers the kernel what it asked while the storage was on, and leaves `answers` empty.
+    pub(crate) fn deliver(&self, serving: &Serving, answers: &mut Vec<Answer>) {
+        let now = serving.boot();
+        for answer in answers.iter_mut() {
+            if *now != self.boot {
+                answer.body = Body::Error { error: NbdError::Io, read: false };
+            }
+            self.export.settle(answer);
+            let (queue, tag) = ((answer.to.cookie >> 16) as u16, answer.to.cookie as u16);
+            let carries = answer.timed.is_some_and(|timed| timed.operation == Operation::Write);
+            let result = match answer.body {
+                Body::Data => self.give(queue, tag, answer),
+                Body::Error { error, .. } => failed(error),
+                Body::Done if carries => answer.length as i32,
+                Body::Done => 0,
+                Body::Written | Body::Extents { .. } => unreachable!("the kernel asks a block device for neither"),
+            };
+            self.lanes[usize::from(queue)].push(tag, result);
+        }
+        drop(now);
+        let delivered = answers.iter().map(|answer| Delivered {
+            timed: answer.timed,
+            length: answer.length,
+            error: answer.error(),
+        });
+        self.export.meter.count(serving.driver.clock.now(), delivered);
+        answers.clear();
+    }
+
+    /// Gives the kernel the bytes of a read; gives how many, or an error.
+    fn give(&self, queue: u16, tag: u16, answer: &Answer) -> i32 {
+        let mut made = Made::default();
+        if let Err(error) = self.export.contents.read(answer.to.offset, answer.length, &mut made) {
+            return failed(error);
+        }
+        let mut given = 0;
+        while !made.is_empty() {
+            let mut slices = [IoSlice::new(&[]); PARTS_MAX];
+            let count = made.slices(&mut slices);
+            let Ok(at) = bytes_at(queue, tag, given) else { return FAILED };
+            match rustix::io::pwritev(&*self.file, &slices[..count], at) {
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Ok(0) | Err(_) => return FAILED,
+                Ok(count) => {
+                    made.advance(count);
+                    given += count as u32;
+                }
+            }
+        }
+        given.cast_signed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn a_request_lies_within_its_device_and_a_flush_anywhere() {
+        let of = |operation, sector, sectors| {
+            range(&Request { tag: 0, operation, durable: false, sector, sectors }, 1 << 20)
+        };
+        assert_eq!(of(ublk::Operation::Read, 3, 2), Some((1_536, 1_024)));
+        assert_eq!(of(ublk::Operation::Write, 2_047, 1), Some(((1 << 20) - 512, 512)));
+        assert_eq!(of(ublk::Operation::Write, 2_047, 2), None);
+        assert_eq!(of(ublk::Operation::Discard, u64::MAX / 512, u32::MAX), None);
+        assert_eq!(of(ublk::Operation::Read, u64::MAX, 0), None);
+        // So the kernel sends them.
+        assert_eq!(of(ublk::Operation::Flush, u64::MAX, 0), Some((0, 0)));
+    }
+
+    #[test]
+    fn whoever_finds_nothing_done_wakes_the_queue_unless_it_is_its_own_thread() {
+        let lane = Lane::new().unwrap();
+        let woken = || (&*lane.wake).read(&mut [0; 8]).is_ok();
+        lane.push(1, 0);
+        assert!(woken() && !woken());
+        lane.push(2, -5);
+        assert!(!woken(), "it was woken for both");
+        let mut done = Vec::new();
+        lane.take(&mut done);
+        assert_eq!(done, [(1, 0), (2, -5)]);
+        lane.thread.set(std::thread::current().id()).unwrap();
+        lane.push(3, 0);
+        assert!(!woken());
+    }
+}
