@@ -162,13 +162,11 @@ fn disks() -> Vec<(String, String)> {
         .collect();
     let had: BTreeSet<String> = families.keys().cloned().collect();
     assert_eq!(had, all, "a family has no disk of a size that is tried");
-    match std::env::var("LOADLINE_TEST_FAMILY") {
-        Ok(asked) => families.into_iter().filter(|(family, _)| family.contains(&asked)).collect(),
-        Err(_) => {
-            let lasts: BTreeSet<&String> = ways.values().filter_map(BTreeSet::last).collect();
-            families.into_iter().filter(|(family, _)| lasts.contains(family)).collect()
-        }
+    if let Ok(asked) = std::env::var("LOADLINE_TEST_FAMILY") {
+        return families.into_iter().filter(|(family, _)| family.contains(&asked)).collect();
     }
+    let lasts: BTreeSet<&String> = ways.values().filter_map(BTreeSet::last).collect();
+    families.into_iter().filter(|(family, _)| lasts.contains(family)).collect()
 }
 
 /// Fits to `plan` on each disk; loads that came out well and all, of those that were seen and of others.
