@@ -13,6 +13,11 @@ mod mounted;
 mod served;
 mod ublk_device;
 
+use crate::answer::{Answer, Body};
+use crate::export::Export;
+use crate::meter::Delivered;
+use crate::protocol::NbdError;
+use crate::serving::Serving;
 pub use attached_device::{AttachedDevice, AttachedDeviceMaking};
 pub use block_device::{BlockDevice, BlockDeviceError, BlockDeviceMaking};
 pub use links::Links;
@@ -22,3 +27,21 @@ pub use mount::{AttachError, Released, detach};
 pub(crate) use mounted::MountedFile;
 pub(crate) use served::ServedDevice;
 pub use ublk_device::{UblkDevice, ublk_is_here};
+
+/// Has the kernel answered by `give` what it asked of `export` during `boot`, and leaves `answers` empty: of an earlier boot nothing is
+/// left but errors. The boot does not end meanwhile.
+fn deliver(export: &Export, serving: &Serving, boot: u64, answers: &mut Vec<Answer>, mut give: impl FnMut(&Answer)) {
+    let now = serving.boot();
+    for answer in answers.iter_mut() {
+        if *now != boot {
+            answer.body = Body::Error { error: NbdError::Io, read: false };
+        }
+        export.settle(answer);
+        give(answer);
+    }
+    drop(now);
+    let delivered =
+        answers.iter().map(|answer| Delivered { timed: answer.timed, length: answer.length, error: answer.error() });
+    export.meter.count(serving.driver.clock.now(), delivered);
+    answers.clear();
+}

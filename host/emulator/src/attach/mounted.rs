@@ -5,7 +5,6 @@ use crate::answer::{Answer, Ask, Body};
 use crate::contents::Settles;
 use crate::export::Export;
 use crate::made::Made;
-use crate::meter::Delivered;
 use crate::protocol::reply::{Extent, ReplyTo};
 use crate::protocol::{BLOCK_PREFERRED, NbdError, ReplyForm};
 use crate::serving::Serving;
@@ -184,22 +183,7 @@ impl MountedFile {
 
     /// Answers the kernel what it asked during this boot, and leaves `answers` empty.
     pub(crate) fn deliver(&self, serving: &Serving, boot: u64, answers: &mut Vec<Answer>) {
-        let now = serving.boot();
-        for answer in answers.iter_mut() {
-            if *now != boot {
-                answer.body = Body::Error { error: NbdError::Io, read: false };
-            }
-            self.export.settle(answer);
-            self.deliver_one(answer);
-        }
-        drop(now);
-        let delivered = answers.iter().map(|answer| Delivered {
-            timed: answer.timed,
-            length: answer.length,
-            error: answer.error(),
-        });
-        self.export.meter.count(serving.driver.clock.now(), delivered);
-        answers.clear();
+        super::deliver(&self.export, serving, boot, answers, |answer| self.deliver_one(answer));
     }
 
     fn deliver_one(&self, answered: &Answer) {

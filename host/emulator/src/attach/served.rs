@@ -4,7 +4,6 @@ use crate::answer::{Answer, Ask, Body};
 use crate::contents::Settles;
 use crate::export::Export;
 use crate::made::{Made, PARTS_MAX};
-use crate::meter::Delivered;
 use crate::protocol::reply::ReplyTo;
 use crate::protocol::{NbdError, ReplyForm};
 use crate::serving::Serving;
@@ -252,12 +251,7 @@ impl ServedDevice {
 
     /// Answers the kernel what it asked while the storage was on, and leaves `answers` empty.
     pub(crate) fn deliver(&self, serving: &Serving, answers: &mut Vec<Answer>) {
-        let now = serving.boot();
-        for answer in answers.iter_mut() {
-            if *now != self.boot {
-                answer.body = Body::Error { error: NbdError::Io, read: false };
-            }
-            self.export.settle(answer);
+        super::deliver(&self.export, serving, self.boot, answers, |answer| {
             let (queue, tag) = ((answer.to.cookie >> 16) as u16, answer.to.cookie as u16);
             let carries = answer.timed.is_some_and(|timed| timed.operation == Operation::Write);
             let result = match answer.body {
@@ -268,15 +262,7 @@ impl ServedDevice {
                 Body::Written | Body::Extents { .. } => unreachable!("the kernel asks a block device for neither"),
             };
             self.lanes[usize::from(queue)].push(tag, result);
-        }
-        drop(now);
-        let delivered = answers.iter().map(|answer| Delivered {
-            timed: answer.timed,
-            length: answer.length,
-            error: answer.error(),
         });
-        self.export.meter.count(serving.driver.clock.now(), delivered);
-        answers.clear();
     }
 
     /// Gives the kernel the bytes of a read; gives how many, or an error.
