@@ -42,12 +42,8 @@ impl Buffer {
         self.receive(socket, RecvFlags::empty())
     }
 
-    /// As [`Buffer::read`]; that nothing is there is an error ([`Errno::AGAIN`]).
-    pub(crate) fn read_now(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
-        self.receive(socket, RecvFlags::DONTWAIT)
-    }
-
-    fn receive(&mut self, socket: &OwnedFd, flags: RecvFlags) -> Result<bool, Errno> {
+    /// As [`Buffer::read`], waiting or not as `flags` have it; that nothing is there is an error ([`Errno::AGAIN`]).
+    pub(crate) fn receive(&mut self, socket: &OwnedFd, flags: RecvFlags) -> Result<bool, Errno> {
         // A message that is cut short goes to the front before the rest would not fit: headers, options and stretches of data
         // are far shorter than the buffer.
         if self.bytes.len() - self.end < ROOM && self.start > 0 {
@@ -94,14 +90,15 @@ impl Landing {
         self.pages[..count / PAGE].iter().for_each(|page| bring(page.bytes()));
     }
 
-    /// Receives `count` bytes, beginning with those that are in `buffer`; up to `next` more go into the buffer. `None`: the
-    /// connection ends before they are here.
+    /// Receives `count` bytes, beginning with those that are in `buffer`; up to `next` more go into the buffer. `wait` calls what it is given, with
+    /// flags to receive with, until something came. `None`: the connection ends before they are here.
     pub(crate) fn receive(
         &mut self,
         count: usize,
         buffer: &mut Buffer,
         socket: &OwnedFd,
         next: usize,
+        mut wait: impl FnMut(&mut dyn FnMut(RecvFlags) -> Result<usize, Errno>) -> Result<usize, Errno>,
     ) -> Result<Option<&mut [Page]>, Errno> {
         let pages = &mut self.pages[..count / PAGE];
         let here = buffer.unread();
@@ -121,11 +118,14 @@ impl Landing {
                 within = 0;
             }
             slices.push(IoSliceMut::new(tail));
-            let flags = RecvFlags::empty();
-            match recvmsg(socket.as_fd(), &mut slices, &mut RecvAncillaryBuffer::default(), flags) {
-                Ok(received) if received.bytes == 0 => return Ok(None),
+            let received = wait(&mut |flags| {
+                let message = recvmsg(socket.as_fd(), &mut slices, &mut RecvAncillaryBuffer::default(), flags)?;
+                Ok(message.bytes)
+            });
+            match received {
+                Ok(0) => return Ok(None),
                 Ok(received) => {
-                    filled += received.bytes;
+                    filled += received;
                     buffer.end = filled.saturating_sub(count);
                 }
                 Err(Errno::INTR) => {}

@@ -30,11 +30,10 @@ pub const IN_FLIGHT_MAX: usize = 4_096;
 /// Bytes that reads and writes under way on one connection are of: beyond it nothing more is read, so that what a client leaves behind
 /// when it vanishes keeps a disk from others for the time of so many bytes, not of all that requests may ask for.
 pub const IN_FLIGHT_BYTES_MAX: u64 = 1 << 30;
-/// Bytes that a client's socket is asked to hold (the kernel doubles it), so that the next part of a long answer is made while the client
-/// takes the last, and how many clients get as much: the kernel's memory is not bounded otherwise. With more the bytes would have left
-/// the processor's caches when the client comes to them.
-const SEND: usize = 208 << 10;
+/// So many clients may have their sockets hold as much as their pace asks for: the kernel's memory is not bounded otherwise.
 const ROOMY_CLIENTS: usize = 64;
+/// So many writes that came together are looked ahead at.
+const FETCH_MAX: usize = 64;
 /// A client has so long to choose an export.
 pub const NEGOTIATION_MAX: Span = Span::from_secs(30);
 
@@ -76,10 +75,7 @@ pub(crate) fn serve(serving: &Serving, number: u32, outer: &Arc<OwnedFd>, encryp
         }
     };
     let socket = &socket;
-    if serving.clients() <= ROOMY_CLIENTS {
-        // It goes slower where the system gives less.
-        let _ = set_socket_send_buffer_size(&**socket, SEND);
-    }
+    let roomy = serving.clients() <= ROOMY_CLIENTS;
     let connection = Arc::new(Connection {
         number,
         socket: Arc::clone(socket),
@@ -95,7 +91,7 @@ pub(crate) fn serve(serving: &Serving, number: u32, outer: &Arc<OwnedFd>, encryp
         broken: AtomicBool::new(false),
     });
     serving.enter(number, &connection);
-    if let Err(violation) = connection.transmit(serving, &mut buffer) {
+    if let Err(violation) = connection.transmit(serving, &mut buffer, roomy) {
         serving.refusals.add(peer, violation.into());
     }
     serving.leave(number);
@@ -200,21 +196,28 @@ struct Turn {
 
 impl Connection {
     /// Takes requests until nothing more comes, or what comes is none.
-    fn transmit(&self, serving: &Serving, buffer: &mut Buffer) -> Result<(), Violation> {
+    fn transmit(&self, serving: &Serving, buffer: &mut Buffer, roomy: bool) -> Result<(), Violation> {
         let Agreement { form, allocation, sizes_told, .. } = self.agreement;
         let rules = Rules { size: self.export.info.size, form, allocation, sizes_told };
         let mut incoming = Incoming::new(rules);
         let mut turn = Turn::default();
         let mut landing = Landing::default();
         let mut pace = Pace::new();
+        let mut room = None;
         // The first thing that went wrong with the bytes of the write under way.
         let mut trouble: Option<NbdError> = None;
         let mut ticket: Option<u64> = None;
         let mut orderly = false;
         let mut violation = None;
         'reading: loop {
+            if roomy && room != Some(pace.room()) {
+                room = Some(pace.room());
+                // It goes slower where the system gives less.
+                let _ = set_socket_send_buffer_size(&*self.socket, pace.room());
+            }
             let mut input = buffer.unread();
             let mut served = false;
+            self.export.contents.fetch_places(incoming.writes_ahead(input).take(FETCH_MAX));
             loop {
                 if !self.has_room(Ordering::Acquire) {
                     served |= self.hand_over(serving, &mut turn);
@@ -264,7 +267,10 @@ impl Connection {
                 if pace.shares() {
                     landing.bring(count);
                 }
-                match landing.receive(count, buffer, &self.socket, next) {
+                let (clock, awake) = (serving.driver.clock, &serving.awake);
+                let arrived =
+                    landing.receive(count, buffer, &self.socket, next, |look| pace.receive(true, clock, awake, look));
+                match arrived {
                     Ok(Some(pages)) => {
                         let contents = &self.export.contents;
                         let own = *ticket.get_or_insert_with(|| contents.ticket());
@@ -285,7 +291,8 @@ impl Connection {
             }
             let read = if served {
                 let idle = self.in_flight.load(Ordering::Acquire) == 0;
-                pace.read(buffer, &self.socket, idle, serving.driver.clock, &serving.awake)
+                let (clock, awake) = (serving.driver.clock, &serving.awake);
+                pace.receive(idle, clock, awake, |flags| buffer.receive(&self.socket, flags))
             } else {
                 buffer.read(&self.socket)
             };

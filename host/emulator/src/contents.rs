@@ -179,6 +179,15 @@ impl Contents {
         }
     }
 
+    /// Has the places fetched where the pages of these ranges are noted: each is written soon, and begins there.
+    pub(crate) fn fetch_places(&self, offsets: impl Iterator<Item = u64>) {
+        let Some(still) = self.still() else { return };
+        for offset in offsets {
+            let place = self.layout.locate(offset);
+            still.columns[place.column].fetch_place(place.offset);
+        }
+    }
+
     /// Has all bytes stay as they are; `None`: some are not in memory, or not there.
     pub(crate) fn still(&self) -> Option<StillContents<'_>> {
         let columns = 0..self.disks.len() / self.layout.copies();

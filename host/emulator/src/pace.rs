@@ -1,10 +1,9 @@
 //! How the thread of a connection gets on with a client that asks again as soon as it is answered.
 
-use crate::arriving::Buffer;
 use crate::clock::Clock;
 use loadline_units::Duration;
-use rustix::fd::OwnedFd;
 use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Requests handed over together for a client that shares the processor with its server: it does not run before all of them are
@@ -12,6 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const TOGETHER: usize = 64;
 /// And for one that runs beside it, which takes answers while the next ones are made. Fewer would wake it more often.
 const BESIDE: usize = 8;
+/// Bytes that the socket of a client is asked to hold that shares the processor: with more, what it is sent would have left the processor's
+/// caches when it comes to it.
+const ROOM_SHARED: usize = 208 << 10;
+/// And of one beside: its server goes on making long answers until it is awake.
+const ROOM_BESIDE: usize = 1 << 20;
 /// So many more times the one was seen than the other counts at most.
 const SEEN_MAX: u8 = 8;
 /// A client beside is waited for awake for so long: sleeping and being woken take that much, or several times that on a virtual machine.
@@ -48,50 +52,56 @@ impl Pace {
         if self.shares() { TOGETHER } else { BESIDE }
     }
 
-    /// Reads from a client that was just answered, as [`Buffer::read`] does. `idle`: it waits for no other answer, so that it asks again now or
-    /// not for long.
+    /// Bytes that the client's socket is asked to hold (the kernel doubles it).
+    pub(crate) const fn room(&self) -> usize {
+        if self.shares() { ROOM_SHARED } else { ROOM_BESIDE }
+    }
+
+    /// Has `look` receive what a client sends that was just answered, or is in the middle of a write. `likely`: it waits for no other answer, so that it
+    /// goes on now or not for long.
     ///
-    /// Before the thread would sleep, others have their turn on the processor, once: a client that was waiting for it has asked
-    /// for more by then, and need not wake anybody. One that runs on another processor is waited for awake for a moment, as long as
+    /// Before the thread would sleep, others have their turn on the processor, once: a client that was waiting for it has gone
+    /// on by then, and need not wake anybody. One that runs on another processor is waited for awake for a moment, as long as
     /// that is mostly not in vain, by one thread at a time: no more processors than one are kept awake.
-    pub(crate) fn read(
+    pub(crate) fn receive<T>(
         &mut self,
-        buffer: &mut Buffer,
-        socket: &OwnedFd,
-        idle: bool,
+        likely: bool,
         clock: Clock,
         awake: &AtomicBool,
-    ) -> Result<bool, Errno> {
-        match buffer.read_now(socket) {
+        mut look: impl FnMut(RecvFlags) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        match look(RecvFlags::DONTWAIT) {
             Err(Errno::AGAIN) => {}
-            read => return read,
+            received => return received,
         }
         std::thread::yield_now();
-        let read = buffer.read_now(socket);
-        self.gave_way(read != Err(Errno::AGAIN));
-        if read != Err(Errno::AGAIN) {
-            return read;
-        }
-        if idle && self.waits_awake() && !awake.swap(true, Ordering::Acquire) {
-            let read = self.wait_awake(buffer, socket, clock);
-            awake.store(false, Ordering::Release);
-            if let Some(read) = read {
-                return read;
+        match look(RecvFlags::DONTWAIT) {
+            Err(Errno::AGAIN) => self.gave_way(false),
+            received => {
+                self.gave_way(true);
+                return received;
             }
         }
-        buffer.read(socket)
+        if likely && self.waits_awake() && !awake.swap(true, Ordering::Acquire) {
+            let received = self.wait_awake(clock, || look(RecvFlags::DONTWAIT));
+            awake.store(false, Ordering::Release);
+            if let Some(received) = received {
+                return received;
+            }
+        }
+        look(RecvFlags::empty())
     }
 
     /// Looks for a while; `None`: in vain.
-    fn wait_awake(&mut self, buffer: &mut Buffer, socket: &OwnedFd, clock: Clock) -> Option<Result<bool, Errno>> {
+    fn wait_awake<T>(&mut self, clock: Clock, mut look: impl FnMut() -> Result<T, Errno>) -> Option<Result<T, Errno>> {
         let until = clock.now() + AWAKE;
         while clock.now() < until {
             (0..PAUSES).for_each(|_| std::hint::spin_loop());
-            match buffer.read_now(socket) {
+            match look() {
                 Err(Errno::AGAIN) => {}
-                read => {
+                received => {
                     self.waited(true);
-                    return Some(read);
+                    return Some(received);
                 }
             }
         }

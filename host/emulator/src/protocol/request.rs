@@ -247,6 +247,16 @@ impl Incoming {
         }
     }
 
+    /// Where the writes begin whose bytes are all in `input`, as far as it is understood.
+    pub fn writes_ahead<'a>(&self, mut input: &'a [u8]) -> impl Iterator<Item = u64> + use<'a> {
+        let mut ahead = self.clone();
+        let messages = std::iter::from_fn(move || ahead.next(&mut input).ok().flatten());
+        messages.filter_map(|message| match message {
+            Message::Data { whole: Some(write), .. } => Some(write.offset),
+            _ => None,
+        })
+    }
+
     /// Bytes of a header.
     #[must_use]
     pub fn header_bytes(&self) -> usize {

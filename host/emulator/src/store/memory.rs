@@ -100,7 +100,16 @@ impl Still<'_> {
         if let Some(page) = self.0.get(&region).and_then(|pages| pages[start / PAGE].as_ref()) {
             let within = start % PAGE;
             let bytes = &page.bytes()[within..(within + length).min(PAGE)];
-            std::hint::black_box(bytes.iter().step_by(LOOK).fold(0, |all, byte| all ^ byte));
+            loadline_engine::fetch_some(bytes, LOOK);
+        }
+    }
+
+    /// Has the place fetched where the page is noted that `offset` lies in: it is written soon.
+    #[inline]
+    pub(crate) fn fetch_place(&self, offset: u64) {
+        let Part { region, start, .. } = part(offset, 1);
+        if let Some(pages) = self.0.get(&region) {
+            loadline_engine::fetch_value(&pages[start / PAGE]);
         }
     }
 

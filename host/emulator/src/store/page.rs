@@ -6,8 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4_096;
-/// Bytes that a processor's caches fetch at once.
-const LINE: usize = 64;
 /// Bytes that are taken from the system at once: where it has pages that large, looking up where bytes lie costs less.
 const SLAB: usize = 2 << 20;
 
@@ -17,7 +15,7 @@ static POOL: Mutex<Vec<&'static mut [u8; PAGE]>> = Mutex::new(Vec::new());
 /// Looks at all of these bytes, which the system is about to copy, or to replace. Where the processor's caches do not hold them, a program that looks at one line
 /// after the other has many of them fetched side by side; the system's own copying, page by page, waits longer.
 pub(crate) fn bring(bytes: &[u8]) {
-    std::hint::black_box(bytes.iter().step_by(LINE).fold(0, |all, byte| all ^ byte));
+    loadline_engine::fetch(bytes);
 }
 
 /// A page of memory, on loan from the pool.

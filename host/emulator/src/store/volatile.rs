@@ -4,6 +4,7 @@ use super::memory::NumberHasher;
 use super::page::{Old, PAGE, Spare, bring};
 use super::{Fresh, Store, StoreError};
 use crate::model::scramble;
+use loadline_engine::fetch_value;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -17,6 +18,8 @@ const SETTLED_MAX: usize = 1_024;
 const NEWEST: usize = 32;
 /// Pages are fetched so many writes before bytes go to them.
 const AHEAD: usize = 2;
+/// And what is noted about them so many writes before it is read.
+const FAR_AHEAD: usize = 16;
 /// The ticket of what is no write.
 const NOBODY: u64 = u64::MAX;
 
@@ -117,11 +120,13 @@ impl Volatile {
         }
         self.settle_beyond(pages_max);
         // The page of a write that comes soon is one that becomes free soon.
-        if added == 1
-            && self.held == pages_max as u64
-            && let Some(Old::Page(page)) = self.entries.get(AHEAD).and_then(|entry| entry.old.as_ref())
-        {
-            bring(page.bytes());
+        if added == 1 && self.held == pages_max as u64 {
+            if let Some(Old::Page(page)) = self.entries.get(AHEAD).and_then(|entry| entry.old.as_ref()) {
+                bring(page.bytes());
+            }
+            // And what tells which it is was noted long ago.
+            self.entries.get(FAR_AHEAD).into_iter().for_each(fetch_value);
+            self.writes.get(FAR_AHEAD).into_iter().for_each(fetch_value);
         }
         written
     }

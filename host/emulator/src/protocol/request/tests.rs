@@ -264,3 +264,25 @@ fn nothing_is_awaited_of_a_write_that_is_refused() {
     assert_eq!(incoming.next(&mut &stream[..]), Ok(None));
     assert_eq!(incoming.awaited(), None);
 }
+
+#[test]
+fn writes_are_looked_ahead_at_as_far_as_they_are_here_and_nothing_is_taken() {
+    let mut here = Vec::new();
+    let requests = [(0, 0, 0), (1, 8_192, 512), (3, 0, 0), (1, 0, 4_096), (1, SIZE, 512), (1, 4_096, 1_024)];
+    for (kind, offset, length) in requests {
+        here.extend(bytes(ReplyForm::Simple, 0, kind, 7, offset, length));
+        here.resize(here.len() + if kind == code::WRITE { length as usize } else { 0 }, 1);
+    }
+    let ahead = |incoming: &Incoming, here: &[u8]| incoming.writes_ahead(here).collect::<Vec<u64>>();
+    let mut incoming = Incoming::new(rules(ReplyForm::Simple));
+    // The one beyond the end is refused.
+    assert_eq!(ahead(&incoming, &here), [8_192, 0, 4_096]);
+    assert_eq!(ahead(&incoming, &here[..here.len() - 1]), [8_192, 0]);
+    let mut input = &here[..];
+    let mut writes = 0;
+    while let Some(message) = incoming.next(&mut input).unwrap() {
+        writes += usize::from(matches!(message, Message::Data { whole: Some(_), .. }));
+    }
+    assert_eq!((writes, input.len()), (3, 0));
+    assert_eq!(ahead(&incoming, b"no request at all, and long enough for one"), [0; 0]);
+}
