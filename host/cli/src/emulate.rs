@@ -209,17 +209,18 @@ pub(crate) fn emulate(
             output::tell(&format!("  metrics: http://{address}/metrics"));
         }
     }
-    wait(&mut emulation, &mut devices, &interruption, quiet);
+    let mut troubles = wait(&mut emulation, &mut devices, &interruption, quiet);
     let unfinished = devices.map(Attached::release);
     let elapsed = emulation.elapsed();
     let figures = emulation.figures();
     let accounts = emulation.accounts();
     let history = emulation.history();
     let names: Vec<String> = emulation.exports().iter().map(|export| export.name.clone()).collect();
+    // What the last second brought.
+    troubles.fresh(&emulation, None).iter().filter(|_| !quiet).for_each(|text| output::tell(text));
     let ended = emulation.end();
     // What waited for an answer has none to wait for any more.
     drop(unfinished);
-    ended?;
     if !quiet {
         output::tell(&format!("Emulated {} for {}.", environment.name, spent(elapsed)));
     }
@@ -243,7 +244,8 @@ pub(crate) fn emulate(
             output::tell(&format!("Stored as {run}: loadline show {run}"));
         }
     }
-    // Whose terminal is closed has the record all the same.
+    // Whose terminal is closed has the record all the same, and so has who lacks a whole trace.
+    ended?;
     printed?;
     Ok(Outcome::Done)
 }
@@ -305,12 +307,17 @@ fn about(environment: &Environment, seed: u64) -> String {
 
 /// Sleeps until the user wants an end. Shows what is going on where somebody sees it; warns, once for each export, when answers
 /// leave so late that it matters.
-fn wait(emulation: &mut Emulation, devices: &mut Option<Attached>, interruption: &Interruption, quiet: bool) {
+fn wait(
+    emulation: &mut Emulation,
+    devices: &mut Option<Attached>,
+    interruption: &Interruption,
+    quiet: bool,
+) -> Troubles {
     let mut warned = vec![quiet; emulation.exports().len()];
     let (mut judged, mut shown) = (std::time::Instant::now(), std::time::Instant::now());
     let mut screen = Screen::new(quiet);
     let mut refusals = Refusals::new(std::time::Instant::now());
-    let (mut trace_told, mut memory_told, mut backing_told) = (false, false, false);
+    let mut troubles = Troubles::default();
     while !interruption.asked() {
         std::thread::sleep(LOOK);
         let (refused, more) = emulation.take_refused();
@@ -322,28 +329,7 @@ fn wait(emulation: &mut Emulation, devices: &mut Option<Attached>, interruption:
         if shown.elapsed() >= SHOW {
             shown = std::time::Instant::now();
             let view = emulation.view();
-            if let (Some(max), false) = (emulation.memory_was_full(), memory_told) {
-                memory_told = true;
-                let text = format!(
-                    "Contents fill the {max} of memory that they may take: writes fail with ENOSPC. --memory-max lets them take more, \
-                     --backing DIR keeps them in files."
-                );
-                tell_over(&mut screen, false, Some(text));
-            }
-            if let (Some(trouble), false) = (emulation.backing_trouble(), backing_told) {
-                backing_told = true;
-                let text = format!(
-                    "The folder of --backing failed: {trouble}. Clients get ENOSPC where it is full, and EIO otherwise: make room there, \
-                     or look at the device under it."
-                );
-                tell_over(&mut screen, false, Some(text));
-            }
-            if let (Some(trouble), false) = (&view.trace_trouble, trace_told) {
-                trace_told = true;
-                let text =
-                    format!("The trace ends here, and is written no more: {trouble}. Clients are served as before.");
-                tell_over(&mut screen, false, Some(text));
-            }
+            tell_over(&mut screen, quiet, troubles.fresh(emulation, view.trace_trouble.as_deref()));
             screen.draw(&view);
         }
         if judged.elapsed() < JUDGE || warned.iter().all(|warned| *warned) {
@@ -360,6 +346,42 @@ fn wait(emulation: &mut Emulation, devices: &mut Option<Attached>, interruption:
     }
     tell_over(&mut screen, quiet, refusals.rest());
     screen.clear();
+    troubles
+}
+
+/// What could not be kept, as far as it was told already.
+#[derive(Debug, Default)]
+struct Troubles {
+    memory: bool,
+    backing: bool,
+    trace: bool,
+}
+
+impl Troubles {
+    /// What is to be told now, each trouble once; `trace`: why requests are not recorded any more.
+    fn fresh(&mut self, emulation: &Emulation, trace: Option<&str>) -> Vec<String> {
+        let mut texts = Vec::new();
+        if let (Some(max), false) = (emulation.memory_was_full(), self.memory) {
+            self.memory = true;
+            texts.push(format!(
+                "Contents fill the {max} of memory that they may take: writes fail with ENOSPC. --memory-max lets them take more, \
+                 --backing DIR keeps them in files."
+            ));
+        }
+        if let (Some(trouble), false) = (emulation.backing_trouble(), self.backing) {
+            self.backing = true;
+            texts.push(format!(
+                "The folder of --backing failed: {trouble}. Clients get ENOSPC where it is full, and EIO otherwise: make room there, \
+                 or look at the device under it."
+            ));
+        }
+        if let (Some(trouble), false) = (trace, self.trace) {
+            self.trace = true;
+            texts
+                .push(format!("The trace ends here, and is written no more: {trouble}. Clients are served as before."));
+        }
+        texts
+    }
 }
 
 /// Lines that stay, where others are drawn over.
@@ -435,8 +457,15 @@ fn listen_control(
     socket: Option<&Path>,
     environment: &str,
 ) -> anyhow::Result<Option<PathBuf>> {
+    if let (Some(asked), Some(_)) = (asked, socket.filter(|socket| asked == Some(*socket))) {
+        let path = asked.display();
+        return Err(Usage(format!(
+            "--socket and --control both name {path}: one is for NBD, the other for `loadline fault`; name two places"
+        ))
+        .into());
+    }
     if let Some(path) = asked.map(Path::to_owned).or_else(|| socket.map(fault::beside)) {
-        emulation.listen_control(&path)?;
+        emulation.listen_control(&path).context("the socket for `loadline fault` (--control)")?;
         return Ok(Some(path));
     }
     let path = fault::beside(&default_socket(environment));

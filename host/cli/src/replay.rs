@@ -97,6 +97,12 @@ pub(crate) fn replay(
     let file = std::fs::File::open(&arguments.trace)
         .map_err(|error| Usage(format!("cannot open the trace {shown}: {error}")))?;
     let trace = Trace::read(BufReader::with_capacity(1 << 20, file)).with_context(|| format!("{shown}"))?;
+    if trace.records.is_empty() && trace.cut_short {
+        bail!(
+            "{shown} was cut short before it held a request: whoever recorded it was killed, or could write no more; record it again, \
+             where there is room"
+        );
+    }
     if trace.records.is_empty() {
         bail!("{shown} holds no request: nothing was asked of the emulation");
     }

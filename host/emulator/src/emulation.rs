@@ -131,7 +131,9 @@ impl Emulation {
                 (None, disks.iter().map(store).collect())
             }
             Backing::Folder(path) => {
-                let (folder, files) = Folder::open(path, &disks)?;
+                let laid = |volume: &VolumeSpec| (volume.name.clone(), describe(volume));
+                let volumes: Vec<(String, String)> = environment.volumes.iter().map(laid).collect();
+                let (folder, files) = Folder::open(path, &volumes, &disks)?;
                 let store = |file| Store::File(FileStore::new(file, Arc::clone(&backing_trouble)));
                 (Some(folder), files.into_iter().map(store).collect())
             }
@@ -391,20 +393,21 @@ impl Emulation {
     /// Takes no more clients, closes the connections of those who are there, and keeps what is to be kept.
     ///
     /// # Errors
-    /// Contents could not be handed to the device below.
+    /// The trace is not whole, or contents could not be handed to the device below. All else is kept then.
     pub fn end(mut self) -> Result<(), EmulationError> {
         self.close();
-        let system = |error| EmulationError::System { what: "write the trace", error };
-        self.serving.driver.end_recording().map_err(system)?;
-        if self.serving.folder.is_some() {
-            self.serving.bring_all_back().map_err(catching_up)?;
+        let system = |what| move |error| EmulationError::System { what, error };
+        let traced = self.serving.driver.end_recording().map_err(system("write the trace"));
+        let current = match &self.serving.folder {
+            Some(_) => self.serving.bring_all_back().map_err(catching_up),
+            None => Ok(()),
+        };
+        let mut kept = Ok(());
+        for member in &self.serving.members {
+            kept = kept.and(member.disk.store.sync());
         }
-        let system = |error| EmulationError::System { what: "write contents to their device", error };
-        self.serving
-            .members
-            .iter()
-            .try_for_each(|member| member.disk.store.sync())
-            .map_err(|error| system(std::io::Error::other(error)))
+        let kept = kept.map_err(std::io::Error::other).map_err(system("write contents to their device"));
+        traced.and(current).and(kept)
     }
 
     fn close(&mut self) {

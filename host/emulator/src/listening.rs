@@ -19,6 +19,9 @@ const SEND_BUFFER: usize = 1 << 20;
 /// Before the next try where the system is short of something.
 const PAUSE: Span = Span::from_millis(50);
 
+/// Bytes of a unix socket's path: the kernel's `sun_path` holds one more, which ends it.
+const PATH_MAX: usize = 107;
+
 /// Why nothing listens.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
@@ -28,6 +31,14 @@ pub enum ListenError {
     /// Somebody listens there.
     #[error("another program listens on {0}; end it or name another place")]
     Busy(String),
+    /// A path that the system has no room for.
+    #[error("{place} has {length} bytes, and the path of a unix socket may have {PATH_MAX}; name a shorter one")]
+    Long {
+        /// The path.
+        place: String,
+        /// Its bytes.
+        length: usize,
+    },
     /// The system's answer.
     #[error("cannot listen on {place}: {error}")]
     System {
@@ -71,6 +82,10 @@ pub(crate) fn clients(serving: &Arc<Serving>, encrypted: Option<Encrypted>) -> W
 pub(crate) fn unix(welcome: Welcome, path: &Path) -> Result<Listener, ListenError> {
     let place = path.display().to_string();
     let failed = |error| ListenError::System { place: place.clone(), error };
+    let length = path.as_os_str().len();
+    if length > PATH_MAX {
+        return Err(ListenError::Long { place, length });
+    }
     if let Ok(metadata) = std::fs::symlink_metadata(path) {
         if !metadata.file_type().is_socket() {
             return Err(ListenError::Taken(place));

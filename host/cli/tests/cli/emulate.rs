@@ -142,6 +142,56 @@ fn what_cannot_be_served_is_refused_with_what_to_do() {
     assert!(bench.refused(1, &["emulate", "ds3-p30", "--socket", &taken]).contains("is not a socket"));
 }
 
+#[test]
+fn a_place_that_no_socket_can_have_is_told_with_what_to_do() {
+    let bench = Bench::new();
+    let name = |bytes| "s".repeat(bytes);
+    let refusal = bench.refused(1, &["emulate", "ds3-p30", "--socket", &name(108)]);
+    assert!(refusal.contains("108 bytes") && refusal.contains("name a shorter one"), "{refusal}");
+    // What is beside it is longer.
+    let refusal = bench.refused(1, &["emulate", "ds3-p30", "--socket", &name(105)]);
+    assert!(refusal.contains("--control") && refusal.contains("113 bytes"), "{refusal}");
+    assert!(!bench.path(&name(105)).exists());
+    let both = bench.refused(2, &["emulate", "ds3-p30", "--socket", "s", "--control", "s"]);
+    assert!(both.contains("--socket and --control both name s"), "{both}");
+}
+
+#[test]
+fn a_trace_that_could_not_be_written_costs_nothing_else() {
+    let bench = Bench::new();
+    let small = or_skip!(Memory::mount(&bench.path("small"), "size=4k"), "cannot mount");
+    let trace = format!("{}/trace", small.0);
+    let child = start(&bench, &["--trace", &trace, "--format", "json"]);
+    assert_eq!(crate::fault::requests(&bench, &[0; 200]), [0; 200]);
+    let (status, out, err) = end(child, "-INT");
+    assert!(status == 1 && err.contains("cannot write the trace"), "{err}");
+    let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(rows[0]["requests"], 200, "{out}");
+    assert!(err.contains("loadline show ") && bench.runs().len() == 1, "{err}");
+
+    // Contents that did not fit are told, however short it was.
+    let folder = format!("{}/disks", small.0);
+    std::fs::remove_file(&trace).unwrap();
+    let child = start(&bench, &["--backing", &folder]);
+    assert!(crate::fault::requests(&bench, &[1; 8]).contains(&28), "it has room for them");
+    let (status, _, err) = end(child, "-INT");
+    assert!(status == 0 && err.contains("The folder of --backing failed"), "{err}");
+}
+
+#[test]
+fn a_trace_that_was_cut_short_before_its_first_request_is_not_taken_for_an_idle_one() {
+    let bench = Bench::new();
+    let trace = bench.path("trace");
+    let path = trace.display().to_string();
+    end(start(&bench, &["--trace", &path]), "-INT");
+    let told = bench.refused(1, &["replay", &path, "--env", "ds3-p30"]);
+    assert!(told.contains("nothing was asked of the emulation"), "{told}");
+    let bytes = std::fs::read(&trace).unwrap();
+    std::fs::write(&trace, &bytes[..bytes.len() - 44]).unwrap();
+    let told = bench.refused(1, &["replay", &path, "--env", "ds3-p30"]);
+    assert!(told.contains("cut short") && !told.contains("nothing was asked"), "{told}");
+}
+
 /// An emulation whose volumes are attached. Dropped, it is killed and taken down, so that nothing of this machine waits for it.
 struct Attached<'a> {
     bench: &'a Bench,

@@ -289,16 +289,13 @@ impl Model {
 
     /// Tells the machine which copies are not there.
     fn set_absent(&mut self, now: Instant) {
-        let generation = self.generations.last_mut().expect("there is always one");
         for volume in 0..self.volumes.len() {
             if self.volumes.layout(volume).copies() == 1 {
                 continue;
             }
             for disk in 0..self.volumes.disks(volume) {
-                let gone = |(active, on): &(Active, Under)| {
-                    active.fault.kind.takes_away() && on.volume == volume && on.disk == Some(disk)
-                };
-                let absent = self.faults.iter().any(gone);
+                let absent = self.is_absent(volume, disk);
+                let generation = self.generations.last_mut().expect("there is always one");
                 generation.machine.set_absent(now, generation.targets[volume], disk, absent);
             }
         }
@@ -356,7 +353,8 @@ fn keep_sizes(old: &EnvironmentSpec, new: &mut EnvironmentSpec) {
 fn same_volumes(old: &EnvironmentSpec, new: &EnvironmentSpec) -> Result<(), ChangeError> {
     let other = |reason: String| Err(ChangeError::OtherVolumes(reason));
     if old.volumes.len() != new.volumes.len() {
-        return other(format!("{} volumes became {}", old.volumes.len(), new.volumes.len()));
+        let count = |count| if count == 1 { "one volume".to_owned() } else { format!("{count} volumes") };
+        return other(format!("{} became {}", count(old.volumes.len()), count(new.volumes.len())));
     }
     for (old, new) in old.volumes.iter().zip(&new.volumes) {
         if old.name != new.name {

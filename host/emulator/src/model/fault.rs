@@ -185,9 +185,17 @@ impl Volumes {
         self.0.len()
     }
 
-    /// Whether a request to `export` meets a fault on `on`, within the fault's range. `draw` decides which of several copies a
-    /// read reaches.
-    pub(crate) fn meets(&self, export: &Under, on: &Under, fault: &Fault, request: &Request, draw: u64) -> bool {
+    /// Whether a request to `export` meets a fault on `on`, within the fault's range. `draw` decides which of several copies that
+    /// are `there` a read reaches.
+    pub(crate) fn meets(
+        &self,
+        export: &Under,
+        on: &Under,
+        fault: &Fault,
+        request: &Request,
+        draw: u64,
+        there: &impl Fn(usize) -> bool,
+    ) -> bool {
         if export.volume != on.volume {
             return false;
         }
@@ -205,7 +213,12 @@ impl Volumes {
                 match reach(layout, request, disk, &within) {
                     Reach::Nothing => false,
                     Reach::Every => true,
-                    Reach::One => draw % layout.copies() as u64 == (disk % layout.copies()) as u64,
+                    Reach::One => {
+                        let first = disk - disk % layout.copies();
+                        let copies = || (first..first + layout.copies()).filter(|copy| there(*copy));
+                        let count = copies().count().max(1);
+                        copies().nth((draw % count as u64) as usize) == Some(disk)
+                    }
                 }
             }
         }

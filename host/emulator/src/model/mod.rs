@@ -202,6 +202,14 @@ impl Model {
         id as usize
     }
 
+    /// Whether a fault has taken this disk of a volume away.
+    fn is_absent(&self, volume: usize, disk: usize) -> bool {
+        let gone = |(active, on): &(Active, Under)| {
+            active.fault.kind.takes_away() && on.volume == volume && on.disk == Some(disk)
+        };
+        self.faults.iter().any(gone)
+    }
+
     /// What the faults do to a request, and whether it fails before it reaches a disk.
     fn judge(&self, number: u64, export: usize, request: &Request, mut slot: Slot) -> (Slot, bool) {
         let own = &self.exports[export];
@@ -217,13 +225,17 @@ impl Model {
             if (draw >> 32) >= share.threshold() {
                 continue;
             }
-            // A disk that is not there gets no requests, whichever copy's turn it is.
+            // A disk that is not there gets no requests, whichever copy's turn it is, and nothing else that is wrong with it matters.
             let has_copies = own.disk.is_none() && on.disk.is_some() && copies > 1;
+            let there = |disk: usize| !has_copies || !self.is_absent(on.volume, disk);
+            if !kind.takes_away() && on.disk.is_some_and(|disk| !there(disk)) {
+                continue;
+            }
             let fails = kind.takes_away() || matches!(kind, FaultKind::Error(_));
             let asked =
                 if has_copies && fails { Request { operation: Operation::Write, ..*request } } else { *request };
             let asked = if request.operation == Operation::Flush { *request } else { asked };
-            if !self.volumes.meets(own, on, &active.fault, &asked, draw & 0xffff_ffff) {
+            if !self.volumes.meets(own, on, &active.fault, &asked, draw & 0xffff_ffff, &there) {
                 continue;
             }
             match *kind {

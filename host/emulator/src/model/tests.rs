@@ -193,6 +193,35 @@ fn a_stripe_fails_with_its_disk_and_a_mirror_with_all_of_its_copies() {
 }
 
 #[test]
+fn what_is_wrong_with_a_copy_befalls_nobody_once_it_is_not_there() {
+    for gone in [FaultKind::Lost, FaultKind::Detached] {
+        let mut mirror = model(Layout::Mirror { copies: 2 }, 2);
+        mirror.change(at(0), &Change::Begin(fault("data/0", FaultKind::Hang))).unwrap();
+        assert_eq!(one(&mut mirror, at(1), 0, Operation::Write, 0), None, "the copy is there, and hangs");
+        mirror.change(at(10), &Change::Begin(fault("data/0", gone))).unwrap();
+        mirror.change(at(10), &Change::Begin(fault("data/0", FaultKind::Delay(MS * 50)))).unwrap();
+        for operation in [Operation::Write, Operation::Flush, Operation::Trim, Operation::Read] {
+            let now = mirror.current().machine.now() + MS;
+            let ended = one(&mut mirror, now, 0, operation, 0).expect("the other copy answers");
+            assert_eq!((ended.error, ended.at <= now + MS), (None, true), "{gone:?} {operation:?}");
+        }
+    }
+}
+
+#[test]
+fn every_read_meets_what_is_wrong_with_the_only_copy_that_is_left() {
+    let mut mirror = model(Layout::Mirror { copies: 3 }, 3);
+    for disk in ["data/0", "data/2"] {
+        mirror.change(at(0), &Change::Begin(fault(disk, FaultKind::Detached))).unwrap();
+    }
+    mirror.change(at(0), &Change::Begin(fault("data/1", FaultKind::Delay(MS * 50)))).unwrap();
+    for number in 0..20 {
+        let now = at(1 + 100 * number);
+        assert_eq!(one(&mut mirror, now, 0, Operation::Read, 0), Some(Ended { at: now + MS * 51, error: None }));
+    }
+}
+
+#[test]
 fn another_environment_takes_over_and_the_old_one_ends_what_it_has() {
     let mut model = model(Layout::Single, 1);
     model.submit(at(1), 0, request(Operation::Read, 0, at(1)));

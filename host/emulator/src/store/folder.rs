@@ -1,13 +1,16 @@
 //! A folder with one sparse file for each disk, kept from one emulation to the next.
 
+use loadline_units::Bytes;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// The file that says what the folder is and for which disks; locked while in use.
 const LIST: &str = "loadline-disks.txt";
 /// The first line of that file.
-const HEADING: &str = "loadline disks 1\n";
+const HEADING: &str = "loadline disks 2\n";
+/// That of before, when the file said nothing of layouts.
+const HEADING_BEFORE: &str = "loadline disks 1\n";
 /// The file that names disks which missed writes that a copy of theirs has, a line each, and what it is while it is written.
 const BEHIND: &str = "loadline-behind.txt";
 const BEHIND_NEW: &str = "loadline-behind.new";
@@ -28,8 +31,10 @@ pub enum FolderError {
     /// Somebody else's files.
     #[error("{0} is not empty and was not made by loadline; name a folder that is new or empty")]
     Foreign(String),
-    /// Disks of another shape.
-    #[error("{path} holds the disks of another environment ({there}), wanted are {wanted}; name another folder")]
+    /// Disks of another shape, or laid out in another way.
+    #[error(
+        "{path} holds the disks of another environment ({there}), wanted are {wanted}; name another folder, or take the environment that it was made for"
+    )]
     Different {
         /// The folder.
         path: String,
@@ -37,6 +42,28 @@ pub enum FolderError {
         there: String,
         /// What is wanted.
         wanted: String,
+    },
+    /// What a disk held is not there any more.
+    #[error("{image} is missing, which held the disk {disk}: put it back, or name another folder")]
+    Missing {
+        /// The file.
+        image: String,
+        /// The disk.
+        disk: String,
+    },
+    /// A file is not as long as its disk.
+    #[error(
+        "{image} is {length} long, and its disk {disk} holds {size}: put the file back that was there, or name another folder"
+    )]
+    Length {
+        /// The file.
+        image: String,
+        /// The disk.
+        disk: String,
+        /// How long the file is.
+        length: Bytes,
+        /// How long it was.
+        size: Bytes,
     },
     /// In use.
     #[error("{0} is in use by another emulation; end that, or name another folder")]
@@ -56,11 +83,16 @@ fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderEr
 }
 
 impl Folder {
-    /// Opens the files of the disks, by name and size in bytes, or makes them where the folder is new or empty.
+    /// Opens the files of the disks, by name and size in bytes, or makes them where the folder is new or empty. `volumes`: their
+    /// names, and what lays them over the disks, in words.
     ///
     /// # Errors
-    /// A folder with anything else in it, with other disks, or in use.
-    pub(crate) fn open(path: &Path, disks: &[(String, u64)]) -> Result<(Self, Vec<File>), FolderError> {
+    /// A folder with anything else in it, with other disks, another layout or files that are not as they were, or in use.
+    pub(crate) fn open(
+        path: &Path,
+        volumes: &[(String, String)],
+        disks: &[(String, u64)],
+    ) -> Result<(Self, Vec<File>), FolderError> {
         std::fs::create_dir_all(path).map_err(failed("make the folder", path))?;
         let list = path.join(LIST);
         if !list.exists() {
@@ -77,26 +109,38 @@ impl Folder {
             Err(TryLockError::WouldBlock) => return Err(FolderError::Busy(path.display().to_string())),
             Err(TryLockError::Error(error)) => return Err(failed("lock", &list)(error)),
         }
-        let lines: Vec<String> = disks.iter().map(|(name, size)| format!("{name} {size}\n")).collect();
-        let wanted = lines.concat();
-        let mut there = String::new();
-        lock.read_to_string(&mut there).map_err(failed("read", &list))?;
-        if there.is_empty() {
-            lock.write_all(format!("{HEADING}{wanted}").as_bytes()).map_err(failed("write", &list))?;
-        } else if there.strip_prefix(HEADING) != Some(&wanted) {
-            let in_line = |text: &str| text.trim_end().replace('\n', ", ");
+        let of_disks: Vec<String> =
+            disks.iter().map(|(name, size)| format!("{name}: {}\n", Bytes::new(*size))).collect();
+        let of_volumes: Vec<String> = volumes.iter().map(|(name, laid)| format!("{name}: {laid}\n")).collect();
+        let (of_disks, of_volumes) = (of_disks.concat(), of_volumes.concat());
+        let wanted = format!("{of_volumes}{of_disks}");
+        let mut text = String::new();
+        lock.read_to_string(&mut text).map_err(failed("read", &list))?;
+        // A list is written when its files have been made: without one they are made, or made again.
+        let known = if text.is_empty() { None } else { Some(listed(&text)) };
+        let same = match &known {
+            None => true,
+            Some(Listed::Whole(there)) => *there == wanted,
+            Some(Listed::Disks(there)) => *there == of_disks,
+        };
+        if let (Some(known), false) = (&known, same) {
+            let in_line = |text: &str| text.trim_end().replace('\n', "; ");
             return Err(FolderError::Different {
                 path: path.display().to_string(),
-                there: in_line(there.strip_prefix(HEADING).unwrap_or(&there)),
+                there: in_line(known.text()),
                 wanted: in_line(&wanted),
             });
         }
         let mut files = Vec::with_capacity(disks.len());
-        for (name, size) in disks {
-            let path = file_of(path, name);
-            let file = options.open(&path).map_err(failed("open", &path))?;
-            file.set_len(*size).map_err(failed("set the length of", &path))?;
-            files.push(file);
+        for (disk, size) in disks {
+            files.push(image(path, disk, *size, known.is_some())?);
+        }
+        if !matches!(known, Some(Listed::Whole(_))) {
+            let rewritten = lock.rewind().and_then(|()| {
+                lock.set_len(0)?;
+                lock.write_all(format!("{HEADING}{wanted}").as_bytes())
+            });
+            rewritten.map_err(failed("write", &list))?;
         }
         Ok((Self { _lock: lock, path: path.to_owned() }, files))
     }
@@ -131,6 +175,57 @@ impl Folder {
         std::fs::write(&new, lines.concat()).map_err(failed("write", &new))?;
         std::fs::rename(&new, &path).map_err(failed("make", &path))
     }
+}
+
+/// What a list says that is there.
+enum Listed {
+    /// Volumes and disks.
+    Whole(String),
+    /// Disks alone, as lists of before did.
+    Disks(String),
+}
+
+impl Listed {
+    fn text(&self) -> &str {
+        match self {
+            Self::Whole(text) | Self::Disks(text) => text,
+        }
+    }
+}
+
+fn listed(text: &str) -> Listed {
+    let Some(before) = text.strip_prefix(HEADING_BEFORE) else {
+        return Listed::Whole(text.strip_prefix(HEADING).unwrap_or(text).to_owned());
+    };
+    let line = |line: &str| match line.split_once(' ').map(|(disk, size)| (disk, size.parse())) {
+        Some((disk, Ok(size))) => format!("{disk}: {}\n", Bytes::new(size)),
+        _ => format!("{line}\n"),
+    };
+    let lines: Vec<String> = before.lines().map(line).collect();
+    Listed::Disks(lines.concat())
+}
+
+/// The file of a disk, as long as the disk. One that was there is taken as it is.
+fn image(folder: &Path, disk: &str, size: u64, was_there: bool) -> Result<File, FolderError> {
+    let path = file_of(folder, disk);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(!was_there).truncate(false);
+    let file = match options.open(&path) {
+        Err(error) if was_there && error.kind() == io::ErrorKind::NotFound => {
+            return Err(FolderError::Missing { image: path.display().to_string(), disk: disk.to_owned() });
+        }
+        opened => opened.map_err(failed("open", &path))?,
+    };
+    if !was_there {
+        file.set_len(size).map_err(failed("set the length of", &path))?;
+        return Ok(file);
+    }
+    let length = file.metadata().map_err(failed("look at", &path))?.len();
+    if length == size {
+        return Ok(file);
+    }
+    let image = path.display().to_string();
+    Err(FolderError::Length { image, disk: disk.to_owned(), length: Bytes::new(length), size: Bytes::new(size) })
 }
 
 /// The file of the disk `volume/number`.

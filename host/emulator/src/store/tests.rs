@@ -1,6 +1,7 @@
 //! What every store must hold.
 
 use super::*;
+use loadline_units::Bytes;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -104,18 +105,74 @@ fn what_is_being_sent_does_not_change() {
     }
 }
 
+fn striped(interleave: &str) -> [(String, String); 1] {
+    [("data".to_owned(), format!("2 disks, striped by {interleave}"))]
+}
+
+fn two_disks() -> [(String, u64); 2] {
+    [("data/0".to_owned(), SIZE), ("data/1".to_owned(), SIZE)]
+}
+
 #[test]
 fn a_folder_is_kept_and_only_for_the_same_disks_and_one_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("disks");
-    let disks = [("data/0".to_owned(), SIZE), ("data/1".to_owned(), SIZE)];
-    let (first, mut files) = Folder::open(&path, &disks).unwrap();
+    let (volumes, disks) = (striped("64 KiB"), two_disks());
+    let (first, mut files) = Folder::open(&path, &volumes, &disks).unwrap();
     FileStore::new(files.remove(1), Arc::default()).write(4_096, &[7; 512]).unwrap();
-    assert!(matches!(Folder::open(&path, &disks), Err(FolderError::Busy(_))));
+    assert!(matches!(Folder::open(&path, &volumes, &disks), Err(FolderError::Busy(_))));
     drop(first);
-    let (second, mut files) = Folder::open(&path, &disks).unwrap();
+    let (second, mut files) = Folder::open(&path, &volumes, &disks).unwrap();
     assert_eq!(bytes(&Store::File(FileStore::new(files.remove(1), Arc::default())), 4_096, 512), [7; 512]);
     drop(second);
-    assert!(matches!(Folder::open(&path, &disks[..1]), Err(FolderError::Different { .. })));
-    assert!(matches!(Folder::open(folder.path(), &disks), Err(FolderError::Foreign(_))));
+    assert!(matches!(Folder::open(&path, &volumes, &disks[..1]), Err(FolderError::Different { .. })));
+    assert!(matches!(Folder::open(folder.path(), &volumes, &disks), Err(FolderError::Foreign(_))));
+}
+
+#[test]
+fn a_folder_is_not_opened_for_a_layout_that_would_read_its_disks_in_another_order() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Folder::open(folder.path(), &striped("64 KiB"), &two_disks()).unwrap());
+    let error = Folder::open(folder.path(), &striped("128 KiB"), &two_disks()).unwrap_err();
+    let FolderError::Different { there, wanted, .. } = error else { panic!("{error}") };
+    let size = Bytes::new(SIZE);
+    assert_eq!(there, format!("data: 2 disks, striped by 64 KiB; data/0: {size}; data/1: {size}"));
+    assert_eq!(wanted, format!("data: 2 disks, striped by 128 KiB; data/0: {size}; data/1: {size}"));
+    drop(Folder::open(folder.path(), &striped("64 KiB"), &two_disks()).unwrap());
+}
+
+#[test]
+fn a_folder_of_before_is_taken_for_its_disks_and_has_a_layout_from_then_on() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Folder::open(folder.path(), &striped("64 KiB"), &two_disks()).unwrap());
+    let list = folder.path().join("loadline-disks.txt");
+    std::fs::write(&list, format!("loadline disks 1\ndata/0 {SIZE}\ndata/1 {SIZE}\n")).unwrap();
+    let other = [("data/0".to_owned(), SIZE)];
+    let error = Folder::open(folder.path(), &striped("64 KiB"), &other).unwrap_err();
+    assert!(matches!(&error, FolderError::Different { there, .. } if there.starts_with("data/0: ")), "{error}");
+    drop(Folder::open(folder.path(), &striped("64 KiB"), &two_disks()).unwrap());
+    let error = Folder::open(folder.path(), &striped("128 KiB"), &two_disks()).unwrap_err();
+    assert!(matches!(error, FolderError::Different { .. }), "{error}");
+}
+
+#[test]
+fn a_disk_of_a_folder_that_is_gone_or_has_another_size_is_told_and_not_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Folder::open(folder.path(), &striped("64 KiB"), &two_disks()).unwrap());
+    let image = folder.path().join("data.1.img");
+    std::fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(512).unwrap();
+    let open = || Folder::open(folder.path(), &striped("64 KiB"), &two_disks()).unwrap_err();
+    assert!(matches!(open(), FolderError::Length { .. }));
+    std::fs::remove_file(&image).unwrap();
+    assert!(matches!(open(), FolderError::Missing { .. }));
+    assert!(!image.exists());
+}
+
+#[test]
+fn a_folder_that_was_not_finished_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Folder::open(folder.path(), &striped("64 KiB"), &two_disks()).unwrap());
+    std::fs::write(folder.path().join("loadline-disks.txt"), "").unwrap();
+    std::fs::remove_file(folder.path().join("data.1.img")).unwrap();
+    drop(Folder::open(folder.path(), &striped("64 KiB"), &two_disks()).unwrap());
 }
