@@ -100,6 +100,9 @@ pub(crate) fn run(
     let store = Opening::start(store()?, move |store| tell_of_strangers(&directories, store, &own));
     let opened = volumes::open(&work, &settings, &id, &[])?;
     refuse_impossible(&work, &settings, &opened)?;
+    if !quiet {
+        volumes::tell_unfilled(&opened, &work);
+    }
     let beginning = Beginning { id, name, verb: "run", seed, settings, work, declared };
     let manner = Manner { quiet, format: arguments.printing.format };
     begin(beginning, opened, store, &interruption, &manner, &|_, _| Ok(()))

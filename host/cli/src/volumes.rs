@@ -11,7 +11,7 @@ use loadline_engine::target::overlap;
 use loadline_engine::{Access, Keep, Need, Volume};
 use loadline_record::{TargetKind, VolumeFacts};
 use loadline_units::Bytes;
-use loadline_workload::{LoadSpec, OFFSET_MAX, Origin, RunCell};
+use loadline_workload::{Fill, LoadSpec, OFFSET_MAX, Origin, RunCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -138,6 +138,25 @@ pub(crate) fn tell_unneeded<'a>(settings: &Settings, volumes: impl Iterator<Item
             "it is no target here, and no serial number or UUID that was asked for"
         };
         output::tell(&format!("--overwrite {word} was not needed: {why}"));
+    }
+}
+
+/// Devices that are only written and not filled for that, each with what follows from it. Of files the extents tell.
+pub(crate) fn tell_unfilled(opened: &OpenVolumes, work: &Work) {
+    for (name, open) in opened {
+        let volume = &open.sets[0].volume;
+        let is_left = |cell: &RunCell| {
+            cell.volume == *name && cell.spec.fill == Fill::Auto && !open.set_of(&cell.spec).is_full_for(&cell.spec)
+        };
+        if volume.facts.kind == TargetKind::BlockDevice && volume.writable && work.cells.iter().any(is_left) {
+            output::tell(&format!(
+                "volume {name}: {} is not filled first, since no load reads it. Where blocks of it were never written (a new SSD, \
+                 a disk that is given its storage as it is written) the first write of each is in the figures: fill = \
+                 \"always\" in the plan writes all that the loads touch before them, {}",
+                volume.facts.target,
+                filling::in_words(volume.span())
+            ));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is written in full before loads: for which of them, how often, and what is said of it.
 
-use crate::bad_disk::wait_until;
+use crate::bad_disk::{Loop, wait_until};
 use crate::first_look::Memory;
 use crate::{Bench, or_skip, text};
 use serde_json::Value;
@@ -136,6 +136,34 @@ fn what_loadline_found_is_filled_where_a_load_reads_it_or_asks_for_it_and_else_d
     assert_eq!(File::open(&mine).unwrap().metadata().unwrap().blocks(), 0, "it is as it was");
     if doubted == 0 {
         println!("skipped: the file system under the build folder tells of no extents");
+    }
+}
+
+#[test]
+fn a_device_that_is_not_filled_is_told_with_what_that_means() {
+    let bench = Bench::new();
+    let image = sparse(&bench.path("image"), 4);
+    let device = or_skip!(Loop::attach(Path::new(&image)), "it takes root and a loop device");
+    let told = |loads: &[&str]| {
+        let path = bench.file("p.toml", plan(loads));
+        let output = bench.run(&["run", &path, "--on", &device.node, "--overwrite", &device.node]);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{told}");
+        told
+    };
+    let writes = "reads = \"0 %\"\ntrials = 1";
+    let said = told(&[writes]);
+    assert!(
+        said.contains("is not filled first, since no load reads it") && said.contains("1 s at 200 MiB/s"),
+        "{said}"
+    );
+    for loads in [
+        &[writes, "trials = 1"][..],
+        &[&format!("fill = \"always\"\n{writes}")],
+        &[&format!("fill = \"never\"\n{writes}")],
+    ] {
+        let said = told(loads);
+        assert!(!said.contains("is not filled first"), "{said}");
     }
 }
 

@@ -39,7 +39,8 @@ pub use readback::verify_only;
 const NAP: Duration = Duration::from_ms(10);
 /// How often the conductor looks.
 const LOOK: Duration = Duration::from_ms(100);
-/// A load thread that was given this long beyond the hang limit and is not back is left behind.
+/// A load thread that was given this long beyond the hang limit, and since the tool last stood still, and is not back is left
+/// behind.
 const HANG_GRACE: Duration = Duration::from_ms(500);
 
 /// The files of a trial; load threads hold them as long as they need.
@@ -295,18 +296,23 @@ fn conduct(
     let (mut hung, mut held) = (None, Vec::new());
     let mut stops = StopsSeen::default();
     let mut look_at = started_at;
+    let mut judged_from = started_at;
     while !threads.finished() {
         // A thread that ends wakes this one.
         let from = clock::now();
         std::thread::park_timeout(NAP.into());
         let now = clock::now();
         stops.slept(from, now, (times.from(), times.to()));
+        if now.since(from) > HANG_GRACE {
+            // The tool stood still (Ctrl-Z, a machine that slept), and the load threads with it: they come by first.
+            judged_from = now + HANG_GRACE;
+        }
         if now < look_at && !threads.finished() {
             continue;
         }
         look_at = now + LOOK;
         conductor.look(now);
-        held = threads.held(now, spec.hang_limit + HANG_GRACE);
+        held = if now < judged_from { Vec::new() } else { threads.held(now, spec.hang_limit + HANG_GRACE) };
         if let Some(longest) = held.iter().min_by_key(|thread| thread.since) {
             times.abort();
             hung.get_or_insert_with(|| longest.describe(now));
