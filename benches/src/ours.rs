@@ -59,7 +59,7 @@ pub(crate) fn command(job: &Job, size: Bytes) -> Result<Command> {
 pub(crate) fn run(order: &str) -> Result<String> {
     let Order { target, spec } = serde_json::from_str(order).context("the order of a trial cannot be read")?;
     let writes = spec.writes_any();
-    let need = Need { size: spec.size, files: 1, writes, buffered: spec.buffered, keep: None };
+    let need = Need { size: spec.size, files: 1, writes, buffered: spec.buffered, ..Need::default() };
     let overwrite = if writes { vec![target.clone()] } else { Vec::new() };
     let mut volume = Volume::open("bench", &target, &need, &Access { overwrite, ..Access::default() })?;
     let record = run_trial(&mut volume, &spec, 0, 1, EngineOptions::default(), &Control::new())?;

@@ -1,37 +1,51 @@
 //! `run --dry-run`: every cell with the time it takes, and the time of all; nothing is measured.
 
 use crate::arguments::Format;
+use crate::filling::{self, Wishes, passes};
 use crate::output::{self, Column, Field, Table};
 use crate::preparation::Work;
-use loadline_record::Clock;
+use crate::settings::Settings;
 use loadline_units::{Bytes, Duration};
-use loadline_workload::{Fill, LoadSpec};
+use loadline_workload::{LoadSpec, OFFSET_MAX, Origin, RunCell};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::path::Path;
 
-/// Prints what `work` would do. By a virtual clock nothing is filled, and the time is the model's.
-pub(crate) fn print(work: &Work, clock: Clock, format: Format) -> anyhow::Result<()> {
+/// Prints what `work` would do by these settings. By a virtual clock, for which there are none, nothing is filled, and the time is
+/// the model's.
+pub(crate) fn print(work: &Work, settings: Option<&Settings>, format: Format) -> anyhow::Result<()> {
     let table = cells(work);
-    let filling = if clock == Clock::Virtual { Filling::None } else { filling(work) };
+    let filling = settings.map_or(Filling::None, |settings| filling(work, settings));
     let text = match format {
         Format::Json => output::pretty(&json!({
             "plans": work.plans.iter().map(|plan| json!({"name": plan.name, "hash": plan.hash})).collect::<Vec<_>>(),
             "cells": table.to_json(),
             "trials": work.steps.len(),
             "time_s": work.time().as_s_f64(),
-            "fill_bytes": if let Filling::Size(size) = filling { Some(size.get()) } else { None },
+            "fill_bytes": match filling {
+                Filling::None => Some(0),
+                Filling::Size(size) => Some(size.get()),
+                Filling::Chosen => None,
+            },
         })),
         Format::Csv => table.render(format, false),
         Format::Table | Format::Markdown => {
             let count = work.cells.len();
             let all = work.time().clock();
             let table = table.render(format, output::colour_wanted());
-            let virtual_time = if clock == Clock::Virtual { " of virtual time" } else { "" };
+            let virtual_time = if settings.is_none() { " of virtual time" } else { "" };
             let note = filling_note(filling);
-            format!("{table}\n{count} cells, {} trials: {all}{virtual_time} at most{note}\n", work.steps.len())
+            let (cells, trials) = (counted(count, "cell"), counted(work.steps.len(), "trial"));
+            format!("{table}\n{cells}, {trials}: {all}{virtual_time} at most{note}\n")
         }
     };
     output::print(&text)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn cells(work: &Work) -> Table {
@@ -73,50 +87,70 @@ fn warm_up_max(spec: &LoadSpec) -> Duration {
     spec.trial_time().saturating_sub(spec.pause + spec.duration + spec.cool_down)
 }
 
-/// What is written before the first read on each volume that may be written.
+/// What is written in full before loads, over all volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Filling {
     /// Nothing.
     None,
-    /// The largest size that a load names; of loads on several numbers of files, for each number.
+    /// As much as the loads spread over.
     Size(Bytes),
-    /// Whatever the target holds.
-    Whole,
+    /// What is chosen for a test file, or all that a target holds.
+    Chosen,
 }
 
-fn filling(work: &Work) -> Filling {
-    let mut largest: BTreeMap<u32, Option<Bytes>> = BTreeMap::new();
-    for spec in work.cells.iter().map(|cell| &cell.spec).filter(|spec| may_be_filled(spec)) {
-        let size = largest.entry(spec.files).or_insert(spec.size);
-        *size = size.zip(spec.size).map(|(a, b)| a.max(b));
-    }
-    if largest.is_empty() {
+fn filling(work: &Work, settings: &Settings) -> Filling {
+    let wishes = Wishes::of(&work.cells, |volume| origin(volume, work, settings));
+    let mut spans: BTreeMap<(&str, u32), Option<Bytes>> = BTreeMap::new();
+    let steps = work.steps.iter().map(|step| &work.cells[step.cell]);
+    let passes = passes(steps, |cell| wishes.hold_for(cell));
+    if passes.is_empty() {
         return Filling::None;
     }
-    let all: Option<Bytes> = largest.into_values().try_fold(Bytes::ZERO, |sum, size| Some(sum + size?));
-    all.map_or(Filling::Whole, Filling::Size)
+    let filled = passes.into_iter().map(|index| {
+        let RunCell { volume, spec, .. } = &work.cells[work.steps[index].cell];
+        let sharing = work.cells.iter().filter(|cell| cell.volume == *volume && cell.spec.files == spec.files);
+        let span = || span(sharing.map(|cell| &cell.spec), settings.target_of(volume).and_then(size_of));
+        *spans.entry((volume, spec.files)).or_insert_with(span)
+    });
+    let all: Option<Bytes> = filled.into_iter().try_fold(Bytes::ZERO, |sum, size| Some(sum + size?));
+    all.map_or(Filling::Chosen, Filling::Size)
+}
+
+/// Where a volume comes from, as far as can be seen without opening it; `None` where nothing of it is written.
+fn origin(volume: &str, work: &Work, settings: &Settings) -> Option<Origin> {
+    let target = settings.target_of(volume)?;
+    if settings.read_only || target == "null" || target.starts_with("null:") {
+        return None;
+    }
+    // What is not there yet is taken for a folder.
+    if Path::new(target).metadata().map_or(true, |there| there.is_dir()) {
+        return Some(Origin::Made);
+    }
+    work.cells.iter().any(|cell| cell.volume == volume && cell.spec.writes_any()).then_some(Origin::Found)
+}
+
+/// The size of what is there already, where it can be looked at.
+fn size_of(target: &str) -> Option<Bytes> {
+    let mut there = File::open(target).ok().filter(|there| there.metadata().is_ok_and(|m| !m.is_dir()))?;
+    there.seek(SeekFrom::End(0)).ok().map(Bytes::new)
+}
+
+/// What loads on the same files spread over: as each says, or all of it; `None` where one does not say and that is not known.
+fn span<'a>(loads: impl Iterator<Item = &'a LoadSpec>, all: Option<Bytes>) -> Option<Bytes> {
+    let (mut start, mut end, mut files) = (OFFSET_MAX, Bytes::ZERO, 1);
+    for load in loads {
+        files = u64::from(load.files);
+        start = start.min(load.start);
+        end = end.max(load.size.map(|size| load.start * files + size).or(all)?);
+    }
+    Some(end.saturating_sub(start * files))
 }
 
 /// What comes on top of the planned time, or nothing.
 fn filling_note(filling: Filling) -> String {
     match filling {
         Filling::None => String::new(),
-        Filling::Size(size) => {
-            // A round figure of a plain SATA SSD or a mid-size cloud disk, so that the reader can scale it.
-            let seconds = Duration::from_s(size.get().div_ceil(Bytes::mib(200).get()));
-            format!(
-                ", and on each volume that may be written {size} is filled first ({} at 200 MiB/s)",
-                seconds.clock()
-            )
-        }
-        Filling::Whole => ", and each volume that may be written is filled first".to_owned(),
-    }
-}
-
-fn may_be_filled(spec: &LoadSpec) -> bool {
-    match spec.fill {
-        Fill::Auto => spec.reads_any(),
-        Fill::Always => true,
-        Fill::Never => false,
+        Filling::Size(size) => format!(", and the time to fill {} ({})", size.human(), filling::in_words(size)),
+        Filling::Chosen => ", and the time to fill the test file or target, whose size is not known yet".to_owned(),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::books::Books;
 use crate::figures;
+use crate::filling;
 use crate::impossible;
 use crate::interruption::Interruption;
 use crate::live::{Live, Step as Shown};
@@ -10,13 +11,13 @@ use crate::moment;
 use crate::preparation::{Work, label, load_summary};
 use crate::run;
 use crate::settings::Settings;
-use crate::volumes::{FileSet, OpenVolumes, dirty_beside};
+use crate::volumes::{FileSet, OpenVolumes, dirty_beside, filled_before};
 use anyhow::Context;
 use loadline_analysis::doubts;
 use loadline_block::{ErrorKind, Operation};
 use loadline_engine::facts::CacheScope;
-use loadline_engine::{EngineError, Volume};
-use loadline_record::{Ending, EngineUsed, Extents, Series, Surroundings, TargetKind, TrialRecord};
+use loadline_engine::{EngineError, Filling};
+use loadline_record::{Ending, EngineUsed, Extents, Series, Surroundings, TrialRecord};
 use loadline_units::{Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,10 +64,11 @@ impl Execution<'_> {
     /// # Errors
     /// A volume that cannot be filled, or the store.
     pub(crate) fn run(&mut self, work: &Work, finished: &BTreeSet<(String, u32)>) -> anyhow::Result<Ended> {
-        let done = |step: &Step| finished.contains(&(work.cells[step.cell].id.clone(), step.trial));
-        let steps: Vec<Step> = work.steps.iter().filter(|step| !done(step)).copied().collect();
+        let steps: Vec<Step> = work.left(finished).copied().collect();
         let cell_of = |step: &Step| &work.cells[step.cell];
+        let fills = filled_before(self.volumes, steps.iter().map(cell_of));
         self.live.expect(steps.iter().map(|step| cell_of(step).spec.trial_time()).sum());
+        self.live.expect(fills.values().copied().map(filling::time).sum());
         let all = work.steps.len();
         let before = all - steps.len();
         let mut given_up: Vec<String> = Vec::new();
@@ -90,9 +92,9 @@ impl Execution<'_> {
             }
             let ready = self.ready(cell)?;
             self.books.look()?;
-            let (why, left) = match ready {
+            let (why, from) = match ready {
                 Ready::Yes => {
-                    self.live.begin(Shown { place: place.clone(), label: label.clone(), planned });
+                    self.live.begin(Shown { place: place.clone(), label: label.clone(), planned, is_guessed: false });
                     let trial = match self.trial(cell, step.trial) {
                         Ok(Some(trial)) => trial,
                         Ok(None) => return Ok(Ended::Interrupted),
@@ -105,15 +107,19 @@ impl Execution<'_> {
                         Err(error) => return Err(error),
                     };
                     self.live.say(&format!("{place}: {label}: {}", outcome(&trial)));
-                    (self.why_to_give_up(&trial, cell)?, &steps[index + 1..])
+                    (self.why_to_give_up(&trial, cell)?, index + 1)
                 }
                 Ready::Interrupted => return Ok(Ended::Interrupted),
-                Ready::Failed(why) => (Some(why), &steps[index..]),
+                Ready::Failed(why) => (Some(why), index),
             };
             if let Some(why) = why {
                 self.volumes.get_mut(&cell.volume).expect("every volume of the plan is open").lost = true;
-                let left: Vec<&RunCell> = left.iter().map(cell_of).filter(|c| c.volume == cell.volume).collect();
+                let is_here = |step: &Step| cell_of(step).volume == cell.volume;
+                let left: Vec<&RunCell> = steps[from..].iter().filter(|step| is_here(step)).map(cell_of).collect();
                 self.live.forgo(left.iter().map(|c| c.spec.trial_time()).sum());
+                // One that was begun is not ahead any more.
+                let fills = fills.range(index + 1..).filter(|(step, _)| is_here(&steps[**step]));
+                self.live.forgo(fills.map(|(_, size)| filling::time(*size)).sum());
                 // A volume given up after its last trial has lost nothing.
                 if !left.is_empty() {
                     let trials = if left.len() == 1 { "1 trial".to_owned() } else { format!("{} trials", left.len()) };
@@ -145,7 +151,7 @@ impl Execution<'_> {
         }
         self.books.look()?;
         let (label, planned) = (label(&cell.spec), cell.spec.trial_time());
-        self.live.begin(Shown { place: place.to_owned(), label, planned });
+        self.live.begin(Shown { place: place.to_owned(), label, planned, is_guessed: false });
         self.trial(cell, trial)
     }
 
@@ -207,9 +213,12 @@ impl Execution<'_> {
             return Ok(None);
         }
         record.doubts = doubts(&load_summary(&cell.spec), &record, &set.volume.facts);
+        // What was trimmed is as if it had never been written.
+        set.filled &= !cell.spec.trims_any();
         // What this trial wrote is written when the next begins.
         let is_unwritten = |extents: &Extents| extents.unwritten_bytes + extents.hole_bytes > 0;
-        if cell.spec.writes_any() && set.volume.facts.extents.as_ref().is_some_and(is_unwritten) {
+        let was_unwritten = set.volume.facts.extents.as_ref().is_some_and(is_unwritten);
+        if cell.spec.trims_any() || cell.spec.writes_any() && was_unwritten {
             set.volume.facts.extents = set.volume.extents();
         }
         self.books.store()?.finish_trial(self.run, &cell.id, &record)?;
@@ -246,21 +255,24 @@ impl Execution<'_> {
     /// Fills the cell's volume where the cell wants that and it has not been done; says whether the cell may begin.
     fn ready(&mut self, cell: &RunCell) -> anyhow::Result<Ready> {
         let set = set_of(self.volumes, cell);
-        if set.filled || !wants_fill(&cell.spec, &set.volume) {
+        if set.filled || !set.is_full_for(&cell.spec) {
             return Ok(Ready::Yes);
         }
-        let range = set.volume.size();
+        let range = set.volume.span();
         self.live.begin(Shown {
             place: format!("volume {}", cell.volume),
             label: format!("filling {}", range.human()),
-            planned: Duration::ZERO,
+            planned: filling::time(range),
+            is_guessed: true,
         });
         let mut watch = Watch { live: self.live, interruption: self.interruption };
-        let report = match watch.fill(&mut set.volume, range, self.seed, None, self.settings.engine) {
+        let filling = Filling { content: set.wish.content, limit: None };
+        let report = match watch.fill(&mut set.volume, range, self.seed, filling, self.settings.engine) {
             Ok(report) => report,
             Err(EngineError::Os { attempted, source }) => {
                 return Ok(Ready::Failed(format!("cannot {attempted}: {source}")));
             }
+            Err(error @ EngineError::NoRoom { .. }) => return Ok(Ready::Failed(error.to_string())),
             Err(error) => return Err(anyhow::Error::new(error).context(format!("cannot fill volume {}", cell.volume))),
         };
         set.filled = report.complete;
@@ -292,20 +304,6 @@ enum Ready {
     Interrupted,
     /// The volume could not be filled.
     Failed(String),
-}
-
-/// Whether the volume is to be written in full before this load.
-fn wants_fill(spec: &LoadSpec, volume: &Volume) -> bool {
-    volume.writable && volume.facts.kind != TargetKind::Null && asks_for_fill(spec)
-}
-
-/// Whether a volume that may be written is to be written in full before this load, unless it has been already.
-pub(crate) fn asks_for_fill(spec: &LoadSpec) -> bool {
-    match spec.fill {
-        Fill::Auto => spec.reads_any(),
-        Fill::Always => true,
-        Fill::Never => false,
-    }
 }
 
 /// A finished trial in a line: its figures, its doubts.

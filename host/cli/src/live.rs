@@ -26,6 +26,8 @@ pub(crate) struct Step {
     pub(crate) label: String,
     /// How long it takes, as far as the plan tells.
     pub(crate) planned: Duration,
+    /// That is but a guess: the pace tells better.
+    pub(crate) is_guessed: bool,
 }
 
 /// Standard error while something is measured.
@@ -91,7 +93,7 @@ impl Live {
     pub(crate) fn draw_share(&mut self, place: &str, share: f64, elapsed: std::time::Duration) {
         let share = share.clamp(0.0, 1.0);
         let elapsed = Duration::from_ns(elapsed.as_nanos() as u64);
-        let step = Step { place: String::new(), label: String::new(), planned: Duration::ZERO };
+        let step = Step { place: String::new(), label: String::new(), planned: Duration::ZERO, is_guessed: false };
         let left = left_of(&step, elapsed, Some(share));
         let left = if left == Duration::ZERO { String::new() } else { format!("  {} left", left.clock()) };
         let line = format!("{place}, {:.0} %{left}", share * 100.0);
@@ -170,7 +172,8 @@ struct Overall {
     left: Duration,
 }
 
-/// How long the step still takes: by its plan; where its share done is known, at the pace so far, if that is sooner.
+/// How long the step still takes: by its plan; where its share done is known, at the pace so far, if that is sooner or the plan is
+/// a guess.
 fn left_of(step: &Step, elapsed: Duration, done: Option<f64>) -> Duration {
     /// Below this share the pace so far says little.
     const SHARE_LEAST: f64 = 0.01;
@@ -179,7 +182,7 @@ fn left_of(step: &Step, elapsed: Duration, done: Option<f64>) -> Duration {
         .filter(|share| *share >= SHARE_LEAST)
         .map(|share| Duration::from_ns((elapsed.as_ns() as f64 * (1.0 / share.min(1.0) - 1.0)) as u64));
     match paced {
-        Some(paced) if step.planned > Duration::ZERO => paced.min(planned),
+        Some(paced) if step.planned > Duration::ZERO && !step.is_guessed => paced.min(planned),
         Some(paced) => paced,
         None => planned,
     }
@@ -243,7 +246,7 @@ mod tests {
 
     fn step() -> Step {
         let label = "random read 4 KiB, depth 32".to_owned();
-        Step { place: "3 of 12".into(), label, planned: Duration::from_s(30) }
+        Step { place: "3 of 12".into(), label, planned: Duration::from_s(30), is_guessed: false }
     }
 
     #[test]
@@ -275,6 +278,9 @@ mod tests {
         assert_eq!(at(12, 2, Some(0.5)), Duration::from_s(2));
         assert_eq!(at(30, 12, None), Duration::from_s(18));
         assert_eq!(at(30, 40, Some(1.0)), Duration::ZERO);
+        let guessed = Step { planned: Duration::from_s(12), is_guessed: true, ..step() };
+        assert_eq!(left_of(&guessed, Duration::from_s(10), Some(0.25)), Duration::from_s(30));
+        assert_eq!(left_of(&guessed, Duration::from_s(2), None), Duration::from_s(10));
     }
 
     #[test]

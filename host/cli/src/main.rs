@@ -17,6 +17,7 @@ mod execution;
 mod failure;
 mod fault;
 mod figures;
+mod filling;
 mod fitting;
 mod forecast;
 mod generated;

@@ -2,9 +2,9 @@
 
 use crate::interruption::Interruption;
 use crate::live::Live;
-use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Past, Volume};
+use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Filling, Past, Volume};
 use loadline_record::{TrialRecord, VerifyRecord};
-use loadline_units::{Bytes, Duration as Span};
+use loadline_units::Bytes;
 use loadline_workload::{RunCell, text_hash};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -55,16 +55,17 @@ impl Watch<'_> {
         self.over(|control| loadline_engine::run_trial(volume, &cell.spec, trial, seed, options, control))
     }
 
-    /// Writes the first `range` of a volume in full; less when `limit` is up first, or the user stops it.
+    /// Writes `range` of a volume in full, from where the loads begin on; less when the time for it is up first, or the user
+    /// stops it.
     pub(crate) fn fill(
         &mut self,
         volume: &mut Volume,
         range: Bytes,
         seed: u64,
-        limit: Option<Span>,
+        filling: Filling,
         options: EngineOptions,
     ) -> Result<FillReport, EngineError> {
-        self.over(|control| loadline_engine::fill(volume, range, seed, limit, options, control))
+        self.over(|control| loadline_engine::fill(volume, range, seed, filling, options, control))
     }
 
     /// Checks what stands on the volume against a trial of a run with this seed, of which `past` is known; `None` when nothing

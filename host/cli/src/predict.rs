@@ -224,7 +224,7 @@ pub(crate) fn predict(
     let name = arguments.name.clone().unwrap_or_else(|| format!("{} on {}", joined_names(&plans), environment.name));
     let work = settings.work(plans, seed)?;
     if arguments.dry_run {
-        dry_run::print(&work, Clock::Virtual, arguments.printing.format)?;
+        dry_run::print(&work, None, arguments.printing.format)?;
         return Ok(Outcome::Done);
     }
     check(&settings, &work, &models[0])?;

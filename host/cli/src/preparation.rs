@@ -10,7 +10,7 @@ use loadline_workload::{
     Arrival, Fill, LoadSpec, Pattern, Plan, RunCell, SteadyStateRule, Step, fio_jobs, is_fio, nearest_preset, preset,
     run_cells, schedule, short_form, text_hash,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// All that a run is to do.
@@ -168,6 +168,13 @@ impl Work {
         self.steps.iter().map(|step| self.cells[step.cell].spec.trial_time()).sum()
     }
 
+    /// What is not `finished`, in the order of execution.
+    pub(crate) fn left(&self, finished: &BTreeSet<(String, u32)>) -> impl Iterator<Item = &Step> {
+        // Most runs begin with nothing finished, and need not look up a hundred thousand names.
+        let done = |step: &&Step| finished.contains(&(self.cells[step.cell].id.clone(), step.trial));
+        self.steps.iter().filter(move |step| finished.is_empty() || !done(step))
+    }
+
     /// What each cell is called. A label tells the rarer keys of a plan only where cells would be called the same without them.
     pub(crate) fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.cells.iter().map(|cell| label(&cell.spec)).collect();
@@ -213,7 +220,7 @@ const TOLD_APART: [fn(&LoadSpec) -> String; 15] = [
     |spec| lasting("cool-down", spec.cool_down),
     |spec| {
         let words = match spec.fill {
-            Fill::Auto => "filled where it reads",
+            Fill::Auto => "filled where that is wanted",
             Fill::Always => "filled",
             Fill::Never => "not filled",
         };

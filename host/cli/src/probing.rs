@@ -116,7 +116,7 @@ impl Prober<'_> {
         let Place::Modelled { models, volume } = &*self.place else { unreachable!("the caller has looked") };
         let model = &models[probe.model];
         let planned = probe.cell.spec.trial_time();
-        self.live.begin(Step { place: counted.to_owned(), label: probe.label.clone(), planned });
+        self.live.begin(Step { place: counted.to_owned(), label: probe.label.clone(), planned, is_guessed: false });
         let putting = Putting {
             model,
             volume,

@@ -17,7 +17,7 @@ use crate::run::{self, Beginning, Manner};
 use crate::settings::{self, Settings};
 use crate::volumes::{self, OpenVolume, OpenVolumes};
 use anyhow::{Context, bail};
-use loadline_engine::{EngineOptions, Need, Volume};
+use loadline_engine::{EngineOptions, Filling, Need, Volume};
 use loadline_record::{Ending, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Arrival, Fill, LoadSpec, Order, Plan, RunCell};
@@ -184,9 +184,11 @@ impl First<'_> {
             place: "before the run".into(),
             label: format!("filling {}{at_most}", wanted.human()),
             planned: limit.unwrap_or_default(),
+            is_guessed: false,
         });
         let mut watch = Watch { live: self.live, interruption: self.interruption };
-        let filled = watch.fill(volume, wanted, self.seed, limit, self.settings.engine)?;
+        let filling = Filling { limit, ..Filling::default() };
+        let filled = watch.fill(volume, wanted, self.seed, filling, self.settings.engine)?;
         if self.interruption.asked() {
             return Ok(false);
         }
@@ -243,6 +245,7 @@ impl First<'_> {
             place: "before the run".into(),
             label: "finding what random reads reach".into(),
             planned,
+            is_guessed: false,
         });
         let mut watch = Watch { live: self.live, interruption: self.interruption };
         let trial = watch.trial(volume, &cell, number, self.seed, self.settings.engine)?;

@@ -14,12 +14,12 @@ use crate::preparation::{Length, Work, label, read_again, read_plan, target_name
 use crate::settings::{Settings, sole_target};
 use crate::verdict;
 use crate::volumes::{self, OpenVolumes};
-use crate::{catalog, dry_run, environments, hunt, output, printing, search};
+use crate::{catalog, dry_run, environments, filling, hunt, output, printing, search};
 use anyhow::{Context, bail};
 use loadline_analysis::RunSummary;
 use loadline_record::{Clock, RunHeader, RunRecord, RunStatus};
 use loadline_store::Store;
-use loadline_units::Bytes;
+use loadline_units::{Bytes, Duration};
 use loadline_workload::{LoadSpec, Plan, RunCell};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -69,7 +69,7 @@ pub(crate) fn run(
     if arguments.dry_run {
         settings.targets_or_default();
         let work = Work::of(plans, &settings.scope(), seed)?;
-        dry_run::print(&work, Clock::Real, arguments.printing.format)?;
+        dry_run::print(&work, Some(&settings), arguments.printing.format)?;
         if !arguments.on.is_empty() {
             volumes::check_loads(&work, &settings)?;
             refuse_impossible(&work, &settings, &volumes::look(&work, &settings))?;
@@ -100,6 +100,9 @@ pub(crate) fn run(
     let store = Opening::start(store()?, move |store| tell_of_strangers(&directories, store, &own));
     let opened = volumes::open(&work, &settings, &id, &[])?;
     refuse_impossible(&work, &settings, &opened)?;
+    if !quiet {
+        volumes::tell_unfilled(&opened, &work);
+    }
     let beginning = Beginning { id, name, verb: "run", seed, settings, work, declared };
     let manner = Manner { quiet, format: arguments.printing.format };
     begin(beginning, opened, store, &interruption, &manner, &|_, _| Ok(()))
@@ -275,7 +278,7 @@ fn execute(
 ) -> anyhow::Result<Ended> {
     let Going { run, seed, settings, work, quiet, interruption } = going;
     let mut live = Live::new(quiet);
-    live.say(&format!("run {run}, seed {seed}: {} at most, apart from filling", work.time().clock()));
+    live.say(&format!("run {run}, seed {seed}: {}", foretold(work, finished, &opened)));
     if settings.keep {
         volumes::keep(&mut opened);
     }
@@ -293,6 +296,18 @@ fn execute(
         Ok(ended) => stored.map(|()| ended),
         Err(error) => Err(error.context(format!("run {run} ended early; what was finished is kept"))),
     }
+}
+
+/// How long what is not `finished` takes, in words.
+fn foretold(work: &Work, finished: &BTreeSet<(String, u32)>, opened: &OpenVolumes) -> String {
+    let left = || work.left(finished).map(|step| &work.cells[step.cell]);
+    let time: Duration = left().map(|cell| cell.spec.trial_time()).sum();
+    let size = volumes::filled_before(opened, left()).into_values().fold(Bytes::ZERO, |sum, size| sum + size);
+    let filling = match size {
+        Bytes::ZERO => String::new(),
+        size => format!(", and the time to fill {} ({})", size.human(), filling::in_words(size)),
+    };
+    format!("{} at most{filling}", time.clock())
 }
 
 /// Keeps and prints what is there and says how it came out.

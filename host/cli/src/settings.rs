@@ -101,6 +101,11 @@ impl Settings {
         }
     }
 
+    /// What stands behind a volume, as typed.
+    pub(crate) fn target_of(&self, volume: &str) -> Option<&str> {
+        self.targets.iter().find(|named| named.volume == volume).map(|named| named.target.as_str())
+    }
+
     /// What the engine may do to the targets.
     pub(crate) fn access(&self) -> Access {
         // A path is no serial and a serial is no path, so each word can stand for either.

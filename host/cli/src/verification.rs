@@ -1,8 +1,8 @@
 //! `run --verify-only RUN`: reads back what a stored run wrote with `verify = true`, and checks every block.
 
 use crate::arguments::{Format, RunArguments};
-use crate::execution::asks_for_fill;
 use crate::failure::{Outcome, Usage};
+use crate::filling::{self, Wishes};
 use crate::interruption::Interruption;
 use crate::live::{Live, Step as Shown};
 use crate::measure::Watch;
@@ -15,7 +15,7 @@ use loadline_engine::{Access, Keep, Need, Past, Volume};
 use loadline_record::{Ending, RunRecord, TargetKind, TrialRecord, VerifyRecord};
 use loadline_store::Store;
 use loadline_units::{Bytes, Duration};
-use loadline_workload::{LoadSpec, RunCell, Step};
+use loadline_workload::{LoadSpec, Origin, RunCell, Step};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
@@ -45,6 +45,7 @@ pub(crate) fn verify(typed: &str, arguments: &RunArguments, quiet: bool, store: 
                 place: format!("volume {}", named.volume),
                 label: format!("reading back {}, trial {}", label(&cell.spec), trial + 1),
                 planned: Duration::ZERO,
+                is_guessed: false,
             });
             let mut watch = Watch { live: &mut live, interruption: &interruption };
             let found = watch.verification(volume, cell, trial, record.header.seed, &past.known())?;
@@ -195,10 +196,11 @@ fn begun<'a>(record: &'a RunRecord, work: &'a Work, volume: &str, apart: bool) -
     };
     let count = work.steps.iter().position(|step| stored(step).is_none());
     let steps = &work.steps[..count.map_or(work.steps.len(), |cut_off| cut_off + 1)];
+    let is_filled = filled_steps(work, steps, volume, apart);
     let mut found = Vec::new();
     // By the files that they were put on: whether another load wrote there since.
     let mut overwritten: BTreeMap<u32, bool> = BTreeMap::new();
-    for step in steps.iter().rev().filter(|step| work.cells[step.cell].volume == volume) {
+    for (index, step) in steps.iter().enumerate().rev().filter(|(_, step)| work.cells[step.cell].volume == volume) {
         let cell = &work.cells[step.cell];
         let overwritten = overwritten.entry(if apart { cell.spec.files } else { 0 }).or_default();
         if cell.spec.verify {
@@ -206,9 +208,25 @@ fn begun<'a>(record: &'a RunRecord, work: &'a Work, volume: &str, apart: bool) -
             found.push(Begun { cell, trial: step.trial, past });
         }
         // A verified load that wrote something is found itself; before it, its volume may have been filled.
-        *overwritten |= asks_for_fill(&cell.spec) || (cell.spec.writes_any() && !cell.spec.verify);
+        *overwritten |= is_filled[index] || (cell.spec.writes_any() && !cell.spec.verify);
     }
     found
+}
+
+/// Before which of these steps the volume may have been filled. Test files are made anew each time that a run is carried on with,
+/// so that what stands in one was written by a single start of it; what was found may have been filled at each of them.
+fn filled_steps(work: &Work, steps: &[Step], volume: &str, apart: bool) -> Vec<bool> {
+    let wishes =
+        Wishes::of(&work.cells, |other| (other == volume).then_some(if apart { Origin::Made } else { Origin::Found }));
+    let cells = steps.iter().map(|step| &work.cells[step.cell]);
+    if !apart {
+        return cells.map(|cell| wishes.hold_for(cell)).collect();
+    }
+    let mut is_filled = vec![false; steps.len()];
+    for index in filling::passes(cells, |cell| wishes.hold_for(cell)) {
+        is_filled[index] = true;
+    }
+    is_filled
 }
 
 /// The volume as the run left it, for reading only.
@@ -222,9 +240,9 @@ fn reopened(record: &RunRecord, spec: &LoadSpec, name: &str, target: &str) -> an
             .and_then(|facts| facts.size_bytes)
             .map(Bytes::new),
         files: spec.files,
-        writes: false,
         buffered: spec.buffered,
         keep: Some(keep),
+        ..Need::default()
     };
     let access = Access { read_only: true, ..Access::default() };
     volumes::open_watched(name, target, &need, &access).with_context(|| format!("volume {name}"))

@@ -1,6 +1,7 @@
 //! Opens what a run measures: each target once, or once for each number of test files, large enough for its largest cell.
 
 use crate::failure::Usage;
+use crate::filling::{self, Wish};
 use crate::leftovers;
 use crate::output;
 use crate::preparation::{Work, label};
@@ -8,9 +9,9 @@ use crate::settings::Settings;
 use anyhow::{Context, bail};
 use loadline_engine::target::overlap;
 use loadline_engine::{Access, Keep, Need, Volume};
-use loadline_record::VolumeFacts;
+use loadline_record::{TargetKind, VolumeFacts};
 use loadline_units::Bytes;
-use loadline_workload::{LoadSpec, OFFSET_MAX, RunCell};
+use loadline_workload::{Fill, LoadSpec, OFFSET_MAX, Origin, RunCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -36,8 +37,10 @@ pub(crate) struct FileSet {
     files: u32,
     /// The engine's view of them.
     pub(crate) volume: Volume,
-    /// Whether all of it holds data written by this process.
+    /// Whether all that loads touch of it holds data written by this process.
     pub(crate) filled: bool,
+    /// What the loads want of it before they begin.
+    pub(crate) wish: Wish,
     /// Whether the last load went through the page cache.
     pub(crate) buffered_before: bool,
     /// Whether it may have left something there that is to be written.
@@ -45,15 +48,21 @@ pub(crate) struct FileSet {
 }
 
 impl FileSet {
-    fn new(files: u32, volume: Volume) -> Self {
-        Self { files, volume, filled: false, buffered_before: false, dirty: false }
+    fn new(files: u32, volume: Volume, cells: &[&RunCell]) -> Self {
+        let origin = if volume.facts.kind == TargetKind::TestFile { Origin::Made } else { Origin::Found };
+        let wish = Wish::of(cells.iter().map(|cell| &cell.spec), origin);
+        Self { files, volume, filled: false, wish, buffered_before: false, dirty: false }
+    }
+    /// Whether this load begins only when all that loads touch was written.
+    pub(crate) fn is_full_for(&self, spec: &LoadSpec) -> bool {
+        self.volume.writable && self.volume.facts.kind != TargetKind::Null && self.wish.holds_for(spec)
     }
 }
 
 impl OpenVolume {
     /// One set, filled already.
     pub(crate) fn filled(volume: Volume) -> Self {
-        let set = FileSet { filled: true, ..FileSet::new(1, volume) };
+        let set = FileSet { filled: true, ..FileSet::new(1, volume, &[]) };
         Self { sets: vec![set], lost: false }
     }
     /// The files that this load runs on.
@@ -63,7 +72,10 @@ impl OpenVolume {
     }
     /// The engine's view of the files that this load runs on.
     pub(crate) fn volume_for(&self, spec: &LoadSpec) -> &Volume {
-        &self.sets[self.index_for(spec)].volume
+        &self.set_of(spec).volume
+    }
+    fn set_of(&self, spec: &LoadSpec) -> &FileSet {
+        &self.sets[self.index_for(spec)]
     }
     fn index_for(&self, spec: &LoadSpec) -> usize {
         // What exists is one set, whatever the loads ask for.
@@ -83,6 +95,17 @@ impl OpenVolume {
         }
         facts
     }
+}
+
+/// Before which of these cells, in the order of execution, something is filled, and how much: by their place.
+pub(crate) fn filled_before<'a>(
+    opened: &OpenVolumes,
+    cells: impl IntoIterator<Item = &'a RunCell>,
+) -> BTreeMap<usize, Bytes> {
+    let cells: Vec<&RunCell> = cells.into_iter().collect();
+    let set = |cell: &RunCell| opened[&cell.volume].set_of(&cell.spec);
+    let passes = filling::passes(cells.iter().copied(), |cell| set(cell).is_full_for(&cell.spec));
+    passes.into_iter().map(|index| (index, set(cells[index]).volume.span())).collect()
 }
 
 /// The sets of files other than those of this load that the loads before it left something to be written of: it would be written
@@ -118,6 +141,25 @@ pub(crate) fn tell_unneeded<'a>(settings: &Settings, volumes: impl Iterator<Item
     }
 }
 
+/// Devices that are only written and not filled for that, each with what follows from it. Of files the extents tell.
+pub(crate) fn tell_unfilled(opened: &OpenVolumes, work: &Work) {
+    for (name, open) in opened {
+        let volume = &open.sets[0].volume;
+        let is_left = |cell: &RunCell| {
+            cell.volume == *name && cell.spec.fill == Fill::Auto && !open.set_of(&cell.spec).is_full_for(&cell.spec)
+        };
+        if volume.facts.kind == TargetKind::BlockDevice && volume.writable && work.cells.iter().any(is_left) {
+            output::tell(&format!(
+                "volume {name}: {} is not filled first, since no load reads it. Where blocks of it were never written (a new SSD, \
+                 a disk that is given its storage as it is written) the first write of each is in the figures: fill = \
+                 \"always\" in the plan writes all that the loads touch before them, {}",
+                volume.facts.target,
+                filling::in_words(volume.span())
+            ));
+        }
+    }
+}
+
 /// Leaves all test files in place when the volumes are closed. They are not before it is known that the run can begin.
 pub(crate) fn keep(opened: &mut OpenVolumes) {
     opened.values_mut().for_each(OpenVolume::keep);
@@ -147,7 +189,7 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
             let volume = open_one(&named.volume, &named.target, need, largest(&cells), &access)
                 .with_context(|| format!("volume {}", named.volume))?;
             size.get_or_insert(volume.size());
-            sets.push(FileSet::new(files, volume));
+            sets.push(FileSet::new(files, volume, &cells));
         }
         opened.insert(named.volume.clone(), OpenVolume { sets, lost: false });
     }
@@ -169,14 +211,14 @@ pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
         let sets = by_files(&cells).into_iter().map(|(files, cells)| {
             let size = if is_directory { Some(LOOK_SIZE * u64::from(files)) } else { largest(&cells) };
             let buffered = cells.iter().all(|cell| cell.spec.buffered);
-            let need = Need { size, files, writes: false, buffered, keep: None };
+            let need = Need { size, files, buffered, ..Need::default() };
             let mut volume = open_watched(&named.volume, &named.target, &need, &access)?;
             // As if it had been handed over, in its full size.
             volume.writable = !settings.read_only;
             if is_directory {
                 volume.file_size = largest(&cells).map_or(OFFSET_MAX, |size| Bytes::new(size.get() / u64::from(files)));
             }
-            Ok(FileSet::new(files, volume))
+            Ok(FileSet::new(files, volume, &cells))
         });
         match sets.collect::<anyhow::Result<Vec<_>>>() {
             Ok(sets) => {
@@ -324,6 +366,7 @@ fn need_of(cells: &[&RunCell], files: u32, keep: bool, volume: &str, run: &str) 
     let named = keep || cells.iter().any(|cell| cell.spec.verify);
     Need {
         size: if cells.iter().all(|cell| cell.spec.size.is_some()) { largest(cells) } else { None },
+        start: cells.iter().map(|cell| cell.spec.start).min().unwrap_or_default(),
         files,
         writes: cells.iter().any(|cell| cell.spec.writes_any()),
         // Each load says for itself whether it takes the page cache; a volume opened for direct I/O serves both kinds.
@@ -359,7 +402,7 @@ mod tests {
         let set = |files| {
             let need = Need { size: Some(Bytes::MIB), files, ..Need::default() };
             let volume = Volume::open("v", "null", &need, &Access::default()).unwrap();
-            FileSet { dirty: true, ..FileSet::new(files, volume) }
+            FileSet { dirty: true, ..FileSet::new(files, volume, &[]) }
         };
         let open = || OpenVolume { sets: vec![set(1), set(2)], lost: false };
         let mut opened = OpenVolumes::from([("a".to_owned(), open()), ("b".to_owned(), open())]);

@@ -67,6 +67,22 @@ pub enum EngineError {
         /// The bound.
         allowed: Bytes,
     },
+    /// The volume became full while it was being filled.
+    #[error(
+        "no room on volume {volume} to fill it: {} were to be written before the load, and {} were ({source}); free the rest, \
+         or ask for less with --size",
+        wanted.human(), written.human()
+    )]
+    NoRoom {
+        /// The volume's name.
+        volume: String,
+        /// What was to be written.
+        wanted: Bytes,
+        /// What was.
+        written: Bytes,
+        /// The system's answer.
+        source: std::io::Error,
+    },
     /// The operating system refused something that the engine needs.
     #[error("cannot {attempted}: {source}")]
     Os {
@@ -89,7 +105,7 @@ impl EngineError {
             | Self::Unavailable { .. }
             | Self::Alignment { .. }
             | Self::Buffers { .. } => true,
-            Self::Os { .. } => false,
+            Self::NoRoom { .. } | Self::Os { .. } => false,
         }
     }
     pub(crate) fn os(attempted: impl Into<String>, source: std::io::Error) -> Self {

@@ -2,12 +2,12 @@
 
 use loadline_block::{ErrorKind, Operation};
 use loadline_engine::{
-    Access, Control, EngineChoice, EngineError, EngineOptions, Need, Past, Volume, capabilities, check, fill,
+    Access, Control, EngineChoice, EngineError, EngineOptions, Filling, Need, Past, Volume, capabilities, check, fill,
     run_trial, verify_only,
 };
 use loadline_record::{Ending, TrialRecord, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
-use loadline_workload::{Arrival, BlockShare, FlushCadence, FlushMethod, LoadSpec, Pattern};
+use loadline_workload::{Arrival, BlockShare, Content, FlushCadence, FlushMethod, LoadSpec, Pattern};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -52,7 +52,11 @@ fn engines() -> Vec<EngineChoice> {
 
 /// The file behind a volume, opened once more.
 fn behind(volume: &Volume) -> File {
-    let path = format!("/proc/self/fd/{}", volume.files[0].as_raw_fd());
+    reopened(&volume.files[0])
+}
+
+fn reopened(file: &File) -> File {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     OpenOptions::new().read(true).write(true).open(path).unwrap()
 }
 
@@ -80,7 +84,7 @@ fn every_engine_reads_writes_and_flushes_a_file() {
     let folder = folder();
     for engine in engines() {
         let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(16));
-        fill(&mut volume, Bytes::mib(16), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+        fill(&mut volume, Bytes::mib(16), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
         let flush = Some(FlushCadence { every: 16, how: FlushMethod::Fdatasync });
         let spec = LoadSpec { arrival: closed(8), reads: Ratio::percent(50), flush, ..short() };
         let record = run(&mut volume, &spec, engine);
@@ -113,7 +117,7 @@ fn filling_writes_every_byte_also_where_the_size_is_odd() {
     let size = Bytes::kib(4 * 777);
     let mut volume = open(folder.path().to_str().unwrap(), size);
     let size = volume.file_size;
-    let report = fill(&mut volume, size, 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    let report = fill(&mut volume, size, 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     assert!(report.complete);
     assert_eq!(report.bytes, size);
     let mut block = vec![0; 4096];
@@ -124,6 +128,43 @@ fn filling_writes_every_byte_also_where_the_size_is_odd() {
         assert!(block.windows(64).all(|bytes| bytes.iter().any(|b| *b != 0)), "a hole at {offset}");
         assert!(seen.insert(block.clone()), "the block at {offset} repeats another");
     }
+}
+
+#[test]
+fn filling_begins_where_the_loads_do_in_each_file_and_leaves_what_stands_before() {
+    let folder = folder();
+    let start = Bytes::kib(12);
+    let need = Need { size: Some(Bytes::mib(4) + Bytes::kib(16)), start, files: 2, writes: true, ..Need::default() };
+    let mut volume = Volume::open("data", folder.path().to_str().unwrap(), &need, &Access::default()).unwrap();
+    let range = volume.span();
+    assert_eq!(range, Bytes::mib(4) + Bytes::kib(16) - Bytes::kib(24));
+    let all = volume.extents();
+    let report = fill(&mut volume, range, 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
+    assert_eq!((report.bytes, report.complete), (range, true));
+    for file in volume.files.iter().map(reopened) {
+        let mut block = vec![0; 4096];
+        for offset in (0..volume.file_size.get()).step_by(4096) {
+            file.read_exact_at(&mut block, offset).unwrap();
+            assert_eq!(block.iter().any(|b| *b != 0), offset >= start.get(), "at {offset}");
+        }
+    }
+    if let (Some(all), Some(left)) = (all, volume.extents()) {
+        assert_eq!(all.written_bytes + all.unwritten_bytes + all.hole_bytes, range.get());
+        assert_eq!((left.unwritten_bytes, left.hole_bytes), (0, 0));
+    }
+}
+
+#[test]
+fn a_volume_is_filled_with_the_content_that_was_asked_for() {
+    let folder = folder();
+    let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(1));
+    let content = Content { compressible: Ratio::percent(50), ..Content::default() };
+    let filling = Filling { content, ..Filling::default() };
+    fill(&mut volume, Bytes::mib(1), 1, filling, EngineOptions::default(), &Control::new()).unwrap();
+    let mut block = vec![0; 4096];
+    behind(&volume).read_exact_at(&mut block, 64 << 10).unwrap();
+    let zeros = 4096 - block.iter().filter(|b| **b != 0).count();
+    assert!((2000..2100).contains(&zeros), "{zeros} of 4096");
 }
 
 #[test]
@@ -248,7 +289,7 @@ fn a_corrupted_a_swapped_a_lost_a_torn_and_a_stale_block_are_each_found_and_name
 fn verification_says_when_a_volume_holds_nothing_of_the_trial() {
     let folder = folder();
     let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(1));
-    fill(&mut volume, Bytes::mib(1), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    fill(&mut volume, Bytes::mib(1), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     assert_eq!(verify_only(&volume, &verified(4), 0, 1, &Past::default(), &Control::new()).unwrap(), None);
 }
 

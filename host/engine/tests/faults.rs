@@ -6,7 +6,7 @@ mod trials;
 
 use bad_disks::{FileSystem, NO_LOOP, NO_MOUNT, NO_SERVER, Server, memory};
 use loadline_block::{ErrorKind, Operation};
-use loadline_engine::{Control, EngineChoice, EngineOptions, Volume, fill};
+use loadline_engine::{Control, EngineChoice, EngineError, EngineOptions, Filling, Volume, fill};
 use loadline_record::{Ending, TrialRecord};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{BlockShare, LoadSpec, Pattern};
@@ -91,11 +91,12 @@ fn a_fill_that_failed_in_places_is_an_error() {
     let device = or_skip!(Loop::attach_uncached(&server.disk()), NO_LOOP);
     let mut volume = take_over(&device.node);
     server.fail();
-    let filled = fill(&mut volume, Bytes::mib(64), 1, None, EngineOptions::default(), &Control::new());
+    let filled = fill(&mut volume, Bytes::mib(64), 1, Filling::default(), EngineOptions::default(), &Control::new());
     server.heal();
     let error = filled.expect_err("one write in five failed").to_string();
     assert!(error.contains("fill volume data") && error.contains("write of 1048576 B at offset"), "{error}");
-    let report = fill(&mut volume, Bytes::mib(64), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    let report =
+        fill(&mut volume, Bytes::mib(64), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     assert!(report.complete && report.bytes == Bytes::mib(64), "{report:?}");
 }
 
@@ -121,6 +122,21 @@ fn sparse(folder: &Path, name: &str) -> Volume {
     let path = folder.join(name);
     File::create(&path).unwrap().set_len(64 << 20).unwrap();
     take_over(path.to_str().unwrap())
+}
+
+#[test]
+fn a_fill_that_finds_no_room_says_how_much_was_wanted_and_what_to_do() {
+    let file_system = or_skip!(FileSystem::ext4(24), NO_MOUNT);
+    let mut volume = sparse(file_system.path(), "sparse");
+    let filled = fill(&mut volume, Bytes::mib(64), 1, Filling::default(), EngineOptions::default(), &Control::new());
+    let error = filled.expect_err("there is less than 24 MiB of room");
+    let EngineError::NoRoom { wanted, written, .. } = &error else { panic!("{error}") };
+    assert_eq!(*wanted, Bytes::mib(64));
+    assert!(*written >= Bytes::mib(4) && *written < Bytes::mib(24), "{written}");
+    let told = error.to_string();
+    for part in ["no room on volume data", "64.0 MiB were to be written", "No space left", "--size"] {
+        assert!(told.contains(part), "{told}");
+    }
 }
 
 #[test]
@@ -234,7 +250,7 @@ fn after_every_fault_a_good_volume_is_measured_in_the_same_process() {
     let server = or_skip!(Server::new(16, "100%"), NO_SERVER);
     let folder = trials::folder();
     let mut good = open(folder.path(), Bytes::mib(8));
-    fill(&mut good, Bytes::mib(8), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    fill(&mut good, Bytes::mib(8), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     let mut bad = take_over(server.disk().to_str().unwrap());
     server.fail();
     for engine in engines() {

@@ -8,7 +8,7 @@ mod trials;
 use bad_disks::{FileSystem, NO_LOOP, NO_MOUNT};
 use loadline_block::Operation;
 use loadline_engine::{
-    Access, Control, EngineChoice, EngineOptions, Keep, Need, Past, Volume, fill, run_trial, verify_only,
+    Access, Control, EngineChoice, EngineOptions, Filling, Keep, Need, Past, Volume, fill, run_trial, verify_only,
 };
 use loadline_record::{Ending, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Ratio};
@@ -306,7 +306,7 @@ fn a_buffered_load_shows_in_the_page_cache_and_not_on_the_device() {
     let file_system = or_skip!(FileSystem::ext4(96), NO_MOUNT);
     let need = Need { size: Some(Bytes::mib(16)), files: 1, writes: true, buffered: true, ..Need::default() };
     let mut volume = Volume::open("data", file_system.path().to_str().unwrap(), &need, &Access::default()).unwrap();
-    fill(&mut volume, Bytes::mib(16), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    fill(&mut volume, Bytes::mib(16), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     for engine in [EngineChoice::Threads, EngineChoice::IoUring] {
         if !engines().contains(&engine) {
             continue;

@@ -8,7 +8,7 @@ mod trials;
 use bad_disks::{FileSystem, Frozen, NO_LOOP, NO_MOUNT, NO_SERVER, Server};
 use loadline_block::{ErrorKind, Operation};
 use loadline_engine::{
-    Control, EngineChoice, EngineError, EngineOptions, Past, Phase, Volume, fill, run_trial, verify_only,
+    Control, EngineChoice, EngineError, EngineOptions, Filling, Past, Phase, Volume, fill, run_trial, verify_only,
 };
 use loadline_record::{Ending, TrialRecord};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
@@ -96,7 +96,7 @@ fn a_device_that_stops_answering_ends_the_trial_and_is_measured_again_when_it_is
 fn a_frozen_file_system_ends_the_trial() {
     let file_system = or_skip!(FileSystem::ext4(64), NO_MOUNT);
     let mut volume = open(file_system.path(), Bytes::mib(16));
-    fill(&mut volume, Bytes::mib(16), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    fill(&mut volume, Bytes::mib(16), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     for engine in engines() {
         let stop = || Frozen::new(file_system.path()).expect("ext4 can be frozen");
         let record = run_and_stop(&mut volume, &long(Ratio::ZERO, 8), engine, Duration::from_ms(500), stop);
@@ -109,7 +109,7 @@ fn a_frozen_file_system_ends_the_trial() {
 fn one_hung_request_among_many_that_are_answered_ends_the_trial() {
     let file_system = or_skip!(FileSystem::ext4(64), NO_MOUNT);
     let mut volume = open(file_system.path(), Bytes::mib(16));
-    fill(&mut volume, Bytes::mib(16), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    fill(&mut volume, Bytes::mib(16), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     for engine in engines() {
         // Reads go on in a frozen file system, and writes are rare.
         let spec = LoadSpec { reads: "99.98 %".parse().unwrap(), ..long(Ratio::ONE, 64) };
@@ -208,7 +208,7 @@ fn reading_back_from_a_device_that_stops_answering_ends_too() {
 fn a_stall_shows_in_full_in_every_request_that_was_due_meanwhile() {
     let file_system = or_skip!(FileSystem::ext4(64), NO_MOUNT);
     let mut volume = open(file_system.path(), Bytes::mib(16));
-    fill(&mut volume, Bytes::mib(16), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    fill(&mut volume, Bytes::mib(16), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     for engine in engines() {
         let arrival = Arrival::Poisson { rate: Iops::per_second(1_000).unwrap() };
         let hang_limit = Duration::from_s(30);

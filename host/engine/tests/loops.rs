@@ -5,7 +5,7 @@ mod trials;
 
 use loadline_block::Operation;
 use loadline_engine::{
-    Access, Control, EngineChoice, EngineOptions, Need, Past, Phase, Volume, fill, run_trial, verify_only,
+    Access, Control, EngineChoice, EngineOptions, Filling, Need, Past, Phase, Volume, fill, run_trial, verify_only,
 };
 use loadline_record::{Ending, TrialRecord};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
@@ -102,7 +102,7 @@ fn loops_keep_their_books_while_the_cpus_are_busy() {
 fn open_loops_on_a_file_lose_no_arrival_by_any_engine() {
     let folder = folder();
     let mut volume = open(folder.path(), Bytes::mib(8));
-    fill(&mut volume, Bytes::mib(8), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    fill(&mut volume, Bytes::mib(8), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     for engine in engines() {
         let arrival = Arrival::Constant { rate: per_second(2_000) };
         let spec = LoadSpec { arrival, threads: 2, duration: Duration::from_ms(500), ..short() };
@@ -116,7 +116,7 @@ fn open_loops_on_a_file_lose_no_arrival_by_any_engine() {
 fn an_idle_engine_issues_what_is_due_without_waiting_for_its_own_workers() {
     let folder = folder();
     let mut volume = open(folder.path(), Bytes::mib(8));
-    fill(&mut volume, Bytes::mib(8), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    fill(&mut volume, Bytes::mib(8), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     for engine in engines() {
         let arrival = Arrival::Poisson { rate: per_second(1_000) };
         let spec = LoadSpec { arrival, duration: Duration::from_s(2), ..short() };
@@ -178,7 +178,7 @@ fn a_bound_in_volume_counts_from_the_begin_of_the_measurement() {
         ..short()
     };
     let mut file = open(folder().path(), Bytes::mib(8));
-    fill(&mut file, Bytes::mib(8), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+    fill(&mut file, Bytes::mib(8), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     let null = (null(), vec![EngineChoice::Auto]);
     for (mut volume, engines) in [null, (file, engines())] {
         for engine in engines {
@@ -243,7 +243,7 @@ fn several_files_take_reads_writes_trims_and_flushes_by_every_engine() {
     let need = Need { size: Some(Bytes::mib(12)), files: 3, writes: true, ..Need::default() };
     for engine in engines() {
         let mut volume = Volume::open("data", folder.path().to_str().unwrap(), &need, &Access::default()).unwrap();
-        fill(&mut volume, Bytes::mib(12), 1, None, EngineOptions::default(), &Control::new()).unwrap();
+        fill(&mut volume, Bytes::mib(12), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
         assert_eq!(volume.extents().map_or(12 << 20, |extents| extents.written_bytes), 12 << 20);
         let flush = Some(FlushCadence { every: 20, how: FlushMethod::Fdatasync });
         let (reads, trims) = (Ratio::percent(50), Ratio::percent(5));

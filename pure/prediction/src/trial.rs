@@ -13,7 +13,7 @@ use loadline_disk::{
 use loadline_record::{Binding, CacheUse, ModelRecord, StateTaken, TrialRecord};
 use loadline_simulator::{Reached, Simulated, Simulation, SimulationError, Together, TrialSetup};
 use loadline_units::{ByteRate, Bytes, Duration, Instant};
-use loadline_workload::{Distribution, Fill, LoadSpec, Pattern};
+use loadline_workload::{Distribution, LoadSpec, Origin, Pattern};
 
 /// What a load that names no size spreads over, or half the volume where that is less: as much as the test file that
 /// `run` would make.
@@ -107,14 +107,11 @@ pub fn fit(load: &LoadSpec, volume: Option<Bytes>) -> LoadSpec {
     LoadSpec { size: Some(load.size.unwrap_or(fitting.max(least))), ..load.clone() }
 }
 
-/// Whether a run writes its target in full before this load, so that a host's cache is warm when the load begins.
+/// Whether a run writes its target in full before this load, so that a host's cache is warm when the load begins. As its
+/// [size](SIZE_DEFAULT), that is what `run` does with a test file on the volume.
 #[must_use]
 pub fn is_filled(load: &LoadSpec) -> bool {
-    match load.fill {
-        Fill::Auto => load.reads_any(),
-        Fill::Always => true,
-        Fill::Never => false,
-    }
+    load.wants_full(Origin::Made)
 }
 
 /// Whether the load can be put on a volume of the model.

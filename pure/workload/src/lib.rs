@@ -16,6 +16,6 @@ pub use presets::{Preset, nearest_preset, preset, presets, short_form};
 pub use schedule::{RunCell, Step, cell_id, run_cells, schedule};
 pub use spec::{
     Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure,
-    LoadSpec, OFFSET_MAX, Objective, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, SteadyStateRule, THREADS_MAX,
+    LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, SteadyStateRule, THREADS_MAX,
     TRIALS_MAX,
 };

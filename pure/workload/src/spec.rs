@@ -173,16 +173,25 @@ pub struct Content {
     pub duplicate: Ratio,
 }
 
-/// Whether the target is written in full before the load.
+/// Whether the target is written in full before the load, where it may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fill {
-    /// Where the load reads and the target may be written.
+    /// What loadline made always; what it found where the load reads.
     Auto,
     /// Always.
     Always,
     /// Never.
     Never,
+}
+
+/// Where a target comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// loadline made it: nothing was ever written to it.
+    Made,
+    /// It was there: a device, or somebody's file.
+    Found,
 }
 
 /// The SNIA steady-state rule: over the last `rounds` rounds, largest minus smallest rate at most `range` of their mean, and
@@ -378,6 +387,22 @@ impl LoadSpec {
     pub fn writes_any(&self) -> bool {
         self.reads != Ratio::ONE || self.trims != Ratio::ZERO
     }
+    /// Whether any request trims.
+    #[must_use]
+    pub fn trims_any(&self) -> bool {
+        self.trims != Ratio::ZERO
+    }
+    /// Whether this load alone is reason to write a target in full before it, where that may be written.
+    #[must_use]
+    pub fn wants_full(&self, target: Origin) -> bool {
+        match self.fill {
+            // Reads of what was never written need no disk. Writes to it are also work for the file system that allocates, and
+            // of what is new all would be such.
+            Fill::Auto => target == Origin::Made || self.reads_any(),
+            Fill::Always => true,
+            Fill::Never => false,
+        }
+    }
     /// Requests outstanding over all threads, in a closed loop.
     #[must_use]
     pub fn outstanding(&self) -> Option<u64> {
@@ -547,6 +572,21 @@ mod tests {
         assert_eq!(load(Duration::from_ms(1_500)).check().unwrap_err().key, "steady_state");
         assert_eq!(load(Duration::from_s(1)).check(), Ok(()));
         assert_eq!(load(Duration::from_s(1)).trial_time(), Duration::from_s(2 + 8 + 5));
+    }
+
+    #[test]
+    fn what_loadline_made_is_filled_for_every_load_and_what_it_found_for_those_that_read() {
+        let load = |reads, trims, fill| LoadSpec { reads, trims, fill, ..LoadSpec::default() };
+        let (none, all) = (Ratio::ZERO, Ratio::ONE);
+        for (reads, trims, reads_any) in [(all, none, true), (none, none, false), (all, all, false), (none, all, false)]
+        {
+            assert!(load(reads, trims, Fill::Auto).wants_full(Origin::Made));
+            assert_eq!(load(reads, trims, Fill::Auto).wants_full(Origin::Found), reads_any);
+            for origin in [Origin::Made, Origin::Found] {
+                assert!(load(reads, trims, Fill::Always).wants_full(origin));
+                assert!(!load(reads, trims, Fill::Never).wants_full(origin));
+            }
+        }
     }
 
     #[test]

@@ -163,6 +163,29 @@ fn quick_interrupted_keeps_what_was_finished_reports_it_and_leaves_no_file() {
     assert_eq!(bench.runs().len(), 1);
 }
 
+#[test]
+fn a_tool_that_was_stopped_for_longer_than_a_request_may_take_goes_on_and_blames_no_device() {
+    let bench = Bench::new();
+    let keys = "duration = \"1500 ms\"\nfill = \"never\"";
+    let (plan, target) = (bench.file("steady.toml", STEADY.replace("duration = \"500 ms\"", keys)), bench.target());
+    let child = started(&bench, &["run", &plan, "--on", &target]);
+    let signal = |name: &str| run("kill", &[name, &child.id().to_string()]).unwrap();
+    for trial in 1..=3 {
+        assert!(wait_until(|| trials_stored(&bench) >= trial));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        signal("-STOP");
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        signal("-CONT");
+    }
+    let output = child.wait_with_output().unwrap();
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let run = bench.last();
+    assert_eq!(trials_on(&run, "data"), [1; 6]);
+    assert_eq!((doubted(&run, "data", "ended-early"), doubted(&run, "data", "errors")), (0, 0), "{told}");
+    assert!(doubted(&run, "data", "tool-stopped") > 0, "{told}");
+}
+
 /// Whether the process has a test file open that has no name.
 fn uses_space(child: &Child) -> bool {
     let files = std::fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();

@@ -10,6 +10,7 @@ mod end_to_end;
 mod exported;
 mod fault;
 mod faults;
+mod filling;
 mod first_look;
 mod fit;
 mod golden;

@@ -48,7 +48,10 @@ fn buffered_and_direct_loads_share_a_volume_and_each_is_what_it_says() {
 fn loads_on_different_numbers_of_files_run_with_and_without_a_size() {
     let bench = Bench::new();
     let target = bench.target();
-    for keys in ["files = [1, 4]\nreads = [\"100 %\", \"0 %\"]\nsize = \"4 MiB\"", "files = [1, 3]\nreads = \"0 %\""] {
+    for keys in [
+        "files = [1, 4]\nreads = [\"100 %\", \"0 %\"]\nsize = \"4 MiB\"",
+        "files = [1, 3]\nreads = \"0 %\"\nfill = \"never\"",
+    ] {
         let plan = bench.file("p.toml", format!("{HEAD}{}", load(keys)));
         bench.done(&["run", &plan, "--on", &target]);
         let run = bench.last();

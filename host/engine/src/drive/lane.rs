@@ -282,10 +282,13 @@ impl Lane {
                 }
                 self.log.spun(turned.since(now));
             }
+            // The tool may have been stopped: what was answered meanwhile is collected before anything is missed.
+            let stood_still = turned.since(now) > between_looks;
             now = turned;
             if now >= look_at {
                 look_at = now + between_looks;
-                let oldest = flights.iter().filter(|f| f.busy).min_by_key(|f| f.submitted_at);
+                let waiting = flights.iter().filter(|f| f.busy && !stood_still);
+                let oldest = waiting.min_by_key(|f| f.submitted_at);
                 if let Some(flight) = oldest.filter(|f| now.since(f.submitted_at) > self.hang_limit)
                     && give_up_at == Instant::MAX
                 {

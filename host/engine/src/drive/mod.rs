@@ -1,6 +1,7 @@
 //! Conducts a trial: prepares the load threads, sets the times, watches, and gathers what was measured.
 
 mod beat;
+mod filling;
 mod lane;
 mod ledger;
 mod plumbing;
@@ -23,7 +24,7 @@ use lane::VolumeBound;
 use ledger::{GaveUp, Ledger, Times};
 use loadline_record::{Ending, MachineCpu, SteadyState, Stops, TargetKind, TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
-use loadline_workload::{BlockShare, Fill, LoadSpec, Pattern, Region, SteadyStateRule};
+use loadline_workload::{LoadSpec, Region, SteadyStateRule};
 use plumbing::Threads;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -31,13 +32,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use stops::StopsSeen;
 
+pub use filling::{FillReport, Filling, fill};
 pub use readback::verify_only;
 
 /// How long the conductor sleeps at a time: it learns of stops of the tool by sleeping longer than it wanted.
 const NAP: Duration = Duration::from_ms(10);
 /// How often the conductor looks.
 const LOOK: Duration = Duration::from_ms(100);
-/// A load thread that was given this long beyond the hang limit and is not back is left behind.
+/// A load thread that was given this long beyond the hang limit, and since the tool last stood still, and is not back is left
+/// behind.
 const HANG_GRACE: Duration = Duration::from_ms(500);
 
 /// The files of a trial; load threads hold them as long as they need.
@@ -48,17 +51,6 @@ struct TrialFiles {
     trims: Trims,
     /// They are read and written past the page cache.
     direct: bool,
-}
-
-/// What filling did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FillReport {
-    /// Bytes written from the start of each file on, over all files.
-    pub bytes: Bytes,
-    /// How long it took, including making it durable.
-    pub elapsed: Duration,
-    /// Whether everything that was asked for was written; otherwise time was up or the user stopped it.
-    pub complete: bool,
 }
 
 /// Where `spec` puts its requests on `volume`.
@@ -165,71 +157,6 @@ pub fn check(volume: &Volume, spec: &LoadSpec, options: EngineOptions) -> Result
     let (engine, _) = choose::choose(volume, spec, options)?;
     let (region, room) = (region_of(volume, spec), device_room(volume, spec));
     plumbing::fitting_slots(engine, spec, &region, room, &volume.facts.name).map(drop)
-}
-
-/// Writes the first `range` bytes of the volume in full, with data that neither compresses nor repeats, and makes it
-/// durable. With `limit`, stops when that time is up and tells how far it came.
-///
-/// # Errors
-/// When writing cannot be started, or a write fails.
-pub fn fill(
-    volume: &mut Volume,
-    range: Bytes,
-    seed: u64,
-    limit: Option<Duration>,
-    options: EngineOptions,
-    control: &Control,
-) -> Result<FillReport, EngineError> {
-    let started_at = clock::now();
-    let files = volume.files.len().max(1) as u64;
-    let per_file = Bytes::new(range.get() / files).min(volume.file_size);
-    let unit = volume.alignment().offset.get().max(512);
-    let per_file = per_file.round_down(Bytes::new(unit));
-    let done = |bytes: u64, complete| FillReport {
-        bytes: Bytes::new(bytes),
-        elapsed: clock::now().since(started_at),
-        complete,
-    };
-    if volume.files.is_empty() || per_file == Bytes::ZERO {
-        return Ok(done(0, true));
-    }
-    // The largest power of two that divides the file: its last piece is then as large as the others.
-    let block = 1u64 << per_file.get().trailing_zeros().min(20);
-    let spec = LoadSpec {
-        pattern: Pattern::Sequential { stride: None },
-        reads: loadline_units::Ratio::ZERO,
-        blocks: vec![BlockShare { size: Bytes::new(block), share: loadline_units::Ratio::ONE }],
-        arrival: loadline_workload::Arrival::Closed {
-            queue_depth: ((8u64 << 20) / block).clamp(8, 128) as u32,
-            rate_max: None,
-            think_time: Duration::ZERO,
-        },
-        size: Some(Bytes::new(per_file.get() * files)),
-        volume: Some(Bytes::new(per_file.get() * files)),
-        fill: Fill::Never,
-        warm_up: Duration::ZERO,
-        duration: limit.unwrap_or(Duration::from_s(7 * 24 * 3600)),
-        buffered: !volume.facts.direct,
-        ..LoadSpec::default()
-    };
-    check_access(volume, &spec)?;
-    let outcome = conduct(volume, &spec, trial_seed(seed, u32::MAX), options, control, Some(Phase::Filling))?;
-    // A volume with holes where single writes failed is not full, though the load went on.
-    let failure = match outcome.ending {
-        Ending::Failed(detail) | Ending::Hung(detail) => Some(detail),
-        Ending::Complete | Ending::Interrupted => outcome.ledger.book().error_samples.first().cloned(),
-    };
-    if let Some(detail) = failure {
-        let attempted = format!("fill volume {}", volume.facts.name);
-        return Err(EngineError::os(attempted, std::io::Error::other(detail)));
-    }
-    for file in &volume.files {
-        file.sync_data().map_err(|e| EngineError::os(format!("make volume {} durable", volume.facts.name), e))?;
-    }
-    let mut book = outcome.ledger.book();
-    let written = book.asked.values().map(|(_, bytes)| *bytes).sum::<u64>();
-    book.asked.clear();
-    Ok(done(written, written >= per_file.get() * files))
 }
 
 /// The seed of one trial of a run.
@@ -369,18 +296,23 @@ fn conduct(
     let (mut hung, mut held) = (None, Vec::new());
     let mut stops = StopsSeen::default();
     let mut look_at = started_at;
+    let mut judged_from = started_at;
     while !threads.finished() {
         // A thread that ends wakes this one.
         let from = clock::now();
         std::thread::park_timeout(NAP.into());
         let now = clock::now();
         stops.slept(from, now, (times.from(), times.to()));
+        if now.since(from) > HANG_GRACE {
+            // The tool stood still (Ctrl-Z, a machine that slept), and the load threads with it: they come by first.
+            judged_from = now + HANG_GRACE;
+        }
         if now < look_at && !threads.finished() {
             continue;
         }
         look_at = now + LOOK;
         conductor.look(now);
-        held = threads.held(now, spec.hang_limit + HANG_GRACE);
+        held = if now < judged_from { Vec::new() } else { threads.held(now, spec.hang_limit + HANG_GRACE) };
         if let Some(longest) = held.iter().min_by_key(|thread| thread.since) {
             times.abort();
             hung.get_or_insert_with(|| longest.describe(now));

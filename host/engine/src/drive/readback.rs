@@ -1,7 +1,7 @@
 //! Reads a volume back after a verified load, at once or after a crash.
 
 use super::beat::Beat;
-use super::{LOOK, check_keeps, plumbing, region_of, trial_seed};
+use super::{HANG_GRACE, LOOK, check_keeps, plumbing, region_of, trial_seed};
 use crate::buffers;
 use crate::clock;
 use crate::control::{Control, Phase, Progress};
@@ -187,8 +187,11 @@ impl Reading<'_> {
                 done: Some(done as f64 / total as f64),
                 ..Progress::default()
             });
+            let from = clock::now();
             let mut piece: Piece = match pieces.recv_timeout(LOOK.into()) {
                 Ok(piece) => piece,
+                // The tool stood still, and the thread that reads with it.
+                Err(RecvTimeoutError::Timeout) if clock::now().since(from) > HANG_GRACE => continue,
                 Err(RecvTimeoutError::Timeout) => match beat.held(clock::now(), self.hang_limit) {
                     Some(held) => return Ok(End::Hung(held.describe(clock::now()))),
                     None => continue,

@@ -14,29 +14,30 @@ const ENCODED: u32 = 0x8;
 const UNWRITTEN: u32 = 0x800;
 const SHARED: u32 = 0x2000;
 
-/// How the first `size` bytes of `file` are stored, after what is dirty has been written; `None` where the file system
+/// How `file` is stored from `start` to `end`, after what is dirty has been written; `None` where the file system
 /// tells neither extents nor holes, and for block devices. Where it tells only holes, all data counts as written.
 #[must_use]
-pub fn extents(file: &File, size: Bytes) -> Option<Extents> {
+pub fn extents(file: &File, start: Bytes, end: Bytes) -> Option<Extents> {
     if !file.metadata().ok()?.is_file() {
         return None;
     }
-    by_map(file, size.get()).or_else(|| by_seeking(file, size.get()))
+    let (start, end) = (start.get(), end.get());
+    by_map(file, start, end).or_else(|| by_seeking(file, start, end))
 }
 
-fn by_map(file: &File, size: u64) -> Option<Extents> {
+fn by_map(file: &File, start: u64, end: u64) -> Option<Extents> {
     let mut sum = Extents::default();
-    let mut position = 0;
-    'map: while position < size {
-        let found = system_calls::extents(file, position, size).ok()?;
+    let mut position = start;
+    'map: while position < end {
+        let found = system_calls::extents(file, position, end).ok()?;
         if found.is_empty() {
             break;
         }
         let before = position;
         for extent in found {
-            let end = extent.logical.saturating_add(extent.length).min(size);
+            let to = extent.logical.saturating_add(extent.length).min(end);
             // The first extent may begin before what was asked for.
-            let length = end.saturating_sub(extent.logical.max(position));
+            let length = to.saturating_sub(extent.logical.max(position));
             sum.hole_bytes += extent.logical.saturating_sub(position);
             if extent.flags & UNWRITTEN == 0 {
                 sum.written_bytes += length;
@@ -50,7 +51,7 @@ fn by_map(file: &File, size: u64) -> Option<Extents> {
                 sum.shared_bytes += length;
             }
             sum.count += 1;
-            position = position.max(end);
+            position = position.max(to);
             if extent.flags & LAST != 0 {
                 break 'map;
             }
@@ -59,22 +60,22 @@ fn by_map(file: &File, size: u64) -> Option<Extents> {
             return None;
         }
     }
-    sum.hole_bytes += size.saturating_sub(position);
+    sum.hole_bytes += end.saturating_sub(position);
     Some(sum)
 }
 
-fn by_seeking(file: &File, size: u64) -> Option<Extents> {
+fn by_seeking(file: &File, start: u64, end: u64) -> Option<Extents> {
     let mut sum = Extents::default();
-    let mut position = 0;
-    while position < size && sum.count <= EXTENTS_MAX {
-        let Some((start, end)) = system_calls::next_data(file, position).ok()? else { break };
-        let (start, end) = (start.min(size), end.min(size));
-        sum.hole_bytes += start - position;
-        sum.written_bytes += end - start;
-        sum.count += u64::from(end > start);
-        position = end;
+    let mut position = start;
+    while position < end && sum.count <= EXTENTS_MAX {
+        let Some((from, to)) = system_calls::next_data(file, position).ok()? else { break };
+        let (from, to) = (from.min(end), to.min(end));
+        sum.hole_bytes += from - position;
+        sum.written_bytes += to - from;
+        sum.count += u64::from(to > from);
+        position = to;
     }
-    sum.hole_bytes += size.saturating_sub(position);
+    sum.hole_bytes += end.saturating_sub(position);
     (sum.count <= EXTENTS_MAX).then_some(sum)
 }
 
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn every_byte_is_counted_once() {
         for directory in ["/dev/shm", "/tmp", "."] {
-            let Some(sum) = extents(&sparse(directory), Bytes::mib(5)) else {
+            let Some(sum) = extents(&sparse(directory), Bytes::ZERO, Bytes::mib(5)) else {
                 println!("{directory}: this file system tells nothing");
                 continue;
             };
@@ -106,15 +107,30 @@ mod tests {
 
     #[test]
     fn seeking_finds_the_same_holes() {
-        let sum = by_seeking(&sparse("/dev/shm"), 5 << 20).unwrap();
+        let sum = by_seeking(&sparse("/dev/shm"), 0, 5 << 20).unwrap();
         assert_eq!((sum.written_bytes, sum.hole_bytes, sum.count), (2 << 20, 3 << 20, 2));
+    }
+
+    #[test]
+    fn what_stands_before_the_start_is_not_looked_at() {
+        for directory in ["/dev/shm", "/tmp", "."] {
+            // The second half of the hole, and half of the data behind it.
+            let Some(sum) = extents(&sparse(directory), Bytes::mib(2), Bytes::kib(3584)) else {
+                println!("{directory}: this file system tells nothing");
+                continue;
+            };
+            assert_eq!(sum.written_bytes + sum.unwritten_bytes + sum.hole_bytes, 1536 << 10, "{directory}: {sum:?}");
+            assert!(sum.written_bytes >= 512 << 10, "{directory}: {sum:?}");
+        }
+        let sum = by_seeking(&sparse("/dev/shm"), 2 << 20, 3584 << 10).unwrap();
+        assert_eq!((sum.written_bytes, sum.hole_bytes, sum.count), (512 << 10, 1 << 20, 1));
     }
 
     #[test]
     fn a_preallocated_file_is_unwritten() {
         let file = tempfile::tempfile_in(".").unwrap();
         system_calls::allocate(&file, 4 << 20).unwrap();
-        let Some(sum) = by_map(&file, 4 << 20) else {
+        let Some(sum) = by_map(&file, 0, 4 << 20) else {
             println!("skipped: this file system has no FIEMAP");
             return;
         };

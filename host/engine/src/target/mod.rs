@@ -36,6 +36,8 @@ pub struct Access {
 pub struct Need {
     /// Bytes that the load spreads over; by default all of what exists, or what is chosen for a test file.
     pub size: Option<Bytes>,
+    /// Where in each file the loads begin.
+    pub start: Bytes,
     /// Test files that the size is spread over; an existing target is always one.
     pub files: u32,
     /// Whether the load writes or trims. A test file is writable in any case, for it must be filled.
@@ -64,6 +66,8 @@ pub struct Volume {
     pub files: Vec<File>,
     /// Size of each file.
     pub file_size: Bytes,
+    /// Where in each file the loads begin: what stands before it is not theirs, and is neither filled nor looked at.
+    pub start: Bytes,
     /// Whether the load may write.
     pub writable: bool,
     /// What is needed while it is open but not stored.
@@ -101,10 +105,17 @@ impl Volume {
     pub fn size(&self) -> Bytes {
         Bytes::new(self.facts.size_bytes.expect("whatever can be opened has a size"))
     }
-    /// What of the files is stored by now; `None` where that cannot be told, and for devices.
+    /// Bytes of it that the loads spread over.
+    #[must_use]
+    pub fn span(&self) -> Bytes {
+        let files = self.files.len().max(1) as u64;
+        Bytes::new(self.file_size.saturating_sub(self.start).get() * files)
+    }
+    /// What is stored by now of the files, from where the loads begin on; `None` where that cannot be told, and for devices.
     #[must_use]
     pub fn extents(&self) -> Option<Extents> {
-        let each: Option<Vec<Extents>> = self.files.iter().map(|file| extents(file, self.file_size)).collect();
+        let each: Option<Vec<Extents>> =
+            self.files.iter().map(|file| extents(file, self.start, self.file_size)).collect();
         each?.into_iter().reduce(|a, b| Extents {
             written_bytes: a.written_bytes + b.written_bytes,
             unwritten_bytes: a.unwritten_bytes + b.unwritten_bytes,

@@ -74,7 +74,8 @@ fn open_null(name: &str, target: &str, need: &Need) -> Result<Volume, TargetErro
         devices: Vec::new(),
         extents: None,
     };
-    Ok(Volume { facts, files: Vec::new(), file_size: each, writable: true, holding: Holding::default() })
+    let (files, holding) = (Vec::new(), Holding::default());
+    Ok(Volume { facts, files, file_size: each, start: need.start, writable: true, holding })
 }
 
 /// A target on its way to be opened.
@@ -417,6 +418,7 @@ impl Opening<'_> {
             facts,
             files: found.files.into_iter().map(|f| f.file).collect(),
             file_size: found.file_size,
+            start: self.need.start,
             writable: found.writable,
             holding: Holding {
                 alignment,
