@@ -1,16 +1,74 @@
 //! The pieces in which contents are kept in memory.
 
 use memmap2::{Advice, MmapMut};
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4_096;
 /// Bytes that are taken from the system at once: where it has pages that large, looking up where bytes lie costs less.
 const SLAB: usize = 2 << 20;
 
+/// Pages that nobody uses are kept ready, at least so many.
+const READY: usize = (16 << 20) / PAGE;
+
 /// Pages that nobody uses. They are never given back to the system, but to whoever wants one next.
-static POOL: Mutex<Vec<&'static mut [u8; PAGE]>> = Mutex::new(Vec::new());
+static STOCK: Stock = Stock { pages: Mutex::new(VecDeque::new()), low: Condvar::new(), replenished: Once::new() };
+
+struct Stock {
+    pages: Mutex<VecDeque<&'static mut [u8; PAGE]>>,
+    low: Condvar,
+    replenished: Once,
+}
+
+impl Stock {
+    fn pages(&self) -> MutexGuard<'_, VecDeque<&'static mut [u8; PAGE]>> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn page(&'static self) -> Option<&'static mut [u8; PAGE]> {
+        // Without such a thread whoever wants a page waits for it.
+        self.replenished.call_once(|| {
+            let _ = std::thread::Builder::new().name("pages".into()).spawn(|| self.replenish());
+        });
+        let mut pages = self.pages();
+        if pages.len() <= READY {
+            self.low.notify_one();
+        }
+        if pages.is_empty() {
+            pages.extend(slab()?);
+        }
+        pages.pop_front()
+    }
+
+    /// Has pages ready before they are wanted: where the system must find the memory first, as under a hypervisor, 2 MiB can take it 8 ms.
+    fn replenish(&self) {
+        loop {
+            let pages = self.low.wait_while(self.pages(), |pages| pages.len() >= READY);
+            drop(pages.unwrap_or_else(PoisonError::into_inner));
+            match slab() {
+                Some(slab) => {
+                    for page in &mut *slab {
+                        std::hint::black_box(page)[0] = 0;
+                    }
+                    self.pages().extend(slab);
+                }
+                // There may be more when it is wanted again.
+                None => drop(self.low.wait(self.pages())),
+            }
+        }
+    }
+}
+
+/// Pages fresh from the system; `None`: it has no memory left.
+fn slab() -> Option<&'static mut [[u8; PAGE]]> {
+    let slab = MmapMut::map_anon(SLAB).ok()?;
+    // A system without large pages has small ones.
+    let _ = slab.advise(Advice::HugePage);
+    let (pages, _) = Box::leak(Box::new(slab)).as_chunks_mut();
+    Some(pages)
+}
 
 /// Looks at all of these bytes, which the system is about to copy, or to replace. Where the processor's caches do not hold them, a program that looks at one line
 /// after the other has many of them fetched side by side; the system's own copying, page by page, waits longer.
@@ -18,23 +76,14 @@ pub(crate) fn bring(bytes: &[u8]) {
     loadline_engine::fetch(bytes);
 }
 
-/// A page of memory, on loan from the pool.
+/// A page of memory, on loan from the stock.
 #[derive(Debug)]
 pub(crate) struct Page(Option<&'static mut [u8; PAGE]>);
 
 impl Page {
     /// A page of any bytes; `None`: the system has no memory left.
     pub(crate) fn new() -> Option<Self> {
-        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-        if pool.is_empty() {
-            let slab = MmapMut::map_anon(SLAB).ok()?;
-            // A system without large pages has small ones.
-            let _ = slab.advise(Advice::HugePage);
-            let (pages, _) = Box::leak(Box::new(slab)).as_chunks_mut();
-            // The first goes first.
-            pool.extend(pages.iter_mut().rev());
-        }
-        pool.pop().map(|page| Self(Some(page)))
+        STOCK.page().map(|page| Self(Some(page)))
     }
 
     #[inline]
@@ -51,7 +100,8 @@ impl Page {
 impl Drop for Page {
     fn drop(&mut self) {
         if let Some(page) = self.0.take() {
-            POOL.lock().unwrap_or_else(PoisonError::into_inner).push(page);
+            // It may still be in the processor's caches.
+            STOCK.pages().push_front(page);
         }
     }
 }
@@ -77,7 +127,7 @@ impl Old {
 /// Pages that wait to be used again, at most.
 const SPARE_MAX: usize = 256;
 
-/// Pages to be used again, without asking the pool.
+/// Pages to be used again, without asking the stock.
 #[derive(Debug, Default)]
 pub(super) struct Spare(Vec<Page>);
 
@@ -103,6 +153,27 @@ impl Spare {
             && self.0.len() < SPARE_MAX
         {
             self.0.push(page);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_ready_before_they_are_wanted_and_are_nobody_elses() {
+        let begun = std::time::Instant::now();
+        let mut taken = Vec::new();
+        while taken.len() < 4 * SLAB / PAGE {
+            let mut page = Page::new().unwrap();
+            page.bytes_mut().fill(taken.len() as u8);
+            taken.push(page);
+        }
+        assert!(taken.iter().enumerate().all(|(number, page)| page.bytes().iter().all(|byte| *byte == number as u8)));
+        while STOCK.pages().len() < READY / 2 {
+            assert!(begun.elapsed().as_secs() < 60, "nobody replenishes the stock");
+            std::thread::yield_now();
         }
     }
 }
