@@ -457,8 +457,8 @@ fn listen_control(
     socket: Option<&Path>,
     environment: &str,
 ) -> anyhow::Result<Option<PathBuf>> {
-    if let (Some(asked), Some(_)) = (asked, socket.filter(|socket| asked == Some(*socket))) {
-        let path = asked.display();
+    if let Some(both) = asked.filter(|asked| socket == Some(*asked)) {
+        let path = both.display();
         return Err(Usage(format!(
             "--socket and --control both name {path}: one is for NBD, the other for `loadline fault`; name two places"
         ))

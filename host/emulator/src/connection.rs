@@ -265,7 +265,7 @@ impl Connection {
                 // Whatever follows on the whole write begins with a header.
                 let next = if count as u64 == awaited.left { incoming.header_bytes() } else { 0 };
                 if pace.shares() {
-                    landing.bring(count);
+                    landing.fetch(count);
                 }
                 let (clock, awake) = (serving.driver.clock, &serving.awake);
                 let arrived =

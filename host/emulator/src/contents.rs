@@ -174,13 +174,18 @@ impl Contents {
         let Some(still) = self.still() else { return };
         for (offset, length) in ranges {
             for run in self.runs(offset, length) {
-                still.columns[run.column].look_at(run.offset, run.length);
+                still.columns[run.column].fetch(run.offset, run.length);
             }
         }
     }
 
     /// Has the places fetched where the pages of these ranges are noted: each is written soon, and begins there.
     pub(crate) fn fetch_places(&self, offsets: impl Iterator<Item = u64>) {
+        let mut offsets = offsets.peekable();
+        // Mostly nothing is ahead, and then nobody who writes is kept waiting for it.
+        if offsets.peek().is_none() {
+            return;
+        }
         let Some(still) = self.still() else { return };
         for offset in offsets {
             let place = self.layout.locate(offset);

@@ -6,8 +6,9 @@ use crate::export::Export;
 use crate::made::{Made, PARTS_MAX};
 use crate::meter::Delivered;
 use crate::protocol::NbdError;
-use crate::store::{PAGE, bring};
+use crate::store::PAGE;
 use loadline_block::ErrorKind;
+use loadline_engine::fetch;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::collections::VecDeque;
@@ -113,7 +114,7 @@ impl Outgoing {
             let (from, left) = large.rest();
             still.bytes(from, left.min(SEND_MAX), &mut |bytes| {
                 if count < PARTS_MAX {
-                    bring(bytes);
+                    fetch(bytes);
                     slices[count] = IoSlice::new(bytes);
                     count += 1;
                 }

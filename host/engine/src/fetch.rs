@@ -13,10 +13,15 @@ pub fn fetch(bytes: &[u8]) {
 
 /// As [`fetch`], of every `step` bytes the line that the first of them is in. The processor itself may fetch what lies next to them.
 pub fn fetch_some(bytes: &[u8], step: usize) {
-    bytes.iter().step_by(step).for_each(fetch_value);
+    let some = bytes.iter().step_by(step);
+    if cfg!(target_arch = "x86_64") {
+        some.for_each(fetch_value);
+    } else {
+        std::hint::black_box(some.fold(0, |all, byte| all ^ byte));
+    }
 }
 
-/// As [`fetch`], of the line that a value begins in.
+/// As [`fetch`], of the line that a value begins in; where no instruction for that is known, nothing.
 #[inline]
 pub fn fetch_value<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -27,5 +32,5 @@ pub fn fetch_value<T>(value: &T) {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    std::hint::black_box(value);
+    let _ = value;
 }

@@ -88,19 +88,19 @@ pub(crate) struct MemoryStore {
 /// Bytes that stay as they are for as long as this lives: who writes waits.
 pub(crate) struct Still<'a>(RwLockReadGuard<'a, Regions>);
 
-/// A look at every so many bytes: the processor itself fetches what lies next to them.
-const LOOK: usize = 512;
+/// One of so many bytes is fetched: the processor itself fetches what lies next to it.
+const STRIDE: usize = 512;
 
 impl Still<'_> {
-    /// Looks at the first page of a range that is read soon, as far as it goes. Where many ranges are looked at, memory that the
-    /// processor's caches do not hold is fetched side by side; copying range by range waits for each.
+    /// Has the first page of a range fetched that is read soon, as far as it goes. What many ranges need that the processor's caches do not
+    /// hold comes side by side then; copying range by range waits for each.
     #[inline]
-    pub(crate) fn look_at(&self, offset: u64, length: u64) {
+    pub(crate) fn fetch(&self, offset: u64, length: u64) {
         let Part { region, start, length } = part(offset, length);
         if let Some(page) = self.0.get(&region).and_then(|pages| pages[start / PAGE].as_ref()) {
             let within = start % PAGE;
             let bytes = &page.bytes()[within..(within + length).min(PAGE)];
-            loadline_engine::fetch_some(bytes, LOOK);
+            loadline_engine::fetch_some(bytes, STRIDE);
         }
     }
 

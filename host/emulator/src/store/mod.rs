@@ -16,7 +16,7 @@ pub(crate) use folder::Folder;
 pub use folder::FolderError;
 pub(crate) use memory::{Budget, MemoryStore, Still};
 use page::{Old, Spare};
-pub(crate) use page::{PAGE, Page, bring};
+pub(crate) use page::{PAGE, Page};
 use std::io;
 pub use volatile::Losses;
 

@@ -70,12 +70,6 @@ fn slab() -> Option<&'static mut [[u8; PAGE]]> {
     Some(pages)
 }
 
-/// Looks at all of these bytes, which the system is about to copy, or to replace. Where the processor's caches do not hold them, a program that looks at one line
-/// after the other has many of them fetched side by side; the system's own copying, page by page, waits longer.
-pub(crate) fn bring(bytes: &[u8]) {
-    loadline_engine::fetch(bytes);
-}
-
 /// A page of memory, on loan from the stock.
 #[derive(Debug)]
 pub(crate) struct Page(Option<&'static mut [u8; PAGE]>);
