@@ -80,11 +80,14 @@ pub(crate) fn sharpen_timers() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1u64, 0u64, 0u64, 0u64) };
 }
 
+/// The shortest sleep there is.
+pub(crate) const NAP: Duration = Duration::from_ns(1);
+
 /// Asks for the shortest sleep there is: it is over before the processor could go to sleep, and spends its time in the kernel.
 /// [`sharpen_timers`] comes before.
 #[inline]
 pub(crate) fn nap() {
-    let time = libc::timespec { tv_sec: 0, tv_nsec: 1 };
+    let time = libc::timespec { tv_sec: 0, tv_nsec: NAP.as_ns() as _ };
     // SAFETY: `time` is a valid timespec, and what is left of the sleep is not asked for. A signal ends it early, which does no harm.
     unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
 }

@@ -6,7 +6,7 @@
 
 use super::beat::{Beat, unanswered};
 use super::ledger::{GaveUp, Log, Times};
-use super::vigil::{AWAKE_MAX, Vigil};
+use super::vigil::{AWAKE_MAX, Vigil, Wait};
 use crate::backend::{Backend, Io, error_kind};
 use crate::buffers::{Buffer, Buffers};
 use crate::clock;
@@ -232,12 +232,12 @@ impl Lane {
                 }
             };
             let only_waits = next_at.is_none() && !more;
+            let mut waited = Wait::Asleep;
             let entered = if gives_way && batch > 0 && only_waits && now >= self.stays_until {
                 self.give_way(backend).and_then(|answered| if answered { Ok(()) } else { backend.enter(wait) })
-            } else if only_waits
-                && self.vigil.stands(now, clock::thread_readiness, |slept| self.log.slept_instead(slept))
+            } else if only_waits && self.vigil.stands(now, clock::thread_readiness, |span| self.log.waited_awake(span))
             {
-                self.wait_awake(backend)
+                self.wait_awake(backend, now).map(|wait| waited = wait)
             } else {
                 backend.enter(wait)
             };
@@ -274,7 +274,7 @@ impl Lane {
                 }
             });
             outstanding -= answers;
-            self.vigil.answered(answers);
+            self.vigil.turned(turned.since(now), answers, waited);
             if wait.is_none() && batch == 0 && answers == 0 {
                 if outstanding > 0 {
                     // What is to answer may be queued behind this thread: a kernel thread, or a server on this machine.
@@ -311,6 +311,7 @@ impl Lane {
         if let Some(checker) = &self.checker {
             checker.settle();
         }
+        self.log.waited_awake(self.vigil.ends(clock::thread_readiness));
         self.log.finish(now);
         LaneEnd { in_flight, buffers: self.buffers, checker: self.checker }
     }
@@ -331,28 +332,42 @@ impl Lane {
         Ok(backend.is_answered())
     }
 
-    /// Hands over, and waits awake for answers for a while, then asleep.
+    /// Hands over, and waits awake for answers for a while from `now` on, then asleep.
     #[inline]
-    fn wait_awake<B: Backend>(&mut self, backend: &mut B) -> std::io::Result<()> {
-        backend.enter(None)?;
-        if !backend.is_announced() {
-            let from = clock::now();
-            let mut at = from;
-            while !backend.is_announced() {
-                if at.since(from) >= AWAKE_MAX {
-                    let entered = backend.enter(Some(SLICE));
-                    self.log.waited_awake(at.since(from));
-                    self.vigil.waited_in_vain(at.since(from), clock::now().since(at));
-                    return entered;
-                }
-                clock::nap();
-                at = clock::now();
-            }
-            self.log.waited_awake(at.since(from));
-            self.vigil.waited(at.since(from));
+    fn wait_awake<B: Backend>(&mut self, backend: &mut B, now: Instant) -> std::io::Result<Wait> {
+        if self.vigil.tells_apart() {
+            return self.wait_awake_apart(backend, now).map(Wait::AwakeFor);
         }
-        // Collecting answers is work, as handing over is.
-        backend.enter(None)
+        backend.enter(Some(clock::NAP))?;
+        while !backend.is_answered() {
+            let at = clock::now();
+            if at.since(now) >= AWAKE_MAX {
+                backend.enter(Some(SLICE))?;
+                self.vigil.waited_in_vain(clock::now().since(at));
+                break;
+            }
+            backend.enter(Some(clock::NAP))?;
+        }
+        Ok(Wait::Awake)
+    }
+
+    /// The same, with a system call and a reading of the clock for each part. Collecting answers is work, as handing over is.
+    fn wait_awake_apart<B: Backend>(&mut self, backend: &mut B, now: Instant) -> std::io::Result<Duration> {
+        backend.enter(None)?;
+        let from = clock::now();
+        let mut at = from;
+        while !backend.is_announced() {
+            if at.since(now) >= AWAKE_MAX {
+                backend.enter(Some(SLICE))?;
+                let slept = clock::now().since(at);
+                self.vigil.waited_in_vain(slept);
+                return Ok(at.since(from) + slept);
+            }
+            clock::nap();
+            at = clock::now();
+        }
+        backend.enter(None)?;
+        Ok(at.since(from))
     }
 
     /// Arrivals that were due within the measured time, or before `now` where that was cut short, and never issued.

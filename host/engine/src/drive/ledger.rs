@@ -423,14 +423,6 @@ impl Log {
         self.spun(span);
     }
 
-    /// For so long of what was told as waiting awake the thread slept instead.
-    pub(super) fn slept_instead(&mut self, span: Duration) {
-        self.awake = self.awake.saturating_sub(span);
-        if self.stage == Stage::Measuring {
-            self.spun = self.spun.saturating_sub(span);
-        }
-    }
-
     /// The thread left its processor to others: what it waited there for is not its own work, though it was ready to run.
     #[inline]
     pub(super) fn gave_way(&mut self, span: Duration) {

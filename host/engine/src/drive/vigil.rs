@@ -31,18 +31,37 @@ const VAIN_OF: u32 = 4;
 const VAIN_MIN: u32 = 8;
 /// Of so many parts of the time one may be spent in the queue for the processor: beyond, others need it.
 const QUEUED_OF: u64 = 8;
+/// Of so many turns one tells handing over, waiting and collecting apart, which takes a system call and a reading of the clock for each.
+/// The others do all three in one. Not a power of two, with which depths and batches go in step.
+const APART_OF: u32 = 31;
 
 /// A stretch of time in which the thread waits awake.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     from: Instant,
     ready: Readiness,
-    /// Spent waiting awake.
-    waited: Duration,
+    /// Turns that waited awake,
+    turns: u32,
+    /// and their time.
+    turned: Duration,
+    /// Those that told work and waiting apart,
+    told: u32,
+    /// and their work.
+    worked: Duration,
     /// Spent asleep, after waiting awake in vain.
     slept: Duration,
-    waits: u32,
     vain: u32,
+}
+
+/// How a turn waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// Not at all, or asleep.
+    Asleep,
+    /// Awake, in one with handing over and collecting.
+    Awake,
+    /// Awake for so long, told apart from handing over and collecting.
+    AwakeFor(Duration),
 }
 
 /// Answers since some moment.
@@ -85,25 +104,31 @@ impl Vigil {
         Self { judge_at: Instant::MAX, ..Self::new(0, false, Instant::ZERO) }
     }
 
-    /// Whether to wait awake at `now`. A stretch that is over is judged by what `readiness` tells; `slept` is given the part of its waiting
-    /// for which the thread was not ready to run after all.
+    /// Whether to wait awake at `now`. A stretch that is over is judged by what `readiness` tells; `waited` is given the part of it that was
+    /// spent waiting awake.
     #[inline]
     pub(super) fn stands(
         &mut self,
         now: Instant,
         readiness: impl FnOnce() -> Option<Readiness>,
-        slept: impl FnOnce(Duration),
+        waited: impl FnOnce(Duration),
     ) -> bool {
         let early = self.stretch.as_ref().is_some_and(|stretch| stretch.vain >= VAIN_MIN && stretch.is_in_vain());
         if now < self.judge_at && !early {
             return self.stretch.is_some();
         }
-        self.judge(now, readiness(), slept)
+        self.judge(now, readiness(), waited)
+    }
+
+    /// The load is over: what the last stretch spent waiting awake.
+    pub(super) fn ends(&mut self, readiness: impl FnOnce() -> Option<Readiness>) -> Duration {
+        let waited = |stretch: Stretch| readiness().map(|ready| stretch.waited_awake(ready));
+        self.stretch.take().and_then(waited).unwrap_or(Duration::ZERO)
     }
 
     #[cold]
     #[inline(never)]
-    fn judge(&mut self, now: Instant, ready: Option<Readiness>, slept: impl FnOnce(Duration)) -> bool {
+    fn judge(&mut self, now: Instant, ready: Option<Readiness>, waited: impl FnOnce(Duration)) -> bool {
         let Some(ready) = ready else {
             // Without knowing who else needs the processor it is not held.
             (self.stretch, self.judge_at) = (None, Instant::MAX);
@@ -111,7 +136,7 @@ impl Vigil {
         };
         let elapsed = now.since(self.count.from);
         if let Some(stretch) = self.stretch.take() {
-            slept(stretch.not_ready(now, ready));
+            waited(stretch.waited_awake(ready));
             let sampled = elapsed >= SAMPLE;
             if !stretch.did_good(now, ready)
                 || self.is_queue_deep(elapsed)
@@ -135,8 +160,17 @@ impl Vigil {
             self.count = Count { from: now, answers: 0 };
             self.judge_at = now + FIRST_STRETCH;
         }
-        self.stretch =
-            Some(Stretch { from: now, ready, waited: Duration::ZERO, slept: Duration::ZERO, waits: 0, vain: 0 });
+        let (zero, none) = (Duration::ZERO, 0);
+        self.stretch = Some(Stretch {
+            from: now,
+            ready,
+            turns: none,
+            turned: zero,
+            told: none,
+            worked: zero,
+            slept: zero,
+            vain: none,
+        });
         true
     }
 
@@ -162,24 +196,31 @@ impl Vigil {
             >= with_gain(answers, GAIN_OF) * u128::from(elapsed.as_ns())
     }
 
-    /// So many answers were taken in.
+    /// Whether this turn, in which the thread waits awake, is to tell handing over, waiting and collecting apart. The first of a stretch
+    /// holds its own beginning, and is like no other.
     #[inline]
-    pub(super) fn answered(&mut self, answers: u32) {
-        self.count.answers += u64::from(answers);
+    pub(super) fn tells_apart(&self) -> bool {
+        self.stretch.as_ref().is_some_and(|stretch| stretch.turns % APART_OF == 1)
     }
 
-    /// The thread waited awake for `span`, until it was answered.
+    /// A turn took `span` and brought so many answers.
     #[inline]
-    pub(super) fn waited(&mut self, span: Duration) {
-        if let Some(stretch) = &mut self.stretch {
-            stretch.waits += 1;
-            stretch.waited = stretch.waited + span;
+    pub(super) fn turned(&mut self, span: Duration, answers: u32, wait: Wait) {
+        self.count.answers += u64::from(answers);
+        if wait != Wait::Asleep
+            && let Some(stretch) = &mut self.stretch
+        {
+            stretch.turns += 1;
+            stretch.turned = stretch.turned + span;
+            if let Wait::AwakeFor(waited) = wait {
+                stretch.told += 1;
+                stretch.worked = stretch.worked + span.saturating_sub(waited);
+            }
         }
     }
 
-    /// The thread waited awake for `span` in vain, and then slept for `slept`.
-    pub(super) fn waited_in_vain(&mut self, span: Duration, slept: Duration) {
-        self.waited(span);
+    /// The thread waited awake in vain, and then slept for `slept`.
+    pub(super) fn waited_in_vain(&mut self, slept: Duration) {
         if let Some(stretch) = &mut self.stretch {
             stretch.vain += 1;
             stretch.slept = stretch.slept + slept;
@@ -189,18 +230,23 @@ impl Vigil {
 
 impl Stretch {
     const fn is_in_vain(&self) -> bool {
-        self.vain.saturating_mul(VAIN_OF) > self.waits
+        self.vain.saturating_mul(VAIN_OF) > self.turns
     }
     fn did_good(&self, now: Instant, ready: Readiness) -> bool {
         let queued = ready.queued.saturating_sub(self.ready.queued).as_ns();
         !self.is_in_vain() && queued.saturating_mul(QUEUED_OF) <= now.since(self.from).as_ns()
     }
-    /// How much of the time spent waiting awake the thread was neither running nor queued for the processor: the kernel took the wait
-    /// for a short sleep.
-    fn not_ready(&self, now: Instant, ready: Readiness) -> Duration {
-        let worked = now.since(self.from).saturating_sub(self.waited).saturating_sub(self.slept);
-        let was_ready = ready.total().saturating_sub(self.ready.total());
-        self.waited.saturating_sub(was_ready.saturating_sub(worked))
+    /// Spent waiting awake until the kernel told `ready`: what is left of the time in which the thread was ready to run when each turn
+    /// worked as long as those that told it apart. If none did, all was work.
+    fn waited_awake(&self, ready: Readiness) -> Duration {
+        let worked = match self.told {
+            0 => return Duration::ZERO,
+            told => self.worked.as_ns().saturating_mul(u64::from(self.turns)) / u64::from(told),
+        };
+        let waited = self.turned.saturating_sub(self.slept).as_ns().saturating_sub(worked);
+        // What the kernel took for a sleep is no part of it.
+        let was_ready = ready.total().saturating_sub(self.ready.total()).as_ns();
+        Duration::from_ns(waited.min(was_ready.saturating_sub(worked)))
     }
 }
 
@@ -221,7 +267,9 @@ mod tests {
         /// Of each wait, in the queue for the processor.
         queued: Duration,
         awake: u64,
-        slept: Duration,
+        /// Told as spent waiting awake, and what really was.
+        told: Duration,
+        waited: Duration,
     }
 
     impl Thread {
@@ -237,36 +285,38 @@ mod tests {
                 in_vain: false,
                 queued: Duration::ZERO,
                 awake: 0,
-                slept: Duration::ZERO,
+                told: Duration::ZERO,
+                waited: Duration::ZERO,
             }
         }
         /// The share of turns awake within `seconds`.
         fn run(&mut self, seconds: u64) -> f64 {
             self.awake = 0;
-            let mut turns = 0;
+            let mut turns = 0_u32;
             let until = self.now + Duration::from_s(seconds);
             while self.now < until {
                 turns += 1;
-                let work = Duration::from_us(2);
-                self.now = self.now + work;
+                // What is done for each answer differs from turn to turn.
+                let work = Duration::from_ns(1_900 + u64::from(turns) * 37 % 200);
+                let (from, ready, told) = (self.now, self.ready, &mut self.told);
+                let mut wait = Wait::Asleep;
+                let stands = self.vigil.stands(from, || Some(ready), |span| *told = *told + span);
+                self.now = self.now + work + self.wait;
                 self.ready.running = self.ready.running + work;
-                let (ready, slept) = (self.ready, &mut self.slept);
-                let stands = self.vigil.stands(self.now, || Some(ready), |span| *slept = *slept + span);
-                self.now = self.now + self.wait;
                 if stands {
                     self.awake += 1;
+                    wait = if self.vigil.tells_apart() { Wait::AwakeFor(self.wait) } else { Wait::Awake };
+                    self.waited = self.waited + self.wait;
                     self.ready.running = self.ready.running + self.wait.saturating_sub(self.queued);
                     self.ready.queued = self.ready.queued + self.queued;
-                    if self.in_vain {
-                        self.now = self.now + self.woken_in;
-                        self.vigil.waited_in_vain(self.wait, self.woken_in);
-                    } else {
-                        self.vigil.waited(self.wait);
-                    }
-                } else {
-                    self.now = self.now + self.woken_in;
                 }
-                self.vigil.answered(self.answers);
+                if !stands || self.in_vain {
+                    self.now = self.now + self.woken_in;
+                    if stands {
+                        self.vigil.waited_in_vain(self.woken_in);
+                    }
+                }
+                self.vigil.turned(self.now.since(from), self.answers, wait);
             }
             self.awake as f64 / f64::from(turns)
         }
@@ -284,7 +334,12 @@ mod tests {
     fn a_thread_whose_answers_come_soon_stays_awake() {
         let mut thread = Thread::new();
         assert!(thread.run(4) > 0.98);
-        assert_eq!(thread.slept, Duration::ZERO);
+        // A stretch that is not over is told when the load is.
+        let ready = thread.ready;
+        let told = thread.told + thread.vigil.ends(|| Some(ready));
+        let share = told.as_s_f64() / thread.waited.as_s_f64();
+        assert!((0.995..1.005).contains(&share), "{share}");
+        assert_eq!(thread.vigil.ends(|| panic!("it was told once")), Duration::ZERO);
     }
 
     #[test]
@@ -338,21 +393,55 @@ mod tests {
         assert!(!vigil.stands(Instant::from_ns(u64::MAX - 1), || panic!("nobody asks"), |_| {}));
     }
 
-    #[test]
-    fn waiting_that_the_kernel_took_for_sleep_is_told() {
+    /// A vigil that stands, at that moment.
+    fn standing() -> (Vigil, Instant) {
         let mut vigil = Vigil::new(1, true, Instant::ZERO);
-        let running = |us| Some(Readiness { running: Duration::from_us(us), queued: Duration::ZERO });
         let from = Instant::ZERO + SAMPLE;
         assert!(vigil.stands(from, || running(0), |_| {}));
-        // Of 1,000 us the thread waited 800 and slept 100; it was running for 500, of which 100 were its work.
-        vigil.waited(Duration::from_us(700));
-        for _ in 0..8 {
-            vigil.waited(Duration::ZERO);
+        (vigil, from)
+    }
+
+    fn running(us: u64) -> Option<Readiness> {
+        Some(Readiness { running: Duration::from_us(us), queued: Duration::ZERO })
+    }
+
+    #[test]
+    fn work_is_told_by_the_turns_that_tell_it_apart_and_the_first_never_does() {
+        let (mut vigil, _) = standing();
+        let mut apart = 0;
+        for turn in 0..2 * APART_OF {
+            let tells = vigil.tells_apart();
+            assert!(turn != 0 || !tells);
+            apart += u32::from(tells);
+            // Of 50 us each 20 are work.
+            let wait = if tells { Wait::AwakeFor(Duration::from_us(30)) } else { Wait::Awake };
+            vigil.turned(Duration::from_us(50), 1, wait);
+            // What waited asleep, or not at all, is not among them.
+            vigil.turned(Duration::from_ms(1), 1, Wait::Asleep);
         }
-        vigil.waited_in_vain(Duration::from_us(100), Duration::from_us(100));
-        vigil.answered(10);
-        let mut slept = Duration::ZERO;
-        assert!(vigil.stands(from + Duration::from_us(1_000), || running(500), |span| slept = span));
-        assert_eq!(slept, Duration::from_us(400));
+        assert_eq!(apart, 2);
+        let turns = u64::from(2 * APART_OF);
+        assert_eq!(vigil.ends(|| running(1_000_000)), Duration::from_us(turns * 30));
+    }
+
+    #[test]
+    fn waiting_that_no_turn_told_apart_is_told_as_work() {
+        let (mut vigil, _) = standing();
+        vigil.turned(Duration::from_us(50), 1, Wait::Awake);
+        assert_eq!(vigil.ends(|| running(1_000_000)), Duration::ZERO);
+    }
+
+    #[test]
+    fn waiting_that_the_kernel_took_for_sleep_is_none() {
+        let (mut vigil, from) = standing();
+        // Of 1,000 us the thread waited awake for 800 and slept 100; it was running for 500, of which 100 were its work.
+        for _ in 0..9 {
+            vigil.turned(Duration::from_us(90), 1, Wait::AwakeFor(Duration::from_us(80)));
+        }
+        vigil.turned(Duration::from_us(190), 1, Wait::AwakeFor(Duration::from_us(180)));
+        vigil.waited_in_vain(Duration::from_us(100));
+        let mut waited = Duration::ZERO;
+        assert!(vigil.stands(from + Duration::from_us(1_000), || running(500), |span| waited = span));
+        assert_eq!(waited, Duration::from_us(400));
     }
 }
