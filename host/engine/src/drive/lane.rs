@@ -156,7 +156,7 @@ impl Lane {
                     },
                 };
                 if let Some(checker) = &self.checker
-                    && !checker.may_issue(&request)
+                    && !checker.may_issue(&{ request })
                 {
                     held = Some(request);
                     break;
@@ -185,7 +185,7 @@ impl Lane {
                 if let Some(checker) = &mut self.checker {
                     // SAFETY: this buffer was just taken and is in no request; `length` is a block of the load.
                     let bytes = unsafe { buffer.bytes_mut(request.length as usize) };
-                    number = checker.issue(&request, bytes);
+                    number = checker.issue(&{ request }, bytes);
                 }
                 let (file, offset) = if self.files == 1 {
                     (0, request.offset)
@@ -259,18 +259,18 @@ impl Lane {
                 flight.busy = false;
                 free.push(slot);
                 self.generator.complete(turned);
-                let request = flight.request;
+                let request = &flight.request;
                 let ok = result == request.length as i32;
                 if let Some(checker) = &mut self.checker {
                     // SAFETY: the request was just answered, so its buffer is in no request.
                     let bytes = unsafe { flight.buffer.bytes_mut(request.length as usize) };
-                    checker.complete(&request, flight.number, ok || request.operation == Operation::Trim, bytes);
+                    checker.complete(request, flight.number, ok || request.operation == Operation::Trim, bytes);
                 }
                 self.buffers.release(flight.buffer);
                 if ok || (result == 0 && request.operation == Operation::Trim) {
-                    self.log.completed(&request, flight.submitted_at, turned);
+                    self.log.completed(request, flight.submitted_at, turned);
                 } else {
-                    refuse(&mut self.log, &self.times, &request, result);
+                    refuse(&mut self.log, &self.times, request, result);
                 }
             });
             outstanding -= answers;
