@@ -39,7 +39,7 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
         Target::Null => {
             command.arg("--ioengine=null");
         }
-        Target::Device(path) => {
+        Target::Device(path) | Target::File(path) => {
             command.args(["--ioengine=io_uring", "--direct=1"]).arg(format!("--filename={}", path.display()));
         }
         Target::CachedFile(path) => {
@@ -85,7 +85,7 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
                 command.arg(format!("--iodepth_batch_submit={batch}"));
                 command.arg("--iodepth_batch_complete_min=1").arg(format!("--iodepth_batch_complete_max={batch}"));
             }
-            // Looks for answers after each request, not only when the queue is full or after it slept.
+            // Waits for an answer after each request, and has it in time, where that keeps up: one is in flight then.
             Pace::Constant(_) | Pace::Poisson(_) if job.with_submission => {
                 command.arg("--iodepth_batch_complete_min=0");
             }

@@ -18,6 +18,8 @@ pub(crate) struct Job {
     pub(crate) length: Length,
     /// Latency counts from the moment the tool took the request up, submitting included, where it could begin later.
     pub(crate) with_submission: bool,
+    /// Tools that may wait awake for answers sleep until they are woken.
+    pub(crate) asleep: bool,
     /// The control group that the tool joins first.
     pub(crate) group: Option<PathBuf>,
 }
@@ -29,6 +31,8 @@ pub(crate) enum Target {
     Null,
     /// A block device, past the page cache.
     Device(PathBuf),
+    /// A file on a file system, past the page cache.
+    File(PathBuf),
     /// A file that lies in the page cache, through it.
     CachedFile(PathBuf),
 }
@@ -37,13 +41,14 @@ impl Target {
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Null => None,
-            Self::Device(path) | Self::CachedFile(path) => Some(path),
+            Self::Device(path) | Self::File(path) | Self::CachedFile(path) => Some(path),
         }
     }
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Device(_) => "loop",
+            Self::File(_) => "file",
             Self::CachedFile(_) => "cached file",
         }
     }
@@ -71,7 +76,16 @@ pub(crate) enum Length {
 impl Job {
     /// `pace` on `target`, counted from the first request on.
     pub(crate) fn new(target: Target, operation: Operation, pace: Pace, length: Length) -> Self {
-        Self { target, operation, pace, warm_up: Duration::ZERO, length, with_submission: false, group: None }
+        Self {
+            target,
+            operation,
+            pace,
+            warm_up: Duration::ZERO,
+            length,
+            with_submission: false,
+            asleep: false,
+            group: None,
+        }
     }
     pub(crate) fn name(&self) -> String {
         let pace = match self.pace {

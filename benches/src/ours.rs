@@ -18,6 +18,8 @@ pub(crate) const SUBCOMMAND: &str = "run-one-trial";
 struct Order {
     target: String,
     spec: LoadSpec,
+    /// Waits for answers asleep only.
+    sleep: bool,
 }
 
 impl Order {
@@ -42,7 +44,7 @@ impl Order {
             ..LoadSpec::default()
         };
         let path = job.target.path().map(|path| path.display().to_string());
-        Self { target: path.unwrap_or_else(|| "null".to_owned()), spec }
+        Self { target: path.unwrap_or_else(|| "null".to_owned()), spec, sleep: job.asleep }
     }
 }
 
@@ -57,12 +59,13 @@ pub(crate) fn command(job: &Job, size: Bytes) -> Result<Command> {
 /// # Errors
 /// When the target cannot be opened or the trial not begun.
 pub(crate) fn run(order: &str) -> Result<String> {
-    let Order { target, spec } = serde_json::from_str(order).context("the order of a trial cannot be read")?;
+    let Order { target, spec, sleep } = serde_json::from_str(order).context("the order of a trial cannot be read")?;
     let writes = spec.writes_any();
     let need = Need { size: spec.size, files: 1, writes, buffered: spec.buffered, ..Need::default() };
     let overwrite = if writes { vec![target.clone()] } else { Vec::new() };
     let mut volume = Volume::open("bench", &target, &need, &Access { overwrite, ..Access::default() })?;
-    let record = run_trial(&mut volume, &spec, 0, 1, EngineOptions::default(), &Control::new())?;
+    let record =
+        run_trial(&mut volume, &spec, 0, 1, EngineOptions { sleep, ..EngineOptions::default() }, &Control::new())?;
     Ok(serde_json::to_string(&record)?)
 }
 

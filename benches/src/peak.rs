@@ -13,7 +13,7 @@ pub(crate) fn command(program: &Path, job: &Job) -> Option<Command> {
         return None;
     };
     let path = job.target.path()?;
-    let direct = u8::from(matches!(job.target, Target::Device(_)));
+    let direct = u8::from(matches!(job.target, Target::Device(_) | Target::File(_)));
     let batch = depth.min(32);
     let mut command = Command::new(program);
     command.args([format!("-d{depth}"), format!("-s{batch}"), format!("-c{batch}"), format!("-b{}", BLOCK.get())]);

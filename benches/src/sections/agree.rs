@@ -1,9 +1,9 @@
 //! Whether fio and loadline say the same of the same device, beside how far fio agrees with itself.
 
 use crate::bench::{Bench, Runs, Sample, Tool, of};
-use crate::job::{Job, Pace, Target};
+use crate::job::{Job, Length, Pace, Target};
 use crate::placement::{Placed, Placement};
-use crate::stage::MemoryDisk;
+use crate::stage::{FileOnExt4, MemoryDisk, Throttle};
 use crate::statistics::{Spread, against_itself, is_within, ratios};
 use crate::table::{Goal, Table};
 use anyhow::{Context, Result};
@@ -12,65 +12,112 @@ use loadline_units::Iops;
 
 const TOOLS: [Tool; 3] = [Tool::FioDefault, Tool::FioBest, Tool::Loadline];
 
+/// The rate to which the kernel holds a device whose most is known.
+const THROTTLED_TO: u64 = 10_000;
+
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
-    let mut table = Table::new(
-        "agree: loadline over fio, beside each run of fio over the one before it; loop device, 4 KiB random reads",
-        &["", "figure", "loadline / fio", "fio / fio", "within", "loadline / fio tuned", "tuned / tuned", "within"],
-    );
-    let mut device = Table::new(
-        "agree: from submitted to completed on average, as the kernel counts it, and what each tool adds to it, us",
-        &["", "fio", "adds", "fio tuned", "adds", "loadline", "adds"],
-    );
-    let disk = MemoryDisk::new(bench.size, &bench.stop)?;
-    let target = Target::Device(disk.device.node.clone());
+    let mut tables = Tables {
+        agreement: Table::new(
+            "agree: loadline over fio, beside each run of fio over the one before it; 4 KiB random reads",
+            &["", "figure", "loadline / fio", "fio / fio", "within", "loadline / fio tuned", "tuned / tuned", "within"],
+        ),
+        device: Table::new(
+            "agree: from submitted to completed on average, as the kernel counts it, and what each tool adds to it, us",
+            &["", "fio", "adds", "fio tuned", "adds", "loadline", "adds"],
+        ),
+    };
     // As a device is: what answers is not where the load is.
     let placement = Placement::all(bench.arguments.as_scheduled).last().copied().unwrap_or(Placement::AsScheduled);
     let obstacle = Placement::obstacle();
     let _placed = Placed::new(placement)?;
-    let mut rates = Vec::new();
-    for depth in [1, 32, 128] {
-        let job = job(bench, &target, Pace::Depth(depth));
-        let runs = bench.interleaved(&TOOLS, &job)?;
-        rates.extend(of(&runs, Tool::FioDefault).map(Runs::rate));
-        rows(bench, &mut table, &job, &runs)?;
-        at_device(bench, &mut device, &job, &runs);
+    let disk = MemoryDisk::new(bench.size, &bench.stop)?;
+    let target = Target::Device(disk.device.node.clone());
+    let rates = closed_loops(bench, &mut tables, &target)?;
+    if let Some(obstacle) = Throttle::obstacle() {
+        tables.agreement.note(format!("No row of a device whose most is known: {obstacle}."));
+    } else {
+        let most = Iops::per_second(THROTTLED_TO).context("not zero")?;
+        let throttle = Throttle::reads(&disk.device, most)?;
+        let group = Some(throttle.group.clone());
+        let job = Job { group, ..job(bench, &target, Pace::Constant(half(THROTTLED_TO as f64)?)) };
+        compare(bench, &mut tables, &job, &format!("loop throttled to {THROTTLED_TO}/s, half of it"))?;
     }
-    // Half of what one request at a time comes to, which fio follows while it looks for answers, and half of the most.
+    // Half of what one request at a time comes to, and half of the most.
     let most = rates.iter().copied().fold(0.0, f64::max);
-    for rate in [rates.first().copied().unwrap_or(most), most] {
-        let half = Iops::per_second((rate / 2.0) as u64).context("fio did nothing")?;
-        let job = job(bench, &target, Pace::Constant(half));
-        let runs = bench.interleaved(&TOOLS, &job)?;
-        rows(bench, &mut table, &job, &runs)?;
-        at_device(bench, &mut device, &job, &runs);
+    for (of, rate) in [("depth 1", rates.first().copied().unwrap_or(most)), ("the most", most)] {
+        let job = job(bench, &target, Pace::Constant(half(rate)?));
+        compare(bench, &mut tables, &job, &format!("{}, half of {of}", job.name()))?;
     }
+    drop(disk);
+    let file = FileOnExt4::new(bench.size, &bench.stop)?;
+    closed_loops(bench, &mut tables, &Target::File(file.path()))?;
+    let Tables { mut agreement, mut device } = tables;
     match obstacle {
-        None => table.note(format!("Where the kernel's threads run beside the tools: {}.", placement.name())),
-        Some(why) => table.note(format!("The kernel's threads run where the scheduler puts them: {why}.")),
+        None => agreement.note(format!("Where the kernel's threads run beside the tools: {}.", placement.name())),
+        Some(why) => agreement.note(format!("The kernel's threads run where the scheduler puts them: {why}.")),
     }
-    table.note(
-        "In an open loop fio takes completions in when its queue is full, or after it slept until the next is due; tuned here, \
-         after each request as well, which it can do some ten thousand times a second.",
+    agreement.note(
+        "In an open loop fio waits for all that is in flight before it waits for the next to be due, then hands over what fell \
+         due meanwhile: where requests come closer than they are answered, its load comes in bursts, the kernel's mean with it.",
     );
-    table.note("Latency: fio's total latency, submission included; loadline's from submitted to completed.");
-    table.note(
+    agreement.note(
+        "loadline sleeps until it is woken here (--wait asleep), as fio does: else it waits awake where that brings more answers, and \
+         says of these devices what nobody sees who sleeps.",
+    );
+    agreement.note(
+        "Latency: fio's total latency, submission included; loadline's from submitted to completed. fio counts its time in ms: \
+         rates that are as close as one of them, and one request, are within.",
+    );
+    agreement.note(
         "A goal for IOPS and p50 each: within for either fio, for each works its own way (batches, CPU per request).",
     );
     device.note("Adds: the mean that the tool tells, less the kernel's: handing over, and the time for which an answer lies there until");
     device.note("the tool looks. A median that differs where the kernel counts the same is the tool's. No goal: how a tool uses the");
     device.note("processors moves the device's own mean, too.");
-    bench.print(table)?;
+    bench.print(agreement)?;
     bench.print(device)
 }
 
+/// Whether they agree, and what the kernel says of it.
+struct Tables {
+    agreement: Table,
+    device: Table,
+}
+
+/// Half of `rate`.
+fn half(rate: f64) -> Result<Iops> {
+    Iops::per_second((rate / 2.0) as u64).context("fio did nothing")
+}
+
+/// Rows for `target` in closed loops; gives fio's rates.
+fn closed_loops(bench: &mut Bench, tables: &mut Tables, target: &Target) -> Result<Vec<f64>> {
+    let mut rates = Vec::new();
+    for depth in [1, 32, 128] {
+        let job = job(bench, target, Pace::Depth(depth));
+        let runs = compare(bench, tables, &job, &job.name())?;
+        rates.extend(of(&runs, Tool::FioDefault).map(Runs::rate));
+    }
+    Ok(rates)
+}
+
+/// Rows for one job.
+fn compare(bench: &mut Bench, tables: &mut Tables, job: &Job, name: &str) -> Result<Vec<Runs>> {
+    let runs = bench.interleaved(&TOOLS, job)?;
+    rows(bench, &mut tables.agreement, job, name, &runs)?;
+    if matches!(job.target, Target::Device(_)) {
+        at_device(bench, &mut tables.device, name, &runs);
+    }
+    Ok(runs)
+}
+
 /// What the kernel says of the device under each tool, and what the tools say beyond it.
-fn at_device(bench: &Bench, table: &mut Table, job: &Job, runs: &[Runs]) {
+fn at_device(bench: &Bench, table: &mut Table, name: &str, runs: &[Runs]) {
     let us = |sample: &Sample| sample.device_mean_ns.unwrap_or(f64::NAN) / 1e3;
     let told = |sample: &Sample| {
         sample.told.service_mean_ns.or(sample.told.latency_mean_ns).unwrap_or(f64::NAN) / 1e3 - us(sample)
     };
     let shown = |figures: &[f64]| Spread::of(figures).map_or("-".to_owned(), |spread| spread.to_string());
-    let mut row = vec![job.name()];
+    let mut row = vec![name.to_owned()];
     for tool in TOOLS {
         let runs = of(runs, tool);
         row.extend([
@@ -82,29 +129,34 @@ fn at_device(bench: &Bench, table: &mut Table, job: &Job, runs: &[Runs]) {
 }
 
 fn job(bench: &Bench, target: &Target, pace: Pace) -> Job {
-    Job { with_submission: true, ..Job::new(target.clone(), Operation::Read, pace, bench.time()) }
+    Job { with_submission: true, asleep: true, ..Job::new(target.clone(), Operation::Read, pace, bench.time()) }
 }
 
-fn rows(bench: &mut Bench, table: &mut Table, job: &Job, runs: &[Runs]) -> Result<()> {
+fn rows(bench: &mut Bench, table: &mut Table, job: &Job, name: &str, runs: &[Runs]) -> Result<()> {
     let p50 = |sample: &Sample| {
         let whole = sample.told.latency.map(|latency| latency.p50);
         sample.told.service_p50.or(whole).map_or(0.0, |span| span.as_ns() as f64)
     };
     let rate = |sample: &Sample| sample.told.requests_per_s;
     let ours = of(runs, Tool::Loadline).context("loadline ran")?;
-    for (name, figure) in [("IOPS", &rate as &dyn Fn(&Sample) -> f64), ("p50", &p50)] {
-        let mut row = vec![job.name(), name.to_owned()];
+    // A millisecond of the run, and a request.
+    let grain = match job.length {
+        Length::Time(time) => 1e-3 / time.as_s_f64() + 1.0 / (ours.rate() * time.as_s_f64()).max(1.0),
+        Length::OneRequest => 0.0,
+    };
+    for (what, figure, grain) in [("IOPS", &rate as &dyn Fn(&Sample) -> f64, grain), ("p50", &p50, 0.0)] {
+        let mut row = vec![name.to_owned(), what.to_owned()];
         let mut within = false;
         for tool in [Tool::FioDefault, Tool::FioBest] {
             let theirs = of(runs, tool).context("fio ran")?.figures(figure);
             let own = against_itself(&theirs);
             let shown = |spread: Option<Spread>| spread.map_or("-".to_owned(), |spread| spread.to_string());
             let ratio = Spread::of(&ratios(&ours.figures(figure), &theirs));
-            let agrees = ratio.is_some_and(|ratio| is_within(ratio.median, &own));
+            let agrees = ratio.is_some_and(|ratio| is_within(ratio.median, &own, grain));
             within |= agrees;
             row.extend([shown(ratio), shown(Spread::of(&own)), if agrees { "yes" } else { "no" }.to_owned()]);
         }
-        let what = format!("agreement, {}, {name} (1 for yes)", job.name());
+        let what = format!("agreement, {name}, {what} (1 for yes)");
         bench.verdicts.judge(&what, f64::from(u8::from(within)), Goal::AtLeast(1.0));
         table.row(bench.marked(row));
     }

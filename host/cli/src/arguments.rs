@@ -140,9 +140,22 @@ pub(crate) struct Driving {
     /// Poll for completions (io_uring only, on devices that can)
     #[arg(long)]
     pub(crate) iopoll: bool,
+    /// How load threads wait for answers: auto (awake where that brings more of them) or asleep, as applications and fio do
+    #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_possible_values = true)]
+    pub(crate) wait: WaitName,
     /// Seed of every random choice; by default drawn anew and stored with the run
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
+}
+
+/// Ways of waiting by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum WaitName {
+    /// Awake where that brings more answers
+    #[default]
+    Auto,
+    /// Asleep only
+    Asleep,
 }
 
 /// Engines by the names that people type.
@@ -223,7 +236,7 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Carry on with a run that was interrupted or killed
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "env", "trials", "duration", "warm_up", "size", "short", "dry_run", "read_only", "overwrite", "engine", "sqpoll", "iopoll", "seed", "keep", "name", "verify_only"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "env", "trials", "duration", "warm_up", "size", "short", "dry_run", "read_only", "overwrite", "engine", "sqpoll", "iopoll", "wait", "seed", "keep", "name", "verify_only"])]
     pub(crate) resume: Option<String>,
     /// Read back and check what a stored run with verify = true wrote; measure nothing
     #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "trials", "duration", "warm_up", "size", "short", "dry_run", "seed", "keep", "name"])]

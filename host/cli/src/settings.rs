@@ -1,6 +1,6 @@
 //! What a run was told beside its plans: stored with it, so that `--resume` does the same again.
 
-use crate::arguments::{Driving, EngineName, RunArguments};
+use crate::arguments::{Driving, EngineName, RunArguments, WaitName};
 use crate::failure::Usage;
 use crate::preparation::Scope;
 use loadline_engine::{Access, EngineChoice, EngineOptions};
@@ -127,7 +127,8 @@ fn engine_options(driving: &Driving) -> EngineOptions {
         EngineName::Aio => EngineChoice::Aio,
         EngineName::Threads => EngineChoice::Threads,
     };
-    EngineOptions { engine, sqpoll: driving.sqpoll, iopoll: driving.iopoll }
+    let sleep = driving.wait == WaitName::Asleep;
+    EngineOptions { engine, sqpoll: driving.sqpoll, iopoll: driving.iopoll, sleep }
 }
 
 /// Reads every `--on`. What stands before `=` is a volume's name if it can be one; paths may hold `=` themselves.

@@ -5,7 +5,7 @@ use crate::error::EngineError;
 use crate::options::{EngineChoice, EngineOptions};
 use crate::target::Volume;
 use loadline_record::{EngineUsed, TargetKind};
-use loadline_workload::{FlushMethod, LoadSpec};
+use loadline_workload::{Arrival, FlushMethod, LoadSpec};
 use std::os::fd::AsRawFd;
 
 /// An engine of this crate.
@@ -78,6 +78,14 @@ pub(crate) fn choose(
                 Ok(()) if direct || wants_ring => {
                     Ok((Engine::Uring, used("io_uring", "this machine allows it and the volume takes direct I/O")))
                 }
+                Ok(()) if is_one_write_at_a_time(spec) => Ok((
+                    Engine::Threads,
+                    used(
+                        "threads",
+                        "one request at a time through the page cache, writes among them: a plain pwrite does each, where \
+                         io_uring hands it to a worker thread on most file systems",
+                    ),
+                )),
                 Ok(()) if reads_without_waiting(volume) => Ok((
                     Engine::Uring,
                     used("io_uring", "this machine allows it and the file system takes requests without waiting"),
@@ -100,6 +108,11 @@ pub(crate) fn choose(
             }
         }
     }
+}
+
+/// Whether each load thread waits for one request before the next, and some of them are writes.
+fn is_one_write_at_a_time(spec: &LoadSpec) -> bool {
+    spec.writes_any() && matches!(spec.arrival, Arrival::Closed { queue_depth: 1, .. })
 }
 
 fn check_iopoll(volume: &Volume, spec: &LoadSpec, direct: bool) -> Result<(), String> {

@@ -24,4 +24,7 @@ pub struct EngineOptions {
     pub sqpoll: bool,
     /// Completions are polled for (`IORING_SETUP_IOPOLL`).
     pub iopoll: bool,
+    /// Load threads sleep until they are answered, as applications do, also where waiting awake would bring more answers.
+    #[serde(default)]
+    pub sleep: bool,
 }

@@ -183,6 +183,57 @@ fn a_bound_in_volume_ends_the_trial_at_that_volume() {
 }
 
 #[test]
+fn whoever_is_to_sleep_never_waits_awake_and_the_record_says_who_may() {
+    let can = capabilities();
+    if let Err(reason) = can.io_uring {
+        println!("skipped: io_uring ({reason})");
+        return;
+    }
+    let folder = folder();
+    let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(8));
+    if !volume.facts.direct {
+        println!("skipped: no direct I/O in {}", folder.path().display());
+        return;
+    }
+    let open_loop = Arrival::Constant { rate: Iops::per_second(500).unwrap() };
+    for (arrival, sleep, may) in
+        [(closed(1), false, true), (closed(1), true, false), (closed(8), true, false), (open_loop, false, false)]
+    {
+        let options = EngineOptions { engine: EngineChoice::IoUring, sleep, ..EngineOptions::default() };
+        let spec = LoadSpec { arrival: arrival.clone(), ..short() };
+        let record = run_trial(&mut volume, &spec, 0, 1, options, &Control::new()).unwrap();
+        let told = record.engine.options.iter().any(|option| option.starts_with("waiting awake"));
+        assert_eq!(told, may, "{arrival:?}, {sleep}: {:?}", record.engine.options);
+        if sleep {
+            assert!(record.surroundings.threads.iter().all(|thread| thread.spun == 0.0));
+        }
+    }
+}
+
+#[test]
+fn one_write_at_a_time_through_the_page_cache_is_a_plain_write() {
+    let folder = folder();
+    let need = Need { size: Some(Bytes::mib(8)), files: 1, writes: true, buffered: true, ..Need::default() };
+    let mut volume = Volume::open("data", folder.path().to_str().unwrap(), &need, &Access::default()).unwrap();
+    let one = LoadSpec { buffered: true, reads: Ratio::ZERO, arrival: closed(1), threads: 2, ..short() };
+    let record = run(&mut volume, &one, EngineChoice::Auto);
+    assert_eq!(record.engine.name, "threads", "{}", record.engine.reason);
+    assert!(record.of(Operation::Write).unwrap().count > 0);
+    // What is asked for is done, and what need not be written has no such reason.
+    let others = [
+        (one.clone(), EngineChoice::IoUring),
+        (LoadSpec { reads: Ratio::ONE, ..one.clone() }, EngineChoice::Auto),
+        (LoadSpec { arrival: closed(2), ..one }, EngineChoice::Auto),
+    ];
+    for (spec, engine) in others {
+        if capabilities().io_uring.is_ok() {
+            let record = run(&mut volume, &spec, engine);
+            assert!(!record.engine.reason.contains("plain pwrite"), "{}", record.engine.reason);
+        }
+    }
+}
+
+#[test]
 fn an_open_loop_offers_what_was_asked_and_keeps_the_waiting_apart() {
     let mut volume = open("null", Bytes::gib(1));
     let arrival = Arrival::Poisson { rate: Iops::per_second(5_000).unwrap() };
@@ -344,7 +395,7 @@ fn a_load_too_large_for_its_volume_or_for_memory_is_refused() {
 fn an_option_of_one_engine_is_refused_with_another() {
     let folder = folder();
     let mut file = open(folder.path().to_str().unwrap(), Bytes::mib(1));
-    let options = EngineOptions { engine: EngineChoice::Threads, sqpoll: true, iopoll: false };
+    let options = EngineOptions { engine: EngineChoice::Threads, sqpoll: true, ..EngineOptions::default() };
     let refused = run_trial(&mut file, &short(), 0, 1, options, &Control::new());
     assert!(matches!(refused, Err(EngineError::Unavailable { engine: "SQPOLL", .. })), "{refused:?}");
     let looked_at = check(&file, &short(), options).unwrap_err().to_string();

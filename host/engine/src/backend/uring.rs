@@ -25,6 +25,18 @@ pub(crate) struct UringOptions {
     pub(crate) iopoll: bool,
     /// Requests pass through the page cache.
     pub(crate) buffered: bool,
+    /// How its thread waits.
+    pub(crate) waits: Waits,
+}
+
+/// How a load thread waits for answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// Because it was asked to, or is an open loop's, which sleeps until its next arrival and wakes for it.
+    #[default]
+    Asleep,
+    /// Awake where that brings more answers.
+    AwakeToo,
 }
 
 /// A ring with its registered resources.
@@ -104,6 +116,9 @@ impl Uring {
         }
         let has_workers = options.buffered && !options.sqpoll;
         let announces = !options.buffered && !options.sqpoll && !options.iopoll;
+        if announces && options.waits == Waits::AwakeToo {
+            in_force.push("waiting awake where that brings more answers".to_owned());
+        }
         let files = files.to_vec();
         Ok((Self { ring, fixed_buffers, has_workers, announces, trims, files, answered: Vec::new() }, in_force))
     }

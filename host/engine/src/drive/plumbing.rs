@@ -9,7 +9,7 @@ use super::workers::{OPEN_WORKERS, Stream, WORKERS_MAX, Worker};
 use crate::backend::Backend;
 use crate::backend::aio::Aio;
 use crate::backend::null::Null;
-use crate::backend::uring::{Uring, UringOptions};
+use crate::backend::uring::{Uring, UringOptions, Waits};
 use crate::buffers::{self, BUFFERS_MAX, Buffers};
 use crate::choose::Engine;
 use crate::clock;
@@ -220,6 +220,11 @@ impl Threads {
                 ring: UringOptions {
                     sqpoll: setup.options.sqpoll,
                     iopoll: setup.options.iopoll,
+                    waits: if setup.options.sleep || spec.offered().is_some() {
+                        Waits::Asleep
+                    } else {
+                        Waits::AwakeToo
+                    },
                     buffered: !setup.files.direct,
                 },
                 files: Arc::clone(&setup.files),
@@ -375,8 +380,7 @@ fn drive<B: Backend>(
         }
     };
     drop(ready);
-    // An open loop sleeps until its next arrival, and wakes for it.
-    let waits_awake = backend.announces() && part.spec.offered().is_none();
+    let waits_awake = backend.announces() && part.ring.waits == Waits::AwakeToo;
     if part.spec.has_due_times() || waits_awake {
         clock::sharpen_timers();
     }

@@ -60,6 +60,14 @@ fn lock(stream: &Mutex<Option<Stream>>) -> Turn<'_> {
     Turn(stream.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// The same; also says whether another worker had it, so that this one queued.
+fn lock_or_queue(stream: &Mutex<Option<Stream>>) -> (Turn<'_>, bool) {
+    match stream.try_lock() {
+        Ok(stream) => (Turn(stream), false),
+        Err(_) => (lock(stream), true),
+    }
+}
+
 impl std::ops::Deref for Turn<'_> {
     type Target = Stream;
     fn deref(&self) -> &Stream {
@@ -146,9 +154,9 @@ impl Worker {
     /// behind, so that one wakes for one arrival.
     fn next_task(&mut self, now: &mut Instant) -> Task {
         let shared = Arc::clone(&self.stream);
-        let mut stream = lock(&shared);
-        if self.log.has_due_times() {
-            // The queue for the stream took a while; with the old time this worker would sleep past what is due.
+        let (mut stream, queued) = lock_or_queue(&shared);
+        if queued && self.log.has_due_times() {
+            // With the old time this worker would sleep past what is due.
             *now = clock::now();
             self.log.turn(*now, 0);
         }
@@ -202,9 +210,11 @@ impl Worker {
                 let bytes = unsafe { buffer.bytes_mut(request.length as usize) };
                 number = checker.issue(&request, bytes);
             }
-            // The queue for the stream and marking a block took a while: the submission is now.
-            *now = clock::now();
-            self.log.turn(*now, 0);
+            if queued || stream.checker.is_some() {
+                // The queue for the stream, or marking a block, took a while: the submission is now.
+                *now = clock::now();
+                self.log.turn(*now, 0);
+            }
             // In a closed loop without pacing a request is due when a worker is free to take it.
             let due_at = if self.log.has_due_times() { request.due_at } else { *now };
             let request = Request { due_at, ..request };
