@@ -397,12 +397,12 @@ mod tests {
     fn standing() -> (Vigil, Instant) {
         let mut vigil = Vigil::new(1, true, Instant::ZERO);
         let from = Instant::ZERO + SAMPLE;
-        assert!(vigil.stands(from, || running(0), |_| {}));
+        assert!(vigil.stands(from, || Some(running(0)), |_| {}));
         (vigil, from)
     }
 
-    fn running(us: u64) -> Option<Readiness> {
-        Some(Readiness { running: Duration::from_us(us), queued: Duration::ZERO })
+    fn running(us: u64) -> Readiness {
+        Readiness { running: Duration::from_us(us), queued: Duration::ZERO }
     }
 
     #[test]
@@ -421,14 +421,14 @@ mod tests {
         }
         assert_eq!(apart, 2);
         let turns = u64::from(2 * APART_OF);
-        assert_eq!(vigil.ends(|| running(1_000_000)), Duration::from_us(turns * 30));
+        assert_eq!(vigil.ends(|| Some(running(1_000_000))), Duration::from_us(turns * 30));
     }
 
     #[test]
     fn waiting_that_no_turn_told_apart_is_told_as_work() {
         let (mut vigil, _) = standing();
         vigil.turned(Duration::from_us(50), 1, Wait::Awake);
-        assert_eq!(vigil.ends(|| running(1_000_000)), Duration::ZERO);
+        assert_eq!(vigil.ends(|| Some(running(1_000_000))), Duration::ZERO);
     }
 
     #[test]
@@ -441,7 +441,7 @@ mod tests {
         vigil.turned(Duration::from_us(190), 1, Wait::AwakeFor(Duration::from_us(180)));
         vigil.waited_in_vain(Duration::from_us(100));
         let mut waited = Duration::ZERO;
-        assert!(vigil.stands(from + Duration::from_us(1_000), || running(500), |span| waited = span));
+        assert!(vigil.stands(from + Duration::from_us(1_000), || Some(running(500)), |span| waited = span));
         assert_eq!(waited, Duration::from_us(400));
     }
 }
