@@ -64,7 +64,7 @@ pub enum AttachError {
     #[error(transparent)]
     Loop(#[from] BlockDeviceError),
     /// The system's answer.
-    #[error("cannot {what} {place}: {error}{}", hint(error))]
+    #[error("cannot {what} {place}: {error}{}", hint(place, error))]
     System {
         /// What was attempted.
         what: &'static str,
@@ -75,13 +75,21 @@ pub enum AttachError {
     },
 }
 
-fn hint(error: &io::Error) -> &'static str {
+fn hint(place: &str, error: &io::Error) -> &'static str {
+    let is_missing = error.kind() == io::ErrorKind::NotFound;
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; attaching needs root",
-        io::ErrorKind::NotFound => "; attaching needs FUSE in the kernel (`modprobe fuse`)",
+        // Neither its device nor the kind of file system is known where the kernel has no FUSE.
+        _ if (is_missing && place == FUSE) || error.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {
+            "; attaching needs FUSE in the kernel (`modprobe fuse`)"
+        }
+        _ if is_missing => "; name a folder where folders can be made, such as one under /mnt or /tmp",
         _ => "",
     }
 }
+
+/// FUSE's device.
+const FUSE: &str = "/dev/fuse";
 
 /// A mounted folder and the threads that serve it. Dropped, it is gone, with errors for whoever still uses its files.
 #[derive(Debug)]
@@ -109,8 +117,8 @@ impl Mount {
         };
         check(folder)?;
         let made = prepare(folder)?;
-        let device = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|error| AttachError::System { what: "open", place: "/dev/fuse".into(), error: error.into() })?;
+        let device = rustix::fs::open(FUSE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|error| AttachError::System { what: "open", place: FUSE.into(), error: error.into() })?;
         let device = Arc::new(device);
         let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         let data = format!(
@@ -387,6 +395,19 @@ mod tests {
     fn paths_with_spaces_are_read_back() {
         assert_eq!(unescaped("/mnt/a\\040b\\134c"), "/mnt/a b\\c");
         assert_eq!(unescaped("/mnt/plain\\0"), "/mnt/plain\\0");
+    }
+
+    #[test]
+    fn what_to_do_is_told_by_what_is_missing() {
+        let told = |place: &str, error: Errno| {
+            AttachError::System { what: "open", place: place.to_owned(), error: error.into() }.to_string()
+        };
+        assert!(told(FUSE, Errno::NOENT).contains("modprobe fuse"));
+        assert!(told("/mnt/disk", Errno::NODEV).contains("modprobe fuse"));
+        assert!(told(FUSE, Errno::ACCESS).contains("needs root"));
+        // No folder can be made in /proc, whoever asks, and no module helps.
+        let error = prepare(Path::new("/proc/loadline")).unwrap_err().to_string();
+        assert!(error.contains("make the folder") && error.contains("name a folder where"), "{error}");
     }
 
     #[test]
