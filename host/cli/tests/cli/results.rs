@@ -251,6 +251,32 @@ fn exported_loads_tell_every_cell_from_every_other_and_how_it_was_driven() {
 }
 
 #[test]
+fn how_threads_wait_is_the_users_choice_and_stands_in_the_record() {
+    let bench = Bench::new();
+    let load = "[[load]]\nsize = \"4 MiB\"\nduration = \"100 ms\"\nwarm_up = \"0 s\"\ntrials = 1\n";
+    let plan = bench.file("p.toml", format!("schema = 1\nname = \"p\"\n{load}"));
+    let folder = bench.path("there");
+    std::fs::create_dir(&folder).unwrap();
+    let options = |wait: &[&str]| {
+        bench.done(&[&["run", &plan, "--on", &folder.display().to_string()], wait].concat());
+        let engine = bench.last()["cells"][0]["engines"][0].clone();
+        (
+            engine["name"] == "io_uring" && engine["options"].to_string().contains("waiting awake"),
+            engine["name"].clone(),
+        )
+    };
+    let (awake, name) = options(&[]);
+    if name == "io_uring" {
+        assert!(awake);
+    } else {
+        println!("skipped: io_uring (the engine is {name})");
+    }
+    assert!(!options(&["--wait", "asleep"]).0);
+    let told = bench.refused(2, &["run", &plan, "--on", "null", "--wait", "standing"]);
+    assert!(told.contains("auto, asleep"), "{told}");
+}
+
+#[test]
 fn verbs_that_read_make_no_store_and_say_where_they_looked() {
     let bench = Bench::new();
     let (folder, store) = (bench.path("a"), bench.path("a/b.db").display().to_string());
