@@ -1,6 +1,7 @@
 //! Whether fio and loadline say the same of the same device, beside how far fio agrees with itself.
 
 use crate::bench::{Bench, Runs, Sample, Tool, of};
+use crate::fio::OPEN_DEPTH;
 use crate::job::{Job, Length, Pace, Target};
 use crate::placement::{Placed, Placement};
 use crate::stage::{FileOnExt4, MemoryDisk, Throttle};
@@ -66,7 +67,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     );
     agreement.note(
         "Latency: fio's total latency, submission included; loadline's from submitted to completed. fio counts its time in ms: \
-         rates that are as close as one of them, and one request, are within.",
+         rates that are as close as one of them, and the requests that may be in flight at the end, are within.",
     );
     agreement.note(
         "A goal for IOPS and p50 each: within for either fio, for each works its own way (batches, CPU per request).",
@@ -139,9 +140,9 @@ fn rows(bench: &mut Bench, table: &mut Table, job: &Job, name: &str, runs: &[Run
     };
     let rate = |sample: &Sample| sample.told.requests_per_s;
     let ours = of(runs, Tool::Loadline).context("loadline ran")?;
-    // A millisecond of the run, and a request.
+    // A millisecond of the run, and what may be in flight at its end.
     let grain = match job.length {
-        Length::Time(time) => 1e-3 / time.as_s_f64() + 1.0 / (ours.rate() * time.as_s_f64()).max(1.0),
+        Length::Time(time) => 1e-3 / time.as_s_f64() + f64::from(OPEN_DEPTH) / (ours.rate() * time.as_s_f64()).max(1.0),
         Length::OneRequest => 0.0,
     };
     for (what, figure, grain) in [("IOPS", &rate as &dyn Fn(&Sample) -> f64, grain), ("p50", &p50, 0.0)] {
