@@ -160,17 +160,7 @@ impl Vigil {
             self.count = Count { from: now, answers: 0 };
             self.judge_at = now + FIRST_STRETCH;
         }
-        let (zero, none) = (Duration::ZERO, 0);
-        self.stretch = Some(Stretch {
-            from: now,
-            ready,
-            turns: none,
-            turned: zero,
-            told: none,
-            worked: zero,
-            slept: zero,
-            vain: none,
-        });
+        self.stretch = Some(Stretch::begin(now, ready));
         true
     }
 
@@ -229,6 +219,10 @@ impl Vigil {
 }
 
 impl Stretch {
+    const fn begin(from: Instant, ready: Readiness) -> Self {
+        let none = Duration::ZERO;
+        Self { from, ready, turns: 0, turned: none, told: 0, worked: none, slept: none, vain: 0 }
+    }
     const fn is_in_vain(&self) -> bool {
         self.vain.saturating_mul(VAIN_OF) > self.turns
     }
