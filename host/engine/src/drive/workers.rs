@@ -84,12 +84,15 @@ impl Worker {
     /// Runs until the times say stop or something makes going on pointless.
     pub(super) fn run(mut self) {
         let mut now = clock::now();
+        // Time has passed since then: in the queue for the stream, or for checking a block.
+        let mut late = false;
         loop {
-            let (request, file, number) = match self.next_task(&mut now) {
+            let (request, file, number) = match self.next_task(&mut now, late) {
                 Task::Do { request, file, number } => (request, file, number),
                 Task::Pause => {
                     std::thread::sleep(std::time::Duration::from_micros(50));
                     now = clock::now();
+                    late = false;
                     self.log.turn(now, 0);
                     continue;
                 }
@@ -122,7 +125,8 @@ impl Worker {
             self.log.turn(now, 1);
             let ok = result == request.length as i32;
             {
-                let mut stream = lock(&self.stream);
+                let (mut stream, queued) = lock_or_queue(&self.stream);
+                late = queued || stream.checker.is_some();
                 stream.generator.complete(now);
                 if let Some(checker) = &mut stream.checker {
                     // SAFETY: the request was answered, so its buffer is in no request.
@@ -151,11 +155,12 @@ impl Worker {
     }
 
     /// Takes the next request off the stream, waiting for it to be due while holding the stream: the other workers queue
-    /// behind, so that one wakes for one arrival.
-    fn next_task(&mut self, now: &mut Instant) -> Task {
+    /// behind, so that one wakes for one arrival. `late` says that time has passed since `now`.
+    fn next_task(&mut self, now: &mut Instant, late: bool) -> Task {
         let shared = Arc::clone(&self.stream);
         let (mut stream, queued) = lock_or_queue(&shared);
-        if queued && self.log.has_due_times() {
+        let late = late || queued;
+        if late && self.log.has_due_times() {
             // With the old time this worker would sleep past what is due.
             *now = clock::now();
             self.log.turn(*now, 0);
@@ -210,7 +215,7 @@ impl Worker {
                 let bytes = unsafe { buffer.bytes_mut(request.length as usize) };
                 number = checker.issue(&request, bytes);
             }
-            if queued || stream.checker.is_some() {
+            if late || stream.checker.is_some() {
                 // The queue for the stream, or marking a block, took a while: the submission is now.
                 *now = clock::now();
                 self.log.turn(*now, 0);
