@@ -23,7 +23,7 @@ pub(crate) enum Tuning {
 /// Submitted and taken in at once at most, as `t/io_uring` does.
 const BATCH: u32 = 32;
 /// Requests in flight that an open loop may have in fio: its `iodepth` bounds those too.
-pub(crate) const OPEN_DEPTH: u32 = 128;
+const OPEN_DEPTH: u32 = 128;
 
 pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
     let mut command = Command::new("fio");

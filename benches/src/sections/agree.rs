@@ -1,8 +1,7 @@
 //! Whether fio and loadline say the same of the same device, beside how far fio agrees with itself.
 
 use crate::bench::{Bench, Runs, Sample, Tool, of};
-use crate::fio::OPEN_DEPTH;
-use crate::job::{Job, Length, Pace, Target};
+use crate::job::{Job, Pace, Target};
 use crate::placement::{Placed, Placement};
 use crate::stage::{FileOnExt4, MemoryDisk, Throttle};
 use crate::statistics::{Spread, against_itself, is_within, ratios};
@@ -66,8 +65,8 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
          says of these devices what nobody sees who sleeps.",
     );
     agreement.note(
-        "Latency: fio's total latency, submission included; loadline's from submitted to completed. fio counts its time in ms: \
-         rates that are as close as one of them, and the requests that may be in flight at the end, are within.",
+        "Latency: fio's total latency, submission included; loadline's from submitted to completed. fio divides by whole ms: its \
+         rates of open loops lie below what was asked for by as much as one of them.",
     );
     agreement.note(
         "A goal for IOPS and p50 each: within for either fio, for each works its own way (batches, CPU per request).",
@@ -104,7 +103,7 @@ fn closed_loops(bench: &mut Bench, tables: &mut Tables, target: &Target) -> Resu
 /// Rows for one job.
 fn compare(bench: &mut Bench, tables: &mut Tables, job: &Job, name: &str) -> Result<Vec<Runs>> {
     let runs = bench.interleaved(&TOOLS, job)?;
-    rows(bench, &mut tables.agreement, job, name, &runs)?;
+    rows(bench, &mut tables.agreement, name, &runs)?;
     if matches!(job.target, Target::Device(_)) {
         at_device(bench, &mut tables.device, name, &runs);
     }
@@ -133,19 +132,14 @@ fn job(bench: &Bench, target: &Target, pace: Pace) -> Job {
     Job { with_submission: true, asleep: true, ..Job::new(target.clone(), Operation::Read, pace, bench.time()) }
 }
 
-fn rows(bench: &mut Bench, table: &mut Table, job: &Job, name: &str, runs: &[Runs]) -> Result<()> {
+fn rows(bench: &mut Bench, table: &mut Table, name: &str, runs: &[Runs]) -> Result<()> {
     let p50 = |sample: &Sample| {
         let whole = sample.told.latency.map(|latency| latency.p50);
         sample.told.service_p50.or(whole).map_or(0.0, |span| span.as_ns() as f64)
     };
     let rate = |sample: &Sample| sample.told.requests_per_s;
     let ours = of(runs, Tool::Loadline).context("loadline ran")?;
-    // A millisecond of the run, and what may be in flight at its end.
-    let grain = match job.length {
-        Length::Time(time) => 1e-3 / time.as_s_f64() + f64::from(OPEN_DEPTH) / (ours.rate() * time.as_s_f64()).max(1.0),
-        Length::OneRequest => 0.0,
-    };
-    for (what, figure, grain) in [("IOPS", &rate as &dyn Fn(&Sample) -> f64, grain), ("p50", &p50, 0.0)] {
+    for (what, figure) in [("IOPS", &rate as &dyn Fn(&Sample) -> f64), ("p50", &p50)] {
         let mut row = vec![name.to_owned(), what.to_owned()];
         let mut within = false;
         for tool in [Tool::FioDefault, Tool::FioBest] {
@@ -153,7 +147,7 @@ fn rows(bench: &mut Bench, table: &mut Table, job: &Job, name: &str, runs: &[Run
             let own = against_itself(&theirs);
             let shown = |spread: Option<Spread>| spread.map_or("-".to_owned(), |spread| spread.to_string());
             let ratio = Spread::of(&ratios(&ours.figures(figure), &theirs));
-            let agrees = ratio.is_some_and(|ratio| is_within(ratio.median, &own, grain));
+            let agrees = ratio.is_some_and(|ratio| is_within(ratio.median, &own));
             within |= agrees;
             row.extend([shown(ratio), shown(Spread::of(&own)), if agrees { "yes" } else { "no" }.to_owned()]);
         }

@@ -155,6 +155,7 @@ impl Lane {
                         Due::Blocked => break,
                     },
                 };
+                // Who checks gets a copy: a request whose address is known to nobody stays in the processor's registers.
                 if let Some(checker) = &self.checker
                     && !checker.may_issue(&{ request })
                 {
