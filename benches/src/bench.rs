@@ -217,8 +217,8 @@ impl Bench {
         let command = self.command(tool, job)?.with_context(|| format!("{} cannot do {}", tool.name(), job.name()))?;
         self.sample(tool, job, command)
     }
-    /// Each of `tools` at `job` once in every round, each round beginning with another; those that cannot do it are left
-    /// out.
+    /// Each of `tools` at `job` once in every round, each round beginning with another and with places and arrivals of its own; tools
+    /// that cannot do it are left out.
     pub(crate) fn interleaved(&self, tools: &[Tool], job: &Job) -> Result<Vec<Runs>> {
         self.check()?;
         let mut runs = Vec::new();
@@ -228,7 +228,11 @@ impl Bench {
                 runs.push(Runs { tool, samples: Vec::new(), start_user });
             }
         }
-        let samples = self.rounds(runs.len(), |bench, place| bench.once(runs[place].tool, job))?;
+        let mut seeds = vec![0; runs.len()];
+        let samples = self.rounds(runs.len(), |bench, place| {
+            seeds[place] += 1;
+            bench.once(runs[place].tool, &Job { seed: seeds[place], ..job.clone() })
+        })?;
         for (runs, samples) in runs.iter_mut().zip(samples) {
             runs.samples = samples;
         }

@@ -32,7 +32,8 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
         Pace::Constant(_) | Pace::Poisson(_) => OPEN_DEPTH,
     };
     let way = if job.operation == Operation::Write { "randwrite" } else { "randread" };
-    command.args(["--name=bench", "--output-format=json", "--group_reporting", "--randseed=1"]);
+    command.args(["--name=bench", "--output-format=json", "--group_reporting"]);
+    command.arg(format!("--randseed={}", job.seed));
     command.arg(format!("--rw={way}")).arg(format!("--bs={}", BLOCK.get()));
     command.arg(format!("--size={}", size.get())).arg(format!("--iodepth={depth}"));
     match &job.target {

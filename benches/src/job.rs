@@ -22,6 +22,8 @@ pub(crate) struct Job {
     pub(crate) asleep: bool,
     /// The control group that the tool joins first.
     pub(crate) group: Option<PathBuf>,
+    /// Decides places and arrivals.
+    pub(crate) seed: u64,
 }
 
 /// What the requests go to.
@@ -85,6 +87,7 @@ impl Job {
             with_submission: false,
             asleep: false,
             group: None,
+            seed: 1,
         }
     }
     pub(crate) fn name(&self) -> String {

@@ -20,6 +20,7 @@ struct Order {
     spec: LoadSpec,
     /// Waits for answers asleep only.
     sleep: bool,
+    seed: u64,
 }
 
 impl Order {
@@ -44,7 +45,7 @@ impl Order {
             ..LoadSpec::default()
         };
         let path = job.target.path().map(|path| path.display().to_string());
-        Self { target: path.unwrap_or_else(|| "null".to_owned()), spec, sleep: job.asleep }
+        Self { target: path.unwrap_or_else(|| "null".to_owned()), spec, sleep: job.asleep, seed: job.seed }
     }
 }
 
@@ -59,13 +60,14 @@ pub(crate) fn command(job: &Job, size: Bytes) -> Result<Command> {
 /// # Errors
 /// When the target cannot be opened or the trial not begun.
 pub(crate) fn run(order: &str) -> Result<String> {
-    let Order { target, spec, sleep } = serde_json::from_str(order).context("the order of a trial cannot be read")?;
+    let Order { target, spec, sleep, seed } =
+        serde_json::from_str(order).context("the order of a trial cannot be read")?;
     let writes = spec.writes_any();
     let need = Need { size: spec.size, files: 1, writes, buffered: spec.buffered, ..Need::default() };
     let overwrite = if writes { vec![target.clone()] } else { Vec::new() };
     let mut volume = Volume::open("bench", &target, &need, &Access { overwrite, ..Access::default() })?;
     let record =
-        run_trial(&mut volume, &spec, 0, 1, EngineOptions { sleep, ..EngineOptions::default() }, &Control::new())?;
+        run_trial(&mut volume, &spec, 0, seed, EngineOptions { sleep, ..EngineOptions::default() }, &Control::new())?;
     Ok(serde_json::to_string(&record)?)
 }
 

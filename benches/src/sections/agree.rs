@@ -39,8 +39,11 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let most = Iops::per_second(THROTTLED_TO).context("not zero")?;
         let throttle = Throttle::reads(&disk.device, most)?;
         let group = Some(throttle.group.clone());
-        let job = Job { group, ..job(bench, &target, Pace::Constant(half(THROTTLED_TO as f64)?)) };
-        compare(bench, &mut tables, &job, &format!("loop throttled to {THROTTLED_TO}/s, half of it"))?;
+        let rate = half(THROTTLED_TO as f64)?;
+        for (pace, arrivals) in [(Pace::Constant(rate), "evenly"), (Pace::Poisson(rate), "Poisson")] {
+            let job = Job { group: group.clone(), ..job(bench, &target, pace) };
+            compare(bench, &mut tables, &job, &format!("loop throttled to {THROTTLED_TO}/s, half of it, {arrivals}"))?;
+        }
     }
     // Half of what one request at a time comes to, and half of the most.
     let most = rates.iter().copied().fold(0.0, f64::max);
