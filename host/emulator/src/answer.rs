@@ -5,7 +5,15 @@ use crate::driver::Cut;
 use crate::protocol::NbdError;
 use crate::protocol::reply::ReplyTo;
 use loadline_block::{ErrorKind, Operation};
-use loadline_units::Instant;
+use loadline_units::{Duration, Instant};
+
+/// Shorter reads leave in one piece when they end.
+const AHEAD_MIN: u64 = 64 << 10;
+/// What it takes to hand over bytes that no cache holds and to have the client take them, and half as much again. What comes too
+/// early waits with the client, which does not see it before the last byte.
+const LEAD_NS_PER_KIB: u64 = 400;
+/// No earlier: what else ends for the client meanwhile has to wait.
+const LEAD_MAX: Duration = Duration::from_ms(1);
 
 /// What an answer consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +45,21 @@ pub(crate) struct Ask {
     pub(crate) body: Body,
     /// What an answer without error settles.
     pub(crate) settles: Settles,
+    /// Bytes of a long read may leave before it ends, up to its last ones.
+    pub(crate) ahead: bool,
     /// When it was handed to the model.
     pub(crate) due_at: Instant,
+}
+
+/// How much of an answer may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaves {
+    /// All of it.
+    Whole,
+    /// A read's bytes but for the last ones: it ends soon.
+    Ahead,
+    /// What [`Leaves::Ahead`] kept back.
+    Rest,
 }
 
 /// An answer for a client.
@@ -53,6 +74,7 @@ pub(crate) struct Answer {
     pub(crate) settles: Settles,
     /// Of the range.
     pub(crate) length: u64,
+    pub(crate) leaves: Leaves,
     /// What the model did; `None`: it was not asked.
     pub(crate) timed: Option<Timed>,
 }
@@ -90,8 +112,17 @@ impl Ask {
             export: self.export,
             settles: self.settles,
             length: self.length,
+            leaves: Leaves::Whole,
             timed: Some(timed),
         }
+    }
+
+    /// How long before it ends a read's bytes begin to leave, so that all but the last ones are with the client by then; `None`: it is
+    /// not worth it, or not wanted.
+    #[inline]
+    pub(crate) fn lead(&self) -> Option<Duration> {
+        let long = self.ahead && self.body == Body::Data && self.length >= AHEAD_MIN;
+        long.then(|| Duration::from_ns(self.length * LEAD_NS_PER_KIB / 1024).min(LEAD_MAX))
     }
 }
 

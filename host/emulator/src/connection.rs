@@ -1,6 +1,6 @@
 //! A client's connection: its thread reads requests; whoever has answers sends them.
 
-use crate::answer::{Answer, Ask, Body};
+use crate::answer::{Answer, Ask, Body, Leaves};
 use crate::arriving::{Buffer, Landing};
 use crate::contents::Settles;
 use crate::export::Export;
@@ -319,7 +319,16 @@ impl Connection {
 
     fn at_once(&self, cookie: u64, offset: u64, length: u64, body: Body) -> Answer {
         let (to, export) = (self.reply_to(cookie, offset), self.export.number);
-        Answer { connection: self.number, to, body, export, settles: Settles::Nothing, length, timed: None }
+        Answer {
+            connection: self.number,
+            to,
+            body,
+            export,
+            settles: Settles::Nothing,
+            length,
+            leaves: Leaves::Whole,
+            timed: None,
+        }
     }
 
     /// Does what a request asks for and has the model say when that is done. A write's bytes are kept already; `trouble` is
@@ -363,6 +372,7 @@ impl Connection {
             to: self.reply_to(cookie, offset),
             body,
             settles,
+            ahead: true,
             due_at: Instant::ZERO,
         });
     }
@@ -376,8 +386,8 @@ impl Connection {
                 turn.others.extend(turn.answers.extract_if(.., |answer| answer.connection != self.number));
             }
         }
-        let served = !turn.answers.is_empty();
-        if served {
+        let served = turn.answers.iter().any(|answer| answer.leaves != Leaves::Ahead);
+        if !turn.answers.is_empty() {
             self.deliver(serving, &mut turn.answers, usize::MAX);
         }
         serving.deliver(&mut turn.others);
@@ -399,7 +409,7 @@ impl Connection {
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => return,
             };
-            outgoing.add(&mut lock(&self.inbox));
+            outgoing.add(&self.export, &mut lock(&self.inbox));
             let sent = outgoing.send(&self.export, &self.socket, bytes_max);
             let delivered = outgoing.delivered();
             let (count, mut bytes) = (delivered.len(), 0);

@@ -1,6 +1,6 @@
 //! The disk model under the real clock.
 
-use crate::answer::{Answer, Ask};
+use crate::answer::{Answer, Ask, Leaves};
 use crate::clock::{Clock, Waiter};
 use crate::done::History;
 use crate::model::{Change, ChangeError, Ended, Model};
@@ -24,8 +24,8 @@ const LINGER: Duration = Duration::from_us(5);
 /// No longer in one go.
 const LINGER_MAX: Duration = Duration::from_us(20);
 
-/// Of many requests under way the next answer may wait for others, for so long: that is little beside what it waited already, and
-/// spares whoever delivers a way back from sleep for each.
+/// Of many requests under way the next answer waits for others that follow within so long: that is little beside what it waited
+/// already, and spares whoever delivers a way back from sleep for each.
 const HOLD: Duration = Duration::from_us(20);
 /// How many are many.
 const HOLD_MIN: usize = 16;
@@ -70,6 +70,8 @@ struct UnderWay {
     sequence: u64,
     /// The slice under way.
     request: Request,
+    /// Its bytes began to leave.
+    ahead: bool,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,8 @@ struct State {
     /// By the model's own numbers.
     under_way: Vec<Option<UnderWay>>,
     requests: usize,
+    /// Of the requests, reads whose bytes leave before they end.
+    long: usize,
     parts: u64,
     /// Those who wait for parts to end.
     waiting: usize,
@@ -101,17 +105,7 @@ impl Driver {
     /// Begins now.
     pub(crate) fn start(model: Model, recorder: Option<Recorder>, spins: bool) -> rustix::io::Result<Self> {
         let clock = Clock::start();
-        let state = State {
-            model,
-            under_way: Vec::new(),
-            requests: 0,
-            parts: 0,
-            waiting: 0,
-            alarm_at: Instant::MAX,
-            sequence: 0,
-            recorder,
-            history: History::default(),
-        };
+        let state = State::new(model, recorder);
         Ok(Self { state: Mutex::new(state), room: Condvar::new(), clock, waiter: Waiter::new(clock, spins)? })
     }
 
@@ -139,7 +133,8 @@ impl Driver {
         self.leave(state);
     }
 
-    /// Takes what is due by now, and what follows so soon that waiting for it takes less than being woken for it.
+    /// Takes what is due by now, and what follows so soon that waiting for it takes less than being woken for it; and the long read that
+    /// ends next, if it is time for its bytes to leave.
     fn collect_soon(&self, state: &mut State, answers: &mut Vec<Answer>) {
         let mut now = self.clock.now();
         let last = now + LINGER_MAX;
@@ -153,6 +148,7 @@ impl Driver {
             }
             state.collect(now, answers);
         }
+        answers.extend(state.take_ahead(now));
     }
 
     /// Does something to the model, now, and records it. Gives the number of a fault that began.
@@ -226,13 +222,30 @@ impl Driver {
 }
 
 impl State {
+    fn new(model: Model, recorder: Option<Recorder>) -> Self {
+        Self {
+            model,
+            under_way: Vec::new(),
+            requests: 0,
+            long: 0,
+            parts: 0,
+            waiting: 0,
+            alarm_at: Instant::MAX,
+            sequence: 0,
+            recorder,
+            history: History::default(),
+        }
+    }
+
     fn begin(&mut self, now: Instant, mut ask: Ask) {
         ask.due_at = now;
         let parts = ask.parts_max();
         self.requests += 1;
+        self.long += usize::from(ask.lead().is_some());
         self.parts += parts;
         let request = ask.part(now, 0);
-        self.submit(UnderWay { ask, until: u64::from(request.length), parts, sequence: self.sequence, request });
+        let until = u64::from(request.length);
+        self.submit(UnderWay { ask, until, parts, sequence: self.sequence, request, ahead: false });
     }
 
     fn submit(&mut self, under_way: UnderWay) {
@@ -260,19 +273,41 @@ impl State {
                 continue;
             }
             self.requests -= 1;
+            self.long -= usize::from(ask.lead().is_some());
             self.parts -= under_way.parts;
-            answers.push(ask.answer(at, error));
+            let answer = ask.answer(at, error);
+            answers.push(if under_way.ahead { Answer { leaves: Leaves::Rest, ..answer } } else { answer });
         }
+    }
+
+    /// The long read that is answered next, when, and when its bytes are to begin to leave.
+    fn next_ahead(&mut self) -> Option<(usize, Instant, Instant)> {
+        if self.long == 0 {
+            return None;
+        }
+        let (id, at) = self.model.next_certain()?;
+        let UnderWay { ask, until, ahead, .. } = self.under_way[id].as_ref()?;
+        let lead = ask.lead().filter(|_| !ahead && *until == ask.length)?;
+        Some((id, at, Instant::from_ns(at.as_ns().saturating_sub(lead.as_ns()))))
+    }
+
+    /// Its answer as far as it may leave now, once.
+    fn take_ahead(&mut self, now: Instant) -> Option<Answer> {
+        let (id, at, _) = self.next_ahead().filter(|(.., begins)| *begins <= now)?;
+        let under_way = self.under_way[id].as_mut()?;
+        under_way.ahead = true;
+        Some(Answer { leaves: Leaves::Ahead, ..under_way.ask.answer(at, None) })
     }
 
     /// Sets the alarm where something happens before it goes off.
     fn set_alarm(&mut self, waiter: &Waiter) {
-        let hold = if self.requests < HOLD_MIN { Duration::ZERO } else { HOLD };
-        if let Some(next) = self.model.next_event_at()
-            && next + hold < self.alarm_at
-        {
-            waiter.set(next + hold);
-            self.alarm_at = next + hold;
+        let Some(next) = self.model.next_event_at() else { return };
+        let held = if self.requests < HOLD_MIN { None } else { self.model.last_planned_until(next + HOLD) };
+        let last = held.map_or(next, |last| last.max(next));
+        let at = self.next_ahead().map_or(last, |(.., begins)| begins.min(last));
+        if at < self.alarm_at {
+            waiter.set(at);
+            self.alarm_at = at;
         }
     }
 }
@@ -315,5 +350,119 @@ impl Ask {
     }
     fn parts_max(&self) -> u64 {
         self.cut.parts(self.length.min(self.slice()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Body;
+    use crate::contents::Settles;
+    use crate::model::{Fault, FaultKind};
+    use crate::protocol::ReplyForm;
+    use crate::protocol::reply::ReplyTo;
+    use loadline_block::Operation;
+    use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, VolumeSpec};
+    use loadline_units::{Bytes, Ratio};
+
+    /// Every request takes so long.
+    const LATENCY: Duration = Duration::from_ms(2);
+
+    fn state() -> State {
+        let spec = LatencySpec { median: LATENCY, p99: LATENCY, ..LatencySpec::default() };
+        let latency = Latency { read: spec, write: spec, flush: None };
+        let disk = DiskSpec { size: Some(Bytes::gib(1)), latency, ..DiskSpec::default() };
+        let volume = VolumeSpec { name: "data".into(), disks: vec![disk], ..VolumeSpec::default() };
+        let environment = EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() };
+        State::new(Model::new(&environment, 1, InitialState::default()).unwrap(), None)
+    }
+
+    fn ask(cookie: u64, operation: Operation, length: u64) -> Ask {
+        Ask {
+            connection: 1,
+            export: 0,
+            cut: Cut::of(Layout::Single),
+            operation,
+            durable: false,
+            offset: 0,
+            length,
+            to: ReplyTo { form: ReplyForm::Simple, cookie, offset: 0 },
+            body: if operation == Operation::Read { Body::Data } else { Body::Done },
+            settles: Settles::Nothing,
+            ahead: true,
+            due_at: Instant::ZERO,
+        }
+    }
+
+    /// Who is answered by `now`, and how much of each answer leaves.
+    fn until(state: &mut State, now: Instant) -> Vec<(u64, Leaves)> {
+        let mut answers = Vec::new();
+        state.collect(now, &mut answers);
+        answers.extend(state.take_ahead(now));
+        answers.iter().map(|answer| (answer.to.cookie, answer.leaves)).collect()
+    }
+
+    #[test]
+    fn of_a_long_read_bytes_leave_a_little_before_it_ends_and_the_last_ones_when_it_does() {
+        let mut state = state();
+        let long = ask(7, Operation::Read, 256 << 10);
+        let (lead, ends) = (long.lead().unwrap(), Instant::ZERO + LATENCY);
+        assert!(lead > Duration::ZERO && lead < LATENCY);
+        state.begin(Instant::ZERO, long);
+        // Neither what writes nor what is short.
+        state.begin(Instant::ZERO, ask(8, Operation::Write, 256 << 10));
+        state.begin(Instant::ZERO, ask(9, Operation::Read, 4_096));
+        let begins = Instant::from_ns(ends.as_ns() - lead.as_ns());
+        assert_eq!(state.next_ahead().map(|(_, at, begins)| (at, begins)), Some((ends, begins)));
+        assert_eq!(until(&mut state, Instant::from_ns(begins.as_ns() - 1)), []);
+        assert_eq!(until(&mut state, begins), [(7, Leaves::Ahead)]);
+        assert_eq!(until(&mut state, Instant::from_ns(ends.as_ns() - 1)), []);
+        assert_eq!(until(&mut state, ends), [(7, Leaves::Rest), (8, Leaves::Whole), (9, Leaves::Whole)]);
+        assert_eq!((state.requests, state.long, state.parts), (0, 0, 0));
+        // Whoever comes too late for it gets all at once.
+        state.begin(ends, long);
+        assert_eq!(until(&mut state, ends + LATENCY), [(7, Leaves::Whole)]);
+    }
+
+    #[test]
+    fn of_many_requests_an_answer_waits_for_what_follows_closely_and_for_nothing_else() {
+        let waiter = Waiter::new(Clock::start(), false).unwrap();
+        let us = |us: u64| Instant::ZERO + Duration::from_us(us);
+        let alarm = |begun: &[u64]| {
+            let mut state = state();
+            for (cookie, at) in (0..).zip(begun) {
+                state.begin(us(*at), ask(cookie, Operation::Read, 4_096));
+            }
+            state.set_alarm(&waiter);
+            state.alarm_at
+        };
+        let latency = LATENCY.as_ns() / 1_000;
+        let close: Vec<u64> = (0..40).map(|number| number * 3).collect();
+        assert_eq!(alarm(&close), us(latency + 18));
+        let apart: Vec<u64> = (0..40).map(|number| number * 25).collect();
+        assert_eq!(alarm(&apart), us(latency));
+        assert_eq!(alarm(&close[..HOLD_MIN - 1]), us(latency));
+    }
+
+    #[test]
+    fn nothing_leaves_ahead_of_an_answer_that_may_fail_or_come_later_or_that_is_not_wanted_so() {
+        let mut state = state();
+        let now = Instant::ZERO;
+        let kind = FaultKind::Delay(Duration::from_ms(1));
+        let fault = Fault {
+            on: "data".into(),
+            kind,
+            operations: Vec::new(),
+            from: Bytes::ZERO,
+            until: None,
+            share: Ratio::ONE,
+        };
+        state.model.change(now, &Change::Begin(fault)).unwrap();
+        state.begin(now, ask(1, Operation::Read, 1 << 20));
+        state.model.change(now, &Change::Clear(crate::model::Which::All)).unwrap();
+        state.begin(now, Ask { ahead: false, ..ask(2, Operation::Read, 1 << 20) });
+        assert_eq!(until(&mut state, Instant::from_ns(LATENCY.as_ns() - 1)), []);
+        assert_eq!(until(&mut state, now + LATENCY), [(2, Leaves::Whole)]);
+        assert_eq!(until(&mut state, now + LATENCY + Duration::from_ms(1)), [(1, Leaves::Whole)]);
     }
 }

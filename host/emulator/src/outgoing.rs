@@ -1,6 +1,6 @@
 //! A connection's way out: answers become bytes, and bytes go as far as the socket takes them.
 
-use crate::answer::{Answer, Body};
+use crate::answer::{Answer, Body, Leaves};
 use crate::contents::StillContents;
 use crate::export::Export;
 use crate::made::{Made, PARTS_MAX};
@@ -33,6 +33,8 @@ pub(crate) struct Outgoing {
     waiting: VecDeque<Answer>,
     /// A read that was begun: its header was made.
     large: Option<Large>,
+    /// Its last bytes are kept back until it ends.
+    held: bool,
     made: Made,
     made_total: u64,
     sent_total: u64,
@@ -52,6 +54,13 @@ impl Large {
     const fn rest(&self) -> (u64, u64) {
         (self.answer.to.offset + self.at, self.answer.length - self.at)
     }
+
+    /// As [`Large::rest`], of what may leave while the last bytes are held back: those of its last page.
+    const fn rest_held(&self) -> (u64, u64) {
+        let end = self.answer.to.offset + self.answer.length - 1;
+        let (from, page) = (self.answer.to.offset + self.at, PAGE as u64);
+        (from, (end / page * page).saturating_sub(from))
+    }
 }
 
 /// Where sending stands.
@@ -67,8 +76,39 @@ pub(crate) enum Sent {
 
 impl Outgoing {
     /// Adds answers, and leaves `answers` empty.
-    pub(crate) fn add(&mut self, answers: &mut Vec<Answer>) {
-        self.waiting.extend(answers.drain(..));
+    pub(crate) fn add(&mut self, export: &Export, answers: &mut Vec<Answer>) {
+        for answer in answers.drain(..) {
+            match answer.leaves {
+                // A read that may fail yet does not begin as one that succeeded.
+                Leaves::Ahead if export.contents.still().is_none() => {}
+                Leaves::Whole | Leaves::Ahead => self.waiting.push_back(answer),
+                Leaves::Rest => self.release(answer),
+            }
+        }
+    }
+
+    /// A read ended whose bytes were to leave ahead.
+    fn release(&mut self, answer: Answer) {
+        let same = |other: &Answer| {
+            let range = |answer: &Answer| (answer.to.cookie, answer.to.offset, answer.length);
+            other.leaves == Leaves::Ahead && range(other) == range(&answer)
+        };
+        if let Some(large) = self.large.as_mut().filter(|large| self.held && same(&large.answer)) {
+            large.answer = answer;
+            self.held = false;
+            return;
+        }
+        // Its turn did not come.
+        let whole = Answer { leaves: Leaves::Whole, ..answer };
+        match self.waiting.iter_mut().find(|waiting| same(waiting)) {
+            Some(waiting) => *waiting = whole,
+            None => self.waiting.push_back(whole),
+        }
+    }
+
+    /// What may leave now of the read that was begun.
+    fn rest(&self) -> Option<(u64, u64)> {
+        self.large.as_ref().map(|large| if self.held { large.rest_held() } else { large.rest() })
     }
 
     /// Answers that were delivered since the last time, as far as their last byte.
@@ -82,6 +122,12 @@ impl Outgoing {
     pub(crate) fn send(&mut self, export: &Export, socket: &OwnedFd, bytes_max: usize) -> Sent {
         let end = self.sent_total.saturating_add(bytes_max as u64);
         loop {
+            if self.large.is_some_and(|large| large.answer.error().is_some()) {
+                return Sent::Broken;
+            }
+            if self.made.is_empty() && self.rest().is_some_and(|(_, left)| left == 0) {
+                return Sent::All;
+            }
             let still = self.large.and_then(|_| export.contents.still());
             if self.made.is_empty() && still.is_none() {
                 if self.make(export).is_err() {
@@ -110,8 +156,7 @@ impl Outgoing {
         let made = self.made_total - self.sent_total;
         // What does not fit comes next time, and behind what was made.
         let all_made = slices[..count].iter().map(|slice| slice.len() as u64).sum::<u64>() == made;
-        if let (Some(still), Some(large), true) = (still, &self.large, all_made) {
-            let (from, left) = large.rest();
+        if let (Some(still), Some((from, left)), true) = (still, self.rest(), all_made) {
             still.bytes(from, left.min(SEND_MAX), &mut |bytes| {
                 if count < PARTS_MAX {
                     fetch(bytes);
@@ -156,15 +201,20 @@ impl Outgoing {
             export.contents.fetch(short.map(|answer| (answer.to.offset, answer.length)));
         }
         while length < MADE_MAX {
-            if let Some(Large { answer, at }) = self.large.take() {
-                let now = (answer.length - at).min(PART_MAX);
-                export.contents.read(answer.to.offset + at, now, &mut self.made)?;
+            if let Some((from, left)) = self.rest() {
+                let now = left.min(PART_MAX);
+                if now == 0 {
+                    break;
+                }
+                let mut large = self.large.take().expect("there is a rest of it");
+                export.contents.read(from, now, &mut self.made)?;
                 length += now as usize;
                 self.made_total += now;
-                if at + now < answer.length {
-                    self.large = Some(Large { answer, at: at + now });
+                large.at += now;
+                if large.at < large.answer.length {
+                    self.large = Some(large);
                 } else {
-                    self.mark(&answer, None);
+                    self.mark(&large.answer, None);
                 }
                 continue;
             }
@@ -192,7 +242,8 @@ impl Outgoing {
         let mut failed = answer.error();
         let count = match answer.body {
             Body::Data => {
-                if length > PART_MAX || length >= LONG_MIN && export.contents.still().is_some() {
+                self.held = answer.leaves == Leaves::Ahead;
+                if self.held || length > PART_MAX || length >= LONG_MIN && export.contents.still().is_some() {
                     let count = header(made, &|own| to.data(own, length));
                     self.made_total += count as u64;
                     self.large = Some(Large { answer: *answer, at: 0 });
@@ -239,6 +290,157 @@ fn data(export: &Export, made: &mut Made, answer: &Answer) -> (usize, Option<Err
                 own.len() - before
             });
             (count, Some(error.kind()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contents::{Order, Settles};
+    use crate::driver::Cut;
+    use crate::meter::Meter;
+    use crate::protocol::ReplyForm;
+    use crate::protocol::negotiation::ExportInfo;
+    use crate::protocol::reply::ReplyTo;
+    use crate::store::{Budget, Disk, Keeping, MemoryStore, Presence, Store};
+    use crate::{answer, contents};
+    use loadline_block::Operation;
+    use loadline_disk::Layout;
+    use loadline_units::{Bytes, Instant};
+    use proptest::prelude::*;
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+
+    const SIZE: u64 = 4 << 20;
+
+    /// An export in which every byte tells its place, on a stripe; and one of its disks.
+    fn export() -> (Export, Arc<Disk>) {
+        let budget = Arc::new(Budget::new(1 << 30));
+        let store = || Store::Memory(MemoryStore::new(Arc::clone(&budget)));
+        let disks: Vec<Arc<Disk>> =
+            (0..2).map(|_| Arc::new(Disk::new(store(), Keeping { pages_max: 0, lies: false }))).collect();
+        let first = Arc::clone(&disks[0]);
+        let layout = Layout::Stripe { columns: 2, interleave: Bytes::kib(64) };
+        let contents = contents::Contents::new(layout, disks, Arc::default(), Order::default());
+        let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 509 + at % 251) as u8).collect();
+        contents.write(0, &bytes, contents.ticket()).unwrap();
+        let info = ExportInfo { name: "data".into(), description: String::new(), size: SIZE, rotational: false };
+        (Export { info, number: 0, cut: Cut::of(layout), contents, meter: Meter::default() }, first)
+    }
+
+    fn read(cookie: u64, offset: u64, length: u64, leaves: Leaves) -> Answer {
+        let to = ReplyTo { form: ReplyForm::Simple, cookie, offset };
+        let at = Instant::from_ns(cookie);
+        let timed = Some(answer::Timed { operation: Operation::Read, due_at: at, completed_at: at });
+        Answer { connection: 1, to, body: Body::Data, export: 0, settles: Settles::Nothing, length, leaves, timed }
+    }
+
+    /// A client and what it got so far.
+    struct Client {
+        ours: OwnedFd,
+        theirs: UnixStream,
+        got: Vec<u8>,
+    }
+
+    impl Client {
+        fn new() -> Self {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            theirs.set_nonblocking(true).unwrap();
+            Self { ours: ours.into(), theirs, got: Vec::new() }
+        }
+        /// Has all sent that may leave.
+        fn take(&mut self, outgoing: &mut Outgoing, export: &Export, answers: &[Answer]) -> Sent {
+            outgoing.add(export, &mut answers.to_vec());
+            loop {
+                let sent = outgoing.send(export, &self.ours, 100_000);
+                // It ends with "try again".
+                let _ = std::io::Read::read_to_end(&mut self.theirs, &mut self.got);
+                if sent != Sent::Blocked {
+                    return sent;
+                }
+            }
+        }
+    }
+
+    /// What a client gets of these answers when they leave in one piece.
+    fn whole(export: &Export, answers: &[Answer]) -> Vec<u8> {
+        let mut client = Client::new();
+        assert_eq!(client.take(&mut Outgoing::default(), export, answers), Sent::All);
+        client.got
+    }
+
+    #[test]
+    fn a_read_that_goes_ahead_keeps_its_last_bytes_back_and_what_comes_behind_it() {
+        let (export, _) = export();
+        let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
+        let (offset, length) = (512, 300_000);
+        let first = |leaves| read(7, offset, length, leaves);
+        let second = read(8, 4_096, 4_096, Leaves::Whole);
+        let expected = whole(&export, &[first(Leaves::Whole), second]);
+        assert_eq!(client.take(&mut outgoing, &export, &[first(Leaves::Ahead), second]), Sent::All);
+        // The header, and all pages but the last one.
+        let last = (offset + length - 1) % PAGE as u64 + 1;
+        assert!(client.got == expected[..16 + (length - last) as usize]);
+        assert_eq!(outgoing.delivered().len(), 0);
+        assert_eq!(client.take(&mut outgoing, &export, &[first(Leaves::Rest)]), Sent::All);
+        assert!(client.got == expected);
+        assert_eq!(outgoing.delivered().len(), 2);
+    }
+
+    #[test]
+    fn of_a_read_whose_contents_are_not_at_hand_nothing_goes_ahead_and_it_may_fail() {
+        let (export, disk) = export();
+        let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
+        disk.set_presence(Presence::Waiting);
+        assert_eq!(client.take(&mut outgoing, &export, &[read(7, 0, 100_000, Leaves::Ahead)]), Sent::All);
+        assert!(client.got.is_empty());
+        assert_eq!(client.take(&mut outgoing, &export, &[read(7, 0, 100_000, Leaves::Rest)]), Sent::All);
+        assert_eq!((client.got.len(), &client.got[4..8]), (16, &5_u32.to_be_bytes()[..]));
+        // One that began cannot be taken back.
+        disk.set_presence(Presence::Live);
+        assert_eq!(client.take(&mut outgoing, &export, &[read(9, 0, 100_000, Leaves::Ahead)]), Sent::All);
+        let body = Body::Error { error: NbdError::Io, read: true };
+        let failed = Answer { body, ..read(9, 0, 100_000, Leaves::Rest) };
+        assert_eq!(client.take(&mut outgoing, &export, &[failed]), Sent::Broken);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// Ahead of the next read that goes ahead, its rest or other answers may come, in any number.
+        #[test]
+        fn however_reads_go_ahead_a_client_gets_the_bytes_of_each(
+            reads in prop::collection::vec((0..SIZE / 512, 1u64..600_000, any::<bool>(), any::<bool>()), 1..12),
+        ) {
+            let (export, _) = export();
+            let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
+            let mut expected: std::collections::BTreeMap<u64, Vec<u8>> = std::collections::BTreeMap::new();
+            let mut begun: VecDeque<Answer> = VecDeque::new();
+            for (cookie, (block, length, ahead, ends)) in reads.into_iter().enumerate() {
+                let (cookie, offset) = (cookie as u64, block * 512);
+                let answer = |leaves| read(cookie, offset, length.min(SIZE - offset), leaves);
+                expected.insert(cookie, whole(&export, &[answer(Leaves::Whole)]));
+                let ahead = ahead && length.min(SIZE - offset) >= LONG_MIN;
+                client.take(&mut outgoing, &export, &[answer(if ahead { Leaves::Ahead } else { Leaves::Whole })]);
+                if ahead {
+                    begun.push_back(answer(Leaves::Rest));
+                }
+                if ends && let Some(rest) = begun.pop_front() {
+                    client.take(&mut outgoing, &export, &[rest]);
+                }
+            }
+            for rest in begun {
+                client.take(&mut outgoing, &export, &[rest]);
+            }
+            prop_assert_eq!(outgoing.delivered().len(), expected.len());
+            let mut got = client.got.as_slice();
+            while !got.is_empty() {
+                let cookie = u64::from_be_bytes(got[8..16].try_into().unwrap());
+                let own = expected.remove(&cookie).unwrap();
+                prop_assert!(got.starts_with(&own));
+                got = &got[own.len()..];
+            }
+            prop_assert!(expected.is_empty());
         }
     }
 }

@@ -51,6 +51,12 @@ impl RequestId {
     }
 }
 
+/// The number of the request that an answer is for.
+#[inline(always)]
+const fn number_of(answer: Entry) -> u32 {
+    (answer.what & ((1 << NUMBER_BITS) - 1)) as u32
+}
+
 /// Storage under a clock that the caller keeps: requests go in at their time and come out at theirs.
 ///
 /// Times never go back: neither may `now` be earlier than at the call before, nor does an answer come at a time earlier than
@@ -451,6 +457,22 @@ impl Machine {
         Instant::from_ns(if answer < event { answer } else { event })
     }
 
+    /// The next answer of those that are certain already, whoever asks what or when from now on, and when it comes. Another may come
+    /// before it, of a request that is not submitted yet or that something inside still holds.
+    #[must_use]
+    pub fn next_certain(&mut self) -> Option<(RequestId, Instant)> {
+        let first = self.answers.first()?;
+        Some((RequestId(number_of(first)), Instant::from_ns(first.at)))
+    }
+
+    /// When the last thing happens until `until`, as [`Machine::next_event_at`] means it, of what is planned already: a hint, which may
+    /// leave out what was planned long after what comes behind it. `None`: nothing of that is planned.
+    #[must_use]
+    pub fn last_planned_until(&self, until: Instant) -> Option<Instant> {
+        let until = until.as_ns();
+        self.answers.last_until(until).max(self.events.last_until(until)).map(Instant::from_ns)
+    }
+
     /// Takes the next answer that came until `now`.
     #[inline]
     pub fn pop_completed(&mut self, now: Instant) -> Option<(RequestId, Completion)> {
@@ -468,7 +490,7 @@ impl Machine {
             return None;
         }
         let first = self.answers.pop_first()?;
-        let id = (first.what & ((1 << NUMBER_BITS) - 1)) as u32;
+        let id = number_of(first);
         self.free.push(id);
         Some(RequestId(id))
     }

@@ -74,9 +74,14 @@ impl Queue {
     }
 
     /// The first entry.
-    #[cfg(test)]
-    fn first(&mut self) -> Option<Entry> {
+    pub(crate) fn first(&mut self) -> Option<Entry> {
         [self.run.first(), self.heap.first()].into_iter().flatten().min()
+    }
+
+    /// When the last entry is that is not later than `until`, of those that came nearly in order; `None`: there is none.
+    pub(crate) fn last_until(&self, until: u64) -> Option<u64> {
+        let run = self.run.buffer.get(self.run.head..self.run.tail)?;
+        run.iter().map(|entry| entry.at).take_while(|at| *at <= until).last()
     }
 
     /// Adds an entry.
@@ -339,6 +344,11 @@ mod tests {
                 }
                 prop_assert_eq!(queue.first(), expected.first().copied());
                 prop_assert_eq!(queue.first_at(), expected.first().map_or(u64::MAX, |entry| entry.at));
+                let until = queue.first_at().saturating_add(20);
+                let last = expected.iter().map(|entry| entry.at).take_while(|at| *at <= until).last();
+                let told = queue.last_until(until);
+                // What lies in the heap is left out.
+                prop_assert!(told == last || told < last && !queue.heap.is_empty());
                 if let Some(first) = expected.pop_first() {
                     prop_assert_eq!(queue.pop_first(), Some(first));
                 }

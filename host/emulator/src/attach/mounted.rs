@@ -160,6 +160,7 @@ impl MountedFile {
             to: ReplyTo { form: ReplyForm::Simple, cookie: unique, offset },
             body,
             settles,
+            ahead: false,
             due_at: Instant::ZERO,
         }
     }

@@ -244,6 +244,7 @@ impl ServedDevice {
             to: ReplyTo { form: ReplyForm::Simple, cookie: cookie(queue, request.tag), offset },
             body,
             settles,
+            ahead: false,
             due_at: Instant::ZERO,
         });
         Ok(())

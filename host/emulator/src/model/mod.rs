@@ -276,6 +276,26 @@ impl Model {
         }
     }
 
+    /// When the last of what follows until `until` happens, as far as that is planned; `until` where it is not known.
+    #[must_use]
+    #[inline]
+    pub fn last_planned_until(&self, until: Instant) -> Option<Instant> {
+        match self.generations.as_slice() {
+            [one] if self.later.is_empty() => one.machine.last_planned_until(until),
+            _ => Some(until),
+        }
+    }
+
+    /// The next answer of a disk that is certain already, and when it comes: nothing that is done to the model from now on changes
+    /// it. Another may come before it. `None`: there is none, or a fault has its say.
+    #[inline]
+    pub fn next_certain(&mut self) -> Option<(usize, Instant)> {
+        let [generation] = self.generations.as_mut_slice() else { return None };
+        let (own, at) = generation.machine.next_certain()?;
+        let id = generation.owners[own.index()];
+        self.slots[id as usize].is_plain().then_some((id as usize, at))
+    }
+
     /// Takes an answer that is due by `now`.
     ///
     /// # Panics

@@ -1,11 +1,11 @@
 //! Long reads and writes: their bytes take ways of their own.
 
 use crate::client::{Ask, Client};
-use crate::{Served, disk, environment, free, memory};
+use crate::{Served, disk, environment, free, memory, slow};
 use loadline_disk::Layout;
 use loadline_emulator::protocol::request::code;
 use loadline_emulator::{Backing, Settings};
-use loadline_units::Bytes;
+use loadline_units::{Bytes, Duration};
 use std::io::Write;
 
 const PAGE: usize = 4_096;
@@ -81,6 +81,38 @@ fn writes_that_come_in_any_pieces_and_one_after_the_other_are_kept_in_their_orde
         assert!(client.read(0, 2 << 20) == expected, "in pieces of {piece}");
         client.write(0, &vec![0; 2 << 20]);
     }
+}
+
+#[test]
+fn reads_whose_bytes_leave_before_they_end_are_whole_and_hold_up_nothing_for_good() {
+    const SIZE: u64 = 8 << 20;
+    let served = Served::new(&slow(Duration::from_ms(3)));
+    let expected = pattern(1, 0, SIZE as usize);
+    Client::simple(&served.socket(), "data").write(0, &expected);
+    std::thread::scope(|scope| {
+        for number in 0..3_u64 {
+            let (mut client, expected) = (Client::simple(&served.socket(), "data"), &expected);
+            scope.spawn(move || {
+                let lengths = [LONG as u64, 4_096, 64 << 10, 2 << 20, 512, 100_000 / 512 * 512];
+                let ranges: Vec<(u64, u64)> = (0..90)
+                    .map(|step| ((step * 7_919 + number * 512) % 12_000 * 512, lengths[step as usize % lengths.len()]))
+                    .collect();
+                for round in ranges.chunks(9) {
+                    for (cookie, (offset, length)) in (0..).zip(round) {
+                        let ask = Ask { kind: code::READ, cookie, offset: *offset, length: *length, ..Ask::default() };
+                        client.ask(ask, &[]);
+                    }
+                    for _ in round {
+                        let (error, cookie) = client.reply();
+                        let (offset, length) = round[cookie as usize];
+                        assert_eq!(error, 0);
+                        let bytes = client.take(length as usize);
+                        assert!(bytes == expected[offset as usize..(offset + length) as usize], "{offset}, {length}");
+                    }
+                }
+            });
+        }
+    });
 }
 
 #[test]
