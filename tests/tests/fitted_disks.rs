@@ -8,6 +8,8 @@ use loadline_disk::Place;
 use loadline_record::{CellRecord, Histogram, TrialRecord};
 use loadline_tests::measured::{draws, measure};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::sync::Mutex;
 
 const SEEN: &str = r#"
 schema = 1
@@ -35,6 +37,11 @@ warm_up = "3 s"
 duration = "8 s"
 trials = 1
 "#;
+
+/// Appends a line.
+macro_rules! tell {
+    ($told:expr, $($words:tt)*) => { writeln!($told, $($words)*).expect("a string takes all") };
+}
 
 /// Draws of a load that tell what it is on average.
 const DRAWS: u64 = 16;
@@ -86,6 +93,7 @@ fn within(
     disks: [&str; 2],
     tolerances: (f64, f64),
     name: &str,
+    told: &mut String,
 ) -> (u32, u32) {
     let is_near = |(rate, tail): (f64, f64)| rate.abs() <= tolerances.0 && tail.abs() <= tolerances.1;
     let mut good = 0;
@@ -93,7 +101,8 @@ fn within(
         let (by, own) = (off(wanted, got), off(wanted, itself));
         good += u32::from(is_near(by));
         if !is_near(by) || !is_near(own) {
-            println!(
+            tell!(
+                told,
                 "{} {name}, {}: {:.0} IOPS {:+.1} %, p99 {:.2} ms {:+.1} %; the disk itself {:+.1} %, {:+.1} %{}",
                 if is_near(by) { "near" } else { "MISS" },
                 wanted.label,
@@ -110,7 +119,8 @@ fn within(
             let [of_fitted, of_disk] = disks.map(|environment| expected(environment, wanted));
             let beyond = |(rate, tail): (f64, f64)| (rate / of_disk.0 - 1.0, tail / of_disk.1 - 1.0);
             let (measured, bias) = (beyond((iops(wanted), p99(wanted))), beyond(of_fitted));
-            println!(
+            tell!(
+                told,
                 "  beside the mean of {DRAWS} draws of the disk: measured {:+.1} %, {:+.1} %; fitted, its mean {:+.1} %, {:+.1} %{}",
                 measured.0 * 100.0,
                 measured.1 * 100.0,
@@ -169,30 +179,50 @@ fn disks() -> Vec<(String, String)> {
     families.into_iter().filter(|(family, _)| lasts.contains(family)).collect()
 }
 
-/// Fits to `plan` on each disk; loads that came out well and all, of those that were seen and of others.
+/// Fits to `plan` on each disk, as many at once as there are processors; loads that came out well and all, of those that were seen and
+/// of others.
 fn outcome(plan: &str) -> [(u32, u32); 2] {
-    let (mut seen, mut unseen) = ((0, 0), (0, 0));
-    for (family, environment) in disks() {
-        let measured = measure(&environment, plan, seed(1));
-        let fitted =
-            loadline_fitting::fit(&measured.record, "fitted").unwrap_or_else(|error| panic!("{family}: {error}"));
-        let cells = |environment: &str, plan: &str, number: u64| measure(environment, plan, seed(number)).record.cells;
-        let on_both = |plan: &str, number: u64| [&fitted.text, &environment].map(|on| cells(on, plan, number));
-        let [again, itself] = on_both(plan, 2);
-        let disks = [&fitted.text[..], &environment];
-        let (good, all) = within(&measured.record.cells, [&again, &itself], disks, (0.03, 0.15), &family);
-        let [on_fitted, itself] = on_both(UNSEEN, 4);
-        let others = cells(&environment, UNSEEN, 3);
-        let (good_unseen, all_unseen) =
-            within(&others, [&on_fitted, &itself], disks, (0.08, 0.25), &format!("{family} (unseen)"));
-        println!("{family}: {good} of {all} seen, {good_unseen} of {all_unseen} unseen");
-        if good < all || good_unseen < all_unseen {
-            println!("{}", fitted.text);
+    let disks = Mutex::new(disks().into_iter());
+    let total = Mutex::new([(0, 0), (0, 0)]);
+    let one_after_the_other = || {
+        loop {
+            let next = disks.lock().unwrap().next();
+            let Some((family, environment)) = next else { break };
+            let mut told = String::new();
+            let outcome = outcome_of(&family, &environment, plan, &mut told);
+            print!("{told}");
+            for (sum, (good, all)) in total.lock().unwrap().iter_mut().zip(outcome) {
+                *sum = (sum.0 + good, sum.1 + all);
+            }
         }
-        seen = (seen.0 + good, seen.1 + all);
-        unseen = (unseen.0 + good_unseen, unseen.1 + all_unseen);
-    }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(one_after_the_other);
+        }
+    });
+    let [seen, unseen] = total.into_inner().unwrap();
     println!("{} of {} loads that were measured, {} of {} that were not", seen.0, seen.1, unseen.0, unseen.1);
+    [seen, unseen]
+}
+
+/// As [`outcome`], on one disk.
+fn outcome_of(family: &str, environment: &str, plan: &str, told: &mut String) -> [(u32, u32); 2] {
+    let measured = measure(environment, plan, seed(1));
+    let fitted = loadline_fitting::fit(&measured.record, "fitted").unwrap_or_else(|error| panic!("{family}: {error}"));
+    let cells = |environment: &str, plan: &str, number: u64| measure(environment, plan, seed(number)).record.cells;
+    let disks = [&fitted.text[..], environment];
+    let on_both = |plan: &str, number: u64| disks.map(|on| cells(on, plan, number));
+    let [again, itself] = on_both(plan, 2);
+    let seen = within(&measured.record.cells, [&again, &itself], disks, (0.03, 0.15), family, told);
+    let [on_fitted, itself] = on_both(UNSEEN, 4);
+    let others = cells(environment, UNSEEN, 3);
+    let name = format!("{family} (unseen)");
+    let unseen = within(&others, [&on_fitted, &itself], disks, (0.08, 0.25), &name, told);
+    tell!(told, "{family}: {} of {} seen, {} of {} unseen", seen.0, seen.1, unseen.0, unseen.1);
+    if seen.0 < seen.1 || unseen.0 < unseen.1 {
+        tell!(told, "{}", fitted.text);
+    }
     [seen, unseen]
 }
 
@@ -224,10 +254,13 @@ fn on_fitted(environment: &str, seen: &str, unseen: &str) -> [(u32, u32); 2] {
     let on_both = |plan: &str, number: u64| [&fitted[..], environment].map(|on| cells(on, plan, number));
     let ([again, itself], [on_fitted, itself_unseen]) = (on_both(seen, 2), on_both(unseen, 4));
     let disks = [&fitted[..], environment];
-    [
-        within(&measured.cells, [&again, &itself], disks, (0.03, 0.15), "seen"),
-        within(&cells(environment, unseen, 3), [&on_fitted, &itself_unseen], disks, (0.08, 0.25), "unseen"),
-    ]
+    let (mut told, others) = (String::new(), cells(environment, unseen, 3));
+    let outcome = [
+        within(&measured.cells, [&again, &itself], disks, (0.03, 0.15), "seen", &mut told),
+        within(&others, [&on_fitted, &itself_unseen], disks, (0.08, 0.25), "unseen", &mut told),
+    ];
+    print!("{told}");
+    outcome
 }
 
 #[test]
