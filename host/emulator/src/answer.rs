@@ -5,15 +5,10 @@ use crate::driver::Cut;
 use crate::protocol::NbdError;
 use crate::protocol::reply::ReplyTo;
 use loadline_block::{ErrorKind, Operation};
-use loadline_units::{Duration, Instant};
+use loadline_units::Instant;
 
 /// Shorter reads leave in one piece when they end.
 const AHEAD_MIN: u64 = 64 << 10;
-/// What it takes to hand over bytes that no cache holds and to have the client take them, and half as much again. What comes too
-/// early waits with the client, which does not see it before the last byte.
-const LEAD_NS_PER_KIB: u64 = 400;
-/// No earlier: what else ends for the client meanwhile has to wait.
-const LEAD_MAX: Duration = Duration::from_ms(1);
 
 /// What an answer consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,12 +112,10 @@ impl Ask {
         }
     }
 
-    /// How long before it ends a read's bytes begin to leave, so that all but the last ones are with the client by then; `None`: it is
-    /// not worth it, or not wanted.
+    /// Whether bytes of it leave before it ends.
     #[inline]
-    pub(crate) fn lead(&self) -> Option<Duration> {
-        let long = self.ahead && self.body == Body::Data && self.length >= AHEAD_MIN;
-        long.then(|| Duration::from_ns(self.length * LEAD_NS_PER_KIB / 1024).min(LEAD_MAX))
+    pub(crate) fn goes_ahead(&self) -> bool {
+        self.ahead && self.body == Body::Data && self.length >= AHEAD_MIN
     }
 }
 

@@ -409,7 +409,7 @@ impl Connection {
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => return,
             };
-            outgoing.add(&self.export, &mut lock(&self.inbox));
+            outgoing.add(&self.export, &mut lock(&self.inbox), &serving.driver.lead);
             let sent = outgoing.send(&self.export, &self.socket, bytes_max);
             let delivered = outgoing.delivered();
             let (count, mut bytes) = (delivered.len(), 0);

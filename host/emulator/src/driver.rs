@@ -3,12 +3,13 @@
 use crate::answer::{Answer, Ask, Leaves};
 use crate::clock::{Clock, Waiter};
 use crate::done::History;
+use crate::lead::Lead;
 use crate::model::{Change, ChangeError, Ended, Model};
 use crate::trace::{Record, Recorder};
 use loadline_block::{ErrorKind, Request};
 use loadline_disk::Layout;
 use loadline_units::{Duration, Instant};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Parts of requests under way at once, over all connections: a request has one for each piece of its layout that it touches
 /// on each disk. Whoever would exceed it waits.
@@ -82,6 +83,7 @@ struct State {
     requests: usize,
     /// Of the requests, reads whose bytes leave before they end.
     long: usize,
+    lead: Arc<Lead>,
     parts: u64,
     /// Those who wait for parts to end.
     waiting: usize,
@@ -97,6 +99,7 @@ struct State {
 pub(crate) struct Driver {
     state: Mutex<State>,
     room: Condvar,
+    pub(crate) lead: Arc<Lead>,
     pub(crate) clock: Clock,
     pub(crate) waiter: Waiter,
 }
@@ -106,7 +109,8 @@ impl Driver {
     pub(crate) fn start(model: Model, recorder: Option<Recorder>, spins: bool) -> rustix::io::Result<Self> {
         let clock = Clock::start();
         let state = State::new(model, recorder);
-        Ok(Self { state: Mutex::new(state), room: Condvar::new(), clock, waiter: Waiter::new(clock, spins)? })
+        let (lead, waiter) = (Arc::clone(&state.lead), Waiter::new(clock, spins)?);
+        Ok(Self { state: Mutex::new(state), room: Condvar::new(), lead, clock, waiter })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -228,6 +232,7 @@ impl State {
             under_way: Vec::new(),
             requests: 0,
             long: 0,
+            lead: Arc::default(),
             parts: 0,
             waiting: 0,
             alarm_at: Instant::MAX,
@@ -241,7 +246,7 @@ impl State {
         ask.due_at = now;
         let parts = ask.parts_max();
         self.requests += 1;
-        self.long += usize::from(ask.lead().is_some());
+        self.long += usize::from(ask.goes_ahead());
         self.parts += parts;
         let request = ask.part(now, 0);
         let until = u64::from(request.length);
@@ -273,7 +278,7 @@ impl State {
                 continue;
             }
             self.requests -= 1;
-            self.long -= usize::from(ask.lead().is_some());
+            self.long -= usize::from(ask.goes_ahead());
             self.parts -= under_way.parts;
             let answer = ask.answer(at, error);
             answers.push(if under_way.ahead { Answer { leaves: Leaves::Rest, ..answer } } else { answer });
@@ -287,8 +292,8 @@ impl State {
         }
         let (id, at) = self.model.next_certain()?;
         let UnderWay { ask, until, ahead, .. } = self.under_way[id].as_ref()?;
-        let lead = ask.lead().filter(|_| !ahead && *until == ask.length)?;
-        Some((id, at, Instant::from_ns(at.as_ns().saturating_sub(lead.as_ns()))))
+        let begins = at.as_ns().saturating_sub(self.lead.of(ask.length).as_ns());
+        (ask.goes_ahead() && !ahead && *until == ask.length).then(|| (id, at, Instant::from_ns(begins)))
     }
 
     /// Its answer as far as it may leave now, once.
@@ -406,7 +411,7 @@ mod tests {
     fn of_a_long_read_bytes_leave_a_little_before_it_ends_and_the_last_ones_when_it_does() {
         let mut state = state();
         let long = ask(7, Operation::Read, 256 << 10);
-        let (lead, ends) = (long.lead().unwrap(), Instant::ZERO + LATENCY);
+        let (lead, ends) = (state.lead.of(long.length), Instant::ZERO + LATENCY);
         assert!(lead > Duration::ZERO && lead < LATENCY);
         state.begin(Instant::ZERO, long);
         // Neither what writes nor what is short.

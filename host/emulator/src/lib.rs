@@ -19,6 +19,7 @@ mod driver;
 mod emulation;
 mod export;
 mod held;
+mod lead;
 mod listening;
 mod made;
 mod meter;

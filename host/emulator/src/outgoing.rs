@@ -3,6 +3,7 @@
 use crate::answer::{Answer, Body, Leaves};
 use crate::contents::StillContents;
 use crate::export::Export;
+use crate::lead::Lead;
 use crate::made::{Made, PARTS_MAX};
 use crate::meter::Delivered;
 use crate::protocol::NbdError;
@@ -76,24 +77,25 @@ pub(crate) enum Sent {
 
 impl Outgoing {
     /// Adds answers, and leaves `answers` empty.
-    pub(crate) fn add(&mut self, export: &Export, answers: &mut Vec<Answer>) {
+    pub(crate) fn add(&mut self, export: &Export, answers: &mut Vec<Answer>, lead: &Lead) {
         for answer in answers.drain(..) {
             match answer.leaves {
                 // A read that may fail yet does not begin as one that succeeded.
                 Leaves::Ahead if export.contents.still().is_none() => {}
                 Leaves::Whole | Leaves::Ahead => self.waiting.push_back(answer),
-                Leaves::Rest => self.release(answer),
+                Leaves::Rest => self.release(answer, lead),
             }
         }
     }
 
     /// A read ended whose bytes were to leave ahead.
-    fn release(&mut self, answer: Answer) {
+    fn release(&mut self, answer: Answer, lead: &Lead) {
         let same = |other: &Answer| {
             let range = |answer: &Answer| (answer.to.cookie, answer.to.offset, answer.length);
             other.leaves == Leaves::Ahead && range(other) == range(&answer)
         };
         if let Some(large) = self.large.as_mut().filter(|large| self.held && same(&large.answer)) {
+            lead.learn(self.made.is_empty() && large.rest_held().1 == 0);
             large.answer = answer;
             self.held = false;
             return;
@@ -351,7 +353,7 @@ mod tests {
         }
         /// Has all sent that may leave.
         fn take(&mut self, outgoing: &mut Outgoing, export: &Export, answers: &[Answer]) -> Sent {
-            outgoing.add(export, &mut answers.to_vec());
+            outgoing.add(export, &mut answers.to_vec(), &Lead::default());
             loop {
                 let sent = outgoing.send(export, &self.ours, 100_000);
                 // It ends with "try again".
