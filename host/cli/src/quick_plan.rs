@@ -91,7 +91,7 @@ fn curve_text(of: &Ingredients) -> String {
             "\n[[load]]\nname = \"curve {percent} %\"\npattern = \"random\"\nreads = \"100 %\"\nblock = \"4 KiB\"\n\
              arrival = {{ poisson = \"{rate} IOPS\" }}\nobjective = {{ {} = \"{limit}\" }}\n{}",
             figure.name(),
-            common_text(of, duration, Duration::ZERO)
+            common_text(of, duration, curve_warm_up(duration, limit))
         )
     };
     points.into_iter().map(point).collect()
@@ -115,6 +115,12 @@ fn common_text(of: &Ingredients, duration: Duration, warm_up: Duration) -> Strin
 /// A little shorter than a row.
 fn curve_duration(row: Duration) -> Duration {
     Duration::from_ns(row.as_ns() / 6 * 5)
+}
+
+/// As long as requests may take that keep the objective: what is in flight when the measurement ends is then made up for by what was
+/// when it began, and does not pass for load that was not met.
+fn curve_warm_up(duration: Duration, limit: Duration) -> Duration {
+    warm_up(duration).max(limit).min(duration)
 }
 
 /// Half a second, or less where the rows are shorter than usual.

@@ -180,6 +180,52 @@ fn a_bound_in_volume_ends_the_trial_at_that_volume() {
     let record = run(&mut volume, &spec, EngineChoice::Auto);
     assert_eq!(record.bytes(), Bytes::mib(64).get());
     assert!(record.measured_ns < 30_000_000_000);
+    // What is in flight when the measurement begins counts, too.
+    let folder = folder();
+    let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(16));
+    let spec = LoadSpec {
+        arrival: closed(32),
+        blocks: vec![BlockShare { size: Bytes::kib(256), share: Ratio::ONE }],
+        volume: Some(Bytes::mib(32)),
+        warm_up: Duration::from_ms(50),
+        ..spec
+    };
+    for engine in engines() {
+        assert_eq!(run(&mut volume, &spec, engine).bytes(), Bytes::mib(32).get(), "{engine:?}");
+    }
+}
+
+#[test]
+fn flushes_of_an_open_loop_are_no_arrivals() {
+    let folder = folder();
+    let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(4));
+    let spec = LoadSpec {
+        arrival: Arrival::Constant { rate: Iops::per_second(200).unwrap() },
+        reads: Ratio::ZERO,
+        flush: Some(FlushCadence { every: 1, how: FlushMethod::Fdatasync }),
+        ..short()
+    };
+    for engine in engines() {
+        let record = run(&mut volume, &spec, engine);
+        let offered = record.offered_iops.unwrap() * record.measured_ns as f64 / 1e9;
+        assert!((59.0..=61.0).contains(&offered), "{engine:?}: {offered} in 0.3 s");
+        assert!(record.of(Operation::Flush).is_some_and(|flushes| flushes.count > 0), "{engine:?}");
+    }
+}
+
+#[test]
+fn a_deep_queue_is_as_deep_as_it_is_said_to_be() {
+    let folder = folder();
+    let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(64));
+    let spec = LoadSpec { arrival: closed(512), duration: Duration::from_ms(1_500), ..short() };
+    // Threads wait for one another, in an order that is the scheduler's.
+    for engine in engines().into_iter().filter(|engine| *engine != EngineChoice::Threads) {
+        let record = run(&mut volume, &spec, engine);
+        let reads = record.of(Operation::Read).unwrap();
+        // Little's law: what is outstanding is what comes in a second times what it takes, counted from when its place was free.
+        let outstanding = record.iops().unwrap() * reads.latency.mean_ns().unwrap() / 1e9;
+        assert!((440.0..580.0).contains(&outstanding), "{engine:?}: {outstanding} of 512");
+    }
 }
 
 #[test]

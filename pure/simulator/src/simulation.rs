@@ -158,7 +158,7 @@ pub(crate) struct Party {
     hang_limit: Duration,
     cool_down: Duration,
     /// Bytes that may still be issued.
-    volume: Option<u64>,
+    volume: Option<VolumeBound>,
     exhausted: bool,
     /// From when on nothing is issued any more, as far as that is known.
     issues_until: Instant,
@@ -169,6 +169,39 @@ pub(crate) struct Party {
     waits_before: Option<Waits>,
     ending: Option<Ending>,
     errors: BTreeMap<ErrorKind, u64>,
+}
+
+/// A bound on the bytes that are moved from the begin of the measurement on.
+#[derive(Debug, Clone, Copy)]
+struct VolumeBound {
+    left: u64,
+    /// Bytes.
+    in_flight: u64,
+    /// The measurement has not begun.
+    before: bool,
+}
+
+impl VolumeBound {
+    /// With the begin of the measurement what is in flight counts.
+    fn tell(&mut self, has_begun: bool) {
+        if has_begun && std::mem::replace(&mut self.before, false) {
+            self.left = self.left.saturating_sub(self.in_flight);
+        }
+    }
+    /// Takes a request in; says whether there is room for it.
+    fn takes(&mut self, length: u64, has_begun: bool) -> bool {
+        self.tell(has_begun);
+        if has_begun {
+            let Some(left) = self.left.checked_sub(length) else { return false };
+            self.left = left;
+        }
+        self.in_flight += length;
+        true
+    }
+    fn answered(&mut self, length: u64, has_begun: bool) {
+        self.tell(has_begun);
+        self.in_flight -= length;
+    }
 }
 
 /// Puts `load` on a volume of `machine` once, in one go.
@@ -348,7 +381,7 @@ impl Party {
             follows_at_once,
             hang_limit: load.hang_limit,
             cool_down: load.cool_down,
-            volume: load.volume.map(Bytes::get),
+            volume: load.volume.map(|volume| VolumeBound { left: volume.get(), in_flight: 0, before: true }),
             exhausted: false,
             issues_until: Instant::MAX,
             now,
@@ -532,6 +565,9 @@ impl Party {
     fn answered(&mut self, completion: impl Fn() -> Completion) {
         let silent = self.now.since(self.answered_at);
         self.answered_at = self.now;
+        if let Some(bound) = &mut self.volume {
+            bound.answered(u64::from(completion().request.length), self.log.has_begun());
+        }
         match completion().outcome {
             Ok(()) => self.log.completed(&completion),
             Err(kind) => *self.errors.entry(kind).or_default() += 1,
@@ -570,13 +606,12 @@ impl Party {
                 Due::Now(due_at) => {
                     let request = self.generators[index].take(due_at);
                     // What is asked before the measurement begins is no part of it.
-                    if let Some(left) = self.volume.filter(|_| self.log.has_begun()) {
-                        let Some(left) = left.checked_sub(u64::from(request.length)) else {
-                            self.exhausted = true;
-                            self.issues_until = Instant::ZERO;
-                            return;
-                        };
-                        self.volume = Some(left);
+                    if let Some(bound) = &mut self.volume
+                        && !bound.takes(u64::from(request.length), self.log.has_begun())
+                    {
+                        self.exhausted = true;
+                        self.issues_until = Instant::ZERO;
+                        return;
                     }
                     if self.open_loop {
                         self.places[index] -= 1;
@@ -637,7 +672,7 @@ impl Party {
             let last = Instant::from_ns(self.log.to().as_ns().saturating_sub(1));
             for generator in &mut self.generators {
                 while let Next::Request(request) = generator.next(last) {
-                    self.log.missed(request.due_at);
+                    self.log.missed(&request);
                 }
             }
         }

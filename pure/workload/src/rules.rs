@@ -133,6 +133,11 @@ impl LoadSpec {
                 format!("{size} over {} file(s) does not hold one block of {}", self.files, self.block_max()),
             );
         }
+        if let Some(volume) = self.volume
+            && volume < self.block_max()
+        {
+            return fail("volume", format!("{volume} ends before one block of {} is moved", self.block_max()));
+        }
         let end = self.start.get().saturating_add(self.size.unwrap_or(Bytes::ZERO).get());
         if end > OFFSET_MAX.get() {
             let key = if self.size.is_some() { "size" } else { "start" };

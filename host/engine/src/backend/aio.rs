@@ -136,6 +136,10 @@ impl Backend for Aio {
 
     fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
         self.submit()?;
+        if self.ready > 0 {
+            // What was fetched before was not taken yet.
+            return Ok(());
+        }
         let wait = if self.answered.is_empty() { wait } else { None };
         let span = wait.unwrap_or(Duration::ZERO);
         let mut time =

@@ -70,7 +70,7 @@ pub(crate) trait Backend {
     /// Hands over what is queued. With `wait`, returns when at least one answer is there or the time is over; without,
     /// at once.
     fn enter(&mut self, wait: Option<Duration>) -> std::io::Result<()>;
-    /// Gives every answer that is there: the queue place, and the bytes moved or a negative error number.
+    /// Gives every answer that is there, from this turn and from those after which it was not called: the queue place, and the bytes moved or a negative error number.
     fn reap(&mut self, each: impl FnMut(u32, i32));
 }
 

@@ -21,6 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// wait empty while others are handed over. With more, the device idles while blocks are stamped for the last of them, which
 /// reach the kernel long after the time that is noted.
 const BATCH_MAX: u32 = 32;
+/// Of queues with more places than this an eighth may stand free at most, but for what cannot be handed over.
+const DEEP_MIN: u32 = 4 * BATCH_MAX;
 /// A wait is cut into pieces this long, so that stops and hung requests are noticed.
 const SLICE: Duration = Duration::from_ms(50);
 /// An arrival nearer than this is waited for by spinning: a sleeping thread wakes too late.
@@ -34,7 +36,7 @@ const DRAIN: Duration = Duration::from_ms(200);
 /// After so many failed requests going on tells nothing new.
 pub(super) const ERRORS_MAX: u64 = 64;
 
-/// A bound on the bytes that all threads together issue from the begin of the measurement on.
+/// A bound on the bytes that all threads together move from the begin of the measurement on.
 #[derive(Debug)]
 pub(super) struct VolumeBound {
     pub(super) left: AtomicU64,
@@ -44,6 +46,17 @@ impl VolumeBound {
     /// Takes `length` off what is left; says whether there was enough.
     pub(super) fn take(&self, length: u64) -> bool {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(length)).is_ok()
+    }
+
+    /// The measurement began while so many bytes were in flight: they count when they come.
+    pub(super) fn in_flight(&self, bytes: u64) {
+        let less = |left: u64| Some(left.saturating_sub(bytes));
+        let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// Of those, these came before.
+    pub(super) fn give_back(&self, bytes: u64) {
+        self.left.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 
@@ -126,7 +139,10 @@ impl Lane {
         let mut exhausted = false;
         // Open loop: the load is over, and all that was due before has been issued.
         let mut settled = false;
+        // The measurement has not begun.
+        let mut before = true;
         let mut now = clock::now();
+        self.generator.begin(now);
         let mut in_flight = false;
         // Looking through all flights takes time, so it is done a few times within the limit.
         let between_looks = Duration::from_ns(self.hang_limit.as_ns() / 16).max(SLICE);
@@ -252,9 +268,20 @@ impl Lane {
             self.beat.came_by(turned);
             self.log.turn(turned, outstanding);
 
+            if let Some(volume) = self.volume.as_ref().filter(|_| before && turned >= self.times.from()) {
+                before = false;
+                let from = self.times.from();
+                let earlier = flights.iter().filter(|flight| flight.busy && flight.submitted_at < from);
+                volume.in_flight(earlier.map(|flight| u64::from(flight.request.length)).sum());
+            }
+
+            // A deep queue is filled first: where handing over takes as long as answers do, as many would come back in each turn as
+            // are handed over, and the queue would stay as short as it is.
+            let fills = more && self.slots > DEEP_MIN && free.len() > self.slots as usize / 8;
+
             // Take in what was answered.
             let mut answers = 0;
-            backend.reap(|slot, result| {
+            let mut take = |slot: u32, result: i32| {
                 answers += 1;
                 let flight = &mut flights[slot as usize];
                 flight.busy = false;
@@ -273,7 +300,10 @@ impl Lane {
                 } else {
                     refuse(&mut self.log, &self.times, request, result);
                 }
-            });
+            };
+            if !fills {
+                backend.reap(&mut take);
+            }
             outstanding -= answers;
             self.vigil.turned(turned.since(now), answers, waited);
             if wait.is_none() && batch == 0 && answers == 0 {
@@ -374,11 +404,11 @@ impl Lane {
     /// Arrivals that were due within the measured time, or before `now` where that was cut short, and never issued.
     fn count_missed(&mut self, held: Option<Request>, now: Instant) {
         if let Some(request) = held {
-            self.log.missed(request.due_at);
+            self.log.missed(&request);
         }
         let last = self.times.last_due(now);
         while let Next::Request(request) = self.generator.next(last) {
-            self.log.missed(request.due_at);
+            self.log.missed(&request);
         }
     }
 }

@@ -395,14 +395,20 @@ impl Log {
         let asked = &mut self.asked[request.operation.index()];
         asked.0 += 1;
         asked.1 += u64::from(request.length);
-        if self.open_loop && self.within(request.due_at) {
+        if self.open_loop && self.is_arrival(request) {
             self.offered += 1;
         }
     }
 
+    /// Whether it is one of the arrivals that the load offers within the measurement: flushes come with writes, beside them.
+    #[inline]
+    fn is_arrival(&self, request: &Request) -> bool {
+        request.operation != Operation::Flush && self.within(request.due_at)
+    }
+
     /// A request was due but never issued.
-    pub(super) fn missed(&mut self, due_at: Instant) {
-        if self.within(due_at) {
+    pub(super) fn missed(&mut self, request: &Request) {
+        if self.is_arrival(request) {
             self.offered += 1;
             self.missed += 1;
         }

@@ -428,6 +428,8 @@ fn work(
         held: None,
         last_file: 0,
         exhausted: false,
+        in_flight: 0,
+        before: true,
     });
     Worker {
         stream: Arc::clone(shared),

@@ -31,6 +31,20 @@ pub(super) struct Stream {
     pub(super) held: Option<Request>,
     pub(super) last_file: u32,
     pub(super) exhausted: bool,
+    /// Bytes.
+    pub(super) in_flight: u64,
+    /// The measurement has not begun.
+    pub(super) before: bool,
+}
+
+impl Stream {
+    /// It is `now`: with the begin of the measurement what is in flight counts towards its bound.
+    fn tell(&mut self, volume: &VolumeBound, from: Instant, now: Instant) {
+        if self.before && now >= from {
+            self.before = false;
+            volume.in_flight(self.in_flight);
+        }
+    }
 }
 
 /// One worker.
@@ -84,6 +98,7 @@ impl Worker {
     /// Runs until the times say stop or something makes going on pointless.
     pub(super) fn run(mut self) {
         let mut now = clock::now();
+        lock(&self.stream).generator.begin(now);
         // Time has passed since then: in the queue for the stream, or for checking a block.
         let mut late = false;
         loop {
@@ -128,6 +143,14 @@ impl Worker {
                 let (mut stream, queued) = lock_or_queue(&self.stream);
                 late = queued || stream.checker.is_some();
                 stream.generator.complete(now);
+                if let Some(volume) = &self.volume {
+                    let (length, from) = (u64::from(request.length), self.times.from());
+                    stream.tell(volume, from, now);
+                    stream.in_flight -= length;
+                    if now < from && !stream.before {
+                        volume.give_back(length);
+                    }
+                }
                 if let Some(checker) = &mut stream.checker {
                     // SAFETY: the request was answered, so its buffer is in no request.
                     let bytes = unsafe { buffer.bytes_mut(request.length as usize) };
@@ -144,11 +167,11 @@ impl Worker {
         if self.open_loop {
             let mut stream = lock(&self.stream);
             if let Some(request) = stream.held.take() {
-                self.log.missed(request.due_at);
+                self.log.missed(&request);
             }
             let last = self.times.last_due(now);
             while let Next::Request(request) = stream.generator.next(last) {
-                self.log.missed(request.due_at);
+                self.log.missed(&request);
             }
         }
         self.log.finish(now);
@@ -195,12 +218,14 @@ impl Worker {
                 stream.held = Some(request);
                 return Task::Pause;
             }
-            if let Some(volume) = &self.volume
-                && *now >= self.times.from()
-                && !volume.take(u64::from(request.length))
-            {
-                stream.exhausted = true;
-                return Task::End;
+            if let Some(volume) = &self.volume {
+                let (length, from) = (u64::from(request.length), self.times.from());
+                stream.tell(volume, from, *now);
+                if *now >= from && !volume.take(length) {
+                    stream.exhausted = true;
+                    return Task::End;
+                }
+                stream.in_flight += length;
             }
             let mut file = (request.offset / self.files.file_size.get()) as u32;
             match request.operation {
@@ -220,9 +245,6 @@ impl Worker {
                 *now = clock::now();
                 self.log.turn(*now, 0);
             }
-            // In a closed loop without pacing a request is due when a worker is free to take it.
-            let due_at = if self.log.has_due_times() { request.due_at } else { *now };
-            let request = Request { due_at, ..request };
             return Task::Do { request, file, number };
         }
     }

@@ -216,6 +216,9 @@ fn facts<'a>(asked: &'a Asked<'_>) -> impl Iterator<Item = &'a DeviceFacts> {
     asked.volume.devices.iter().filter(move |d| names.contains(&d.name))
 }
 
+/// Of the requests that were to be outstanding the tool had handed over fewer than this share.
+const HANDED_OVER_MIN: f64 = 0.9;
+
 /// Whether the device saw other requests, or fewer at once, than were asked.
 pub(super) fn depth_not_reached(asked: &Asked<'_>) -> Option<String> {
     if !asked.direct {
@@ -240,7 +243,7 @@ pub(super) fn depth_not_reached(asked: &Asked<'_>) -> Option<String> {
             number(outstanding),
             seen.device(),
             number_small(share * outstanding),
-            where_the_others_were(asked)
+            where_the_others_were(asked, outstanding)
         ));
     }
     (!found.is_empty()).then(|| format!("{}{}.", crate::words::sentence(&found.join("; ")), limits(asked)))
@@ -252,8 +255,8 @@ fn durable_writes(asked: &Asked<'_>) -> u64 {
     every.map_or(0, |every| asked.writes.requests / every)
 }
 
-/// Where requests were that the devices did not have.
-fn where_the_others_were(asked: &Asked<'_>) -> &'static str {
+/// Where requests were that the devices did not have, of so many that were to be outstanding.
+fn where_the_others_were(asked: &Asked<'_>, outstanding: f64) -> String {
     let wanted = asked.reads.bytes + asked.writes.bytes;
     let missing = [shortage(asked, asked.reads, |s| s.reads), shortage(asked, asked.writes, |s| s.writes)]
         .into_iter()
@@ -261,12 +264,29 @@ fn where_the_others_were(asked: &Asked<'_>) -> &'static str {
         .map(|(share, bytes)| share.unwrap_or(0.0) * bytes)
         .sum::<f64>();
     if missing > wanted * IN_FLIGHT_SHARE_MIN {
-        "since most of what was asked never came to it"
-    } else if is_busy(asked.trial) {
-        "so the others waited before it, first of all in the tool itself, whose threads were busy"
-    } else {
-        "so the others waited before it (a limit of the kernel, a lock of the file system, a full queue)"
+        return "since most of what was asked never came to it".into();
     }
+    if is_busy(asked.trial) {
+        return "so the others waited before it, first of all in the tool itself, whose threads were busy".into();
+    }
+    match handed_over(asked.trial).filter(|handed| *handed < outstanding * HANDED_OVER_MIN) {
+        Some(handed) => format!(
+            "so the others waited before it; of {} not even the kernel had more than {} on average, since handing over takes as long as \
+             answers do, and the time that the rest waited for it counts in their latency",
+            number(outstanding),
+            number_small(handed)
+        ),
+        None => {
+            "so the others waited before it (a limit of the kernel, a lock of the file system, a full queue)".into()
+        }
+    }
+}
+
+/// Requests that the tool had handed over and were not answered, on average.
+fn handed_over(trial: &TrialRecord) -> Option<f64> {
+    let seconds = &trial.series.seconds;
+    let sum: f64 = seconds.iter().map(|second| second.outstanding).sum();
+    (!seconds.is_empty()).then(|| sum / seconds.len() as f64)
 }
 
 /// Two decimals where one would be zero.

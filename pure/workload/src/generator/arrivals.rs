@@ -13,14 +13,59 @@ const CATCH_UP: Duration = Duration::from_ms(10);
 
 #[derive(Debug, Clone)]
 pub(super) enum Arrivals {
-    /// A free place is taken at once.
-    Closed { free: u32, freed_at: Instant },
+    /// A free place is taken at once, that which has been free for longest first.
+    Closed(Places),
     /// Places become free with a delay, or requests are spaced.
     Paced { ready: VecDeque<Instant>, think_time: Duration, spacing: Option<Spacing> },
     /// `index`-th arrival of the whole load is at `start + index / rate`; a thread takes every `threads`-th.
     Constant { start: Instant, rate: Iops, index: u64, step: u64, due_at: Instant },
     /// Gaps are exponential; fractions of a nanosecond are kept so that the mean rate is exact.
     Poisson { random: Xoshiro256PlusPlus, mean_gap_ns: f64, exact_ns: f64, start: Instant, due_at: Instant },
+}
+
+/// The free places of a closed loop.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    /// Free since `freed_at`.
+    free: u32,
+    freed_at: Instant,
+    /// Places that became free before those and were not taken yet, the earliest first.
+    earlier: VecDeque<(Instant, u32)>,
+    begun: bool,
+}
+
+impl Places {
+    /// Takes one; says since when it was free. `None`: there is none.
+    #[inline(always)]
+    fn take(&mut self) -> Option<Instant> {
+        if !self.earlier.is_empty() {
+            return self.take_earlier();
+        }
+        self.free = self.free.checked_sub(1)?;
+        Some(self.freed_at)
+    }
+
+    #[cold]
+    fn take_earlier(&mut self) -> Option<Instant> {
+        let (freed_at, left) = self.earlier.front_mut()?;
+        let freed_at = *freed_at;
+        *left -= 1;
+        if *left == 0 {
+            self.earlier.pop_front();
+        }
+        Some(freed_at)
+    }
+
+    #[inline(always)]
+    fn give_back(&mut self, now: Instant) {
+        if self.freed_at != now {
+            if self.free > 0 {
+                self.earlier.push_back((self.freed_at, self.free));
+            }
+            (self.free, self.freed_at) = (0, now);
+        }
+        self.free += 1;
+    }
 }
 
 /// A rate ceiling: nanoseconds between requests as `whole + fraction / rate`.
@@ -59,7 +104,7 @@ impl Arrivals {
         let step = u64::from(spec.threads);
         match spec.arrival {
             Arrival::Closed { queue_depth, rate_max: None, think_time: Duration::ZERO } => {
-                Self::Closed { free: queue_depth, freed_at: start }
+                Self::Closed(Places { free: queue_depth, freed_at: start, earlier: VecDeque::new(), begun: false })
             }
             Arrival::Closed { queue_depth, rate_max, think_time } => Self::Paced {
                 ready: std::iter::repeat_n(start, queue_depth as usize).collect(),
@@ -87,11 +132,7 @@ impl Arrivals {
     #[inline]
     pub(super) fn take(&mut self, now: Instant) -> Due {
         match self {
-            Self::Closed { free: 0, .. } => Due::Blocked,
-            Self::Closed { free, .. } => {
-                *free -= 1;
-                Due::Now(now)
-            }
+            Self::Closed(places) => places.take().map_or(Due::Blocked, Due::Now),
             Self::Paced { ready, spacing, .. } => {
                 let Some(&free_at) = ready.front() else { return Due::Blocked };
                 let due_at = spacing.as_ref().map_or(free_at, |s| s.allowed_at.max(free_at));
@@ -115,37 +156,36 @@ impl Arrivals {
         }
     }
 
-    /// A place for a request that the arrivals did not count, such as a flush.
+    /// A place for a request that the arrivals did not count, such as a flush; in a closed loop without pacing it was free since the
+    /// moment given.
     pub(super) fn take_extra(&mut self, now: Instant) -> Due {
         match self {
-            Self::Closed { .. } => self.take(now),
+            Self::Closed(_) => self.take(now),
             Self::Paced { ready, .. } => match ready.front() {
                 None => Due::Blocked,
                 Some(&free_at) if free_at > now => Due::At(free_at),
                 Some(_) => {
                     ready.pop_front();
-                    Due::Now(now)
+                    Due::Now(Instant::ZERO)
                 }
             },
-            Self::Constant { .. } | Self::Poisson { .. } => Due::Now(now),
+            Self::Constant { .. } | Self::Poisson { .. } => Due::Now(Instant::ZERO),
         }
     }
 
-    /// When a place in a closed loop last became free.
-    pub(super) const fn freed_at(&self) -> Instant {
-        match self {
-            Self::Closed { freed_at, .. } => *freed_at,
-            _ => Instant::ZERO,
+    /// The load begins at `now`, where that is later than planned; it does so once.
+    pub(super) fn begin(&mut self, now: Instant) {
+        if let Self::Closed(places) = self
+            && !std::mem::replace(&mut places.begun, true)
+        {
+            places.freed_at = places.freed_at.max(now);
         }
     }
 
     #[inline]
     pub(super) fn complete(&mut self, now: Instant) {
         match self {
-            Self::Closed { free, freed_at } => {
-                *free += 1;
-                *freed_at = now;
-            }
+            Self::Closed(places) => places.give_back(now),
             Self::Paced { ready, think_time, .. } => ready.push_back(now + *think_time),
             Self::Constant { .. } | Self::Poisson { .. } => {}
         }
@@ -163,7 +203,7 @@ impl Arrivals {
                 *exact_ns -= libm::log(uniform) * *mean_gap_ns;
                 *due_at = *start + Duration::from_ns(*exact_ns as u64);
             }
-            Self::Closed { .. } | Self::Paced { .. } => {}
+            Self::Closed(_) | Self::Paced { .. } => {}
         }
     }
 }

@@ -175,6 +175,12 @@ impl LoadGenerator {
         })
     }
 
+    /// Whoever issues the load begins at `now`, which may be later than planned: of a closed loop the places are free from then on. Of
+    /// those who share a stream, the first one counts.
+    pub fn begin(&mut self, now: Instant) {
+        self.arrivals.begin(now);
+    }
+
     /// What comes next at `now`. A request that is given out counts as outstanding until [`LoadGenerator::complete`].
     #[inline]
     pub fn next(&mut self, now: Instant) -> Next {
@@ -214,7 +220,7 @@ impl LoadGenerator {
     /// flushes of their own.
     #[must_use]
     pub const fn follows_at_once(&self) -> bool {
-        matches!(self.arrivals, Arrivals::Closed { .. }) && !matches!(self.flush, Flush::Separate { .. })
+        matches!(self.arrivals, Arrivals::Closed(_)) && !matches!(self.flush, Flush::Separate { .. })
     }
 
     /// A request was answered at `now`, and the next takes its place: as [`LoadGenerator::complete`] and [`LoadGenerator::next`], where
@@ -235,7 +241,7 @@ impl LoadGenerator {
 
     fn flush_due(&mut self, now: Instant, due_at: Instant) -> Due {
         match self.arrivals.take_extra(now) {
-            Due::Now(_) => Due::Now(due_at.max(self.arrivals.freed_at())),
+            Due::Now(free_since) => Due::Now(due_at.max(free_since)),
             later => later,
         }
     }

@@ -137,12 +137,42 @@ fn a_closed_loop_keeps_its_depth_and_no_more() {
     let spec = LoadSpec { arrival, ..LoadSpec::default() };
     let mut generator = LoadGenerator::new(&spec, &region(1, 1 << 20), 0, 1, Instant::ZERO).unwrap();
     let now = Instant::from_ns(5);
+    generator.begin(now);
+    // Whoever else begins later changes nothing.
+    generator.begin(Instant::from_ns(8));
     for _ in 0..3 {
         assert!(matches!(generator.next(now), Next::Request(r) if r.due_at == now));
     }
     assert_eq!(generator.next(now), Next::Blocked);
     generator.complete(now);
     assert!(matches!(generator.next(now), Next::Request(_)));
+}
+
+#[test]
+fn a_request_of_a_closed_loop_is_due_when_its_place_became_free_however_late_it_is_taken() {
+    let arrival = Arrival::Closed { queue_depth: 4, rate_max: None, think_time: Duration::ZERO };
+    let flush = Some(FlushCadence { every: 3, how: FlushMethod::Fdatasync });
+    let spec = LoadSpec { arrival, flush, reads: Ratio::ZERO, ..LoadSpec::default() };
+    let mut generator = LoadGenerator::new(&spec, &region(1, 1 << 20), 0, 1, Instant::ZERO).unwrap();
+    let at = Instant::from_ns;
+    let mut take = |now: u64, freed: &[u64]| {
+        freed.iter().for_each(|freed| generator.complete(at(*freed)));
+        match generator.next(at(now)) {
+            Next::Request(request) => Some((request.operation, request.due_at.as_ns())),
+            _ => None,
+        }
+    };
+    let write = |due_at| Some((Operation::Write, due_at));
+    assert_eq!([take(0, &[]), take(7, &[])], [write(0), write(0)]);
+    // Two are free from the beginning; then two of 10 and one of 20.
+    assert_eq!(take(30, &[10, 10]), write(0));
+    assert_eq!(take(30, &[]), Some((Operation::Flush, 0)));
+    assert_eq!(take(31, &[20]), write(10));
+    assert_eq!(take(40, &[]), write(10));
+    assert_eq!(take(41, &[]), write(20));
+    // A flush comes in the place that is free next, not before it was.
+    assert_eq!(take(50, &[]), None);
+    assert_eq!(take(60, &[55]), Some((Operation::Flush, 55)));
 }
 
 #[test]
