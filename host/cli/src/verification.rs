@@ -155,6 +155,8 @@ struct Site {
     /// Trials that began before, in seconds since 1970, wrote to other files.
     made_at: Option<u64>,
     is_before: bool,
+    /// They were made anew since, or may have been filled.
+    is_replaced: bool,
     /// Bytes of each file where what is missing is no fault.
     overwritten: Vec<Range<u64>>,
     /// Bytes of each file that are checked.
@@ -163,22 +165,24 @@ struct Site {
 
 impl Site {
     const fn new(volume: Volume, made_at: Option<u64>) -> Self {
-        Self { volume, made_at, is_before: false, overwritten: Vec::new(), checked: Vec::new() }
+        Self { volume, made_at, is_before: false, is_replaced: false, overwritten: Vec::new(), checked: Vec::new() }
     }
 
     /// Goes back to the end of this trial.
     fn come_to(&mut self, trial: &Begun<'_>) {
         let started = trial.record.map(|record| record.started_unix_s);
         self.is_before |= started.zip(self.made_at).is_some_and(|(started, made_at)| started < made_at);
-        if self.is_before {
-            add(&mut self.overwritten, 0..u64::MAX);
-        }
+        self.is_replaced |= self.is_before;
     }
 
     /// Goes back to what was there before this trial.
     fn leave(&mut self, trial: &Begun<'_>) {
-        if trial.is_filled {
-            add(&mut self.overwritten, 0..u64::MAX);
+        match trial.record {
+            _ if !trial.is_filled => {}
+            // No trial begins before its files are full.
+            Some(_) => self.is_replaced = true,
+            // The filling itself may have been cut off.
+            None => add(&mut self.overwritten, 0..u64::MAX),
         }
     }
 
@@ -200,8 +204,12 @@ impl Site {
             let found = VerifyRecord::default();
             return Ok(Some(Seen { found, blocks_overwritten, is_absent: false, why: None }));
         }
-        let past =
-            Past { streams: streams.unwrap_or_default(), overwritten: &self.overwritten, left_out: &self.checked };
+        let past = Past {
+            streams: streams.unwrap_or_default(),
+            overwritten: &self.overwritten,
+            replaced: self.is_replaced,
+            left_out: &self.checked,
+        };
         let found = read(&mut self.volume, &past)?;
         let (found, is_absent) = match (found, trial.record) {
             (Some(found), _) => {
@@ -212,7 +220,9 @@ impl Site {
             // One that was cut off may not have come to its first write.
             (None, None) => return Ok(None),
         };
-        let why = self.unsure(trial, ground.blocks_outside(&self.overwritten) < all, &found);
+        let is_overwritten = ground.blocks_outside(&self.overwritten) < all
+            || self.is_replaced && found.blocks_checked == 0 && found.blocks_unknown > 0;
+        let why = self.unsure(trial, is_overwritten, &found);
         Ok(Some(Seen { found, blocks_overwritten, is_absent, why }))
     }
 

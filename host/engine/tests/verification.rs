@@ -165,7 +165,7 @@ fn each_part_of_a_trial_is_judged_by_what_came_after_it_there() {
     let quarters = |from: u64, to: u64| from * quarter * BLOCK..to * quarter * BLOCK;
     // What a later load wrote over with `verify` is not looked at, what another did may be missing, and all else is a fault.
     let (left_out, overwritten) = (quarters(0, 1), quarters(1, 2));
-    let past = Past { streams, overwritten: from_ref(&overwritten), left_out: from_ref(&left_out) };
+    let past = Past { streams, overwritten: from_ref(&overwritten), left_out: from_ref(&left_out), ..Past::default() };
     let found = check(&volume, &spec, &past);
     let counts = (found.blocks_checked, found.faults_total, found.blocks_unknown, found.blocks_unwritten);
     assert_eq!(counts, (quarter, quarter, quarter, quarter));
@@ -178,6 +178,21 @@ fn each_part_of_a_trial_is_judged_by_what_came_after_it_there() {
     let ground = Ground::of(&volume, &spec);
     assert_eq!((ground.part.clone(), ground.blocks_outside(&[])), (0..SIZE.get(), BLOCKS));
     assert_eq!(ground.blocks_outside(from_ref(&(1..BLOCK + 1))), BLOCKS - 2);
+}
+
+#[test]
+fn what_is_left_of_a_trial_tells_that_it_was_not_written_anew() {
+    let folder = folder();
+    let mut volume = open(folder.path(), SIZE);
+    let spec = once(sequential(), 4);
+    let trial = run(&mut volume, &spec, EngineChoice::Auto);
+    let streams = &trial.verify.as_ref().unwrap().streams;
+    let past = Past { streams, replaced: true, ..Past::default() };
+    for (lost, expected) in [(0, (0, 0)), (BLOCKS - 1, (BLOCKS - 1, 0)), (BLOCKS, (0, BLOCKS))] {
+        zero(&behind(&volume), 0..lost);
+        let found = check(&volume, &spec, &past);
+        assert_eq!((found.faults_total, found.blocks_unknown), expected, "{lost} lost");
+    }
 }
 
 #[test]

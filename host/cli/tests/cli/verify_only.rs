@@ -59,16 +59,16 @@ fn loads_that_keep_to_parts_of_their_own_are_each_checked() {
     let bench = Bench::new();
     let file = run_on_a_file(&bench, &[once("0 B", 4, "verify = true"), once("4 MiB", 4, "verify = true")]);
     let sound = ("sound", [4 * BLOCKS, 0, 0, 0, 0]);
-    let (faults, trials, told) = check(&bench, 0);
-    assert_eq!((faults.len(), counts(&trials)), (0, vec![sound, sound]), "{told}");
+    let (listed, trials, told) = check(&bench, 0);
+    assert_eq!((listed.len(), counts(&trials)), (0, vec![sound, sound]), "{told}");
     // The last is checked first.
     let faulty = ("faulty", [4 * BLOCKS, 0, 0, 0, 4 * BLOCKS]);
     for (from, expected) in [(4 * MIB, [faulty, sound]), (0, [faulty, faulty])] {
         zero(&file, from, 4 * MIB);
-        let (faults, trials, told) = check(&bench, 1);
+        let (listed, trials, told) = check(&bench, 1);
         assert_eq!(counts(&trials), expected, "{told}");
         // Not all of them are listed, which is told.
-        assert_eq!(faults.last().unwrap()["offset"].as_u64(), Some(from + 99 * 4096));
+        assert_eq!(listed.last().unwrap()["offset"].as_u64(), Some(from + 99 * 4096));
         assert!(told.contains("1024 faulty, of which the first 100 are listed and 924 are not"), "{told}");
     }
 }
@@ -79,16 +79,17 @@ fn each_number_of_files_is_checked_and_trials_that_were_written_over_are_told() 
     let target = bench.target();
     let plan = plan(&bench, &[once("0 B", 2, "verify = true\nfiles = [1, 2]\ntrials = 2")]);
     bench.done(&["run", &plan, "--on", &target, "--keep"]);
-    let (faults, trials, told) = check(&bench, 0);
-    assert_eq!((faults.len(), trials.len()), (0, 4), "{told}");
+    let (listed, trials, told) = check(&bench, 0);
+    assert_eq!((listed.len(), trials.len()), (0, 4), "{told}");
     let (sound, overwritten) = (("sound", [2 * BLOCKS, 0, 0, 0, 0]), ("overwritten", [0, 0, 0, 2 * BLOCKS, 0]));
     let mut found = counts(&trials);
     found.sort_unstable();
     assert_eq!(found, [overwritten, overwritten, sound, sound]);
     assert_eq!(told.matches(", trial 1: not checked: later trials").count(), 2, "{told}");
-    let one: Vec<String> = entries(target.as_ref()).into_iter().filter(|name| name.ends_with(".data")).collect();
-    assert_eq!(one.len(), 1);
-    zero(Path::new(&target).join(&one[0]), 0, 2 * MIB);
+    let is_alone = |name: &String| Path::new(name).extension().is_some_and(|extension| extension == "data");
+    let alone: Vec<String> = entries(target.as_ref()).into_iter().filter(is_alone).collect();
+    assert_eq!(alone.len(), 1);
+    zero(Path::new(&target).join(&alone[0]), 0, 2 * MIB);
     let (_, trials, told) = check(&bench, 1);
     let mut found = counts(&trials);
     found.sort_unstable();
@@ -122,6 +123,26 @@ fn what_a_load_without_verify_wrote_over_is_not_judged_and_no_pass() {
     let bench = Bench::new();
     run_on_a_file(&bench, &[once("0 B", 1, ""), once("0 B", 1, "verify = true"), once("1 MiB", 1, "")]);
     assert_eq!(counts(&check(&bench, 0).1), [sound]);
+}
+
+#[test]
+fn where_a_filling_may_have_come_after_a_trial_what_is_left_of_it_tells_that_none_did() {
+    let bench = Bench::new();
+    // Loads that read are reason to fill what was found, at each start of the run.
+    let mixed = |start| once(start, 1, "verify = true").replace("\"0 %\"", "\"50 %\"");
+    let file = run_on_a_file(&bench, &[mixed("0 B"), mixed("1 MiB")]);
+    let (_, before, told) = check(&bench, 0);
+    zero(&file, 0, MIB / 2);
+    let (_, after, _) = check(&bench, 1);
+    assert_eq!(counts(&before)[0], counts(&after)[0], "{told}");
+    assert_eq!(after[1]["outcome"], "faulty");
+    assert_eq!(before[1]["blocks_checked"], after[1]["blocks_checked"]);
+    // Where nothing is left, a filling may have done it.
+    zero(&file, MIB / 2, MIB / 2);
+    let (listed, after, told) = check(&bench, 4);
+    assert_eq!((listed.len(), after[1]["outcome"].as_str()), (0, Some("not-judged")), "{told}");
+    assert_eq!(before[1]["blocks_checked"], after[1]["blocks_unknown"]);
+    assert!(after[1]["why"].as_str().unwrap().contains("came after it"), "{told}");
 }
 
 #[test]

@@ -15,6 +15,9 @@ pub struct Past<'a> {
     pub streams: &'a [StreamWritten],
     /// Bytes of each file where something else may have written since: what is missing there is no fault.
     pub overwritten: &'a [Range<u64>],
+    /// Everything may have been written anew since, from the first byte to the last: where nothing of the trial is left, that is no
+    /// fault.
+    pub replaced: bool,
     /// Bytes of each file that are not looked at: a later trial wrote there, and is checked itself.
     pub left_out: &'a [Range<u64>],
 }
@@ -111,8 +114,9 @@ impl Afterwards {
                 *last = (*last).max(number);
             }
         }
+        let nothing_left = last.iter().all(|last| *last == 0);
         let must = recorded && past.streams.iter().any(|stream| stream.issued > 0);
-        if !must && last.iter().all(|last| *last == 0) {
+        if !must && nothing_left {
             return None;
         }
         let mut writes = vec![Writes::default(); self.found.len()];
@@ -142,7 +146,7 @@ impl Afterwards {
         let mut record = VerifyRecord::default();
         for ((offset, block), writes) in super::offsets(&self.region, self.block).zip(&self.found).zip(&writes) {
             let Some(block) = block else { continue };
-            let overwritten = self.touches(past.overwritten, offset);
+            let overwritten = past.replaced && nothing_left || self.touches(past.overwritten, offset);
             match verdict(block, *writes, recorded, overwritten) {
                 Verdict::Sound => record.blocks_checked += 1,
                 Verdict::Fault(kind, detail) => {
