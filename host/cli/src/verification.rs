@@ -1,26 +1,31 @@
 //! `run --verify-only RUN`: reads back what a stored run wrote with `verify = true`, and checks every block.
 
-use crate::arguments::{Format, RunArguments};
+mod findings;
+mod history;
+
+use crate::arguments::RunArguments;
 use crate::failure::{Outcome, Usage};
-use crate::filling::{self, Wishes};
 use crate::interruption::Interruption;
+use crate::leftovers;
 use crate::live::{Live, Step as Shown};
 use crate::measure::Watch;
-use crate::output::{self, Column, Field, Table};
-use crate::preparation::{Work, label};
-use crate::settings::Settings;
+use crate::preparation::Work;
+use crate::settings::{NamedTarget, Settings};
 use crate::{run, volumes};
 use anyhow::{Context, bail};
-use loadline_engine::{Access, Keep, Need, Past, Volume};
-use loadline_record::{Ending, RunRecord, TargetKind, TrialRecord, VerifyRecord};
+use findings::{Check, report};
+use history::{Begun, begun, made_at};
+use loadline_engine::{Access, Ground, Keep, Need, Past, Volume};
+use loadline_record::{Ending, RunRecord, RunStatus, StreamWritten, TargetKind, TrialRecord, VerifyRecord};
 use loadline_store::Store;
 use loadline_units::{Bytes, Duration};
-use loadline_workload::{LoadSpec, Origin, RunCell, Step};
-use std::collections::BTreeMap;
+use loadline_workload::{LoadSpec, RunCell};
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
 
-/// Checks each volume of the run against the last trial with `verify` of which something is found there.
+/// Checks every trial with `verify` of the run, but for what later ones that are checked may have written over.
 pub(crate) fn verify(typed: &str, arguments: &RunArguments, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
     let record = store.load(&store.resolve(typed)?)?;
     let id = &record.header.id;
@@ -29,141 +34,240 @@ pub(crate) fn verify(typed: &str, arguments: &RunArguments, quiet: bool, store: 
     if !work.cells.iter().any(|cell| cell.spec.verify) {
         return Err(Usage(format!("run {id} wrote nothing with verify = true, so there is nothing to check")).into());
     }
+    let labels = work.labels();
+    let stored = Stored { record: &record, settings: &settings, work: &work, labels: &labels };
     let interruption = Interruption::watch()?;
     let mut live = Live::new(quiet);
+    let mut watch = Watch { live: &mut live, interruption: &interruption };
     let mut checks: Vec<Check<'_>> = Vec::new();
     for named in &settings.targets {
-        let apart = Path::new(&named.target).is_dir();
-        // By the number of files, for each of which a run makes files of their own.
-        let mut opened: BTreeMap<u32, Volume> = BTreeMap::new();
-        for Begun { cell, trial, past } in begun(&record, &work, &named.volume, apart) {
-            let volume = match opened.entry(cell.spec.files) {
-                Entry::Occupied(there) => there.into_mut(),
-                Entry::Vacant(free) => free.insert(reopened(&record, &cell.spec, &named.volume, &named.target)?),
-            };
-            live.begin(Shown {
-                place: format!("volume {}", named.volume),
-                label: format!("reading back {}, trial {}", label(&cell.spec), trial + 1),
-                planned: Duration::ZERO,
-                is_guessed: false,
-            });
-            let mut watch = Watch { live: &mut live, interruption: &interruption };
-            let found = watch.verification(volume, cell, trial, record.header.seed, &past.known())?;
-            if interruption.asked() {
-                return Ok(Outcome::Interrupted);
-            }
-            if let Some(found) = found {
-                checks.push(Check { cell, trial, past, found });
-                break;
-            }
+        stored.check(named, &mut watch, &mut checks)?;
+        if interruption.asked() {
+            return Ok(Outcome::Interrupted);
         }
     }
     live.clear();
-    if checks.is_empty() {
+    if checks.iter().all(|check| check.is_absent) {
         bail!("nothing that run {id} wrote is found on its volumes: the data is gone, or --on names other targets");
     }
     report(&checks, arguments.printing.format)
 }
 
-fn report(checks: &[Check<'_>], format: Format) -> anyhow::Result<Outcome> {
-    let mut table = Table::new(&[
-        Column::words("volume", "volume"),
-        Column::words("load", "load"),
-        Column::numbers("trial", "trial"),
-        Column::numbers("offset", "offset"),
-        Column::numbers("length", "length"),
-        Column::words("fault", "fault"),
-        Column::words("found", "detail"),
-    ]);
-    for Check { cell, trial, past, found } in checks {
-        let named = format!("{}: {}, trial {}", cell.volume, label(&cell.spec), trial + 1);
-        output::tell(&format!("{named}: {}", told(found)));
-        if let Some(why) = past.unsure(found) {
-            output::tell(&format!("{named}: {why}"));
-        }
-        for fault in &found.faults {
-            let kind = serde_json::to_value(fault.kind).expect("a kind is a word");
-            table.push(vec![
-                Field::text(&cell.volume),
-                Field::text(label(&cell.spec)),
-                Field::count((*trial + 1).into()),
-                Field::count(fault.offset),
-                Field::count(fault.length),
-                Field::text(kind.as_str().unwrap_or_default()),
-                Field::text(&fault.detail),
-            ]);
-        }
-    }
-    if !table.is_empty() || format != Format::Table {
-        output::print(&table.render(format, output::colour_wanted()))?;
-    }
-    let sum = |of: fn(&VerifyRecord) -> u64| checks.iter().map(|check| of(&check.found)).sum::<u64>();
-    Ok(match (sum(|found| found.faults_total), sum(|found| found.blocks_unknown)) {
-        (0, 0) => Outcome::Done,
-        (0, _) => Outcome::Inconclusive,
-        _ => Outcome::Failed,
-    })
-}
-
-/// What a check found, in a line.
-fn told(found: &VerifyRecord) -> String {
-    let VerifyRecord { blocks_checked, blocks_unwritten, blocks_unknown, faults_total, .. } = found;
-    let mut parts = vec![format!("{blocks_checked} blocks checked")];
-    if *blocks_unwritten > 0 || *blocks_unknown == 0 {
-        parts.push(format!("{blocks_unwritten} never written by the load"));
-    }
-    if *blocks_unknown > 0 {
-        parts.push(format!("{blocks_unknown} not judged, which may have been written and lost"));
-    }
-    parts.push(format!("{faults_total} faulty"));
-    parts.join(", ")
-}
-
-/// What one volume's check found.
-struct Check<'a> {
-    cell: &'a RunCell,
-    trial: u32,
-    past: History<'a>,
-    found: VerifyRecord,
-}
-
-/// What the run's record tells of a trial that was begun.
+/// A stored run.
 #[derive(Clone, Copy)]
-struct History<'a> {
-    /// Its own record; `None` where it was cut off.
-    record: Option<&'a TrialRecord>,
-    /// The run may have written something else there since.
-    overwritten: bool,
+struct Stored<'a> {
+    record: &'a RunRecord,
+    settings: &'a Settings,
+    work: &'a Work,
+    labels: &'a [String],
 }
 
-impl<'a> History<'a> {
-    fn known(&self) -> Past<'a> {
-        let verify = self.record.and_then(|trial| trial.verify.as_ref());
-        Past { streams: verify.map_or(&[], |verify| &verify.streams), overwritten: self.overwritten }
+impl<'a> Stored<'a> {
+    /// Checks what was written to one of its volumes, the last trial first; ends early where the user wants that.
+    fn check(self, named: &'a NamedTarget, watch: &mut Watch<'_>, checks: &mut Vec<Check<'a>>) -> anyhow::Result<()> {
+        let apart = Path::new(&named.target).is_dir();
+        let is_verified = |cell: &&RunCell| cell.volume == named.volume && cell.spec.verify;
+        let verified: BTreeSet<u32> = self.work.cells.iter().filter(is_verified).map(|cell| cell.spec.files).collect();
+        // By the number of files, for each of which a run makes files of their own.
+        let mut sites: BTreeMap<u32, Site> = BTreeMap::new();
+        for trial in begun(self.record, self.work, &named.volume, apart) {
+            let (cell, load) = (&self.work.cells[trial.cell], &self.labels[trial.cell]);
+            if !verified.contains(&cell.spec.files) {
+                continue;
+            }
+            let site = match sites.entry(cell.spec.files) {
+                Entry::Occupied(there) => there.into_mut(),
+                Entry::Vacant(free) => {
+                    let volume = self.reopened(&cell.spec, named, apart)?;
+                    let made_at = if apart { made_at(&volume, self.record) } else { None };
+                    free.insert(Site::new(volume, made_at))
+                }
+            };
+            site.come_to(&trial);
+            let ground = Ground::of(&site.volume, &cell.spec);
+            if cell.spec.verify {
+                watch.live.begin(Shown {
+                    place: format!("volume {}", named.volume),
+                    label: format!("reading back {load}, trial {}", trial.trial + 1),
+                    planned: Duration::ZERO,
+                    is_guessed: false,
+                });
+                let found = site.found(&trial, &ground, |volume, past| {
+                    Ok(watch.verification(volume, cell, trial.trial, self.record.header.seed, past)?)
+                })?;
+                if watch.interruption.asked() {
+                    return Ok(());
+                }
+                if let Some(Seen { found, blocks_overwritten, is_absent, why }) = found {
+                    let (volume, trial) = (named.volume.as_str(), trial.trial);
+                    checks.push(Check { volume, load, trial, found, blocks_overwritten, is_absent, why });
+                }
+            } else if cell.spec.writes_any() {
+                add(&mut site.overwritten, ground.part);
+            }
+            site.leave(&trial);
+        }
+        Ok(())
+    }
+
+    /// The volume as the run left it, for reading only.
+    fn reopened(self, spec: &LoadSpec, named: &NamedTarget, apart: bool) -> anyhow::Result<Volume> {
+        let NamedTarget { volume: name, target } = named;
+        let header = &self.record.header;
+        let facts = header.volumes.iter().find(|volume| volume.name == *name);
+        let file_name = volumes::file_name(&header.id, name, spec.files);
+        // Whoever ends in order removes them; after a crash they are there.
+        let is_over = self.record.status != RunStatus::Unfinished;
+        if apart && is_over && !self.settings.keep && leftovers::in_directory(target.as_ref(), &file_name).is_empty() {
+            bail!(
+                "volume {name}: there is nothing to check in {target}: run {} removed its test file when it ended; with --keep a run \
+                 leaves it for a later check",
+                header.id
+            );
+        }
+        let need = Need {
+            // Of test files, all that is there: each was made in the size that it should have.
+            size: facts
+                .filter(|facts| facts.kind != TargetKind::TestFile)
+                .and_then(|facts| facts.size_bytes)
+                .map(Bytes::new),
+            files: spec.files,
+            buffered: spec.buffered,
+            keep: Some(Keep { file_name: Some(file_name), remove_at_end: false }),
+            ..Need::default()
+        };
+        let access = Access { read_only: true, ..Access::default() };
+        volumes::open_watched(name, target, &need, &access).with_context(|| format!("volume {name}"))
+    }
+}
+
+/// What was found of a trial; see [`Check`].
+struct Seen {
+    found: VerifyRecord,
+    blocks_overwritten: u64,
+    is_absent: bool,
+    why: Option<String>,
+}
+
+/// Files on which trials took turns, with what came after the trial that is looked at.
+struct Site {
+    volume: Volume,
+    /// Trials that began before, in seconds since 1970, wrote to other files.
+    made_at: Option<u64>,
+    is_before: bool,
+    /// They were made anew since, or may have been filled.
+    is_replaced: bool,
+    /// Bytes of each file where what is missing is no fault.
+    overwritten: Vec<Range<u64>>,
+    /// Bytes of each file that are checked.
+    checked: Vec<Range<u64>>,
+}
+
+impl Site {
+    const fn new(volume: Volume, made_at: Option<u64>) -> Self {
+        Self { volume, made_at, is_before: false, is_replaced: false, overwritten: Vec::new(), checked: Vec::new() }
+    }
+
+    /// Goes back to the end of this trial.
+    fn come_to(&mut self, trial: &Begun<'_>) {
+        let started = trial.record.map(|record| record.started_unix_s);
+        self.is_before |= started.zip(self.made_at).is_some_and(|(started, made_at)| started < made_at);
+        self.is_replaced |= self.is_before;
+    }
+
+    /// Goes back to what was there before this trial.
+    fn leave(&mut self, trial: &Begun<'_>) {
+        match trial.record {
+            _ if !trial.is_filled => {}
+            // No trial begins before its files are full.
+            Some(_) => self.is_replaced = true,
+            // The filling itself may have been cut off.
+            None => add(&mut self.overwritten, 0..u64::MAX),
+        }
+    }
+
+    /// Checks a trial as far as no later one is checked in its place; `None` where nothing is there of it and nothing is known to
+    /// have been.
+    fn found(
+        &mut self,
+        trial: &Begun<'_>,
+        ground: &Ground,
+        read: impl FnOnce(&mut Volume, &Past<'_>) -> anyhow::Result<Option<VerifyRecord>>,
+    ) -> anyhow::Result<Option<Seen>> {
+        let (all, blocks) = (ground.blocks_outside(&[]), ground.blocks_outside(&self.checked));
+        let blocks_overwritten = all - blocks;
+        let streams = streams(trial);
+        if streams.is_some_and(|streams| streams.iter().all(|stream| stream.issued == 0)) {
+            return Ok(None);
+        }
+        if blocks == 0 && all > 0 {
+            let found = VerifyRecord::default();
+            return Ok(Some(Seen { found, blocks_overwritten, is_absent: false, why: None }));
+        }
+        let past = Past {
+            streams: streams.unwrap_or_default(),
+            overwritten: &self.overwritten,
+            replaced: self.is_replaced,
+            left_out: &self.checked,
+        };
+        let found = read(&mut self.volume, &past)?;
+        let (found, is_absent) = match (found, trial.record) {
+            (Some(found), _) => {
+                add(&mut self.checked, ground.part.clone());
+                (found, false)
+            }
+            (None, Some(_)) => (VerifyRecord { blocks_unknown: blocks, ..VerifyRecord::default() }, true),
+            // One that was cut off may not have come to its first write.
+            (None, None) => return Ok(None),
+        };
+        let is_overwritten = ground.blocks_outside(&self.overwritten) < all
+            || self.is_replaced && found.blocks_checked == 0 && found.blocks_unknown > 0;
+        let why = self.unsure(trial, is_overwritten, &found);
+        Ok(Some(Seen { found, blocks_overwritten, is_absent, why }))
     }
 
     /// Why not all could be judged, where that is so.
-    fn unsure(&self, found: &VerifyRecord) -> Option<String> {
+    fn unsure(&self, trial: &Begun<'_>, is_overwritten: bool, found: &VerifyRecord) -> Option<String> {
         const INFERRED: &str = "so how far its writes came is inferred from what is there: writes that were lost after the \
                                 last one found leave no trace";
-        if self.overwritten {
-            return Some(
+        if is_overwritten {
+            let why = if self.is_before {
+                "the run was carried on with after it, maybe with a new test file, so what is missing is no fault"
+            } else {
                 "other loads of the run came after it and may have written there, so what is missing is no fault"
-                    .into(),
-            );
+            };
+            return (found.blocks_unknown > 0).then(|| why.into());
         }
-        if !self.known().streams.is_empty() {
+        if streams(trial).is_some() {
             let some = found.blocks_unknown > 0;
             return some.then(|| "the last writes of some blocks failed or were never confirmed as durable".into());
         }
-        Some(match self.record {
+        Some(match trial.record {
             None => format!("the trial was cut off, {INFERRED}"),
-            Some(trial) if matches!(trial.ending, Ending::Hung(_)) => {
+            Some(TrialRecord { ending: Ending::Hung(_), .. }) => {
                 format!("the trial ended with requests unanswered, {INFERRED}")
             }
             Some(_) => format!("the trial was recorded without how far it came, {INFERRED}"),
         })
     }
+}
+
+/// How far the threads of a trial came, where its record tells.
+fn streams<'a>(trial: &Begun<'a>) -> Option<&'a [StreamWritten]> {
+    let streams = &trial.record?.verify.as_ref()?.streams;
+    (!streams.is_empty()).then_some(streams)
+}
+
+/// Adds a part to others, none of which touch.
+fn add(parts: &mut Vec<Range<u64>>, mut part: Range<u64>) {
+    parts.retain(|other| {
+        let is_apart = other.end < part.start || part.end < other.start;
+        if !is_apart {
+            part = part.start.min(other.start)..part.end.max(other.end);
+        }
+        is_apart
+    });
+    parts.push(part);
 }
 
 fn settings_of(record: &RunRecord, arguments: &RunArguments) -> anyhow::Result<Settings> {
@@ -179,71 +283,16 @@ fn settings_of(record: &RunRecord, arguments: &RunArguments) -> anyhow::Result<S
     Ok(settings)
 }
 
-/// A trial that was begun.
-struct Begun<'a> {
-    cell: &'a RunCell,
-    trial: u32,
-    past: History<'a>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The trials with `verify` on this volume that were begun, the last first: each stored one, before them the one that was
-/// under way when the run was cut off. `apart`: numbers of files differ in the files, too.
-fn begun<'a>(record: &'a RunRecord, work: &'a Work, volume: &str, apart: bool) -> Vec<Begun<'a>> {
-    let stored = |step: &Step| {
-        let id = &work.cells[step.cell].id;
-        let of_cell = record.cells.iter().find(|cell| cell.id == *id)?;
-        of_cell.trials.iter().find(|trial| trial.trial == step.trial)
-    };
-    let count = work.steps.iter().position(|step| stored(step).is_none());
-    let steps = &work.steps[..count.map_or(work.steps.len(), |cut_off| cut_off + 1)];
-    let is_filled = filled_steps(work, steps, volume, apart);
-    let mut found = Vec::new();
-    // By the files that they were put on: whether another load wrote there since.
-    let mut overwritten: BTreeMap<u32, bool> = BTreeMap::new();
-    for (index, step) in steps.iter().enumerate().rev().filter(|(_, step)| work.cells[step.cell].volume == volume) {
-        let cell = &work.cells[step.cell];
-        let overwritten = overwritten.entry(if apart { cell.spec.files } else { 0 }).or_default();
-        if cell.spec.verify {
-            let past = History { record: stored(step), overwritten: *overwritten };
-            found.push(Begun { cell, trial: step.trial, past });
+    #[test]
+    fn parts_that_touch_become_one() {
+        let mut parts = Vec::new();
+        for part in [10..20, 40..50, 25..30, 20..22, 60..70, 21..45] {
+            add(&mut parts, part);
         }
-        // A verified load that wrote something is found itself; before it, its volume may have been filled.
-        *overwritten |= is_filled[index] || (cell.spec.writes_any() && !cell.spec.verify);
+        assert_eq!(parts, [60..70, 10..50]);
     }
-    found
-}
-
-/// Before which of these steps the volume may have been filled. Test files are made anew each time that a run is carried on with,
-/// so that what stands in one was written by a single start of it; what was found may have been filled at each of them.
-fn filled_steps(work: &Work, steps: &[Step], volume: &str, apart: bool) -> Vec<bool> {
-    let wishes =
-        Wishes::of(&work.cells, |other| (other == volume).then_some(if apart { Origin::Made } else { Origin::Found }));
-    let cells = steps.iter().map(|step| &work.cells[step.cell]);
-    if !apart {
-        return cells.map(|cell| wishes.hold_for(cell)).collect();
-    }
-    let mut is_filled = vec![false; steps.len()];
-    for index in filling::passes(cells, |cell| wishes.hold_for(cell)) {
-        is_filled[index] = true;
-    }
-    is_filled
-}
-
-/// The volume as the run left it, for reading only.
-fn reopened(record: &RunRecord, spec: &LoadSpec, name: &str, target: &str) -> anyhow::Result<Volume> {
-    let facts = record.header.volumes.iter().find(|volume| volume.name == name);
-    let keep = Keep { file_name: Some(volumes::file_name(&record.header.id, name, spec.files)), remove_at_end: false };
-    let need = Need {
-        // Of test files, all that is there: each was made in the size that it should have.
-        size: facts
-            .filter(|facts| facts.kind != TargetKind::TestFile)
-            .and_then(|facts| facts.size_bytes)
-            .map(Bytes::new),
-        files: spec.files,
-        buffered: spec.buffered,
-        keep: Some(keep),
-        ..Need::default()
-    };
-    let access = Access { read_only: true, ..Access::default() };
-    volumes::open_watched(name, target, &need, &access).with_context(|| format!("volume {name}"))
 }

@@ -2,13 +2,16 @@
 
 mod trials;
 
-use loadline_engine::{Control, EngineChoice, EngineError, EngineOptions, Past, Volume, run_trial, verify_only};
+use loadline_engine::{
+    Control, EngineChoice, EngineError, EngineOptions, Ground, Past, Volume, run_trial, verify_only,
+};
 use loadline_record::{TrialRecord, VerifyFaultKind, VerifyRecord};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::slice::from_ref;
 use trials::{closed, engines, folder, open, run, short};
 
 const BLOCK: u64 = 4096;
@@ -46,7 +49,7 @@ fn check(volume: &Volume, spec: &LoadSpec, past: &Past<'_>) -> VerifyRecord {
 fn by_record(volume: &Volume, spec: &LoadSpec, trial: &TrialRecord) -> VerifyRecord {
     let streams = &trial.verify.as_ref().unwrap().streams;
     assert_eq!(streams.len(), spec.threads as usize);
-    check(volume, spec, &Past { streams, overwritten: false })
+    check(volume, spec, &Past { streams, ..Past::default() })
 }
 
 fn zero(file: &File, blocks: std::ops::Range<u64>) {
@@ -143,8 +146,53 @@ fn what_a_later_load_wrote_over_is_no_fault_and_a_rotten_block_still_is() {
     file.write_all_at(&block, 200 * BLOCK).unwrap();
     file.sync_all().unwrap();
     let streams = &trial.verify.as_ref().unwrap().streams;
-    let found = check(&volume, &spec, &Past { streams, overwritten: true });
+    let everywhere = 0..u64::MAX;
+    let past = Past { streams, overwritten: from_ref(&everywhere), ..Past::default() };
+    let found = check(&volume, &spec, &past);
     assert_eq!((found.blocks_unknown, found.blocks_checked, found.faults_total), (BLOCKS / 2, BLOCKS / 2, 1));
+}
+
+#[test]
+fn each_part_of_a_trial_is_judged_by_what_came_after_it_there() {
+    let folder = folder();
+    let mut volume = open(folder.path(), SIZE);
+    // The last quarter is never written.
+    let spec = LoadSpec { volume: Some(Bytes::new(BLOCK * BLOCKS / 4 * 3)), ..once(sequential(), 4) };
+    let trial = run(&mut volume, &spec, EngineChoice::Auto);
+    zero(&behind(&volume), 0..BLOCKS);
+    let streams = &trial.verify.as_ref().unwrap().streams;
+    let quarter = BLOCKS / 4;
+    let quarters = |from: u64, to: u64| from * quarter * BLOCK..to * quarter * BLOCK;
+    // What a later load wrote over with `verify` is not looked at, what another did may be missing, and all else is a fault.
+    let (left_out, overwritten) = (quarters(0, 1), quarters(1, 2));
+    let past = Past { streams, overwritten: from_ref(&overwritten), left_out: from_ref(&left_out), ..Past::default() };
+    let found = check(&volume, &spec, &past);
+    let counts = (found.blocks_checked, found.faults_total, found.blocks_unknown, found.blocks_unwritten);
+    assert_eq!(counts, (quarter, quarter, quarter, quarter));
+    // A block that is written over in part is written over, and what was never written is missing from nothing.
+    let written = 0..quarters(0, 3).end - 1;
+    let past = Past { streams, overwritten: from_ref(&written), ..Past::default() };
+    let found = check(&volume, &spec, &past);
+    let counts = (found.blocks_checked, found.blocks_unknown, found.blocks_unwritten);
+    assert_eq!(counts, (0, 3 * quarter, quarter));
+    let ground = Ground::of(&volume, &spec);
+    assert_eq!((ground.part.clone(), ground.blocks_outside(&[])), (0..SIZE.get(), BLOCKS));
+    assert_eq!(ground.blocks_outside(from_ref(&(1..BLOCK + 1))), BLOCKS - 2);
+}
+
+#[test]
+fn what_is_left_of_a_trial_tells_that_it_was_not_written_anew() {
+    let folder = folder();
+    let mut volume = open(folder.path(), SIZE);
+    let spec = once(sequential(), 4);
+    let trial = run(&mut volume, &spec, EngineChoice::Auto);
+    let streams = &trial.verify.as_ref().unwrap().streams;
+    let past = Past { streams, replaced: true, ..Past::default() };
+    for (lost, expected) in [(0, (0, 0)), (BLOCKS - 1, (BLOCKS - 1, 0)), (BLOCKS, (0, BLOCKS))] {
+        zero(&behind(&volume), 0..lost);
+        let found = check(&volume, &spec, &past);
+        assert_eq!((found.faults_total, found.blocks_unknown), expected, "{lost} lost");
+    }
 }
 
 #[test]

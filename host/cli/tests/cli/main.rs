@@ -25,6 +25,7 @@ mod results;
 mod safety;
 mod search;
 mod throttle;
+mod verify_only;
 mod volumes;
 mod worked_examples;
 

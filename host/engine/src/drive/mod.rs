@@ -33,7 +33,7 @@ use std::sync::atomic::AtomicU64;
 use stops::StopsSeen;
 
 pub use filling::{FillReport, Filling, fill};
-pub use readback::verify_only;
+pub use readback::{Ground, verify_only};
 
 /// How long the conductor sleeps at a time: it learns of stops of the tool by sleeping longer than it wanted.
 const NAP: Duration = Duration::from_ms(10);

@@ -11,8 +11,9 @@ use crate::verify;
 use loadline_block::{Operation, Request};
 use loadline_record::VerifyRecord;
 use loadline_units::{Bytes, Duration, Instant};
-use loadline_workload::{LoadGenerator, LoadSpec};
+use loadline_workload::{LoadGenerator, LoadSpec, Region};
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -20,9 +21,37 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 /// Bytes read before they are checked; of larger blocks one.
 const PIECE: Bytes = Bytes::mib(1);
 
+/// Where the blocks of a load lie, in each of the files that it is spread over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ground {
+    /// Bytes of each file, from the first that it touches.
+    pub part: Range<u64>,
+    files: u64,
+    block: u64,
+}
+
+impl Ground {
+    /// Of `spec` on `volume`.
+    #[must_use]
+    pub fn of(volume: &Volume, spec: &LoadSpec) -> Self {
+        let Region { files, start, size, .. } = region_of(volume, spec);
+        let block = spec.block_max().get();
+        // A load to be verified keeps to whole blocks.
+        let size = if spec.verify { size.get() / block * block } else { size.get() };
+        Self { part: start.get()..start.get() + size, files: files.into(), block }
+    }
+    /// Whole blocks of which nothing lies in these parts of each file.
+    #[must_use]
+    pub fn blocks_outside(&self, parts: &[Range<u64>]) -> u64 {
+        let (start, count) = (self.part.start, (self.part.end - self.part.start) / self.block);
+        let outside = |n: &u64| !verify::touches(parts, start + n * self.block, self.block);
+        (0..count).filter(outside).count() as u64 * self.files
+    }
+}
+
 /// Checks what stands on `volume` against trial number `trial` of `spec`, run with `seed`, of which `past` is known: it may
-/// be over, or have been cut off at any moment, also by a crash of the machine. `None` when nothing on the volume is of that
-/// trial, and by what is known nothing has to be.
+/// be over, or have been cut off at any moment, also by a crash of the machine. `None` when nothing that was looked at is of
+/// that trial, and it is not known to have written anything.
 ///
 /// Takes memory in proportion to the number of blocks.
 ///
@@ -48,7 +77,7 @@ pub fn verify_only(
     let block = spec.block_max().get();
     let mut afterwards = verify::Afterwards::new(seed, block, region);
     let reading = Reading { volume, block, hang_limit: spec.hang_limit, control };
-    match reading.each_block(afterwards.offsets(), |offset, bytes| afterwards.observe(offset, bytes))? {
+    match reading.each_block(afterwards.offsets(past), |offset, bytes| afterwards.observe(offset, bytes))? {
         End::All => Ok(afterwards.judge(&mut streams, plumbing::slots(spec), past)),
         End::Stopped => Ok(None),
         End::Hung(detail) => {

@@ -5,6 +5,7 @@ use super::{judge, note, window};
 use loadline_block::Operation;
 use loadline_record::{StreamWritten, VerifyFaultKind, VerifyRecord};
 use loadline_workload::{LoadGenerator, Region};
+use std::ops::Range;
 
 /// What is known of a trial that is checked after the fact.
 #[derive(Debug, Clone, Copy, Default)]
@@ -12,8 +13,13 @@ pub struct Past<'a> {
     /// How far each thread's writes came, by the trial's record. Empty where no record tells: then it is inferred from what is
     /// there, and writes that were lost after the last one found leave no trace.
     pub streams: &'a [StreamWritten],
-    /// Something else may have written there since: what is missing is no fault then.
-    pub overwritten: bool,
+    /// Bytes of each file where something else may have written since: what is missing there is no fault.
+    pub overwritten: &'a [Range<u64>],
+    /// Everything may have been written anew since, from the first byte to the last: where nothing of the trial is left, that is no
+    /// fault.
+    pub replaced: bool,
+    /// Bytes of each file that are not looked at: a later trial wrote there, and is checked itself.
+    pub left_out: &'a [Range<u64>],
 }
 
 /// A first pass (`observe`) sees what is there; a second, over the streams alone, tells what must be there.
@@ -22,8 +28,8 @@ pub(crate) struct Afterwards {
     seed: u64,
     block: u64,
     region: Region,
-    /// Every whole block of the region, in the order of their offsets.
-    found: Vec<Block>,
+    /// Every whole block of the region, in the order of their offsets; `None` for those that were not looked at.
+    found: Vec<Option<Block>>,
 }
 
 /// The writes of one block.
@@ -77,36 +83,40 @@ enum Verdict {
 }
 
 impl Afterwards {
-    pub(crate) const fn new(seed: u64, block: u64, region: Region) -> Self {
-        Self { seed, block, region, found: Vec::new() }
+    pub(crate) fn new(seed: u64, block: u64, region: Region) -> Self {
+        let found = super::offsets(&region, block).map(|_| None).collect();
+        Self { seed, block, region, found }
     }
 
-    /// Offsets of the blocks to observe, in this order.
-    pub(crate) fn offsets(&self) -> Vec<u64> {
-        super::offsets(&self.region, self.block).collect()
+    /// Offsets of the blocks to observe, ascending.
+    pub(crate) fn offsets(&self, past: &Past<'_>) -> Vec<u64> {
+        let is_wanted = |offset: &u64| !self.touches(past.left_out, *offset);
+        super::offsets(&self.region, self.block).filter(is_wanted).collect()
     }
 
     /// A block as it was read; `Err` when it could not be.
     pub(crate) fn observe(&mut self, offset: u64, bytes: Result<&[u8], String>) {
-        self.found.push(match bytes {
+        let index = self.index(offset);
+        self.found[index] = Some(match bytes {
             Ok(bytes) => read_block(bytes, self.seed, offset),
             Err(detail) => Block::unreadable(detail),
         });
     }
 
     /// Replays the streams and judges every block. `generators` are the load's, in the order of their threads; `slots` is how
-    /// many requests each kept in flight. `None` when nothing is there of the trial, and nothing is known to have to be.
+    /// many requests each kept in flight. `None` when nothing is there of the trial, and it is not known to have written anything.
     pub(crate) fn judge(self, generators: &mut [LoadGenerator], slots: u32, past: &Past<'_>) -> Option<VerifyRecord> {
         let recorded = past.streams.len() == generators.len();
         let mut last = vec![0u32; generators.len()];
-        for newest in self.found.iter().filter_map(Block::newest) {
+        for newest in self.found.iter().flatten().filter_map(Block::newest) {
             let (thread, number) = write_of(newest);
             if let Some(last) = last.get_mut(thread) {
                 *last = (*last).max(number);
             }
         }
-        let must = recorded && !past.overwritten && past.streams.iter().any(|stream| stream.issued > 0);
-        if !must && last.iter().all(|last| *last == 0) {
+        let nothing_left = last.iter().all(|last| *last == 0);
+        let must = recorded && past.streams.iter().any(|stream| stream.issued > 0);
+        if !must && nothing_left {
             return None;
         }
         let mut writes = vec![Writes::default(); self.found.len()];
@@ -123,7 +133,8 @@ impl Afterwards {
                 number += 1;
                 let index = self.index(request.offset);
                 let writes = &mut writes[index];
-                writes.confirmed |= self.found[index].newest() == Some(generation(thread, number));
+                writes.confirmed |=
+                    self.found[index].as_ref().and_then(Block::newest) == Some(generation(thread, number));
                 if number <= reach.issued {
                     writes.most = number;
                     if reach.certain(number, request.durable) {
@@ -134,7 +145,9 @@ impl Afterwards {
         }
         let mut record = VerifyRecord::default();
         for ((offset, block), writes) in super::offsets(&self.region, self.block).zip(&self.found).zip(&writes) {
-            match verdict(block, *writes, recorded, past.overwritten) {
+            let Some(block) = block else { continue };
+            let overwritten = past.replaced && nothing_left || self.touches(past.overwritten, offset);
+            match verdict(block, *writes, recorded, overwritten) {
                 Verdict::Sound => record.blocks_checked += 1,
                 Verdict::Fault(kind, detail) => {
                     record.blocks_checked += 1;
@@ -145,6 +158,12 @@ impl Afterwards {
             }
         }
         Some(record)
+    }
+
+    /// Whether anything of the block at `offset` lies in one of these parts of each file.
+    fn touches(&self, parts: &[Range<u64>], offset: u64) -> bool {
+        let within = offset % self.region.file_size.get();
+        super::touches(parts, within, self.block)
     }
 
     /// Which block lies at `offset`.
@@ -164,8 +183,7 @@ fn verdict(block: &Block, writes: Writes, recorded: bool, overwritten: bool) -> 
     }
     match block {
         Block::Whole(newest) if least == 0 && write_of(*newest).1 > most => unsure,
-        Block::Foreign(_) if overwritten => Verdict::Unknown,
-        Block::Foreign(_) if least == 0 => unsure,
+        Block::Foreign(_) if overwritten || least == 0 => unsure,
         Block::Wrong(wrong) => match wrong.kind {
             VerifyFaultKind::Unreadable if most == 0 => unsure,
             VerifyFaultKind::Torn | VerifyFaultKind::Corrupt if wrong.rotten => {

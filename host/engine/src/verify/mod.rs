@@ -16,6 +16,7 @@ use loadline_record::{StreamWritten, VerifyFault, VerifyFaultKind, VerifyRecord}
 use loadline_workload::Region;
 use marks::{Block, generation, mark, read_block};
 use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -45,6 +46,11 @@ pub(crate) fn offsets(region: &Region, block: u64) -> impl Iterator<Item = u64> 
         let first = file * file_size.get() + start.get();
         (0..size.get() / block).map(move |n| first + n * block)
     })
+}
+
+/// Whether any of the `length` bytes from `start` on lies in one of these parts.
+pub(crate) fn touches(parts: &[Range<u64>], start: u64, length: u64) -> bool {
+    parts.iter().any(|part| part.start < start + length && start < part.end)
 }
 
 impl Ledger {
