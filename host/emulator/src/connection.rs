@@ -210,10 +210,11 @@ impl Connection {
         let mut orderly = false;
         let mut violation = None;
         'reading: loop {
-            if roomy && room != Some(pace.room()) {
-                room = Some(pace.room());
+            let wanted = pace.room(serving.driver.lead.is_used());
+            if roomy && room != Some(wanted) {
+                room = Some(wanted);
                 // It goes slower where the system gives less.
-                let _ = set_socket_send_buffer_size(&*self.socket, pace.room());
+                let _ = set_socket_send_buffer_size(&*self.socket, wanted);
             }
             let mut input = buffer.unread();
             let mut served = false;
@@ -414,7 +415,9 @@ impl Connection {
             let delivered = outgoing.delivered();
             let (count, mut bytes) = (delivered.len(), 0);
             let delivered = delivered.inspect(|delivered| bytes += delivered.bytes_held());
-            self.export.meter.count(serving.driver.clock.now(), delivered);
+            let now = serving.driver.clock.now();
+            self.export.meter.count(now, delivered);
+            outgoing.tell(now, &serving.driver.lead);
             drop(outgoing);
             match sent {
                 Sent::All => {}

@@ -301,6 +301,7 @@ impl State {
         let (id, at, _) = self.next_ahead().filter(|(.., begins)| *begins <= now)?;
         let under_way = self.under_way[id].as_mut()?;
         under_way.ahead = true;
+        self.lead.begin();
         Some(Answer { leaves: Leaves::Ahead, ..under_way.ask.answer(at, None) })
     }
 

@@ -1,7 +1,7 @@
 //! How long before a long read ends its bytes begin to leave.
 
 use loadline_units::Duration;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What copying takes from memory that no cache holds, about.
 const COPY_NS_PER_KIB: u64 = 200;
@@ -18,6 +18,7 @@ const MOST: Duration = Duration::from_ms(1);
 #[derive(Debug, Default)]
 pub(crate) struct Lead {
     more: AtomicU64,
+    used: AtomicBool,
 }
 
 impl Lead {
@@ -26,6 +27,18 @@ impl Lead {
     pub(crate) fn of(&self, length: u64) -> Duration {
         let copying = length.saturating_mul(COPY_NS_PER_KIB) / 1024;
         Duration::from_ns(copying.saturating_add(self.more.load(Ordering::Relaxed))).min(MOST)
+    }
+
+    /// Bytes of a read begin to leave.
+    pub(crate) fn begin(&self) {
+        if !self.is_used() {
+            self.used.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether bytes left ahead at all: they are for the sockets to hold until their client takes them.
+    pub(crate) fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
     }
 
     /// When a read ended, all bytes but the last were handed over already, or were not.

@@ -10,6 +10,7 @@ use crate::protocol::NbdError;
 use crate::store::PAGE;
 use loadline_block::ErrorKind;
 use loadline_engine::fetch;
+use loadline_units::Instant;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::collections::VecDeque;
@@ -36,6 +37,8 @@ pub(crate) struct Outgoing {
     large: Option<Large>,
     /// Its last bytes are kept back until it ends.
     held: bool,
+    /// It is not known yet whether all others leave by then.
+    open: bool,
     made: Made,
     made_total: u64,
     sent_total: u64,
@@ -95,7 +98,9 @@ impl Outgoing {
             other.leaves == Leaves::Ahead && range(other) == range(&answer)
         };
         if let Some(large) = self.large.as_mut().filter(|large| self.held && same(&large.answer)) {
-            lead.learn(self.made.is_empty() && large.rest_held().1 == 0);
+            if std::mem::replace(&mut self.open, false) {
+                lead.learn(false);
+            }
             large.answer = answer;
             self.held = false;
             return;
@@ -106,6 +111,20 @@ impl Outgoing {
             Some(waiting) => *waiting = whole,
             None => self.waiting.push_back(whole),
         }
+    }
+
+    /// It is `now`: tells whether all bytes of a read but its last ones have left before it ends, once they have.
+    pub(crate) fn tell(&mut self, now: Instant, lead: &Lead) {
+        if self.open && self.is_waiting() {
+            self.open = false;
+            let timed = self.large.and_then(|large| large.answer.timed);
+            lead.learn(timed.is_some_and(|timed| now <= timed.completed_at));
+        }
+    }
+
+    /// Whether nothing may leave before a read ends.
+    fn is_waiting(&self) -> bool {
+        self.made.is_empty() && self.rest().is_some_and(|(_, left)| left == 0)
     }
 
     /// What may leave now of the read that was begun.
@@ -127,7 +146,7 @@ impl Outgoing {
             if self.large.is_some_and(|large| large.answer.error().is_some()) {
                 return Sent::Broken;
             }
-            if self.made.is_empty() && self.rest().is_some_and(|(_, left)| left == 0) {
+            if self.is_waiting() {
                 return Sent::All;
             }
             let still = self.large.and_then(|_| export.contents.still());
@@ -245,6 +264,7 @@ impl Outgoing {
         let count = match answer.body {
             Body::Data => {
                 self.held = answer.leaves == Leaves::Ahead;
+                self.open = self.held;
                 if self.held || length > PART_MAX || length >= LONG_MIN && export.contents.still().is_some() {
                     let count = header(made, &|own| to.data(own, length));
                     self.made_total += count as u64;
@@ -309,7 +329,7 @@ mod tests {
     use crate::{answer, contents};
     use loadline_block::Operation;
     use loadline_disk::Layout;
-    use loadline_units::{Bytes, Instant};
+    use loadline_units::Bytes;
     use proptest::prelude::*;
     use std::os::unix::net::UnixStream;
     use std::sync::Arc;
@@ -385,6 +405,14 @@ mod tests {
         let last = (offset + length - 1) % PAGE as u64 + 1;
         assert!(client.got == expected[..16 + (length - last) as usize]);
         assert_eq!(outgoing.delivered().len(), 0);
+        // The read ends at its cookie, in nanoseconds: they left later, which is told once, and more time is wanted next.
+        let lead = Lead::default();
+        let before = lead.of(length);
+        outgoing.tell(Instant::from_ns(8), &lead);
+        let after = lead.of(length);
+        assert!(after > before);
+        outgoing.tell(Instant::from_ns(9), &lead);
+        assert_eq!(lead.of(length), after);
         assert_eq!(client.take(&mut outgoing, &export, &[first(Leaves::Rest)]), Sent::All);
         assert!(client.got == expected);
         assert_eq!(outgoing.delivered().len(), 2);

@@ -52,9 +52,9 @@ impl Pace {
         if self.shares() { TOGETHER } else { BESIDE }
     }
 
-    /// Bytes that the client's socket is asked to hold (the kernel doubles it).
-    pub(crate) const fn room(&self) -> usize {
-        if self.shares() { ROOM_SHARED } else { ROOM_BESIDE }
+    /// Bytes that the client's socket is asked to hold (the kernel doubles it). `ahead`: bytes are sent before they are due.
+    pub(crate) const fn room(&self, ahead: bool) -> usize {
+        if self.shares() && !ahead { ROOM_SHARED } else { ROOM_BESIDE }
     }
 
     /// Has `look` receive what a client sends that was just answered, or is in the middle of a write. `likely`: it waits for no other answer, so that it
