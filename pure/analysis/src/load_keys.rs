@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const AMOUNT: [&str; 3] = ["arrival.queue_depth", "arrival.rate", "threads"];
 /// How requests arrive. A load is one whether its requests wait for answers or come by themselves.
 const ARRIVAL: &str = "arrival";
-/// Pattern and mean block size as tables have them: every name tells them.
+/// Pattern, mean block size and the page cache as tables have them: every name tells them.
 const TABLES: &str = "";
 /// How a trial is prepared, how long it lasts and by what it is judged. Cells of one load often differ in that, those at the
 /// knee being measured for longer. It is part of a load only where it is varied.
@@ -101,10 +101,9 @@ impl LoadKeys {
         // What was recorded of a load is so whatever a specification says.
         for (key, value) in [
             ("reads", json!(load.read_ratio)),
-            ("buffered", json!(load.buffered)),
             ("threads", json!(load.threads)),
             ("arrival.queue_depth", json!(load.queue_depth)),
-            (TABLES, json!([load.pattern, load.block_bytes])),
+            (TABLES, json!([load.pattern, load.block_bytes, load.buffered])),
         ] {
             keys.insert(key.to_owned(), value);
         }
@@ -114,6 +113,7 @@ impl LoadKeys {
             ("blocks", json!(load.block_bytes)),
             ("size", json!(load.size_bytes)),
             ("flush", json!(load.flush_every)),
+            ("buffered", json!(load.buffered)),
             ("arrival", json!(load.arrival)),
             (rate, json!(load.rate_iops)),
             ("duration", json!(load.duration_ns)),
@@ -464,7 +464,9 @@ mod tests {
     fn beside(other: &dyn Fn(&mut CellRecord)) -> (Vec<CellRecord>, Vec<CellSummary>) {
         let of = |depth| cell(stored_load(depth), &ExampleDisk::default(), &[1.0]);
         let mut cells: Vec<CellRecord> = [1, 8, 32, 1, 8, 32].map(of).into();
-        cells.iter_mut().for_each(|cell| cell.spec = stored(&cell.load));
+        for cell in &mut cells {
+            cell.spec = stored(&cell.load);
+        }
         cells[3..].iter_mut().for_each(other);
         let summary = summarize(&run(cells.clone()));
         (cells, summary.cells)

@@ -86,17 +86,17 @@ pub(super) fn curves(out: &mut String, told: &Told<'_, '_>) -> BTreeSet<(usize, 
 }
 
 fn kinds<'a>(told: &Told<'_, 'a>, along: Along) -> Vec<Kind<'a>> {
-    let mut placed: Vec<(f64, (usize, CellView<'a>))> = Vec::new();
+    let mut swept: Vec<(f64, (usize, CellView<'a>))> = Vec::new();
     for (number, run) in told.drawn().iter().enumerate() {
         // The rows of a suite have depths, too, but each is a load of its own.
         let rows: Vec<usize> = suite(&run.views).iter().map(|(view, _)| view.index).collect();
         let views = run.views.iter().filter(|view| !rows.contains(&view.index));
-        placed.extend(views.filter_map(|view| Some((along.place(view)?, (number, *view)))));
+        swept.extend(views.filter_map(|view| Some((along.place(view)?, (number, *view)))));
     }
-    let cells: Vec<(usize, CellView<'a>)> = placed.iter().map(|(_, cell)| *cell).collect();
+    let cells: Vec<(usize, CellView<'a>)> = swept.iter().map(|(_, cell)| *cell).collect();
     let mut kinds: Vec<Kind<'a>> = Vec::new();
     let mut known: BTreeMap<Vec<String>, usize> = BTreeMap::new();
-    for ((place, (number, view)), traits) in placed.into_iter().zip(traits(&cells, told.volumes_several)) {
+    for ((place, (number, view)), traits) in swept.into_iter().zip(traits(&cells, told.volumes_several)) {
         let kind = *known.entry(traits.values.clone()).or_insert_with(|| {
             let block_bytes = view.summary.load.block_bytes;
             kinds.push(Kind { traits, block_bytes, lines: vec![Vec::new(); told.drawn().len()] });
