@@ -32,6 +32,8 @@ pub(crate) struct Traits {
     pub(crate) words: Vec<String>,
     /// Whether it is worth telling where nothing else is.
     said: Vec<bool>,
+    /// Whether the words say that something is not there.
+    absent: Vec<bool>,
 }
 
 impl Traits {
@@ -45,11 +47,11 @@ impl Traits {
         };
         format!("{} {}", joined(&placed, " "), joined(&keys, ", ")).trim().to_owned()
     }
-    /// The load's name beside `all`: of the rarer things those in which they are not alike.
+    /// The load's name beside `all`: of the rarer things those in which they are not alike, and that are there.
     pub(crate) fn name(&self, all: &[Self], wanted: impl Fn(usize) -> bool) -> String {
         let varies = |d: usize| all.iter().any(|other| other.values[d] != self.values[d]);
         let rare = |d: usize| d == THREADS || is_key(d);
-        self.spoken(|d| wanted(d) && (!rare(d) || varies(d) || self.is_said(d)))
+        self.spoken(|d| wanted(d) && (!rare(d) || varies(d) && !self.absent[d] || self.is_said(d)))
     }
     /// Whether it is worth telling where all loads have the same.
     pub(crate) fn is_said(&self, place: usize) -> bool {
@@ -101,12 +103,18 @@ pub(crate) fn traits(cells: &[(usize, CellView<'_>)], volumes_several: bool) -> 
                 count => format!("{count} threads"),
             };
             let words = [figures::plain(volume), operations(view, keys), pattern(view, keys), blocks, threads];
-            Traits { values: values.into(), words: words.into(), said: vec![false; SPOKEN.len()] }
+            Traits {
+                values: values.into(),
+                words: words.into(),
+                said: vec![false; SPOKEN.len()],
+                absent: vec![false; SPOKEN.len()],
+            }
         })
         .collect();
     for key in &rarer {
         for ((traits, keys), words) in traits.iter_mut().zip(&keys).zip(distinct_words(&all, key)) {
             traits.values.push(keys.value(key).to_string());
+            traits.absent.push(words.is_absence);
             traits.said.push(SAID.contains(&key.as_str()) && !words.is_absence);
             let arrivals = if key == "arrival" { keys.value(key).as_str() } else { None };
             traits.words.push(match arrivals {
