@@ -122,15 +122,11 @@ fn grouped<'a>(run: &Run<'a>, views: &[CellView<'a>], along: Along) -> Vec<Roof<
         let streams = load.pattern == "sequential";
         let other = [Some(BLOCK).filter(|_| along == Along::Block), Some(THREADS).filter(|_| !streams)];
         let shared = traits.without(&other.into_iter().flatten().collect::<Vec<_>>());
-        let kind = traits.name(&all, |place| match place {
-            BLOCK => false,
+        let name = traits.name(&all, |place| match place {
+            BLOCK => along == Along::Depth,
             THREADS => streams && load.threads > 1,
             _ => true,
         });
-        let name = match along {
-            Along::Block => kind,
-            Along::Depth => format!("{kind} {}", traits.words[BLOCK]),
-        };
         match roofs.iter_mut().find(|(key, _)| *key == shared) {
             Some((_, roof)) => roof.views.push(*view),
             None => roofs.push((shared, Roof { name, along, views: vec![*view] })),
