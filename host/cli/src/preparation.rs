@@ -4,11 +4,12 @@ use crate::failure::Usage;
 use crate::output;
 use crate::settings::Overrides;
 use anyhow::Context;
+use loadline_analysis::{LoadKeys, told_apart};
 use loadline_record::{CellRecord, LoadSummary, PlanText};
 use loadline_units::Duration;
 use loadline_workload::{
-    Arrival, Fill, LoadSpec, Pattern, Plan, RunCell, SteadyStateRule, Step, fio_jobs, is_fio, nearest_preset, preset,
-    run_cells, schedule, short_form, text_hash,
+    Arrival, LoadSpec, Pattern, Plan, RunCell, Step, fio_jobs, is_fio, nearest_preset, preset, run_cells, schedule,
+    short_form, text_hash,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -178,18 +179,21 @@ impl Work {
     /// What each cell is called. A label tells the rarer keys of a plan only where cells would be called the same without them.
     pub(crate) fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.cells.iter().map(|cell| label(&cell.spec)).collect();
-        let mut namesakes: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
-        for (index, cell) in self.cells.iter().enumerate() {
-            namesakes.entry((&cell.volume, labels[index].clone())).or_default().push(index);
+        let mut namesakes: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+        for (index, (cell, label)) in self.cells.iter().zip(&labels).enumerate() {
+            namesakes.entry((&cell.volume, label)).or_default().push(index);
         }
-        for cells in namesakes.values() {
-            for told in TOLD_APART {
-                let texts: Vec<String> = cells.iter().map(|index| told(&self.cells[*index].spec)).collect();
-                if texts.iter().any(|text| *text != texts[0]) {
-                    for (index, text) in cells.iter().zip(texts).filter(|(_, text)| !text.is_empty()) {
-                        labels[*index].push_str(", ");
-                        labels[*index].push_str(&text);
-                    }
+        let namesakes: Vec<Vec<usize>> = namesakes.into_values().filter(|cells| cells.len() > 1).collect();
+        for cells in namesakes {
+            let keys = |index: &usize| {
+                let spec = &self.cells[*index].spec;
+                LoadKeys::stored(&stored(spec), &load_summary(spec))
+            };
+            let keys: Vec<LoadKeys> = cells.iter().map(keys).collect();
+            for (index, told) in cells.iter().zip(told_apart(&keys.iter().collect::<Vec<_>>(), |_| true)) {
+                for words in told {
+                    labels[*index].push_str(", ");
+                    labels[*index].push_str(&words);
                 }
             }
         }
@@ -200,41 +204,6 @@ impl Work {
     pub(crate) fn records(&self) -> Vec<CellRecord> {
         self.cells.iter().zip(self.labels()).map(|(cell, label)| record(cell, label)).collect()
     }
-}
-
-/// Keys that a load's name leaves out, in words.
-const TOLD_APART: [fn(&LoadSpec) -> String; 15] = [
-    |spec| spec.size.map_or_else(String::new, |size| format!("over {size}")),
-    |spec| spec.blocks.iter().map(|block| block.share.to_string()).collect::<Vec<_>>().join(" + "),
-    |spec| spec.align.map_or_else(String::new, |align| format!("aligned to {align}")),
-    |spec| format!("from {} on", spec.start),
-    |spec| format!("{} compressible", spec.content.compressible),
-    |spec| format!("{} duplicate", spec.content.duplicate),
-    |spec| if spec.verify { "verified".to_owned() } else { String::new() },
-    |spec| if spec.drop_caches { "caches dropped".to_owned() } else { String::new() },
-    |spec| spec.volume.map_or_else(String::new, |volume| format!("{volume} of it")),
-    |spec| lasting("warm-up", spec.warm_up),
-    |spec| if spec.steady_state.is_some() { "once steady".to_owned() } else { String::new() },
-    |spec| spec.steady_state.map_or_else(String::new, |rule| rule_in_words(&rule)),
-    |spec| format!("for {}", spec.duration),
-    |spec| lasting("cool-down", spec.cool_down),
-    |spec| {
-        let words = match spec.fill {
-            Fill::Auto => "filled where that is wanted",
-            Fill::Always => "filled",
-            Fill::Never => "not filled",
-        };
-        words.to_owned()
-    },
-];
-
-fn lasting(what: &str, time: Duration) -> String {
-    if time == Duration::ZERO { format!("no {what}") } else { format!("{what} {time}") }
-}
-
-fn rule_in_words(rule: &SteadyStateRule) -> String {
-    let SteadyStateRule { round, rounds, rounds_max, range, slope } = rule;
-    format!("{rounds} rounds of {round} within {range} and {slope}, {rounds_max} at most")
 }
 
 /// A cell as the run's record begins with it: without trials.
@@ -248,11 +217,16 @@ fn record(cell: &RunCell, label: String) -> CellRecord {
         volume: cell.volume.clone(),
         label,
         load: load_summary(&cell.spec),
-        spec: serde_json::to_value(&cell.spec).expect("a specification is plain data"),
+        spec: stored(&cell.spec),
         ceilings: Vec::new(),
         trials_planned: cell.spec.trials,
         trials: Vec::new(),
     }
+}
+
+/// A specification as records have it.
+fn stored(spec: &LoadSpec) -> serde_json::Value {
+    serde_json::to_value(spec).expect("a specification is plain data")
 }
 
 /// The load's name in its plan, if it has one, before what it does.
@@ -293,6 +267,10 @@ mod tests {
     use crate::arguments::{CommandLine, Verb};
     use crate::settings::Settings;
     use clap::Parser;
+    use loadline_units::{Bytes, Ratio};
+    use loadline_workload::{
+        BlockShare, Content, Fill, FlushCadence, FlushMethod, LatencyFigure, Objective, SteadyStateRule,
+    };
 
     #[test]
     fn a_label_tells_what_varies_and_nothing_else_does() {
@@ -308,6 +286,54 @@ mod tests {
         labels.sort_unstable();
         labels.dedup();
         assert_eq!(labels.len(), 16);
+    }
+
+    #[test]
+    fn every_key_of_a_load_tells_its_label_from_another() {
+        let load = LoadSpec::default();
+        let other = LoadSpec {
+            name: Some("another".into()),
+            pattern: Pattern::Sequential { stride: None },
+            reads: Ratio::ZERO,
+            trims: Ratio::percent(10),
+            blocks: vec![BlockShare { size: Bytes::kib(8), share: Ratio::ONE }],
+            align: Some(Bytes::kib(64)),
+            arrival: Arrival::Closed { queue_depth: 1, rate_max: None, think_time: Duration::from_ms(1) },
+            threads: 2,
+            size: Some(Bytes::GIB),
+            start: Bytes::GIB,
+            files: 2,
+            flush: Some(FlushCadence { every: 1, how: FlushMethod::Fua }),
+            buffered: true,
+            content: Content { compressible: Ratio::percent(90), duplicate: Ratio::ZERO },
+            verify: true,
+            fill: Fill::Never,
+            drop_caches: true,
+            warm_up: Duration::ZERO,
+            cool_down: Duration::from_s(1),
+            steady_state: Some(SteadyStateRule::default()),
+            duration: Duration::from_s(1),
+            volume: Some(Bytes::GIB),
+            trials: 2,
+            pause: Duration::from_s(1),
+            hang_limit: Duration::from_s(1),
+            objective: Some(Objective { of: LatencyFigure::P99, limit: Duration::from_ms(5) }),
+            best_of_trials: true,
+        };
+        let (load, other) = (stored(&load), stored(&other));
+        for (key, value) in other.as_object().unwrap() {
+            let mut changed = load.clone();
+            changed[key] = value.clone();
+            let cells = [&load, &changed].map(|spec| RunCell {
+                id: spec.to_string(),
+                volume: "a".into(),
+                spec: serde_json::from_value(spec.clone()).unwrap(),
+                order: loadline_workload::Order::Interleaved,
+            });
+            let work = Work { plans: Vec::new(), cells: cells.into(), steps: Vec::new(), left_out: Vec::new() };
+            let labels = work.labels();
+            assert_ne!(labels[0], labels[1], "{key}");
+        }
     }
 
     #[test]

@@ -102,54 +102,20 @@ pub(crate) fn paced(cell: &CellSummary) -> bool {
     closed(cell) && (cell.load.rate_iops.is_some() || waits)
 }
 
-/// Keys of a load's specification that say how much, how long and how often, rather than what.
-const AMOUNT_KEYS: [&str; 15] = [
-    "arrival",
-    "threads",
-    "name",
-    "trials",
-    "duration",
-    "volume",
-    "warm_up",
-    "cool_down",
-    "steady_state",
-    "pause",
-    "hang_limit",
-    "objective",
-    "fill",
-    "drop_caches",
-    "verify",
-];
-
-/// What two cells must share to be on one curve. Sequential threads are streams of their own, so their number is part of it.
-fn key(record: &CellRecord, cell: &CellSummary) -> String {
-    let load = &cell.load;
-    let mut spec = record.spec.clone();
-    if let Some(spec) = spec.as_object_mut() {
-        spec.retain(|key, _| !AMOUNT_KEYS.contains(&key.as_str()));
-    }
-    let streams = if load.pattern == "sequential" { load.threads } else { 0 };
-    format!(
-        "{:?} {:?} {} {} {} {} {} {spec}",
-        cell.volume,
-        load.pattern,
-        load.read_ratio,
-        load.block_bytes,
-        load.buffered,
-        streams,
-        cell.flush.is_some()
-    )
+/// Whether two cells are on one curve. What was made durable is not the same, whatever was asked.
+pub(crate) fn is_like(a: &CellSummary, b: &CellSummary) -> bool {
+    a.identity.curve() == b.identity.curve() && a.flush.is_some() == b.flush.is_some()
 }
 
 /// The curves of a run, in the order of their first cells. What others asked is on none: nobody varied how much it was.
 pub(crate) fn curves(records: &[CellRecord], cells: &[CellSummary]) -> Vec<Curve> {
-    let mut order: BTreeMap<String, usize> = BTreeMap::new();
     let mut curves: Vec<Curve> = Vec::new();
-    for (index, (record, cell)) in records.iter().zip(cells).enumerate() {
+    let mut order: BTreeMap<((&str, &str), bool), usize> = BTreeMap::new();
+    for (index, cell) in cells.iter().enumerate() {
         if cell.total.is_none() || paced(cell) || cell.is_of_others() {
             continue;
         }
-        let place = *order.entry(key(record, cell)).or_insert_with(|| {
+        let place = *order.entry((cell.identity.curve(), cell.flush.is_some())).or_insert_with(|| {
             curves.push(Curve { closed: Vec::new(), open: Vec::new(), plateau: None });
             curves.len() - 1
         });

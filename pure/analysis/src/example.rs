@@ -11,6 +11,61 @@ use loadline_record::{
 use loadline_units::Duration;
 use std::collections::BTreeMap;
 
+/// A closed loop's specification as plans store it, of `load` and with nothing chosen that a plan may leave out.
+#[must_use]
+pub fn stored(load: &LoadSummary) -> serde_json::Value {
+    let block = format!("{} B", load.block_bytes);
+    serde_json::json!({
+        "name": null, "pattern": {"random": "uniform"}, "reads": format!("{} %", load.read_ratio * 100.0), "trims": "0 %",
+        "blocks": [{"size": block, "share": "100 %"}], "align": null,
+        "arrival": {"closed": {"queue_depth": load.queue_depth, "rate_max": null, "think_time": "0 ns"}},
+        "threads": load.threads, "size": null, "start": "0 B", "files": 1, "flush": null, "buffered": load.buffered,
+        "content": {"compressible": "0 %", "duplicate": "0 %"}, "verify": false, "fill": "auto", "drop_caches": false,
+        "warm_up": "5 s", "cool_down": "0 ns", "steady_state": null, "duration": "1 min", "volume": null, "trials": 1,
+        "pause": "0 ns", "hang_limit": "1 min", "objective": null
+    })
+}
+
+/// What else a load may be: the key of [`stored`] in which each differs, as a JSON pointer, and its value there. The sizes of the
+/// mixes have the mean of blocks of 34 KiB.
+#[must_use]
+pub fn other_loads() -> Vec<(&'static str, serde_json::Value)> {
+    use serde_json::json;
+    let mix = |small: &str, large: &str| json!([{"size": "4 KiB", "share": small}, {"size": "64 KiB", "share": large}]);
+    let rounds = json!({"round": "1 min", "rounds": 5, "rounds_max": 25, "range": "20 %", "slope": "10 %"});
+    vec![
+        ("/name", json!("another")),
+        ("/pattern", json!({"random": "permutation"})),
+        ("/pattern", json!({"random": {"zipf": {"theta_milli": 1200}}})),
+        ("/pattern", json!({"random": {"hot-cold": {"requests": "90 %", "blocks": "10 %"}}})),
+        ("/trims", json!("10 %")),
+        ("/blocks", mix("50 %", "50 %")),
+        ("/align", json!("64 KiB")),
+        ("/arrival/closed/rate_max", json!("100 IOPS")),
+        ("/arrival/closed/think_time", json!("1 ms")),
+        ("/size", json!("1 GiB")),
+        ("/start", json!("1 GiB")),
+        ("/files", json!(4)),
+        ("/flush", json!({"every": 1, "how": "fdatasync"})),
+        ("/flush", json!({"every": 8, "how": "fua"})),
+        ("/buffered", json!(true)),
+        ("/content/compressible", json!("90 %")),
+        ("/content/duplicate", json!("50 %")),
+        ("/verify", json!(true)),
+        ("/fill", json!("never")),
+        ("/drop_caches", json!(true)),
+        ("/warm_up", json!("0 ns")),
+        ("/cool_down", json!("1 s")),
+        ("/steady_state", rounds),
+        ("/duration", json!("10 s")),
+        ("/volume", json!("1 GiB")),
+        ("/trials", json!(2)),
+        ("/pause", json!("1 s")),
+        ("/hang_limit", json!("5 s")),
+        ("/objective", json!({"of": "p99", "limit": "5 ms"})),
+    ]
+}
+
 /// A disk that answers a request after `latency_ns` until one of its limits binds; then requests queue.
 #[derive(Debug, Clone, Copy)]
 pub struct ExampleDisk {

@@ -12,6 +12,7 @@ mod hunt;
 mod lasting;
 mod limits;
 mod load_details;
+mod load_keys;
 mod search;
 pub mod statistics;
 mod summarize;
@@ -33,6 +34,7 @@ pub use hunt::{
 };
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};
+pub use load_keys::{KeyWords, LoadIdentity, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use search::{Probed, Search};
 pub use summarize::summarize;

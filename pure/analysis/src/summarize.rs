@@ -7,11 +7,13 @@ use crate::findings::findings;
 use crate::lasting::{lasting, of_course};
 use crate::limits::{courses, exceeded_shares, name_limits};
 use crate::load_details::LoadDetails;
+use crate::load_keys::LoadIdentity;
 use crate::statistics::{Interval, around, mean, mean_over_trials, median, scatter_error, series_interval};
 use crate::summary::{
     BestOf, CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView,
     RunInfo, RunSummary, SCHEMA, SteadyStateView, TotalFigures,
 };
+use crate::words::load_name;
 use loadline_block::Operation;
 use loadline_record::{
     CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, RunHeader,
@@ -22,6 +24,10 @@ use loadline_record::{
 #[must_use]
 pub fn summarize(record: &RunRecord) -> RunSummary {
     let mut cells: Vec<CellSummary> = record.cells.iter().map(summarize_cell).collect();
+    let names: Vec<(String, String)> = cells.iter().map(|cell| (cell.volume.clone(), load_name(cell))).collect();
+    for (cell, identity) in cells.iter_mut().zip(LoadIdentity::all(&record.cells, &names)) {
+        cell.identity = identity;
+    }
     let courses = courses(record, &cells);
     for ((cell, own), course) in cells.iter_mut().zip(&record.cells).zip(&courses) {
         // What draws differ by is no fall, and each prediction begins anew: no other cell's rate contradicts its own.
@@ -98,6 +104,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         volume: cell.volume.clone(),
         label: cell.label.clone(),
         load: load_view(cell),
+        identity: LoadIdentity::default(),
         engines: engines(cell),
         trials: counted.len() as u32,
         total: total_figures(&used, &counted),

@@ -1,6 +1,7 @@
 //! A run's results as programs read them: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
 
 use crate::load_details::LoadDetails;
+use crate::load_keys::LoadIdentity;
 use loadline_record::{
     Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts, ImportedFrom, Limit, PlanText,
     RunStatus, StageWait, VolumeFacts,
@@ -81,6 +82,9 @@ pub struct CellSummary {
     pub label: String,
     /// The load.
     pub load: LoadView,
+    /// Which other cells of the run are the same load; programs have the keys themselves.
+    #[serde(skip)]
+    pub identity: LoadIdentity,
     /// Every way to the device that its trials took, and why; empty before the first trial.
     #[serde(default)]
     pub engines: Vec<EngineUsed>,

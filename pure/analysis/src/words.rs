@@ -79,18 +79,34 @@ pub(crate) fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What a cell asks for, without how much of it: "random 4 KiB reads", "sequential 1 MiB requests (70 % reads)".
+/// What a cell asks for, without how much of it: "random 4 KiB reads", "sequential 1 MiB requests (70 % reads)"; where others of the
+/// run are called the same, with what tells it from them: "random 4 KiB reads (zipf 1.2)".
 pub(crate) fn load_name(cell: &CellSummary) -> String {
+    load_names(&[cell])
+}
+
+/// The same of cells that may differ in their operation alone: "random 4 KiB reads and writes (zipf 1.2)".
+pub(crate) fn load_names(cells: &[&CellSummary]) -> String {
+    let [cell, others @ ..] = cells else { return String::new() };
     let load = &cell.load;
     let trims_only = cell.trim.is_some() && cell.read.is_none() && cell.write.is_none();
     let what = match load.read_ratio {
-        _ if trims_only => "trims".to_owned(),
-        r if r >= 1.0 => "reads".to_owned(),
-        r if r <= 0.0 => "writes".to_owned(),
-        r => format!("requests ({} reads)", percent(r)),
+        _ if trims_only => "trims",
+        r if r >= 1.0 => "reads",
+        r if r <= 0.0 => "writes",
+        _ => "requests",
     };
+    let is_mix = what == "requests";
+    let mut asides: Vec<String> = is_mix.then(|| format!("{} reads", percent(load.read_ratio))).into_iter().collect();
+    for words in cells.iter().flat_map(|cell| &cell.identity.told) {
+        if !asides.contains(words) {
+            asides.push(words.clone());
+        }
+    }
+    let aside = if asides.is_empty() { String::new() } else { format!(" ({})", asides.join(", ")) };
+    let also = if others.is_empty() { "" } else { " and writes" };
     let buffered = if load.buffered { "buffered " } else { "" };
-    format!("{buffered}{} {} {what}", load.pattern, blocks(cell))
+    format!("{buffered}{} {} {what}{also}{aside}", load.pattern, blocks(cell))
 }
 
 /// The block size of a cell, or the sizes of its mix: "4 KiB", "4 KiB + 1 MiB".

@@ -3,11 +3,11 @@
 
 mod words;
 
-use crate::curves::{met_lasting, outstanding, paced};
+use crate::curves::{is_like, met_lasting, outstanding, paced};
 use crate::doubts::held_back;
 use crate::findings::{OBJECTIVE_USUAL, how_much, warning};
 use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
-use crate::words::{blocks, load_name, number, percent, sentence, span, throughput};
+use crate::words::{blocks, load_name, load_names, number, percent, sentence, span, throughput};
 use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
 use loadline_units::Duration;
 use words::{advice, doubts, first, lift, meaning, what_binds};
@@ -83,13 +83,13 @@ impl<'a> Told<'a> {
         if let [(_, reads), (_, writes)] = anchors.as_slice()
             && alike(reads, writes)
         {
-            return vec![self.of_closed(Kind::Reads, reads, " and writes", &mut advised)];
+            return vec![self.of_closed(Kind::Reads, &[reads, writes], &mut advised)];
         }
         if anchors.is_empty() {
             let open = || [Kind::Reads, Kind::Writes, Kind::Mixes].into_iter().find_map(|kind| self.of_open(kind));
             return self.of_others().or_else(open).into_iter().collect();
         }
-        anchors.iter().map(|(kind, cell)| self.of_closed(*kind, cell, "", &mut advised)).collect()
+        anchors.iter().map(|(kind, cell)| self.of_closed(*kind, &[*cell], &mut advised)).collect()
     }
 
     /// The cell with the largest figure, or the least demanding one of those as good; one that is not in doubt, if there is one.
@@ -109,9 +109,10 @@ impl<'a> Told<'a> {
         good.into_iter().filter(|c| bursts(c) >= burst * AS_GOOD).min_by_key(demand)
     }
 
-    /// Limit, evidence, consequence, next step of closed loops of one kind.
-    fn of_closed(&self, kind: Kind, cell: &CellSummary, also: &str, advised: &mut Option<Limit>) -> Conclusion {
-        let name = sentence(&format!("{}{also}", load_name(cell)));
+    /// Limit, evidence, consequence, next step of closed loops of one kind, or of reads with the writes that stop alike.
+    fn of_closed(&self, kind: Kind, cells: &[&CellSummary], advised: &mut Option<Limit>) -> Conclusion {
+        let (cell, is_alone) = (cells[0], cells.len() == 1);
+        let name = sentence(&load_names(cells));
         let level = level(cell);
         let Some(binding) = &cell.binding else {
             let text = format!("{name} reach {level} at {}; what stops them is not known.", how_much(cell));
@@ -146,7 +147,7 @@ impl<'a> Told<'a> {
         meant.extend(more);
         meant.extend(self.range(cell, deeper));
         meant.extend(self.consequence(cell, deeper));
-        meant.extend(self.in_bytes(kind, cell, also));
+        meant.extend(self.in_bytes(kind, cell, is_alone));
         let foretold = cell.lasting.as_ref().filter(|_| binding.limit != Limit::BurstExhausted);
         match foretold {
             Some(lasting) => meant.push(format!(
@@ -384,7 +385,7 @@ impl<'a> Told<'a> {
     }
 
     /// The most bytes, where another block size moves more and something else stops it.
-    fn in_bytes(&self, kind: Kind, cell: &CellSummary, also: &str) -> Option<String> {
+    fn in_bytes(&self, kind: Kind, cell: &CellSummary, is_alone: bool) -> Option<String> {
         let moved = CellSummary::throughput_lasting;
         let most = self.best(kind, moved)?;
         if most.load.block_bytes <= cell.load.block_bytes || moved(most)? < moved(cell)? * (1.0 + ALIKE) {
@@ -395,7 +396,7 @@ impl<'a> Told<'a> {
             Limit::Latency => ", where only latency bounds them".to_owned(),
             limit => format!(", where {} ({})", what_binds(limit), limit.name()),
         });
-        let what = match (kind, also.is_empty()) {
+        let what = match (kind, is_alone) {
             (Kind::Reads, true) => "reads",
             (Kind::Writes, true) => "writes",
             _ => "requests",
@@ -408,20 +409,11 @@ impl<'a> Told<'a> {
     }
 }
 
-/// Whether two cells of a volume differ only in how much they ask for at once.
-fn is_like(a: &CellSummary, b: &CellSummary) -> bool {
-    a.load.pattern == b.load.pattern
-        && a.load.read_ratio.to_bits() == b.load.read_ratio.to_bits()
-        && a.load.block_bytes == b.load.block_bytes
-        && a.load.buffered == b.load.buffered
-        && a.flush.is_some() == b.flush.is_some()
-}
-
 /// Whether reads and writes stop at the same rate for the same reason.
 fn alike(a: &CellSummary, b: &CellSummary) -> bool {
     let limit = |c: &CellSummary| c.binding.as_ref().map(|b| b.limit);
     let near = a.iops_lasting().zip(b.iops_lasting()).is_some_and(|(a, b)| b > 0.0 && (a / b - 1.0).abs() <= ALIKE);
-    near && a.load.pattern == b.load.pattern && a.load.block_bytes == b.load.block_bytes && limit(a) == limit(b)
+    near && a.identity.is_like_apart_from_reads(&b.identity) && limit(a) == limit(b)
 }
 
 /// The lowest ceiling above the binding one that neither more requests at once nor, of a VM, another size of it lifts as well.

@@ -3,7 +3,7 @@
 use super::{View, at_depth, codes};
 use crate::curves::{Curve, Plateau, outstanding};
 use crate::summary::{CellSummary, Finding};
-use crate::words::{counted, listed, load_name, number, span, throughput};
+use crate::words::{counted, listed, load_names, number, span, throughput};
 use loadline_record::Limit;
 
 /// Plateaus told one by one; a matrix of hundreds of cells gives the rest in one sentence.
@@ -40,9 +40,7 @@ fn stop_alike(view: &View<'_>, a: (&Curve, &Plateau), b: (&Curve, &Plateau)) -> 
     let (first, second) = (&view.cells[a.1.cells[0]], &view.cells[b.1.cells[0]]);
     first.reads_only()
         && second.writes_only()
-        && first.load.pattern == second.load.pattern
-        && first.load.block_bytes == second.load.block_bytes
-        && first.load.buffered == second.load.buffered
+        && first.identity.is_like_apart_from_reads(&second.identity)
         && first.flush.is_some() == second.flush.is_some()
         && a.1.from == b.1.from
         && (a.1.iops / b.1.iops - 1.0).abs() <= ALIKE
@@ -100,10 +98,10 @@ fn told_together(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
         }
         None => "asking for more only makes requests wait".to_owned(),
     };
-    let also = if group.len() > 1 { " and writes" } else { "" };
+    let firsts: Vec<&CellSummary> = group.iter().map(|(_, p)| &view.cells[p.cells[0]]).collect();
     let text = format!(
-        "{}{also} level off at {}{unit}{before} from {} on{limit}; {then}.",
-        load_name(first),
+        "{} level off at {}{unit}{before} from {} on{limit}; {then}.",
+        load_names(&firsts),
         listed(&levels),
         at_depth(view, curve, plateau.from)
     );

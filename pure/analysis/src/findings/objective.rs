@@ -50,11 +50,10 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
         }
         // Arrivals by chance queue where evenly spaced ones do not: either way of arriving has a turn of its own.
         let ways = [false, true].map(|evenly| curve.with_open(|i| is_even(&view.cells[i]) == evenly));
-        let several = ways.iter().all(|way| !way.open.is_empty());
         for way in ways {
             let Some(first) = way.open.first().copied() else { continue };
             let objective = Objective::of(&record.cells[first].load);
-            told.extend(of_open(view, record, &way, &objective, several).map(|t| (first, t)));
+            told.extend(of_open(view, record, &way, &objective).map(|t| (first, t)));
         }
     }
     let of_others = view.own.iter().copied().filter(|i| view.cells[*i].is_of_others());
@@ -362,14 +361,7 @@ fn is_even(cell: &CellSummary) -> bool {
     cell.load.arrival == "constant"
 }
 
-/// `several`: the run has both ways of arriving.
-fn of_open(
-    view: &View<'_>,
-    record: &RunRecord,
-    curve: &Curve,
-    objective: &Objective<'_>,
-    several: bool,
-) -> Option<Told> {
+fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
     let turn = objective.turn(view, &curve.open)?;
     // What was offered as a share of what can be had: where the rate levels off, or else the most that was seen.
     let (most, what) = if let Some(plateau) = &curve.plateau {
@@ -403,12 +395,7 @@ fn of_open(
     let other = reached.max_by(f64::total_cmp).and_then(|reached| shares_of_another(view, record, curve, reached));
     let other = other.unwrap_or_default();
     let first = &view.cells[curve.open[0]];
-    let way = match is_even(first) {
-        _ if !several => "",
-        true => ", arriving evenly,",
-        false => ", arriving by chance,",
-    };
-    let name = format!("{}{way}", load_name(first));
+    let name = load_name(first);
     let objective_name = objective.name();
     let text = match (turn.kept, turn.lost) {
         (Some(kept), Some(lost)) => {

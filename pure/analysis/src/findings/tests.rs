@@ -134,11 +134,11 @@ fn arrivals_by_chance_and_evenly_spaced_ones_lose_it_each_at_a_rate_of_their_own
         summarize(&record).findings.iter().filter(|f| f.code == codes::OBJECTIVE).map(|f| f.text.clone()).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(
-        told[0].starts_with("Random 4 KiB reads, arriving by chance, lose 20 ms")
+        told[0].starts_with("Random 4 KiB reads (arriving by chance) lose 20 ms")
             && told[0].contains("between 500 and 4,000"),
         "{told:?}"
     );
-    assert!(told[1].contains("arriving evenly, lose") && told[1].contains("between 4,500 and 5,500"), "{told:?}");
+    assert!(told[1].contains("(arriving evenly) lose") && told[1].contains("between 4,500 and 5,500"), "{told:?}");
     assert!(told.iter().all(|text| !text.contains("disturbance")), "{told:?}");
 }
 

@@ -4,7 +4,7 @@ use super::Case;
 use super::caps::{EXCEEDS, explains, request_bytes};
 use super::kinds::{alike, sample};
 use crate::curves::{iops, paced, sound};
-use crate::words::{block, number, throughput};
+use crate::words::{blocks, number, throughput};
 use loadline_record::{Binding, Ceiling, Limit};
 
 impl Case<'_> {
@@ -41,7 +41,7 @@ impl Case<'_> {
             let source = format!(
                 "inferred: {} {} requests level off from {} outstanding on",
                 other.load.pattern,
-                block(other.load.block_bytes),
+                blocks(other),
                 number(plateau.from as f64)
             );
             match kind.limit {

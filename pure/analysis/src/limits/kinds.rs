@@ -3,7 +3,7 @@
 use crate::clusters::Clusters;
 use crate::curves::{Curve, Growth, Plateau, doubted, iops, outstanding, sound};
 use crate::summary::CellSummary;
-use crate::words::{block, load_name, throughput};
+use crate::words::{blocks, load_name, throughput};
 use loadline_record::DoubtCode;
 use loadline_record::Limit;
 
@@ -59,7 +59,7 @@ pub(super) fn moved(cell: &CellSummary) -> f64 {
 pub(super) fn requests_of(other: &CellSummary, own: &CellSummary) -> String {
     let pattern =
         if other.load.pattern == own.load.pattern { String::new() } else { format!("{} ", other.load.pattern) };
-    format!("{pattern}{} requests", block(other.load.block_bytes))
+    format!("{pattern}{} requests", blocks(other))
 }
 
 /// The deepest cell of a curve without a plateau, if its rate may be at a limit: several requests at once, or one at a time let

@@ -1,104 +1,12 @@
 //! Sorts a run's cells into curves (one load at several depths or rates) and curves into charts that stay legible.
 
+use super::traits::{THREADS, Traits, VOLUME, is_key, spoken_order, traits};
 use crate::chart::LINES_MAX;
-use crate::figures;
 use crate::html::CellView;
-use loadline_units::Bytes;
-
-/// What tells one curve from another, apart from its depth or rate, in the order in which curves are put side by side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Dimension {
-    Volume,
-    Reads,
-    Pattern,
-    Block,
-    Threads,
-    Rest,
-}
-
-impl Dimension {
-    const ALL: [Self; 6] = [Self::Volume, Self::Reads, Self::Pattern, Self::Block, Self::Threads, Self::Rest];
-    /// The order in which a person names them.
-    const SPOKEN: [Self; 6] = [Self::Volume, Self::Pattern, Self::Reads, Self::Block, Self::Threads, Self::Rest];
-
-    fn of(self, view: &CellView<'_>) -> String {
-        let load = &view.summary.load;
-        match self {
-            Self::Volume => figures::plain(&view.summary.volume),
-            Self::Reads => operation_mix(view),
-            Self::Pattern => figures::plain(&load.pattern),
-            Self::Block => Bytes::new(load.block_bytes).to_string(),
-            Self::Threads => match load.threads {
-                1 => "1 thread".to_owned(),
-                count => format!("{count} threads"),
-            },
-            Self::Rest => {
-                let mut parts = Vec::new();
-                if let Some(every) = view.record.and_then(|r| r.load.flush_every) {
-                    parts.push(format!("flush every {}", figures::count(every)));
-                }
-                if load.buffered {
-                    parts.push("buffered".to_owned());
-                }
-                if let (Some(rate), true) = (load.rate_iops, load.queue_depth.is_some()) {
-                    parts.push(format!("at most {} IOPS", figures::iops(rate)));
-                }
-                if load.arrival != "closed" {
-                    let arrival = if load.arrival == "poisson" { "Poisson" } else { load.arrival.as_str() };
-                    parts.push(format!("{} arrivals", figures::plain(arrival)));
-                }
-                parts.join(", ")
-            }
-        }
-    }
-}
-
-/// Everything that tells a load from others apart from its depth or rate, with its volume where runs have several.
-pub(crate) fn traits(view: &CellView<'_>, volumes_several: bool) -> [String; 6] {
-    Dimension::ALL.map(|d| if d == Dimension::Volume && !volumes_several { String::new() } else { d.of(view) })
-}
-
-/// [`traits`] as a person says them; the threads only where they are not alike among `all`.
-pub(crate) fn spoken(traits: &[String; 6], all: &[[String; 6]]) -> String {
-    let parts: Vec<&str> = Dimension::SPOKEN
-        .into_iter()
-        .filter(|d| *d != Dimension::Threads || all.iter().any(|other| other[*d as usize] != traits[*d as usize]))
-        .map(|d| traits[d as usize].as_str())
-        .filter(|text| !text.is_empty())
-        .collect();
-    parts.join(" ")
-}
-
-/// What a load is apart from its block size and its depth: "random read", with its volume where runs have several. Sequential
-/// threads are streams of their own, so their number is part of it.
-pub(crate) fn kind(view: &CellView<'_>, volumes_several: bool) -> String {
-    let streams = view.summary.load.pattern == "sequential" && view.summary.load.threads > 1;
-    let parts = Dimension::SPOKEN.into_iter().filter(|d| match d {
-        Dimension::Volume => volumes_several,
-        Dimension::Threads => streams,
-        Dimension::Block => false,
-        Dimension::Pattern | Dimension::Reads | Dimension::Rest => true,
-    });
-    let parts: Vec<String> = parts.map(|d| d.of(view)).filter(|text| !text.is_empty()).collect();
-    parts.join(" ")
-}
-
-/// "read", "write", "70 % read", "trim".
-pub(crate) fn operation_mix(view: &CellView<'_>) -> String {
-    let cell = view.summary;
-    if cell.trim.is_some() && cell.read.is_none() && cell.write.is_none() {
-        return "trim".to_owned();
-    }
-    match cell.load.read_ratio {
-        r if r >= 1.0 => "read".to_owned(),
-        r if r <= 0.0 => "write".to_owned(),
-        r => format!("{} % read", figures::tick(r * 100.0)),
-    }
-}
 
 /// Cells that differ in nothing but depth or rate, at least two of them, by rising depth or rate.
 pub(crate) struct Curve<'a> {
-    values: [String; 6],
+    traits: Traits,
     /// Name within its panel; empty where nothing is to be told apart.
     pub(crate) name: String,
     /// Colour, marker and dash: the same name has the same style in every panel.
@@ -147,12 +55,13 @@ impl<'a> Family<'a> {
     }
 
     fn new(cells: impl Iterator<Item = (f64, CellView<'a>)>, curves_max: usize) -> Self {
+        let cells: Vec<(f64, CellView<'a>)> = cells.collect();
+        let views: Vec<(usize, CellView<'a>)> = cells.iter().map(|(_, view)| (0, *view)).collect();
         let mut curves: Vec<Curve<'a>> = Vec::new();
-        for (place, view) in cells {
-            let values = Dimension::ALL.map(|d| d.of(&view));
-            match curves.iter_mut().find(|c| c.values == values) {
+        for ((place, view), traits) in cells.into_iter().zip(traits(&views, true)) {
+            match curves.iter_mut().find(|c| c.traits.values == traits.values) {
                 Some(curve) => curve.cells.push((place, view)),
-                None => curves.push(Curve { values, name: String::new(), style: 0, cells: vec![(place, view)] }),
+                None => curves.push(Curve { traits, name: String::new(), style: 0, cells: vec![(place, view)] }),
             }
         }
         for curve in &mut curves {
@@ -166,10 +75,11 @@ impl<'a> Family<'a> {
         };
         let most = curves.iter().map(places).max().unwrap_or(0);
         curves.retain(|c| places(c) >= most.clamp(2, 3));
-        let varies = |d: Dimension| curves.iter().any(|c| c.values[d as usize] != curves[0].values[d as usize]);
-        let varying: Vec<Dimension> = Dimension::ALL.into_iter().filter(|d| varies(*d)).collect();
+        let dimensions = curves.first().map_or(0, |c| c.traits.values.len());
+        let varies = |d: &usize| curves.iter().any(|c| c.traits.values[*d] != curves[0].traits.values[*d]);
+        let varying: Vec<usize> = (0..dimensions).filter(varies).collect();
         // As many dimensions within a panel as leave it legible; the others make panels.
-        let mut within: Vec<Dimension> = Vec::new();
+        let mut within: Vec<usize> = Vec::new();
         for dimension in &varying {
             within.push(*dimension);
             if distinct(&curves, &within).len() > curves_max {
@@ -177,29 +87,19 @@ impl<'a> Family<'a> {
             }
         }
         let styles = distinct(&curves, &within);
-        let spoken = |curve: &Curve<'_>, wanted: &dyn Fn(Dimension) -> bool| {
-            let parts: Vec<&str> = Dimension::SPOKEN
-                .into_iter()
-                .filter(|d| wanted(*d))
-                .map(|d| curve.values[d as usize].as_str())
-                .filter(|text| !text.is_empty())
-                .collect();
-            parts.join(" ")
-        };
         let shared = curves.first().map_or_else(String::new, |c| {
             // The only volume need not be named, and asides are set apart.
-            let aside = |d: Dimension| matches!(d, Dimension::Threads | Dimension::Rest);
-            let load = spoken(c, &|d| !varying.contains(&d) && !aside(d) && d != Dimension::Volume);
-            let asides =
-                [Dimension::Threads, Dimension::Rest].map(|one| spoken(c, &|d| d == one && !varying.contains(&d)));
+            let load = c.traits.spoken(|d| !varying.contains(&d) && d != VOLUME && d != THREADS && !is_key(d));
+            let asides = spoken_order(dimensions).filter(|d| *d == THREADS || c.traits.is_said(*d));
+            let asides = asides.filter(|d| !varying.contains(d)).map(|d| c.traits.words[d].clone());
             let parts: Vec<String> = [load].into_iter().chain(asides).filter(|part| !part.is_empty()).collect();
             parts.join(", ")
         });
         let mut panels: Vec<Panel<'a>> = Vec::new();
         for mut curve in curves {
-            curve.name = spoken(&curve, &|d| within.contains(&d));
+            curve.name = curve.traits.spoken(|d| within.contains(&d));
             curve.style = styles.iter().position(|s| *s == key(&curve, &within)).unwrap_or(0);
-            let name = spoken(&curve, &|d| varying.contains(&d) && !within.contains(&d));
+            let name = curve.traits.spoken(|d| varying.contains(&d) && !within.contains(&d));
             match panels.iter_mut().find(|p| p.name == name && p.curves.len() < curves_max) {
                 Some(panel) => panel.curves.push(curve),
                 None => panels.push(Panel { name, curves: vec![curve] }),
@@ -224,12 +124,12 @@ impl<'a> Family<'a> {
     }
 }
 
-fn key(curve: &Curve<'_>, dimensions: &[Dimension]) -> Vec<String> {
-    dimensions.iter().map(|d| curve.values[*d as usize].clone()).collect()
+fn key(curve: &Curve<'_>, dimensions: &[usize]) -> Vec<String> {
+    dimensions.iter().map(|d| curve.traits.values[*d].clone()).collect()
 }
 
 /// The distinct values of some dimensions, in order of first appearance.
-fn distinct(curves: &[Curve<'_>], dimensions: &[Dimension]) -> Vec<Vec<String>> {
+fn distinct(curves: &[Curve<'_>], dimensions: &[usize]) -> Vec<Vec<String>> {
     let mut seen: Vec<Vec<String>> = Vec::new();
     for curve in curves {
         let key = key(curve, dimensions);

@@ -1,11 +1,10 @@
 //! Heat maps, which keep a large matrix legible: coloured tables of throughput, IOPS and latency.
 
-use super::families::operation_mix;
 use super::overview::{IOPS, MEAN_LATENCY, Metric, THROUGHPUT};
+use super::traits::{READS, THREADS, VOLUME, traits};
 use super::{CellView, Escaped, Run};
 use crate::figures;
 use crate::put;
-use loadline_units::Bytes;
 use std::collections::BTreeMap;
 
 /// From so many closed-loop cells on, a heat map is drawn.
@@ -46,8 +45,8 @@ pub(crate) fn heat_maps(out: &mut String, run: &Run<'_>) {
 struct Grid<'a> {
     /// Mix, depth per thread, threads.
     columns: Vec<(String, u32, u32)>,
-    /// Pattern, block in bytes, buffered, flush cadence.
-    rows: Vec<(String, u64, bool, Option<u64>)>,
+    /// What the loads of a row share.
+    rows: Vec<String>,
     /// By row and column.
     cells: BTreeMap<(usize, usize), &'a CellView<'a>>,
 }
@@ -56,12 +55,13 @@ impl<'a> Grid<'a> {
     /// The grid of a volume's closed loops; `None` when they make no matrix.
     fn new(views: impl Iterator<Item = &'a CellView<'a>>) -> Option<Self> {
         let (mut columns, mut rows, mut places) = (Vec::new(), Vec::new(), Vec::new());
-        for view in views {
+        let views: Vec<&CellView<'_>> = views.filter(|view| view.summary.load.rate_iops.is_none()).collect();
+        let all = traits(&views.iter().map(|view| (0, **view)).collect::<Vec<_>>(), false);
+        for (view, traits) in views.into_iter().zip(&all) {
             let load = &view.summary.load;
-            let Some(depth) = load.queue_depth.filter(|_| load.rate_iops.is_none()) else { continue };
-            let flush = view.record.and_then(|r| r.load.flush_every);
-            let column = (operation_mix(view), depth, load.threads);
-            let row = (load.pattern.clone(), load.block_bytes, load.buffered, flush);
+            let Some(depth) = load.queue_depth else { continue };
+            let column = (traits.words[READS].clone(), depth, load.threads);
+            let row = traits.name(&all, |place| ![VOLUME, READS, THREADS].contains(&place));
             if !columns.contains(&column) {
                 columns.push(column.clone());
             }
@@ -102,10 +102,7 @@ fn heat_map(out: &mut String, run: &Run<'_>, grid: &Grid<'_>, metric: Metric) {
     }
     out.push_str("</tr></thead><tbody>\n");
     for (row, key) in rows.iter().enumerate() {
-        let buffered = if key.2 { " buffered" } else { "" };
-        let flush = key.3.map_or_else(String::new, |every| format!(" flush every {}", figures::count(every)));
-        let name = format!("{} {}{buffered}{flush}", key.0, Bytes::new(key.1));
-        put!(out, "<tr><th scope=\"row\">{}</th>", Escaped(&name));
+        put!(out, "<tr><th scope=\"row\">{}</th>", Escaped(key));
         for column in 0..columns.len() {
             let Some(view) = cells.get(&(row, column)) else {
                 out.push_str("<td class=\"none\"></td>");

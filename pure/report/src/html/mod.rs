@@ -9,6 +9,7 @@ mod roofline;
 mod scaling;
 mod side_by_side;
 mod table;
+mod traits;
 
 use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, plain};

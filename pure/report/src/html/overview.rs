@@ -1,8 +1,9 @@
 //! The charts over all cells: by depth, by load, by name, by trial.
 
-use super::families::{Curve, Family, Panel, operation_mix};
+use super::families::{Curve, Family, Panel};
 use super::roofline::rooflines;
 use super::scaling::scaling;
+use super::traits::operation_mix;
 use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Bar, BarChart, LINES_MAX, Line, LineChart, Point, Reference, Size, Ticks, swatch};
 use crate::figures;

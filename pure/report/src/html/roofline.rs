@@ -1,7 +1,7 @@
 //! Rooflines: the ceilings of loads as lines over block size or depth, the cells below them, what bound each by its mark.
 
-use super::families::kind;
 use super::overview::{after_bursts, figure, legend, point};
+use super::traits::{BLOCK, THREADS, traits};
 use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Line, LineChart, STYLES, Size};
 use crate::figures;
@@ -111,18 +111,28 @@ fn ceilings(view: &CellView<'_>) -> Vec<(Limit, f64)> {
 
 /// Cells in charts that have at least two places along and a ceiling; the telling ones first.
 fn grouped<'a>(run: &Run<'a>, views: &[CellView<'a>], along: Along) -> Vec<Roof<'a>> {
-    let mut roofs: Vec<Roof<'a>> = Vec::new();
-    for view in views {
-        let kind = kind(view, run.volumes_several);
-        let name = match along {
-            Along::Block => kind,
-            Along::Depth => format!("{kind} {}", Bytes::new(view.summary.load.block_bytes)),
-        };
-        match roofs.iter_mut().find(|roof| roof.name == name) {
-            Some(roof) => roof.views.push(*view),
-            None => roofs.push(Roof { name, along, views: vec![*view] }),
+    // A mix of sizes has no place along them.
+    let is_placed = |view: &CellView<'_>| along == Along::Depth || view.summary.load.details.block_mix.is_none();
+    let views: Vec<(usize, CellView<'a>)> = views.iter().filter(|v| is_placed(v)).map(|view| (0, *view)).collect();
+    let all = traits(&views, run.volumes_several);
+    let mut roofs: Vec<(Vec<&str>, Roof<'a>)> = Vec::new();
+    for ((_, view), traits) in views.iter().zip(&all) {
+        let load = &view.summary.load;
+        // Sequential threads are streams of their own, so their number is part of the load.
+        let streams = load.pattern == "sequential";
+        let other = [Some(BLOCK).filter(|_| along == Along::Block), Some(THREADS).filter(|_| !streams)];
+        let shared = traits.without(&other.into_iter().flatten().collect::<Vec<_>>());
+        let name = traits.name(&all, |place| match place {
+            BLOCK => along == Along::Depth,
+            THREADS => streams && load.threads > 1,
+            _ => true,
+        });
+        match roofs.iter_mut().find(|(key, _)| *key == shared) {
+            Some((_, roof)) => roof.views.push(*view),
+            None => roofs.push((shared, Roof { name, along, views: vec![*view] })),
         }
     }
+    let mut roofs: Vec<Roof<'a>> = roofs.into_iter().map(|(_, roof)| roof).collect();
     roofs.retain(|roof| {
         let mut places: Vec<u64> = roof.views.iter().filter_map(|v| Some(place(v, along)?.to_bits())).collect();
         places.sort_unstable();

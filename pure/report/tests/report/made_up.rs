@@ -1,8 +1,8 @@
 //! Runs that never happened, built by hand, with everything that a report has to show.
 
 use loadline_analysis::{
-    Binding, Ceiling, CellSummary, Conclusion, CpuFigures, Finding, Limit, LoadDetails, LoadView, OperationFigures,
-    RunInfo, RunSummary, SCHEMA, TotalFigures,
+    Binding, Ceiling, CellSummary, Conclusion, CpuFigures, Finding, Limit, LoadDetails, LoadIdentity, LoadView,
+    OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures,
 };
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
@@ -189,11 +189,25 @@ fn doubts(plan: &CellPlan) -> Vec<Doubt> {
 pub(crate) fn cell(index: usize, plan: &CellPlan) -> CellRecord {
     let mut noise = Noise::new(index as u64 + 7);
     let arrival = if plan.offered_iops.is_some() { "poisson" } else { "closed" };
+    // Random loads prefer some blocks; what mixes reads and writes mixes two sizes as well, of the same mean.
+    let pattern = match plan.pattern {
+        "random" => serde_json::json!({"random": {"zipf": {"theta_milli": 1_100}}}),
+        _ => serde_json::json!({"sequential": {"stride": null}}),
+    };
+    let size = |bytes: u64, share: &str| serde_json::json!({"size": format!("{bytes} B"), "share": share});
+    let (block, is_mix) = (plan.block_bytes, plan.read_ratio > 0.0 && plan.read_ratio < 1.0);
+    let blocks =
+        if is_mix { vec![size(block / 2, "50 %"), size(block / 2 * 3, "50 %")] } else { vec![size(block, "100 %")] };
+    let arrives = match plan.offered_iops {
+        Some(rate) => serde_json::json!({"poisson": {"rate": format!("{rate} IOPS")}}),
+        None => {
+            serde_json::json!({"closed": {"queue_depth": plan.queue_depth, "rate_max": null, "think_time": "1 ms"}})
+        }
+    };
+    let flush = plan.flush_every.map(|every| serde_json::json!({"every": every, "how": "fua"}));
     let spec = serde_json::json!({
-        "name": plan.name, "pattern": {"random": {"zipf": {"theta_milli": 1_100}}}, "trims": "0 %", "align": null,
-        "blocks": [{"size": "4 KiB", "share": "75 %"}, {"size": "16 KiB", "share": "25 %"}], "start": "0 B", "files": 2,
-        "arrival": {"closed": {"queue_depth": 8, "rate_max": null, "think_time": "1 ms"}}, "verify": false,
-        "flush": {"every": 16, "how": "fua"}, "content": {"compressible": "50 %", "duplicate": "0 %"},
+        "name": plan.name, "pattern": pattern, "trims": "0 %", "align": null, "blocks": blocks, "start": "0 B", "files": 2,
+        "arrival": arrives, "verify": false, "flush": flush, "content": {"compressible": "50 %", "duplicate": "0 %"},
         "warm_up": "5 s", "duration": "1 min"
     });
     CellRecord {
@@ -279,6 +293,7 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
             size_bytes: load.size_bytes,
             details: LoadDetails::of(&cell.spec),
         },
+        identity: LoadIdentity::default(),
         engines: cell.trials.first().map(|trial| trial.engine.clone()).into_iter().collect(),
         trials: done.len() as u32,
         total,

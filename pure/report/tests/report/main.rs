@@ -7,5 +7,6 @@ mod golden;
 mod made_up;
 mod side_by_side;
 mod size;
+mod told_apart;
 mod trials;
 mod well_formed;

@@ -5,8 +5,8 @@ use super::curves::whiskers;
 use super::{Row, Told};
 use crate::chart::{Bar, BarChart, Size};
 use crate::figures::{self, MISSING, plain};
-use crate::html::families::{operation_mix, traits};
 use crate::html::overview::{MEAN_LATENCY, Metric, THROUGHPUT, after_bursts, figure, interval};
+use crate::html::traits::{self, operation_mix, traits};
 use crate::html::{CellView, Escaped};
 use crate::put;
 use crate::rows::doubts_the_rate;
@@ -46,12 +46,15 @@ pub(super) fn bars(out: &mut String, told: &Told<'_, '_>, rows: &[Row<'_>], on_c
 fn chart(out: &mut String, told: &Told<'_, '_>, rows: &[&Row<'_>], metric: Metric, begun: &mut bool) {
     let most = (BARS_MAX / told.drawn().len()).max(1);
     let view = |run: usize, row: &Row<'_>| row.cells[run].map(|index| told.drawn()[run].views[index]);
-    let loads: Vec<Traits> = rows.iter().map(|row| varied(row, told)).collect();
+    let loads = varied(rows, told);
     let kept: Vec<&&Row<'_>> = chosen::thinned(&loads, most).into_iter().map(|row| &rows[row]).collect();
     let runs = 0..told.drawn().len();
+    let groups: Vec<String> = kept.iter().map(|row| group(row, told)).collect();
     let mut bars: Vec<Bar> = Vec::new();
-    for row in &kept {
-        let group = group(row, told);
+    for (place, row) in kept.iter().enumerate() {
+        // A name that stands for several loads tells none of them.
+        let is_shared = groups.iter().enumerate().any(|(other, group)| other != place && *group == groups[place]);
+        let group = if is_shared { labelled(row, row.label) } else { groups[place].clone() };
         for run in runs.clone() {
             let Some(view) = view(run, row) else { continue };
             bars.push(bar(told, run, &view, metric, &group));
@@ -134,19 +137,28 @@ fn group(row: &Row<'_>, told: &Told<'_, '_>) -> String {
         .map(|view| Some(format!("{} {}", plain(view.name()?), operation_mix(&view))))
         .collect();
     let name = named.filter(|names| names.iter().all(|name| *name == names[0]));
-    let name = name.and_then(|names| names.into_iter().next()).unwrap_or_else(|| plain(row.label));
+    name.and_then(|names| names.into_iter().next())
+        .map_or_else(|| labelled(row, row.label), |name| labelled(row, &name))
+}
+
+/// A row's name with its volume, where that tells rows apart.
+fn labelled(row: &Row<'_>, name: &str) -> String {
+    let name = plain(name);
     row.volume.map_or_else(|| name.clone(), |volume| format!("{} {name}", plain(volume)))
 }
 
-/// What tells a row from the others.
-fn varied(row: &Row<'_>, told: &Told<'_, '_>) -> Traits {
-    let first = told.drawn().iter().zip(&row.cells).find_map(|(run, index)| Some(run.views[(*index)?]));
-    let Some(view) = first else { return Vec::new() };
-    let load = &view.summary.load;
-    let amount =
-        load.queue_depth.map_or_else(|| figures::tick(load.rate_iops.unwrap_or(0.0)), |depth| depth.to_string());
-    let name = view.name().unwrap_or_default().to_owned();
-    let mut varied = vec![name, amount];
-    varied.extend(traits(&view, told.volumes_several));
-    varied
+/// What tells each row from the others, by its cell of the first run that has it; each has one, being drawn.
+fn varied(rows: &[&Row<'_>], told: &Told<'_, '_>) -> Vec<Traits> {
+    let first =
+        |row: &&Row<'_>| told.drawn().iter().zip(&row.cells).find_map(|(run, index)| Some(run.views[(*index)?]));
+    let cells: Vec<(usize, CellView<'_>)> = rows.iter().filter_map(first).map(|view| (0, view)).collect();
+    let of_row = |((_, view), traits): (&(usize, CellView<'_>), traits::Traits)| {
+        let load = &view.summary.load;
+        let amount =
+            load.queue_depth.map_or_else(|| figures::tick(load.rate_iops.unwrap_or(0.0)), |depth| depth.to_string());
+        let mut varied = vec![view.name().unwrap_or_default().to_owned(), amount];
+        varied.extend(traits.words);
+        varied
+    };
+    cells.iter().zip(traits(&cells, told.volumes_several)).map(of_row).collect()
 }

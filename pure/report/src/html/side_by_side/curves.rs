@@ -6,11 +6,11 @@ use super::chosen::{self, Traits};
 use crate::chart::{Axis, Line, LineChart, Reference, STYLES, Size};
 use crate::figures;
 use crate::html::CellView;
-use crate::html::families::{spoken, traits};
 use crate::html::overview::{
     self, IOPS, Metric, THROUGHPUT, after_bursts, both_ends, depth_axis, figure, figure_point, latency_of, legend,
     limited, references, suite,
 };
+use crate::html::traits::{self, traits};
 use crate::put;
 use loadline_record::Clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ const LARGE_MAX: usize = 6;
 
 /// A load's cells of each run, by rising depth or rate.
 struct Kind<'a> {
-    traits: [String; 6],
+    traits: traits::Traits,
     block_bytes: u64,
     lines: Vec<Vec<(f64, CellView<'a>)>>,
 }
@@ -86,21 +86,23 @@ pub(super) fn curves(out: &mut String, told: &Told<'_, '_>) -> BTreeSet<(usize, 
 }
 
 fn kinds<'a>(told: &Told<'_, 'a>, along: Along) -> Vec<Kind<'a>> {
-    let mut kinds: Vec<Kind<'a>> = Vec::new();
-    let mut known: BTreeMap<[String; 6], usize> = BTreeMap::new();
+    let mut swept: Vec<(f64, (usize, CellView<'a>))> = Vec::new();
     for (number, run) in told.drawn().iter().enumerate() {
         // The rows of a suite have depths, too, but each is a load of its own.
         let rows: Vec<usize> = suite(&run.views).iter().map(|(view, _)| view.index).collect();
-        for view in run.views.iter().filter(|view| !rows.contains(&view.index)) {
-            let Some(place) = along.place(view) else { continue };
-            let traits = traits(view, told.volumes_several);
-            let kind = *known.entry(traits.clone()).or_insert_with(|| {
-                let block_bytes = view.summary.load.block_bytes;
-                kinds.push(Kind { traits, block_bytes, lines: vec![Vec::new(); told.drawn().len()] });
-                kinds.len() - 1
-            });
-            kinds[kind].lines[number].push((place, *view));
-        }
+        let views = run.views.iter().filter(|view| !rows.contains(&view.index));
+        swept.extend(views.filter_map(|view| Some((along.place(view)?, (number, *view)))));
+    }
+    let cells: Vec<(usize, CellView<'a>)> = swept.iter().map(|(_, cell)| *cell).collect();
+    let mut kinds: Vec<Kind<'a>> = Vec::new();
+    let mut known: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    for ((place, (number, view)), traits) in swept.into_iter().zip(traits(&cells, told.volumes_several)) {
+        let kind = *known.entry(traits.values.clone()).or_insert_with(|| {
+            let block_bytes = view.summary.load.block_bytes;
+            kinds.push(Kind { traits, block_bytes, lines: vec![Vec::new(); told.drawn().len()] });
+            kinds.len() - 1
+        });
+        kinds[kind].lines[number].push((place, view));
     }
     let places = |line: &[(f64, CellView<'_>)]| {
         let mut places: Vec<u64> = line.iter().map(|(place, _)| place.to_bits()).collect();
@@ -121,8 +123,8 @@ fn kinds<'a>(told: &Told<'_, 'a>, along: Along) -> Vec<Kind<'a>> {
 }
 
 fn draw(out: &mut String, told: &Told<'_, '_>, along: Along, kinds: &[Kind<'_>]) {
-    let every: Vec<[String; 6]> = kinds.iter().map(|kind| kind.traits.clone()).collect();
-    let loads: Vec<Traits> = every.iter().map(|traits| traits.to_vec()).collect();
+    let every: Vec<traits::Traits> = kinds.iter().map(|kind| kind.traits.clone()).collect();
+    let loads: Vec<Traits> = every.iter().map(|traits| traits.words.clone()).collect();
     let drawn: Vec<&Kind<'_>> = chosen::thinned(&loads, KINDS_MAX).into_iter().map(|kind| &kinds[kind]).collect();
     let cells = || drawn.iter().flat_map(|kind| kind.lines.iter().flatten()).map(|(_, view)| view);
     put!(out, "<h3>By {}, run beside run</h3>\n", along.words());
@@ -151,7 +153,7 @@ fn draw(out: &mut String, told: &Told<'_, '_>, along: Along, kinds: &[Kind<'_>])
     legend(out, &runs.iter().map(|run| (told.names[*run].clone(), *run)).collect::<Vec<_>>());
     let limited = limited(cells());
     let metrics = [along.rate(), latency_of(limited)];
-    let names: Vec<String> = drawn.iter().map(|kind| spoken(&kind.traits, &every)).collect();
+    let names: Vec<String> = drawn.iter().map(|kind| kind.traits.name(&every, |_| true)).collect();
     let chart = |index: usize, metric: Metric, size: Size| chart(told, along, &drawn, index, metric, limited, size);
     if drawn.len() <= LARGE_MAX {
         out.push_str("<div class=\"figs\">\n");
@@ -208,10 +210,10 @@ fn chart(
         Line::marked(told.names[number].clone(), number % STYLES, points.collect())
     });
     let described = kind.lines.iter().enumerate().filter(|(_, line)| !line.is_empty());
-    let every: Vec<[String; 6]> = kinds.iter().map(|kind| kind.traits.clone()).collect();
+    let every: Vec<traits::Traits> = kinds.iter().map(|kind| kind.traits.clone()).collect();
     let chart = LineChart {
         id: format!("beside-{}-{}-{index}", along.code(), metric.code),
-        title: format!("{} by {}, run beside run: {}", metric.name, along.words(), spoken(&kind.traits, &every)),
+        title: format!("{} by {}, run beside run: {}", metric.name, along.words(), kind.traits.name(&every, |_| true)),
         description: both_ends(described.map(|(number, line)| (told.names[number].as_str(), line.as_slice())), metric),
         x: along.axis(same_scale().map(|(place, _)| *place)),
         y: metric.axis(&lasting, &references),

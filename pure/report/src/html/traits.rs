@@ -1,0 +1,183 @@
+//! What tells loads in charts apart, apart from how much they ask for at once.
+
+use crate::figures;
+use crate::html::CellView;
+use loadline_analysis::{LoadKeys, LoadsApart, distinct_words, spoken_keys};
+use loadline_units::Bytes;
+
+/// Places of what every load has, in the order in which curves are put side by side. What else tells loads apart follows.
+pub(crate) const VOLUME: usize = 0;
+/// Reads, writes, trims.
+pub(crate) const READS: usize = 1;
+/// Random or sequential.
+pub(crate) const PATTERN: usize = 2;
+/// Block sizes.
+pub(crate) const BLOCK: usize = 3;
+/// Load threads.
+pub(crate) const THREADS: usize = 4;
+/// The order in which a person names them.
+const SPOKEN: [usize; 5] = [VOLUME, PATTERN, READS, BLOCK, THREADS];
+/// Keys of a load that are in those places.
+const PLACED: [&str; 5] = ["reads", "trims", "pattern", "blocks", "threads"];
+/// Keys that are told also where all loads have the same, if there is something to tell.
+const SAID: [&str; 6] = ["flush", "buffered", "verify", "arrival", "arrival.rate_max", "arrival.think_time"];
+
+/// What tells a load from others beside it: as it is stored, and in words. Traits of loads that were asked for together have the
+/// same length and order.
+#[derive(Debug, Clone)]
+pub(crate) struct Traits {
+    /// As it is stored: loads are one where all of these are alike.
+    pub(crate) values: Vec<String>,
+    /// In words.
+    pub(crate) words: Vec<String>,
+    /// Whether it is worth telling where nothing else is.
+    said: Vec<bool>,
+    /// Whether the words say that something is not there.
+    absent: Vec<bool>,
+}
+
+impl Traits {
+    /// The wanted ones as a person says them.
+    pub(crate) fn spoken(&self, wanted: impl Fn(usize) -> bool) -> String {
+        let (keys, placed): (Vec<usize>, Vec<usize>) = spoken_order(self.words.len())
+            .filter(|d| wanted(*d) && !self.words[*d].is_empty())
+            .partition(|d| is_key(*d));
+        let joined = |places: &[usize], between: &str| {
+            places.iter().map(|d| self.words[*d].as_str()).collect::<Vec<_>>().join(between)
+        };
+        format!("{} {}", joined(&placed, " "), joined(&keys, ", ")).trim().to_owned()
+    }
+    /// The load's name beside `all`: of the rarer things those in which they are not alike, and that are there.
+    pub(crate) fn name(&self, all: &[Self], wanted: impl Fn(usize) -> bool) -> String {
+        let varies = |d: usize| all.iter().any(|other| other.values[d] != self.values[d]);
+        let rare = |d: usize| d == THREADS || is_key(d);
+        self.spoken(|d| wanted(d) && (!rare(d) || varies(d) && !self.absent[d] || self.is_said(d)))
+    }
+    /// Whether it is worth telling where all loads have the same.
+    pub(crate) fn is_said(&self, place: usize) -> bool {
+        self.said[place]
+    }
+    /// All that two loads must share that differ in these places alone.
+    pub(crate) fn without(&self, places: &[usize]) -> Vec<&str> {
+        let kept = self.values.iter().enumerate().filter(|(place, _)| !places.contains(place));
+        kept.map(|(_, value)| value.as_str()).collect()
+    }
+}
+
+/// Whether it is a place after those that every load has.
+pub(crate) const fn is_key(place: usize) -> bool {
+    place >= SPOKEN.len()
+}
+
+/// So many places in the order in which a person names them.
+pub(crate) fn spoken_order(count: usize) -> impl Iterator<Item = usize> {
+    SPOKEN.into_iter().chain(SPOKEN.len()..count).filter(move |place| *place < count)
+}
+
+/// What tells each of some cells, each with the number of its run, from the others; their volumes only where runs have several.
+pub(crate) fn traits(cells: &[(usize, CellView<'_>)], volumes_several: bool) -> Vec<Traits> {
+    let keys: Vec<LoadKeys> = cells.iter().map(|(_, view)| keys(view)).collect();
+    let places = cells.iter().map(|(run, view)| format!("{run} {}", view.summary.volume));
+    let apart = LoadsApart::of(places.zip(&keys));
+    let all: Vec<&LoadKeys> = keys.iter().collect();
+    let told = |key: &String| apart.holds(key) && !PLACED.contains(&key.as_str());
+    let rarer: Vec<String> = spoken_keys(&all).into_iter().filter(told).collect();
+    let blocks = blocks(cells, &keys);
+    let mut traits: Vec<Traits> = cells
+        .iter()
+        .zip(&keys)
+        .zip(blocks)
+        .map(|(((_, view), keys), blocks)| {
+            let value = |key: &str| keys.value(key).to_string();
+            let volume = if volumes_several { view.summary.volume.as_str() } else { "" };
+            // As they were made: of a load of trims alone the share of reads tells nothing.
+            let values = [
+                volume.to_owned(),
+                format!("{} {} {}", operation_mix(view), value("reads"), value("trims")),
+                format!("{} {}", view.summary.load.pattern, value("pattern")),
+                format!("{} {}", view.summary.load.block_bytes, value("blocks")),
+                value("threads"),
+            ];
+            let threads = match view.summary.load.threads {
+                1 => "1 thread".to_owned(),
+                count => format!("{count} threads"),
+            };
+            let words = [figures::plain(volume), operations(view, keys), pattern(view, keys), blocks, threads];
+            Traits {
+                values: values.into(),
+                words: words.into(),
+                said: vec![false; SPOKEN.len()],
+                absent: vec![false; SPOKEN.len()],
+            }
+        })
+        .collect();
+    for key in &rarer {
+        for ((traits, keys), words) in traits.iter_mut().zip(&keys).zip(distinct_words(&all, key)) {
+            traits.values.push(keys.value(key).to_string());
+            traits.absent.push(words.is_absence);
+            traits.said.push(SAID.contains(&key.as_str()) && !words.is_absence);
+            let arrivals = if key == "arrival" { keys.value(key).as_str() } else { None };
+            traits.words.push(match arrivals {
+                None | Some("closed") => figures::plain(&words.text),
+                Some("poisson") => "Poisson arrivals".to_owned(),
+                Some(other) => format!("{} arrivals", figures::plain(other)),
+            });
+        }
+    }
+    traits
+}
+
+/// A cell's load key by key; nothing beyond what every load has where the record lacks the cell.
+fn keys(view: &CellView<'_>) -> LoadKeys {
+    view.record.map(LoadKeys::of).unwrap_or_default()
+}
+
+/// "read", "write", "70 % read", "trim".
+pub(crate) fn operation_mix(view: &CellView<'_>) -> String {
+    let cell = view.summary;
+    if cell.trim.is_some() && cell.read.is_none() && cell.write.is_none() {
+        return "trim".to_owned();
+    }
+    match cell.load.read_ratio {
+        r if r >= 1.0 => "read".to_owned(),
+        r if r <= 0.0 => "write".to_owned(),
+        r => format!("{} % read", figures::tick(r * 100.0)),
+    }
+}
+
+/// The same with the trims among them: "70 % read (10 % trims)".
+fn operations(view: &CellView<'_>, keys: &LoadKeys) -> String {
+    let (mix, trims) = (operation_mix(view), keys.words("trims"));
+    if trims.is_absence || mix == "trim" { mix } else { format!("{mix} ({})", figures::plain(&trims.text)) }
+}
+
+/// "random", "random (zipf 1.2)", "sequential (stride 64 KiB)".
+fn pattern(view: &CellView<'_>, keys: &LoadKeys) -> String {
+    let (name, words) = (figures::plain(&view.summary.load.pattern), keys.words("pattern"));
+    let is_usual = words.is_absence || words.text == "uniform" || words.text == view.summary.load.pattern;
+    if is_usual { name } else { format!("{name} ({})", figures::plain(&words.text)) }
+}
+
+/// Each cell's block size, or the sizes of its mix, with their shares where other mixes are of the same sizes.
+fn blocks(cells: &[(usize, CellView<'_>)], keys: &[LoadKeys]) -> Vec<String> {
+    let sizes: Vec<String> = cells.iter().map(|(_, view)| block_sizes(view)).collect();
+    let of = |(place, sizes_of): (usize, &String)| {
+        let is_like =
+            |other: usize| sizes[other] == *sizes_of && keys[other].value("blocks") != keys[place].value("blocks");
+        if (0..cells.len()).any(is_like) {
+            format!("{sizes_of} ({})", figures::plain(&keys[place].words("blocks").text))
+        } else {
+            sizes_of.clone()
+        }
+    };
+    sizes.iter().enumerate().map(of).collect()
+}
+
+/// "4 KiB", "4 KiB + 64 KiB".
+pub(crate) fn block_sizes(view: &CellView<'_>) -> String {
+    let load = &view.summary.load;
+    load.details.block_mix.as_ref().map_or_else(
+        || Bytes::new(load.block_bytes).to_string(),
+        |mix| mix.iter().map(|part| Bytes::new(part.bytes).to_string()).collect::<Vec<_>>().join(" + "),
+    )
+}
