@@ -37,16 +37,11 @@ pub struct TerminalOptions {
     pub columns: Columns,
 }
 
-impl TerminalOptions {
-    /// What is said below a table of which the line had no room for these columns; `shown_by` shows the whole.
-    pub(crate) fn left_out(&self, headings: &[&str], shown_by: &str) -> Option<String> {
-        (!headings.is_empty()).then(|| {
-            format!(
-                "Left out for want of room: {}. A wider terminal shows them, and so does {shown_by}.",
-                headings.join(", ")
-            )
-        })
-    }
+/// What is said below a table of which the line had no room for these columns; `shown_by` shows the whole.
+pub(crate) fn left_out_note(headings: &[&str], shown_by: &str) -> Option<String> {
+    let named = headings.join(", ");
+    (!headings.is_empty())
+        .then(|| format!("Left out for want of room: {named}. A wider terminal shows them, and so does {shown_by}."))
 }
 
 /// Lines of detail shown under one kind of doubt; the marks in the table and the other forms tell the rest.
@@ -232,7 +227,7 @@ fn table(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options:
         Some((heading, words)) => format!("MB/s is 10^6 bytes/s; {heading} is {words}."),
         None => "MB/s is 10^6 bytes/s.".to_owned(),
     };
-    let left_out = options.left_out(&left_out, &format!("`loadline show {} | less -S`", plain(&summary.run.id)));
+    let left_out = left_out_note(&left_out, &format!("`loadline show {} | less -S`", plain(&summary.run.id)));
     for line in [note].into_iter().chain(left_out).flat_map(|note| wrap(&note, options.width)) {
         put!(out, "{}\n", options.colour.paint(Style::Dim, &line));
     }

@@ -53,7 +53,7 @@ fn on_read_only(bench: &Bench, arguments: &[&str]) -> Option<Output> {
 }
 
 /// Standard output of what must end well.
-fn done(output: Output) -> String {
+fn done(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stdout)
 }
@@ -68,7 +68,7 @@ fn reads(bench: &Bench, read: impl Fn(&[&str]) -> Option<Output>) -> Option<()> 
         &["compare", "one", "two"],
         &["export", "two", "--as", "json"],
     ] {
-        let found = done(read(words)?);
+        let found = done(&read(words)?);
         assert_eq!(found, bench.done(&[words, &["--store", &store(bench)]].concat()), "{words:?}");
         assert_eq!(entries(&bench.path("kept")), ["s.db"], "{words:?}");
     }
@@ -116,7 +116,7 @@ fn a_store_that_its_owner_did_not_close_is_read_with_what_lies_beside_it() {
     let log = store(&bench) + "-wal";
     let held = loadline_store::Store::open(bench.path("kept/s.db").as_ref()).unwrap();
     held.remove(&held.resolve("one").unwrap()).unwrap();
-    let listed = done(or_skip!(as_other(&bench, &["list", "--format", "csv"]), "it takes root"));
+    let listed = done(&or_skip!(as_other(&bench, &["list", "--format", "csv"]), "it takes root"));
     assert!(!listed.contains(",one,") && listed.contains(",two,"), "{listed}");
     std::fs::copy(&log, bench.path("left-wal")).unwrap();
     drop(held);

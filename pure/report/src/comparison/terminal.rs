@@ -4,7 +4,7 @@ use super::rows::{self, Align, Column};
 use super::{legend, letter, overall_words, reasons, side_words, total_words, unmatched};
 use crate::figures::plain;
 use crate::put;
-use crate::terminal::{Columns, Style, TerminalOptions, length, wrap};
+use crate::terminal::{Columns, Style, TerminalOptions, left_out_note, length, wrap};
 use loadline_analysis::{Against, Comparison, Scaling};
 
 /// The first column is not squeezed below this.
@@ -153,7 +153,7 @@ fn table(out: &mut String, mut columns: Vec<Column>, options: &TerminalOptions) 
         }
     }
     let headings: Vec<&str> = left_out.iter().map(String::as_str).collect();
-    let note = options.left_out(&headings, "the same command with `| less -S` behind it");
+    let note = left_out_note(&headings, "the same command with `| less -S` behind it");
     for line in note.iter().flat_map(|note| wrap(note, options.width)) {
         put!(out, "{}\n", options.colour.paint(Style::Dim, &line));
     }
