@@ -8,6 +8,7 @@ use crate::fault::FaultArguments;
 use crate::hunt::HuntArguments;
 use crate::import::ImportArguments;
 use crate::replay::ReplayArguments;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_units::{Bytes, Duration};
@@ -37,15 +38,8 @@ pub(crate) struct CommandLine {
 /// Options that every verb takes.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Where runs are kept; by default loadline/runs.db under the user's data directory
-    #[arg(
-        long,
-        global = true,
-        display_order = 900,
-        value_name = "FILE",
-        env = "LOADLINE_STORE",
-        hide_env_values = true
-    )]
+    /// Where runs are kept; by default loadline/runs.db under the user's data directory [env: LOADLINE_STORE]
+    #[arg(long, global = true, display_order = 900, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
     /// No progress; results and errors only
     #[arg(long, short, global = true, display_order = 901)]
@@ -361,6 +355,9 @@ pub(crate) enum CachesName {
     Warm,
 }
 
+/// The verbs that store runs, as they stand with them; `search` is what `--find-objective` stores.
+const MAKERS: [&str; 8] = ["quick", "run", "search", "predict", "hunt", "import", "emulate", "replay"];
+
 /// `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
@@ -374,10 +371,10 @@ pub(crate) struct ListArguments {
     #[arg(long, value_enum, value_name = "STATUS", hide_possible_values = true)]
     pub(crate) status: Option<StatusName>,
     /// Only runs started then or later, in UTC: 2026-01-31, or 2026-01-31T14:00:00Z
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_parser = since, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Only runs made by this verb
-    #[arg(long, value_name = "VERB")]
+    #[arg(long, value_parser = PossibleValuesParser::new(MAKERS), ignore_case = true, hide_possible_values = true, value_name = "VERB")]
     pub(crate) verb: Option<String>,
     /// The newest so many
     #[arg(long, short = 'n', value_name = "COUNT")]
@@ -573,6 +570,11 @@ pub(crate) fn name(typed: &str) -> Result<String, String> {
         return Err(format!("write one line of 1 to {most} characters"));
     }
     Ok(typed.to_owned())
+}
+
+/// The beginning of a time in UTC.
+fn since(typed: &str) -> Result<String, String> {
+    loadline_store::check_since(typed).map(|()| typed.to_owned()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -2,10 +2,15 @@
 
 use crate::failure::Usage;
 use anyhow::{Context, bail};
-use loadline_store::Store;
+use loadline_store::{Store, StoreError};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+/// The store that `LOADLINE_STORE` names; set to nothing it is as if it were not set.
+pub(crate) fn named_by_environment() -> Option<PathBuf> {
+    std::env::var_os("LOADLINE_STORE").filter(|named| !named.is_empty()).map(PathBuf::from)
+}
 
 /// Where the store is that the user named, or the default one.
 ///
@@ -36,8 +41,20 @@ pub(crate) fn open_store(path: &Path) -> anyhow::Result<Store> {
 /// # Errors
 /// [`Usage`] where there is no store; or the store itself refuses.
 pub(crate) fn existing_store(path: &Path) -> anyhow::Result<Store> {
+    existing(path, Store::open)
+}
+
+/// The same for a verb that writes nothing to it: the store may be another user's, or on a read-only file system.
+///
+/// # Errors
+/// As of [`existing_store`].
+pub(crate) fn store_to_read(path: &Path) -> anyhow::Result<Store> {
+    existing(path, Store::open_to_read)
+}
+
+fn existing(path: &Path, open: fn(&Path) -> Result<Store, StoreError>) -> anyhow::Result<Store> {
     match std::fs::metadata(path) {
-        Ok(_) => Ok(Store::open(path)?),
+        Ok(_) => Ok(open(path)?),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(missing(path)),
         Err(error) => Err(error).with_context(|| format!("cannot look at the store {}", path.display())),
     }

@@ -61,7 +61,10 @@ use failure::Outcome;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    failure::conclude(dispatch(&CommandLine::parse()))
+    let mut line = CommandLine::parse();
+    // clap would take an empty variable for a mistake, and print usages as if the option had to be given.
+    line.common.store = line.common.store.or_else(location::named_by_environment);
+    failure::conclude(dispatch(&line))
 }
 
 fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
@@ -69,11 +72,12 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
     let path = || location::store_path(line.common.store.as_deref());
     // Verbs that need what is in a store make none.
     let store = || location::existing_store(&path()?);
+    let store_to_read = || location::store_to_read(&path()?);
     match &line.verb {
         Verb::Quick(arguments) => quick::quick(arguments, quiet, path()?),
         Verb::Run(arguments) => match (&arguments.resume, &arguments.verify_only) {
             (Some(run), _) => run::resume(run, arguments.printing.format, quiet, store()?),
-            (None, Some(run)) => verification::verify(run, arguments, quiet, &store()?),
+            (None, Some(run)) => verification::verify(run, arguments, quiet, &store_to_read()?),
             (None, None) => run::run(arguments, quiet, path),
         },
         Verb::Predict(arguments) => match &arguments.resume {
@@ -83,14 +87,14 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Hunt(arguments) => hunt::hunt(arguments, quiet, path),
         // Where runs usually are, there may be none yet.
         Verb::List(arguments) if line.common.store.is_none() && !path()?.exists() => stored::list(arguments, None),
-        Verb::List(arguments) => stored::list(arguments, Some(&store()?)),
-        Verb::Show(arguments) => stored::show(arguments, &store()?),
-        Verb::Compare(arguments) => compare::compare(arguments, &store()?),
-        Verb::Fit(arguments) => fitting::fit(arguments, quiet, &store()?),
+        Verb::List(arguments) => stored::list(arguments, Some(&store_to_read()?)),
+        Verb::Show(arguments) => stored::show(arguments, &store_to_read()?),
+        Verb::Compare(arguments) => compare::compare(arguments, &store_to_read()?),
+        Verb::Fit(arguments) => fitting::fit(arguments, quiet, &store_to_read()?),
         Verb::Rm(arguments) => stored::rm(arguments, &store()?),
-        Verb::Report(arguments) => stored::report(arguments, &store()?),
+        Verb::Report(arguments) => stored::report(arguments, &store_to_read()?),
         Verb::Import(arguments) => import::import(arguments, quiet, path),
-        Verb::Export(arguments) => stored::export(arguments, &store()?),
+        Verb::Export(arguments) => stored::export(arguments, &store_to_read()?),
         Verb::Plans(arguments) => plans::plans(arguments),
         Verb::Environments(arguments) => environments::environments(arguments),
         Verb::Catalog(arguments) => catalog::catalog(arguments),

@@ -3,9 +3,9 @@
 use crate::arguments::Format;
 use crate::output;
 use loadline_analysis::{Comparison, RunSummary};
-use loadline_report::{Colour, TerminalOptions};
+use loadline_report::{Colour, Columns, TerminalOptions};
 
-/// Width of a table that goes to no terminal: wide enough for every column.
+/// Width of text that goes to no terminal; tables become as wide as their columns make them.
 const WIDTH_DEFAULT: usize = 140;
 
 /// The run as text, ending with a line break.
@@ -30,5 +30,8 @@ pub(crate) fn comparison(comparison: &Comparison, format: Format) -> String {
 
 fn terminal_options() -> TerminalOptions {
     let colour = if output::colour_wanted() { Colour::Always } else { Colour::Never };
-    TerminalOptions { colour, width: output::output_width().unwrap_or(WIDTH_DEFAULT) }
+    match output::output_width() {
+        Some(width) => TerminalOptions { colour, width, columns: Columns::Fitting },
+        None => TerminalOptions { colour, width: WIDTH_DEFAULT, columns: Columns::All },
+    }
 }

@@ -56,6 +56,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let store = Opening::start(store, |_| ());
     let need = Need { size: arguments.size, files: 1, writes: !settings.read_only, ..Need::default() };
     let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access())?;
+    refuse_too_small(&arguments.path, &volume)?;
     volumes::tell_unneeded(&settings, std::iter::once(&volume));
     let duration = arguments.duration.unwrap_or(ROW_TIME);
     let planned = |volume: &Volume, reached_iops: f64| -> anyhow::Result<Work> {
@@ -110,6 +111,18 @@ fn refuse_too_little(arguments: &QuickArguments) -> Result<(), Usage> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Refuses a target that is too small for the largest block.
+fn refuse_too_small(target: &str, volume: &Volume) -> Result<(), Usage> {
+    let (size, least) = (volume.size(), quick_plan::SIZE_LEAST);
+    if size >= least {
+        return Ok(());
+    }
+    Err(Usage(format!(
+        "{target} has {size}, which does not hold the largest block of quick: name something of {least} at least, or measure \
+         it by a plan with smaller blocks (loadline run)"
+    )))
 }
 
 /// Refuses what cannot be run here before anything is filled.

@@ -10,7 +10,7 @@ use crate::{columnar, figures, hunt, printing, run, written};
 use loadline_analysis::{Quantity, RunSummary, known_limits, summarize};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
-use loadline_store::{Filter, Store, StoreError};
+use loadline_store::{Filter, Store};
 use std::collections::BTreeSet;
 
 /// `list`: the runs that pass the filters, newest first; none where there is no store yet.
@@ -35,12 +35,7 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
         Column::numbers("of", "trials_planned"),
         Column::numbers("doubts", "doubts"),
     ]);
-    let runs = store.map_or_else(|| Ok(Vec::new()), |store| store.list(&filter));
-    let runs = runs.map_err(|error| match error {
-        error @ StoreError::BadTime { .. } => Usage(format!("--since: {error}")).into(),
-        error => anyhow::Error::new(error),
-    })?;
-    for run in runs {
+    for run in store.map_or_else(|| Ok(Vec::new()), |store| store.list(&filter))? {
         let volumes: Vec<String> = run.volumes.iter().map(|v| format!("{}={}", v.name, v.target)).collect();
         table.push(vec![
             Field::text(run.id),
@@ -273,7 +268,15 @@ pub(crate) fn rm(arguments: &RmArguments, store: &Store) -> anyhow::Result<Outco
 
 /// `report`: one file over all the runs.
 pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Result<Outcome> {
-    let records = arguments.runs.iter().map(|run| load(store, run)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut ids: Vec<String> = Vec::new();
+    for typed in &arguments.runs {
+        let id = store.resolve(typed)?;
+        // Named twice, perhaps by its id and as "last", it is one run all the same.
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let records = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<_>, _>>()?;
     let summarized: Vec<(RunRecord, RunSummary)> = records
         .into_iter()
         .map(|r| {

@@ -45,11 +45,14 @@ pub(crate) fn choose(
     spec: &LoadSpec,
     options: EngineOptions,
 ) -> Result<(Engine, EngineUsed), EngineError> {
-    if volume.facts.kind == TargetKind::Null {
-        return Ok((Engine::Null, used("null", "the target is null")));
-    }
     let refused =
         |engine, reason: String| EngineError::Unavailable { engine, volume: volume.facts.name.clone(), reason };
+    if volume.facts.kind == TargetKind::Null {
+        if let Some((mode, _)) = [("SQPOLL", options.sqpoll), ("IOPOLL", options.iopoll)].into_iter().find(|of| of.1) {
+            return Err(refused(mode, "it is a mode of io_uring, and null answers without any engine".into()));
+        }
+        return Ok((Engine::Null, used("null", "the target is null")));
+    }
     let direct = volume.facts.direct && !spec.buffered;
     if options.sqpoll && !matches!(options.engine, EngineChoice::Auto | EngineChoice::IoUring) {
         return Err(refused("SQPOLL", "it is a mode of io_uring, and another engine was asked for".into()));

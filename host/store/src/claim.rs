@@ -33,9 +33,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Claimed`] when it is claimed already, by this process or another; [`StoreError::Lock`] when the
-    /// folder or its file system does not allow it.
+    /// folder or its file system does not allow it; [`StoreError::Unwritable`] of a store that can only be read.
     pub fn claim(&self, run: &str) -> Result<Claim, StoreError> {
         check_id(run)?;
+        self.check_writable()?;
         let mut name = self.path().as_os_str().to_owned();
         name.push(format!(".{run}.lock"));
         acquire(run, Path::new(&name))

@@ -1,6 +1,7 @@
 //! What can go wrong with a store: what was attempted, on which file, and what to do next.
 
 use crate::SeriesError;
+use crate::reading::Unwritable;
 use loadline_record::DecodeError;
 use std::path::{Path, PathBuf};
 
@@ -50,6 +51,48 @@ pub enum StoreError {
         found: u32,
         /// The newest format known here.
         known: u32,
+    },
+    /// This user may read it at most.
+    #[error("the store {} {why} and cannot be written; name another with --store", path.display())]
+    Unwritable {
+        /// The store.
+        path: PathBuf,
+        /// What forbids it.
+        why: Unwritable,
+    },
+    /// This user may only read it, and part of it is in a file beside it that only who may write can make sense of.
+    #[error(
+        "the store {} was not closed, this user may only read it, and what is in {} cannot be read that way: copy both files, \
+         and {} if it is there, and name the copy with --store; or ask the store's owner to close it (`loadline list` does)",
+        path.display(), beside.display(), index.display()
+    )]
+    Open {
+        /// The store.
+        path: PathBuf,
+        /// Its log.
+        beside: PathBuf,
+        /// Where the log's index would be.
+        index: PathBuf,
+    },
+    /// This user may only read it, and it is of an older version, or empty.
+    #[error(
+        "the store {} has format {found} and would have to be brought up to format {known}, which this user may not do: copy it \
+         and name the copy with --store, or ask its owner to run `loadline list`",
+        path.display()
+    )]
+    Older {
+        /// The store.
+        path: PathBuf,
+        /// Its format; 0 of an empty file.
+        found: u32,
+        /// The format known here.
+        known: u32,
+    },
+    /// This user may only read it, and its owner wrote to it meanwhile.
+    #[error("the store {} was written to while it was read; try again", path.display())]
+    Changed {
+        /// The store.
+        path: PathBuf,
     },
     /// Another process kept the store to itself for too long.
     #[error("could not {attempt}: another process is writing to the store {} and did not finish; try again", path.display())]
@@ -204,10 +247,12 @@ pub enum StoreError {
         source: PartError,
     },
     /// Not a point in time as runs have it.
-    #[error("{text:?} is not a time in UTC such as 2026-01-31 or 2026-01-31T14:22:33Z")]
+    #[error("{text:?} is not a time in UTC such as 2026-01-31 or 2026-01-31T14:22:33Z: {why}")]
     BadTime {
         /// What was given.
         text: String,
+        /// What is wrong with it.
+        why: String,
     },
 }
 
@@ -260,6 +305,10 @@ impl Trouble {
             }
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => StoreError::Busy { attempt, path },
             Some(Code::DiskFull) => StoreError::Full { attempt, path },
+            Some(Code::ReadOnly | Code::CannotOpen) => match Unwritable::of(&path) {
+                Some(why) => StoreError::Unwritable { path, why },
+                None => StoreError::Sql { attempt, path, source },
+            },
             _ => StoreError::Sql { attempt, path, source },
         }
     }

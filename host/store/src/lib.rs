@@ -7,11 +7,13 @@ mod claim;
 mod error;
 mod open;
 mod read;
+mod reading;
 mod series;
 mod write;
 
 pub use claim::Claim;
 pub use error::{PartError, StoreError};
 pub use open::Store;
-pub use read::{Filter, RunLine, VolumeLine};
+pub use read::{Filter, RunLine, VolumeLine, check_since};
+pub use reading::Unwritable;
 pub use series::SeriesError;

@@ -2,6 +2,7 @@
 
 use crate::StoreError;
 use crate::error::Trouble;
+use crate::reading::{AsFound, Unwritable};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::os::unix::ffi::OsStrExt;
@@ -28,9 +29,11 @@ pub(crate) const STEPS: &[Step] = &[
 /// A finished trial is on the disk when [`Store::finish_trial`] returns.
 #[derive(Debug)]
 pub struct Store {
-    connection: Connection,
+    pub(crate) connection: Connection,
     /// Absolute, without symbolic links: every process finds the same lock files.
-    path: PathBuf,
+    pub(crate) path: PathBuf,
+    /// How the file was when it was opened, where this user may only read it.
+    pub(crate) only_read: Option<AsFound>,
 }
 
 impl Store {
@@ -49,20 +52,10 @@ impl Store {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(unreachable)?;
         }
-        match std::fs::metadata(&path) {
-            Ok(found) if found.is_dir() => {
-                return Err(unreachable(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
-            }
-            // A device has no length: SQLite would take it for an empty file, and write over what is on it.
-            Ok(found) if !found.is_file() => {
-                return Err(unreachable(std::io::Error::other("is no regular file, and was left as it is")));
-            }
-            // SQLite takes a single byte for an empty file, and would write over it.
-            Ok(found) if found.len() == 1 => return Err(StoreError::Foreign { path }),
-            Ok(found) if found.len() > 0 => recognize(&path, steps.len() as u32)?,
-            Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(unreachable(error)),
+        examine(&path, steps.len() as u32)?;
+        // SQLite would open it to be read, make files beside it, and complain at the first write only.
+        if let Some(why) = Unwritable::of_file(&path) {
+            return Err(StoreError::Unwritable { path, why });
         }
         let told = |trouble: Trouble| trouble.tell("open", &path);
         let connection = connect(&path).map_err(|error| told(error.into()))?;
@@ -71,7 +64,7 @@ impl Store {
         let settled = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
         settled.map_err(|error| told(error.into()))?;
         let path = std::fs::canonicalize(&path).map_err(|source| StoreError::Path { path, source })?;
-        Ok(Self { connection, path })
+        Ok(Self { connection, path, only_read: None })
     }
 
     /// The file, as an absolute path without symbolic links.
@@ -86,6 +79,7 @@ impl Store {
         attempt: &'static str,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
     ) -> Result<T, StoreError> {
+        self.check_writable()?;
         self.within(TransactionBehavior::Immediate, attempt, work)
     }
 
@@ -110,6 +104,9 @@ impl Store {
             transaction.commit()?;
             Ok(value)
         })();
+        if let Some(found) = &self.only_read {
+            found.check_unchanged(&self.path)?;
+        }
         done.map_err(|trouble: Trouble| {
             let error = trouble.tell(attempt, &self.path);
             if matches!(error, StoreError::Corrupt { .. }) {
@@ -134,7 +131,7 @@ impl Store {
 }
 
 /// What the first page of an SQLite file says of it.
-struct Marks {
+pub(crate) struct Marks {
     application_id: i32,
     version: u32,
     /// Zero as long as no table was ever made.
@@ -143,7 +140,7 @@ struct Marks {
 
 impl Marks {
     /// Within a transaction, or another process may change the file between two marks.
-    fn read(connection: &Transaction<'_>) -> rusqlite::Result<Self> {
+    pub(crate) fn read(connection: &Transaction<'_>) -> rusqlite::Result<Self> {
         let mark = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
         Ok(Self {
             application_id: mark("application_id")?,
@@ -156,13 +153,31 @@ impl Marks {
         self.application_id == APPLICATION_ID || (self.application_id == 0 && self.schema_changes == 0)
     }
     /// The version, if this is a store that can be used here.
-    fn check(&self, path: &Path, known: u32) -> Result<u32, StoreError> {
+    pub(crate) fn check(&self, path: &Path, known: u32) -> Result<u32, StoreError> {
         let (path, found) = (path.to_owned(), self.version);
         match self.is_ours() {
             false => Err(StoreError::Foreign { path }),
             true if found > known => Err(StoreError::Newer { path, found, known }),
             true => Ok(found),
         }
+    }
+}
+
+/// Refuses what is at `path` where it cannot be a store, and leaves it as it is; nothing may be there yet.
+pub(crate) fn examine(path: &Path, known: u32) -> Result<(), StoreError> {
+    let unreachable = |source| Err(StoreError::Path { path: path.to_owned(), source });
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => unreachable(std::io::Error::from(std::io::ErrorKind::IsADirectory)),
+        // A device has no length: SQLite would take it for an empty file, and write over what is on it.
+        Ok(found) if !found.is_file() => {
+            unreachable(std::io::Error::other("is no regular file, and was left as it is"))
+        }
+        // SQLite takes a single byte for an empty file, and would write over it.
+        Ok(found) if found.len() == 1 => Err(StoreError::Foreign { path: path.to_owned() }),
+        Ok(found) if found.len() > 0 => recognize(path, known),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => unreachable(error),
     }
 }
 
@@ -185,14 +200,21 @@ fn recognize(path: &Path, known: u32) -> Result<(), StoreError> {
 /// SQLite reads the file itself (`immutable`): opening and closing it by other means would drop the locks that other
 /// connections of this process hold on it.
 fn first_page(path: &Path) -> rusqlite::Result<Marks> {
-    let encoded: Vec<String> = path.as_os_str().as_bytes().iter().map(|byte| format!("%{byte:02x}")).collect();
-    let uri = format!("file:{}?mode=ro&immutable=1", encoded.concat());
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(uri, flags)?;
+    let connection = connect_to_read(path, "immutable=1")?;
     // A process killed while it moved its write-ahead log into the file leaves the file shorter than its first page says,
     // which is in order as long as the log is there; without this SQLite would call it malformed.
     connection.pragma_update(None, "writable_schema", true)?;
     Marks::read(&Transaction::new_unchecked(&connection, TransactionBehavior::Deferred)?)
+}
+
+/// Opens the file to be read only, with these parameters of SQLite's.
+pub(crate) fn connect_to_read(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
+    let encoded: Vec<String> = path.as_os_str().as_bytes().iter().map(|byte| format!("%{byte:02x}")).collect();
+    let uri = format!("file:{}?mode=ro&{parameters}", encoded.concat());
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(uri, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
@@ -227,9 +249,14 @@ fn bring_up_to_date(connection: &Connection, path: &Path, steps: &[Step]) -> Res
         transaction.commit()?;
     }
     use_write_ahead_log(connection)?;
-    // The tables are looked at once, so that damage shows before anything is written.
-    connection.query_row("SELECT count(*) FROM (SELECT 1 FROM runs LIMIT 1)", [], |_| Ok(()))?;
+    // Damage shows before anything is written.
+    look_at_tables(connection)?;
     Ok(())
+}
+
+/// Looks at the tables once.
+pub(crate) fn look_at_tables(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("SELECT count(*) FROM (SELECT 1 FROM runs LIMIT 1)", [], |_| Ok(()))
 }
 
 /// Switches to the write-ahead log, once and for all; later calls change nothing. A file system without shared memory

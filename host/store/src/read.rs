@@ -134,9 +134,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::BadTime`] for a `since` that is no time, or trouble with the file.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunLine>, StoreError> {
-        if let Some(since) = filter.since.as_ref().filter(|text| !is_time(text)) {
-            return Err(StoreError::BadTime { text: since.clone() });
-        }
+        filter.since.as_deref().map_or(Ok(()), check_since)?;
         self.read("list runs", |transaction| {
             // `since` is the beginning of an RFC 3339 text, whose order is that of time; without its Z, so that
             // 14:22:33Z is not before a start at 14:22:33.5Z.
@@ -316,10 +314,39 @@ fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(index).map(i64::cast_unsigned)
 }
 
-/// Whether `text` is a date, or a date and time in UTC, or the beginning of one from the day on.
-fn is_time(text: &str) -> bool {
+/// Refuses what [`Filter::since`] cannot be: a date and time of the calendar, cut short anywhere behind the date.
+///
+/// # Errors
+/// [`StoreError::BadTime`], with what is wrong with it.
+pub fn check_since(text: &str) -> Result<(), StoreError> {
+    match wrong_with_time(text) {
+        Some(why) => Err(StoreError::BadTime { text: text.to_owned(), why }),
+        None => Ok(()),
+    }
+}
+
+fn wrong_with_time(text: &str) -> Option<String> {
     const FORM: &str = "0000-00-00T00:00:00.000000000";
     let text = text.strip_suffix('Z').unwrap_or(text);
-    (10..=FORM.len()).contains(&text.len())
-        && text.bytes().zip(FORM.bytes()).all(|(t, f)| if f == b'0' { t.is_ascii_digit() } else { t == f })
+    let has_form = (10..=FORM.len()).contains(&text.len())
+        && text.bytes().zip(FORM.bytes()).all(|(t, f)| if f == b'0' { t.is_ascii_digit() } else { t == f });
+    if !has_form {
+        return Some("it is written otherwise".to_owned());
+    }
+    // `None` where the text ends before.
+    let number = |place: std::ops::Range<usize>| text.get(place).and_then(|digits| digits.parse::<u32>().ok());
+    let (year, month) = (number(0..4)?, number(5..7)?);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        2 => 28 + u32::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    // A leap second has the number 60.
+    let parts =
+        [("month", 5, 1, 12), ("day", 8, 1, days), ("hour", 11, 0, 23), ("minute", 14, 0, 59), ("second", 17, 0, 60)];
+    parts.into_iter().find_map(|(name, at, first, last)| {
+        let wrong = number(at..at + 2).filter(|found| !(first..=last).contains(found))?;
+        Some(format!("there is no {name} {wrong:02}, only {first:02} to {last:02}"))
+    })
 }

@@ -192,7 +192,7 @@ pub struct PredictionView {
 /// The load of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadView {
-    /// `random` or `sequential`.
+    /// `random` or `sequential`; `recorded` or `application` where others made the requests.
     pub pattern: String,
     /// Share of reads among reads and writes.
     pub read_ratio: f64,

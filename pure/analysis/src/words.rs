@@ -1,7 +1,7 @@
 //! Figures as people read them, and loads by name.
 
 use crate::summary::CellSummary;
-use loadline_units::{Bytes, Duration};
+use loadline_units::{Bytes, Duration, percent_places};
 
 /// A count or a rate: thousands apart, one decimal below 100.
 pub(crate) fn number(value: f64) -> String {
@@ -24,10 +24,16 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", number(count as f64), if count == 1 { "" } else { "s" })
 }
 
-/// A share as percent, with a decimal below 10 %.
+/// A share as percent, with a decimal below 10 %, and with as many as it takes where it is nearly all.
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
-    if value.abs() < 9.95 { format!("{value:.1} %") } else { format!("{} %", number(value.round())) }
+    if value.abs() < 9.95 {
+        return format!("{value:.1} %");
+    }
+    match percent_places(value, 0) {
+        0 => format!("{} %", number(value.round())),
+        places => format!("{value:.places$} %"),
+    }
 }
 
 /// Bytes per second in decimal units, three significant digits.
@@ -156,6 +162,10 @@ mod tests {
         assert_eq!(number(-1_500.0), "-1,500");
         assert_eq!(percent(0.014), "1.4 %");
         assert_eq!(percent(0.954), "95 %");
+        assert_eq!(percent(0.998_9), "99.9 %");
+        assert_eq!(percent(55_497.0 / 49_997_516.0 - 1.0), "-99.9 %");
+        assert_eq!(percent(1.0 - 3e-8), "99.999997 %");
+        assert_eq!([percent(1.0), percent(1.0 - f64::EPSILON), percent(1.004)], ["100 %", "100 %", "100 %"]);
         assert_eq!(throughput(41_800_000.0), "41.8 MB/s");
         assert_eq!(throughput(2_340_000_000.0), "2.34 GB/s");
         assert_eq!(throughput(999_600.0), "1.00 MB/s");

@@ -1,6 +1,6 @@
 //! Figures in sources and evidence, as people read them.
 
-use loadline_units::Duration;
+use loadline_units::{Duration, percent_places};
 
 /// A count or a rate: thousands apart, one decimal below 100.
 pub(crate) fn number(value: f64) -> String {
@@ -21,7 +21,7 @@ pub(crate) fn number(value: f64) -> String {
 /// A share from 0.0 to 1.0.
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
-    if value < 9.95 { format!("{value:.1} %") } else { format!("{value:.0} %") }
+    format!("{value:.*} %", percent_places(value, usize::from(value < 9.95)))
 }
 
 /// A span in nanoseconds, three significant digits.
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn figures_read_as_people_write_them() {
         assert_eq!([number(5_100.0), number(0.5), number(64.0)], ["5,100", "0.5", "64"]);
-        assert_eq!([percent(0.994), percent(0.01)], ["99 %", "1.0 %"]);
+        assert_eq!([percent(0.994), percent(0.01), percent(0.998)], ["99 %", "1.0 %", "99.8 %"]);
         assert_eq!(span(25_300_000.0), "25.3 ms");
     }
 }

@@ -115,7 +115,7 @@ pub fn is_of_others(arrival: &str) -> bool {
 /// The figures of a load that tables need; the whole specification is `CellRecord::spec`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSummary {
-    /// `random` or `sequential`.
+    /// `random` or `sequential`; `recorded` or `application` where others made the requests.
     pub pattern: String,
     /// Share of reads among reads and writes.
     pub read_ratio: f64,

@@ -1,6 +1,7 @@
 //! Numbers as people read them: three or four significant digits, thousands apart, a unit, and "–" for what is missing.
 
 use loadline_analysis::TotalFigures;
+use loadline_units::percent_places;
 
 /// Stands where there is no figure.
 pub(crate) const MISSING: &str = "–";
@@ -117,7 +118,14 @@ pub(crate) fn latency_tick(ns: f64) -> String {
 
 /// A share from 0.0 to 1.0 in percent: "97.2 %".
 pub(crate) fn percent(share: f64) -> String {
-    if share.is_finite() { format!("{} %", decimal(share * 100.0, 3)) } else { MISSING.to_owned() }
+    if !share.is_finite() {
+        return MISSING.to_owned();
+    }
+    // Three significant digits are one decimal here.
+    match percent_places(share * 100.0, 1) {
+        1 => format!("{} %", decimal(share * 100.0, 3)),
+        places => format!("{:.places$} %", share * 100.0),
+    }
 }
 
 /// Half an interval below this is printed as less than it, never as nothing.

@@ -21,7 +21,7 @@ pub use csv::csv;
 pub use html::html;
 pub use markdown::markdown;
 pub use table::{Field, Table, table};
-pub use terminal::{Colour, TerminalOptions, terminal};
+pub use terminal::{Colour, Columns, TerminalOptions, terminal};
 
 /// Writes to a `String`, which cannot fail.
 macro_rules! put {

@@ -17,6 +17,15 @@ pub enum Colour {
     Always,
 }
 
+/// Which columns a table has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Columns {
+    /// Those for which a line has room; the others are named below the table.
+    Fitting,
+    /// All, however long the lines become.
+    All,
+}
+
 /// How the terminal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalOptions {
@@ -24,6 +33,15 @@ pub struct TerminalOptions {
     pub colour: Colour,
     /// Characters in a line. Wide characters count as one.
     pub width: usize,
+    /// Which columns tables have.
+    pub columns: Columns,
+}
+
+/// What is said below a table of which the line had no room for these columns; `shown_by` shows the whole.
+pub(crate) fn left_out_note(headings: &[&str], shown_by: &str) -> Option<String> {
+    let named = headings.join(", ");
+    (!headings.is_empty())
+        .then(|| format!("Left out for want of room: {named}. A wider terminal shows them, and so does {shown_by}."))
 }
 
 /// Lines of detail shown under one kind of doubt; the marks in the table and the other forms tell the rest.
@@ -184,12 +202,14 @@ fn table(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options:
     // What the model is sure of is worth more of a line than the far tail.
     let is_range = |c: &Printed| matches!(c.column, Column::P50Range | Column::P99Range);
     let expendable: &[Column] = if columns.iter().any(is_range) { &EXPENDABLE_PREDICTED } else { &EXPENDABLE };
-    for column in expendable.iter().copied() {
+    let mut left_out = Vec::new();
+    for column in expendable.iter().copied().filter(|_| options.columns == Columns::Fitting) {
         // A wrapped label costs less than a lost column, up to a point.
         let squeezable = label_width(&columns).saturating_sub(LABEL_WIDTH_WANTED);
         if total(&columns) <= options.width + squeezable {
             break;
         }
+        left_out.extend(columns.iter().filter(|c| c.column == column).map(|c| c.column.heading()));
         columns.retain(|c| c.column != column);
     }
     let excess = total(&columns).saturating_sub(options.width);
@@ -207,7 +227,8 @@ fn table(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options:
         Some((heading, words)) => format!("MB/s is 10^6 bytes/s; {heading} is {words}."),
         None => "MB/s is 10^6 bytes/s.".to_owned(),
     };
-    for line in wrap(&note, options.width) {
+    let left_out = left_out_note(&left_out, &format!("`loadline show {} | less -S`", plain(&summary.run.id)));
+    for line in [note].into_iter().chain(left_out).flat_map(|note| wrap(&note, options.width)) {
         put!(out, "{}\n", options.colour.paint(Style::Dim, &line));
     }
 }

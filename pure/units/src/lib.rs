@@ -11,7 +11,7 @@ mod time;
 
 pub use amount::Bytes;
 pub use rate::{ByteRate, Iops};
-pub use ratio::Ratio;
+pub use ratio::{Ratio, percent_places};
 pub use text::UnitError;
 pub use time::{Duration, Instant};
 

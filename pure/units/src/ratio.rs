@@ -80,6 +80,19 @@ impl std::str::FromStr for Ratio {
 }
 serde_as_text!(Ratio);
 
+/// What differs from the whole beyond so many decimals of a percentage is rounding in the arithmetic.
+const PLACES_MAX: usize = 9;
+
+/// With how many decimals to print `percent`: `fewest`, or as many more as keep less than the whole from reading "100".
+#[must_use]
+pub fn percent_places(percent: f64, fewest: usize) -> usize {
+    let percent = percent.abs();
+    if !(99.0..100.0).contains(&percent) {
+        return fewest;
+    }
+    (fewest..=PLACES_MAX).find(|places| !format!("{percent:.places$}").starts_with("100")).unwrap_or(fewest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +102,14 @@ mod tests {
     fn a_share_above_the_whole_is_refused() {
         assert!("100.1 %".parse::<Ratio>().is_err());
         assert_eq!("12.5 %".parse::<Ratio>().unwrap().as_ppm(), 125_000);
+    }
+
+    #[test]
+    fn less_than_the_whole_does_not_read_as_the_whole() {
+        let shown = |percent: f64, fewest| format!("{percent:.*}", percent_places(percent, fewest));
+        assert_eq!([shown(99.4, 0), shown(99.5, 0), shown(99.98, 1), shown(99.94, 1)], ["99", "99.5", "99.98", "99.9"]);
+        assert_eq!([shown(-99.889, 0), shown(99.999_997, 0)], ["-99.9", "99.999997"]);
+        assert_eq!([shown(100.0, 0), shown(100.4, 0), shown(100.0 - 2e-14, 0)], ["100", "100", "100"]);
     }
 
     proptest! {

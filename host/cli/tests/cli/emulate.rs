@@ -92,6 +92,7 @@ fn what_was_asked_for_is_kept_with_what_held_it() {
     assert_eq!((&shown["run"]["verb"], &shown["run"]["clock"]), (&"emulate".into(), &"real".into()));
     let cells = shown["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 1, "only data was used");
+    assert_eq!(crate::schema_errors(&bench.last()), Vec::<String>::new());
     assert_eq!((&cells[0]["volume"], &cells[0]["binding"]["limit"]), (&"data".into(), &bound.into()));
     assert!(cells[0]["read"]["iops"].as_f64().unwrap() > 0.0 && cells[0]["write"]["iops"].as_f64().unwrap() > 0.0);
     assert_eq!(bench.done(&["show", "last", "--limits", "--format", "json"]).trim(), "[]");

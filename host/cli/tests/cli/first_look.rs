@@ -23,6 +23,26 @@ fn too_little_time_or_space_is_refused_before_anything_is_filled() {
 }
 
 #[test]
+fn a_target_below_the_largest_block_is_refused_in_a_sentence() {
+    let bench = Bench::new();
+    let file = bench.file("small", vec![1; 512 << 10]);
+    let image = bench.path("image");
+    std::fs::write(&image, vec![0; 512 << 10]).unwrap();
+    let device = crate::bad_disk::Loop::attach(&image);
+    if device.is_none() {
+        println!("skipped: no loop device can be had; a file and null are tried");
+    }
+    let targets = [Some(file.as_str()), Some("null:512 KiB"), device.as_ref().map(|device| device.node.as_str())];
+    for target in targets.into_iter().flatten() {
+        let told = bench.refused(2, &["quick", target, "--overwrite", target, "--duration", "1 ms"]);
+        assert!(told.contains(target) && told.contains("has 512 KiB") && told.contains("1 MiB at least"), "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+    }
+    assert!(std::fs::read(&image).unwrap().iter().all(|byte| *byte == 0), "the device was written");
+    assert!(std::fs::read(&file).unwrap().iter().all(|byte| *byte == 1), "the file was written");
+}
+
+#[test]
 fn a_report_that_cannot_be_written_is_refused_before_anything_is_measured() {
     let bench = Bench::new();
     let target = bench.target();

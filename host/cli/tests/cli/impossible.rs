@@ -110,3 +110,23 @@ fn what_became_impossible_is_recorded_and_the_rest_goes_on() {
     assert_eq!(bench.runs()[0]["status"], "finished");
     assert!(text(&bench.run(&["run", "--resume", "last"]).stderr).contains("nothing is left to do"));
 }
+
+#[test]
+fn null_is_no_larger_than_it_was_said_to_be_and_has_no_modes_of_a_ring() {
+    let bench = Bench::new();
+    let plan = |size: &str| {
+        let load = load("block = \"4 KiB\"").replace("4 MiB", size);
+        bench.file("p.toml", format!("{HEAD}{load}"))
+    };
+    let told = bench.refused(1, &["run", &plan("16 MiB"), "--on", "null:1MiB"]);
+    assert!(told.contains("null:1MiB has 1 MiB, less than the 16 MiB asked for"), "{told}");
+    let printed = bench.done(&["run", &plan("512 KiB"), "--on", "null:1MiB"]);
+    assert!(printed.contains("null:1MiB, 512 KiB, no storage: measures the tool"), "{printed}");
+    assert!(!printed.contains("direct I/O"), "{printed}");
+    for (option, mode) in [("--sqpoll", "SQPOLL"), ("--iopoll", "IOPOLL")] {
+        let told = bench.refused(2, &["run", &plan("1 MiB"), "--on", "null", option]);
+        assert!(told.contains(mode) && told.contains("null answers without any engine"), "{told}");
+        assert!(told.contains(&format!("leave out {option}")), "{told}");
+    }
+    assert_eq!(bench.runs().len(), 1);
+}

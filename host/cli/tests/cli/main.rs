@@ -18,6 +18,7 @@ mod hunt;
 mod import;
 mod impossible;
 mod limits;
+mod only_read;
 mod predict;
 mod printed;
 mod psk;
@@ -94,6 +95,13 @@ impl Bench {
     fn last(&self) -> serde_json::Value {
         serde_json::from_str(&self.done(&["export", "last", "--as", "json"])).unwrap()
     }
+}
+
+/// What `value` lacks to follow the published schema of runs.
+fn schema_errors(value: &serde_json::Value) -> Vec<String> {
+    let schema = serde_json::from_str(include_str!("../../../../docs/formats/run.schema.json")).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -1,6 +1,6 @@
 //! Stored results in every form: the forms hold the same figures, and programs get what the published schema says.
 
-use crate::Bench;
+use crate::{Bench, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -127,12 +127,9 @@ fn json_csv_and_html_hold_the_same_figures() {
 fn exported_json_follows_the_published_schema() {
     let bench = Bench::new();
     measured(&bench);
-    let schema: Value = serde_json::from_str(include_str!("../../../../docs/formats/run.schema.json")).unwrap();
-    let validator = jsonschema::draft202012::new(&schema).unwrap();
     let holds = |text: &str| {
         let value: Value = serde_json::from_str(text).unwrap();
-        let errors: Vec<String> =
-            validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        let errors = crate::schema_errors(&value);
         assert!(errors.is_empty(), "{errors:#?}");
         value["cells"].as_array().unwrap().len()
     };
@@ -308,9 +305,59 @@ fn verbs_that_read_make_no_store_and_say_where_they_looked() {
 }
 
 #[test]
-fn a_time_that_is_none_is_bad_usage() {
+fn a_time_or_a_verb_that_is_none_is_bad_usage() {
     let bench = Bench::new();
-    bench.file("store.db", "");
-    let told = bench.refused(2, &["list", "--since", "yesterday"]);
-    assert!(told.contains("--since") && told.contains("2026-01-31"), "{told}");
+    // With a store and without.
+    for _ in 0..2 {
+        let told = bench.refused(2, &["list", "--since", "yesterday"]);
+        assert!(told.contains("--since") && told.contains("2026-01-31"), "{told}");
+        let told = bench.refused(2, &["list", "--since", "2026-13-01"]);
+        assert!(told.contains("--since") && told.contains("there is no month 13, only 01 to 12"), "{told}");
+        let told = bench.refused(2, &["list", "--verb", "bogus"]);
+        assert!(told.contains("--verb") && told.contains("emulate") && told.contains("search"), "{told}");
+        bench.file("store.db", "");
+    }
+    bench.done(&["list", "--verb", "Quick", "--since", "2026-02-28T23:59"]);
+}
+
+#[test]
+fn every_column_is_there_where_no_terminal_is() {
+    let bench = Bench::new();
+    let long = "buffered = true\nfill = \"never\"";
+    let plan =
+        bench.file("long.toml", crate::end_to_end::SMALL.replace("queue_depth", &format!("{long}\nqueue_depth")));
+    let printed = bench.done(&["run", &plan, "--on", &bench.target(), "--on", "second=null", "--trials", "1"]);
+    let heading = printed.lines().find(|line| line.contains("  MB/s  ")).unwrap();
+    for column in ["p50", "p99.9", "p99.99", "max"] {
+        assert!(heading.split_whitespace().any(|word| word == column), "{column} is not in {heading}");
+    }
+    assert!(!printed.contains("Left out"), "{printed}");
+}
+
+#[test]
+fn a_run_named_twice_is_reported_once() {
+    let bench = Bench::new();
+    measured(&bench);
+    let id = bench.last()["run"]["id"].as_str().unwrap().to_owned();
+    bench.done(&["report", &id, "-o", "one.md"]);
+    bench.done(&["report", &id, "last", &id, "-o", "two.md"]);
+    let read = |name: &str| std::fs::read_to_string(bench.path(name)).unwrap();
+    assert_eq!(read("one.md"), read("two.md"));
+}
+
+#[test]
+fn a_variable_set_to_nothing_is_as_if_it_were_not_set() {
+    let bench = Bench::new();
+    let data = bench.path("data");
+    let output = |value: &str, arguments: &[&str]| {
+        bench.command(arguments).env("LOADLINE_STORE", value).env("XDG_DATA_HOME", &data).output().unwrap()
+    };
+    let listed = output("", &["list", "--format", "json"]);
+    assert_eq!((listed.status.code(), listed.stdout.as_slice()), (Some(0), &b"[]\n"[..]), "{}", text(&listed.stderr));
+    output("", &["quick", "null", "--duration", "10 ms"]);
+    assert!(data.join("loadline/runs.db").exists());
+    assert_eq!(output("/x", &["list", "--store", ""]).status.code(), Some(2));
+    // The option is not asked for where the variable is set.
+    let usage = text(&output("/x", &["rm"]).stderr);
+    assert!(usage.contains("Usage: loadline rm ") && !usage.contains("--store <FILE> <RUNS>"), "{usage}");
 }

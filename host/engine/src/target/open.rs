@@ -56,6 +56,9 @@ fn open_null(name: &str, target: &str, need: &Need) -> Result<Volume, TargetErro
     let given = target.strip_prefix("null:").map(str::parse::<Bytes>).transpose();
     let given = given.map_err(|cause| TargetError::NullSize { target: target.to_owned(), cause })?;
     let (size, reason) = match (need.size, given) {
+        (Some(asked), Some(have)) if asked > have => {
+            return Err(TargetError::Smaller { path: target.into(), asked, have });
+        }
         (Some(size), _) => (size, "asked for"),
         (None, Some(size)) => (size, "given with the target"),
         (None, None) => (NULL_SIZE, "nothing is stored, so any size does"),

@@ -260,6 +260,8 @@ fn arrivals_that_were_not_answered_are_told() {
     let offered = |rate| Scene::of(open("random", 1.0, KIB4, rate));
     offered(5_500.0).earns(DoubtCode::OfferedLoadMissed, &["5,500 requests", "5,001 completed", "9.1 % fewer"]);
     offered(4_000.0).lacks(DoubtCode::OfferedLoadMissed);
+    // Some of it was answered, however little.
+    offered(49_997_516.0).earns(DoubtCode::OfferedLoadMissed, &["99.99 % fewer"]);
     // Completed in time on the whole, and yet some were dropped.
     offered(4_000.0).changed(|s| s.trial.missed = 1_000).earns(DoubtCode::OfferedLoadMissed, &["1,000 arrivals"]);
     offered(4_000.0).changed(|s| s.trial.missed = 2).lacks(DoubtCode::OfferedLoadMissed);

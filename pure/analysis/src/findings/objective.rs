@@ -7,7 +7,7 @@ use crate::curves::{Curve, doubted, met_lasting, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, percent, span};
 use loadline_record::{DoubtCode, LoadSummary, RunRecord};
-use loadline_units::Duration;
+use loadline_units::{Duration, percent_places};
 
 /// The figure and the limit, ns, where none is set: database vendors' 20 ms on average.
 pub const OBJECTIVE_USUAL: (&str, u64) = ("mean", 20_000_000);
@@ -192,7 +192,7 @@ impl<'a> Objective<'a> {
 /// The share of the arrivals that was answered: to a tenth of a percent near 99 %, where that decides.
 fn answered(cell: &CellSummary) -> String {
     let share = met_lasting(cell).unwrap_or(0.0);
-    if share > 0.9 { format!("{:.1} %", share * 100.0) } else { percent(share) }
+    if share > 0.9 { format!("{:.*} %", percent_places(share * 100.0, 1), share * 100.0) } else { percent(share) }
 }
 
 /// Whether an open loop completes less than it offers.

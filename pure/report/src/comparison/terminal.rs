@@ -4,7 +4,7 @@ use super::rows::{self, Align, Column};
 use super::{legend, letter, overall_words, reasons, side_words, total_words, unmatched};
 use crate::figures::plain;
 use crate::put;
-use crate::terminal::{Style, TerminalOptions, length, wrap};
+use crate::terminal::{Columns, Style, TerminalOptions, left_out_note, length, wrap};
 use loadline_analysis::{Against, Comparison, Scaling};
 
 /// The first column is not squeezed below this.
@@ -118,8 +118,12 @@ fn table(out: &mut String, mut columns: Vec<Column>, options: &TerminalOptions) 
     let width_of = |c: &Column| c.texts.iter().map(|t| length(t)).chain([length(&c.heading)]).max().unwrap_or(0);
     let total = |columns: &[Column]| columns.iter().map(|c| width_of(c) + 2).sum::<usize>().saturating_sub(2);
     let label = |columns: &[Column]| columns.iter().position(|c| c.heading == "load").unwrap_or(0);
-    while total(&columns) > options.width + width_of(&columns[label(&columns)]).saturating_sub(LABEL_WIDTH_MIN) {
+    let mut left_out: Vec<String> = Vec::new();
+    while options.columns == Columns::Fitting
+        && total(&columns) > options.width + width_of(&columns[label(&columns)]).saturating_sub(LABEL_WIDTH_MIN)
+    {
         let Some(most) = columns.iter().map(|c| c.expendable).max().filter(|most| *most > 0) else { break };
+        left_out.extend(columns.iter().filter(|c| c.expendable == most).map(|c| c.heading.clone()));
         columns.retain(|c| c.expendable < most);
     }
     let place = label(&columns);
@@ -147,5 +151,10 @@ fn table(out: &mut String, mut columns: Vec<Column>, options: &TerminalOptions) 
             }
             put!(out, "{}\n", line.trim_end());
         }
+    }
+    let headings: Vec<&str> = left_out.iter().map(String::as_str).collect();
+    let note = left_out_note(&headings, "the same command with `| less -S` behind it");
+    for line in note.iter().flat_map(|note| wrap(note, options.width)) {
+        put!(out, "{}\n", options.colour.paint(Style::Dim, &line));
     }
 }

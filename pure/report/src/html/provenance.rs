@@ -86,7 +86,11 @@ fn volume_facts(volume: &VolumeFacts) -> Vec<(&'static str, Option<String>)> {
         TargetKind::Modelled => "model of a volume: nothing was measured",
     };
     let why = volume.direct_reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
-    let direct = if volume.direct { "yes".to_owned() } else { format!("no{why}") };
+    let direct = match (volume.kind, volume.direct) {
+        (TargetKind::Null, _) => "no I/O at all".to_owned(),
+        (_, true) => "yes".to_owned(),
+        (_, false) => format!("no{why}"),
+    };
     let mut facts = vec![
         ("target", Some(volume.target.clone())),
         ("kind", Some(kind.to_owned())),

@@ -4,7 +4,7 @@ use crate::golden::compare as golden;
 use loadline_analysis::example::{ExampleDisk, cell, closed, run};
 use loadline_analysis::{RunSummary, summarize};
 use loadline_record::RunRecord;
-use loadline_report::{Colour, TerminalOptions, html, markdown, terminal};
+use loadline_report::{Colour, Columns, TerminalOptions, html, markdown, terminal};
 
 /// Reads and writes of one row, of 0.8 to 1.2 times the disk's rate, and a load whose plan asks for no best.
 fn made(asked: bool) -> (RunRecord, RunSummary) {
@@ -22,7 +22,7 @@ fn made(asked: bool) -> (RunRecord, RunSummary) {
 #[test]
 fn the_best_stands_beside_the_median_and_the_interval() {
     let (record, summary) = made(true);
-    let text = terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 140 });
+    let text = terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 140, columns: Columns::Fitting });
     let from = text.find("Best of trials").expect("the table");
     let table: Vec<&str> = text[from..].lines().take_while(|line| !line.is_empty()).collect();
     golden("best-of-trials.txt", &format!("{}\n", table.join("\n")));
@@ -37,7 +37,7 @@ fn the_best_stands_beside_the_median_and_the_interval() {
 #[test]
 fn it_is_shown_only_where_the_plan_asks() {
     let (record, summary) = made(false);
-    let text = terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 140 });
+    let text = terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 140, columns: Columns::Fitting });
     let all = [text, markdown(&summary), html(&[(&record, &summary)])];
     assert!(all.iter().all(|text| !text.contains("Best of trials")));
 }

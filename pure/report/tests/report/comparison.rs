@@ -4,7 +4,7 @@ use crate::golden::compare as golden;
 use loadline_analysis::example::{ExampleDisk, cell, closed, open, predicted, run, volume};
 use loadline_analysis::{CompareOptions, Comparison, compare};
 use loadline_record::{Clock, Doubt, DoubtCode, RunRecord};
-use loadline_report::{Colour, TerminalOptions, comparison_csv, comparison_markdown, comparison_terminal};
+use loadline_report::{Colour, Columns, TerminalOptions, comparison_csv, comparison_markdown, comparison_terminal};
 
 /// A run in which each load has these factors, and a second thought on every kind of thing that a comparison tells.
 fn made(name: &str, factors: [&[f64]; 6]) -> RunRecord {
@@ -65,13 +65,14 @@ fn disks() -> Comparison {
 }
 
 fn plain(width: usize) -> TerminalOptions {
-    TerminalOptions { colour: Colour::Never, width }
+    TerminalOptions { colour: Colour::Never, width, columns: Columns::Fitting }
 }
 
 #[test]
 fn two_runs_on_a_terminal() {
     golden("comparison-140.txt", &comparison_terminal(&two(), &plain(140)));
-    let narrow = comparison_terminal(&two(), &TerminalOptions { colour: Colour::Always, width: 80 });
+    let narrow =
+        comparison_terminal(&two(), &TerminalOptions { colour: Colour::Always, width: 80, columns: Columns::Fitting });
     golden("comparison-80-colour.txt", &narrow);
 }
 

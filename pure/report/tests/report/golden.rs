@@ -2,7 +2,7 @@
 
 use crate::made_up;
 use loadline_record::{Doubt, DoubtCode};
-use loadline_report::{Colour, TerminalOptions, csv, html, markdown, terminal};
+use loadline_report::{Colour, Columns, TerminalOptions, csv, html, markdown, terminal};
 use std::path::Path;
 
 pub(crate) fn compare(name: &str, actual: &str) {
@@ -28,7 +28,7 @@ pub(crate) fn compare(name: &str, actual: &str) {
 #[test]
 fn terminal_wide_without_colour() {
     let (_, summary) = made_up::everything();
-    let text = terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 140 });
+    let text = terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 140, columns: Columns::Fitting });
     assert!(!text.contains('\x1b'));
     compare("terminal-140.txt", &text);
 }
@@ -36,13 +36,19 @@ fn terminal_wide_without_colour() {
 #[test]
 fn terminal_narrow_with_colour() {
     let (_, summary) = made_up::everything();
-    compare("terminal-80-colour.txt", &terminal(&summary, &TerminalOptions { colour: Colour::Always, width: 80 }));
+    compare(
+        "terminal-80-colour.txt",
+        &terminal(&summary, &TerminalOptions { colour: Colour::Always, width: 80, columns: Columns::Fitting }),
+    );
 }
 
 #[test]
 fn terminal_with_several_volumes() {
     let (_, summary) = made_up::layouts();
-    compare("terminal-layouts.txt", &terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 100 }));
+    compare(
+        "terminal-layouts.txt",
+        &terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 100, columns: Columns::Fitting }),
+    );
 }
 
 #[test]
@@ -97,4 +103,30 @@ fn a_load_without_an_objective_has_the_line_of_the_usual_rule_and_one_with_it_it
     assert_eq!(page(None).matches(">usual rule: mean 20").count(), 3);
     let chosen = page(Some(("mean".to_owned(), 5_000_000)));
     assert!(!chosen.contains("usual rule: mean") && chosen.contains(">objective: mean 5"));
+}
+
+#[test]
+fn columns_without_room_are_named_and_all_are_there_where_lines_may_be_long() {
+    let (_, summary) = made_up::everything();
+    let printed = |columns, width| terminal(&summary, &TerminalOptions { colour: Colour::Never, width, columns });
+    let headings = |text: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.starts_with("load ")).unwrap();
+        line.split("  ").map(|heading| heading.trim().to_owned()).filter(|heading| !heading.is_empty()).collect()
+    };
+    let all = headings(&printed(Columns::All, 60));
+    assert!(["p50", "p99.99", "max"].iter().all(|heading| all.contains(&(*heading).to_owned())), "{all:?}");
+    assert!(!printed(Columns::All, 60).contains("Left out"));
+    assert_eq!(headings(&printed(Columns::Fitting, 1_000)), all);
+    for width in [60, 80, 100, 120] {
+        let text = printed(Columns::Fitting, width);
+        let there = headings(&text);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&format!("so does `loadline show {} | less -S`.", summary.run.id)), "{width}: {text}");
+        let named = text.split_once("Left out for want of room: ").unwrap().1.split_once(". A wider").unwrap().0;
+        let mut both: Vec<&str> = named.split(", ").chain(there.iter().map(String::as_str)).collect();
+        both.sort_unstable();
+        let mut all: Vec<&str> = all.iter().map(String::as_str).collect();
+        all.sort_unstable();
+        assert_eq!(both, all, "{width}");
+    }
 }

@@ -3,7 +3,7 @@
 use crate::made_up;
 use loadline_analysis::RunSummary;
 use loadline_record::RunRecord;
-use loadline_report::{Colour, TerminalOptions, csv, html, markdown, terminal};
+use loadline_report::{Colour, Columns, TerminalOptions, csv, html, markdown, terminal};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -189,7 +189,7 @@ fn hostile_texts_stay_texts() {
     assert_eq!(document.matches("<script").count(), 1);
     assert!(!document.contains("<img") && !document.contains('\u{202e}') && !document.contains('\x1b'));
     assert!(document.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
-    let text = terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 100 });
+    let text = terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 100, columns: Columns::Fitting });
     assert!(!text.contains('\x1b') && !text.contains('\u{202e}'));
     let text = markdown(&summary);
     assert!(!text.contains("<script") && !text.contains("<img"));
@@ -311,7 +311,7 @@ proptest! {
         let (body, _) = document.split_once("<script>").unwrap();
         no_number_is_missing_its_digits(body)?;
         for width in [0, 40, 200] {
-            no_number_is_missing_its_digits(&terminal(&summary, &TerminalOptions { colour: Colour::Never, width }))?;
+            no_number_is_missing_its_digits(&terminal(&summary, &TerminalOptions { colour: Colour::Never, width, columns: Columns::Fitting }))?;
         }
         no_number_is_missing_its_digits(&markdown(&summary))?;
         no_number_is_missing_its_digits(&csv(&summary))?;

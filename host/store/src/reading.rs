@@ -1,0 +1,306 @@
+//! Stores that this user may read but not write: another user's, or one on a read-only file system. Nothing is made beside
+//! them: what a reader left there would belong to the reader, and stop the owner.
+
+use crate::error::Trouble;
+use crate::open::{Marks, STEPS, connect_to_read, examine, look_at_tables};
+use crate::{Store, StoreError};
+use rusqlite::{ErrorCode, Transaction, TransactionBehavior};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
+use std::fmt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Why a store cannot be written by this user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unwritable {
+    /// Nothing can be written there, by nobody.
+    ReadOnlyFileSystem,
+    /// It is another user's, who keeps others from writing to it.
+    OtherUser,
+    /// It is this user's own, with a mode that forbids it.
+    WriteProtected,
+    /// The files that SQLite needs beside it cannot be made.
+    Folder,
+    /// Another user left this one beside it.
+    Beside(PathBuf),
+}
+
+impl fmt::Display for Unwritable {
+    /// Follows the store's name, and precedes "and cannot be written".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReadOnlyFileSystem => f.write_str("is on a read-only file system"),
+            Self::OtherUser => f.write_str("belongs to another user"),
+            Self::WriteProtected => f.write_str("is write-protected"),
+            Self::Folder => f.write_str("is in a folder that this user may not write to"),
+            Self::Beside(path) => write!(
+                f,
+                "has {} of another user beside it (a -shm file and an empty -wal file hold no data, and may be removed once \
+                 nothing uses the store)",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl Unwritable {
+    /// What forbids this user to write to the file at `path`, if that is there.
+    pub(crate) fn of_file(path: &Path) -> Option<Self> {
+        match accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
+            Err(Errno::ROFS) => Some(Self::ReadOnlyFileSystem),
+            Err(Errno::ACCESS | Errno::PERM) => Some(match std::fs::metadata(path) {
+                Ok(found) if found.uid() == rustix::process::geteuid().as_raw() => Self::WriteProtected,
+                _ => Self::OtherUser,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The same of the files that SQLite makes in its folder.
+    fn of_folder(path: &Path) -> Option<Self> {
+        match accessat(CWD, path.parent()?, Access::WRITE_OK, AtFlags::EACCESS) {
+            Err(Errno::ROFS) => Some(Self::ReadOnlyFileSystem),
+            Err(Errno::ACCESS | Errno::PERM) => Some(Self::Folder),
+            _ => None,
+        }
+    }
+
+    /// What forbids this user to use the store at `path` for writing, of all that can.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let beside = || {
+            let files = [log(path), index(path), journal(path)];
+            files.into_iter().find(|file| Self::of_file(file).is_some()).map(Self::Beside)
+        };
+        Self::of_file(path).or_else(|| Self::of_folder(path)).or_else(beside)
+    }
+}
+
+/// How a file was found: what is read of it holds as long as that does not change.
+#[derive(Debug)]
+pub(crate) struct AsFound {
+    why: Unwritable,
+    /// Length, time of the last change (s, ns) and number; `None` where SQLite's locks see to it.
+    state: Option<State>,
+}
+
+type State = (u64, i64, i64, u64);
+
+fn state(path: &Path) -> std::io::Result<State> {
+    std::fs::metadata(path).map(|found| (found.len(), found.mtime(), found.mtime_nsec(), found.ino()))
+}
+
+impl AsFound {
+    /// # Errors
+    /// [`StoreError::Changed`].
+    pub(crate) fn check_unchanged(&self, path: &Path) -> Result<(), StoreError> {
+        match self.state {
+            Some(before) if state(path).ok() != Some(before) => Err(StoreError::Changed { path: path.to_owned() }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Store {
+    /// Opens the store at `path` for whoever only reads it. A store that this user may write is opened as by
+    /// [`Store::open`]; of any other, nothing is changed and nothing is made beside it, and what would write to it is refused.
+    ///
+    /// # Errors
+    /// As of [`Store::open`]; and where a store that may not be written cannot be read without writing.
+    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        let unreachable = |source| StoreError::Path { path: path.to_owned(), source };
+        // SQLite, too, looks for what lies beside the file that a symbolic link means.
+        let real = std::fs::canonicalize(path).map_err(unreachable)?;
+        match Unwritable::of_file(&real).or_else(|| Unwritable::of_folder(&real)) {
+            Some(why) => open_unwritable(real, why),
+            None => match Self::open(path) {
+                Err(StoreError::Unwritable { why, .. }) => open_unwritable(real, why),
+                other => other,
+            },
+        }
+    }
+
+    /// # Errors
+    /// [`StoreError::Unwritable`] of a store that this user may only read.
+    pub(crate) fn check_writable(&self) -> Result<(), StoreError> {
+        match &self.only_read {
+            Some(AsFound { why, .. }) => Err(StoreError::Unwritable { path: self.path.clone(), why: why.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn open_unwritable(path: PathBuf, why: Unwritable) -> Result<Store, StoreError> {
+    let known = STEPS.len() as u32;
+    examine(&path, known)?;
+    // Before it is seen whether there is a log: a writer that begins in between leaves the file alone until its log is full.
+    let before = state(&path).map_err(|source| StoreError::Path { path: path.clone(), source })?;
+    let is_filled = |path: &Path| std::fs::metadata(path).is_ok_and(|found| found.len() > 0);
+    let (log, index, journal) = (log(&path), index(&path), journal(&path));
+    let (parameters, state) = if log.exists() && index.exists() {
+        // In use, or left by a process that was killed: the log is read with the index of those who write, or without any
+        // where there is none of them; neither is written to.
+        ("readonly_shm=1", None)
+    } else if is_filled(&log) {
+        return Err(StoreError::Open { path, beside: log, index });
+    } else if is_filled(&journal) {
+        // A store without a write-ahead log, which a process may be writing to right now: its locks are waited for.
+        ("cache=private", None)
+    } else {
+        ("immutable=1", Some(before))
+    };
+    let found = AsFound { why, state };
+    let opened = (|| {
+        let connection = connect_to_read(&path, parameters)?;
+        let version = Marks::read(&Transaction::new_unchecked(&connection, TransactionBehavior::Deferred)?)?
+            .check(&path, known)?;
+        if version < known {
+            return Err(StoreError::Older { path: path.clone(), found: version, known }.into());
+        }
+        look_at_tables(&connection)?;
+        Ok::<_, Trouble>(connection)
+    })();
+    found.check_unchanged(&path)?;
+    match opened {
+        Ok(connection) => Ok(Store { connection, path, only_read: Some(found) }),
+        Err(Trouble::Sql(error))
+            if matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) =>
+        {
+            let beside = if is_filled(&journal) { journal } else { log };
+            if beside.exists() {
+                Err(StoreError::Open { path, beside, index })
+            } else {
+                Err(StoreError::Sql { attempt: "open", path, source: error })
+            }
+        }
+        Err(trouble) => Err(trouble.tell("open", &path)),
+    }
+}
+
+fn log(path: &Path) -> PathBuf {
+    beside(path, "-wal")
+}
+
+fn index(path: &Path) -> PathBuf {
+    beside(path, "-shm")
+}
+
+fn journal(path: &Path) -> PathBuf {
+    beside(path, "-journal")
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Filter;
+    use crate::open::Step;
+
+    /// As another user's store, whoever runs this.
+    fn others(path: &Path) -> Result<Store, StoreError> {
+        open_unwritable(path.to_owned(), Unwritable::OtherUser)
+    }
+    fn add(store: &Store, id: &str) {
+        let insert = "INSERT INTO runs (id, name, verb, clock, started, version, status, cells, trials_planned)
+                      VALUES (?, '', '', 'real', '', '', 'failed', 0, 0)";
+        store.connection.execute(insert, [id]).unwrap();
+    }
+    fn count(store: &Store) -> usize {
+        store.list(&Filter::default()).unwrap().len()
+    }
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_store_that_may_only_be_read_is_read_and_nothing_is_left_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store ?%41#.db");
+        add(&Store::open(&path).unwrap(), "a");
+        let bytes = std::fs::read(&path).unwrap();
+        let store = others(&path).unwrap();
+        assert_eq!((count(&store), store.resolve("last").unwrap().as_str()), (1, "a"));
+        assert!(matches!(store.remove("a"), Err(StoreError::Unwritable { why: Unwritable::OtherUser, .. })));
+        assert!(matches!(store.claim("b"), Err(StoreError::Unwritable { .. })));
+        assert_eq!(names(folder.path()), ["store ?%41#.db"]);
+        drop(store);
+        assert_eq!(names(folder.path()), ["store ?%41#.db"]);
+        assert!(std::fs::read(&path).unwrap() == bytes);
+    }
+
+    #[test]
+    fn what_was_written_to_while_it_was_read_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        drop(Store::open(&path).unwrap());
+        let store = others(&path).unwrap();
+        assert_eq!(count(&store), 0);
+        let owner = Store::open(&path).unwrap();
+        (0..200).for_each(|number| add(&owner, &format!("run-{number}")));
+        drop(owner);
+        let found = store.list(&Filter::default());
+        assert!(matches!(found, Err(StoreError::Changed { .. })), "{found:?}");
+        assert_eq!(count(&others(&path).unwrap()), 200);
+    }
+
+    #[test]
+    fn a_store_in_use_is_read_with_its_log_and_left_to_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let owner = Store::open(&path).unwrap();
+        add(&owner, "a");
+        let index = std::fs::read(index(&path)).unwrap();
+        let store = others(&path).unwrap();
+        assert_eq!(count(&store), 1);
+        add(&owner, "b");
+        assert_eq!(count(&store), 2);
+        assert_eq!(std::fs::read(super::index(&path)).unwrap().len(), index.len());
+        drop(store);
+        add(&owner, "c");
+        drop(owner);
+        assert_eq!(names(folder.path()), ["store.db"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_read_with_its_index_and_refused_without() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let owner = Store::open(&path).unwrap();
+        add(&owner, "a");
+        let left = tempfile::tempdir().unwrap();
+        for name in ["store.db", "store.db-wal", "store.db-shm"] {
+            std::fs::copy(folder.path().join(name), left.path().join(name)).unwrap();
+        }
+        let path = left.path().join("store.db");
+        let before = std::fs::read(index(&path)).unwrap();
+        assert_eq!(count(&others(&path).unwrap()), 1);
+        assert_eq!(names(left.path()), ["store.db", "store.db-shm", "store.db-wal"]);
+        assert!(std::fs::read(index(&path)).unwrap() == before);
+        std::fs::remove_file(index(&path)).unwrap();
+        let refused = others(&path).unwrap_err();
+        assert!(matches!(refused, StoreError::Open { .. }), "{refused}");
+        assert!(refused.to_string().contains("copy both files"), "{refused}");
+        assert_eq!(names(left.path()), ["store.db", "store.db-wal"]);
+        std::fs::write(log(&path), b"").unwrap();
+        assert_eq!(count(&others(&path).unwrap()), 0, "an empty log holds nothing");
+    }
+
+    #[test]
+    fn an_older_store_that_may_only_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let first: &[Step] = &STEPS[..1];
+        drop(Store::open_with(&path, first).unwrap());
+        assert!(matches!(others(&path), Err(StoreError::Older { found: 1, known: 2, .. })));
+        std::fs::write(&path, b"").unwrap();
+        assert!(matches!(others(&path), Err(StoreError::Older { found: 0, .. })));
+    }
+}
