@@ -156,7 +156,9 @@ fn a_request_of_a_closed_loop_is_due_when_its_place_became_free_however_late_it_
     let mut generator = LoadGenerator::new(&spec, &region(1, 1 << 20), 0, 1, Instant::ZERO).unwrap();
     let at = Instant::from_ns;
     let mut take = |now: u64, freed: &[u64]| {
-        freed.iter().for_each(|freed| generator.complete(at(*freed)));
+        for freed in freed {
+            generator.complete(at(*freed));
+        }
         match generator.next(at(now)) {
             Next::Request(request) => Some((request.operation, request.due_at.as_ns())),
             _ => None,
