@@ -7,6 +7,7 @@ mod guest;
 mod log;
 mod simulation;
 mod together;
+mod volume_bound;
 
 pub use simulation::{
     OPEN_OUTSTANDING_MAX, Reached, Simulated, Simulation, SimulationError, TrialSetup, UNBOUNDED_SIZE, simulate,

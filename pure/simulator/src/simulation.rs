@@ -7,6 +7,7 @@
 
 use crate::guest::GuestQueue;
 use crate::log::{Log, Stage};
+use crate::volume_bound::VolumeBound;
 use loadline_block::{Completion, ErrorKind, Request};
 use loadline_disk::{Machine, RequestId, Target, Waits};
 use loadline_record::{Ending, EngineUsed, Surroundings, TrialRecord};
@@ -169,39 +170,6 @@ pub(crate) struct Party {
     waits_before: Option<Waits>,
     ending: Option<Ending>,
     errors: BTreeMap<ErrorKind, u64>,
-}
-
-/// A bound on the bytes that are moved from the begin of the measurement on.
-#[derive(Debug, Clone, Copy)]
-struct VolumeBound {
-    left: u64,
-    /// Bytes.
-    in_flight: u64,
-    /// The measurement has not begun.
-    before: bool,
-}
-
-impl VolumeBound {
-    /// With the begin of the measurement what is in flight counts.
-    fn tell(&mut self, has_begun: bool) {
-        if has_begun && std::mem::replace(&mut self.before, false) {
-            self.left = self.left.saturating_sub(self.in_flight);
-        }
-    }
-    /// Takes a request in; says whether there is room for it.
-    fn takes(&mut self, length: u64, has_begun: bool) -> bool {
-        self.tell(has_begun);
-        if has_begun {
-            let Some(left) = self.left.checked_sub(length) else { return false };
-            self.left = left;
-        }
-        self.in_flight += length;
-        true
-    }
-    fn answered(&mut self, length: u64, has_begun: bool) {
-        self.tell(has_begun);
-        self.in_flight -= length;
-    }
 }
 
 /// Puts `load` on a volume of `machine` once, in one go.
@@ -381,7 +349,7 @@ impl Party {
             follows_at_once,
             hang_limit: load.hang_limit,
             cool_down: load.cool_down,
-            volume: load.volume.map(|volume| VolumeBound { left: volume.get(), in_flight: 0, before: true }),
+            volume: load.volume.map(VolumeBound::of),
             exhausted: false,
             issues_until: Instant::MAX,
             now,

@@ -266,27 +266,18 @@ fn arrivals_that_were_not_answered_are_told() {
     offered(4_000.0).changed(|s| s.trial.missed = 1_000).earns(DoubtCode::OfferedLoadMissed, &["1,000 arrivals"]);
     offered(4_000.0).changed(|s| s.trial.missed = 2).lacks(DoubtCode::OfferedLoadMissed);
     // A disk that takes 60 ms has 6 of 300 under way at the end, which were not at the beginning, unless the warm-up was longer.
-    let slow = |warm_up_ms: u64| {
+    let taking = |warm_up_ms: u64, count, takes: &dyn Fn(u64) -> Duration| {
         offered(100.0).changed(|s| {
-            s.trial.measured_ns = 3_000_000_000;
-            s.trial.warm_up_ns = warm_up_ms * 1_000_000;
+            (s.trial.measured_ns, s.trial.warm_up_ns) = (3_000_000_000, warm_up_ms * 1_000_000);
             let reads = s.trial.operations.get_mut(&Operation::Read).unwrap();
-            reads.count = 294;
-            reads.latency = Histogram::new();
-            (0..300).for_each(|_| reads.latency.record(Duration::from_ms(60)));
+            (reads.count, reads.latency) = (count, Histogram::new());
+            (0..300).for_each(|number| reads.latency.record(takes(number)));
         })
     };
-    slow(0).lacks(DoubtCode::OfferedLoadMissed);
-    slow(60).earns(DoubtCode::OfferedLoadMissed, &["100 requests a second were offered and 98 completed"]);
+    taking(0, 294, &|_| Duration::from_ms(60)).lacks(DoubtCode::OfferedLoadMissed);
+    taking(60, 294, &|_| Duration::from_ms(60)).earns(DoubtCode::OfferedLoadMissed, &["98 completed"]);
     // In a queue that grows, what comes last takes longest.
-    slow(0)
-        .changed(|s| {
-            let reads = s.trial.operations.get_mut(&Operation::Read).unwrap();
-            reads.count = 270;
-            reads.latency = Histogram::new();
-            (0..300).for_each(|number| reads.latency.record(Duration::from_ms(number)));
-        })
-        .earns(DoubtCode::OfferedLoadMissed, &["90 completed"]);
+    taking(0, 270, &Duration::from_ms).earns(DoubtCode::OfferedLoadMissed, &["90 completed"]);
     // Two of a hundred were still under way at the end.
     offered(100.0)
         .changed(|s| {

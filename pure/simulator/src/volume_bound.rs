@@ -1,0 +1,39 @@
+//! When a load has moved as much as it was to move.
+
+use loadline_units::Bytes;
+
+/// A bound on the bytes that are moved from the begin of the measurement on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VolumeBound {
+    left: u64,
+    /// Bytes.
+    in_flight: u64,
+    /// The measurement has not begun.
+    before: bool,
+}
+
+impl VolumeBound {
+    pub(crate) const fn of(volume: Bytes) -> Self {
+        Self { left: volume.get(), in_flight: 0, before: true }
+    }
+    /// With the begin of the measurement what is in flight counts.
+    fn tell(&mut self, has_begun: bool) {
+        if has_begun && std::mem::replace(&mut self.before, false) {
+            self.left = self.left.saturating_sub(self.in_flight);
+        }
+    }
+    /// Takes a request in; says whether there is room for it.
+    pub(crate) fn takes(&mut self, length: u64, has_begun: bool) -> bool {
+        self.tell(has_begun);
+        if has_begun {
+            let Some(left) = self.left.checked_sub(length) else { return false };
+            self.left = left;
+        }
+        self.in_flight += length;
+        true
+    }
+    pub(crate) fn answered(&mut self, length: u64, has_begun: bool) {
+        self.tell(has_begun);
+        self.in_flight -= length;
+    }
+}
