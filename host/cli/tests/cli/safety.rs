@@ -144,11 +144,17 @@ fn what_a_trial_that_was_cut_off_may_have_lost_is_told_and_no_pass() {
     let slowly = "arrival = { constant = \"100 IOPS\" }\n";
     let plan = bench.file("verify.toml", format!("{SEQUENTIAL}{slowly}"));
     let mut child = started(&bench, &["run", &plan, "--on", &target]);
-    while bench.runs().is_empty() {
+    // Killed once the mark of the fortieth of its 256 blocks stands there.
+    let is_marked = || {
+        let name = std::fs::read_dir(&target).unwrap().next().and_then(Result::ok);
+        let file = name.and_then(|entry| std::fs::File::open(entry.path()).ok());
+        let mut mark = [0; 4];
+        file.is_some_and(|file| file.read_exact_at(&mut mark, 40 * 4_096).is_ok()) && mark == *b"DAOL"
+    };
+    while !is_marked() {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // So slow a load does not come to the end of the file in a second.
-    std::thread::sleep(Duration::from_millis(700));
     child.kill().unwrap();
     child.wait().unwrap();
     let told = bench.refused(4, &["run", "--verify-only", "last"]);
