@@ -67,7 +67,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     };
     refuse_impossible(&planned(&volume, REHEARSED_IOPS)?, &volume, settings.engine)?;
     let mut live = Live::new(quiet);
-    live.say(&foretold(arguments, &volume));
+    live.say(&foretold(arguments, objective.limit, &volume));
     if let Some(warning) = not_storage(&volume.facts) {
         output::tell(&warning);
     }
@@ -133,10 +133,10 @@ fn refuse_impossible(work: &Work, volume: &Volume, options: EngineOptions) -> an
 }
 
 /// What will be done and how long it takes, in a line.
-fn foretold(arguments: &QuickArguments, volume: &Volume) -> String {
+fn foretold(arguments: &QuickArguments, limit: Duration, volume: &Volume) -> String {
     let row = arguments.duration.unwrap_or(ROW_TIME);
     // The second trial usually tells that the first was as fast.
-    let measuring = (REACH_WARM_UP + REACH_TIME) * 2 + quick_plan::time(row, volume.writable);
+    let measuring = (REACH_WARM_UP + REACH_TIME) * 2 + quick_plan::time(row, limit, volume.writable);
     let (loads, size) = (quick_plan::loads(volume.writable), volume.size().human());
     let null = volume.facts.kind == TargetKind::Null;
     let fills = volume.writable && !null;

@@ -36,10 +36,10 @@ pub(crate) fn loads(writable: bool) -> usize {
     ROWS.len() + CURVE_PERCENT.len() + if writable { ROWS.len() + 1 } else { 0 }
 }
 
-/// How long they take, each row measured for `duration`.
-pub(crate) fn time(duration: Duration, writable: bool) -> Duration {
-    let rows = loads(writable) - CURVE_PERCENT.len();
-    (duration + warm_up(duration)) * rows as u64 + curve_duration(duration) * CURVE_PERCENT.len() as u64
+/// How long they take, each row measured for `duration`, with an objective of so much.
+pub(crate) fn time(duration: Duration, limit: Duration, writable: bool) -> Duration {
+    let (rows, point) = (loads(writable) - CURVE_PERCENT.len(), curve_duration(duration));
+    (duration + warm_up(duration)) * rows as u64 + (point + curve_warm_up(point, limit)) * CURVE_PERCENT.len() as u64
 }
 
 /// The whole plan. What reads comes before what writes: a device that still digests writes would spoil the curve.
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(plan.cells().count(), loads(true));
         let planned: Duration = plan.cells().map(|(spec, _)| spec.trial_time()).sum();
         assert!(planned < Duration::from_s(55), "{}", planned.clock());
-        assert_eq!(planned, time(Duration::from_s(3), true));
+        assert_eq!(planned, time(Duration::from_s(3), ingredients().objective.limit, true));
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub(crate) struct Outgoing {
     held: bool,
     /// It is not known yet whether all others leave by then.
     open: bool,
+    /// What came of reads that go ahead, and waits here for no turn but for the other part: what was to leave ahead and did not, or
+    /// the rest where another thread was faster with it.
+    alone: Vec<Answer>,
     made: Made,
     made_total: u64,
     sent_total: u64,
@@ -83,9 +86,11 @@ impl Outgoing {
     pub(crate) fn add(&mut self, export: &Export, answers: &mut Vec<Answer>, lead: &Lead) {
         for answer in answers.drain(..) {
             match answer.leaves {
+                Leaves::Whole => self.waiting.push_back(answer),
+                Leaves::Ahead if self.take_alone(&answer, Leaves::Rest) => {}
                 // A read that may fail yet does not begin as one that succeeded.
-                Leaves::Ahead if export.contents.still().is_none() => {}
-                Leaves::Whole | Leaves::Ahead => self.waiting.push_back(answer),
+                Leaves::Ahead if export.contents.still().is_none() => self.alone.push(answer),
+                Leaves::Ahead => self.waiting.push_back(answer),
                 Leaves::Rest => self.release(answer, lead),
             }
         }
@@ -93,11 +98,8 @@ impl Outgoing {
 
     /// A read ended whose bytes were to leave ahead.
     fn release(&mut self, answer: Answer, lead: &Lead) {
-        let same = |other: &Answer| {
-            let range = |answer: &Answer| (answer.to.cookie, answer.to.offset, answer.length);
-            other.leaves == Leaves::Ahead && range(other) == range(&answer)
-        };
-        if let Some(large) = self.large.as_mut().filter(|large| self.held && same(&large.answer)) {
+        let ahead = |other: &Answer| is_part(other, Leaves::Ahead, &answer);
+        if let Some(large) = self.large.as_mut().filter(|large| self.held && ahead(&large.answer)) {
             if std::mem::replace(&mut self.open, false) {
                 lead.learn(false);
             }
@@ -105,12 +107,22 @@ impl Outgoing {
             self.held = false;
             return;
         }
-        // Its turn did not come.
         let whole = Answer { leaves: Leaves::Whole, ..answer };
-        match self.waiting.iter_mut().find(|waiting| same(waiting)) {
-            Some(waiting) => *waiting = whole,
-            None => self.waiting.push_back(whole),
+        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| ahead(waiting)) {
+            // Its turn did not come.
+            *waiting = whole;
+            return;
         }
+        if !self.take_alone(&answer, Leaves::Ahead) {
+            self.alone.push(answer);
+        }
+        self.waiting.push_back(whole);
+    }
+
+    /// Takes the other part of an answer from those that stand alone; says whether it was there.
+    fn take_alone(&mut self, answer: &Answer, leaves: Leaves) -> bool {
+        let found = self.alone.iter().position(|other| is_part(other, leaves, answer));
+        found.map(|place| self.alone.swap_remove(place)).is_some()
     }
 
     /// It is `now`: tells whether all bytes of a read but its last ones have left before it ends, once they have.
@@ -293,6 +305,12 @@ impl Outgoing {
     }
 }
 
+/// Whether `other` is this part of the read that `answer` is a part of.
+fn is_part(other: &Answer, leaves: Leaves, answer: &Answer) -> bool {
+    let range = |answer: &Answer| (answer.to.cookie, answer.to.offset, answer.length);
+    other.leaves == leaves && range(other) == range(answer)
+}
+
 /// A read in one piece; an error in its place where the contents cannot be read. Gives how many bytes that made, and the error.
 fn data(export: &Export, made: &mut Made, answer: &Answer) -> (usize, Option<ErrorKind>) {
     let Answer { to, length, .. } = *answer;
@@ -437,24 +455,27 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
-        /// Ahead of the next read that goes ahead, its rest or other answers may come, in any number.
+        /// The parts of reads that go ahead come in any order, as threads hand them over, and others between them.
         #[test]
         fn however_reads_go_ahead_a_client_gets_the_bytes_of_each(
-            reads in prop::collection::vec((0..SIZE / 512, 1u64..600_000, any::<bool>(), any::<bool>()), 1..12),
+            reads in prop::collection::vec((0..SIZE / 512, 1u64..600_000, any::<bool>(), any::<bool>(), any::<bool>()), 1..12),
         ) {
             let (export, _) = export();
             let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
             let mut expected: std::collections::BTreeMap<u64, Vec<u8>> = std::collections::BTreeMap::new();
             let mut begun: VecDeque<Answer> = VecDeque::new();
-            for (cookie, (block, length, ahead, ends)) in reads.into_iter().enumerate() {
+            for (cookie, (block, length, ahead, ends, overtaken)) in reads.into_iter().enumerate() {
                 let (cookie, offset) = (cookie as u64, block * 512);
                 let answer = |leaves| read(cookie, offset, length.min(SIZE - offset), leaves);
                 expected.insert(cookie, whole(&export, &[answer(Leaves::Whole)]));
                 let ahead = ahead && length.min(SIZE - offset) >= LONG_MIN;
-                client.take(&mut outgoing, &export, &[answer(if ahead { Leaves::Ahead } else { Leaves::Whole })]);
-                if ahead {
-                    begun.push_back(answer(Leaves::Rest));
-                }
+                let (first, second) = match (ahead, overtaken) {
+                    (false, _) => (Leaves::Whole, None),
+                    (true, false) => (Leaves::Ahead, Some(Leaves::Rest)),
+                    (true, true) => (Leaves::Rest, Some(Leaves::Ahead)),
+                };
+                client.take(&mut outgoing, &export, &[answer(first)]);
+                begun.extend(second.map(answer));
                 if ends && let Some(rest) = begun.pop_front() {
                     client.take(&mut outgoing, &export, &[rest]);
                 }
@@ -463,6 +484,7 @@ mod tests {
                 client.take(&mut outgoing, &export, &[rest]);
             }
             prop_assert_eq!(outgoing.delivered().len(), expected.len());
+            prop_assert!(outgoing.alone.is_empty());
             let mut got = client.got.as_slice();
             while !got.is_empty() {
                 let cookie = u64::from_be_bytes(got[8..16].try_into().unwrap());
