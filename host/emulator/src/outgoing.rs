@@ -86,11 +86,10 @@ impl Outgoing {
     pub(crate) fn add(&mut self, export: &Export, answers: &mut Vec<Answer>, lead: &Lead) {
         for answer in answers.drain(..) {
             match answer.leaves {
-                Leaves::Whole => self.waiting.push_back(answer),
                 Leaves::Ahead if self.take_alone(&answer, Leaves::Rest) => {}
                 // A read that may fail yet does not begin as one that succeeded.
                 Leaves::Ahead if export.contents.still().is_none() => self.alone.push(answer),
-                Leaves::Ahead => self.waiting.push_back(answer),
+                Leaves::Whole | Leaves::Ahead => self.waiting.push_back(answer),
                 Leaves::Rest => self.release(answer, lead),
             }
         }
