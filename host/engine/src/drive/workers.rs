@@ -221,7 +221,12 @@ impl Worker {
             if let Some(volume) = &self.volume {
                 let (length, from) = (u64::from(request.length), self.times.from());
                 stream.tell(volume, from, *now);
-                if *now >= from && !volume.take(length) {
+                if !stream.before && !volume.take(length) {
+                    if stream.in_flight > 0 {
+                        // Of that, what was answered before the begin may yet be given back.
+                        stream.held = Some(request);
+                        return Task::Pause;
+                    }
                     stream.exhausted = true;
                     return Task::End;
                 }
