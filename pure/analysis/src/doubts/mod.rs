@@ -186,6 +186,9 @@ fn offered_load_missed(trial: &TrialRecord) -> Option<String> {
     })
 }
 
+/// Of a measurement in which requests take longer than this share of it, it cannot be told whether a load is met.
+const IN_FLIGHT_OF_TIME_MAX: f64 = 0.1;
+
 /// Requests of a load that is met which are in flight at the end of the measurement, less those that were at its begin: as many as are
 /// offered in the time that three in four take at least, as far as the warm-up was shorter than that. Where a queue grows, a quarter of
 /// them took little of what they take in the end, so that this is little beside what is missing.
@@ -195,7 +198,8 @@ fn in_flight_at_the_end(trial: &TrialRecord, offered: f64) -> f64 {
         all.merge(&kept.latency);
     }
     let taken = all.quantile(0.25).unwrap_or(Duration::ZERO);
-    offered * taken.saturating_sub(Duration::from_ns(trial.warm_up_ns)).as_s_f64()
+    let taken_s = taken.saturating_sub(Duration::from_ns(trial.warm_up_ns)).as_s_f64();
+    offered * taken_s.min(trial.measured_ns as f64 / 1e9 * IN_FLIGHT_OF_TIME_MAX)
 }
 
 fn cpu_stolen(trial: &TrialRecord) -> Option<String> {

@@ -276,6 +276,7 @@ fn arrivals_that_were_not_answered_are_told() {
     };
     taking(0, 294, &|_| Duration::from_ms(60)).lacks(DoubtCode::OfferedLoadMissed);
     taking(60, 294, &|_| Duration::from_ms(60)).earns(DoubtCode::OfferedLoadMissed, &["98 completed"]);
+    taking(0, 100, &|_| Duration::from_s(2)).earns(DoubtCode::OfferedLoadMissed, &["33.3 completed"]);
     // In a queue that grows, what comes last takes longest.
     taking(0, 270, &Duration::from_ms).earns(DoubtCode::OfferedLoadMissed, &["90 completed"]);
     // Two of a hundred were still under way at the end.
