@@ -44,6 +44,7 @@ pub(crate) fn serve(order: &str) -> Result<()> {
         write_cache: Bytes::mib(16),
         lie_about_flush: false,
         spin: false,
+        hasten: true,
     };
     let mut emulation = Emulation::start(&environment, &settings)?;
     let device = match &attach {

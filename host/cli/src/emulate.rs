@@ -17,7 +17,7 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{Account, Backing, Emulation, Figures, History, Refused, Settings, Tls, TraceSettings};
+use loadline_emulator::{Account, Backing, Emulation, Figures, History, Refused, Settings, Tls, TraceSettings, Turns};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -100,6 +100,10 @@ pub(crate) struct EmulateArguments {
     /// Watch the clock rather than sleep while an answer is due soon: less late, for a CPU of its own
     #[arg(long)]
     spin: bool,
+    /// Wait for a turn on the processor as other programs do. By default the threads that take requests and deliver answers run as soon
+    /// as they wake, in the real-time class where the system lets them
+    #[arg(long)]
+    no_haste: bool,
     /// Keep no record of what was done in the store
     #[arg(long)]
     no_record: bool,
@@ -148,6 +152,7 @@ pub(crate) fn emulate(
         write_cache: arguments.write_cache,
         lie_about_flush: arguments.lie_about_flush,
         spin: arguments.spin,
+        hasten: !arguments.no_haste,
     };
     let interruption = Interruption::watch()?;
     let started_unix_s = moment::unix_s();
@@ -214,6 +219,7 @@ pub(crate) fn emulate(
     let elapsed = emulation.elapsed();
     let figures = emulation.figures();
     let accounts = emulation.accounts();
+    let turns = emulation.turns();
     let history = emulation.history();
     let names: Vec<String> = emulation.exports().iter().map(|export| export.name.clone()).collect();
     // What the last second brought.
@@ -226,7 +232,7 @@ pub(crate) fn emulate(
     }
     for (name, figures) in names.iter().zip(&figures) {
         if let (Some(late), false) = (figures.late(), quiet) {
-            output::tell(&late_delivery(name, late));
+            output::tell(&late_delivery(name, late, turns));
         }
     }
     let used = |(name, figures, _): &Export<'_>| !name.contains('/') || figures.requests() > 0;
@@ -237,7 +243,7 @@ pub(crate) fn emulate(
     if !arguments.no_record {
         let settings = serde_json::json!({
             "write_cache": arguments.write_cache, "lie_about_flush": arguments.lie_about_flush, "spin": arguments.spin,
-            "attached": arguments.attach.is_some(), "changes": history,
+            "turns": turns.name(), "attached": arguments.attach.is_some(), "changes": history,
         });
         let emulated = Emulated { environment: &environment, seed, started_unix_s, settings, history: &history };
         if let (Some(run), false) = (emulated::store(&emulated, &exports, store)?, quiet) {
@@ -340,7 +346,7 @@ fn wait(
             if let (Some(late), false) = (figures.late(), *warned) {
                 *warned = true;
                 screen.clear();
-                output::tell(&late_delivery(&export.name, late));
+                output::tell(&late_delivery(&export.name, late, emulation.turns()));
             }
         }
     }
@@ -393,10 +399,17 @@ fn tell_over(screen: &mut Screen, quiet: bool, lines: impl IntoIterator<Item = S
 }
 
 /// What is to be said of answers that left too late: p99 of the lateness and of the modelled latency.
-fn late_delivery(export: &str, (late, modelled): (Duration, Duration)) -> String {
+fn late_delivery(export: &str, (late, modelled): (Duration, Duration), turns: Turns) -> String {
+    let advice = match turns {
+        Turns::RealTime => "give it more CPU or a slower disk",
+        Turns::Short | Turns::AsGiven => {
+            "give it more CPU or a slower disk, and where other programs want the processor the real-time class (as root, without \
+             --no-haste and --spin)"
+        }
+    };
     format!(
         "{export}: answers leave late: p99 {} after the model's time, beside a modelled latency of p99 {}. What clients measure is \
-         this machine rather than the disk; give it more CPU or a slower disk.",
+         this machine rather than the disk; {advice}.",
         late.human(),
         modelled.human()
     )

@@ -81,6 +81,11 @@ impl Waiter {
         Ok(Self { clock, epoll, alarm, spins, due: never(), rings: never(), lead: AtomicU64::new(0) })
     }
 
+    /// Whether it watches the clock for long.
+    pub(crate) const fn spins(&self) -> bool {
+        self.spins
+    }
+
     /// Sets the alarm, in place of an earlier one; at once where `at` has passed.
     pub(crate) fn set(&self, at: Instant) {
         self.due.store(at.as_ns(), Ordering::Release);

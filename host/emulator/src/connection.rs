@@ -4,6 +4,7 @@ use crate::answer::{Answer, Ask, Body, Leaves};
 use crate::arriving::{Buffer, Landing};
 use crate::contents::Settles;
 use crate::export::Export;
+use crate::haste::Haste;
 use crate::meter::bytes_held;
 use crate::outgoing::{Outgoing, Sent};
 use crate::pace::Pace;
@@ -187,11 +188,17 @@ fn send_all(socket: &OwnedFd, mut bytes: &[u8]) -> Option<()> {
 }
 
 /// What a turn of reading gathered.
-#[derive(Default)]
 struct Turn {
     asks: Vec<Ask>,
     answers: Vec<Answer>,
     others: Vec<Answer>,
+    haste: Haste,
+}
+
+impl Turn {
+    const fn new(haste: Haste) -> Self {
+        Self { asks: Vec::new(), answers: Vec::new(), others: Vec::new(), haste }
+    }
 }
 
 impl Connection {
@@ -200,7 +207,7 @@ impl Connection {
         let Agreement { form, allocation, sizes_told, .. } = self.agreement;
         let rules = Rules { size: self.export.info.size, form, allocation, sizes_told };
         let mut incoming = Incoming::new(rules);
-        let mut turn = Turn::default();
+        let mut turn = Turn::new(Haste::new(serving.hastens));
         let mut landing = Landing::default();
         let mut pace = Pace::new();
         let mut room = None;
@@ -361,7 +368,9 @@ impl Connection {
                 (Operation::Write, done(contents.zero(offset, length, false, ticket).err()), wrote(ticket))
             }
         };
-        self.bytes_in_flight.fetch_add(bytes_held(operation, length), Ordering::Relaxed);
+        let held = bytes_held(operation, length);
+        self.bytes_in_flight.fetch_add(held, Ordering::Relaxed);
+        turn.haste.took(1, held);
         turn.asks.push(Ask {
             connection: self.number,
             export: self.export.number,
@@ -380,6 +389,9 @@ impl Connection {
 
     /// Hands over what was asked for, and sends what is due; gives whether some of that is this client's.
     fn hand_over(&self, serving: &Serving, turn: &mut Turn) -> bool {
+        // What is answered without the model.
+        turn.haste.took(turn.answers.len(), 0);
+        turn.haste.follow(serving.driver.clock);
         if !turn.asks.is_empty() {
             let before = turn.answers.len();
             serving.driver.submit(&mut turn.asks, &mut turn.answers);

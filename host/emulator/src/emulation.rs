@@ -22,6 +22,7 @@ use crate::tls::Tls;
 use crate::trace::{Recorder, TraceSettings};
 use crate::view::View;
 use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, Place, VolumeSpec};
+use loadline_engine::Turns;
 use loadline_units::{Bytes, Duration, Instant};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -63,6 +64,8 @@ pub struct Settings {
     pub lie_about_flush: bool,
     /// The thread that delivers answers watches the clock, rather than sleep, while one is due soon.
     pub spin: bool,
+    /// Threads run as soon as they wake, before others that want the processor, as far as the system lets them.
+    pub hasten: bool,
 }
 
 /// Why an emulation cannot begin.
@@ -152,7 +155,7 @@ impl Emulation {
         };
         let driver =
             Driver::start(model, recorder, settings.spin).map_err(|error| system("make a timer")(error.into()))?;
-        let serving = Arc::new(Serving::new(exports, members, folder, driver));
+        let serving = Arc::new(Serving::new(exports, members, folder, driver, settings.hasten));
         let behind = serving.folder.as_ref().map_or(Ok(Vec::new()), Folder::behind)?;
         let caught_up = serving.catch_up(&behind).map_err(catching_up)?;
         let own = Arc::clone(&serving);
@@ -188,6 +191,12 @@ impl Emulation {
         let encrypted = self.tls.clone().map(|tls| Encrypted { tls, required: false });
         self.listeners.push(listening::unix(listening::clients(&self.serving, encrypted), path)?);
         Ok(())
+    }
+
+    /// How soon the thread that delivers answers runs where others want the processor.
+    #[must_use]
+    pub fn turns(&self) -> Turns {
+        *self.serving.turns.wait()
     }
 
     /// Encrypts connections that come from here on: over TCP all, over a unix socket those that ask for it.

@@ -12,12 +12,13 @@ use crate::protocol::negotiation::ExportInfo;
 use crate::refusal::{Peer, Reason, Refusals};
 use crate::store::Folder;
 use crate::view::{View, Viewer};
+use loadline_engine::{Turns, TurnsOfThread};
 use loadline_units::Instant;
 use rustix::fd::OwnedFd;
 use rustix::net::{Shutdown, shutdown};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration as Span;
 
 /// Clients at once; whoever comes beyond is turned away.
@@ -69,13 +70,23 @@ pub(crate) struct Serving {
     closed: AtomicBool,
     /// A thread waits awake for its client.
     pub(crate) awake: AtomicBool,
+    /// Threads are to run as soon as they wake.
+    pub(crate) hastens: bool,
+    /// Those of the thread that delivers what is due, once it runs.
+    pub(crate) turns: OnceLock<Turns>,
     view: Mutex<View>,
     /// Wakes whoever looks once a second.
     over: Condvar,
 }
 
 impl Serving {
-    pub(crate) fn new(exports: Vec<Arc<Export>>, members: Vec<Member>, folder: Option<Folder>, driver: Driver) -> Self {
+    pub(crate) fn new(
+        exports: Vec<Arc<Export>>,
+        members: Vec<Member>,
+        folder: Option<Folder>,
+        driver: Driver,
+        hastens: bool,
+    ) -> Self {
         let descriptors = Descriptors::raised(members.len());
         Self {
             descriptors,
@@ -94,6 +105,8 @@ impl Serving {
             ending: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             awake: AtomicBool::new(false),
+            hastens,
+            turns: OnceLock::new(),
             view: Mutex::default(),
             over: Condvar::new(),
         }
@@ -204,7 +217,12 @@ impl Serving {
     }
 
     /// Delivers what becomes due while nobody who could do it is awake. Ends with [`Serving::end`].
+    ///
+    /// It runs as soon as something is due, as a disk interrupts; not where it watches the clock: that would keep all others off its
+    /// processor.
     pub(crate) fn deliver_due(&self) {
+        let mut own = TurnsOfThread::given();
+        let _ = self.turns.set(if self.hastens && !self.driver.waiter.spins() { own.hasten() } else { own.now() });
         let mut woken = Woken::default();
         let mut answers = Vec::new();
         while !self.is_ending() {

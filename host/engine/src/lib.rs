@@ -13,6 +13,7 @@ mod error;
 pub mod facts;
 mod fetch;
 mod options;
+mod scheduling;
 mod surroundings;
 mod system_calls;
 pub mod target;
@@ -25,6 +26,7 @@ pub use drive::{FillReport, Filling, Ground, check, fill, run_trial, verify_only
 pub use error::EngineError;
 pub use fetch::{fetch, fetch_some, fetch_value};
 pub use options::{EngineChoice, EngineOptions};
+pub use scheduling::{Turns, TurnsOfThread};
 pub use surroundings::Observation;
 pub use target::{Access, Keep, Need, TargetError, Volume};
 pub use verify::Past;

@@ -345,6 +345,24 @@ pub(crate) fn clock_ns(clock: KernelClock) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
+/// How the scheduler treats the calling thread.
+pub(crate) fn scheduling() -> io::Result<libc::sched_attr> {
+    // SAFETY: all-zero bytes are a valid sched_attr.
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::sched_attr>() as libc::c_uint;
+    // SAFETY: the kernel writes at most `size` bytes to `attributes`, which outlives the call.
+    let code = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
+    if code == 0 { Ok(attributes) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has the scheduler treat the calling thread so.
+pub(crate) fn schedule(attributes: libc::sched_attr) -> io::Result<()> {
+    let attributes = libc::sched_attr { size: size_of::<libc::sched_attr>() as u32, ..attributes };
+    // SAFETY: the kernel reads as many bytes as `size` says, which `attributes` has, and it outlives the call.
+    let code = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Whether the calling thread may run on one processor only.
 pub(crate) fn is_held() -> bool {
     let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();

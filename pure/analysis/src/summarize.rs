@@ -55,7 +55,7 @@ fn run_info(record: &RunRecord) -> RunInfo {
         plans,
         environment,
         volumes,
-        settings: _,
+        settings,
     } = record.header.clone();
     RunInfo {
         id,
@@ -71,6 +71,7 @@ fn run_info(record: &RunRecord) -> RunInfo {
         volumes,
         seed,
         imported,
+        settings,
     }
 }
 

@@ -57,6 +57,9 @@ pub struct RunInfo {
     /// The tool that measured it, where that was another; its clock is `real`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedFrom>,
+    /// What the command line said beside plans and environment, in a form of the tool's own.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub settings: serde_json::Value,
 }
 
 impl RunInfo {

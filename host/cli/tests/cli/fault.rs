@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
 /// On the first volume, the oldest way.
-fn connected(bench: &Bench) -> UnixStream {
+pub(crate) fn connected(bench: &Bench) -> UnixStream {
     let mut stream = UnixStream::connect(bench.path("s")).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
     let mut greeting = [0; 18];
@@ -19,7 +19,7 @@ fn connected(bench: &Bench) -> UnixStream {
     stream
 }
 
-fn head(kind: u16) -> Vec<u8> {
+pub(crate) fn head(kind: u16) -> Vec<u8> {
     [&0x2560_9513_u32.to_be_bytes()[..], &[0, 0], &kind.to_be_bytes(), &[0; 16], &512_u32.to_be_bytes()].concat()
 }
 

@@ -14,6 +14,7 @@ mod filling;
 mod first_look;
 mod fit;
 mod golden;
+mod haste;
 mod hunt;
 mod import;
 mod impossible;

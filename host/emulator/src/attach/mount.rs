@@ -5,6 +5,8 @@ use super::links;
 use super::message::{self, Call, MESSAGE_MAX, Node, ROOT, Request};
 use super::mounted::{self, MountedFile};
 use crate::answer::{Answer, Ask};
+use crate::haste::Haste;
+use crate::meter::bytes_held;
 use crate::serving::Serving;
 use loadline_engine::ublk::UblkError;
 use loadline_units::Bytes;
@@ -192,6 +194,7 @@ impl Shared {
         let mut buffer = vec![0; MESSAGE_MAX];
         let mut asks: Vec<Ask> = Vec::new();
         let mut answers: Vec<Answer> = Vec::new();
+        let mut haste = Haste::new(serving.hastens);
         loop {
             let message = match rustix::io::read(&*self.device, &mut buffer) {
                 Ok(length) => &buffer[..length],
@@ -201,7 +204,13 @@ impl Shared {
             };
             // The kernel speaks the protocol; what this does not understand is answered by nobody, and cannot be.
             let Ok(request) = Request::parse(message) else { continue };
+            haste.took(THREADS, 0);
             self.take(serving, &request, &mut asks);
+            // The others take about as much.
+            for ask in &asks {
+                haste.took(0, THREADS as u64 * bytes_held(ask.operation, ask.length));
+            }
+            haste.follow(serving.driver.clock);
             if !asks.is_empty() {
                 serving.driver.submit(&mut asks, &mut answers);
                 serving.deliver(&mut answers);

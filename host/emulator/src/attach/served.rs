@@ -3,7 +3,9 @@
 use crate::answer::{Answer, Ask, Body};
 use crate::contents::Settles;
 use crate::export::Export;
+use crate::haste::Haste;
 use crate::made::{Made, PARTS_MAX};
+use crate::meter::bytes_held;
 use crate::protocol::reply::ReplyTo;
 use crate::protocol::{NbdError, ReplyForm};
 use crate::serving::Serving;
@@ -160,6 +162,7 @@ impl ServedDevice {
         let (mut done, mut requests) = (Vec::new(), Vec::new());
         let mut asks: Vec<Ask> = Vec::new();
         let mut answers: Vec<Answer> = Vec::new();
+        let mut haste = Haste::new(serving.hastens);
         loop {
             lane.take(&mut done);
             match self.state.load(Ordering::SeqCst) {
@@ -180,11 +183,16 @@ impl ServedDevice {
             if queue.wait(&mut requests)? == State::Ended {
                 return Ok(());
             }
+            haste.took(requests.len(), 0);
             for request in requests.drain(..) {
                 if let Err(result) = self.take(serving, number, &request, &mut buffer, &mut asks) {
                     lane.push(request.tag, result);
                 }
             }
+            for ask in &asks {
+                haste.took(0, bytes_held(ask.operation, ask.length));
+            }
+            haste.follow(serving.driver.clock);
             if !asks.is_empty() {
                 serving.driver.submit(&mut asks, &mut answers);
                 serving.deliver(&mut answers);

@@ -39,6 +39,7 @@ impl Served {
             write_cache: Bytes::mib(16),
             lie_about_flush: false,
             spin: false,
+            hasten: true,
         };
         let folder = tempfile::tempdir().unwrap();
         let mut emulation = Emulation::start(&environment, &settings).unwrap();

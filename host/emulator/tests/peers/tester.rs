@@ -29,6 +29,7 @@ fn served() -> Option<(Emulation, tempfile::TempDir)> {
         write_cache: Bytes::mib(16),
         lie_about_flush: false,
         spin: false,
+        hasten: true,
     };
     let folder = tempfile::tempdir().unwrap();
     let mut emulation = Emulation::start(&environment, &settings).unwrap();

@@ -34,6 +34,7 @@ fn memory() -> Settings {
         write_cache: Bytes::mib(16),
         lie_about_flush: false,
         spin: false,
+        hasten: true,
     }
 }
 

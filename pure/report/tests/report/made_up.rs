@@ -395,6 +395,7 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
             volumes: header.volumes.clone(),
             seed: header.seed,
             imported: None,
+            settings: serde_json::Value::Null,
         },
         cells: cells.iter().map(figures).collect(),
         conclusions: Vec::new(),
