@@ -44,7 +44,7 @@ fn whoever_takes_requests_and_delivers_answers_does_not_wait_for_a_turn_where_th
         let (status, _, err) = end(child, "-TERM");
         assert_eq!(status, 0, "{err}");
         let run = bench.last();
-        let turns = run["settings"]["turns"].as_str().unwrap_or_default();
+        let turns = run["run"]["settings"]["turns"].as_str().unwrap_or_default();
         assert!(turns == named || !may && ["short-slices", "as-given"].contains(&turns), "{turns}: {more:?}");
         assert_eq!(crate::schema_errors(&run), Vec::<String>::new());
     }
