@@ -281,28 +281,27 @@ impl Lane {
 
             // Take in what was answered.
             let mut answers = 0;
-            let mut take = |slot: u32, result: i32| {
-                answers += 1;
-                let flight = &mut flights[slot as usize];
-                flight.busy = false;
-                free.push(slot);
-                self.generator.complete(turned);
-                let request = &flight.request;
-                let ok = result == request.length as i32;
-                if let Some(checker) = &mut self.checker {
-                    // SAFETY: the request was just answered, so its buffer is in no request.
-                    let bytes = unsafe { flight.buffer.bytes_mut(request.length as usize) };
-                    checker.complete(request, flight.number, ok || request.operation == Operation::Trim, bytes);
-                }
-                self.buffers.release(flight.buffer);
-                if ok || (result == 0 && request.operation == Operation::Trim) {
-                    self.log.completed(request, flight.submitted_at, turned);
-                } else {
-                    refuse(&mut self.log, &self.times, request, result);
-                }
-            };
             if !fills {
-                backend.reap(&mut take);
+                backend.reap(|slot, result| {
+                    answers += 1;
+                    let flight = &mut flights[slot as usize];
+                    flight.busy = false;
+                    free.push(slot);
+                    self.generator.complete(turned);
+                    let request = &flight.request;
+                    let ok = result == request.length as i32;
+                    if let Some(checker) = &mut self.checker {
+                        // SAFETY: the request was just answered, so its buffer is in no request.
+                        let bytes = unsafe { flight.buffer.bytes_mut(request.length as usize) };
+                        checker.complete(request, flight.number, ok || request.operation == Operation::Trim, bytes);
+                    }
+                    self.buffers.release(flight.buffer);
+                    if ok || (result == 0 && request.operation == Operation::Trim) {
+                        self.log.completed(request, flight.submitted_at, turned);
+                    } else {
+                        refuse(&mut self.log, &self.times, request, result);
+                    }
+                });
             }
             outstanding -= answers;
             self.vigil.turned(turned.since(now), answers, waited);
