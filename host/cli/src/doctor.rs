@@ -7,10 +7,11 @@ use crate::output::{self, Column, Field, Table};
 use crate::recognition;
 
 use loadline_emulator::ublk_is_here;
+use loadline_engine::facts::Waking;
 use loadline_engine::ublk::UblkError;
 use loadline_engine::{Access, Need, Observation, Volume, capabilities, facts};
 use loadline_record::{FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, Surroundings, VolumeFacts};
-use loadline_units::Bytes;
+use loadline_units::{Bytes, Duration as Span};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -22,6 +23,9 @@ const TRIAL_SIZE: Bytes = Bytes::MIB;
 /// From here on shares of CPU time are worth a word.
 const BUSY_SHARE: f64 = 0.10;
 const STEAL_SHARE: f64 = 0.01;
+/// Beyond these threads wake late enough for a word: most storage answers in that time, and so do emulated disks.
+const WAKING_MEDIAN: Span = Span::from_us(100);
+const WAKING_P99: Span = Span::from_ms(1);
 /// From here on another process's I/O in a second is worth a word.
 const OTHER_BYTES: u64 = 1 << 20;
 
@@ -131,6 +135,7 @@ fn machine(host: &HostFacts) -> Vec<Check> {
     }
     checks.push(Check::good_or("cloud", recognition::in_a_line(), Verdict::Note));
     checks.push(clock(host.clock_source.as_deref()));
+    checks.extend(facts::waking().map(waking));
     checks.extend(governor());
     checks.extend(quotas());
     checks.push(droppable_caches());
@@ -151,6 +156,19 @@ fn clock(source: Option<&str>) -> Check {
         }
         None => Check::new("clock", Verdict::Note, "the kernel does not name its clock source"),
     }
+}
+
+/// Where threads wake late, so does whatever waits for a device.
+fn waking(seen: Waking) -> Check {
+    let Waking { median, p99 } = seen;
+    let detail =
+        format!("a thread that sleeps comes back {} late (median), {} late (p99)", median.human(), p99.human());
+    if median <= WAKING_MEDIAN && p99 <= WAKING_P99 {
+        return Check::new("waking", Verdict::Good, detail);
+    }
+    let advice = "latency at low depth is as much longer for whoever sleeps, and answers of emulated disks leave as much later; where the CPUs \
+                  are idle it is the hypervisor: measure on a machine with CPUs of its own, or at another hour";
+    Check::new("waking", Verdict::Note, format!("{detail}: {advice}"))
 }
 
 fn governor() -> Option<Check> {
@@ -385,6 +403,18 @@ mod tests {
     fn a_slow_clock_is_told() {
         assert_eq!(clock(Some("tsc")).verdict, Verdict::Good);
         assert_eq!(clock(Some("hpet")).verdict, Verdict::Note);
+    }
+
+    #[test]
+    fn who_is_woken_late_is_told_what_that_spoils() {
+        let seen = |median, p99| waking(Waking { median: Span::from_us(median), p99: Span::from_us(p99) });
+        assert_eq!(seen(100, 1_000).verdict, Verdict::Good);
+        for late in [seen(101, 300), seen(60, 1_001)] {
+            assert!(late.verdict == Verdict::Note && late.detail.contains("emulated disks"), "{}", late.detail);
+        }
+        assert!(
+            seen(60, 1_500).detail.starts_with("a thread that sleeps comes back 60.0 us late (median), 1.50 ms late")
+        );
     }
 
     #[test]

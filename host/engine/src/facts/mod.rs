@@ -8,6 +8,7 @@ mod firmware;
 mod host;
 pub(crate) mod mounts;
 mod page_cache;
+mod waking;
 
 pub use attached::{AttachedDisk, Spread, SpreadVolume, attached};
 pub use extents::extents;
@@ -16,3 +17,4 @@ pub use firmware::{Firmware, firmware};
 pub use host::host;
 pub(crate) use host::{clock_source, memory_available};
 pub use page_cache::{CacheScope, cached_share, drop_caches};
+pub use waking::{Waking, waking};
