@@ -5,7 +5,7 @@ use crate::process;
 use crate::server::{Server, settle};
 use crate::statistics::{Spread, median};
 use crate::table::{Goal, Table};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use loadline_block::Operation;
 use loadline_disk::{
     Directions, DiskSpec, EnvironmentSpec, InitialState, IopsBudget, Limit, Machine, ThroughputBudget, VolumeSpec,
@@ -230,11 +230,15 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         "CPU",
     ];
     let mut table = Table::new(title, &header);
+    let mut cases = if bench.arguments.all { all() } else { SELECTED.to_vec() };
+    cases.retain(|case| bench.arguments.wants(&case.name()));
+    if let (Some(only), true) = (&bench.arguments.only, cases.is_empty()) {
+        bail!("no row of `truth` has a name that contains {only:?}");
+    }
     let environment = smooth();
     let folder = tempfile::tempdir()?;
     let mut server = Server::emulating(&environment, folder.path().join("s"), None, Bytes::gib(2))?;
     fill(bench, &server.socket, "")?;
-    let cases = if bench.arguments.all { all() } else { SELECTED.to_vec() };
     for case in cases {
         let duration = case.length(bench.arguments.length);
         let model = modelled(&environment, case, duration)?;

@@ -402,7 +402,7 @@ fn tell_over(screen: &mut Screen, quiet: bool, lines: impl IntoIterator<Item = S
 fn late_delivery(export: &str, (late, modelled): (Duration, Duration), turns: Turns) -> String {
     let advice = match turns {
         Turns::RealTime => "give it more CPU or a slower disk",
-        Turns::Short | Turns::AsGiven => {
+        Turns::Short | Turns::AsGiven | Turns::Batch => {
             "give it more CPU or a slower disk, and where other programs want the processor the real-time class (as root, without \
              --no-haste and --spin)"
         }

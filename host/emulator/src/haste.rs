@@ -1,7 +1,7 @@
 //! Which threads of an emulation run as soon as they wake.
 
 use crate::clock::Clock;
-use loadline_engine::TurnsOfThread;
+use loadline_engine::{Turns, TurnsOfThread};
 use loadline_units::{Duration, Instant};
 
 /// What a request takes beside its bytes, as if it were bytes.
@@ -51,8 +51,8 @@ impl Haste {
         self.looked_at = now;
         if let Some(turns) = &mut self.turns {
             if !seldom {
-                turns.relax();
-            } else if turns.now() == loadline_engine::Turns::AsGiven {
+                turns.stand_back();
+            } else if matches!(turns.now(), Turns::AsGiven | Turns::Batch) {
                 turns.hasten();
             }
         }
@@ -67,7 +67,6 @@ fn is_seldom(work: u64, span: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_engine::Turns;
 
     #[test]
     fn thirty_thousand_a_second_are_few_and_thirty_four_are_many() {
@@ -95,8 +94,8 @@ mod tests {
         let mut at = Instant::ZERO;
         for (requests, span, expected) in [
             (64, Duration::from_ms(10), hastened),
-            (64, Duration::from_us(200), Some(Turns::AsGiven)),
-            (640, Duration::from_ms(1), Some(Turns::AsGiven)),
+            (64, Duration::from_us(200), Some(Turns::Batch)),
+            (640, Duration::from_ms(1), Some(Turns::Batch)),
             (64, Duration::from_s(1), hastened),
         ] {
             at = at + span;

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 const SLICE_MIN: u64 = 100_000;
 /// The lowest priority in the real-time class: before all that is normal, after all else there.
 const PRIORITY: u32 = 1;
-/// Threads that this one starts are as if it had stayed normal (`SCHED_FLAG_RESET_ON_FORK`).
+/// Threads that this one starts are normal ones (`SCHED_FLAG_RESET_ON_FORK`).
 const NOT_INHERITED: u64 = 1;
 
 /// How soon a thread runs once it woke, where others want the processor.
@@ -20,6 +20,8 @@ pub enum Turns {
     Short,
     /// In the real-time class (`SCHED_FIFO`), by its lowest priority: at once.
     RealTime,
+    /// In the batch class (`SCHED_BATCH`): it takes the processor from nobody who runs.
+    Batch,
 }
 
 impl Turns {
@@ -30,6 +32,7 @@ impl Turns {
             Self::AsGiven => "as-given",
             Self::Short => "short-slices",
             Self::RealTime => "real-time",
+            Self::Batch => "batch",
         }
     }
 }
@@ -58,7 +61,7 @@ impl TurnsOfThread {
     }
 
     /// Has the thread run as soon as it wakes, or nearly: in the real-time class where the system lets it (root, `CAP_SYS_NICE`, a limit
-    /// `RLIMIT_RTPRIO`), else with short slices, else as before. It should seldom run, and not for long. Gives what came of it.
+    /// `RLIMIT_RTPRIO`), else with short slices, else as it was given. It should seldom run, and not for long. Gives what came of it.
     pub fn hasten(&mut self) -> Turns {
         let Some(given) = self.given else { return self.now };
         let flags = given.sched_flags | NOT_INHERITED;
@@ -76,8 +79,24 @@ impl TurnsOfThread {
         } else if schedule(short).is_ok() && scheduling().is_ok_and(|now| now.sched_runtime == SLICE_MIN) {
             // Older kernels take it, and do nothing.
             self.now = Turns::Short;
+        } else {
+            self.relax();
         }
         self.now
+    }
+
+    /// Has the thread take the processor from nobody when it wakes, and else its share of it. Who wakes it goes on meanwhile, and
+    /// there is more to do in one turn.
+    pub fn stand_back(&mut self) {
+        let Some(given) = self.given.filter(|_| self.now != Turns::Batch) else { return };
+        let batch = |flags| {
+            let sched_policy = libc::SCHED_BATCH.cast_unsigned();
+            schedule(libc::sched_attr { sched_policy, sched_flags: flags, ..given })
+        };
+        // Whoever is not privileged cannot take the flag back, which matters to nobody.
+        if batch(given.sched_flags).is_ok() || batch(NOT_INHERITED).is_ok() {
+            self.now = Turns::Batch;
+        }
     }
 
     /// Puts back what was given.
@@ -114,8 +133,10 @@ mod tests {
             Turns::RealTime => assert_eq!(policy().0, libc::SCHED_FIFO),
             Turns::Short => assert_eq!(policy(), before),
             Turns::AsGiven => println!("the system grants nothing here"),
+            Turns::Batch => panic!("a hastened thread stands back"),
         }
-        assert_eq!(std::thread::spawn(policy).join().unwrap(), before);
+        // The kernel gives them a nice value of 0, whatever this one's was.
+        assert_eq!(std::thread::spawn(policy).join().unwrap().0, before.0);
         // Twice is once.
         assert_eq!(turns.hasten(), hastened);
         turns.relax();
@@ -125,12 +146,35 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_stands_back_may_be_hastened_again_and_becomes_what_it_was() {
+        let thread = std::thread::spawn(|| {
+            let before = policy();
+            let mut turns = TurnsOfThread::given();
+            let hastened = turns.hasten();
+            for _ in 0..2 {
+                turns.stand_back();
+                assert_eq!((turns.now(), policy()), (Turns::Batch, (libc::SCHED_BATCH, before.1)));
+            }
+            assert_eq!((turns.hasten(), policy().0 == libc::SCHED_BATCH), (hastened, false));
+            turns.stand_back();
+            turns.relax();
+            assert_eq!((turns.now(), policy()), (Turns::AsGiven, before));
+        });
+        if policy().0 == libc::SCHED_OTHER {
+            thread.join().unwrap();
+        } else {
+            println!("skipped: the tests themselves run in another class than the normal one");
+        }
+    }
+
+    #[test]
     fn a_class_that_the_user_chose_is_kept() {
         let batch = libc::sched_attr { sched_policy: libc::SCHED_BATCH.cast_unsigned(), ..scheduling().unwrap() };
         let thread = std::thread::spawn(move || {
             schedule(batch).unwrap();
             let mut turns = TurnsOfThread::given();
             let hastened = turns.hasten();
+            turns.stand_back();
             turns.relax();
             (hastened, policy().0)
         });
@@ -146,7 +190,10 @@ mod tests {
             let given = scheduling().unwrap().sched_runtime;
             let mut turns = TurnsOfThread::given();
             let hastened = turns.hasten();
+            turns.stand_back();
+            let stood_back = turns.now();
             turns.relax();
+            assert_eq!(stood_back, Turns::Batch);
             (dropped, given, hastened, scheduling().unwrap().sched_runtime, turns.now())
         });
         let (dropped, given, hastened, runtime, after) = thread.join().unwrap();
