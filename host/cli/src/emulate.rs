@@ -139,6 +139,14 @@ pub(crate) fn emulate(
     };
     let trace =
         arguments.trace.as_ref().map(|path| TraceSettings { path: path.clone(), about: about(&environment, seed) });
+    if arguments.lie_about_flush && arguments.write_cache == Bytes::ZERO {
+        return Err(Usage(
+            "--lie-about-flush takes a write cache, which holds what a power cut then takes; with --write-cache \"0 B\" every write \
+             is durable at once, and no flush can lie"
+                .into(),
+        )
+        .into());
+    }
     let backing = backing(arguments)?;
     let kept = match &backing {
         Backing::Memory { max } => format!("  contents: in memory, up to {}", max.human()),
@@ -451,16 +459,13 @@ fn backing(arguments: &EmulateArguments) -> anyhow::Result<Backing> {
     }
     let max = match arguments.memory_max {
         Some(max) => max,
-        None => half_of_free_memory().context("cannot tell how much memory is free; give --memory-max")?,
+        None => {
+            let free = loadline_engine::facts::memory_available()
+                .context("cannot tell how much memory is free; give --memory-max")?;
+            Bytes::new(free.get() / 2)
+        }
     };
     Ok(Backing::Memory { max })
-}
-
-fn half_of_free_memory() -> anyhow::Result<Bytes> {
-    let text = std::fs::read_to_string("/proc/meminfo").context("cannot read /proc/meminfo")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib: Option<u64> = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
-    Ok(Bytes::kib(kib.context("/proc/meminfo names no MemAvailable")? / 2))
 }
 
 /// Listens for `loadline fault` where that is asked for, or else beside the NBD socket; without one where it would be by default.

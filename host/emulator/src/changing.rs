@@ -12,8 +12,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(crate) struct Member {
     pub(crate) disk: Arc<Disk>,
     pub(crate) size: u64,
-    /// It belongs to the host, and is lost with it.
-    pub(crate) local: bool,
     pub(crate) volume: usize,
     /// Its place in the volume.
     pub(crate) number: usize,
@@ -96,7 +94,10 @@ impl Serving {
                 for member in &self.members {
                     member.disk.settle();
                 }
-                let local: Vec<&Member> = self.members.iter().filter(|member| member.local).collect();
+                let local: Vec<&Member> = self.driver.look(|model, _| {
+                    let is_local = |member: &&Member| model.is_local(member.volume, member.number);
+                    self.members.iter().filter(is_local).collect()
+                });
                 self.empty(&local).map_err(contents("empty the disks of the old host"))?;
                 self.driver.change(change)?;
                 self.bring_back(&[])?;

@@ -21,7 +21,7 @@ use crate::store::{Budget, Disk, FileStore, Folder, FolderError, Keeping, Memory
 use crate::tls::Tls;
 use crate::trace::{Recorder, TraceSettings};
 use crate::view::View;
-use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, Place, VolumeSpec};
+use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, VolumeSpec};
 use loadline_engine::Turns;
 use loadline_units::{Bytes, Duration, Instant};
 use std::net::SocketAddr;
@@ -141,8 +141,9 @@ impl Emulation {
                 (Some(folder), files.into_iter().map(store).collect())
             }
         };
-        let keeping =
-            Keeping { pages_max: (settings.write_cache.get() / PAGE as u64) as usize, lies: settings.lie_about_flush };
+        // A cache of less than a page holds one.
+        let pages_max = settings.write_cache.get().div_ceil(PAGE as u64) as usize;
+        let keeping = Keeping { pages_max, lies: settings.lie_about_flush };
         let members = members(environment, stores, &disks, keeping);
         let exports = exports(environment, &model, &members);
         let system = |what| move |error: std::io::Error| EmulationError::System { what, error };
@@ -454,12 +455,11 @@ fn members(
     let mut members = Vec::new();
     for (volume, spec) in environment.volumes.iter().enumerate() {
         let writing: Arc<RwLock<()>> = Arc::default();
-        for (number, disk) in spec.disks.iter().enumerate() {
+        for number in 0..spec.disks.len() {
             let (store, (_, size)) = stores.next().expect("there is a store for each disk");
             members.push(Member {
                 disk: Arc::new(Disk::new(store, keeping)),
                 size: *size,
-                local: disk.place == Place::Local,
                 volume,
                 number,
                 copies: spec.layout.copies(),

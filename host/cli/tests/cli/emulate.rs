@@ -134,6 +134,8 @@ fn what_cannot_be_served_is_refused_with_what_to_do() {
     assert!(bench.refused(2, &["emulate", "ds3-p3"]).contains("did you mean ds3-p30"));
     let open = bench.refused(2, &["emulate", "ds3-p30", "--listen", "0.0.0.0:0"]);
     assert!(open.contains("unencrypted") && open.contains("--insecure"), "{open}");
+    let honest = bench.refused(2, &["emulate", "ds3-p30", "--lie-about-flush", "--write-cache", "0 B"]);
+    assert!(honest.contains("no flush can lie"), "{honest}");
     let foreign = bench.target();
     std::fs::write(bench.path("target").join("mine"), "x").unwrap();
     let socket = bench.path("s").display().to_string();

@@ -35,6 +35,10 @@ const OPEN_PARALLEL_WRITES: u32 = 1 << 6;
 const HOLE: u32 = 2;
 const ZERO: u32 = 16;
 
+/// Which attributes are set: mode, user and group; the size.
+const SET_OWNER_OR_MODE: u32 = 7;
+const SET_SIZE: u32 = 1 << 3;
+
 const SEEK_DATA: u32 = 3;
 const SEEK_HOLE: u32 = 4;
 
@@ -66,6 +70,11 @@ pub(crate) enum Call<'a> {
         name: &'a [u8],
     },
     Attributes,
+    /// Sets attributes: the size, if that is among them; others than times are `more`.
+    Set {
+        size: Option<u64>,
+        more: bool,
+    },
     Open,
     OpenFolder,
     List {
@@ -141,6 +150,10 @@ impl<'a> Request<'a> {
         let call = match code {
             1 => Call::Lookup { name: fields.name() },
             3 => Call::Attributes,
+            4 => {
+                let (valid, _, _file, size) = (fields.u32()?, fields.u32()?, fields.u64()?, fields.u64()?);
+                Call::Set { size: (valid & SET_SIZE != 0).then_some(size), more: valid & SET_OWNER_OR_MODE != 0 }
+            }
             14 => Call::Open,
             15 | 28 => {
                 let (_file, from, room) = (fields.u64()?, fields.u64()?, fields.u32()?);

@@ -98,6 +98,13 @@ impl MountedFile {
                 self.node.attributes(&mut out);
                 reply(None, &out);
             }
+            Call::Set { more: true, .. } => reply(Some(Errno::PERM), &[]),
+            // A program that opens it truncates it first, as it may do with a block device, which keeps its size too.
+            Call::Set { size, .. } if size.is_none_or(|size| size == 0 || size == self.node.size.get()) => {
+                self.node.attributes(&mut out);
+                reply(None, &out);
+            }
+            Call::Set { .. } => reply(Some(Errno::INVAL), &[]),
             Call::Open => {
                 message::opened(&mut out, *boot, false);
                 reply(None, &out);

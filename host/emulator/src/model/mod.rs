@@ -9,7 +9,7 @@ pub use change::{Change, ChangeError, Which};
 use fault::{Active, Under, Volumes};
 pub use fault::{FAULTS_MAX, Fault, FaultKind};
 use loadline_block::{ErrorKind, Operation, Request};
-use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState, Machine, Target, Waits};
+use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState, Machine, Place, Target, Waits};
 use loadline_units::{Duration, Instant, Ratio};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -150,6 +150,11 @@ impl Model {
 
     fn current(&self) -> &Generation {
         self.generations.last().expect("there is always one")
+    }
+
+    /// Whether a disk of a volume belongs to the host that it is on now, and is lost with it.
+    pub(crate) fn is_local(&self, volume: usize, disk: usize) -> bool {
+        self.environment.volumes[volume].disks[disk].place == Place::Local
     }
 
     /// Where an export ends, in bytes; `None`: nowhere.

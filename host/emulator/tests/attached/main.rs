@@ -76,6 +76,14 @@ fn what_files_cannot_do_is_an_error() {
     assert_eq!(file.read_at(&mut buffer, MIB).unwrap(), 0);
     assert_eq!(file.read_at(&mut buffer, MIB - 512).unwrap(), 512);
     assert!(file.set_len(10).is_err());
+    assert!(file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644)).is_err());
+    // Who opens a file to write it anew truncates it. As a block device it keeps its size.
+    file.write_all_at(&buffer, 0).unwrap();
+    let anew = OpenOptions::new().write(true).truncate(true).open(&served.files[0]).unwrap();
+    anew.write_all_at(&[9; 512], 0).unwrap();
+    file.read_exact_at(&mut buffer, 0).unwrap();
+    assert_eq!((&buffer[..512], &buffer[512..1_024]), (&[9; 512][..], &[1; 512][..]));
+    file.set_len(MIB).unwrap();
     assert!(File::create(served.files[0].with_file_name("other")).is_err());
     assert_eq!(std::fs::metadata(&served.files[0]).unwrap().len(), MIB);
 }

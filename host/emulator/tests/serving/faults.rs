@@ -152,6 +152,21 @@ fn a_redeployed_machine_finds_the_disk_of_its_host_empty() {
 }
 
 #[test]
+fn what_belongs_to_the_host_is_told_by_the_disks_that_are_there_now() {
+    for (before, after) in [(Place::Local, Place::Network), (Place::Network, Place::Local)] {
+        let mut environment = environment(Layout::Single, vec![disk(Bytes::mib(64))]);
+        environment.volumes[0].disks[0].place = before;
+        let served = Served::new(&environment);
+        Client::simple(&served.socket(), "data").write(0, &[5; 512]);
+        environment.volumes[0].disks[0].place = after;
+        served.emulation.change(&Change::Environment(Box::new(environment))).unwrap();
+        let emptied = served.emulation.change(&Change::Redeploy).unwrap().emptied;
+        let (left, names) = if after == Place::Local { (0, vec!["data/0".to_owned()]) } else { (5, Vec::new()) };
+        assert_eq!((emptied, Client::simple(&served.socket(), "data").read(0, 512)), (names, vec![left; 512]));
+    }
+}
+
+#[test]
 fn the_control_socket_answers_line_for_line() {
     let mut served = Served::new(&limited(1_000_000));
     let path = served.folder.path().join("c");

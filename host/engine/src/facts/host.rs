@@ -1,6 +1,7 @@
 //! The machine that runs the tool.
 
-use super::devices::read_trimmed;
+use super::devices::{KernelView, read_trimmed};
+use super::groups;
 use loadline_record::HostFacts;
 use loadline_units::Bytes;
 use std::fs;
@@ -34,9 +35,12 @@ pub(crate) fn clock_source() -> Option<String> {
     read_trimmed(Path::new("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
 }
 
-/// Memory that could be had without swapping.
-pub(crate) fn memory_available() -> Option<Bytes> {
-    memory("MemAvailable")
+/// Memory that this process could have without swapping: of the machine, and within the limits of its control groups. `None` where
+/// the kernel does not tell.
+#[must_use]
+pub fn memory_available() -> Option<Bytes> {
+    let machine = memory("MemAvailable")?;
+    Some(groups::memory_left(&KernelView::live()).map_or(machine, |left| left.min(machine)))
 }
 
 fn memory(key: &str) -> Option<Bytes> {

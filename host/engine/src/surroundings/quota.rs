@@ -1,42 +1,16 @@
 //! For how long CPU quotas of control groups held this process.
 
 use crate::facts::devices::KernelView;
+use crate::facts::groups;
 use std::fs;
 use std::path::Path;
-
-/// Where control groups are mounted: with one controller for each, or all in one.
-const ROOTS: [&str; 3] = ["fs/cgroup/cpu", "fs/cgroup/cpu,cpuacct", "fs/cgroup"];
 
 /// How long the quotas of this process's control groups have held it and its fellows so far, ns, all levels together; `None`
 /// where no quota can be seen.
 pub(super) fn throttled_ns(view: &KernelView) -> Option<u64> {
-    let groups = fs::read_to_string(view.proc.join("self/cgroup")).ok()?;
-    let own = |root: &str| {
-        let unified = root == "fs/cgroup";
-        groups.lines().find_map(|line| {
-            let (_, rest) = line.split_once(':')?;
-            let (controllers, path) = rest.split_once(':')?;
-            let is_it = if unified { controllers.is_empty() } else { controllers.split(',').any(|name| name == "cpu") };
-            is_it.then(|| path.trim_start_matches('/').to_owned())
-        })
-    };
-    let told = ROOTS.iter().filter_map(|root| levels(&view.sys.join(root), &own(root)?));
-    told.max()
-}
-
-/// The sum over the group at `path` below `root` and those around it.
-fn levels(root: &Path, path: &str) -> Option<u64> {
-    // In a container the path may be that outside, and the group itself what is mounted.
-    let mut group = if root.join(path).is_dir() { root.join(path) } else { root.to_owned() };
-    let mut sum = None;
-    loop {
-        if let Some(ns) = of(&group) {
-            sum = Some(sum.unwrap_or(0) + ns);
-        }
-        if group == root || !group.pop() {
-            return sum;
-        }
-    }
+    let levels =
+        |groups: &Vec<_>| groups.iter().filter_map(|group: &std::path::PathBuf| of(group)).reduce(|a, b| a + b);
+    groups::of(view, "cpu").iter().filter_map(levels).max()
 }
 
 fn of(group: &Path) -> Option<u64> {

@@ -1,0 +1,90 @@
+//! Control groups that this process is in, of either version.
+
+use super::devices::KernelView;
+use loadline_units::Bytes;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folders of the groups that `controller` counts this process in, from its own up to the outermost: once for each place where
+/// groups are mounted that has it.
+pub(crate) fn of(view: &KernelView, controller: &str) -> Vec<Vec<PathBuf>> {
+    let Ok(groups) = fs::read_to_string(view.proc.join("self/cgroup")) else { return Vec::new() };
+    let mut found = Vec::new();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let mounted = match controllers {
+            "" => "fs/cgroup".to_owned(),
+            several if several.split(',').any(|name| name == controller) => {
+                // Mounted by all their names together, or by each.
+                let together = format!("fs/cgroup/{several}");
+                if view.sys.join(&together).is_dir() { together } else { format!("fs/cgroup/{controller}") }
+            }
+            _ => continue,
+        };
+        found.push(levels(&view.sys.join(mounted), path.trim_start_matches('/')));
+    }
+    found
+}
+
+/// The group at `path` below `root`, and those around it.
+fn levels(root: &Path, path: &str) -> Vec<PathBuf> {
+    // In a container the path may be that outside, and the group itself what is mounted.
+    let own = if root.join(path).is_dir() { root.join(path) } else { root.to_owned() };
+    own.ancestors().take_while(|group| group.starts_with(root)).map(Path::to_owned).collect()
+}
+
+/// Memory that the limits of this process's groups leave, counting what they hold of files as free, which is given back on demand;
+/// `None`: no limit can be seen.
+pub(crate) fn memory_left(view: &KernelView) -> Option<Bytes> {
+    of(view, "memory").iter().flatten().filter_map(|group| left_in(group)).min()
+}
+
+fn left_in(group: &Path) -> Option<Bytes> {
+    let number = |file: &str| fs::read_to_string(group.join(file)).ok()?.trim().parse::<u64>().ok();
+    let (limit, used, files) = match number("memory.max").zip(number("memory.current")) {
+        Some((limit, used)) => (limit, used, "inactive_file"),
+        None => (number("memory.limit_in_bytes")?, number("memory.usage_in_bytes")?, "total_inactive_file"),
+    };
+    let told = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+    let held = told.lines().find_map(|line| line.strip_prefix(files)?.trim().parse().ok()).unwrap_or(0);
+    Some(Bytes::new(limit.saturating_sub(used.saturating_sub(held))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::devices::fake;
+
+    #[test]
+    fn the_tightest_limit_on_memory_counts_in_either_kind_of_control_groups() {
+        let root = tempfile::tempdir().unwrap();
+        let view = fake::view(root.path());
+        let put = |path: &str, text: &str| {
+            let path = view.sys.join("fs/cgroup").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        fs::write(view.proc.join("self/cgroup"), "4:memory:/a/b\n2:cpu,cpuacct:/x\n0::/c\n").unwrap();
+        assert_eq!(memory_left(&view), None);
+        // Of the first version nothing is bounded by a number beyond any memory.
+        put("memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
+        put("memory/a/b/memory.usage_in_bytes", "500\n");
+        assert!(memory_left(&view).unwrap() > Bytes::gib(1 << 30));
+        put("memory/a/memory.limit_in_bytes", "10000\n");
+        put("memory/a/memory.usage_in_bytes", "7000\n");
+        put("memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 2000\n");
+        assert_eq!(memory_left(&view), Some(Bytes::new(5_000)));
+        put("c/memory.max", "4000\n");
+        put("c/memory.current", "3000\n");
+        put("c/memory.stat", "anon 7\ninactive_file 500\n");
+        assert_eq!(memory_left(&view), Some(Bytes::new(1_500)));
+        put("c/memory.max", "max\n");
+        assert_eq!(memory_left(&view), Some(Bytes::new(5_000)));
+        // A container that sees its own group as the root.
+        fs::write(view.proc.join("self/cgroup"), "0::/not/seen/here\n").unwrap();
+        put("memory.max", "100\n");
+        put("memory.current", "300\n");
+        assert_eq!(memory_left(&view), Some(Bytes::ZERO));
+    }
+}
