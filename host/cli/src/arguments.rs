@@ -312,7 +312,7 @@ pub(crate) struct PredictArguments {
     pub(crate) short: bool,
     /// Look for the deepest queue, or the highest rate of arrivals, that keeps the plan's objective; its own depths and rates
     /// are only where to begin. Exits with 3 where nothing keeps it
-    #[arg(long, conflicts_with_all = ["resume", "trials", "hours"])]
+    #[arg(long, conflicts_with_all = ["resume", "trials", "hours", "together", "carry"])]
     pub(crate) find_objective: bool,
     /// Print every cell and how much virtual time it takes; predict nothing
     #[arg(long)]

@@ -457,15 +457,9 @@ fn backing(arguments: &EmulateArguments) -> anyhow::Result<Backing> {
         }
         return Ok(Backing::Folder(PathBuf::from(&arguments.backing)));
     }
-    let max = match arguments.memory_max {
-        Some(max) => max,
-        None => {
-            let free = loadline_engine::facts::memory_available()
-                .context("cannot tell how much memory is free; give --memory-max")?;
-            Bytes::new(free.get() / 2)
-        }
-    };
-    Ok(Backing::Memory { max })
+    let half_of_free = || loadline_engine::facts::memory_available().map(|free| Bytes::new(free.get() / 2));
+    let max = arguments.memory_max.or_else(half_of_free);
+    Ok(Backing::Memory { max: max.context("cannot tell how much memory is free; give --memory-max")? })
 }
 
 /// Listens for `loadline fault` where that is asked for, or else beside the NBD socket; without one where it would be by default.

@@ -192,7 +192,7 @@ impl Forecast<'_> {
     ) -> Option<Vec<(usize, Made)>> {
         let cells = job.cells.iter().map(|cell| &self.work.cells[*cell]);
         let loads: Vec<LoadSpec> = cells.clone().map(|cell| self.load_of(cell, trial)).collect();
-        let states: Vec<InitialState> = cells.clone().map(|cell| self.settings.initial(&cell.spec)).collect();
+        let states: Vec<InitialState> = cells.clone().map(|cell| self.settings.initially().of(&cell.spec)).collect();
         // One load that begins with warm caches warms those of all.
         let initial = *states.iter().find(|state| state.caches == Warmth::Warm).unwrap_or(&states[0]);
         let puttings: Vec<Putting<'_>> = cells

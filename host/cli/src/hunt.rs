@@ -16,7 +16,7 @@ use crate::measure::cell_seed;
 use crate::moment::{self, Moment};
 use crate::output::{self, Column, Field, Table};
 use crate::preparation::{Length, Work, cell_record, label, read_again, read_plan};
-use crate::probing::{Place, Probe, Prober, probe};
+use crate::probing::{Initially, Place, Probe, Prober, probe};
 use crate::run::{remove_leftovers, tell_how_to_go_on};
 use crate::settings::{Overrides, Settings, named_targets};
 use crate::volumes;
@@ -199,7 +199,7 @@ pub(crate) fn resume(
     }
     let interruption = Interruption::watch()?;
     let place = if environment.is_some() {
-        Place::Modelled { models: hunt.models, volume: hunt.volume }
+        Place::Modelled { models: hunt.models, volume: hunt.volume, initially: Initially::default() }
     } else {
         remove_leftovers(id, &settings)?;
         let opened = volumes::open(&work_of(&hunt.plans, &hunt.probes), &settings, id, &header.volumes)?;
@@ -454,7 +454,7 @@ fn begin(
     let (place, facts) = match opened {
         None => {
             let facts: Vec<VolumeFacts> = vec![volume_facts(&models[0], &volume, &volume)?];
-            (Place::Modelled { models, volume }, facts)
+            (Place::Modelled { models, volume, initially: Initially::default() }, facts)
         }
         Some(volumes) => {
             let facts = settings.targets.iter().map(|t| volumes[&t.volume].facts()).collect();

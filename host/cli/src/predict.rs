@@ -9,6 +9,7 @@ use crate::interruption::Interruption;
 use crate::live::Live;
 use crate::moment::{self, Moment};
 use crate::preparation::{Length, Scope, Work, label, read_again, read_plan};
+use crate::probing::Initially;
 use crate::run::{Manner, conclude, joined_names};
 use crate::search::{self, Modelled};
 use crate::settings::{NamedTarget, Overrides, named_targets};
@@ -16,8 +17,8 @@ use crate::{catalog, dry_run, environments, hunt, output};
 use anyhow::{Context as _, bail};
 use loadline_analysis::statistics::SERIES_MIN;
 use loadline_catalog::Environment;
-use loadline_disk::{Fullness, InitialState, Warmth};
-use loadline_prediction::{Limits, Model, is_filled, models, volume_facts, volume_names};
+use loadline_disk::{Fullness, Warmth};
+use loadline_prediction::{Limits, Model, models, volume_facts, volume_names};
 use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
 use loadline_store::Store;
 use loadline_units::Duration;
@@ -194,13 +195,12 @@ impl Settings {
     }
 
     /// The state in which the storage is when a load begins.
-    pub(crate) fn initial(&self, load: &LoadSpec) -> InitialState {
-        let warm = self.caches_warm.unwrap_or_else(|| is_filled(load));
+    pub(crate) fn initially(&self) -> Initially {
         let fullness = |empty: bool| if empty { Fullness::Empty } else { Fullness::Full };
-        InitialState {
+        Initially {
             bursts: fullness(self.bursts_empty),
             vm_bursts: self.vm_bursts_empty.map(fullness),
-            caches: if warm { Warmth::Warm } else { Warmth::Cold },
+            caches: self.caches_warm.map(|warm| if warm { Warmth::Warm } else { Warmth::Cold }),
         }
     }
 }
@@ -231,8 +231,14 @@ pub(crate) fn predict(
     if arguments.find_objective {
         let manner = Manner { quiet, format: arguments.printing.format };
         let told = serde_json::to_value(&settings).context("settings are plain data")?;
-        let modelled =
-            Modelled { environment: &environment, model: models[0].clone(), volumes: settings.pairs(), facts, told };
+        let modelled = Modelled {
+            environment: &environment,
+            model: models[0].clone(),
+            initially: settings.initially(),
+            volumes: settings.pairs(),
+            facts,
+            told,
+        };
         return search::modelled(name, modelled, work, seed, store()?, &manner);
     }
     if !quiet {
@@ -293,7 +299,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
         let manner = Manner { quiet, format };
         return search::resume_modelled(
             &stored,
-            models[0].clone(),
+            (models[0].clone(), settings.initially()),
             &volumes,
             &work,
             &manner,

@@ -46,6 +46,8 @@ pub(crate) enum Place {
         models: Vec<Model>,
         /// The volume in each of them.
         volume: String,
+        /// How its storage is when a load begins.
+        initially: Initially,
     },
 }
 
@@ -65,13 +67,22 @@ pub(crate) struct Prober<'a> {
     pub(crate) interruption: &'a Interruption,
 }
 
-/// The state in which a model's storage is when a load begins: bursts are full, and a cache is warm where the target of a
-/// measurement would have been filled before.
-pub(crate) fn initial(load: &LoadSpec) -> InitialState {
-    InitialState {
-        bursts: Fullness::Full,
-        vm_bursts: None,
-        caches: if is_filled(load) { Warmth::Warm } else { Warmth::Cold },
+/// In which state a model's storage is when a load begins; by default bursts are full, and caches follow the load.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Initially {
+    /// Credits of disks.
+    pub(crate) bursts: Fullness,
+    /// Those of the virtual machine; `None`: as the disks'.
+    pub(crate) vm_bursts: Option<Fullness>,
+    /// `None`: warm where the target of a measurement would have been filled before.
+    pub(crate) caches: Option<Warmth>,
+}
+
+impl Initially {
+    /// For `load`.
+    pub(crate) fn of(self, load: &LoadSpec) -> InitialState {
+        let filled = if is_filled(load) { Warmth::Warm } else { Warmth::Cold };
+        InitialState { bursts: self.bursts, vm_bursts: self.vm_bursts, caches: self.caches.unwrap_or(filled) }
     }
 }
 
@@ -113,7 +124,7 @@ impl Prober<'_> {
     }
 
     fn modelled(&mut self, probe: &Probe, trial: u32, counted: &str) -> anyhow::Result<Option<TrialRecord>> {
-        let Place::Modelled { models, volume } = &*self.place else { unreachable!("the caller has looked") };
+        let Place::Modelled { models, volume, initially } = &*self.place else { unreachable!("the caller has looked") };
         let model = &models[probe.model];
         let planned = probe.cell.spec.trial_time();
         self.live.begin(Step { place: counted.to_owned(), label: probe.label.clone(), planned, is_guessed: false });
@@ -123,7 +134,7 @@ impl Prober<'_> {
             load: &probe.cell.spec,
             trial,
             seed: cell_seed(self.seed, &probe.cell.id),
-            initial: initial(&probe.cell.spec),
+            initial: initially.of(&probe.cell.spec),
             started_unix_s: moment::unix_s(),
         };
         let interruption = self.interruption;

@@ -8,7 +8,7 @@ use crate::interruption::Interruption;
 use crate::live::Live;
 use crate::moment::{self, Moment};
 use crate::preparation::{Work, cell_record, read_again};
-use crate::probing::{Place, Prober, probe};
+use crate::probing::{Initially, Place, Prober, probe};
 use crate::run::{Manner, conclude};
 use crate::settings::Settings;
 use crate::{output, printing, run, volumes};
@@ -40,6 +40,8 @@ pub(crate) struct Modelled<'a> {
     pub(crate) environment: &'a Environment,
     /// Its most plausible model.
     pub(crate) model: Model,
+    /// How its storage is when a load begins.
+    pub(crate) initially: Initially,
     /// Names in the results, each with the volume of the environment.
     pub(crate) volumes: Vec<(String, String)>,
     /// What is stored of them.
@@ -143,7 +145,7 @@ pub(crate) fn resume_measured(stored: &RunRecord, manner: &Manner, books: Books)
 /// `predict --resume RUN` of a search.
 pub(crate) fn resume_modelled(
     stored: &RunRecord,
-    model: Model,
+    (model, initially): (Model, Initially),
     volumes: &[(String, String)],
     work: &Work,
     manner: &Manner,
@@ -151,7 +153,7 @@ pub(crate) fn resume_modelled(
 ) -> anyhow::Result<Outcome> {
     let questions = questions(work)?;
     let interruption = Interruption::watch()?;
-    let place = Place::Modelled { models: vec![model], volume: String::new() };
+    let place = Place::Modelled { models: vec![model], volume: String::new(), initially };
     carry_on(stored, place, &questions, volumes, books, &interruption, manner)
 }
 
@@ -165,7 +167,7 @@ pub(crate) fn modelled(
     manner: &Manner,
 ) -> anyhow::Result<Outcome> {
     let questions = questions(&work)?;
-    let Modelled { environment, model, volumes, facts, told } = modelled;
+    let Modelled { environment, model, initially, volumes, facts, told } = modelled;
     let interruption = Interruption::watch()?;
     let header = RunHeader {
         clock: Clock::Virtual,
@@ -178,7 +180,7 @@ pub(crate) fn modelled(
         settings: told,
         ..header(moment::run_id(Moment::now()), name, seed, work.plans)
     };
-    let place = Place::Modelled { models: vec![model], volume: String::new() };
+    let place = Place::Modelled { models: vec![model], volume: String::new(), initially };
     begin(header, place, &questions, &volumes, store, &interruption, manner)
 }
 

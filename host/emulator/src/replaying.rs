@@ -167,6 +167,14 @@ impl Tally {
     }
 }
 
+/// Arrivals per second, as they were recorded. Flushes are none of them, as they are none of what is achieved.
+fn offered(requests: &[(Record, Replayed)]) -> Option<f64> {
+    let mut arrivals = requests.iter().map(|(record, _)| record).filter(|record| record.operation != Operation::Flush);
+    let first = arrivals.next()?.submitted_at;
+    let (others, last) = arrivals.fold((0_u64, first), |(count, _), record| (count + 1, record.submitted_at));
+    (others > 0).then(|| (others + 1) as f64 * 1e9 / last.since(first).as_ns().max(1) as f64)
+}
+
 /// What happens to a request. One that is answered at once comes before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Happens {
@@ -236,8 +244,6 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
         Dependence::Time => "requests come when they came",
         Dependence::Answers => "each request comes as long after the answer before it on its connection as it did",
     };
-    let span = requests.len() as f64 * 1e9
-        / (requests.last()?.0.submitted_at.since(requests[0].0.submitted_at).as_ns().max(1) as f64);
     Some(TrialRecord {
         trial: 0,
         started_unix_s,
@@ -245,7 +251,7 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
         warm_up_ns: 0,
         measured_ns,
         operations,
-        offered_iops: (dependence == Dependence::Time && requests.len() > 1).then_some(span),
+        offered_iops: if dependence == Dependence::Time { offered(requests) } else { None },
         missed: 0,
         series,
         errors: BTreeMap::new(),
@@ -310,6 +316,22 @@ mod tests {
     fn by_time_requests_come_when_they_came() {
         assert_eq!(replay(MS * 2, Dependence::Time), [(0, 2), (0, 2), (5, 7), (10, 12), (10, 12)]);
         assert_eq!(replay(MS * 9, Dependence::Time), [(0, 9), (0, 9), (5, 14), (10, 19), (10, 19)]);
+    }
+
+    #[test]
+    fn flushes_are_neither_offered_nor_achieved() {
+        let replayed = |sequence: u64, operation| {
+            let record = Record { operation, ..record(sequence, sequence * 5, sequence * 5 + 1) };
+            let at = |ms: u64| Instant::ZERO + MS * ms;
+            (record, Replayed { submitted_at: at(sequence * 5), completed_at: at(sequence * 5 + 1) })
+        };
+        let pairs = [0, 2, 4, 6].into_iter().flat_map(|at| [(at, Operation::Write), (at + 1, Operation::Flush)]);
+        let requests: Vec<_> = pairs.map(|(sequence, operation)| replayed(sequence, operation)).collect();
+        let told = trial(&requests, 0, Dependence::Time).unwrap();
+        // Four writes within 30 ms, and 36 ms until the last answer.
+        assert_eq!((told.offered_iops.unwrap() as u64, told.iops().unwrap() as u64), (133, 111));
+        assert_eq!(trial(&requests, 0, Dependence::Answers).unwrap().offered_iops, None);
+        assert_eq!(trial(&requests[1..2], 0, Dependence::Time).unwrap().offered_iops, None);
     }
 
     #[test]

@@ -108,3 +108,42 @@ fn it_works_on_a_target_too_and_needs_an_objective() {
             .contains("no load of the plan has an objective")
     );
 }
+
+/// One that saves up credits while it is idle.
+const BURSTING: &str = r#"
+schema = 1
+name = "bursting"
+[[volume.data.disks]]
+size = "10 GiB"
+[volume.data.disks.limit]
+iops = "500 IOPS"
+burst = { iops = "3500 IOPS" }
+burst_span = "30 min"
+enforcement = "smooth"
+"#;
+
+#[test]
+fn the_search_begins_with_the_storage_as_it_is_told() {
+    let bench = Bench::new();
+    let plan = bench.file("p.toml", &plan("queue_depth = 1", "mean = \"20 ms\""));
+    let env = bench.file("e.toml", BURSTING);
+    // The way of the search is the same, for it goes by what lasts.
+    for (bursts, iops) in [("full", 3_500.0), ("empty", 500.0)] {
+        let common =
+            ["predict", &plan, "--env", &env, "--find-objective", "--seed", "5", "--quiet", "--format", "json"];
+        let output = bench.run(&[&common[..], &["--bursts", bursts, "--caches", "cold"]].concat());
+        let run: Value =
+            serde_json::from_str(&text(&output.stdout)).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+        let cells = run["cells"].as_array().unwrap();
+        assert!(cells.len() > 2, "{run}");
+        for cell in cells {
+            let (taken, achieved) = (&cell["prediction"], cell["total"]["iops"].as_f64().unwrap());
+            assert_eq!((&taken["bursts_full"], &taken["caches_warm"]), (&(bursts == "full").into(), &false.into()));
+            assert!((achieved / iops - 1.0).abs() < 0.01, "{achieved} with bursts {bursts}");
+        }
+    }
+    for apart in ["--together", "--carry"] {
+        let refusal = bench.refused(2, &["predict", &plan, "--env", &env, "--find-objective", apart]);
+        assert!(refusal.contains("cannot be used with"), "{refusal}");
+    }
+}
