@@ -142,15 +142,19 @@ pub(crate) fn replay(
             .collect();
         let Some(mut trial) = trial(&own, started_unix_s, dependence) else { continue };
         let waits = machine.held(targets[number]).expect("accounts are kept");
-        if trace.cut_short {
-            trial.doubts.push(Doubt { code: DoubtCode::EndedEarly, detail: format!("The trace {CUT_SHORT}") });
-        }
         trial.model = Some(modelled::record(&model, export, seed, &account(&own, waits))?);
-        facts.push(volume_facts(&model, export, export)?);
+        let volume = volume_facts(&model, export, export)?;
         let (id, label) = (format!("replay-{number}"), format!("recorded load, by {}", arguments.by.name()));
         let spec = serde_json::json!({ "recorded": export, "by": arguments.by.name() });
-        cells.push(modelled::cell(id, export, label, RECORDED, &trial, spec));
-        trials.push((cells[cells.len() - 1].id.clone(), trial));
+        let cell = modelled::cell(id, export, label, RECORDED, &trial, spec);
+        trial.doubts = loadline_analysis::doubts(&cell.load, &trial, &volume);
+        if trace.cut_short {
+            trial.doubts.push(Doubt { code: DoubtCode::EndedEarly, detail: format!("The trace {CUT_SHORT}") });
+            trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
+        }
+        facts.push(volume);
+        trials.push((cell.id.clone(), trial));
+        cells.push(cell);
     }
     let stem = arguments.trace.file_stem().map_or_else(|| "trace".into(), |stem| stem.to_string_lossy().into_owned());
     let id = moment::run_id(Moment::now());

@@ -247,11 +247,15 @@ fn unseen(disk: &Disk, bench: &Bench<'_>, clock: Clock) -> String {
     text
 }
 
-/// The size of a volume: where another tool measured it and did not say, what its loads spread over, or what a model takes that has
-/// none.
+/// The size of a volume: a block device's own, however little of it was measured; where another tool measured it and did not say,
+/// what its loads spread over, or what a model takes that has none.
 fn size_of(volume: &VolumeFacts, cells: &[&CellRecord]) -> u64 {
+    let path = volume.path.as_deref().filter(|_| volume.kind == TargetKind::BlockDevice);
+    let name = path.and_then(|path| path.strip_prefix("/dev/"));
+    let device = volume.devices.iter().find(|device| Some(device.name.as_str()) == name);
     let spread = || cells.iter().filter_map(|cell| cell.load.size_bytes).max();
-    volume.size_bytes.or_else(spread).unwrap_or(SIZE_DEFAULT.get())
+    let whole = device.and_then(|device| device.size_bytes);
+    whole.max(volume.size_bytes).or_else(spread).unwrap_or(SIZE_DEFAULT.get())
 }
 
 /// Figures as they were inferred, held evenly.
@@ -466,4 +470,33 @@ fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench<'a>) -> R
         search.consider(bench.corrected_by_size(&search.best, &made))?;
     }
     Ok(search)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_analysis::example;
+    use loadline_record::DeviceFacts;
+    use loadline_units::Bytes;
+
+    #[test]
+    fn a_device_is_as_large_as_it_is_though_a_part_was_measured() {
+        let whole = Bytes::gib(4).get();
+        let device = |name: &str| DeviceFacts { name: name.into(), size_bytes: Some(whole), ..DeviceFacts::default() };
+        let part = Bytes::gib(1).get();
+        let volume = |kind, path: &str, devices| VolumeFacts {
+            kind,
+            path: Some(path.into()),
+            size_bytes: Some(part),
+            devices,
+            ..example::volume("data")
+        };
+        let size = |kind, path, devices| size_of(&volume(kind, path, devices), &[]);
+        assert_eq!(size(TargetKind::BlockDevice, "/dev/sdb", vec![device("sdb")]), whole);
+        // A file, and a partition, are not the disk below them.
+        assert_eq!(size(TargetKind::File, "/mnt/sdb", vec![device("sdb")]), part);
+        assert_eq!(size(TargetKind::BlockDevice, "/dev/sdb1", vec![device("sdb")]), part);
+        let unknown = VolumeFacts { size_bytes: None, devices: Vec::new(), ..example::volume("data") };
+        assert_eq!(size_of(&unknown, &[]), SIZE_DEFAULT.get());
+    }
 }

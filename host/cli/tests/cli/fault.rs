@@ -231,6 +231,8 @@ fn a_trace_replays_on_other_storage_and_says_what_it_cannot_know() {
         assert_eq!(result["run"]["clock"], "virtual");
         assert_eq!(result["cells"].as_array().unwrap().len(), 1);
         assert_eq!(result["cells"][0]["volume"], "data");
+        let doubts = result["cells"][0]["doubts"].as_array().unwrap();
+        assert!(doubts.iter().any(|doubt| doubt["code"] == "few-samples"), "{doubts:?}");
         let binding = &result["cells"][0]["binding"];
         let evidence = binding["evidence"].as_str().unwrap();
         assert!(binding["inferred"] == false && evidence.contains("its time went to"), "{binding}");

@@ -125,7 +125,7 @@ enforcement = "smooth"
 #[test]
 fn the_search_begins_with_the_storage_as_it_is_told() {
     let bench = Bench::new();
-    let plan = bench.file("p.toml", &plan("queue_depth = 1", "mean = \"20 ms\""));
+    let plan = bench.file("p.toml", plan("queue_depth = 1", "mean = \"20 ms\""));
     let env = bench.file("e.toml", BURSTING);
     // The way of the search is the same, for it goes by what lasts.
     for (bursts, iops) in [("full", 3_500.0), ("empty", 500.0)] {
