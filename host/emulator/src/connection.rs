@@ -54,6 +54,8 @@ pub(crate) struct Connection {
     reader_waits: AtomicBool,
     watched: AtomicBool,
     broken: AtomicBool,
+    /// It was broken off, as a read failed after its first bytes had left.
+    unfinished: AtomicBool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -90,10 +92,13 @@ pub(crate) fn serve(serving: &Serving, number: u32, outer: &Arc<OwnedFd>, encryp
         reader_waits: AtomicBool::new(false),
         watched: AtomicBool::new(false),
         broken: AtomicBool::new(false),
+        unfinished: AtomicBool::new(false),
     });
     serving.enter(number, &connection);
     if let Err(violation) = connection.transmit(serving, &mut buffer, roomy) {
         serving.refusals.add(peer, violation.into());
+    } else if connection.unfinished.load(Ordering::Acquire) {
+        serving.refusals.add(peer, Reason::Unfinished);
     }
     serving.leave(number);
     // What is still under way holds the connection until it is answered; the client need not wait for that.
@@ -423,7 +428,7 @@ impl Connection {
                 Err(TryLockError::WouldBlock) => return,
             };
             outgoing.add(&self.export, &mut lock(&self.inbox), &serving.driver.lead);
-            let sent = outgoing.send(&self.export, &self.socket, bytes_max);
+            let sent = outgoing.send(&self.export, &self.socket, bytes_max, || serving.driver.clock.now());
             let delivered = outgoing.delivered();
             let (count, mut bytes) = (delivered.len(), 0);
             let delivered = delivered.inspect(|delivered| bytes += delivered.bytes_held());
@@ -436,6 +441,10 @@ impl Connection {
                 // Not before the lock is free: what the watch calls for would find it taken, and go.
                 Sent::Blocked => self.watch(serving),
                 Sent::Broken => self.give_up(),
+                Sent::Unfinished => {
+                    self.unfinished.store(true, Ordering::Release);
+                    self.give_up();
+                }
             }
             if count > 0 {
                 self.bytes_in_flight.fetch_sub(bytes, Ordering::AcqRel);
@@ -490,5 +499,16 @@ impl Connection {
         };
         self.reader_waits.store(false, Ordering::SeqCst);
         arrived
+    }
+}
+
+impl Drop for Connection {
+    /// Nobody takes what is left.
+    fn drop(&mut self) {
+        let inbox = std::mem::take(self.inbox.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let outgoing = std::mem::take(self.outgoing.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let (waiting, begun) = outgoing.left();
+        inbox.into_iter().chain(waiting).for_each(|answer| self.export.keep(&answer));
+        self.export.meter.count_unseen(begun);
     }
 }

@@ -1,9 +1,9 @@
 //! What clients may ask for by name.
 
-use crate::answer::{Answer, Body};
+use crate::answer::{Answer, Body, Leaves};
 use crate::contents::Contents;
 use crate::driver::Cut;
-use crate::meter::Meter;
+use crate::meter::{Delivered, Meter};
 use crate::protocol::negotiation::ExportInfo;
 
 /// A volume, or one disk of one.
@@ -24,6 +24,15 @@ impl Export {
     pub(crate) fn settle(&self, answer: &Answer) {
         if !matches!(answer.body, Body::Error { .. }) {
             self.contents.settle(answer.settles);
+        }
+    }
+
+    /// An answer has nobody to go to: what was done is there for others, who may flush it, and was done.
+    pub(crate) fn keep(&self, answer: &Answer) {
+        self.settle(answer);
+        // Of a read that leaves in two parts the second one counts.
+        if answer.leaves != Leaves::Ahead {
+            self.meter.count_unseen(std::iter::once(Delivered::of(answer)));
         }
     }
 }

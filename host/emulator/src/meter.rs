@@ -1,6 +1,6 @@
 //! What an export did and how it went.
 
-use crate::answer::Timed;
+use crate::answer::{Answer, Timed};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::Histogram;
 use loadline_units::{Bytes, Duration, Instant};
@@ -12,7 +12,8 @@ use std::sync::{Mutex, PoisonError};
 pub struct Figures {
     /// By operation, in the order of [`Operation::index`].
     pub operations: [OperationFigures; 4],
-    /// From the model's completion until the answer was handed to the system.
+    /// From the model's completion until the answer was handed to the system, less what it waited meanwhile for its client to take
+    /// bytes. Answers whose client was gone are in no place here.
     pub lateness: Histogram,
     /// Requests answered with an error, by its kind.
     pub errors: BTreeMap<ErrorKind, u64>,
@@ -113,9 +114,16 @@ pub(crate) struct Delivered {
     pub(crate) timed: Option<Timed>,
     pub(crate) length: u64,
     pub(crate) error: Option<ErrorKind>,
+    /// How long, since the model had it, no byte could leave for bytes that the client had not taken.
+    pub(crate) waited: Duration,
 }
 
 impl Delivered {
+    /// Nothing kept it from leaving.
+    pub(crate) fn of(answer: &Answer) -> Self {
+        Self { timed: answer.timed, length: answer.length, error: answer.error(), waited: Duration::ZERO }
+    }
+
     /// What counts against the bytes that a connection may have under way: [`bytes_held`].
     pub(crate) fn bytes_held(&self) -> u64 {
         self.timed.map_or(0, |timed| bytes_held(timed.operation, self.length))
@@ -141,8 +149,17 @@ pub(crate) struct Meter {
 
 impl Meter {
     pub(crate) fn count(&self, delivered_at: Instant, answers: impl Iterator<Item = Delivered>) {
+        self.add(Some(delivered_at), answers);
+    }
+
+    /// Counts what was done for clients that are gone: all but how late it would have been.
+    pub(crate) fn count_unseen(&self, answers: impl Iterator<Item = Delivered>) {
+        self.add(None, answers);
+    }
+
+    fn add(&self, delivered_at: Option<Instant>, answers: impl Iterator<Item = Delivered>) {
         let mut figures = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        for Delivered { timed, length, error } in answers {
+        for Delivered { timed, length, error, waited } in answers {
             if let Some(kind) = error {
                 *figures.errors.entry(kind).or_default() += 1;
             }
@@ -150,7 +167,9 @@ impl Meter {
                 figures.refused += u64::from(error.is_some());
                 continue;
             };
-            figures.lateness.record(delivered_at.since(completed_at));
+            if let Some(delivered_at) = delivered_at {
+                figures.lateness.record(delivered_at.since(completed_at).saturating_sub(waited));
+            }
             let own = &mut figures.operations[operation.index()];
             if error.is_some() {
                 own.failed += 1;
@@ -217,6 +236,7 @@ mod tests {
             timed: Some(Timed { operation: *operation, due_at: at(0), completed_at: at(2) }),
             length: *length,
             error,
+            waited: Duration::ZERO,
         });
         meter.count(at(2), answers);
         meter.figures()
@@ -237,11 +257,26 @@ mod tests {
     }
 
     #[test]
+    fn what_an_answer_waited_for_its_client_is_not_late_and_what_nobody_got_was_done() {
+        let meter = Meter::default();
+        let at = |second: u64| Instant::ZERO + Duration::from_s(second);
+        let timed = Some(Timed { operation: Operation::Read, due_at: at(0), completed_at: at(2) });
+        let answer = Delivered { timed, length: 4_096, error: None, waited: Duration::from_s(5) };
+        meter.count(at(8), std::iter::once(answer));
+        meter.count_unseen([answer, Delivered { error: Some(ErrorKind::Io), ..answer }].into_iter());
+        let figures = meter.figures();
+        assert_eq!((figures.lateness.count(), figures.lateness.max()), (1, Some(Duration::from_s(1))));
+        assert_eq!((figures.requests(), figures.done(), figures.errors_total()), (3, 2, 1));
+        assert_eq!((figures.transferred(), figures.latency().count()), (Bytes::new(8_192), 2));
+    }
+
+    #[test]
     fn errors_are_counted_by_their_kind_and_what_was_refused_was_asked_for() {
         let mut figures = told(&[(Operation::Write, 4_096)], Some(ErrorKind::NoSpace));
         figures.merge(&told(&[(Operation::Read, 4_096)], Some(ErrorKind::Io)));
         let meter = Meter::default();
-        let refused = Delivered { timed: None, length: 100, error: Some(ErrorKind::Refused) };
+        let error = Some(ErrorKind::Refused);
+        let refused = Delivered { timed: None, length: 100, error, waited: Duration::ZERO };
         let asked_at_once = Delivered { error: None, ..refused };
         meter.count(Instant::ZERO, [refused, refused, asked_at_once].into_iter());
         figures.merge(&meter.figures());

@@ -6,11 +6,11 @@ use crate::export::Export;
 use crate::lead::Lead;
 use crate::made::{Made, PARTS_MAX};
 use crate::meter::Delivered;
-use crate::protocol::NbdError;
 use crate::store::PAGE;
 use loadline_block::ErrorKind;
 use loadline_engine::fetch;
-use loadline_units::Instant;
+use loadline_units::{Duration, Instant};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::collections::VecDeque;
@@ -32,7 +32,7 @@ const LONG_MIN: u64 = 32 << 10;
 /// bytes: these are made when the socket takes them.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
-    waiting: VecDeque<Answer>,
+    waiting: VecDeque<Waiting>,
     /// A read that was begun: its header was made.
     large: Option<Large>,
     /// Its last bytes are kept back until it ends.
@@ -45,13 +45,38 @@ pub(crate) struct Outgoing {
     made: Made,
     made_total: u64,
     sent_total: u64,
-    /// What counts as delivered when so many bytes were sent.
+    /// What counts as delivered when so many bytes were sent; with how long the socket had been full until it could have left.
     marks: VecDeque<(u64, Delivered)>,
+    full: Full,
+}
+
+/// An answer, and how long the socket had been full until it could have left.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    answer: Answer,
+    full_before: Duration,
+}
+
+/// For how long the socket took nothing since its client had not taken what was in it.
+#[derive(Debug, Default)]
+struct Full {
+    /// Without the time since then.
+    total: Duration,
+    since: Option<Instant>,
+}
+
+impl Full {
+    /// How long that was until an answer could have left, which is there now.
+    fn before(&self, answer: &Answer) -> Duration {
+        let under_way = |since: Instant| answer.timed.map_or(Duration::ZERO, |timed| timed.completed_at.since(since));
+        self.total + self.since.map_or(Duration::ZERO, under_way)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Large {
     answer: Answer,
+    full_before: Duration,
     /// From the beginning of its range.
     at: u64,
 }
@@ -77,8 +102,10 @@ pub(crate) enum Sent {
     All,
     /// The socket takes no more now.
     Blocked,
-    /// The client is gone, or an answer could not be finished.
+    /// The client is gone.
     Broken,
+    /// An answer failed after its first bytes had left: the client cannot be told but by an end of everything.
+    Unfinished,
 }
 
 impl Outgoing {
@@ -89,7 +116,7 @@ impl Outgoing {
                 Leaves::Ahead if self.take_alone(&answer, Leaves::Rest) => {}
                 // A read that may fail yet does not begin as one that succeeded.
                 Leaves::Ahead if export.contents.still().is_none() => self.alone.push(answer),
-                Leaves::Whole | Leaves::Ahead => self.waiting.push_back(answer),
+                Leaves::Whole | Leaves::Ahead => self.push(answer),
                 Leaves::Rest => self.release(answer, lead),
             }
         }
@@ -102,20 +129,30 @@ impl Outgoing {
             if std::mem::replace(&mut self.open, false) {
                 lead.learn(false);
             }
-            large.answer = answer;
+            // What failed stays so.
+            large.answer.timed = answer.timed;
+            large.answer.leaves = answer.leaves;
+            if large.answer.error().is_none() {
+                large.answer.body = answer.body;
+            }
+            large.full_before = self.full.before(&answer);
             self.held = false;
             return;
         }
         let whole = Answer { leaves: Leaves::Whole, ..answer };
-        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| ahead(waiting)) {
+        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| ahead(&waiting.answer)) {
             // Its turn did not come.
-            *waiting = whole;
+            *waiting = Waiting { answer: whole, full_before: self.full.before(&whole) };
             return;
         }
         if !self.take_alone(&answer, Leaves::Ahead) {
             self.alone.push(answer);
         }
-        self.waiting.push_back(whole);
+        self.push(whole);
+    }
+
+    fn push(&mut self, answer: Answer) {
+        self.waiting.push_back(Waiting { answer, full_before: self.full.before(&answer) });
     }
 
     /// Takes the other part of an answer from those that stand alone; says whether it was there.
@@ -147,35 +184,66 @@ impl Outgoing {
     pub(crate) fn delivered(&mut self) -> impl ExactSizeIterator<Item = Delivered> {
         let sent = self.sent_total;
         let count = self.marks.iter().take_while(|(end, _)| *end <= sent).count();
-        self.marks.drain(..count).map(|(_, delivered)| delivered)
+        let full = self.full.total;
+        self.marks.drain(..count).map(move |(_, delivered)| {
+            let waited = full.saturating_sub(delivered.waited);
+            Delivered { waited, ..delivered }
+        })
+    }
+
+    /// What was to leave and will not, as the client is gone; and what of it had been begun.
+    pub(crate) fn left(self) -> (impl Iterator<Item = Answer>, impl Iterator<Item = Delivered>) {
+        // What went ahead ends by its other part.
+        let large = self.large.filter(|large| large.answer.leaves != Leaves::Ahead);
+        let begun = self.marks.into_iter().map(|(_, delivered)| delivered);
+        let begun = begun.chain(large.map(|large| Delivered::of(&large.answer)));
+        (self.waiting.into_iter().map(|waiting| waiting.answer), begun)
     }
 
     /// Makes bytes and sends them, about `bytes_max`: beyond that the socket counts as blocked.
-    pub(crate) fn send(&mut self, export: &Export, socket: &OwnedFd, bytes_max: usize) -> Sent {
+    pub(crate) fn send(
+        &mut self,
+        export: &Export,
+        socket: &OwnedFd,
+        bytes_max: usize,
+        now: impl Fn() -> Instant,
+    ) -> Sent {
         let end = self.sent_total.saturating_add(bytes_max as u64);
+        // As far as it was full until now.
+        let full = self.full.since.map_or(Duration::ZERO, |since| now().since(since));
         loop {
             if self.large.is_some_and(|large| large.answer.error().is_some()) {
-                return Sent::Broken;
+                return if self.held { Sent::All } else { Sent::Unfinished };
             }
             if self.is_waiting() {
                 return Sent::All;
             }
             let still = self.large.and_then(|_| export.contents.still());
             if self.made.is_empty() && still.is_none() {
-                if self.make(export).is_err() {
-                    return Sent::Broken;
-                }
-                if self.made.is_empty() {
+                self.make(export);
+                if self.made.is_empty() && self.large.is_none_or(|large| large.answer.error().is_none()) {
                     return Sent::All;
                 }
                 continue;
             }
             if self.sent_total >= end {
+                // It may have room, and yet not call for more before the client has taken most of what is in it.
+                if !takes_more(socket) {
+                    self.full.since.get_or_insert_with(now);
+                }
                 return Sent::Blocked;
             }
             match self.send_once(socket, still.as_ref()) {
-                Ok(()) | Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => return Sent::Blocked,
+                Ok(()) => {
+                    if self.full.since.take().is_some() {
+                        self.full.total = self.full.total + full;
+                    }
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => {
+                    self.full.since.get_or_insert_with(now);
+                    return Sent::Blocked;
+                }
                 Err(_) => return Sent::Broken,
             }
         }
@@ -219,18 +287,18 @@ impl Outgoing {
         self.made_total += torn;
         large.at += torn;
         if large.rest().1 == 0 {
-            self.mark(&large.answer, None);
+            self.mark(&large.answer, large.full_before, None);
         } else {
             self.large = Some(large);
         }
     }
 
     /// Makes bytes out of answers, up to [`MADE_MAX`].
-    fn make(&mut self, export: &Export) -> Result<(), NbdError> {
+    fn make(&mut self, export: &Export) {
         let mut length = 0;
-        let short = self.waiting.iter().take(FETCH_MAX).filter(|answer| answer.has_at_most(SHORT));
+        let short = self.waiting.iter().take(FETCH_MAX).filter(|waiting| waiting.answer.has_at_most(SHORT));
         if self.waiting.len() > 1 {
-            export.contents.fetch(short.map(|answer| (answer.to.offset, answer.length)));
+            export.contents.fetch(short.map(|Waiting { answer, .. }| (answer.to.offset, answer.length)));
         }
         while length < MADE_MAX {
             if let Some((from, left)) = self.rest() {
@@ -239,28 +307,32 @@ impl Outgoing {
                     break;
                 }
                 let mut large = self.large.take().expect("there is a rest of it");
-                export.contents.read(from, now, &mut self.made)?;
+                if let Err(error) = export.contents.read(from, now, &mut self.made) {
+                    large.answer.body = Body::Error { error, read: true };
+                    self.large = Some(large);
+                    return;
+                }
                 length += now as usize;
                 self.made_total += now;
                 large.at += now;
                 if large.at < large.answer.length {
                     self.large = Some(large);
                 } else {
-                    self.mark(&large.answer, None);
+                    self.mark(&large.answer, large.full_before, None);
                 }
                 continue;
             }
-            let Some(answer) = self.waiting.pop_front() else { break };
-            length += self.answer(export, &answer);
+            let Some(waiting) = self.waiting.pop_front() else { break };
+            length += self.answer(export, &waiting);
             if self.large.is_some() && export.contents.still().is_some() {
                 break;
             }
         }
-        Ok(())
     }
 
     /// Begins an answer; gives how many bytes that made.
-    fn answer(&mut self, export: &Export, answer: &Answer) -> usize {
+    fn answer(&mut self, export: &Export, waiting: &Waiting) -> usize {
+        let Waiting { answer, full_before } = waiting;
         let Answer { to, length, .. } = *answer;
         export.settle(answer);
         let made = &mut self.made;
@@ -279,7 +351,7 @@ impl Outgoing {
                 if self.held || length > PART_MAX || length >= LONG_MIN && export.contents.still().is_some() {
                     let count = header(made, &|own| to.data(own, length));
                     self.made_total += count as u64;
-                    self.large = Some(Large { answer: *answer, at: 0 });
+                    self.large = Some(Large { answer: *answer, full_before: *full_before, at: 0 });
                     return count;
                 }
                 let (count, error) = data(export, made, answer);
@@ -294,14 +366,20 @@ impl Outgoing {
             }
         };
         self.made_total += count as u64;
-        self.mark(answer, failed);
+        self.mark(answer, *full_before, failed);
         count
     }
 
-    fn mark(&mut self, answer: &Answer, error: Option<ErrorKind>) {
-        let delivered = Delivered { timed: answer.timed, length: answer.length, error };
+    fn mark(&mut self, answer: &Answer, full_before: Duration, error: Option<ErrorKind>) {
+        let delivered = Delivered { error, waited: full_before, ..Delivered::of(answer) };
         self.marks.push_back((self.made_total, delivered));
     }
+}
+
+/// Whether the system says that a socket takes more bytes.
+fn takes_more(socket: &OwnedFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    !matches!(poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&now)), Ok(0))
 }
 
 /// Whether `other` is this part of the read that `answer` is a part of.
@@ -339,9 +417,9 @@ mod tests {
     use crate::contents::{Order, Settles};
     use crate::driver::Cut;
     use crate::meter::Meter;
-    use crate::protocol::ReplyForm;
     use crate::protocol::negotiation::ExportInfo;
     use crate::protocol::reply::ReplyTo;
+    use crate::protocol::{NbdError, ReplyForm};
     use crate::store::{Budget, Disk, Keeping, MemoryStore, Presence, Store};
     use crate::{answer, contents};
     use loadline_block::Operation;
@@ -392,7 +470,7 @@ mod tests {
         fn take(&mut self, outgoing: &mut Outgoing, export: &Export, answers: &[Answer]) -> Sent {
             outgoing.add(export, &mut answers.to_vec(), &Lead::default());
             loop {
-                let sent = outgoing.send(export, &self.ours, 100_000);
+                let sent = outgoing.send(export, &self.ours, 100_000, || Instant::ZERO);
                 // It ends with "try again".
                 let _ = std::io::Read::read_to_end(&mut self.theirs, &mut self.got);
                 if sent != Sent::Blocked {
@@ -449,7 +527,70 @@ mod tests {
         assert_eq!(client.take(&mut outgoing, &export, &[read(9, 0, 100_000, Leaves::Ahead)]), Sent::All);
         let body = Body::Error { error: NbdError::Io, read: true };
         let failed = Answer { body, ..read(9, 0, 100_000, Leaves::Rest) };
-        assert_eq!(client.take(&mut outgoing, &export, &[failed]), Sent::Broken);
+        assert_eq!(client.take(&mut outgoing, &export, &[failed]), Sent::Unfinished);
+        assert_eq!(outgoing.delivered().len(), 1);
+        let (waiting, begun) = outgoing.left();
+        assert_eq!(waiting.count(), 0);
+        assert_eq!(begun.map(|delivered| delivered.error).collect::<Vec<_>>(), [Some(ErrorKind::Io)]);
+    }
+
+    #[test]
+    fn a_long_read_whose_disk_goes_away_under_way_failed_and_what_waits_behind_it_is_left() {
+        let (export, disk) = export();
+        for leaves in [Leaves::Whole, Leaves::Ahead] {
+            let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
+            let mut answers = vec![read(7, 0, SIZE, leaves), read(8, 0, 512, Leaves::Whole)];
+            outgoing.add(&export, &mut answers, &Lead::default());
+            assert_eq!(outgoing.send(&export, &client.ours, usize::MAX, || Instant::ZERO), Sent::Blocked);
+            disk.set_presence(Presence::Gone);
+            let taken = client.take(&mut outgoing, &export, &[]);
+            if leaves == Leaves::Ahead {
+                // When it ends, and not before, as with any other.
+                assert_eq!(taken, Sent::All);
+                assert_eq!(client.take(&mut outgoing, &export, &[read(7, 0, SIZE, Leaves::Rest)]), Sent::Unfinished);
+            } else {
+                assert_eq!(taken, Sent::Unfinished);
+            }
+            disk.set_presence(Presence::Live);
+            let (waiting, begun) = outgoing.left();
+            assert_eq!(waiting.map(|answer| answer.to.cookie).collect::<Vec<_>>(), [8]);
+            assert_eq!(begun.map(|delivered| delivered.error).collect::<Vec<_>>(), [Some(ErrorKind::Io)]);
+        }
+    }
+
+    #[test]
+    fn what_waits_for_its_client_to_take_bytes_is_told_apart() {
+        let (export, _) = export();
+        let s = |second: u64| Instant::ZERO + Duration::from_s(second);
+        let completed = |cookie: u64, length: u64, second: u64| {
+            let timed = answer::Timed { operation: Operation::Read, due_at: s(0), completed_at: s(second) };
+            Answer { timed: Some(timed), ..read(cookie, 0, length, Leaves::Whole) }
+        };
+        let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
+        let mut go = |client: &mut Client, answers: &[Answer], second: u64| {
+            outgoing.add(&export, &mut answers.to_vec(), &Lead::default());
+            let sent = outgoing.send(&export, &client.ours, usize::MAX, || s(second));
+            (sent, outgoing.delivered().map(|delivered| delivered.waited).collect::<Vec<_>>())
+        };
+        let drain = |client: &mut Client| {
+            let _ = std::io::Read::read_to_end(&mut client.theirs, &mut client.got);
+        };
+        // It leaves at 3 s as far as it can, is held up until 10 s, and others come behind it meanwhile.
+        assert_eq!(go(&mut client, &[completed(1, 300_000, 1)], 3), (Sent::Blocked, vec![]));
+        assert_eq!(go(&mut client, &[completed(2, 512, 7)], 8), (Sent::Blocked, vec![]));
+        drain(&mut client);
+        let waited = [7, 3].map(Duration::from_s).to_vec();
+        assert_eq!(go(&mut client, &[], 10), (Sent::All, waited));
+        drain(&mut client);
+        // Nothing of that is left for those that come later.
+        assert_eq!(go(&mut client, &[completed(3, 512, 12)], 20), (Sent::All, vec![Duration::ZERO]));
+        // A bound on a turn is this machine's.
+        drain(&mut client);
+        let both = [completed(4, LONG_MIN, 21), completed(5, LONG_MIN, 21)];
+        outgoing.add(&export, &mut both.to_vec(), &Lead::default());
+        assert_eq!(outgoing.send(&export, &client.ours, 1, || s(22)), Sent::Blocked);
+        assert_eq!(outgoing.send(&export, &client.ours, usize::MAX, || s(30)), Sent::All);
+        assert_eq!(outgoing.delivered().map(|delivered| delivered.waited).collect::<Vec<_>>(), [Duration::ZERO; 2]);
     }
 
     proptest! {

@@ -76,6 +76,9 @@ pub enum Reason {
     /// It had an export, and sent what cannot be gone on with.
     #[error(transparent)]
     Violation(#[from] Violation),
+    /// It is told nothing of a read that failed but by the end of its connection.
+    #[error("a read failed after its first bytes had left, as a disk went away")]
+    Unfinished,
     /// The system's answer.
     #[error("cannot serve it: {0}")]
     System(io::Error),
@@ -92,7 +95,7 @@ pub struct Refused {
 
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let what = if matches!(self.reason, Reason::Violation(_)) { "Dropped" } else { "Refused" };
+        let what = if matches!(self.reason, Reason::Violation(_) | Reason::Unfinished) { "Dropped" } else { "Refused" };
         write!(f, "{what} a client, {}: {}.", self.peer, self.reason)
     }
 }

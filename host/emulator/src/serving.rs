@@ -210,8 +210,7 @@ impl Serving {
                 Some(Receiver::Client(connection)) => connection.deliver(self, own, TURN_MAX),
                 Some(Receiver::File(file, boot)) => file.deliver(self, boot, own),
                 Some(Receiver::Device(device)) => device.deliver(self, own),
-                // The client is gone, but what it wrote is there for others, who may flush it.
-                None => own.drain(..).for_each(|answer| self.exports[usize::from(answer.export)].settle(&answer)),
+                None => own.drain(..).for_each(|answer| self.exports[usize::from(answer.export)].keep(&answer)),
             }
         }
     }

@@ -40,8 +40,6 @@ fn deliver(export: &Export, serving: &Serving, boot: u64, answers: &mut Vec<Answ
         give(answer);
     }
     drop(now);
-    let delivered =
-        answers.iter().map(|answer| Delivered { timed: answer.timed, length: answer.length, error: answer.error() });
-    export.meter.count(serving.driver.clock.now(), delivered);
+    export.meter.count(serving.driver.clock.now(), answers.iter().map(Delivered::of));
     answers.clear();
 }

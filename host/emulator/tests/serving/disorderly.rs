@@ -220,3 +220,50 @@ fn bytes_under_way_on_a_connection_are_bounded() {
     let trace = Trace::read(std::fs::File::open(path).unwrap()).unwrap();
     assert_eq!(trace.records.len() as u64, most);
 }
+
+#[test]
+fn what_was_done_for_clients_that_vanished_is_counted_as_done() {
+    let latency = Duration::from_ms(100);
+    let served = Served::new(&slow(latency));
+    for ends in [false, true] {
+        let mut client = Client::simple(&served.socket(), "data");
+        for number in 0..20 {
+            let ask = Ask { cookie: number, offset: number * 4_096, length: 4_096, ..Ask::default() };
+            client.ask(Ask { kind: code::READ, ..ask }, &[]);
+            client.ask(Ask { kind: code::WRITE, ..ask }, &[1; 4_096]);
+        }
+        if ends {
+            // What it asked for before is done all the same.
+            client.put(&[0xff; 64]);
+        }
+        drop(client);
+        let figures = served.figures(if ends { 80 } else { 40 }).swap_remove(0);
+        assert_eq!(served.emulation.accounts()[0].requests, figures.requests());
+        assert_eq!(figures.transferred(), Bytes::new(figures.requests() * 4_096));
+        assert_eq!(figures.latency().quantile(0.5), Some(latency));
+        assert!(figures.lateness.count() < figures.requests(), "nobody was there for all of them");
+    }
+}
+
+#[test]
+fn a_connection_broken_off_for_a_disk_that_went_away_is_told_and_its_read_failed() {
+    let served = Served::new(&free());
+    let mut client = Client::simple(&served.socket(), "data");
+    client.ask(Ask { kind: code::READ, length: 32 << 20, ..Ask::default() }, &[]);
+    client.take(16 + 4_096);
+    let detached = Fault {
+        on: "data".into(),
+        kind: FaultKind::Detached,
+        operations: Vec::new(),
+        from: Bytes::ZERO,
+        until: None,
+        share: Ratio::ONE,
+    };
+    served.emulation.change(&Change::Begin(detached)).unwrap();
+    let mut rest = Vec::new();
+    assert!(client.stream.read_to_end(&mut rest).is_ok() && rest.len() < 32 << 20);
+    let told = refused(&served, 1);
+    assert!(told[0].starts_with("Dropped a client") && told[0].contains("a read failed"), "{told:?}");
+    let figures = served.figures(1).swap_remove(0);
+    assert_eq!((figures.errors_total(), figures.done()), (1, 0));
+}
