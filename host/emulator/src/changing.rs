@@ -5,6 +5,7 @@ use crate::model::{Change, ChangeError, Fault, FaultKind};
 use crate::serving::Serving;
 use crate::store::{Disk, Losses, Presence, StoreError};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A disk of an emulation.
@@ -106,14 +107,16 @@ impl Serving {
             }
             Change::PowerCut { seed } => {
                 let off = self.close_clients();
-                let mut losses = Losses::default();
+                // Of all disks: a write that went to several is one.
+                let mut tickets = HashSet::new();
                 let cut = self.members.iter().try_for_each(|member| {
-                    losses += member.disk.cut(*seed)?;
+                    tickets.extend(member.disk.cut(*seed)?);
                     Ok(())
                 });
                 cut.map_err(contents("take writes back"))?;
                 self.driver.change(change)?;
-                Ok(Changed { closed: off.closed, losses: Some(losses), ..Changed::default() })
+                let losses = Some(Losses::of(*seed, &tickets));
+                Ok(Changed { closed: off.closed, losses, ..Changed::default() })
             }
         }
     }

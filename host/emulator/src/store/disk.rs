@@ -1,9 +1,10 @@
 //! A disk as contents see it: its bytes, what of them is durable, and whether it is there.
 
-use super::volatile::{Losses, Volatile};
+use super::volatile::Volatile;
 use super::{Fresh, Store, StoreError};
 use crate::made::Made;
 use crate::protocol::reply::Extent;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -117,8 +118,8 @@ impl Disk {
         self.volatile().reset();
     }
 
-    /// Power fails.
-    pub(crate) fn cut(&self, seed: u64) -> Result<Losses, StoreError> {
+    /// Power fails. Gives the tickets of writes that were not durable; what became of them: [`super::Losses::of`].
+    pub(crate) fn cut(&self, seed: u64) -> Result<HashSet<u64>, StoreError> {
         self.volatile().cut(&self.store, seed)
     }
 

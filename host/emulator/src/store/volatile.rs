@@ -47,10 +47,10 @@ struct Write {
     entries: u64,
 }
 
-/// What a power cut did to a disk.
+/// What a power cut did to writes. A write is one, on however many disks: the same becomes of all its parts that were not durable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Losses {
-    /// Writes that were not durable.
+    /// Writes that were not durable, or of which a part was not.
     pub writes: u64,
     /// Of these, those that are there in full, unless a later one overwrote them.
     pub kept: u64,
@@ -60,12 +60,18 @@ pub struct Losses {
     pub torn: u64,
 }
 
-impl std::ops::AddAssign for Losses {
-    fn add_assign(&mut self, other: Self) {
-        self.writes += other.writes;
-        self.kept += other.kept;
-        self.lost += other.lost;
-        self.torn += other.torn;
+impl Losses {
+    /// What a cut with this seed does to the writes with these tickets.
+    pub(crate) fn of(seed: u64, tickets: &HashSet<u64>) -> Self {
+        let mut losses = Self { writes: tickets.len() as u64, ..Self::default() };
+        for ticket in tickets {
+            match fate(seed, *ticket) {
+                Fate::Lost => losses.lost += 1,
+                Fate::Kept => losses.kept += 1,
+                Fate::Torn => losses.torn += 1,
+            }
+        }
+        losses
     }
 }
 
@@ -218,13 +224,12 @@ impl Volatile {
         *self = Self::default();
     }
 
-    /// Power fails. Each write is lost, kept or torn; a later one may be kept where an earlier one is not.
-    pub(crate) fn cut(&mut self, store: &Store, seed: u64) -> Result<Losses, StoreError> {
+    /// Power fails. Each write is lost, kept or torn; a later one may be kept where an earlier one is not. Gives their tickets.
+    pub(crate) fn cut(&mut self, store: &Store, seed: u64) -> Result<HashSet<u64>, StoreError> {
         let entries = std::mem::take(self).entries;
         let replaced = Replaced::of(&entries);
-        let losses = replaced.losses(seed);
         replaced.put_back(store, seed)?;
-        Ok(losses)
+        Ok(replaced.tickets())
     }
 }
 
@@ -265,17 +270,8 @@ impl<'a> Replaced<'a> {
         });
     }
 
-    fn losses(&self, seed: u64) -> Losses {
-        let tickets: HashSet<u64> = self.0.values().flatten().map(|before| before.ticket).collect();
-        let mut losses = Losses { writes: tickets.len() as u64, ..Losses::default() };
-        for ticket in tickets {
-            match fate(seed, ticket) {
-                Fate::Lost => losses.lost += 1,
-                Fate::Kept => losses.kept += 1,
-                Fate::Torn => losses.torn += 1,
-            }
-        }
-        losses
+    fn tickets(&self) -> HashSet<u64> {
+        self.0.values().flatten().map(|before| before.ticket).collect()
     }
 
     fn put_back(&self, store: &Store, seed: u64) -> Result<(), StoreError> {

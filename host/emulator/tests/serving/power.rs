@@ -1,9 +1,11 @@
 //! Power cuts under a database that commits by flush.
 
 use crate::client::{Ask, Client};
-use crate::{Served, free, memory};
+use crate::{Served, disk, environment, free, memory};
+use loadline_disk::Layout;
 use loadline_emulator::protocol::request::code;
 use loadline_emulator::{Change, Settings};
+use loadline_units::Bytes;
 use std::path::Path;
 
 /// Cuts in one run of the tests; `LOADLINE_POWER_CUTS` asks for another number, such as 200.
@@ -182,4 +184,31 @@ fn a_durable_write_survives_without_a_flush() {
         served.emulation.change(&Change::PowerCut { seed }).unwrap();
         assert_eq!(Client::simple(&served.socket(), "data").read(4_096, 4_096), [8; 4_096], "seed {seed}");
     }
+}
+
+#[test]
+fn a_write_to_several_disks_is_one_that_a_cut_takes_or_leaves_on_all_of_them() {
+    let stripes = Layout::StripeOfMirrors { columns: 2, copies: 2, interleave: Bytes::kib(64) };
+    let mut all = [0; 3];
+    for seed in 0..12 {
+        let served = Served::new(&environment(stripes, vec![disk(Bytes::mib(64)); 4]));
+        let mut client = Client::simple(&served.socket(), "data");
+        // Over both columns, and on one of them; always on two copies.
+        client.write(0, &[1; 128 << 10]);
+        client.write(1 << 20, &[1; 64 << 10]);
+        let losses = served.emulation.change(&Change::PowerCut { seed }).unwrap().losses.unwrap();
+        let disks: Vec<Vec<u8>> =
+            (0..4).map(|number| Client::simple(&served.socket(), &format!("data/{number}")).read(0, 1 << 20)).collect();
+        assert!(disks[0] == disks[1] && disks[2] == disks[3], "copies differ with seed {seed}");
+        let mut client = Client::simple(&served.socket(), "data");
+        let mut found = [0; 3];
+        for (offset, length) in [(0, 128 << 10), (1 << 20, 64 << 10)] {
+            let there = client.read(offset, length).iter().filter(|byte| **byte == 1).count() as u64;
+            let fate = if there == 0 { 0 } else { 1 + usize::from(there < length) };
+            found[fate] += 1;
+            all[fate] += 1;
+        }
+        assert_eq!((losses.writes, [losses.lost, losses.kept, losses.torn]), (2, found), "seed {seed}");
+    }
+    assert!(all.iter().all(|count| *count > 0), "each befell some: {all:?}");
 }

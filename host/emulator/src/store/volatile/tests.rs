@@ -133,7 +133,7 @@ proptest! {
         let disk = disk(file, pages_max, false);
         let sectors = run(&disk, &steps);
         let newest = held(&disk);
-        let losses = disk.cut(seed).unwrap();
+        let losses = Losses::of(seed, &disk.cut(seed).unwrap());
         for (place, (held, sector)) in held(&disk).into_iter().zip(&sectors).enumerate() {
             prop_assert!(sector.may_be.iter().any(|(write, _)| *write == held), "sector {place} holds {held}: {sector:?}");
         }
@@ -143,7 +143,7 @@ proptest! {
         }
         // What survived is durable: another cut takes nothing.
         let survived = held(&disk);
-        prop_assert_eq!(disk.cut(!seed).unwrap(), Losses::default());
+        prop_assert!(disk.cut(!seed).unwrap().is_empty());
         prop_assert_eq!(held(&disk), survived);
     }
 }
