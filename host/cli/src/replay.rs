@@ -45,8 +45,8 @@ pub(crate) struct ReplayArguments {
 }
 
 /// What is to be known of a trace without an end; follows its name.
-const CUT_SHORT: &str = "was cut short: whoever recorded it was killed, or could write no more. Requests of its last second or two, and \
-                         those under way then, are missing.";
+const CUT_SHORT: &str = "was cut short: whoever records it is still at it, was killed, or could write no more. Requests of its last second \
+                         or two, and those under way then, are missing.";
 
 /// What makes a request come, by the names that people type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
