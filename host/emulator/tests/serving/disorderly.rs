@@ -223,7 +223,7 @@ fn bytes_under_way_on_a_connection_are_bounded() {
 
 #[test]
 fn what_was_done_for_clients_that_vanished_is_counted_as_done() {
-    let latency = Duration::from_ms(100);
+    let latency = Duration::from_ms(300);
     let served = Served::new(&slow(latency));
     for ends in [false, true] {
         let mut client = Client::simple(&served.socket(), "data");
