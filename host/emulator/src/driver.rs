@@ -460,13 +460,12 @@ mod tests {
             kind,
             operations: Vec::new(),
             from: Bytes::ZERO,
-            until: None,
+            until: Some(Bytes::mib(1)),
             share: Ratio::ONE,
         };
         state.model.change(now, &Change::Begin(fault)).unwrap();
         state.begin(now, ask(1, Operation::Read, 1 << 20));
-        state.model.change(now, &Change::Clear(crate::model::Which::All)).unwrap();
-        state.begin(now, Ask { ahead: false, ..ask(2, Operation::Read, 1 << 20) });
+        state.begin(now, Ask { ahead: false, offset: 1 << 20, ..ask(2, Operation::Read, 1 << 20) });
         assert_eq!(until(&mut state, Instant::from_ns(LATENCY.as_ns() - 1)), []);
         assert_eq!(until(&mut state, now + LATENCY), [(2, Leaves::Whole)]);
         assert_eq!(until(&mut state, now + LATENCY + Duration::from_ms(1)), [(1, Leaves::Whole)]);

@@ -1,6 +1,6 @@
 //! What can be done to a model while it runs.
 
-use super::fault::{Active, DELAY_MAX, FAULTS_MAX, Fault, FaultKind, Under, Volumes};
+use super::fault::{Active, DELAY_MAX, FAULTS_MAX, Fault, FaultKind, Places, Under, Volumes};
 use super::{Generation, Model, scramble};
 use loadline_block::ErrorKind;
 use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState};
@@ -118,7 +118,9 @@ impl Model {
                 }
                 let number = self.next_fault;
                 self.next_fault += 1;
-                self.faults.push((Active { number, fault, since: now }, on));
+                let taken: Places = self.faults.iter().map(|(active, _)| active.place).collect();
+                let place = taken.first_free().expect("there are no more faults than places");
+                self.faults.push((Active { number, place, fault, since: now }, on));
                 self.set_absent(now);
                 return Ok(Some(number));
             }
@@ -240,17 +242,34 @@ impl Model {
         }
     }
 
+    /// What these faults hold is answered now, or when what else holds it lets it go.
     fn clear(&mut self, now: Instant, which: &Which) {
         let cleared: Vec<u32> = self.meant(which).into_iter().map(|(number, _)| number).collect();
+        let places = |faults: &[(Active, Under)], wanted: &dyn Fn(&Active) -> bool| -> Places {
+            faults.iter().map(|(active, _)| active).filter(|active| wanted(active)).map(|active| active.place).collect()
+        };
+        let over = places(&self.faults, &|active| cleared.contains(&active.number));
+        let hangs = places(&self.faults, &|active| active.fault.kind == FaultKind::Hang);
         self.faults.retain(|(active, _)| !cleared.contains(&active.number));
-        for id in 0..self.slots.len() {
-            let slot = &mut self.slots[id];
-            if slot.held_by.is_some_and(|fault| cleared.contains(&fault)) {
-                slot.held_by = None;
-                match slot.waits_since.take() {
-                    Some(at) => self.later.push(Reverse((at.max(now), id as u32))),
-                    None => slot.released_at = now,
-                }
+        // What is due by now has ended, whether or not it was taken.
+        let mut again = Vec::new();
+        let slots = &self.slots;
+        self.later.retain(|Reverse((at, id))| {
+            let stays = *at <= now || !slots[*id as usize].held_by.meets(over);
+            if !stays {
+                again.push(*id);
+            }
+            stays
+        });
+        for (id, slot) in (0..).zip(&mut self.slots) {
+            if slot.in_use && slot.answered_at.is_some() && slot.held_by.meets(hangs) {
+                again.push(id);
+            }
+            slot.held_by.remove(over);
+        }
+        for id in again {
+            if let Some(at) = self.released_at(id, now) {
+                self.later.push(Reverse((at, id)));
             }
         }
         self.set_absent(now);
@@ -268,10 +287,8 @@ impl Model {
                 continue;
             }
             slot.error = Some(ErrorKind::Gone);
-            if slot.at_disk == Duration::ZERO {
-                slot.at_disk = now.since(slot.submitted_at);
-            }
-            (slot.delay, slot.stalled_by, slot.held_by, slot.waits_since) = (Duration::ZERO, None, None, None);
+            slot.answered_at.get_or_insert(now);
+            slot.held_by = Places::default();
             self.later.push(Reverse((now, id)));
         }
     }

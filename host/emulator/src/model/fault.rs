@@ -114,6 +114,8 @@ impl std::fmt::Display for Fault {
 #[derive(Debug, Clone)]
 pub(crate) struct Active {
     pub(crate) number: u32,
+    /// Among those in force; another one may have it afterwards.
+    pub(crate) place: u8,
     pub(crate) fault: Fault,
     pub(crate) since: Instant,
 }
@@ -128,6 +130,55 @@ impl Active {
         let gone = at.since(self.since);
         let begun = every.map_or(self.since, |every| self.since + every * (gone.as_ns() / every.as_ns()));
         if at < begun + lasting { begun + lasting } else { at }
+    }
+}
+
+/// Some of the faults in force, by their places.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Places([u64; FAULTS_MAX / 64]);
+
+impl Places {
+    fn bit(place: u8) -> (usize, u64) {
+        (usize::from(place) / 64, 1 << (place % 64))
+    }
+
+    pub(crate) fn add(&mut self, place: u8) {
+        let (word, bit) = Self::bit(place);
+        self.0[word] |= bit;
+    }
+
+    pub(crate) fn has(self, place: u8) -> bool {
+        let (word, bit) = Self::bit(place);
+        self.0[word] & bit != 0
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == [0; FAULTS_MAX / 64]
+    }
+
+    /// Whether one is in both.
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self.0.iter().zip(other.0).any(|(own, other)| own & other != 0)
+    }
+
+    pub(crate) fn remove(&mut self, other: Self) {
+        for (own, other) in self.0.iter_mut().zip(other.0) {
+            *own &= !other;
+        }
+    }
+
+    /// A place that is none of these.
+    pub(crate) fn first_free(self) -> Option<u8> {
+        (0..=u8::MAX).find(|place| !self.has(*place))
+    }
+}
+
+impl FromIterator<u8> for Places {
+    fn from_iter<I: IntoIterator<Item = u8>>(places: I) -> Self {
+        let mut all = Self::default();
+        places.into_iter().for_each(|place| all.add(place));
+        all
     }
 }
 

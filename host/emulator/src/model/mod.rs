@@ -6,7 +6,7 @@ mod fault;
 mod tally;
 
 pub use change::{Change, ChangeError, Which};
-use fault::{Active, Under, Volumes};
+use fault::{Active, Places, Under, Volumes};
 pub use fault::{FAULTS_MAX, Fault, FaultKind};
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState, Machine, Place, Target, Waits};
@@ -31,32 +31,21 @@ struct Slot {
     in_use: bool,
     export: u16,
     submitted_at: Instant,
-    /// How long it took until the disks had answered, once they have.
-    at_disk: Duration,
+    /// When the disks had answered, once they have, or nothing more was to come from them.
+    answered_at: Option<Instant>,
     error: Option<ErrorKind>,
-    delay: Duration,
-    /// The fault that stalls it.
-    stalled_by: Option<u32>,
-    /// The fault that holds it.
-    held_by: Option<u32>,
-    /// When that was cleared.
-    released_at: Instant,
-    /// When it was answered, where that is known and the fault holds it still.
-    waits_since: Option<Instant>,
+    /// The faults in force that hold it back.
+    held_by: Places,
 }
 
 impl Slot {
     /// Whether a fault keeps its answer back.
     fn is_detained(&self) -> bool {
-        self.delay > Duration::ZERO || self.stalled_by.is_some() || self.held_by.is_some()
+        !self.held_by.is_empty()
     }
 
     fn is_plain(&self) -> bool {
-        self.error.is_none()
-            && self.delay == Duration::ZERO
-            && self.stalled_by.is_none()
-            && self.held_by.is_none()
-            && self.released_at == Instant::ZERO
+        self.error.is_none() && self.held_by.is_empty()
     }
 }
 
@@ -194,6 +183,8 @@ impl Model {
             let (slot, refused) = self.judge(number, export, &request, slot);
             self.slots[id as usize] = slot;
             if refused {
+                let slot = &mut self.slots[id as usize];
+                (slot.answered_at, slot.held_by) = (Some(now), Places::default());
                 self.later.push(Reverse((now, id)));
                 return id as usize;
             }
@@ -222,7 +213,7 @@ impl Model {
         let mut failing: Vec<usize> = Vec::new();
         let mut gone = false;
         for (active, on) in &self.faults {
-            let Active { number: fault, fault: Fault { kind, operations, share, .. }, .. } = active;
+            let Active { number: fault, place, fault: Fault { kind, operations, share, .. }, .. } = active;
             if !operations.is_empty() && !operations.contains(&request.operation) {
                 continue;
             }
@@ -259,9 +250,7 @@ impl Model {
                     slot.error = Some(error);
                     gone |= kind.takes_away();
                 }
-                FaultKind::Delay(by) => slot.delay = slot.delay + by,
-                FaultKind::Stall { .. } => slot.stalled_by = Some(*fault),
-                FaultKind::Hang => slot.held_by = Some(*fault),
+                FaultKind::Delay(_) | FaultKind::Stall { .. } | FaultKind::Hang => slot.held_by.add(*place),
             }
         }
         (slot, gone)
@@ -335,7 +324,8 @@ impl Model {
         self.later.pop();
         self.slots[id as usize].in_use = false;
         self.free.push(id);
-        let Slot { export, submitted_at, at_disk, error, .. } = self.slots[id as usize];
+        let Slot { export, submitted_at, answered_at, error, .. } = self.slots[id as usize];
+        let at_disk = answered_at.unwrap_or(at).since(submitted_at);
         let faults = at.since(submitted_at).saturating_sub(at_disk);
         self.tallies[usize::from(export)].ends(at, at_disk, faults);
         Some((id as usize, Ended { at, error }))
@@ -346,18 +336,36 @@ impl Model {
     fn detain(&mut self, id: u32, at: Instant, error: Option<ErrorKind>) {
         let slot = &mut self.slots[id as usize];
         slot.error = slot.error.or(error);
-        slot.at_disk = at.since(slot.submitted_at);
-        let mut at = at.max(slot.released_at) + slot.delay;
-        if let Some(fault) = slot.stalled_by
-            && let Some((active, _)) = self.faults.iter().find(|(active, _)| active.number == fault)
-        {
-            at = active.stalled(at);
-        }
-        if slot.held_by.is_some() {
-            slot.waits_since = Some(at);
-        } else {
+        slot.answered_at = Some(at);
+        if let Some(at) = self.released_at(id, at) {
             self.later.push(Reverse((at, id)));
         }
+    }
+
+    /// When the faults in force let an answer go that the machine has given, `from` at the earliest; `None`: one of them never does.
+    fn released_at(&self, id: u32, from: Instant) -> Option<Instant> {
+        let Slot { answered_at, held_by, .. } = self.slots[id as usize];
+        let holding = || self.faults.iter().map(|(active, _)| active).filter(|active| held_by.has(active.place));
+        let mut at = answered_at?;
+        let mut stalls = 0;
+        for active in holding() {
+            match active.fault.kind {
+                FaultKind::Delay(by) => at = at + by,
+                FaultKind::Stall { .. } => stalls += 1,
+                FaultKind::Hang => return None,
+                FaultKind::Error(_) | FaultKind::Lost | FaultKind::Detached => {}
+            }
+        }
+        at = at.max(from);
+        // When one ends another may be going on. Some that follow on each other without end hold nothing for good.
+        for _ in 0..stalls {
+            let before = at;
+            at = holding().map(|active| active.stalled(before)).fold(at, Instant::max);
+            if at == before {
+                break;
+            }
+        }
+        Some(at)
     }
 }
 

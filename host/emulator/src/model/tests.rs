@@ -117,6 +117,103 @@ fn a_hung_disk_answers_when_it_is_released() {
     assert_eq!(times, [released, released, at(100)]);
 }
 
+/// How everything ends that is under way, by the numbers of the requests.
+fn all(model: &mut Model) -> Vec<(usize, Ended)> {
+    let mut ended = Vec::new();
+    while let Some(next) = model.next_event_at() {
+        while let Some(end) = model.pop_ended(next) {
+            ended.push(end);
+        }
+    }
+    ended
+}
+
+fn clear(model: &mut Model, now: Instant, number: u32) {
+    model.change(now, &Change::Clear(Which::Number(number))).unwrap();
+}
+
+const STALL: FaultKind = FaultKind::Stall { lasting: Duration::from_s(3_600), every: None };
+const DELAY: FaultKind = FaultKind::Delay(Duration::from_s(3_600));
+
+#[test]
+fn what_is_held_is_answered_when_that_is_cleared_whatever_held_it() {
+    for kind in [STALL, DELAY, FaultKind::Hang] {
+        let mut model = model(Layout::Single, 1);
+        model.change(at(0), &Change::Begin(fault("data", kind))).unwrap();
+        let answered = model.submit(at(1), 0, request(Operation::Read, 0, at(1)));
+        let seen = model.submit(at(1), 0, request(Operation::Read, 0, at(1)));
+        let under_way = model.submit(at(20), 0, request(Operation::Write, 0, at(20)));
+        assert_eq!(model.pop_ended(at(10)), None);
+        let now = at(20) + Duration::from_us(500);
+        assert_eq!((model.pop_ended(now), model.account(now, 0).requests), (None, 0));
+        clear(&mut model, now, 1);
+        let late = model.submit(now, 0, request(Operation::Read, 0, now));
+        let ended = |at| Ended { at, error: None };
+        let expected =
+            [(answered, ended(now)), (seen, ended(now)), (under_way, ended(at(21))), (late, ended(now + MS))];
+        assert_eq!(all(&mut model), expected, "{kind:?}");
+        let account = model.account(at(3_000), 0);
+        assert_eq!((account.requests, account.asked_time), (4, account.at_disk + account.faults));
+        assert_eq!(account.at_disk, MS * 4);
+    }
+}
+
+#[test]
+fn the_last_of_the_faults_that_hold_a_request_releases_it() {
+    for (first, second) in
+        [(FaultKind::Hang, FaultKind::Hang), (FaultKind::Hang, STALL), (STALL, DELAY), (DELAY, DELAY)]
+    {
+        for order in [[1, 2], [2, 1]] {
+            let mut model = model(Layout::Single, 1);
+            for kind in [first, second] {
+                model.change(at(0), &Change::Begin(fault("data", kind))).unwrap();
+            }
+            let id = model.submit(at(1), 0, request(Operation::Read, 0, at(1)));
+            clear(&mut model, at(10), order[0]);
+            assert_eq!(model.pop_ended(at(10)), None, "{first:?} {second:?} {order:?}");
+            // A place that is free again is not taken for the fault that had it.
+            model.change(at(11), &Change::Begin(fault("data", FaultKind::Hang))).unwrap();
+            assert_eq!(model.pop_ended(at(19)), None);
+            clear(&mut model, at(20), order[1]);
+            assert_eq!(all(&mut model), [(id, Ended { at: at(20), error: None })], "{first:?} {second:?} {order:?}");
+        }
+    }
+}
+
+#[test]
+fn a_short_stall_ends_no_longer_one() {
+    let stall = |ms| FaultKind::Stall { lasting: MS * ms, every: None };
+    for (volume, disk) in [(4, 20), (20, 4)] {
+        let mut model = model(Layout::Single, 1);
+        model.change(at(0), &Change::Begin(fault("data", stall(volume)))).unwrap();
+        model.change(at(0), &Change::Begin(fault("data/0", stall(disk)))).unwrap();
+        assert_eq!(one(&mut model, at(1), 0, Operation::Read, 0).unwrap().at, at(20));
+        assert_eq!(one(&mut model, at(30), 0, Operation::Read, 0).unwrap().at, at(31));
+    }
+    // One that begins before the other ends goes on with what that held.
+    let mut model = model(Layout::Single, 1);
+    model.change(at(0), &Change::Begin(fault("data", stall(8)))).unwrap();
+    model.change(at(5), &Change::Begin(fault("data", stall(8)))).unwrap();
+    assert_eq!(one(&mut model, at(6), 0, Operation::Read, 0).unwrap().at, at(13));
+    // What is released within a stall waits for its end.
+    model.change(at(20), &Change::Begin(fault("data", FaultKind::Hang))).unwrap();
+    let every = FaultKind::Stall { lasting: MS * 5, every: Some(MS * 10) };
+    model.change(at(20), &Change::Begin(fault("data", every))).unwrap();
+    assert_eq!(one(&mut model, at(21), 0, Operation::Read, 0), None);
+    clear(&mut model, at(42), 3);
+    assert_eq!(all(&mut model)[0].1.at, at(45));
+}
+
+#[test]
+fn two_stalls_without_a_gap_between_them_come_to_an_end() {
+    let mut model = model(Layout::Single, 1);
+    for begun in [0, 5] {
+        let stall = FaultKind::Stall { lasting: MS * 5, every: Some(MS * 10) };
+        model.change(at(begun), &Change::Begin(fault("data", stall))).unwrap();
+    }
+    assert!(one(&mut model, at(7), 0, Operation::Read, 0).is_some());
+}
+
 #[test]
 fn what_hangs_is_outstanding_and_held_by_the_fault_before_it_is_answered() {
     let mut model = model(Layout::Single, 1);
@@ -309,7 +406,10 @@ proptest! {
                 if let Some(fault) = wrong {
                     model.change(now, &Change::Begin(fault.clone())).unwrap();
                 } else if *clear {
-                    model.change(now, &Change::Clear(Which::All)).unwrap();
+                    // One of those in force, or all.
+                    let numbers: Vec<u32> = model.faults().map(|(number, _)| number).collect();
+                    let one = numbers.get(*place as usize % 4).map_or(Which::All, |number| Which::Number(*number));
+                    model.change(now, &Change::Clear(one)).unwrap();
                 }
                 let operation = if number % 3 == 0 { Operation::Write } else { Operation::Read };
                 let id = model.submit(now, 0, request(operation, place * 32_768, now));
