@@ -53,16 +53,16 @@ pub(crate) struct FaultArguments {
     /// Let requests fail: io (EIO) or no-space (ENOSPC)
     #[arg(long, value_enum, value_name = "ERROR", ignore_case = true, hide_possible_values = true)]
     error: Option<ErrorName>,
-    /// Let requests take this much longer
+    /// Let requests that come from now on take this much longer
     #[arg(long, value_name = "TIME")]
     delay: Option<Duration>,
-    /// Answer nothing for this long, then all at once
+    /// Answer nothing that is asked from now on for this long, then all at once
     #[arg(long, value_name = "TIME")]
     stall: Option<Duration>,
     /// With --stall: again and again, from the beginning of one to that of the next
     #[arg(long, value_name = "TIME", requires = "stall")]
     every: Option<Duration>,
-    /// Answer nothing until the fault is cleared
+    /// Answer nothing that is asked from now on until the fault is cleared
     #[arg(long)]
     hang: bool,
     /// Lose a disk with all it holds; cleared, an empty one takes its place, filled from a copy if there is one

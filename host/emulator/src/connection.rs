@@ -399,7 +399,7 @@ impl Connection {
         turn.haste.follow(serving.driver.clock);
         if !turn.asks.is_empty() {
             let before = turn.answers.len();
-            serving.driver.submit(&mut turn.asks, &mut turn.answers);
+            serving.driver.submit(&mut turn.asks, &mut turn.answers, || serving.is_closed());
             if turn.answers[before..].iter().any(|answer| answer.connection != self.number) {
                 turn.others.extend(turn.answers.extract_if(.., |answer| answer.connection != self.number));
             }

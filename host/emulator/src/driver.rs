@@ -117,8 +117,9 @@ impl Driver {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands requests to the model, now, and takes every answer that is due by now: theirs, and others'.
-    pub(crate) fn submit(&self, asks: &mut Vec<Ask>, answers: &mut Vec<Answer>) {
+    /// Hands requests to the model, now, and takes every answer that is due by now: theirs, and others'. Where parts must end first, it
+    /// waits for them as long as nobody gives up, and what was not handed over by then fails: see [`Driver::give_up`].
+    pub(crate) fn submit(&self, asks: &mut Vec<Ask>, answers: &mut Vec<Answer>, given_up: impl Fn() -> bool) {
         let mut state = self.state();
         let mut now = self.clock.now();
         for ask in asks.drain(..) {
@@ -126,15 +127,27 @@ impl Driver {
             if state.parts + parts > PARTS_MAX && state.parts > 0 {
                 state.set_alarm(&self.waiter);
                 state.waiting += 1;
-                let full = |state: &mut State| state.parts + parts > PARTS_MAX && state.parts > 0;
-                state = self.room.wait_while(state, full).unwrap_or_else(PoisonError::into_inner);
+                let full = |state: &State| state.parts + parts > PARTS_MAX && state.parts > 0;
+                let waits = |state: &mut State| full(state) && !given_up();
+                state = self.room.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
                 state.waiting -= 1;
                 now = self.clock.now();
+                if full(&state) {
+                    answers.push(Answer { timed: None, ..ask.answer(now, Some(ErrorKind::Gone)) });
+                    continue;
+                }
             }
             state.begin(now, ask);
         }
         self.collect_soon(&mut state, answers);
         self.leave(state);
+    }
+
+    /// Has those look who wait for parts to end, whether they are to give up: faults may hold these parts for good.
+    pub(crate) fn give_up(&self) {
+        // Who looked before that is made known waits by the time that the lock is free.
+        drop(self.state());
+        self.room.notify_all();
     }
 
     /// Takes what is due by now, and what follows so soon that waiting for it takes less than being woken for it; and the long read that
@@ -370,6 +383,7 @@ mod tests {
     use loadline_block::Operation;
     use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, VolumeSpec};
     use loadline_units::{Bytes, Ratio};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     /// Every request takes so long.
     const LATENCY: Duration = Duration::from_ms(2);
@@ -448,6 +462,57 @@ mod tests {
         let apart: Vec<u64> = (0..40).map(|number| number * 25).collect();
         assert_eq!(alarm(&apart), us(latency));
         assert_eq!(alarm(&close[..HOLD_MIN - 1]), us(latency));
+    }
+
+    #[test]
+    fn whoever_waits_for_what_hangs_gives_up_when_told_to_and_others_go_on_meanwhile() {
+        let driver = Driver::start(state().model, None, false).unwrap();
+        let fault = Fault {
+            on: "data".into(),
+            kind: FaultKind::Hang,
+            operations: Vec::new(),
+            from: Bytes::ZERO,
+            until: None,
+            share: Ratio::ONE,
+        };
+        driver.change(&Change::Begin(fault)).unwrap();
+        // Their layout cuts them finely.
+        let cut = Cut::of(Layout::Stripe { columns: 2, interleave: Bytes::new(512) });
+        let trim = |cookie| Ask { cut, ..ask(cookie, Operation::Trim, 16 << 20) };
+        let (count, room) = (200, PARTS_MAX / trim(0).parts_max());
+        let over = AtomicBool::new(false);
+        let waits = || {
+            while driver.state().waiting == 0 {
+                std::thread::yield_now();
+            }
+        };
+        let submit = || {
+            let (mut asks, mut answers) = ((0..count).map(trim).collect(), Vec::new());
+            driver.submit(&mut asks, &mut answers, || over.load(Ordering::SeqCst));
+            answers
+        };
+        std::thread::scope(|scope| {
+            let client = scope.spawn(submit);
+            waits();
+            over.store(true, Ordering::SeqCst);
+            driver.give_up();
+            let answers = client.join().unwrap();
+            let gone = Body::Error { error: crate::protocol::NbdError::Io, read: false };
+            assert!(answers.iter().all(|answer| answer.body == gone && answer.timed.is_none()));
+            assert!(answers.iter().map(|answer| answer.to.cookie).eq(room..count));
+            // What it had handed over is under way still; cleared, it makes room for whoever waits and did not give up.
+            over.store(false, Ordering::SeqCst);
+            let client = scope.spawn(submit);
+            waits();
+            driver.change(&Change::Clear(crate::model::Which::All)).unwrap();
+            let mut answers = Vec::new();
+            while !client.is_finished() || driver.state().requests > 0 {
+                driver.collect(&mut answers);
+            }
+            answers.extend(client.join().unwrap());
+            assert_eq!(answers.len() as u64, room + count);
+            assert!(answers.iter().all(|answer| answer.body == Body::Done));
+        });
     }
 
     #[test]

@@ -304,6 +304,7 @@ impl Serving {
         for socket in sockets.values() {
             let _ = shutdown(&**socket, Shutdown::Both);
         }
+        self.driver.give_up();
         while !sockets.is_empty() {
             sockets = self.left.wait(sockets).unwrap_or_else(PoisonError::into_inner);
         }

@@ -18,6 +18,7 @@ use std::ffi::CString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 /// Begins what the system's list of mounts has for a device; the number of the process follows.
@@ -98,6 +99,7 @@ const FUSE: &str = "/dev/fuse";
 pub(crate) struct Mount {
     folder: PathBuf,
     made: bool,
+    serving: Arc<Serving>,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -107,6 +109,8 @@ struct Shared {
     device: Arc<OwnedFd>,
     folder: Node,
     files: Vec<Arc<MountedFile>>,
+    /// The folder is being taken down.
+    leaves: AtomicBool,
 }
 
 impl Mount {
@@ -150,8 +154,9 @@ impl Mount {
         }
         let size = files.iter().map(|file| file.node.size.get()).fold(0, u64::saturating_add);
         let folder_node = Node { number: ROOT, size: Bytes::new(size), folder: true, owner, block: 4_096 };
-        let shared = Arc::new(Shared { device, folder: folder_node, files });
-        let mut mount = Self { folder: folder.to_owned(), made, shared, threads: Vec::new() };
+        let shared = Arc::new(Shared { device, folder: folder_node, files, leaves: AtomicBool::new(false) });
+        let mut mount =
+            Self { folder: folder.to_owned(), made, serving: Arc::clone(serving), shared, threads: Vec::new() };
         for number in 0..THREADS {
             let (serving, shared) = (Arc::clone(serving), Arc::clone(&mount.shared));
             let thread = std::thread::Builder::new().name(format!("files-{number}")).stack_size(STACK);
@@ -178,6 +183,8 @@ impl Mount {
 impl Drop for Mount {
     fn drop(&mut self) {
         let _ = unmount(&self.folder);
+        self.shared.leaves.store(true, Ordering::SeqCst);
+        self.serving.driver.give_up();
         for thread in self.threads.drain(..) {
             // It panicked where this fails, and said so.
             let _ = thread.join();
@@ -212,7 +219,8 @@ impl Shared {
             }
             haste.follow(serving.driver.clock);
             if !asks.is_empty() {
-                serving.driver.submit(&mut asks, &mut answers);
+                let given_up = || serving.is_closed() || self.leaves.load(Ordering::SeqCst);
+                serving.driver.submit(&mut asks, &mut answers, given_up);
                 serving.deliver(&mut answers);
             }
         }

@@ -129,13 +129,13 @@ impl ServedDevice {
     }
 
     /// From here on every request fails, those under way too.
-    pub(super) fn fail(&self) {
-        self.turn(FAILING);
+    pub(super) fn fail(&self, serving: &Serving) {
+        self.turn(serving, FAILING);
     }
 
     /// Has the threads of its queues leave them, whatever is under way.
-    pub(super) fn leave(&self) {
-        self.turn(LEAVING);
+    pub(super) fn leave(&self, serving: &Serving) {
+        self.turn(serving, LEAVING);
     }
 
     /// Whether its queues are left.
@@ -143,8 +143,9 @@ impl ServedDevice {
         self.state.load(Ordering::SeqCst) == LEAVING
     }
 
-    fn turn(&self, state: u8) {
+    fn turn(&self, serving: &Serving, state: u8) {
         self.state.fetch_max(state, Ordering::SeqCst);
+        serving.driver.give_up();
         self.lanes.iter().for_each(Lane::wake);
     }
 
@@ -194,7 +195,8 @@ impl ServedDevice {
             }
             haste.follow(serving.driver.clock);
             if !asks.is_empty() {
-                serving.driver.submit(&mut asks, &mut answers);
+                let given_up = || serving.is_closed() || self.state.load(Ordering::SeqCst) != ANSWERING;
+                serving.driver.submit(&mut asks, &mut answers, given_up);
                 serving.deliver(&mut answers);
             }
         }

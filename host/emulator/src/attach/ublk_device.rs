@@ -148,7 +148,7 @@ impl UblkDevice {
             let started = self.poll();
             // Of a machine without power nothing is written back, and what looks for partitions need not go on.
             if served.boot() != *self.serving.boot() || !matches!(started, Ok(true)) {
-                served.fail();
+                served.fail(&self.serving);
             }
             let begun_at = Instant::now();
             while self.starting.as_ref().is_some_and(|starting| !starting.is_finished())
@@ -158,13 +158,13 @@ impl UblkDevice {
             }
             let mut stop = || control.as_mut().is_ok_and(|control| control.stop(self.id, Some(STOP_MAX)).is_ok());
             if !stop() {
-                served.fail();
+                served.fail(&self.serving);
                 if !stop() {
-                    served.leave();
+                    served.leave(&self.serving);
                 }
             }
             if self.starting.as_ref().is_some_and(|starting| !starting.is_finished()) {
-                served.leave();
+                served.leave(&self.serving);
             }
             if let Some(starting) = self.starting.take() {
                 let _ = starting.join();

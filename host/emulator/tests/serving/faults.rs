@@ -46,6 +46,32 @@ fn mirror() -> EnvironmentSpec {
 }
 
 #[test]
+fn a_client_that_waits_for_room_under_a_hang_holds_up_neither_a_power_cut_nor_the_end() {
+    let layout = Layout::Stripe { columns: 2, interleave: Bytes::kib(64) };
+    let served = Served::new(&environment(layout, vec![disk(Bytes::gib(1)); 2]));
+    begin(&served, "data", FaultKind::Hang);
+    let more_than_there_may_be = || {
+        let mut client = Client::simple(&served.socket(), "data");
+        for cookie in 0..300 {
+            client.ask(Ask { kind: code::TRIM, cookie, length: 1 << 30, ..Ask::default() }, &[]);
+        }
+        // As many as there may be of such parts: the others wait.
+        let begun = std::time::Instant::now();
+        while served.emulation.view().exports[0].queue < 250.0 {
+            assert!(begun.elapsed().as_secs() < 30, "{:?}", served.emulation.view());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        client
+    };
+    let mut client = more_than_there_may_be();
+    assert_eq!(served.emulation.change(&Change::PowerCut { seed: 1 }).unwrap().closed, 1);
+    assert!(client.is_closed());
+    let mut client = more_than_there_may_be();
+    served.emulation.end().unwrap();
+    assert!(client.is_closed());
+}
+
+#[test]
 fn a_mirror_survives_a_lost_disk_and_is_whole_again_after_a_new_one_was_filled() {
     let served = Served::new(&mirror());
     let mut client = Client::simple(&served.socket(), "data");
@@ -260,6 +286,15 @@ fn a_trace_with_faults_repeats_to_the_nanosecond() {
             FaultKind::Stall { lasting: Duration::from_ms(2), every: Some(Duration::from_ms(5)) },
         )),
         Change::Begin(Fault { share: Ratio::percent(5), ..fault("data", FaultKind::Hang) }),
+        Change::Begin(Fault { share: Ratio::percent(50), ..fault("data/0", FaultKind::Hang) }),
+        Change::Begin(Fault {
+            share: Ratio::percent(50),
+            ..fault("data", FaultKind::Stall { lasting: Duration::from_s(3_600), every: None })
+        }),
+        Change::Clear(Which::Number(5)),
+        Change::Clear(Which::Number(6)),
+        Change::Clear(Which::Number(7)),
+        Change::Begin(fault("data", FaultKind::Delay(Duration::from_s(3_600)))),
         Change::Clear(Which::On("data".into())),
         Change::Environment(Box::new(environment.clone())),
         Change::Clear(Which::All),
