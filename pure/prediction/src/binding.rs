@@ -5,7 +5,7 @@ use crate::ceilings::{Ceilings, Resource};
 use crate::words::{number, percent, span};
 use loadline_block::Operation;
 use loadline_disk::{VolumeSpec, Waited, Waits};
-use loadline_record::{Binding, Limit, Stage, StageWait, TrialRecord};
+use loadline_record::{Binding, Histogram, Limit, OperationRecord, Stage, StageWait, TrialRecord};
 use loadline_units::Duration;
 use loadline_workload::{Arrival, LoadSpec};
 
@@ -68,11 +68,13 @@ pub(crate) fn binding(
     burst_end: Option<&FirstEnd>,
 ) -> Option<Binding> {
     let rate = record.iops().filter(|rate| *rate > 0.0)?;
-    let spent_ns: f64 = (record.operations.iter())
-        .filter(|(operation, _)| **operation != Operation::Flush)
-        .map(|(_, of)| of.latency.mean_ns().unwrap_or(0.0) * of.latency.count() as f64)
-        .sum();
-    let each_ns = spent_ns / record.count().max(1) as f64;
+    let sum_ns = |figure: fn(&OperationRecord) -> &Histogram| -> f64 {
+        let of = record.operations.iter().filter(|(operation, _)| **operation != Operation::Flush);
+        of.map(|(_, of)| figure(of)).map(|taken| taken.mean_ns().unwrap_or(0.0) * taken.count() as f64).sum()
+    };
+    // Before they were issued requests waited at no limit, but for those that did.
+    let spent_ns = sum_ns(|of| of.service.as_ref().unwrap_or(&of.latency));
+    let each_ns = sum_ns(|of| &of.latency) / record.count().max(1) as f64;
     let waited_ns: u64 = waits.iter().map(StageWait::total_ns).sum();
     let mut all = by_length(waits);
     // Who waits for a place waits for what holds it.
@@ -217,8 +219,11 @@ fn moment(found: &Found, burst_end: Option<&FirstEnd>) -> String {
     }
 }
 
-/// The load came to what it asked for.
+/// The load came to what it asked for. Where arrivals were never issued, so many wait that there is no place for more.
 fn met(load: &LoadSpec, record: &TrialRecord, rate: f64) -> Option<Binding> {
+    if record.missed > 0 {
+        return None;
+    }
     let (asked, what) = match load.arrival {
         Arrival::Closed { rate_max, .. } => (rate_max?.get() as f64, "allowed by the load's own ceiling"),
         Arrival::Constant { .. } | Arrival::Poisson { .. } => (record.offered_iops?, "offered"),

@@ -1,6 +1,6 @@
 //! Watches for the ends of bursts: when requests begin to wait because saved-up credits are spent.
 
-use loadline_disk::{Waited, Waits};
+use loadline_disk::{Fullness, InitialState, Waited, Waits};
 use loadline_record::{BurstEnd, Second, Series, Stage};
 use loadline_units::{Duration, NS_PER_S};
 
@@ -23,6 +23,8 @@ pub(crate) struct BurstWatch {
     first_end: Option<FirstEnd>,
     /// Of each stage: whether it was seen with credits left, and when it was seen without.
     seen: [(bool, Option<Duration>); 4],
+    /// Of each stage: whether credits may have been there from the beginning.
+    saved: [bool; 4],
 }
 
 /// The moment at which the credits of a stage were spent, before those of any other.
@@ -48,9 +50,14 @@ impl FirstEnd {
 }
 
 impl BurstWatch {
-    /// Begins with what was waited before the load.
-    pub(crate) fn new(before: Waits) -> Self {
-        Self { begin: before, before, first_end: None, seen: [(false, None); 4] }
+    /// Begins with what was waited before the load. What an earlier trial left behind may have credits.
+    pub(crate) fn new(before: Waits, initial: InitialState, is_carried: bool) -> Self {
+        let saved = budgets(&before).map(|(stage, _)| {
+            let of_vm = matches!(stage, Stage::VmCached | Stage::VmUncached);
+            let bursts = initial.vm_bursts.filter(|_| of_vm).unwrap_or(initial.bursts);
+            is_carried || bursts == Fullness::Full
+        });
+        Self { begin: before, before, first_end: None, seen: [(false, None); 4], saved }
     }
 
     /// Looks at a step that began `from` after the load did.
@@ -58,13 +65,14 @@ impl BurstWatch {
         let step = now.since(&self.before);
         let until = self.before.since(&self.begin);
         self.before = now;
-        for ((left, spent), (_, waited)) in self.seen.iter_mut().zip(budgets(&step)) {
+        for (((left, spent), saved), (_, waited)) in self.seen.iter_mut().zip(self.saved).zip(budgets(&step)) {
             if spent.is_some() {
                 continue;
             }
             let all = (waited.iops + waited.throughput).as_ns();
             if waited.credits.as_ns() * 2 <= all {
-                *left = true;
+                // Where nothing waited there may still be no credits.
+                *left |= all > 0 || saved;
             } else if *left {
                 *spent = Some(from);
                 self.first_end.get_or_insert(FirstEnd { at: from, until, all: until });

@@ -166,7 +166,7 @@ pub fn predict(
     let mut simulation = Simulation::new(&load, machine, target, setup)?;
     let expected = load.trial_time();
     let step = STEP.max(Duration::from_ns(expected.as_ns() / STEPS_MAX));
-    let mut bursts = BurstWatch::new(simulation.waits());
+    let mut bursts = BurstWatch::new(simulation.waits(), initial, is_carried);
     let mut elapsed = Duration::ZERO;
     loop {
         let reached = simulation.run_for(instant(begin, elapsed + step), EVENTS_MAX)?;
@@ -309,7 +309,8 @@ pub fn predict_together(
     let expected = specs.iter().map(|(_, load)| load.trial_time()).max().unwrap_or_default();
     let step = STEP.max(Duration::from_ns(expected.as_ns() / STEPS_MAX));
     let mut together = Together::new(&loads, machine)?;
-    let mut bursts: Vec<BurstWatch> = together.waits().into_iter().map(BurstWatch::new).collect();
+    let mut bursts: Vec<BurstWatch> =
+        together.waits().into_iter().map(|waits| BurstWatch::new(waits, initial, false)).collect();
     let mut elapsed = Duration::ZERO;
     loop {
         let reached = together.run_for(instant(begin, elapsed + step), EVENTS_MAX)?;

@@ -140,8 +140,8 @@ fn gains(scaling: &Scaling) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example::{ExampleDisk, cell, closed, run};
-    use loadline_record::DeviceFacts;
+    use crate::example::{ExampleDisk, cell, closed, predicted, run};
+    use loadline_record::{CellRecord, DeviceFacts, ModelRecord};
 
     /// A run on so many disks that add up for deep queues.
     fn layout(disks: u32, name: &str) -> RunRecord {
@@ -181,6 +181,30 @@ mod tests {
         assert!(text.contains("with 1, 2 and 4 disks") && text.contains("nothing levels off here"), "{text}");
         let wanted = "1 gain (random read 4 KiB, depth 64) and 1 lose; most of all random read 4 KiB, depth 1";
         assert!(text.contains(wanted), "{text}");
+    }
+
+    #[test]
+    fn volumes_that_were_loaded_at_the_same_time_show_no_scaling() {
+        let of = |beside: &[&str]| {
+            let (mut record, many) = (layout(1, "a"), layout(4, "a"));
+            let mut volume = many.header.volumes[0].clone();
+            volume.name = "many".to_owned();
+            record.header.volumes.push(volume);
+            let many = many.cells.into_iter();
+            record.cells.extend(many.map(|cell| CellRecord {
+                id: format!("many-{}", cell.id),
+                volume: "many".to_owned(),
+                ..cell
+            }));
+            let model = predicted(&[1.0]).cells.remove(0).trials.remove(0).model;
+            for trial in record.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+                let beside = beside.iter().map(|name| (*name).to_owned()).collect();
+                trial.model = model.clone().map(|model| ModelRecord { beside, ..model });
+            }
+            scaling_of(&[&record])
+        };
+        assert!(of(&[]).is_some());
+        assert!(of(&["other"]).is_none());
     }
 
     #[test]

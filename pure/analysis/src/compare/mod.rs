@@ -119,6 +119,15 @@ pub(crate) struct Side<'a> {
     pub(crate) volume: Option<&'a str>,
 }
 
+impl Side<'_> {
+    /// Whether a model had other volumes loaded at the same time.
+    fn is_beside_others(&self) -> bool {
+        let own = self.run.cells.iter().filter(|cell| self.volume.is_none_or(|volume| cell.volume == volume));
+        let mut models = own.flat_map(|cell| &cell.trials).filter_map(|trial| trial.model.as_ref());
+        models.any(|model| !model.beside.is_empty())
+    }
+}
+
 /// Compares `runs` with the first of them, or the volumes of the only one.
 ///
 /// # Errors
@@ -139,7 +148,9 @@ pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparis
         .map(|(place, side)| Pairing::new(&sides[0], side, place as u32, options))
         .collect();
     judge(&mut pairings, margin);
-    let scaling = (!options.disks.is_empty()).then(|| scaling::scaling(&options.disks, &pairings));
+    // Volumes that were loaded at the same time took part of each other's budgets.
+    let apart = !sides.iter().any(Side::is_beside_others);
+    let scaling = (apart && !options.disks.is_empty()).then(|| scaling::scaling(&options.disks, &pairings));
     Ok(Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         margin,

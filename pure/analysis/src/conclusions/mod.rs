@@ -154,7 +154,7 @@ impl<'a> Told<'a> {
                 "Once what was saved up is spent, {} IOPS are left, which is what to plan with.",
                 number(lasting.iops)
             )),
-            None => meant.extend(after(cell, binding)),
+            None => meant.extend(after(self.record, cell, binding)),
         }
         meant.extend(doubts(cell));
         let held = self.held_above(cell).filter(|_| of_disk);
@@ -169,7 +169,8 @@ impl<'a> Told<'a> {
             None if held.is_some() && binding.inferred => WHO_HOLDS.to_owned(),
             None => {
                 let text = advice(self.record, cell, binding.limit, binding.inferred);
-                let follower = follower(cell, binding).filter(|(_, share)| *share <= NEAR && foretold.is_none());
+                let follower =
+                    follower(self.record, cell, binding).filter(|(_, share)| *share <= NEAR && foretold.is_none());
                 follower.and_then(|(next, _)| Some(format!("{text}; and {}", lift(next)?))).unwrap_or(text)
             }
         };
@@ -188,9 +189,9 @@ impl<'a> Told<'a> {
                 .filter(|c| kind.holds(c) && !c.is_of_others())
                 .filter(|c| c.load.queue_depth.is_none() && met_lasting(c).is_some())
         };
-        let kept = open().filter(|c| met_lasting(c).is_some_and(|share| share >= MET)).max_by_key(offered);
+        let kept = open().filter(|c| is_served(c)).max_by_key(offered);
         let above = |c: &&CellSummary| kept.is_none_or(|k| offered(c) > offered(&k));
-        let lost = open().filter(|c| met_lasting(c).is_some_and(|share| share < MET)).filter(above).min_by_key(offered);
+        let lost = open().filter(|c| !is_served(c)).filter(above).min_by_key(offered);
         let cell = lost.or(kept)?;
         let name = sentence(&load_name(cell));
         let up_to = kept.map(|k| format!("{name} are all served up to {}", how_much(k)));
@@ -409,6 +410,14 @@ impl<'a> Told<'a> {
     }
 }
 
+/// Whether an open loop got what it asked for, and what bound it says so: of one that asks for a little more than a limit lets through
+/// nearly all is completed too, and the rest waits.
+fn is_served(cell: &CellSummary) -> bool {
+    let is_held =
+        cell.binding.as_ref().is_some_and(|binding| !matches!(binding.limit, Limit::Arrival | Limit::Latency));
+    met_lasting(cell).is_some_and(|share| share >= MET) && !is_held
+}
+
 /// Whether reads and writes stop at the same rate for the same reason.
 fn alike(a: &CellSummary, b: &CellSummary) -> bool {
     let limit = |c: &CellSummary| c.binding.as_ref().map(|b| b.limit);
@@ -416,20 +425,33 @@ fn alike(a: &CellSummary, b: &CellSummary) -> bool {
     near && a.identity.is_like_apart_from_reads(&b.identity) && limit(a) == limit(b)
 }
 
-/// The lowest ceiling above the binding one that neither more requests at once nor, of a VM, another size of it lifts as well.
-fn next_ceiling(cell: &CellSummary, binding: Limit) -> Option<&Ceiling> {
+/// The lowest ceiling above the binding one that neither more requests at once nor, of a VM, another size of it lifts as well. How far
+/// away a budget is of which others take their part at the same time is not known.
+fn next_ceiling<'a>(record: &RunRecord, cell: &'a CellSummary, binding: Limit) -> Option<&'a Ceiling> {
     let rate = cell.iops_lasting()?;
     // What held the load before its credits were spent is what is gone.
     let gone = cell.lasting.as_ref().filter(|_| binding == Limit::BurstExhausted).map(|lasting| lasting.iops_before);
     let is_gone = |c: &Ceiling| gone.is_some_and(|before| (c.iops / before - 1.0).abs() <= ALIKE);
     let others = cell.ceilings.iter().filter(|c| {
         !is_gone(c)
+            && !is_shared(record, cell, c.limit)
             && c.limit != Limit::Latency
             && c.limit != binding
             && !(of_vm(c.limit) && of_vm(binding))
             && c.iops >= rate
     });
     others.min_by(|a, b| a.iops.total_cmp(&b.iops))
+}
+
+/// Whether a volume that was loaded at the same time has the same limit of the VM on its way.
+fn is_shared(record: &RunRecord, cell: &CellSummary, limit: Limit) -> bool {
+    let beside = cell.prediction.as_ref().map_or(&[][..], |view| &view.beside);
+    let others = record.cells.iter().filter(|other| beside.contains(&other.volume));
+    let mut ceilings = others
+        .flat_map(|other| &other.trials)
+        .filter_map(|trial| trial.model.as_ref())
+        .flat_map(|model| &model.ceilings);
+    of_vm(limit) && ceilings.any(|ceiling| ceiling.limit == limit)
 }
 
 const fn of_vm(limit: Limit) -> bool {
@@ -466,16 +488,16 @@ fn figure_words(figure: &str) -> String {
 
 /// The lowest ceiling above the one that binds, and by what share it is above; above the rate, where other volumes take their part of
 /// what the machine allows.
-fn follower<'a>(cell: &'a CellSummary, binding: &Binding) -> Option<(&'a Ceiling, f64)> {
-    let next = next_ceiling(cell, binding.limit)?;
+fn follower<'a>(record: &RunRecord, cell: &'a CellSummary, binding: &Binding) -> Option<(&'a Ceiling, f64)> {
+    let next = next_ceiling(record, cell, binding.limit)?;
     let alone = !of_vm(binding.limit) || cell.prediction.as_ref().is_none_or(|view| view.beside.is_empty());
     let share = next.iops / binding.ceiling_iops.filter(|_| alone).or(cell.iops_lasting())? - 1.0;
     Some((next, share.max(0.0)))
 }
 
 /// The same in a sentence, unless it is out of sight.
-fn after(cell: &CellSummary, binding: &Binding) -> Option<String> {
-    let (next, share) = follower(cell, binding).filter(|(_, share)| *share <= FAR)?;
+fn after(record: &RunRecord, cell: &CellSummary, binding: &Binding) -> Option<String> {
+    let (next, share) = follower(record, cell, binding).filter(|(_, share)| *share <= FAR)?;
     let above = format!("{} follows at {} IOPS, {} above", next.limit.name(), number(next.iops), percent(share));
     Some(if share <= NEAR {
         format!("Lifting it alone gains next to nothing: {above}.")

@@ -3,7 +3,7 @@
 use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
 use crate::summarize;
-use loadline_record::{CellRecord, Doubt, DoubtCode, MachineCpu, OtherLoad};
+use loadline_record::{CellRecord, Doubt, DoubtCode, MachineCpu, ModelRecord, OtherLoad};
 
 fn sweep(read_ratio: f64) -> Vec<CellRecord> {
     let disk = ExampleDisk::default();
@@ -120,6 +120,29 @@ fn what_follows_a_budget_that_others_take_part_of_is_told_from_the_rate() {
 }
 
 #[test]
+fn no_headroom_is_told_of_a_budget_that_others_take_part_of() {
+    let meant = |shared: Limit| {
+        let mut record = predicted(&[1.0]);
+        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".to_owned() };
+        let model = record.cells[0].trials[0].model.as_mut().unwrap();
+        model.bursts_ended.clear();
+        model.ceilings = vec![ceiling(Limit::DiskIops, 5_000.0), ceiling(Limit::VmUncachedIops, 10_000.0)];
+        let mut other = record.cells[0].clone();
+        (other.id, other.volume) = ("log".to_owned(), "log".to_owned());
+        for (cell, beside) in [(&mut record.cells[0], "log"), (&mut other, "data")] {
+            cell.trials[0].model.as_mut().unwrap().beside = vec![beside.to_owned()];
+        }
+        other.trials[0].model.as_mut().unwrap().ceilings = vec![ceiling(shared, 10_000.0)];
+        record.cells.push(other);
+        one(&record).consequence.unwrap_or_default()
+    };
+    assert!(!meant(Limit::VmUncachedIops).contains("vm-uncached-iops"), "{}", meant(Limit::VmUncachedIops));
+    // What goes through the host's cache has a budget of its own.
+    let apart = meant(Limit::VmCachedIops);
+    assert!(apart.contains("Beyond it vm-uncached-iops follows at 10,000 IOPS"), "{apart}");
+}
+
+#[test]
 fn the_next_step_names_the_limit_that_follows_closely() {
     let next = |ceiling: f64| {
         let mut record = predicted(&[1.0]);
@@ -180,6 +203,27 @@ fn open_loops_alone_are_told_up_to_where_they_are_served() {
     let told = one(&run(loads.into()));
     assert_eq!(told.limit, Some(Limit::Arrival));
     assert!(told.next.unwrap().starts_with("Offer more"));
+}
+
+#[test]
+fn an_open_loop_that_a_model_knows_to_wait_is_not_served_however_little_is_missing() {
+    let mut record = predicted(&[1.0]);
+    let known = record.cells[0].trials[0].model.clone().map(|model| ModelRecord { bursts_ended: Vec::new(), ..model });
+    record.cells =
+        [4_000.0, 5_040.0].map(|rate| cell(open("random", 1.0, 4 << 10, rate), &ExampleDisk::default(), &[1.0])).into();
+    for (cell, limit) in record.cells.iter_mut().zip([Limit::Arrival, Limit::DiskIops]) {
+        let mut model = known.clone().unwrap();
+        model.binding.as_mut().unwrap().limit = limit;
+        cell.trials[0].model = Some(model);
+    }
+    let told = one(&record);
+    let wanted = "are all served up to 4,000 arrivals a second; of 5,040 arrivals a second, 5,001 IOPS";
+    assert!(told.text.contains(wanted) && told.text.ends_with("(disk-iops, predicted)."), "{told:?}");
+    assert_eq!(told.limit, Some(Limit::DiskIops));
+    record.cells.remove(0);
+    let told = one(&record);
+    assert!(told.text.starts_with("Random 4 KiB reads: of 5,040 arrivals a second, 5,001 IOPS"), "{told:?}");
+    assert!(!told.next.unwrap().contains("Offer more"));
 }
 
 #[test]

@@ -165,13 +165,12 @@ fn offered_load_missed(trial: &TrialRecord) -> Option<String> {
     let achieved = trial.iops()?;
     let measured_s = trial.measured_ns as f64 / 1e9;
     let off = achieved / offered - 1.0;
-    let missed = trial.missed as f64;
     let answered_later = in_flight_at_the_end(trial, offered).min((offered - achieved).max(0.0) * measured_s);
     let apart = (achieved - offered).abs() - answered_later / measured_s;
     let far_off = apart > offered * OFFERED_TOLERANCE && apart * measured_s > OFFERED_TOLERANCE_COUNT;
-    let many_missed = missed > offered * measured_s * MISSED_SHARE_MAX && missed > OFFERED_TOLERANCE_COUNT;
+    let many_missed = many_missed(trial);
     let never_issued = if many_missed {
-        format!("; {} arrivals were never issued, and their waiting is in no latency", number(missed))
+        format!("; {} arrivals were never issued, and their waiting is in no latency", number(trial.missed as f64))
     } else {
         String::new()
     };
@@ -186,13 +185,20 @@ fn offered_load_missed(trial: &TrialRecord) -> Option<String> {
     })
 }
 
+/// Whether more arrivals were never issued than the end of the measurement makes by chance.
+pub(crate) fn many_missed(trial: &TrialRecord) -> bool {
+    let due = trial.offered_iops.unwrap_or(0.0) * trial.measured_ns as f64 / 1e9;
+    let missed = trial.missed as f64;
+    missed > due * MISSED_SHARE_MAX && missed > OFFERED_TOLERANCE_COUNT
+}
+
 /// Of a measurement in which requests take longer than this share of it, it cannot be told whether a load is met.
 const IN_FLIGHT_OF_TIME_MAX: f64 = 0.1;
 
 /// Requests of a load that is met which are in flight at the end of the measurement, less those that were at its begin: as many as are
 /// offered in the time that three in four take at least, as far as the warm-up was shorter than that. Where a queue grows, a quarter of
 /// them took little of what they take in the end, so that this is little beside what is missing.
-fn in_flight_at_the_end(trial: &TrialRecord, offered: f64) -> f64 {
+pub(crate) fn in_flight_at_the_end(trial: &TrialRecord, offered: f64) -> f64 {
     let mut all = Histogram::new();
     for (_, kept) in trial.operations.iter().filter(|(operation, _)| **operation != Operation::Flush) {
         all.merge(&kept.latency);

@@ -9,16 +9,18 @@ use loadline_units::Duration;
 
 /// Ends told one by one; a matrix of hundreds of cells gives the rest in one sentence.
 const TOLD_ONE_BY_ONE: usize = 6;
+/// Rates that differ by less are the same: as many arrive by chance, more or fewer.
+const FALL_MIN: f64 = 0.01;
 /// Requests of this size and more are spoken of in bytes per second.
 const LARGE_BLOCK: u64 = 128 * 1024;
 
-/// Bursts that ended while a load went on.
+/// Bursts that ended while a load went on, and had given it more than what came after.
 pub(super) fn ended(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
     let mut told = Vec::new();
     for index in view.own {
         let cell = &record.cells[*index];
-        let Some(trial) = trials_used(cell).into_iter().find(|trial| !ends(trial).is_empty()) else { continue };
-        told.extend(ends(trial).iter().map(|end| (*index, *end)));
+        let Some(trial) = trials_used(cell).into_iter().find(|trial| ends(trial).iter().any(fell)) else { continue };
+        told.extend(ends(trial).iter().filter(|end| fell(end)).map(|end| (*index, *end)));
     }
     let (first, rest) = told.split_at(told.len().min(TOLD_ONE_BY_ONE));
     let mut found: Vec<Finding> =
@@ -51,6 +53,12 @@ fn then(lasting: &LastingFigures, rate: &str) -> String {
 
 fn ends(trial: &TrialRecord) -> &[BurstEnd] {
     trial.model.as_ref().map_or(&[], |model| &model.bursts_ended)
+}
+
+/// Whether the rate fell, as far as both sides of the end were measured.
+fn fell(end: &BurstEnd) -> bool {
+    let below = |(before, after): (f64, f64)| after < before * (1.0 - FALL_MIN);
+    end.iops_before.zip(end.iops_after).is_none_or(below)
 }
 
 fn one(view: &View<'_>, cell: &CellRecord, index: usize, end: &BurstEnd) -> Finding {

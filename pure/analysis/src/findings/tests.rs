@@ -550,6 +550,18 @@ fn recorded_requests_that_wait_are_told_with_what_they_wait_for() {
 }
 
 #[test]
+fn the_end_of_a_burst_is_told_only_where_the_rate_fell() {
+    let told = |before: f64, after: f64| {
+        let mut record = predicted(&[1.0]);
+        let end = &mut record.cells[0].trials[0].model.as_mut().unwrap().bursts_ended[0];
+        (end.iops_before, end.iops_after) = (Some(before), Some(after));
+        (end.bytes_per_s_before, end.bytes_per_s_after) = (Some(before * 4_096.0), Some(after * 4_096.0));
+        texts(&summarize(&record), codes::BURST_ENDED).len()
+    };
+    assert_eq!([told(3_000.0, 500.0), told(509.0, 510.0), told(510.0, 509.0)], [1, 0, 0]);
+}
+
+#[test]
 fn an_objective_tells_the_doubts_of_the_loads_that_it_rests_on() {
     let objective = |run: &RunRecord| {
         let summary = summarize(run);

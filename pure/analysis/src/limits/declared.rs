@@ -119,7 +119,7 @@ impl Case<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::example::{ExampleDisk, cell, closed, open, run};
+    use crate::example::{ExampleDisk, cell, closed, latencies, open, run};
     use crate::{finding_codes as codes, summarize};
     use loadline_record::{Binding, Ceiling, CellRecord, Limit};
 
@@ -153,7 +153,11 @@ mod tests {
         let named = |rate: f64, declared: f64| {
             let disk = ExampleDisk { iops: rate, ..ExampleDisk::default() };
             let ceilings = vec![Ceiling { limit: Limit::DiskIops, iops: declared, source: "as sold".into() }];
-            let measured = CellRecord { ceilings, ..cell(open("random", 1.0, 4096, 5_030.0), &disk, &[1.0]) };
+            let mut measured = CellRecord { ceilings, ..cell(open("random", 1.0, 4096, 5_030.0), &disk, &[1.0]) };
+            // Nothing else shows that requests wait.
+            let read = measured.trials[0].operations.values_mut().next().unwrap();
+            read.latency = latencies(read.count, 2e6);
+            measured.trials[0].missed = 0;
             summarize(&run(vec![measured])).cells[0].binding.as_ref().unwrap().limit
         };
         assert_eq!(named(5_000.0, 5_000.0), Limit::DiskIops);

@@ -1,5 +1,6 @@
 //! What bound each cell, as far as the run's own figures show it (`docs/how-limits-are-named.md`).
 
+mod arriving;
 mod caps;
 mod ceilings;
 mod counters;
@@ -24,6 +25,7 @@ use crate::curves::{
 use crate::doubts::{held_back, stopped_share};
 use crate::summary::CellSummary;
 use crate::words::{listed, load_name, number, percent, sentence, span, throughput};
+use arriving::is_left_waiting;
 use caps::{Caps, Seen, caps, explains};
 pub(crate) use counters::exceeded_shares;
 pub(crate) use course::{Course, Fall, course, fall};
@@ -162,7 +164,8 @@ fn seen(
                     .filter_map(|t| Some((t, volume?)))
                     .any(|(t, v)| held_back(&record.cells[index].load, t, v).is_some())
             };
-            let unmet = met(cell).is_some_and(|share| share < 1.0 - MET_TOLERANCE);
+            let left = cell.load.queue_depth.is_none() && is_left_waiting(&record.cells[index]);
+            let unmet = met(cell).is_some_and(|share| share < 1.0 - MET_TOLERANCE || left);
             let met = met(cell).is_some() && !unmet;
             let spins = cell.load.pattern == "random"
                 && !level.contains(&index)
@@ -265,7 +268,8 @@ impl Case<'_> {
             Some(_) => (cell.load.rate_iops?, "allowed by the load's own ceiling"),
         };
         let share = rate / asked;
-        let met = (share - 1.0).abs() <= MET_TOLERANCE && !self.is_held_by_declared(asked, rate);
+        let left = cell.load.queue_depth.is_none() && is_left_waiting(self.record());
+        let met = (share - 1.0).abs() <= MET_TOLERANCE && !left && !self.is_held_by_declared(asked, rate);
         met.then(|| {
             let evidence = format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate));
             inferred(Limit::Arrival, Some(asked), Some(share), evidence)

@@ -270,6 +270,7 @@ fn delivering(offered: f64, iops: f64) -> CellRecord {
     let mut cell = cell(open("random", 1.0, 4 * KIB, offered), &ExampleDisk::default(), &[1.0]);
     let trial = &mut cell.trials[0];
     trial.measured_ns = 2_500_000_000;
+    trial.missed = ((offered - iops) * 2.5) as u64;
     let reads = trial.operations.get_mut(&Operation::Read).unwrap();
     (reads.count, reads.bytes) = ((iops * 2.5) as u64, (iops * 2.5) as u64 * 4 * KIB);
     cell

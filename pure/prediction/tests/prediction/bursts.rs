@@ -4,8 +4,8 @@ use crate::{binding, bound_by, known, load, model, near, put};
 use loadline_catalog::Draw;
 use loadline_disk::Fullness;
 use loadline_record::{Limit, Stage, TrialRecord};
-use loadline_units::Duration;
-use loadline_workload::LoadSpec;
+use loadline_units::{Duration, Iops};
+use loadline_workload::{Arrival, LoadSpec};
 
 fn lasting(load: LoadSpec, minutes: u64) -> LoadSpec {
     LoadSpec { warm_up: Duration::ZERO, duration: Duration::from_s(60 * minutes), ..load }
@@ -51,6 +51,19 @@ fn an_empty_bucket_binds_from_the_beginning_and_has_no_end() {
     let record = gp2(20, 5, Fullness::Empty);
     assert_eq!(known(&record).bursts_ended, []);
     assert_eq!(bound_by(&record), Limit::BurstExhausted);
+}
+
+/// 501 and 505 a second of 500 for good: seconds in which nothing waits do not show that there are credits.
+#[test]
+fn what_begins_without_credits_ends_no_burst_however_late_it_waits() {
+    let text = "schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p10\" }]";
+    let rate = |iops| Arrival::Poisson { rate: Iops::per_second(iops).unwrap() };
+    let open = |iops| LoadSpec { arrival: rate(iops), ..lasting(load(8, 0, 1), 60) };
+    for rate in [501, 505] {
+        let record = put(&model(text, Draw::PUBLISHED), "data", &open(rate), Fullness::Empty);
+        assert_eq!((known(&record).bursts_ended.as_slice(), bound_by(&record)), (&[][..], Limit::BurstExhausted));
+        assert!(!binding(&record).evidence.contains("after the first"), "{}", binding(&record).evidence);
+    }
 }
 
 /// Premium P10: 3,500 IOPS for 30 min, then 500.

@@ -109,6 +109,16 @@ fn an_open_loop_that_asks_for_a_little_more_than_the_limit_is_bound_by_it_howeve
 }
 
 #[test]
+fn an_open_loop_whose_arrivals_were_not_all_issued_is_held_by_the_limit() {
+    let arrival = Arrival::Constant { rate: Iops::per_second(1_009).unwrap() };
+    let load = LoadSpec { arrival, duration: Duration::from_s(3_000), ..open(4, 1) };
+    let record = trial(&model(DISK, Draw::PUBLISHED), &load);
+    let share = record.iops().unwrap() / record.offered_iops.unwrap();
+    assert!(record.missed > 0 && share > 0.99, "{} missed, {share}", record.missed);
+    assert_eq!((bound_by(&record), binding(&record).ceiling_iops), (Limit::DiskIops, Some(1_000.0)));
+}
+
+#[test]
 fn a_rate_ceiling_of_the_load_itself_is_an_arrival() {
     let arrival = Arrival::Closed { queue_depth: 8, rate_max: Iops::per_second(300), think_time: Duration::ZERO };
     assert_eq!(
