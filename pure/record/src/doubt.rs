@@ -115,7 +115,7 @@ impl DoubtCode {
             }
             Self::ShortRun => "too short to see past a burst allowance or a cache",
             Self::GeneratorBound => "the measuring tool itself was the limit",
-            Self::OfferedLoadMissed => "the arrivals asked for were not all issued",
+            Self::OfferedLoadMissed => "the arrivals asked for were not all issued, or not all completed in time",
             Self::OtherLoad => "something else used the same device meanwhile",
             Self::NotSteady => "the rate was still moving when the measurement ended",
             Self::FewSamples => "too few requests for the far percentiles",

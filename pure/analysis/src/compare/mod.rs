@@ -104,6 +104,11 @@ pub enum CompareError {
     /// Not a number of disks that can be compared by.
     #[error("the numbers of disks must be above 0 and grow from side to side, and {0} does not")]
     DisksDoNotGrow(u32),
+    /// Volumes that are loaded at the same time take part of each other's budgets.
+    #[error(
+        "how rates grow with the disks does not show where volumes were loaded at the same time (--together): leave the disks out"
+    )]
+    DisksTogether,
     /// Scaling is about rates.
     #[error("how {0} grows with the disks is not asked: leave the figure out, or the disks")]
     DisksAndFigure(&'static str),
@@ -139,6 +144,9 @@ pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparis
     }
     if !options.disks.is_empty() {
         check_disks(&options.disks, sides.len(), options.figure)?;
+        if sides.iter().any(Side::is_beside_others) {
+            return Err(CompareError::DisksTogether);
+        }
     }
     let margin = options.margin.as_f64();
     let mut pairings: Vec<Pairing<'_>> = sides
@@ -148,9 +156,7 @@ pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparis
         .map(|(place, side)| Pairing::new(&sides[0], side, place as u32, options))
         .collect();
     judge(&mut pairings, margin);
-    // Volumes that were loaded at the same time took part of each other's budgets.
-    let apart = !sides.iter().any(Side::is_beside_others);
-    let scaling = (apart && !options.disks.is_empty()).then(|| scaling::scaling(&options.disks, &pairings));
+    let scaling = (!options.disks.is_empty()).then(|| scaling::scaling(&options.disks, &pairings));
     Ok(Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         margin,

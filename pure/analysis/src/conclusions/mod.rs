@@ -156,7 +156,7 @@ impl<'a> Told<'a> {
             )),
             None => meant.extend(after(self.record, cell, binding)),
         }
-        meant.extend(doubts(cell));
+        meant.extend(doubts(self.record, cell));
         let held = self.held_above(cell).filter(|_| of_disk);
         meant.extend(held.map(|cell| {
             format!("At {} most requests wait above the device: the limit need not be the device's.", how_much(cell))
@@ -197,7 +197,7 @@ impl<'a> Told<'a> {
         let up_to = kept.map(|k| format!("{name} are all served up to {}", how_much(k)));
         let Some(lost) = lost else {
             let text = format!("{}, the most that was offered (arrival).", up_to?);
-            let doubted: Vec<String> = doubts(cell).into_iter().collect();
+            let doubted: Vec<String> = doubts(self.record, cell).into_iter().collect();
             let next = format!("{}.", sentence(&advice(self.record, cell, Limit::Arrival, false)));
             return Some(self.conclusion(cell, text, &doubted, Some(next)));
         };
@@ -212,7 +212,7 @@ impl<'a> Told<'a> {
         };
         let mut meant = vec!["What is not completed waits, and the longer the load lasts the longer.".to_owned()];
         meant.extend(lost.binding.as_ref().and_then(|b| meaning(b.limit)).map(str::to_owned));
-        meant.extend(doubts(lost));
+        meant.extend(doubts(self.record, lost));
         let next =
             lost.binding.as_ref().map(|b| format!("{}.", sentence(&advice(self.record, lost, b.limit, b.inferred))));
         Some(self.conclusion(lost, text, &meant, next))
@@ -237,7 +237,7 @@ impl<'a> Told<'a> {
         };
         let text = format!("{name}, {much}, are answered {answered}: {by} {}.", self.code(binding));
         let mut meant: Vec<String> = meaning(binding.limit).filter(|_| held).map(str::to_owned).into_iter().collect();
-        meant.extend(doubts(cell));
+        meant.extend(doubts(self.record, cell));
         let next = held
             .then(|| format!("{}.", sentence(&advice(self.record, cell, binding.limit, binding.inferred))))
             .filter(|_| binding.limit != Limit::Unexplained);

@@ -194,6 +194,20 @@ fn doubts_stand_beside_the_limit_and_say_what_to_do_first() {
 }
 
 #[test]
+fn arrivals_that_were_not_issued_are_told_from_those_that_were_not_completed() {
+    let told = |missed: u64| {
+        let mut cell = cell(open("random", 1.0, 4 << 10, 8_000.0), &ExampleDisk::default(), &[1.0]);
+        cell.trials[0].missed = missed;
+        cell.trials[0].doubts = vec![Doubt { code: DoubtCode::OfferedLoadMissed, detail: "Few.".into() }];
+        let summary = summarize(&run(vec![cell]));
+        format!("{} {}", summary.conclusions[0].consequence.as_ref().unwrap(), summary.findings.last().unwrap().text)
+    };
+    let (issued, not_issued) =
+        ("(all arrivals were issued, and not all completed in time)", "(the arrivals asked for were not all issued)");
+    assert_eq!([told(0).matches(issued).count(), told(9_000).matches(not_issued).count()], [2, 2], "{}", told(0));
+}
+
+#[test]
 fn open_loops_alone_are_told_up_to_where_they_are_served() {
     let disk = ExampleDisk::default();
     let loads = [2_000.0, 4_000.0, 8_000.0].map(|rate| cell(open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));

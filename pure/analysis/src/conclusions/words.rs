@@ -1,5 +1,6 @@
 //! Each limit in words: what binds, what that means for the figure, and what would move it.
 
+use crate::doubts::meaning as meaning_of_doubt;
 use crate::findings::how_much;
 use crate::limits::others_share;
 use crate::summary::CellSummary;
@@ -146,11 +147,13 @@ fn of_unexplained(record: &RunRecord, cell: &CellSummary) -> String {
 }
 
 /// The doubts that an engineer must know of before believing a limit, in words.
-pub(super) fn doubts(cell: &CellSummary) -> Option<String> {
+pub(super) fn doubts(record: &RunRecord, cell: &CellSummary) -> Option<String> {
+    let own = record.cells.iter().find(|c| c.id == cell.id);
+    let meant = |code: DoubtCode| own.map_or(code.meaning(), |own| meaning_of_doubt(own, code));
     // These are about far percentiles, which a limit does not rest on.
     let told: Vec<String> = (cell.doubts.iter())
         .filter(|doubt| doubt.code != DoubtCode::FewSamples)
-        .map(|doubt| format!("{} ({})", doubt.code.name(), doubt.code.meaning()))
+        .map(|doubt| format!("{} ({})", doubt.code.name(), meant(doubt.code)))
         .collect();
     (!told.is_empty()).then(|| format!("In doubt at {}: {}.", how_much(cell), told.join("; ")))
 }

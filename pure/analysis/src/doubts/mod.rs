@@ -11,11 +11,14 @@ mod storage;
 pub(crate) use devices::held_back;
 pub(crate) use stops::stopped_share;
 
+use crate::curves::met_of;
 use crate::statistics::{shift, trend};
 use crate::words::{counted, listed, number, percent, seconds};
 use devices::Asked;
 use loadline_block::Operation;
-use loadline_record::{Doubt, DoubtCode, Ending, Histogram, LoadSummary, TargetKind, TrialRecord, VolumeFacts};
+use loadline_record::{
+    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, TargetKind, TrialRecord, VolumeFacts,
+};
 use loadline_units::Duration;
 
 /// Measurements shorter than this say so. Runs on disks kept to their limit by a token bucket of about one second deliver
@@ -183,6 +186,20 @@ fn offered_load_missed(trial: &TrialRecord) -> Option<String> {
             if off < 0.0 { "fewer" } else { "more" }
         )
     })
+}
+
+/// What a doubt means for this cell, as far as its trials tell more than the doubt's own words.
+pub(crate) fn meaning(cell: &CellRecord, code: DoubtCode) -> &'static str {
+    match code {
+        DoubtCode::OfferedLoadMissed if cell.trials.iter().any(many_missed) => {
+            "the arrivals asked for were not all issued"
+        }
+        DoubtCode::OfferedLoadMissed if met_of(cell).is_some_and(|share| share > 1.0) => {
+            "more was completed than the arrivals asked for"
+        }
+        DoubtCode::OfferedLoadMissed => "all arrivals were issued, and not all completed in time",
+        code => code.meaning(),
+    }
 }
 
 /// Whether more arrivals were never issued than the end of the measurement makes by chance.

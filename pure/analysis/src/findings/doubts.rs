@@ -2,11 +2,19 @@
 
 use super::codes;
 use crate::curves::doubted;
+use crate::doubts::meaning;
 use crate::summary::{CellSummary, Finding};
 use crate::words::{counted, number};
-use loadline_record::DoubtCode;
+use loadline_record::{CellRecord, DoubtCode};
 
-pub(super) fn summary(cells: &[CellSummary]) -> Option<Finding> {
+pub(super) fn summary(records: &[CellRecord], cells: &[CellSummary]) -> Option<Finding> {
+    // What all cells that have it say of it.
+    let meant = |code: DoubtCode| {
+        let having = records.iter().zip(cells).filter(|(_, cell)| doubted(cell, code));
+        let mut told: Vec<&str> = having.map(|(record, _)| meaning(record, code)).collect();
+        told.dedup();
+        if let [only] = told.as_slice() { only } else { code.meaning() }
+    };
     let having = |code| cells.iter().filter(|c| doubted(c, code)).count();
     let parts: Vec<String> = DoubtCode::ALL
         .into_iter()
@@ -18,7 +26,7 @@ pub(super) fn summary(cells: &[CellSummary]) -> Option<Finding> {
                 (count, all) if count == all => format!("all {}", counted(all, "cell")),
                 (count, all) => format!("{} of {}", number(count as f64), counted(all, "cell")),
             };
-            format!("{code} in {where_seen} ({})", code.meaning())
+            format!("{code} in {where_seen} ({})", meant(code))
         })
         .collect();
     let ids = cells.iter().filter(|c| !c.doubts.is_empty()).map(|c| c.id.clone()).collect();

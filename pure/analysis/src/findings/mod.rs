@@ -136,7 +136,7 @@ pub(crate) fn findings(
     found.extend(trials::steady_state(record));
     found.extend(trials::verified(record));
     found.extend(incomplete(record, cells));
-    found.extend(doubts::summary(cells));
+    found.extend(doubts::summary(&record.cells, cells));
     found
 }
 

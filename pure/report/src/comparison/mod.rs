@@ -123,7 +123,7 @@ fn legend(comparison: &Comparison) -> String {
     format!(
         "Figures are geometric means over trials, as in the ratio; those of a run by itself are arithmetic. Ratios are to A; so are the columns \
          marked x. 95 % is the interval of the ratio. Same: within {} by two one-sided tests at 5 % each. Better and \
-         worse are corrected for all verdicts here together, so that noise makes one in at most 5 % of comparisons.",
+         worse are corrected for all verdicts here together, so that noise makes one in at most 2.5 % of comparisons.",
         margin(comparison)
     )
 }
