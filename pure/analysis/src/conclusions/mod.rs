@@ -143,7 +143,7 @@ impl<'a> Told<'a> {
             limit => format!("{name} stop at {level} {from}: {} {code}.", what_binds(limit)),
         };
         let mut meant: Vec<String> =
-            little.clone().or_else(|| meaning(binding.limit).map(str::to_owned)).into_iter().collect();
+            little.clone().or_else(|| meaning(cell, binding.limit).map(str::to_owned)).into_iter().collect();
         meant.extend(more);
         meant.extend(self.range(cell, deeper));
         meant.extend(self.consequence(cell, deeper));
@@ -211,7 +211,7 @@ impl<'a> Told<'a> {
             None => format!("{name}: {done}: {by}{code}."),
         };
         let mut meant = vec!["What is not completed waits, and the longer the load lasts the longer.".to_owned()];
-        meant.extend(lost.binding.as_ref().and_then(|b| meaning(b.limit)).map(str::to_owned));
+        meant.extend(lost.binding.as_ref().and_then(|b| meaning(lost, b.limit)).map(str::to_owned));
         meant.extend(doubts(self.record, lost));
         let next =
             lost.binding.as_ref().map(|b| format!("{}.", sentence(&advice(self.record, lost, b.limit, b.inferred))));
@@ -236,7 +236,8 @@ impl<'a> Told<'a> {
             limit => (what_binds(limit), true),
         };
         let text = format!("{name}, {much}, are answered {answered}: {by} {}.", self.code(binding));
-        let mut meant: Vec<String> = meaning(binding.limit).filter(|_| held).map(str::to_owned).into_iter().collect();
+        let mut meant: Vec<String> =
+            meaning(cell, binding.limit).filter(|_| held).map(str::to_owned).into_iter().collect();
         meant.extend(doubts(self.record, cell));
         let next = held
             .then(|| format!("{}.", sentence(&advice(self.record, cell, binding.limit, binding.inferred))))

@@ -98,6 +98,20 @@ fn the_rate_of_a_burst_is_not_what_follows_its_end() {
 }
 
 #[test]
+fn what_begins_without_credits_has_no_rate_before_a_fall() {
+    let meant = |full: bool| {
+        let mut record = predicted(&[1.0]);
+        let model = record.cells[0].trials[0].model.as_mut().unwrap();
+        model.bursts_ended.clear();
+        model.initial.bursts_full = full;
+        model.binding.as_mut().unwrap().limit = Limit::BurstExhausted;
+        one(&record).consequence.unwrap()
+    };
+    assert!(meant(true).contains("before the fall") && !meant(true).contains("no credits"), "{}", meant(true));
+    assert!(!meant(false).contains("before the fall") && meant(false).contains("no credits"), "{}", meant(false));
+}
+
+#[test]
 fn what_follows_a_budget_that_others_take_part_of_is_told_from_the_rate() {
     // 5,000 a second of a budget of 20,000: what the other volume left.
     let meant = |beside: &[&str]| {

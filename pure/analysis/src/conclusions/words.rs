@@ -32,9 +32,13 @@ pub(super) const fn what_binds(limit: Limit) -> &'static str {
     }
 }
 
-/// What the limit says of the figure; `None` where it says nothing beyond its name.
-pub(super) const fn meaning(limit: Limit) -> Option<&'static str> {
+/// What the limit says of the cell's figure; `None` where it says nothing beyond its name.
+pub(super) fn meaning(cell: &CellSummary, limit: Limit) -> Option<&'static str> {
+    let began = cell.prediction.as_ref().is_some_and(|view| view.bursts_full || view.vm_bursts_full || view.carried);
     match limit {
+        Limit::BurstExhausted if cell.prediction.is_some() && !began => {
+            Some("There were no credits to begin with; with some there is more, as long as they last.")
+        }
         Limit::Cpu | Limit::Generator => {
             Some("The storage was not asked for all that it can do: this is the least that it does, not the most.")
         }
