@@ -8,9 +8,8 @@ use std::path::Path;
 /// How long the quotas of this process's control groups have held it and its fellows so far, ns, all levels together; `None`
 /// where no quota can be seen.
 pub(super) fn throttled_ns(view: &KernelView) -> Option<u64> {
-    let levels =
-        |groups: &Vec<_>| groups.iter().filter_map(|group: &std::path::PathBuf| of(group)).reduce(|a, b| a + b);
-    groups::of(view, "cpu").iter().filter_map(levels).max()
+    let mounted = groups::of(view, "cpu");
+    mounted.iter().filter_map(|levels| levels.iter().filter_map(|group| of(group)).reduce(|a, b| a + b)).max()
 }
 
 fn of(group: &Path) -> Option<u64> {
