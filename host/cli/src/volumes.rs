@@ -7,7 +7,7 @@ use crate::output;
 use crate::preparation::{Work, label};
 use crate::settings::Settings;
 use anyhow::{Context, bail};
-use loadline_engine::target::overlap;
+use loadline_engine::target::{is_nbd_uri, overlap};
 use loadline_engine::{Access, Keep, Need, Volume};
 use loadline_record::{TargetKind, VolumeFacts};
 use loadline_units::Bytes;
@@ -148,7 +148,8 @@ pub(crate) fn tell_unfilled(opened: &OpenVolumes, work: &Work) {
         let is_left = |cell: &RunCell| {
             cell.volume == *name && cell.spec.fill == Fill::Auto && !open.set_of(&cell.spec).is_full_for(&cell.spec)
         };
-        if volume.facts.kind == TargetKind::BlockDevice && volume.writable && work.cells.iter().any(is_left) {
+        let is_found = matches!(volume.facts.kind, TargetKind::BlockDevice | TargetKind::Nbd);
+        if is_found && volume.writable && work.cells.iter().any(is_left) {
             output::tell(&format!(
                 "volume {name}: {} is not filled first, since no load reads it. Where blocks of it were never written (a new SSD, \
                  a disk that is given its storage as it is written) the first write of each is in the figures: fill = \
@@ -240,7 +241,7 @@ pub(crate) fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage>
         let target = named.target.as_str();
         let null = target == "null" || target.starts_with("null:");
         // What is not there is told by whoever opens it.
-        let single = null || Path::new(target).metadata().is_ok_and(|there| !there.is_dir());
+        let single = null || is_nbd_uri(target) || Path::new(target).metadata().is_ok_and(|there| !there.is_dir());
         for cell in work.cells.iter().filter(|cell| cell.volume == named.volume) {
             let spec = &cell.spec;
             if null && spec.verify {

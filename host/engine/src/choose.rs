@@ -12,6 +12,7 @@ use std::os::fd::AsRawFd;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {
     Null,
+    Nbd,
     Uring,
     Aio,
     Threads,
@@ -52,6 +53,20 @@ pub(crate) fn choose(
             return Err(refused(mode, "it is a mode of io_uring, and null answers without any engine".into()));
         }
         return Ok((Engine::Null, used("null", "the target is null")));
+    }
+    if volume.facts.kind == TargetKind::Nbd {
+        let own = "an export of an NBD server is asked over a socket, whatever the engine";
+        let modes = [("SQPOLL", options.sqpoll), ("IOPOLL", options.iopoll)];
+        if let Some((mode, _)) = modes.into_iter().find(|of| of.1) {
+            return Err(refused(mode, own.into()));
+        }
+        let engine = match options.engine {
+            EngineChoice::Auto => return Ok((Engine::Nbd, used("nbd", "the target is an export of an NBD server"))),
+            EngineChoice::IoUring => "io_uring",
+            EngineChoice::Aio => "Linux AIO",
+            EngineChoice::Threads => "the threads engine",
+        };
+        return Err(refused(engine, own.into()));
     }
     let direct = volume.facts.direct && !spec.buffered;
     if options.sqpoll && !matches!(options.engine, EngineChoice::Auto | EngineChoice::IoUring) {

@@ -45,6 +45,18 @@ pub enum EngineError {
         /// Why not.
         reason: String,
     },
+    /// An NBD server that lacks what the load asks for.
+    #[error("volume {volume}: {load} needs {what}; {remedy}")]
+    Lacking {
+        /// The volume's name.
+        volume: String,
+        /// The load, for people.
+        load: String,
+        /// What the server does not do.
+        what: String,
+        /// What to change.
+        remedy: &'static str,
+    },
     /// Blocks are not what direct I/O takes.
     #[error(
         "volume {volume}: direct I/O needs multiples of {logical_block}, the load asks for {asked}; use a larger block or align, or buffered = true"
@@ -103,6 +115,7 @@ impl EngineError {
             | Self::ReadOnly { .. }
             | Self::KeepsNothing { .. }
             | Self::Unavailable { .. }
+            | Self::Lacking { .. }
             | Self::Alignment { .. }
             | Self::Buffers { .. } => true,
             Self::NoRoom { .. } | Self::Os { .. } => false,

@@ -12,6 +12,7 @@ mod drive;
 mod error;
 pub mod facts;
 mod fetch;
+mod nbd;
 mod options;
 mod scheduling;
 mod surroundings;

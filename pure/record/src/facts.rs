@@ -38,6 +38,8 @@ pub enum TargetKind {
     File,
     /// A block device.
     BlockDevice,
+    /// An export of an NBD server.
+    Nbd,
     /// A volume of an environment: nothing real, a model of it.
     Modelled,
 }

@@ -239,6 +239,7 @@ pub(crate) fn way(volume: &loadline_record::VolumeFacts) -> &'static str {
     match (volume.kind, volume.direct) {
         (loadline_record::TargetKind::Modelled, _) => "a model",
         (loadline_record::TargetKind::Null, _) => "no storage: measures the tool",
+        (loadline_record::TargetKind::Nbd, _) => "over NBD",
         (_, true) => "direct I/O",
         (_, false) => "through the page cache",
     }

@@ -1,6 +1,7 @@
 //! Asynchronous ways to the device, behind one small interface that the load loop is compiled against.
 
 pub(crate) mod aio;
+pub(crate) mod nbd;
 pub(crate) mod null;
 pub(crate) mod uring;
 

@@ -54,7 +54,7 @@ pub fn fill(
     control: &Control,
 ) -> Result<FillReport, EngineError> {
     let started_at = clock::now();
-    let files = volume.files.len() as u64;
+    let files = u64::from(volume.parts_kept());
     let unit = Bytes::new(volume.alignment().offset.get().max(512));
     let start = volume.start.round_down(unit);
     let room = volume.file_size.saturating_sub(start);
@@ -91,14 +91,11 @@ pub fn fill(
             return Err(error);
         }
     }
-    for file in &volume.files {
-        let durable = || format!("make volume {} durable", volume.facts.name);
-        file.sync_data().map_err(|source| match source.raw_os_error() {
-            // Some file systems find the space only now.
-            Some(libc::ENOSPC | libc::EDQUOT) => no_room(volume, written, wanted, source),
-            _ => EngineError::os(durable(), source),
-        })?;
-    }
+    volume.make_durable().map_err(|source| match source.raw_os_error() {
+        // Some file systems find the space only now.
+        Some(libc::ENOSPC | libc::EDQUOT) => no_room(volume, written, wanted, source),
+        _ => EngineError::os(format!("make volume {} durable", volume.facts.name), source),
+    })?;
     Ok(FillReport { bytes: written, elapsed: clock::now().since(started_at), complete: written >= wanted })
 }
 

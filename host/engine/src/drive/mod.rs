@@ -16,6 +16,7 @@ use crate::clock;
 use crate::control::{Control, Phase, Progress};
 use crate::error::EngineError;
 use crate::facts::CacheScope;
+use crate::nbd::Export;
 use crate::options::EngineOptions;
 use crate::surroundings::Observation;
 use crate::target::Volume;
@@ -51,11 +52,13 @@ struct TrialFiles {
     trims: Trims,
     /// They are read and written past the page cache.
     direct: bool,
+    /// In place of files.
+    export: Option<Arc<Export>>,
 }
 
 /// Where `spec` puts its requests on `volume`.
 fn region_of(volume: &Volume, spec: &LoadSpec) -> Region {
-    let files = if volume.files.is_empty() { 1 } else { volume.files.len() as u32 };
+    let files = volume.parts();
     let room = volume.file_size.saturating_sub(spec.start);
     let wanted = spec.size.map_or(room, |size| Bytes::new(size.get() / u64::from(files)));
     Region { files, file_size: volume.file_size, start: spec.start, size: wanted.min(room) }
@@ -166,7 +169,7 @@ fn trial_seed(seed: u64, trial: u32) -> u64 {
 
 /// Whether the volume keeps what a load with `verify` writes.
 fn check_keeps(volume: &Volume, spec: &LoadSpec) -> Result<(), EngineError> {
-    if spec.verify && volume.files.is_empty() {
+    if spec.verify && volume.parts_kept() == 0 {
         return Err(EngineError::KeepsNothing { volume: volume.facts.name.clone() });
     }
     Ok(())
@@ -175,11 +178,14 @@ fn check_keeps(volume: &Volume, spec: &LoadSpec) -> Result<(), EngineError> {
 fn check_access(volume: &Volume, spec: &LoadSpec) -> Result<(), EngineError> {
     check_keeps(volume, spec)?;
     let name = || volume.facts.name.clone();
-    if volume.files.is_empty() {
+    if volume.parts_kept() == 0 {
         return Ok(());
     }
     if spec.writes_any() && !volume.writable {
         return Err(EngineError::ReadOnly { volume: name(), load: spec.to_string() });
+    }
+    if let Some(export) = volume.export() {
+        export.check(spec, &volume.facts.name)?;
     }
     let logical_block = volume.alignment().offset;
     if volume.facts.direct && !spec.buffered {
@@ -273,7 +279,13 @@ fn conduct(
         options,
         volume_name: &volume.facts.name,
         device_room: device_room(volume, spec),
-        files: Arc::new(TrialFiles { files, file_size: region.file_size, trims, direct }),
+        files: Arc::new(TrialFiles {
+            files,
+            file_size: region.file_size,
+            trims,
+            direct,
+            export: volume.holding.export.clone(),
+        }),
         ledger: &ledger,
         times: &times,
         bound: bound.as_ref(),

@@ -8,6 +8,7 @@ use super::vigil::Vigil;
 use super::workers::{OPEN_WORKERS, Stream, WORKERS_MAX, Worker};
 use crate::backend::Backend;
 use crate::backend::aio::Aio;
+use crate::backend::nbd::Nbd;
 use crate::backend::null::Null;
 use crate::backend::uring::{Uring, UringOptions, Waits};
 use crate::buffers::{self, BUFFERS_MAX, Buffers};
@@ -256,6 +257,13 @@ impl Threads {
                     Engine::Aio => drive(&part, ready, signal, |part, _| {
                         let aio = Aio::new(part.slots, &part.raw_files(), part.files.trims);
                         aio.map(|aio| (aio, Vec::new())).map_err(|e| EngineError::os("set up Linux AIO", e))
+                    }),
+                    Engine::Nbd => drive(&part, ready, signal, |part, _| {
+                        let export = part.files.export.as_ref().expect("an export was chosen for its engine");
+                        let connection = Nbd::new(export, part.slots, part.spec.block_max());
+                        connection
+                            .map(|connection| (connection, Vec::new()))
+                            .map_err(|e| EngineError::os("connect to the NBD server", e))
                     }),
                     Engine::Null | Engine::Threads => {
                         drive(&part, ready, signal, |_, _| Ok((Null::default(), Vec::new())))

@@ -6,6 +6,7 @@ use crate::buffers;
 use crate::clock;
 use crate::control::{Control, Phase, Progress};
 use crate::error::EngineError;
+use crate::nbd::Session;
 use crate::target::Volume;
 use crate::verify;
 use loadline_block::{Operation, Request};
@@ -90,10 +91,10 @@ pub fn verify_only(
 /// Makes everything that was written durable, so that a later check knows that it must be there; says whether that was
 /// confirmed within `limit`. A flush that takes longer is left behind.
 pub(super) fn make_durable(volume: &Volume, limit: Duration, control: &Control) -> bool {
-    let Ok(files) = volume.files.iter().map(File::try_clone).collect::<Result<Vec<_>, _>>() else { return false };
+    let Ok(mut sources) = Sources::of(volume) else { return false };
     let (sender, answers) = mpsc::channel();
     let flusher = std::thread::Builder::new().name("flush".into()).spawn(move || {
-        let _ = sender.send(files.iter().all(|file| file.sync_data().is_ok()));
+        let _ = sender.send(sources.make_durable().is_ok());
     });
     let started_at = clock::now();
     while flusher.is_ok() && !control.stopped() && clock::now().since(started_at) < limit {
@@ -152,6 +153,39 @@ struct Piece {
     outcomes: Vec<std::io::Result<()>>,
 }
 
+/// Where blocks are read back from, and what they were written to.
+enum Sources {
+    Files(Vec<File>),
+    /// And whether a flush is one of what other connections wrote.
+    Export(Session, bool),
+}
+
+impl Sources {
+    fn of(volume: &Volume) -> std::io::Result<Self> {
+        match volume.export() {
+            Some(export) => {
+                let flushes = export.facts.flushes && export.facts.several_connections;
+                export.session().map(|session| Self::Export(session, flushes))
+            }
+            None => volume.files.iter().map(File::try_clone).collect::<Result<_, _>>().map(Self::Files),
+        }
+    }
+    fn read_exact_at(&mut self, bytes: &mut [u8], number: u64, offset: u64) -> std::io::Result<()> {
+        match self {
+            Self::Files(files) => files[number as usize].read_exact_at(bytes, offset),
+            Self::Export(session, _) => session.read_exact_at(bytes, offset),
+        }
+    }
+    fn make_durable(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Files(files) => files.iter().try_for_each(File::sync_data),
+            // Only then is known that what other connections wrote is meant.
+            Self::Export(session, true) => session.flush(),
+            Self::Export(_, false) => Err(std::io::ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
 /// What is to be read back, and how.
 struct Reading<'a> {
     volume: &'a Volume,
@@ -169,9 +203,8 @@ impl Reading<'_> {
     ) -> Result<End, EngineError> {
         let (volume, block) = (self.volume, self.block as usize);
         let in_piece = (PIECE.get() / self.block).max(1) as usize;
-        let files = volume.files.iter().map(File::try_clone).collect::<Result<Vec<_>, _>>();
-        let files =
-            files.map_err(|e| EngineError::os(format!("share the files of volume {}", volume.facts.name), e))?;
+        let mut sources = Sources::of(volume)
+            .map_err(|e| EngineError::os(format!("read volume {} back", volume.facts.name), e))?;
         let (total, file_size) = (offsets.len(), volume.file_size.get());
         let (memory_back, memories) = mpsc::channel();
         for _ in 0..2 {
@@ -192,7 +225,7 @@ impl Reading<'_> {
                         let due_at = clock::now();
                         let request = Request { operation: Operation::Read, durable, length, offset, due_at };
                         beat.waits_for(&request, due_at);
-                        let outcome = files[(offset / file_size) as usize].read_exact_at(bytes, offset % file_size);
+                        let outcome = sources.read_exact_at(bytes, offset / file_size, offset % file_size);
                         beat.rests();
                         outcome
                     };

@@ -18,12 +18,33 @@ pub enum TargetError {
         /// What is wrong with it.
         cause: UnitError,
     },
-    /// An NBD URI.
-    #[error(
-        "target {target:?} is an NBD export, which cannot be opened directly yet; attach it as a block device \
-         (nbd-client) and name that"
-    )]
-    Nbd {
+    /// An NBD URI that is none, or that names a way which loadline does not go.
+    #[error("cannot read the NBD URI {target}: {cause}; write nbd+unix:///EXPORT?socket=PATH or nbd://HOST:PORT/EXPORT")]
+    NbdUri {
+        /// As typed.
+        target: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// No NBD server answers there.
+    #[error("cannot connect to {target}: {cause}; see that its server runs and listens there")]
+    NbdUnreachable {
+        /// As typed.
+        target: String,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The server does not give the export.
+    #[error("cannot open {target}: {cause}")]
+    NbdRefused {
+        /// As typed.
+        target: String,
+        /// What the server said, with what to do.
+        cause: String,
+    },
+    /// The server gives the export for reading only.
+    #[error("refused to write to {target}: its server gives it for reading only; have it serve for writing, or measure with --read-only")]
+    NbdReadOnly {
         /// As typed.
         target: String,
     },

@@ -2,6 +2,7 @@
 
 mod direct;
 mod error;
+mod export;
 mod in_use;
 mod open;
 mod overlap;
@@ -15,10 +16,18 @@ pub use overlap::overlap;
 pub use signature::Signature;
 
 use crate::facts::{CacheScope, cached_share, drop_caches, extents};
+use crate::nbd::{Export, is_uri};
 use loadline_record::{Extents, VolumeFacts};
 use loadline_units::Bytes;
 use std::fs::File;
+use std::sync::Arc;
 use test_file::NamedFiles;
+
+/// Whether a target is meant as an export of an NBD server.
+#[must_use]
+pub fn is_nbd_uri(target: &str) -> bool {
+    is_uri(target)
+}
 
 /// What the user allowed.
 #[derive(Debug, Clone, Default)]
@@ -62,7 +71,7 @@ pub struct Keep {
 pub struct Volume {
     /// Stored with the run.
     pub facts: VolumeFacts,
-    /// Files that the size is spread over, alike in size; empty for the null target.
+    /// Files that the size is spread over, alike in size; empty for the null target and for exports of NBD servers.
     pub files: Vec<File>,
     /// Size of each file.
     pub file_size: Bytes,
@@ -85,10 +94,13 @@ pub(crate) struct Holding {
     pub(crate) named: NamedFiles,
     /// Of the words that allow writing, those that were needed for it.
     pub(crate) handed_over: Vec<String>,
+    /// What stands in place of files.
+    pub(crate) export: Option<Arc<Export>>,
 }
 
 impl Volume {
-    /// Opens `target` for the volume called `name`: `null`, `null:100 GiB`, a directory, a regular file or a block device.
+    /// Opens `target` for the volume called `name`: `null`, `null:100 GiB`, a directory, a regular file, a block device, or an NBD
+    /// URI (`nbd+unix:///EXPORT?socket=PATH`, `nbd://HOST:PORT/EXPORT`).
     ///
     /// # Errors
     /// [`TargetError`], one variant for each refusal of `docs/safety.md` and each failure; in every case nothing was written.
@@ -108,8 +120,29 @@ impl Volume {
     /// Bytes of it that the loads spread over.
     #[must_use]
     pub fn span(&self) -> Bytes {
-        let files = self.files.len().max(1) as u64;
-        Bytes::new(self.file_size.saturating_sub(self.start).get() * files)
+        Bytes::new(self.file_size.saturating_sub(self.start).get() * u64::from(self.parts()))
+    }
+    /// Files, or what stands in their place.
+    pub(crate) fn parts(&self) -> u32 {
+        self.files.len().max(1) as u32
+    }
+    /// Those of them that keep what is written.
+    pub(crate) fn parts_kept(&self) -> u32 {
+        if self.holding.export.is_some() { 1 } else { self.files.len() as u32 }
+    }
+    /// The export of an NBD server that it is, if it is one.
+    pub(crate) fn export(&self) -> Option<&Arc<Export>> {
+        self.holding.export.as_ref()
+    }
+    /// Makes what was written durable, as far as that can be asked for.
+    ///
+    /// # Errors
+    /// What the system says of it, or the server.
+    pub(crate) fn make_durable(&self) -> std::io::Result<()> {
+        if let Some(export) = self.export() {
+            return if export.facts.flushes { export.session()?.flush() } else { Ok(()) };
+        }
+        self.files.iter().try_for_each(File::sync_data)
     }
     /// What is stored by now of the files, from where the loads begin on; `None` where that cannot be told, and for devices.
     #[must_use]
@@ -145,7 +178,7 @@ impl Volume {
     /// # Errors
     /// What the system says of it.
     pub fn write_back(&self) -> std::io::Result<()> {
-        self.files.iter().try_for_each(File::sync_data)
+        self.make_durable()
     }
     /// Leaves named test files in place when the volume is closed: their contents are needed for a later check.
     pub fn leave_files(&mut self) {

@@ -9,6 +9,7 @@ use super::test_file::{FILE_UNIT_SMALL, NamedFiles, Room, choose_size, file_size
 use super::{Access, Holding, Keep, Need, Volume};
 use crate::facts::devices::{BlockDevice, DeviceNumber, KernelView};
 use crate::facts::{self, PSEUDO_FILE_SYSTEMS, Storage};
+use crate::nbd::is_uri;
 use crate::system_calls;
 use loadline_record::{MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration};
@@ -24,8 +25,8 @@ pub(super) fn open(name: &str, target: &str, need: &Need, access: &Access) -> Re
     if target == "null" || target.starts_with("null:") {
         return open_null(name, target, need);
     }
-    if target.starts_with("nbd://") || target.starts_with("nbd+unix://") || target.starts_with("nbds://") {
-        return Err(TargetError::Nbd { target: target.to_owned() });
+    if is_uri(target) {
+        return super::export::open(name, target, need, access);
     }
     let examine = |cause| TargetError::Examine { target: target.to_owned(), cause };
     // Symbolic links are resolved before anything is looked at.
@@ -428,6 +429,7 @@ impl Opening<'_> {
                 counted: found.storage.counted,
                 named: found.named,
                 handed_over: found.handed_over,
+                export: None,
             },
         };
         volume.facts.extents = volume.extents();

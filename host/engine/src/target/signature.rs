@@ -117,7 +117,15 @@ const SWAP_MAGICS: [(&str, &[u8]); 6] = [
 
 /// Everything recognised on `file`, which is `size` bytes long, most telling first.
 pub(crate) fn signatures(file: &File, size: u64) -> io::Result<Vec<Signature>> {
-    let ends = Ends::read(file, size)?;
+    signatures_by(&mut |bytes, at| file.read_exact_at(bytes, at), size)
+}
+
+/// The same of what is read by `read`: that many bytes, from the place given on.
+pub(crate) fn signatures_by(
+    read: &mut dyn FnMut(&mut [u8], u64) -> io::Result<()>,
+    size: u64,
+) -> io::Result<Vec<Signature>> {
+    let ends = Ends::read(read, size)?;
     let mut found: Vec<Signature> = [ends.gpt(), ends.mbr()].into_iter().flatten().collect();
     found.extend(
         FORMATS
@@ -140,15 +148,15 @@ struct Ends {
 }
 
 impl Ends {
-    fn read(file: &File, size: u64) -> io::Result<Self> {
+    fn read(read: &mut dyn FnMut(&mut [u8], u64) -> io::Result<()>, size: u64) -> io::Result<Self> {
         let length = size.min(END_BYTES);
         // The magic of VMFS follows the first MiB.
         let head_length = size.min(END_BYTES + 4096);
         let tail_at = size - length;
         let mut head = vec![0; head_length as usize];
         let mut tail = vec![0; length as usize];
-        file.read_exact_at(&mut head, 0)?;
-        file.read_exact_at(&mut tail, tail_at)?;
+        read(&mut head, 0)?;
+        read(&mut tail, tail_at)?;
         Ok(Self { size, head, tail_at, tail })
     }
     /// `length` bytes from `at`, if they were read.

@@ -170,7 +170,8 @@ pub(super) fn other_load(asked: &Asked<'_>) -> Option<String> {
 
 /// Without counters to compare, what other processes moved must do, on whichever device.
 fn other_processes(asked: &Asked<'_>) -> Option<String> {
-    if asked.volume.kind == TargetKind::Null {
+    // What an export's server moves is the load itself, and which process it is cannot be told.
+    if matches!(asked.volume.kind, TargetKind::Null | TargetKind::Nbd) {
         return None;
     }
     let others: Vec<&OtherLoad> = asked.trial.surroundings.others.iter().filter(|o| !works_for_the_load(o)).collect();

@@ -83,11 +83,13 @@ fn volume_facts(volume: &VolumeFacts) -> Vec<(&'static str, Option<String>)> {
         TargetKind::TestFile => "test file, removed afterwards",
         TargetKind::File => "file",
         TargetKind::BlockDevice => "block device",
+        TargetKind::Nbd => "export of an NBD server; what the server caches cannot be seen from here",
         TargetKind::Modelled => "model of a volume: nothing was measured",
     };
     let why = volume.direct_reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
     let direct = match (volume.kind, volume.direct) {
         (TargetKind::Null, _) => "no I/O at all".to_owned(),
+        (TargetKind::Nbd, _) => "past this machine's page cache".to_owned(),
         (_, true) => "yes".to_owned(),
         (_, false) => format!("no{why}"),
     };

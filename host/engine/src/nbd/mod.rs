@@ -1,0 +1,286 @@
+//! A client of NBD servers: an export is a volume as a block device is, reached by a socket.
+//!
+//! The protocol is that of the NBD project (`doc/proto.md`): the fixed newstyle handshake with `NBD_OPT_GO`, and simple replies.
+//! All numbers are big-endian.
+
+mod handshake;
+mod session;
+mod uri;
+
+pub(crate) use handshake::Refusal;
+pub(crate) use session::Session;
+pub(crate) use uri::{Place, is_uri};
+
+use loadline_units::Bytes;
+use std::io::{self, Write as _};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a server may take for each step of the handshake.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(20);
+
+/// Before every request.
+const REQUEST_MAGIC: u32 = 0x2560_9513;
+/// Before every simple reply.
+const REPLY_MAGIC: u32 = 0x6744_6698;
+/// Bytes of a request, without what is to be written.
+pub(crate) const REQUEST: usize = 28;
+/// Bytes of a simple reply, without what was read.
+pub(crate) const REPLY: usize = 16;
+/// `NBD_CMD_FLAG_FUA`: answered when it is durable.
+const DURABLE: u16 = 1;
+
+/// What is asked of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub(crate) enum Command {
+    Read = 0,
+    Write = 1,
+    Disconnect = 2,
+    Flush = 3,
+    Trim = 4,
+}
+
+/// A request as it is sent; `cookie` comes back with its reply.
+pub(crate) fn request(command: Command, durable: bool, cookie: u64, offset: u64, length: u32) -> [u8; REQUEST] {
+    let flags = if durable { DURABLE } else { 0 };
+    let mut bytes = [0; REQUEST];
+    bytes[0..4].copy_from_slice(&REQUEST_MAGIC.to_be_bytes());
+    bytes[4..6].copy_from_slice(&flags.to_be_bytes());
+    bytes[6..8].copy_from_slice(&(command as u16).to_be_bytes());
+    bytes[8..16].copy_from_slice(&cookie.to_be_bytes());
+    bytes[16..24].copy_from_slice(&offset.to_be_bytes());
+    bytes[24..28].copy_from_slice(&length.to_be_bytes());
+    bytes
+}
+
+/// A simple reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reply {
+    pub(crate) cookie: u64,
+    /// A system error number; 0 for success.
+    pub(crate) error: i32,
+}
+
+impl Reply {
+    /// Reads it; `None` where the bytes are none.
+    pub(crate) fn parse(bytes: &[u8; REPLY]) -> Option<Self> {
+        let word = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let cookie = u64::from(word(8)) << 32 | u64::from(word(12));
+        (word(0) == REPLY_MAGIC).then(|| Self { cookie, error: error_number(word(4)) })
+    }
+}
+
+/// The protocol's error numbers are those of Linux. One that the protocol does not know is a failure like any other.
+fn error_number(told: u32) -> i32 {
+    const KNOWN: [i32; 8] = [
+        libc::EPERM,
+        libc::EIO,
+        libc::ENOMEM,
+        libc::EINVAL,
+        libc::ENOSPC,
+        libc::EOVERFLOW,
+        libc::EOPNOTSUPP,
+        libc::ESHUTDOWN,
+    ];
+    match i32::try_from(told) {
+        Ok(0) => 0,
+        Ok(known) if KNOWN.contains(&known) => known,
+        _ => libc::EIO,
+    }
+}
+
+/// What a server tells of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ExportFacts {
+    pub(crate) size: Bytes,
+    pub(crate) read_only: bool,
+    /// It takes `NBD_CMD_FLUSH`.
+    pub(crate) flushes: bool,
+    /// It takes writes that are durable when they are answered.
+    pub(crate) durable_writes: bool,
+    pub(crate) trims: bool,
+    /// What one connection wrote and flushed the others see, so that several may write.
+    pub(crate) several_connections: bool,
+    /// Offsets and lengths are multiples of this.
+    pub(crate) block_min: Bytes,
+    /// The longest read or write.
+    pub(crate) block_max: Bytes,
+}
+
+/// An export that was found. Connections to it are made as they are needed, and kept for whoever needs one next: many servers
+/// take one client at a time, and some end with the first that leaves.
+#[derive(Debug)]
+pub(crate) struct Export {
+    pub(crate) place: Place,
+    pub(crate) facts: ExportFacts,
+    idle: Mutex<Vec<Stream>>,
+}
+
+/// A connection to an export, for one user at a time.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// There until it is dropped.
+    stream: Option<Stream>,
+    export: Arc<Export>,
+    /// Nothing of a request or a reply is under way, so that another user can go on.
+    pub(crate) at_rest: bool,
+}
+
+/// A connection to a server.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Export {
+    /// Asks the server at `place`, and gives the connection that it was asked by.
+    ///
+    /// # Errors
+    /// [`Refusal`]: there is no server, it does not speak the protocol, or it refuses.
+    pub(crate) fn find(place: Place) -> Result<Arc<Self>, Refusal> {
+        let (stream, facts) = connect(&place)?;
+        Ok(Arc::new(Self { place, facts, idle: Mutex::new(vec![stream]) }))
+    }
+    /// A connection that nobody uses, or one more, which must show the same export.
+    ///
+    /// # Errors
+    /// Those of [`Export::find`]; another export than was found before.
+    pub(crate) fn connect(self: &Arc<Self>) -> io::Result<Connection> {
+        let idle = std::mem::take(&mut *self.idle());
+        // One that ended meanwhile is of no use.
+        let mut alive: Vec<Stream> = idle.into_iter().filter(Stream::is_quiet).collect();
+        let stream = alive.pop();
+        self.idle().append(&mut alive);
+        let stream = match stream {
+            Some(stream) => stream,
+            None => {
+                let (stream, facts) = connect(&self.place).map_err(io::Error::from)?;
+                if facts != self.facts {
+                    return Err(io::Error::other("the server shows another export now than when it was opened"));
+                }
+                stream
+            }
+        };
+        Ok(Connection { stream: Some(stream), export: Arc::clone(self), at_rest: true })
+    }
+    /// A connection for one request at a time.
+    ///
+    /// # Errors
+    /// Those of [`Export::connect`].
+    pub(crate) fn session(self: &Arc<Self>) -> io::Result<Session> {
+        Ok(Session::new(self.connect()?))
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Stream>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        for stream in self.idle().drain(..) {
+            // A server that is gone need not be told.
+            let _ = (&stream).write(&request(Command::Disconnect, false, 0, 0, 0));
+        }
+    }
+}
+
+impl Connection {
+    pub(crate) fn stream(&self) -> &Stream {
+        self.stream.as_ref().expect("the stream is there until it is dropped")
+    }
+    fn facts(&self) -> &ExportFacts {
+        &self.export.facts
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(stream) = self.stream.take().filter(|_| self.at_rest) {
+            self.export.idle().push(stream);
+        }
+    }
+}
+
+fn connect(place: &Place) -> Result<(Stream, ExportFacts), Refusal> {
+    let stream = place.connect().map_err(Refusal::NoServer)?;
+    let waits = |time: Option<Duration>| match &stream {
+        Stream::Unix(of) => of.set_read_timeout(time).and_then(|()| of.set_write_timeout(time)),
+        Stream::Tcp(of) => of.set_read_timeout(time).and_then(|()| of.set_write_timeout(time)),
+    };
+    waits(Some(HANDSHAKE_TIME)).map_err(Refusal::Broken)?;
+    let facts = handshake::negotiate(&mut &stream, &place.export)?;
+    waits(None).map_err(Refusal::Broken)?;
+    Ok((stream, facts))
+}
+
+impl Stream {
+    /// Whether it is connected, and nothing has come that nobody asked for.
+    fn is_quiet(&self) -> bool {
+        let mut byte = 0_u8;
+        let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+        // SAFETY: one byte that lives through the call.
+        let came = unsafe { libc::recv(self.as_raw_fd(), (&raw mut byte).cast(), 1, flags) };
+        came < 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
+    }
+}
+
+impl AsRawFd for Stream {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Self::Unix(stream) => stream.as_raw_fd(),
+            Self::Tcp(stream) => stream.as_raw_fd(),
+        }
+    }
+}
+
+impl io::Read for &Stream {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => (&*stream).read(bytes),
+            Stream::Tcp(stream) => (&*stream).read(bytes),
+        }
+    }
+}
+
+impl io::Write for &Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => (&*stream).write(bytes),
+            Stream::Tcp(stream) => (&*stream).write(bytes),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_laid_out_as_the_protocol_says() {
+        let bytes = request(Command::Write, true, 0x0102_0304_0506_0708, 1 << 40, 4096);
+        let told = [
+            0x25, 0x60, 0x95, 0x13, 0, 1, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0x10, 0,
+        ];
+        assert_eq!(bytes, told);
+    }
+
+    #[test]
+    fn a_reply_that_is_none_is_not_taken_for_one() {
+        let mut bytes = [0x67, 0x44, 0x66, 0x98, 0, 0, 0, 28, 0, 0, 0, 0, 0, 0, 0, 9];
+        assert_eq!(Reply::parse(&bytes), Some(Reply { cookie: 9, error: libc::ENOSPC }));
+        // An error that the protocol does not know is one all the same, and no success.
+        bytes[4..8].copy_from_slice(&0xFFFF_FFFF_u32.to_be_bytes());
+        assert_eq!(Reply::parse(&bytes), Some(Reply { cookie: 9, error: libc::EIO }));
+        bytes[0] = 0;
+        assert_eq!(Reply::parse(&bytes), None);
+    }
+}

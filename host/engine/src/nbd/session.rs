@@ -1,0 +1,75 @@
+//! One request at a time, for what is no load: looking at an export, reading it back, making it durable.
+
+use super::{Command, Connection, REPLY, Reply, request};
+use std::io::{self, Read, Write};
+
+/// A connection on which each request is waited for.
+#[derive(Debug)]
+pub(crate) struct Session {
+    connection: Connection,
+    /// Bytes of the longest read.
+    longest: usize,
+    /// Offsets and lengths are multiples of this.
+    unit: u64,
+    size: u64,
+    cookie: u64,
+}
+
+impl Session {
+    pub(super) fn new(connection: Connection) -> Self {
+        let facts = connection.facts();
+        let (unit, size) = (facts.block_min.get(), facts.size.get());
+        let longest = (facts.block_max.get().min(1 << 20).max(unit) / unit * unit) as usize;
+        Self { connection, longest, unit, size, cookie: 0 }
+    }
+    /// Reads `bytes` from `offset` on; whole blocks of the export, where that is more.
+    ///
+    /// # Errors
+    /// What the server answers; a connection that ends.
+    pub(crate) fn read_exact_at(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        let end = offset + bytes.len() as u64;
+        let (from, to) = (offset / self.unit * self.unit, end.next_multiple_of(self.unit).min(self.size));
+        if (from, to) == (offset, end) || to < end {
+            return self.read_blocks(bytes, offset);
+        }
+        let mut whole = vec![0; (to - from) as usize];
+        self.read_blocks(&mut whole, from)?;
+        let begin = (offset - from) as usize;
+        bytes.copy_from_slice(&whole[begin..begin + bytes.len()]);
+        Ok(())
+    }
+
+    fn read_blocks(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        let mut at = offset;
+        for part in bytes.chunks_mut(self.longest) {
+            self.ask(Command::Read, at, part.len() as u32, part)?;
+            at += part.len() as u64;
+        }
+        Ok(())
+    }
+    /// Makes durable what was written and answered, over any connection where the server says so.
+    ///
+    /// # Errors
+    /// What the server answers; a connection that ends.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.ask(Command::Flush, 0, 0, &mut [])
+    }
+
+    /// Sends a request and reads its reply, and what was read into `bytes`.
+    fn ask(&mut self, command: Command, offset: u64, length: u32, bytes: &mut [u8]) -> io::Result<()> {
+        self.cookie += 1;
+        self.connection.at_rest = false;
+        let mut stream = self.connection.stream();
+        stream.write_all(&request(command, false, self.cookie, offset, length))?;
+        let mut reply = [0; REPLY];
+        stream.read_exact(&mut reply)?;
+        let reply = Reply::parse(&reply).filter(|reply| reply.cookie == self.cookie).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidData, "what the NBD server sent is no reply to what was asked")
+        })?;
+        if reply.error == 0 {
+            stream.read_exact(bytes)?;
+        }
+        self.connection.at_rest = true;
+        if reply.error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(reply.error)) }
+    }
+}
