@@ -120,8 +120,10 @@ impl Nbd {
                     let gone = skip.min(length);
                     skip -= gone;
                     if length > gone {
-                        pieces[count] =
-                            libc::iovec { iov_base: start.wrapping_add(gone).cast_mut().cast(), iov_len: length - gone };
+                        pieces[count] = libc::iovec {
+                            iov_base: start.wrapping_add(gone).cast_mut().cast(),
+                            iov_len: length - gone,
+                        };
                         count += 1;
                         wanted += length - gone;
                     }
@@ -258,10 +260,8 @@ impl Nbd {
         }
         let events = if self.outgoing.is_empty() { libc::POLLIN } else { libc::POLLIN | libc::POLLOUT };
         let mut awaited = libc::pollfd { fd: self.socket(), events, revents: 0 };
-        let time = libc::timespec {
-            tv_sec: (span.as_ns() / NS_PER_S) as i64,
-            tv_nsec: (span.as_ns() % NS_PER_S) as i64,
-        };
+        let time =
+            libc::timespec { tv_sec: (span.as_ns() / NS_PER_S) as i64, tv_nsec: (span.as_ns() % NS_PER_S) as i64 };
         // SAFETY: one descriptor and one time that live through the call.
         let woken = unsafe { libc::ppoll(&raw mut awaited, 1, &raw const time, std::ptr::null()) };
         match told(woken as isize) {
@@ -329,7 +329,8 @@ impl Backend for Nbd {
 
 impl Drop for Nbd {
     fn drop(&mut self) {
-        let idle = self.outgoing.is_empty() && self.received.rest().is_empty() && self.places.iter().all(Option::is_none);
+        let idle =
+            self.outgoing.is_empty() && self.received.rest().is_empty() && self.places.iter().all(Option::is_none);
         self.connection.at_rest = self.gone.is_none() && idle;
     }
 }

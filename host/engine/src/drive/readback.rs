@@ -94,7 +94,10 @@ pub(super) fn make_durable(volume: &Volume, limit: Duration, control: &Control) 
     let Ok(mut sources) = Sources::of(volume) else { return false };
     let (sender, answers) = mpsc::channel();
     let flusher = std::thread::Builder::new().name("flush".into()).spawn(move || {
-        let _ = sender.send(sources.make_durable().is_ok());
+        let durable = sources.make_durable().is_ok();
+        // A connection is free for the next before anybody goes on.
+        drop(sources);
+        let _ = sender.send(durable);
     });
     let started_at = clock::now();
     while flusher.is_ok() && !control.stopped() && clock::now().since(started_at) < limit {
@@ -203,8 +206,8 @@ impl Reading<'_> {
     ) -> Result<End, EngineError> {
         let (volume, block) = (self.volume, self.block as usize);
         let in_piece = (PIECE.get() / self.block).max(1) as usize;
-        let mut sources = Sources::of(volume)
-            .map_err(|e| EngineError::os(format!("read volume {} back", volume.facts.name), e))?;
+        let mut sources =
+            Sources::of(volume).map_err(|e| EngineError::os(format!("read volume {} back", volume.facts.name), e))?;
         let (total, file_size) = (offsets.len(), volume.file_size.get());
         let (memory_back, memories) = mpsc::channel();
         for _ in 0..2 {
@@ -236,7 +239,7 @@ impl Reading<'_> {
                 }
             })
         };
-        reader.map_err(|e| EngineError::os("start a thread to read back", e))?;
+        let reader = reader.map_err(|e| EngineError::os("start a thread to read back", e))?;
         let started_at = clock::now();
         let mut done = 0;
         while done < total {
@@ -273,6 +276,8 @@ impl Reading<'_> {
             // The reader is gone once it has read all.
             let _ = memory_back.send(piece.memory);
         }
+        // It gives back what it read from before anybody goes on; a panic in it was told above.
+        let _ = reader.join();
         Ok(End::All)
     }
 }

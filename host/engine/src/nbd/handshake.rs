@@ -160,8 +160,9 @@ fn facts(told: &[u8], blocks: Option<&[u8]>) -> Result<ExportFacts, Refusal> {
         _ => return Err(broken("what the server tells of the export has not the length that it should have")),
     };
     let (block_min, block_max) = match blocks {
-        Some(&[a, b, c, d, _, _, _, _, e, f, g, h]) => {
-            let (min, max) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+        Some(sizes) if sizes.len() == 12 => {
+            let word = |at: usize| sizes[at..at + 4].iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));
+            let (min, max) = (word(0), word(8));
             if !min.is_power_of_two() || max < min {
                 return Err(broken("the sizes of blocks that the server tells contradict each other"));
             }
@@ -187,9 +188,13 @@ fn refused(stream: &mut (impl Read + Write), kind: u32, data: &[u8], export: &st
     let said = String::from_utf8_lossy(&data[..data.len().min(500)]).into_owned();
     let said = if said.is_empty() { said } else { format!(" ({said})") };
     let why = match kind {
-        UNSUPPORTED => format!("the server does not know NBD_OPT_GO{said}; it is of before 2017, attach it with nbd-client"),
+        UNSUPPORTED => {
+            format!("the server does not know NBD_OPT_GO{said}; it is of before 2017, attach it with nbd-client")
+        }
         TLS_REQUIRED => {
-            format!("the server talks over TLS only{said}; have it serve a socket without, or attach it with nbd-client")
+            format!(
+                "the server talks over TLS only{said}; have it serve a socket without, or attach it with nbd-client"
+            )
         }
         UNKNOWN => {
             let names = listed(stream).unwrap_or_default();

@@ -95,6 +95,7 @@ fn error_number(told: u32) -> i32 {
 
 /// What a server tells of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the protocol")]
 pub(crate) struct ExportFacts {
     pub(crate) size: Bytes,
     pub(crate) read_only: bool,
@@ -156,15 +157,14 @@ impl Export {
         let mut alive: Vec<Stream> = idle.into_iter().filter(Stream::is_quiet).collect();
         let stream = alive.pop();
         self.idle().append(&mut alive);
-        let stream = match stream {
-            Some(stream) => stream,
-            None => {
-                let (stream, facts) = connect(&self.place).map_err(io::Error::from)?;
-                if facts != self.facts {
-                    return Err(io::Error::other("the server shows another export now than when it was opened"));
-                }
-                stream
+        let stream = if let Some(stream) = stream {
+            stream
+        } else {
+            let (stream, facts) = connect(&self.place).map_err(io::Error::from)?;
+            if facts != self.facts {
+                return Err(io::Error::other("the server shows another export now than when it was opened"));
             }
+            stream
         };
         Ok(Connection { stream: Some(stream), export: Arc::clone(self), at_rest: true })
     }
@@ -267,9 +267,7 @@ mod tests {
     #[test]
     fn a_request_is_laid_out_as_the_protocol_says() {
         let bytes = request(Command::Write, true, 0x0102_0304_0506_0708, 1 << 40, 4096);
-        let told = [
-            0x25, 0x60, 0x95, 0x13, 0, 1, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0x10, 0,
-        ];
+        let told = [0x25, 0x60, 0x95, 0x13, 0, 1, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0x10, 0];
         assert_eq!(bytes, told);
     }
 

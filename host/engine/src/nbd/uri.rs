@@ -60,7 +60,9 @@ impl Place {
             ("nbd", None) => host(authority)?,
             ("nbd", Some(_)) => return Err("a socket is named, which goes with nbd+unix".to_owned()),
             ("nbd+unix", Some(_)) if !authority.is_empty() => {
-                return Err(format!("{authority:?} stands where nbd+unix has nothing: three slashes precede the export"));
+                return Err(format!(
+                    "{authority:?} stands where nbd+unix has nothing: three slashes precede the export"
+                ));
             }
             ("nbd+unix", Some(path)) if !path.as_os_str().is_empty() => Server::Socket(path),
             ("nbd+unix", _) => return Err("?socket=PATH is missing".to_owned()),
@@ -135,22 +137,25 @@ fn decoded(text: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn socket(path: &str, export: &str) -> Result<Place, String> {
-        Ok(Place { server: Server::Socket(path.into()), export: export.into() })
+    fn socket(path: &str, export: &str) -> Place {
+        Place { server: Server::Socket(path.into()), export: export.into() }
     }
-    fn tcp(host: &str, port: u16, export: &str) -> Result<Place, String> {
-        Ok(Place { server: Server::Host(host.into(), port), export: export.into() })
+    fn tcp(host: &str, port: u16, export: &str) -> Place {
+        Place { server: Server::Host(host.into(), port), export: export.into() }
+    }
+    fn read(uri: &str) -> Place {
+        Place::parse(uri).unwrap()
     }
 
     #[test]
     fn sockets_hosts_and_exports_are_read() {
-        assert_eq!(Place::parse("nbd+unix:///data/0?socket=/run/x.sock"), socket("/run/x.sock", "data/0"));
-        assert_eq!(Place::parse("nbd+unix:///?socket=/run/a%20b%26c"), socket("/run/a b&c", ""));
-        assert_eq!(Place::parse("nbd+unix://?socket=x"), socket("x", ""));
-        assert_eq!(Place::parse("nbd://localhost"), tcp("localhost", 10_809, ""));
-        assert_eq!(Place::parse("nbd://localhost:10810/data"), tcp("localhost", 10_810, "data"));
-        assert_eq!(Place::parse("nbd://me@[::1]:10810/data"), tcp("::1", 10_810, "data"));
-        assert_eq!(Place::parse("nbd://[::1]/gr%C3%B6%C3%9Fe"), tcp("::1", 10_809, "größe"));
+        assert_eq!(read("nbd+unix:///data/0?socket=/run/x.sock"), socket("/run/x.sock", "data/0"));
+        assert_eq!(read("nbd+unix:///?socket=/run/a%20b%26c"), socket("/run/a b&c", ""));
+        assert_eq!(read("nbd+unix://?socket=x"), socket("x", ""));
+        assert_eq!(read("nbd://localhost"), tcp("localhost", 10_809, ""));
+        assert_eq!(read("nbd://localhost:10810/data"), tcp("localhost", 10_810, "data"));
+        assert_eq!(read("nbd://me@[::1]:10810/data"), tcp("::1", 10_810, "data"));
+        assert_eq!(read("nbd://[::1]/gr%C3%B6%C3%9Fe"), tcp("::1", 10_809, "größe"));
     }
 
     #[test]

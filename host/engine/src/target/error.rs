@@ -19,7 +19,9 @@ pub enum TargetError {
         cause: UnitError,
     },
     /// An NBD URI that is none, or that names a way which loadline does not go.
-    #[error("cannot read the NBD URI {target}: {cause}; write nbd+unix:///EXPORT?socket=PATH or nbd://HOST:PORT/EXPORT")]
+    #[error(
+        "cannot read the NBD URI {target}: {cause}; write nbd+unix:///EXPORT?socket=PATH or nbd://HOST:PORT/EXPORT"
+    )]
     NbdUri {
         /// As typed.
         target: String,
@@ -43,7 +45,9 @@ pub enum TargetError {
         cause: String,
     },
     /// The server gives the export for reading only.
-    #[error("refused to write to {target}: its server gives it for reading only; have it serve for writing, or measure with --read-only")]
+    #[error(
+        "refused to write to {target}: its server gives it for reading only; have it serve for writing, or measure with --read-only"
+    )]
     NbdReadOnly {
         /// As typed.
         target: String,

@@ -34,7 +34,8 @@ pub(super) fn open(name: &str, target: &str, need: &Need, access: &Access) -> Re
         handed_over.extend(named);
         handed_over.extend(refuse_signed(target, &export, access)?);
     }
-    let alignment = Alignment { offset: export.facts.block_min.max(Alignment::default().offset), ..Alignment::default() };
+    let alignment =
+        Alignment { offset: export.facts.block_min.max(Alignment::default().offset), ..Alignment::default() };
     let (file_size, size_reason) = usable_size(target, need.size, export.facts.size, alignment.offset)?;
     let facts = VolumeFacts {
         name: name.to_owned(),
@@ -117,7 +118,10 @@ impl Export {
             return lacking("flushes, which its server does not take".into(), "leave flush out, or serve with flushes");
         }
         if flush == Some(FlushMethod::Fua) && !facts.durable_writes {
-            return lacking("durable writes (FUA), which its server does not take".into(), "flush by fdatasync instead");
+            return lacking(
+                "durable writes (FUA), which its server does not take".into(),
+                "flush by fdatasync instead",
+            );
         }
         if spec.trims > Ratio::ZERO && !facts.trims {
             return lacking("trims, which its server does not take".into(), "leave trims out");
@@ -127,7 +131,8 @@ impl Export {
             return lacking(what, "use a smaller block");
         }
         if spec.threads > 1 && spec.writes_any() && !facts.several_connections {
-            let what = "a connection for each thread, and its server does not promise that several see the same".to_owned();
+            let what =
+                "a connection for each thread, and its server does not promise that several see the same".to_owned();
             return lacking(what, "use threads = 1 with a deeper queue");
         }
         Ok(())
