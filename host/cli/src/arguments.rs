@@ -170,7 +170,7 @@ pub(crate) enum EngineName {
 /// `quick`.
 #[derive(Debug, Args)]
 pub(crate) struct QuickArguments {
-    /// Directory, file or block device to measure
+    /// Directory, file, block device or NBD URI to measure
     #[arg(default_value = ".")]
     pub(crate) path: String,
     /// The latency to keep: "20 ms" (mean) or p99="5 ms"
@@ -198,7 +198,7 @@ pub(crate) struct RunArguments {
     /// Plan files (TOML), fio job files, or names from `loadline plans`
     #[arg(required_unless_present_any = ["resume", "verify_only"])]
     pub(crate) plan: Vec<String>,
-    /// What to measure: a directory, a file or a block device; the same plan runs on each volume
+    /// What to measure: a directory, a file, a block device or an NBD URI; the same plan runs on each volume
     #[arg(long, value_name = "VOLUME=TARGET")]
     pub(crate) on: Vec<String>,
     /// What the storage is: an environment file (TOML), or a name from `loadline environments`; names limits by its ceilings,

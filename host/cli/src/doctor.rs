@@ -10,7 +10,7 @@ use loadline_emulator::ublk_is_here;
 use loadline_engine::facts::Waking;
 use loadline_engine::ublk::UblkError;
 use loadline_engine::{Access, Need, Observation, Volume, capabilities, facts};
-use loadline_record::{FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, Surroundings, VolumeFacts};
+use loadline_record::{FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, Surroundings, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration as Span};
 use std::fs;
 use std::path::Path;
@@ -268,6 +268,9 @@ fn target(path: &Path) -> Vec<Check> {
 fn of_volume(volume: &VolumeFacts) -> Vec<Check> {
     let mut checks = Vec::new();
     let direct = match &volume.direct_reason {
+        _ if volume.kind == TargetKind::Nbd => {
+            Ok("past this machine's page cache; what the server caches cannot be seen from here".to_owned())
+        }
         _ if volume.direct => Ok("taken: the page cache stays out of the way".to_owned()),
         Some(reason) => Err(format!(
             "refused: {reason}; the page cache takes part in every figure. Name a directory on a disk of its own file system"

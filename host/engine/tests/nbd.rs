@@ -212,7 +212,7 @@ fn an_export_is_written_only_when_it_is_handed_over() {
     let other = uri.replace("data", "d%61ta");
     Volume::open("data", &uri, &writing(), &handed(&other)).unwrap();
     let other = uri.replace("data", "log");
-    assert!(matches!(refused(&uri, &writing(), &handed(&other)), TargetError::NotHandedOver { .. }));
+    assert!(matches!(refused(&uri, &writing(), &handed(&other)), TargetError::NbdNotHandedOver { .. }));
 
     // What carries something is named by what it carries, too.
     server.memory()[..4].copy_from_slice(b"XFSB");
@@ -334,12 +334,16 @@ fn real_servers_are_measured() {
             continue;
         };
         let mut peer = Peer(child);
+        let uri = format!("nbd+unix:///?socket={socket}");
         let begun = Instant::now();
-        while !std::path::Path::new(socket).exists() {
-            assert!(begun.elapsed().as_secs() < 20, "{program} does not listen");
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        let mut volume = take_over(&format!("nbd+unix:///?socket={socket}"));
+        let mut volume = loop {
+            match Volume::open("data", &uri, &writing(), &handed(&uri)) {
+                Err(TargetError::NbdUnreachable { .. }) if begun.elapsed().as_secs() < 20 => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                opened => break opened.unwrap(),
+            }
+        };
         let flush = Some(FlushCadence { every: 8, how: FlushMethod::Fdatasync });
         let trims = Ratio::percent(10);
         for spec in

@@ -19,6 +19,7 @@ mod hunt;
 mod import;
 mod impossible;
 mod limits;
+mod nbd;
 mod only_read;
 mod predict;
 mod printed;

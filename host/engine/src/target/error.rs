@@ -44,6 +44,14 @@ pub enum TargetError {
         /// What the server said, with what to do.
         cause: String,
     },
+    /// An export that was not named a second time.
+    #[error(
+        "refused to write to {target}: what it holds would be lost. If that is meant, name it a second time: --overwrite {target}"
+    )]
+    NbdNotHandedOver {
+        /// As typed.
+        target: String,
+    },
     /// The server gives the export for reading only.
     #[error(
         "refused to write to {target}: its server gives it for reading only; have it serve for writing, or measure with --read-only"

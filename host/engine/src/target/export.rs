@@ -19,7 +19,8 @@ pub(super) fn open(name: &str, target: &str, need: &Need, access: &Access) -> Re
     let writing = need.writes && !access.read_only;
     let named: Vec<String> = access.overwrite.iter().filter(|word| is_same(word, &place)).cloned().collect();
     if writing && named.is_empty() {
-        return Err(TargetError::NotHandedOver { target: typed(), path: PathBuf::from(target) });
+        // Before anybody is asked: some servers end with the first client that leaves.
+        return Err(TargetError::NbdNotHandedOver { target: typed() });
     }
     let export = Export::find(place).map_err(|refusal| match refusal {
         Refusal::NoServer(cause) => TargetError::NbdUnreachable { target: typed(), cause },
