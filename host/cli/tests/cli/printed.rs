@@ -61,3 +61,29 @@ fn what_is_folded_is_printed_open_with_and_without_javascript() {
         assert!(text.contains("duration = \"10 ms\""), "{name}: the plan's text is folded:\n{text}");
     }
 }
+
+#[test]
+fn sixteen_cells_take_few_pages_and_the_first_three_tell_what_matters() {
+    let bench = Bench::new();
+    let plan = bench.file(
+        "p.toml",
+        "schema = 1\nname = \"p\"\n[[load]]\npattern = [\"random\"]\nreads = [\"100 %\", \"0 %\"]\nblock = [\"4 KiB\", \"64 KiB\"]\n\
+         queue_depth = [1, 4, 16, 64]\nwarm_up = \"200 ms\"\nduration = \"2 s\"\ntrials = 1\nobjective = { p99 = \"20 ms\" }\n",
+    );
+    bench.done(&["predict", &plan, "--env", "ds3-p30", "--draws", "3", "--seed", "1"]);
+    bench.done(&["report", "last", "-o", "report.html"]);
+    let page = std::fs::read_to_string(bench.path("report.html")).unwrap();
+    assert_eq!(page.matches("<details class=\"cell\"").count(), 16);
+    let text = or_skip!(printed(&bench, &page, "sixteen"), "it takes chromium and pdftotext");
+    let pages: Vec<&str> = text.trim_end_matches('\x0c').split('\x0c').collect();
+    assert!(pages.len() <= 12, "{} pages", pages.len());
+    let first = pages[..3].concat();
+    for heading in ["Findings", "Charts", "Results", "Doubts", "p99 latency against load"] {
+        assert!(first.contains(heading), "{heading} is not on the first three pages:\n{first}");
+    }
+    // Each cell has its three charts, and none twice.
+    let charts = |heading: &str| text.matches(heading).count();
+    assert_eq!(charts("Latency by percentile"), 16, "{text}");
+    assert_eq!(charts("Latency over time"), 16, "{text}");
+    assert_eq!(charts("IOPS over time") + charts("Throughput over time"), 16, "{text}");
+}

@@ -1,22 +1,26 @@
 //! Each cell in full, folded: percentiles, their curve, what happened second by second, and its trials.
 
-use super::overview::figure;
+use super::overview::{self, figure};
 use super::{CellView, Escaped, Run, table};
-use crate::chart::{Axis, Hover, Line, LineChart, Reference, Size, Ticks, swatch};
+use crate::chart::{Axis, Hover, Line, LineChart, Reference, Size, Ticks};
 use crate::figures::{self, MISSING, plain};
 use crate::put;
 use crate::rows;
 use loadline_analysis::{LatencyIntervals, OperationFigures};
 use loadline_block::Operation;
-use loadline_record::{Ending, Histogram, HistogramSnapshot, SecondOperation, Series};
+use loadline_record::{CellRecord, Ending, Histogram, HistogramSnapshot, SecondOperation, Series};
 use loadline_units::{Bytes, Duration};
 
 /// Points of one line in a chart over time at most.
 const POINTS_MAX: usize = 300;
+/// The same on paper, where charts are a third as wide as the page.
+const PAPER_POINTS_MAX: usize = 120;
 /// From this block size on, throughput says more than IOPS.
 const LARGE_BLOCK: Bytes = Bytes::kib(64);
 /// Trials shown one by one in a table at most.
 const TRIALS_MAX: usize = 100;
+/// From so many trials on, their table stands in two columns on paper.
+const TRIALS_MANY: usize = 6;
 
 /// Every cell, folded.
 pub(crate) fn cells(out: &mut String, run: &Run<'_>) {
@@ -45,20 +49,62 @@ fn cell(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     }
     out.push_str("</summary>\n");
     if !view.summary.doubts.is_empty() {
-        out.push_str("<ul class=\"celldoubts\">");
+        out.push_str("<div class=\"celldoubts\"><ul>");
         for doubt in &view.summary.doubts {
             put!(out, "<li><span class=\"code\">{}</span> {}</li>", doubt.code, Escaped(plain(&doubt.detail)));
         }
-        put!(out, "</ul>\n<p class=\"note\">{}</p>\n", table::marks(run, view.index));
+        put!(out, "</ul>\n<p class=\"note\">{}</p></div>\n", table::marks(run, view.index));
     }
     limits(out, view);
     percentiles(out, view);
-    out.push_str("<div class=\"figs\">\n");
-    percentile_curve(out, run, view);
-    out.push_str("</div>\n");
-    over_time(out, run, view);
+    charts(out, run, view);
     trials(out, view);
     out.push_str("</details>\n");
+}
+
+/// The charts: large ones for the screen, and for paper the same beside each other.
+fn charts(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
+    let curve = percentile_curve(run, view);
+    let course = course(view);
+    if let (None, Some(from), true) = (&course, &run.summary.run.imported, view.record.is_some_and(has_no_seconds)) {
+        let tool = Escaped(plain(&from.tool_and_version()));
+        put!(out, "<p class=\"note\">No course over time: {tool} told no seconds.</p>\n");
+    }
+    let rate = course.as_ref().map(|course| course.rate(run, view, POINTS_MAX));
+    let latency = course.as_ref().map(|course| course.latency(run, view, POINTS_MAX));
+    out.push_str("<div class=\"screen\">\n");
+    if let Some(chart) = &curve {
+        out.push_str("<div class=\"figs\">\n");
+        figure(out, Size::Large, "Latency by percentile", &chart.svg(), "All trials together.");
+        out.push_str("</div>\n");
+    }
+    if let (Some(course), Some(rate), Some(latency)) = (&course, &rate, &latency) {
+        let caption = course.caption(POINTS_MAX);
+        figure(out, Size::Wide, course.heading(), &rate.svg(), &caption);
+        figure(out, Size::Wide, "Latency over time: median and p99 of each second", &latency.svg(), &caption);
+        legend(out, &latency.lines);
+    }
+    out.push_str("</div>\n<div class=\"figs many paper\">\n");
+    let small =
+        |chart: LineChart| LineChart { id: format!("{}-paper", chart.id), size: Size::Small, hover: None, ..chart };
+    if let Some(chart) = curve {
+        figure(out, Size::Small, "Latency by percentile", &small(chart).svg(), "");
+    }
+    if let Some(course) = &course {
+        let heading = format!("{}{}", course.heading(), if course.large { ", MB/s" } else { "" });
+        let rate = small(course.rate(run, view, PAPER_POINTS_MAX));
+        figure(out, Size::Small, &heading, &rate.svg(), &course.caption(PAPER_POINTS_MAX));
+        let latency = course.latency(run, view, PAPER_POINTS_MAX);
+        out.push_str("<div>");
+        figure(out, Size::Small, "Latency over time", &small(latency.clone()).svg(), "");
+        legend(out, &latency.lines);
+        out.push_str("</div>\n");
+    }
+    out.push_str("</div>\n");
+}
+
+fn legend(out: &mut String, lines: &[Line]) {
+    overview::legend(out, &lines.iter().map(|line| (line.name.clone(), line.style)).collect::<Vec<_>>());
 }
 
 /// What bound the cell, and the ceilings known.
@@ -163,7 +209,7 @@ fn intervals(out: &mut String, operation: Operation, ends: &LatencyIntervals) {
 }
 
 /// Latency by percentile, the far ones spread out.
-fn percentile_curve(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
+fn percentile_curve(run: &Run<'_>, view: &CellView<'_>) -> Option<LineChart> {
     let mut lines = Vec::new();
     for (style, (operation, _)) in operations(view).into_iter().enumerate() {
         let histogram = view.merged(&[operation]);
@@ -172,7 +218,7 @@ fn percentile_curve(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
         }
     }
     if lines.is_empty() {
-        return;
+        return None;
     }
     // A limit on the mean says nothing about any one percentile.
     let reference = view.objective().filter(|o| o.0 != "mean").and_then(|(name, limit_ns)| {
@@ -196,7 +242,7 @@ fn percentile_curve(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     let print = |x: f64| {
         format!("p{}", figures::decimal(100.0 - 100.0 / 10f64.powf(x), 6).trim_end_matches('0').trim_end_matches('.'))
     };
-    let chart = LineChart {
+    Some(LineChart {
         id: format!("{}-pct", run.cell_anchor(view.index)),
         title: format!("Latency by percentile: {}", run.cell_name(view.summary)),
         description: "The table above has the figures.".to_owned(),
@@ -215,8 +261,7 @@ fn percentile_curve(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
         separators: Vec::new(),
         size: Size::Large,
         hover: Some(Hover { x: "percent", y: "ns" }),
-    };
-    figure(out, Size::Large, "Latency by percentile", &chart.svg(), "All trials together.");
+    })
 }
 
 /// Points of a percentile curve: (-log10 of the share that is slower, ns), as far as single requests can be told apart.
@@ -272,12 +317,12 @@ fn moments<'a>(trials: impl Iterator<Item = &'a Series>) -> (Vec<Moment<'a>>, Ve
     (all, boundaries)
 }
 
-/// At most [`POINTS_MAX`] points: of each stretch the smallest and the largest, in their order.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    if points.len() <= POINTS_MAX {
+/// At most `most` points: of each stretch the smallest and the largest, in their order.
+fn thinned(points: Vec<(f64, f64)>, most: usize) -> Vec<(f64, f64)> {
+    if points.len() <= most {
         return points;
     }
-    let stretch = points.len().div_ceil(POINTS_MAX / 2);
+    let stretch = points.len().div_ceil(most / 2);
     points
         .chunks(stretch)
         .flat_map(|chunk| {
@@ -290,94 +335,121 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
         .collect()
 }
 
-fn over_time(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
-    let Some(record) = view.record else { return };
-    let (moments, boundaries) = moments(record.trials.iter().map(|t| &t.series));
-    if let (true, Some(from)) = (moments.is_empty(), &run.summary.run.imported) {
-        let tool = Escaped(plain(&from.tool_and_version()));
-        put!(out, "<p class=\"note\">No course over time: {tool} told no seconds.</p>\n");
-    }
-    if moments.len() < 2 {
-        return;
-    }
+/// What happened second by second in a cell's trials, end to end.
+struct Course<'a> {
+    /// At least two.
+    moments: Vec<Moment<'a>>,
+    /// Where later trials begin, s.
+    boundaries: Vec<f64>,
+    /// Whether bytes say more than requests.
+    large: bool,
+}
+
+fn has_no_seconds(record: &CellRecord) -> bool {
+    moments(record.trials.iter().map(|t| &t.series)).0.is_empty()
+}
+
+/// The course of a cell; `None` where it is too short to have one.
+fn course<'a>(view: &CellView<'a>) -> Option<Course<'a>> {
+    let (moments, boundaries) = moments(view.record?.trials.iter().map(|t| &t.series));
     let large = view.summary.load.block_bytes >= LARGE_BLOCK.get();
-    let rate: Vec<(f64, f64)> =
-        moments.iter().map(|m| (m.at_s, if large { m.bytes as f64 } else { m.count as f64 } / m.covered_s)).collect();
-    let seconds = moments.len();
-    let caption = if seconds > POINTS_MAX {
-        let stretch = seconds.div_ceil(POINTS_MAX / 2);
+    (moments.len() >= 2).then_some(Course { moments, boundaries, large })
+}
+
+impl Course<'_> {
+    const fn heading(&self) -> &'static str {
+        if self.large { "Throughput over time" } else { "IOPS over time" }
+    }
+    /// How so many seconds became `most` points at most; empty where none was left out.
+    fn caption(&self, most: usize) -> String {
+        let seconds = self.moments.len();
+        if seconds <= most {
+            return String::new();
+        }
+        let stretch = seconds.div_ceil(most / 2);
         format!(
-            "{} seconds drawn as at most {POINTS_MAX} points: the smallest and the largest of every {stretch}.",
+            "{} seconds drawn as at most {most} points: the smallest and the largest of every {stretch}.",
             figures::count(seconds as u64)
         )
-    } else {
-        String::new()
-    };
-    let separated = if boundaries.is_empty() { "" } else { " (trials end to end, divided by lines)" };
-    let end = moments.last().map_or(1.0, |m| m.at_s);
-    let x = Axis {
-        high: end.max(1.0),
-        ..Axis::linear(&format!("seconds of measured time{separated}"), figures::tick, std::iter::once(end))
-    };
-    let heading = if large { "Throughput over time" } else { "IOPS over time" };
-    let (label, print): (_, fn(f64) -> String) =
-        if large { ("MB/s", |v| figures::tick(v / 1e6)) } else { ("IOPS", figures::tick) };
-    let top = rate.iter().map(|p| p.1).fold(0.0, f64::max);
-    let chart = LineChart {
-        id: format!("{}-rate", run.cell_anchor(view.index)),
-        title: format!("{heading}: {}", run.cell_name(view.summary)),
-        description: format!(
-            "{seconds} seconds; the highest is {} {label}.",
-            if large { figures::megabytes(top) } else { figures::iops(top) }
-        ),
-        x: x.clone(),
-        y: Axis::linear(label, print, std::iter::once(top)),
-        lines: vec![Line::bare("rate".to_owned(), 0, thinned(rate))],
-        references: Vec::new(),
-        separators: boundaries.clone(),
-        size: Size::Wide,
-        names: false,
-        hover: Some(Hover { x: "s", y: if large { "bytes/s" } else { "IOPS" } }),
-    };
-    figure(out, Size::Wide, heading, &chart.svg(), &caption);
-    let mut lines = Vec::new();
-    for operation in Operation::ALL {
-        let of = |m: &Moment<'_>| m.operations[operation.index()];
-        if !moments.iter().any(|m| of(m).count > 0) {
-            continue;
-        }
-        // A second without requests has no percentiles.
-        for (name, quantile) in [("p50", (|s| s.p50_ns) as fn(&SecondOperation) -> u64), ("p99", |s| s.p99_ns)] {
-            let points: Vec<(f64, f64)> =
-                moments.iter().filter(|m| of(m).count > 0).map(|m| (m.at_s, quantile(&of(m)).max(1) as f64)).collect();
-            lines.push(Line::bare(format!("{} {name}", operation.name()), lines.len(), thinned(points)));
+    }
+    fn x(&self, most: usize) -> Axis {
+        let label = match (self.boundaries.is_empty(), most > PAPER_POINTS_MAX) {
+            (true, _) => "seconds of measured time",
+            (false, true) => "seconds of measured time (trials end to end, divided by lines)",
+            (false, false) => "seconds, trials divided by lines",
+        };
+        let end = self.moments.last().map_or(1.0, |m| m.at_s);
+        Axis { high: end.max(1.0), ..Axis::linear(label, figures::tick, std::iter::once(end)) }
+    }
+    /// Requests or bytes of each second.
+    fn rate(&self, run: &Run<'_>, view: &CellView<'_>, most: usize) -> LineChart {
+        let of = |m: &Moment<'_>| if self.large { m.bytes as f64 } else { m.count as f64 } / m.covered_s;
+        let rate: Vec<(f64, f64)> = self.moments.iter().map(|m| (m.at_s, of(m))).collect();
+        let (label, print): (_, fn(f64) -> String) =
+            if self.large { ("MB/s", |v| figures::tick(v / 1e6)) } else { ("IOPS", figures::tick) };
+        let top = rate.iter().map(|p| p.1).fold(0.0, f64::max);
+        LineChart {
+            id: format!("{}-rate", run.cell_anchor(view.index)),
+            title: format!("{}: {}", self.heading(), run.cell_name(view.summary)),
+            description: format!(
+                "{} seconds; the highest is {} {label}.",
+                self.moments.len(),
+                if self.large { figures::megabytes(top) } else { figures::iops(top) }
+            ),
+            x: self.x(most),
+            y: Axis::linear(label, print, std::iter::once(top)),
+            lines: vec![Line::bare("rate".to_owned(), 0, thinned(rate, most))],
+            references: Vec::new(),
+            separators: self.boundaries.clone(),
+            size: Size::Wide,
+            names: false,
+            hover: Some(Hover { x: "s", y: if self.large { "bytes/s" } else { "IOPS" } }),
         }
     }
-    let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y);
-    let chart = LineChart {
-        id: format!("{}-late", run.cell_anchor(view.index)),
-        title: format!("Latency over time: {}", run.cell_name(view.summary)),
-        description: "Median and 99th percentile of each second.".to_owned(),
-        x,
-        y: Axis::logarithmic("latency", figures::latency_tick, values),
-        lines: lines.clone(),
-        references: Vec::new(),
-        separators: boundaries,
-        size: Size::Wide,
-        names: false,
-        hover: Some(Hover { x: "s", y: "ns" }),
-    };
-    figure(out, Size::Wide, "Latency over time: median and p99 of each second", &chart.svg(), &caption);
-    out.push_str("<p class=\"legend\">");
-    for line in &lines {
-        put!(out, "<span>{} {}</span> ", swatch(line.style), Escaped(&line.name));
+    /// Median and p99 of each second, by operation.
+    fn latency(&self, run: &Run<'_>, view: &CellView<'_>, most: usize) -> LineChart {
+        let mut lines = Vec::new();
+        for operation in Operation::ALL {
+            // A second without requests has no percentiles.
+            let seconds: Vec<(f64, SecondOperation)> =
+                self.moments.iter().map(|m| (m.at_s, m.operations[operation.index()])).collect();
+            if seconds.iter().all(|(_, of)| of.count == 0) {
+                continue;
+            }
+            for (name, quantile) in [("p50", (|s| s.p50_ns) as fn(&SecondOperation) -> u64), ("p99", |s| s.p99_ns)] {
+                let points = seconds.iter().filter(|(_, of)| of.count > 0);
+                let points = points.map(|(at_s, of)| (*at_s, quantile(of).max(1) as f64)).collect();
+                lines.push(Line::bare(format!("{} {name}", operation.name()), lines.len(), thinned(points, most)));
+            }
+        }
+        let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y);
+        let y = Axis::logarithmic("latency", figures::latency_tick, values);
+        LineChart {
+            id: format!("{}-late", run.cell_anchor(view.index)),
+            title: format!("Latency over time: {}", run.cell_name(view.summary)),
+            description: "Median and 99th percentile of each second.".to_owned(),
+            x: self.x(most),
+            y,
+            lines,
+            references: Vec::new(),
+            separators: self.boundaries.clone(),
+            size: Size::Wide,
+            names: false,
+            hover: Some(Hover { x: "s", y: "ns" }),
+        }
     }
-    out.push_str("</p>\n");
 }
 
 fn trials(out: &mut String, view: &CellView<'_>) {
     let Some(record) = view.record.filter(|r| !r.trials.is_empty()) else { return };
-    out.push_str("<div class=\"scroll\"><table class=\"pct\"><thead><tr><th scope=\"col\">trial</th><th scope=\"col\" class=\"num\">IOPS</th><th scope=\"col\" class=\"num\">MB/s</th><th scope=\"col\" class=\"num\">measured</th><th scope=\"col\" class=\"num\">errors</th><th scope=\"col\">engine</th><th scope=\"col\">ended</th><th scope=\"col\">doubts</th></tr></thead><tbody>\n");
+    let class = match record.trials.as_slice() {
+        // What there is to tell stands in the other tables.
+        [only] if only.ending == Ending::Complete && only.error_samples.is_empty() => " one",
+        trials if trials.len() >= TRIALS_MANY => " many",
+        _ => "",
+    };
+    put!(out, "<div class=\"scroll trials{class}\">");
+    out.push_str("<table class=\"pct\"><thead><tr><th scope=\"col\">trial</th><th scope=\"col\" class=\"num\">IOPS</th><th scope=\"col\" class=\"num\">MB/s</th><th scope=\"col\" class=\"num\">measured</th><th scope=\"col\" class=\"num\">errors</th><th scope=\"col\" class=\"engine\">engine</th><th scope=\"col\">ended</th><th scope=\"col\">doubts</th></tr></thead><tbody>\n");
     for trial in record.trials.iter().take(TRIALS_MAX) {
         let (ended, bad) = match &trial.ending {
             Ending::Complete => ("complete".to_owned(), ""),
@@ -391,7 +463,7 @@ fn trials(out: &mut String, view: &CellView<'_>) {
         let doubts: Vec<&str> = trial.doubts.iter().map(|d| d.code.name()).collect();
         put!(
             out,
-            "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td title=\"{}\">{}</td><td{bad}>{}</td><td>{}</td></tr>\n",
+            "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"engine\" title=\"{}\">{}</td><td{bad}>{}</td><td>{}</td></tr>\n",
             figures::count(u64::from(trial.trial) + 1),
             or_missing(trial.iops().map(figures::iops)),
             or_missing(trial.bytes_per_s().map(figures::megabytes)),
@@ -437,7 +509,7 @@ mod tests {
         #[test]
         fn thinning_keeps_the_extremes_and_the_order(values in prop::collection::vec(0.0f64..1e6, 1..2000)) {
             let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
-            let thin = thinned(points.clone());
+            let thin = thinned(points.clone(), POINTS_MAX);
             prop_assert!(thin.len() <= POINTS_MAX);
             prop_assert!(thin.windows(2).all(|pair| pair[0].0 < pair[1].0));
             let extremes = |points: &[(f64, f64)]| {
