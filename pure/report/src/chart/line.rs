@@ -1,6 +1,6 @@
 //! A line chart: lines with markers and intervals, or long series without; each line named at its end.
 
-use super::{Axis, at, fitted, marker, text_width};
+use super::{Axis, Ticks, at, fitted, marker, text_width};
 use crate::html::Escaped;
 use crate::put;
 
@@ -142,7 +142,11 @@ impl Frame {
 /// Widest name at the end of a line.
 const NAME_WIDTH_MAX: f64 = 150.0;
 /// Widest name of a ceiling, which tells its height too.
-const ROOF_NAME_WIDTH_MAX: f64 = 230.0;
+const ROOF_NAME_WIDTH_MAX: f64 = 240.0;
+/// Least distance between labels beside each other.
+const LABEL_GAP: f64 = 5.0;
+/// Least distance between labels above each other.
+const LINE_HEIGHT: f64 = 12.5;
 /// Distance between names at the ends of lines.
 const NAME_DISTANCE: f64 = 14.0;
 
@@ -175,9 +179,7 @@ impl LineChart {
         for line in &self.lines {
             self.line(&mut out, &frame, line);
         }
-        for reference in &self.references {
-            self.reference_label(&mut out, &frame, reference);
-        }
+        self.reference_labels(&mut out, &frame);
         if self.names {
             self.line_names(&mut out, &frame);
         }
@@ -235,9 +237,7 @@ impl LineChart {
                 put!(texts, "<text class=\"end\" x=\"{x}\" y=\"{y}\">{}</text>", Escaped(&label));
             }
         }
-        let widest = self.x.tick_labels(usize::MAX).iter().map(|t| text_width(&t.1)).fold(20.0, f64::max);
-        let room = ((frame.right - frame.left) / (widest + 8.0)).floor().max(2.0) as usize;
-        for (value, label) in self.x.tick_labels(room) {
+        for (value, label) in self.x_ticks(frame) {
             let Some(x) = frame.x(&self.x, value) else { continue };
             let class = if label.is_empty() { " class=\"minor\"" } else { "" };
             put!(out, "<path{class} d=\"M{} {}V{}\"/>", at(x), at(frame.top), at(frame.bottom));
@@ -268,24 +268,62 @@ impl LineChart {
         put!(out, "</g>");
     }
 
+    /// Ticks along, with labels that have room beside each other: the last one always, of measured values then the first.
+    fn x_ticks(&self, frame: &Frame) -> Vec<(f64, String)> {
+        let all = self.x.tick_labels(usize::MAX);
+        let widest = all.iter().map(|t| text_width(&t.1)).fold(20.0, f64::max);
+        let mut ticks = match self.x.ticks {
+            // Round numbers are as far apart as they are asked to be.
+            Ticks::Round => self.x.tick_labels(((frame.right - frame.left) / (widest + 8.0)).floor().max(2.0) as usize),
+            Ticks::At(_) | Ticks::Named(_) => all,
+        };
+        let mut order: Vec<usize> = (0..ticks.len()).rev().collect();
+        let ends = matches!(self.x.ticks, Ticks::At(_));
+        order.sort_by_key(|index| ends && *index != ticks.len() - 1 && *index != 0);
+        let mut taken: Vec<(f64, f64)> = Vec::new();
+        for index in order {
+            let (value, label) = &mut ticks[index];
+            let (Some(x), half) = (frame.x(&self.x, *value), text_width(label) / 2.0) else { continue };
+            if label.is_empty() {
+                continue;
+            }
+            if taken.iter().all(|(start, end)| x + half + LABEL_GAP <= *start || end + LABEL_GAP <= x - half) {
+                taken.push((x - half, x + half));
+            } else {
+                label.clear();
+            }
+        }
+        ticks
+    }
+
     fn reference(&self, out: &mut String, frame: &Frame, reference: &Reference) {
         let Some(y) = frame.y(&self.y, reference.y) else { return };
         put!(out, "<path class=\"ref\" d=\"M{} {}H{}\"/>", at(frame.left), at(y), at(frame.right));
     }
 
-    /// On top of the lines, so that none crosses it out.
-    fn reference_label(&self, out: &mut String, frame: &Frame, reference: &Reference) {
-        let Some(y) = frame.y(&self.y, reference.y) else { return };
-        // Above its line, or below where there is no room above.
-        let baseline = if y - 16.0 < frame.top { y + 13.0 } else { y - 5.0 };
-        let label = fitted(&reference.label, frame.right - frame.left - 8.0);
-        put!(
-            out,
-            "<text class=\"reft\" x=\"{}\" y=\"{}\">{}</text>",
-            at(frame.left + 5.0),
-            at(baseline),
-            Escaped(&label)
-        );
+    /// On top of the lines, so that none crosses them out; what finds no room beside the others is left out.
+    fn reference_labels(&self, out: &mut String, frame: &Frame) {
+        let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+        for reference in &self.references {
+            let Some(y) = frame.y(&self.y, reference.y) else { continue };
+            let label = fitted(&reference.label, frame.right - frame.left - 8.0);
+            let width = text_width(&label);
+            // Above its line, or below where there is no room above.
+            let baselines = if y - 16.0 < frame.top { [y + 13.0; 2] } else { [y - 5.0, y + 13.0] };
+            let starts =
+                std::iter::once(frame.left + 5.0).chain(taken.iter().map(|(_, end, _)| end + 8.0).collect::<Vec<_>>());
+            let places = starts.flat_map(|x| baselines.map(|baseline| (x, baseline)));
+            let free = |(x, baseline): &(f64, f64)| {
+                let clear = |(start, end, other): &(f64, f64, f64)| {
+                    x + width + LABEL_GAP <= *start || end + LABEL_GAP <= *x || (baseline - other).abs() >= LINE_HEIGHT
+                };
+                x + width <= frame.right && baseline + 3.0 < frame.bottom && taken.iter().all(clear)
+            };
+            let mut places = places.filter(free);
+            let Some((x, baseline)) = places.next() else { continue };
+            put!(out, "<text class=\"reft\" x=\"{}\" y=\"{}\">{}</text>", at(x), at(baseline), Escaped(&label));
+            taken.push((x, x + width, baseline));
+        }
     }
 
     fn line(&self, out: &mut String, frame: &Frame, line: &Line) {
@@ -390,6 +428,95 @@ impl Points {
         match self {
             Self::Marked(points) | Self::Scattered(points) => Box::new(points.iter().map(|p| (p.x, p.y))),
             Self::Bare(points) | Self::Faint(points) => Box::new(points.iter().copied()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures;
+    use proptest::prelude::*;
+
+    fn chart(depths: Vec<f64>, objectives: &[f64], size: Size) -> LineChart {
+        let references = objectives.iter().map(|y| Reference { y: *y, label: format!("objective: p99 {y} ns") });
+        let points = depths.iter().map(|x| (*x, 1e6)).collect();
+        LineChart {
+            id: "c".to_owned(),
+            title: String::new(),
+            description: String::new(),
+            x: Axis::at_values("depth", figures::tick, depths),
+            y: Axis::logarithmic("latency", figures::latency_tick, objectives.iter().copied().chain([1e6])),
+            lines: vec![Line::bare(String::new(), 0, points)],
+            references: references.collect(),
+            separators: Vec::new(),
+            size,
+            names: false,
+            hover: None,
+        }
+    }
+
+    /// Where texts of a class begin and end along, how high they stand, and what they say. Those of class "mid" are centred.
+    fn texts(svg: &str, class: &str) -> Vec<(f64, f64, f64, String)> {
+        let number = |tag: &str, name: &str| {
+            let (_, rest) = tag.split_once(&format!(" {name}=\"")).unwrap();
+            rest.split_once('"').unwrap().0.parse::<f64>().unwrap()
+        };
+        let start = format!("<text class=\"{class}\"");
+        let texts = svg.split(&start).skip(1).map(|rest| {
+            let (tag, rest) = rest.split_once('>').unwrap();
+            let text = rest.split_once('<').unwrap().0.to_owned();
+            let (x, width) = (number(tag, "x"), text_width(&text));
+            let start = if class == "mid" { x - width / 2.0 } else { x };
+            (start, start + width, number(tag, "y"), text)
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn depths_of_a_search_are_named_where_there_is_room() {
+        let depths = vec![1.0, 2.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0];
+        for size in [Size::Large, Size::Small] {
+            let svg = chart(depths.clone(), &[], size).svg();
+            let named: Vec<String> = texts(&svg, "mid").into_iter().map(|t| t.3).collect();
+            assert!(["1", "2", "16"].iter().all(|depth| named.iter().any(|n| n == depth)), "{named:?}");
+            assert!(named.len() < depths.len(), "{named:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn labels_never_overlap(
+            depths in prop::collection::btree_set(1u32..5000, 1..40),
+            objectives in prop::collection::vec(1e3f64..1e9, 0..4),
+            small: bool,
+        ) {
+            let (first, last) = (*depths.first().unwrap(), *depths.last().unwrap());
+            let size = if small { Size::Small } else { Size::Large };
+            let svg = chart(depths.into_iter().map(f64::from).collect(), &objectives, size).svg();
+            let depths = texts(&svg, "mid");
+            for pair in depths.windows(2) {
+                prop_assert!(pair[0].1 < pair[1].0, "{pair:?}");
+            }
+            prop_assert_eq!(&depths.last().unwrap().3, &figures::tick(f64::from(last)));
+            let room = depths.len() > 1 || first == last;
+            prop_assert!(!room || depths[0].3 == figures::tick(f64::from(first)), "{depths:?}");
+            let objectives = texts(&svg, "reft");
+            for (index, one) in objectives.iter().enumerate() {
+                for other in &objectives[..index] {
+                    let apart = one.1 < other.0 || other.1 < one.0 || (one.2 - other.2).abs() >= 12.0;
+                    prop_assert!(apart, "{one:?} {other:?}");
+                }
+            }
+        }
+        #[test]
+        fn named_ticks_never_overlap(places in prop::collection::btree_set(0u32..1000, 2..30)) {
+            let mut chart = chart(vec![1.0, 2.0], &[], Size::Small);
+            let named = places.into_iter().map(|x| (f64::from(x) / 1000.0, format!("{x}"))).collect();
+            chart.x = Axis { low: 0.0, high: 1.0, logarithmic: false, ticks: Ticks::Named(named), ..chart.x };
+            for pair in texts(&chart.svg(), "mid").windows(2) {
+                prop_assert!(pair[0].1 < pair[1].0, "{pair:?}");
+            }
         }
     }
 }
