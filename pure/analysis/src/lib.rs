@@ -27,7 +27,7 @@ pub use compare::{
     scaling_sentences,
 };
 pub use doubts::doubts;
-pub use findings::{OBJECTIVE_USUAL, codes as finding_codes};
+pub use findings::{OBJECTIVE_USUAL, best_cell, codes as finding_codes};
 pub use hunt::{
     Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, NotTried, Standing,
     Suspect, hunted, judge, nothing_bound, round_log,

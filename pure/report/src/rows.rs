@@ -2,7 +2,7 @@
 
 use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
-use loadline_analysis::{CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunSummary};
+use loadline_analysis::{CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunSummary, best_cell};
 use loadline_block::Operation;
 use loadline_record::{DoubtCode, HistogramSnapshot, RunStatus};
 use std::collections::BTreeSet;
@@ -339,7 +339,7 @@ pub(crate) fn doubts_the_rate(cell: &CellSummary) -> bool {
     cell.doubts.iter().any(|doubt| doubt.code != DoubtCode::FewSamples)
 }
 
-/// The most that the run reached, in one sentence: cells whose rate is not in doubt first, since a doubted best is no best.
+/// What the run reached with the least demanding load that comes near the most, in one sentence: cells whose rate is not in doubt first, since a doubted best is no best.
 pub(crate) fn verdict(summary: &RunSummary) -> String {
     let measured = summary.cells.iter().filter(|c| c.total.as_ref().is_some_and(|t| t.iops.is_finite())).count();
     if measured == 0 {
@@ -348,13 +348,23 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
     let doubted = summary.cells.iter().filter(|c| doubts_the_rate(c)).count();
     let trusted = summary.cells.iter().any(|c| !doubts_the_rate(c) && c.total.is_some());
     let others = summary.cells.iter().any(|c| !c.doubts.is_empty());
-    let best = |figure: fn(&CellSummary) -> Option<f64>| {
-        summary
-            .cells
-            .iter()
-            .filter(|c| !trusted || !doubts_the_rate(c))
-            .filter_map(|c| figure(c).filter(|v| v.is_finite()).map(|v| (v, c)))
-            .max_by(|a, b| a.0.total_cmp(&b.0))
+    // By the rule of the findings on the most, among loads that they would compare, so that both tell of one cell.
+    let best = |figure: fn(&CellSummary) -> Option<f64>, is_like: fn(&CellSummary, &CellSummary) -> bool| {
+        let cells = &summary.cells;
+        let value = |i: &usize| figure(&cells[*i]).filter(|v| v.is_finite());
+        let all = (0..cells.len()).filter(|i| value(i).is_some() && (!trusted || !doubts_the_rate(&cells[*i])));
+        let all: Vec<usize> = all.collect();
+        let most = *all.iter().max_by(|a, b| value(a).unwrap_or(0.0).total_cmp(&value(b).unwrap_or(0.0)))?;
+        let like: Vec<usize> = all.into_iter().filter(|i| is_like(&cells[*i], &cells[most])).collect();
+        let best = best_cell(cells, &like, figure).unwrap_or(most);
+        Some((value(&best)?, &cells[best]))
+    };
+    let like_in_bytes = |a: &CellSummary, b: &CellSummary| {
+        (&a.volume, a.reads_only(), a.writes_only()) == (&b.volume, b.reads_only(), b.writes_only())
+    };
+    let like_in_requests = |a: &CellSummary, b: &CellSummary| {
+        (&a.volume, a.reads_only(), a.writes_only(), &a.load.pattern, a.flush.is_some())
+            == (&b.volume, b.reads_only(), b.writes_only(), &b.load.pattern, b.flush.is_some())
     };
     let several = summary.cells.iter().any(|c| c.volume != summary.cells[0].volume);
     let name = |c: &CellSummary| {
@@ -362,7 +372,7 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
     };
     let mut parts = Vec::new();
     let mut codes = BTreeSet::new();
-    if let Some((bytes, cell)) = best(CellSummary::throughput_lasting) {
+    if let Some((bytes, cell)) = best(CellSummary::throughput_lasting, like_in_bytes) {
         codes.extend(cell.doubts.iter().map(|doubt| doubt.code));
         parts.push(match &cell.lasting {
             Some(lasting) => {
@@ -372,7 +382,7 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
             None => format!("{} MB/s ({})", figures::megabytes(bytes), name(cell)),
         });
     }
-    if let Some((iops, cell)) = best(CellSummary::iops_lasting) {
+    if let Some((iops, cell)) = best(CellSummary::iops_lasting, like_in_requests) {
         codes.extend(cell.doubts.iter().map(|doubt| doubt.code));
         parts.push(match &cell.lasting {
             Some(lasting) => {
@@ -386,15 +396,14 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
     let tail = match (doubted, trusted) {
         (0, _) if others => "no doubts about rates".to_owned(),
         (0, _) => "no doubts".to_owned(),
-        (n, true) => {
-            format!("{n} of {} cells carry doubts and are left out of this line", summary.cells.len())
-        }
+        (1, true) => format!("1 of {} cells carries doubts and is left out of this line", summary.cells.len()),
+        (n, true) => format!("{n} of {} cells carry doubts and are left out of this line", summary.cells.len()),
         (_, false) => {
             let codes: Vec<&str> = codes.iter().filter(|c| **c != DoubtCode::FewSamples).map(|c| c.name()).collect();
             format!("every cell carries doubts, these too ({})", codes.join(", "))
         }
     };
-    format!("{verb} at most {}; {tail}.", parts.join(" and "))
+    format!("{verb} up to {}; {tail}.", parts.join(" and "))
 }
 
 #[cfg(test)]
@@ -420,7 +429,7 @@ mod tests {
         assert!(told.ends_with("; no doubts about rates."), "{told}");
         let told = verdict(&summarize(&doubted(DoubtCode::CachedReads)));
         assert!(!told.contains("1024 KiB"), "{told}");
-        assert!(told.ends_with("; 1 of 2 cells carry doubts and are left out of this line."), "{told}");
+        assert!(told.ends_with("; 1 of 2 cells carries doubts and is left out of this line."), "{told}");
     }
 
     #[test]
@@ -429,5 +438,27 @@ mod tests {
         record.cells[0].trials[0].doubts = vec![Doubt { code: DoubtCode::ShortRun, detail: "As seen.".to_owned() }];
         let told = verdict(&summarize(&record));
         assert!(told.ends_with("; every cell carries doubts, these too (short-run, depth-not-reached)."), "{told}");
+    }
+
+    #[test]
+    fn the_headline_gives_the_figure_of_the_finding_on_the_most() {
+        // From depth 16 on deeper queues have no more than a little.
+        let depths = [(1, 0.3), (16, 1.0), (64, 1.004), (128, 1.007)];
+        let cells = depths
+            .map(|(depth, speed)| cell(closed("random", 1.0, 64 << 10, depth), &ExampleDisk::default(), &[speed]));
+        let summary = summarize(&run(cells.into()));
+        for code in ["best-random-iops", "best-throughput"] {
+            let finding = summary.findings.iter().find(|f| f.code == code).unwrap();
+            let best = summary.cells.iter().find(|c| c.id == finding.cells[0]).unwrap();
+            let total = best.total.as_ref().unwrap();
+            let told = verdict(&summary);
+            let figure = match code {
+                "best-throughput" => {
+                    format!("{} MB/s ({})", figures::megabytes(total.throughput_bytes_per_s), best.label)
+                }
+                _ => format!("{} IOPS ({})", figures::iops(total.iops), best.label),
+            };
+            assert!(told.contains(&figure), "{finding:?}\n{told}");
+        }
     }
 }

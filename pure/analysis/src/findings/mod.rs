@@ -140,6 +140,26 @@ pub(crate) fn findings(
     found
 }
 
+/// Of some cells, by their places, the one with the largest `figure`, or the least demanding of those that come as near to it as
+/// trials come to each other; `None` where none has the figure.
+#[must_use]
+pub fn best_cell(
+    cells: &[CellSummary],
+    candidates: &[usize],
+    figure: fn(&CellSummary) -> Option<f64>,
+) -> Option<usize> {
+    let figures =
+        candidates.iter().filter_map(|i| Some((*i, figure(&cells[*i]).filter(|f| f.is_finite() && *f > 0.0)?)));
+    let figures: Vec<(usize, f64)> = figures.collect();
+    let most = figures.iter().map(|f| f.1).max_by(f64::total_cmp)?;
+    // Of those that come to the same for good, those with the most before.
+    let figures: Vec<(usize, f64)> = figures.into_iter().filter(|f| f.1 >= most * AS_GOOD).collect();
+    let bursts = |i: usize| cells[i].lasting.as_ref().map_or(0.0, |lasting| lasting.iops_before);
+    let burst = figures.iter().map(|f| bursts(f.0)).max_by(f64::total_cmp)?;
+    let demand = |i: usize| (outstanding(&cells[i]).unwrap_or(u64::MAX), cells[i].load.block_bytes);
+    figures.into_iter().map(|f| f.0).filter(|i| bursts(*i) >= burst * AS_GOOD).min_by_key(|i| demand(*i))
+}
+
 /// The cells of one volume.
 pub(crate) struct View<'a> {
     cells: &'a [CellSummary],
@@ -168,23 +188,8 @@ impl View<'_> {
     /// to each other; one with a disqualifying doubt only if there is no other.
     fn best(&self, among: impl Fn(&CellSummary) -> bool, figure: fn(&CellSummary) -> Option<f64>) -> Option<usize> {
         let clean = |i: &usize| !NOT_THE_BEST.iter().any(|code| crate::curves::doubted(&self.cells[*i], *code));
-        let best_of = |candidates: Vec<usize>| {
-            let figures: Vec<(usize, f64)> = candidates
-                .into_iter()
-                .filter_map(|i| Some((i, figure(&self.cells[i]).filter(|f| *f > 0.0)?)))
-                .collect();
-            let most = figures.iter().map(|f| f.1).max_by(f64::total_cmp)?;
-            // Of those that come to the same for good, those with the most before.
-            let figures: Vec<(usize, f64)> = figures.into_iter().filter(|f| f.1 >= most * AS_GOOD).collect();
-            let bursts = |i: usize| self.cells[i].lasting.as_ref().map_or(0.0, |lasting| lasting.iops_before);
-            let burst = figures.iter().map(|f| bursts(f.0)).max_by(f64::total_cmp)?;
-            let demand = |i: usize| {
-                let cell = &self.cells[i];
-                (outstanding(cell).unwrap_or(u64::MAX), cell.load.block_bytes)
-            };
-            figures.into_iter().map(|f| f.0).filter(|i| bursts(*i) >= burst * AS_GOOD).min_by_key(|i| demand(*i))
-        };
         let all: Vec<usize> = self.own.iter().copied().filter(|i| among(&self.cells[*i])).collect();
+        let best_of = |candidates: Vec<usize>| best_cell(self.cells, &candidates, figure);
         best_of(all.iter().copied().filter(|i| clean(i)).collect()).or_else(|| best_of(all))
     }
 
@@ -396,11 +401,13 @@ impl View<'_> {
 
 impl CellSummary {
     /// Whether it reads alone.
-    pub(crate) fn reads_only(&self) -> bool {
+    #[must_use]
+    pub fn reads_only(&self) -> bool {
         self.load.read_ratio >= 1.0 && self.trim.is_none() && (self.read.is_some() || self.is_unanswered())
     }
     /// Whether it writes alone.
-    pub(crate) fn writes_only(&self) -> bool {
+    #[must_use]
+    pub fn writes_only(&self) -> bool {
         self.load.read_ratio <= 0.0 && self.trim.is_none() && (self.write.is_some() || self.is_unanswered())
     }
     /// Whether others made the requests, an application or what was recorded of one.
