@@ -63,14 +63,29 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// How its figures came to be: "measured", "measured by fio 3.33" or "predicted".
+    /// How its figures came to be: "measured", "measured by fio 3.33", "emulated" or "predicted".
     #[must_use]
     pub fn how(&self) -> String {
-        match (&self.imported, self.clock) {
-            (Some(from), _) => format!("measured by {}", from.tool_and_version()),
-            (None, Clock::Real) => "measured".to_owned(),
-            (None, Clock::Virtual) => "predicted".to_owned(),
-        }
+        how(self.imported.as_ref(), &self.verb, self.clock)
+    }
+    /// Whether a model answered clients in real time.
+    #[must_use]
+    pub fn is_emulated(&self) -> bool {
+        is_emulated(&self.verb, self.clock)
+    }
+}
+
+fn is_emulated(verb: &str, clock: Clock) -> bool {
+    verb == "emulate" && clock == Clock::Real
+}
+
+/// How figures of a verb under a clock came to be.
+pub(crate) fn how(imported: Option<&ImportedFrom>, verb: &str, clock: Clock) -> String {
+    match (imported, clock) {
+        (Some(from), _) => format!("measured by {}", from.tool_and_version()),
+        (None, Clock::Real) if is_emulated(verb, clock) => "emulated".to_owned(),
+        (None, Clock::Real) => "measured".to_owned(),
+        (None, Clock::Virtual) => "predicted".to_owned(),
     }
 }
 

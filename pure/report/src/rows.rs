@@ -4,7 +4,7 @@ use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
 use loadline_analysis::{CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunSummary, best_cell};
 use loadline_block::Operation;
-use loadline_record::{DoubtCode, HistogramSnapshot, RunStatus};
+use loadline_record::{Clock, DoubtCode, HistogramSnapshot, RunStatus};
 use std::collections::BTreeSet;
 
 /// One row.
@@ -167,7 +167,7 @@ impl Column {
                 Self::Doubts => any(&|c| !c.doubts.is_empty()),
                 Self::Offered => any(&|c| c.offered_iops.is_some()),
                 Self::Interval | Self::Range => {
-                    let predicted = summary.run.clock == loadline_record::Clock::Virtual;
+                    let predicted = summary.run.clock == Clock::Virtual;
                     let has_own = (*column == Self::Range) == predicted;
                     has_own && any(&|c| c.total.as_ref().and_then(figures::interval).is_some())
                 }
@@ -225,6 +225,7 @@ impl Column {
 pub(crate) fn latency_counts(summary: &RunSummary) -> String {
     match &summary.run.imported {
         Some(from) => format!("Latency is what {} calls so.", plain(&from.tool_and_version())),
+        None if summary.run.is_emulated() => "Latency is the model's, from when a request arrived.".to_owned(),
         None => "Latency counts from when the load wanted the request.".to_owned(),
     }
 }
@@ -392,7 +393,11 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
             None => format!("{} IOPS ({})", figures::iops(iops), name(cell)),
         });
     }
-    let verb = if summary.run.clock == loadline_record::Clock::Virtual { "Predicted" } else { "Measured" };
+    let verb = match summary.run.clock {
+        Clock::Virtual => "Predicted",
+        Clock::Real if summary.run.is_emulated() => "Emulated",
+        Clock::Real => "Measured",
+    };
     let tail = match (doubted, trusted) {
         (0, _) if others => "no doubts about rates".to_owned(),
         (0, _) => "no doubts".to_owned(),

@@ -35,6 +35,8 @@ pub struct ComparedSide {
     pub volume: Option<String>,
     /// Measured (`real`) or predicted (`virtual`).
     pub clock: Clock,
+    /// How its figures came to be, in words: "measured", "measured by fio 3.33", "emulated" or "predicted".
+    pub how: String,
     /// Start of the run, RFC 3339 in UTC.
     pub started: String,
     /// Version of the tool that made it.

@@ -214,6 +214,7 @@ fn described(side: &Side<'_>, disks: Option<u32>) -> ComparedSide {
         name: header.name.clone(),
         volume: side.volume.map(str::to_owned),
         clock: header.clock,
+        how: crate::summary::how(header.imported.as_ref(), &header.verb, header.clock),
         started: header.started.clone(),
         version: header.version.clone(),
         hostname: header.host.hostname.clone(),

@@ -14,7 +14,6 @@ pub(crate) use rows::{interval, ratio};
 use crate::figures::{self, plain};
 use crate::put;
 use loadline_analysis::{Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal, Unmatched};
-use loadline_record::Clock;
 
 /// "A" for the baseline, then "B", "C", ...; beyond "Z" by number.
 pub(crate) fn letter(side: usize) -> String {
@@ -26,7 +25,7 @@ pub(crate) fn letter(side: usize) -> String {
 
 /// What a side is, in a line.
 fn side_words(side: &ComparedSide) -> String {
-    let made = if side.clock == Clock::Real { "measured" } else { "predicted" };
+    let made = plain(&side.how);
     let volume = side.volume.as_ref().map_or_else(String::new, |v| format!(", volume {}", plain(v)));
     let disks =
         side.disks.map_or_else(String::new, |n| if n == 1 { ", 1 disk".to_owned() } else { format!(", {n} disks") });

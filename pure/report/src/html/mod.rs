@@ -297,7 +297,15 @@ fn unlike(out: &mut String, runs: &[Run<'_>]) {
     let predictions = runs.iter().all(|r| r.summary.run.clock == Clock::Virtual && environment(r).is_some());
     let mut unlike: Vec<&str> = Vec::new();
     if differ(&|r| format!("{:?}", r.summary.run.clock)) {
-        unlike.push("some are measured and some predicted");
+        let emulated = runs.iter().any(|r| r.summary.run.is_emulated());
+        let measured = runs.iter().any(|r| r.summary.run.clock == Clock::Real && !r.summary.run.is_emulated());
+        unlike.push(match (measured, emulated) {
+            (true, true) => "some are measured, some emulated and some predicted",
+            (false, true) => "some are emulated and some predicted",
+            (_, false) => "some are measured and some predicted",
+        });
+    } else if differ(&|r| r.summary.run.is_emulated().to_string()) {
+        unlike.push("some are measured and some emulated");
     } else if differ(&|r| clock_word(&r.summary.run)) {
         unlike.push("they were measured by different tools");
     }

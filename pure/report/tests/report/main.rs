@@ -3,6 +3,7 @@
 
 mod best;
 mod comparison;
+mod emulated;
 mod golden;
 mod made_up;
 mod side_by_side;
