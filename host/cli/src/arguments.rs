@@ -399,7 +399,7 @@ pub(crate) enum StatusName {
 /// `show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
-    /// The run: its id, the beginning of it, or "last"
+    /// The run: its id, the beginning of it, its name, or "last" for the one added last, imports among them
     #[arg(default_value = "last")]
     pub(crate) run: String,
     /// Only this cell, by its number in the table (from 1); or those whose id begins with, or label contains, this
@@ -418,7 +418,7 @@ pub(crate) struct ShowArguments {
 /// `fit`.
 #[derive(Debug, Args)]
 pub(crate) struct FitArguments {
-    /// The run: its id, the beginning of it, or "last"
+    /// The run: its id, the beginning of it, its name, or "last" for the one added last, imports among them
     #[arg(default_value = "last")]
     pub(crate) run: String,
     /// Where the environment goes; by default to standard output
@@ -443,7 +443,7 @@ pub(crate) struct RmArguments {
 /// `report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// The runs: ids, the beginnings of them, or "last"
+    /// The runs: ids, the beginnings of them, names, or "last" for the one added last, imports among them
     #[arg(required = true)]
     pub(crate) runs: Vec<String>,
     /// Where the report goes: .html or .md
@@ -454,7 +454,7 @@ pub(crate) struct ReportArguments {
 /// `export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// The run: its id, the beginning of it, or "last"
+    /// The run: its id, the beginning of it, its name, or "last" for the one added last, imports among them
     pub(crate) run: String,
     /// In which form: json, csv, fio (its JSON results), openmetrics or parquet
     #[arg(long = "as", value_enum, value_name = "FORM", hide_possible_values = true)]

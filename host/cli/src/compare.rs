@@ -16,7 +16,7 @@ use loadline_units::Ratio;
                   the overall verdict cannot be told or a cell has lost its figures."
 )]
 pub(crate) struct CompareArguments {
-    /// The runs, the baseline first: ids, the beginnings of them, or "last"; or one run with several volumes
+    /// The runs, the baseline first: ids, the beginnings of them, names, or "last" for the one added last; or one run with several volumes
     #[arg(required = true)]
     pub(crate) runs: Vec<String>,
     /// Figures that differ by no more than this share are the same

@@ -68,8 +68,9 @@ pub struct VolumeLine {
 }
 
 impl Store {
-    /// The id of the run that `text` means: an id, `last` (the newest), the beginning of one id, or a name (the newest run
-    /// of that name); the first of these that fits.
+    /// The id of the run that `text` means: an id, `last` (the one added last), the beginning of one id, or a name (of runs
+    /// of that name the one added last); the first of these that fits. What was added last may have started long before the others:
+    /// an import.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], or [`StoreError::Ambiguous`] with the candidates.
@@ -78,21 +79,19 @@ impl Store {
             if find_run(transaction, text)?.is_some() {
                 return Ok(text.to_owned());
             }
-            let newest = |condition: &str, limit: usize| {
+            let added_last = |condition: &str, limit: usize| {
                 transaction
-                    .prepare(&format!(
-                        "SELECT id FROM runs WHERE {condition} ORDER BY started DESC, key DESC LIMIT {limit}"
-                    ))?
+                    .prepare(&format!("SELECT id FROM runs WHERE {condition} ORDER BY key DESC LIMIT {limit}"))?
                     .query_map([text], |row| row.get(0))?
                     .collect::<rusqlite::Result<Vec<String>>>()
             };
             let mut fitting = match text {
                 "" => Vec::new(),
-                "last" => newest("?1 = 'last'", 1)?,
-                _ => newest("substr(id, 1, length(?1)) = ?1", CANDIDATES_MAX)?,
+                "last" => added_last("?1 = 'last'", 1)?,
+                _ => added_last("substr(id, 1, length(?1)) = ?1", CANDIDATES_MAX)?,
             };
             if fitting.len() != 1 {
-                fitting = match newest("name = ?1 AND name <> ''", 1)? {
+                fitting = match added_last("name = ?1 AND name <> ''", 1)? {
                     named if named.is_empty() => fitting,
                     named => named,
                 };

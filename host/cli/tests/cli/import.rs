@@ -47,6 +47,21 @@ fn shown(bench: &Bench, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn the_last_run_is_the_one_added_last_however_old_its_figures() {
+    let bench = Bench::new();
+    let plan = bench
+        .file("p.toml", "schema = 1\nname = \"now\"\n[[load]]\nwarm_up = \"0 s\"\nduration = \"10 ms\"\ntrials = 1\n");
+    bench.done(&["run", &plan, "--on", "null"]);
+    bench.done(&["import", &bench.file("sweep.json", sweep(true)), "--name", "then"]);
+    assert_eq!(bench.last()["run"]["name"], "then");
+    assert!(bench.done(&["show"]).starts_with("then "));
+    let names: Vec<Value> = bench.runs().iter().map(|run| run["name"].clone()).collect();
+    assert_eq!(names, ["now", "then"], "a list is by the time when runs started");
+    bench.done(&["run", &plan, "--on", "null"]);
+    assert_eq!(bench.last()["run"]["name"], "now");
+}
+
+#[test]
 fn an_imported_sweep_names_its_limits() {
     let bench = Bench::new();
     let file = bench.file("sweep.json", sweep(true));

@@ -138,10 +138,10 @@ fn a_run_is_found_by_id_prefix_name_or_last() {
     begin(&store, "20260131-000001-bbbb", "sweep", 1);
     begin(&store, "20260131-0000", "matrix", 0);
     let resolve = |text| store.resolve(text).unwrap();
-    assert_eq!(resolve("last"), "20260131-000002-aaaa");
+    assert_eq!(resolve("last"), "20260131-0000", "what was added last, whenever it started");
     assert_eq!(resolve("20260131-000001"), "20260131-000001-bbbb");
     assert_eq!(resolve("20260131-0000"), "20260131-0000", "an id that begins others is itself");
-    assert_eq!(resolve("sweep"), "20260131-000002-aaaa");
+    assert_eq!(resolve("sweep"), "20260131-000001-bbbb");
     assert_eq!(resolve("matrix"), "20260131-0000");
     match store.resolve("2026") {
         Err(StoreError::Ambiguous { candidates, .. }) => assert_eq!(candidates.len(), 3),
