@@ -11,7 +11,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use loadline_block::{ErrorKind, Operation};
 use loadline_catalog::Draw;
 use loadline_emulator::{
-    Change, Changed, ControlAnswer, ControlRequest, Fault, FaultKind, HeldBy, Holder, View, Which, ask_control,
+    Change, Changed, ControlAnswer, ControlRequest, Fault, FaultKind, HeldBy, Holder, Losses, View, Which, ask_control,
 };
 use loadline_units::{Bytes, Duration, Ratio};
 use serde_json::Value as Json;
@@ -343,18 +343,15 @@ fn done(changed: &Changed, request: &ControlRequest) -> Table {
 
 /// What was done, in a line.
 fn told(changed: &Changed, request: &ControlRequest) -> String {
-    let clients = |count: usize| if count == 1 { "1 connection".to_owned() } else { format!("{count} connections") };
+    let clients = |count: usize| match count {
+        0 => "no connection".to_owned(),
+        1 => "1 connection".to_owned(),
+        several => format!("{several} connections"),
+    };
     match request {
         ControlRequest::Change(Change::PowerCut { seed }) => {
-            let losses = changed.losses.unwrap_or_default();
-            format!(
-                "power cut with seed {seed}: {} dropped; of {} writes that were not durable {} are lost, {} kept, {} torn\n",
-                clients(changed.closed),
-                losses.writes,
-                losses.lost,
-                losses.kept,
-                losses.torn
-            )
+            let losses = losses(&changed.losses.unwrap_or_default());
+            format!("power cut with seed {seed}: {} dropped; {losses}\n", clients(changed.closed))
         }
         ControlRequest::Change(Change::Redeploy) => {
             let emptied = match changed.emptied.as_slice() {
@@ -390,6 +387,21 @@ fn told(changed: &Changed, request: &ControlRequest) -> String {
             )
         }
         ControlRequest::Status | ControlRequest::Faults => "done\n".to_owned(),
+    }
+}
+
+/// What became of the writes that were not durable.
+fn losses(losses: &Losses) -> String {
+    let Losses { writes, lost, kept, torn } = *losses;
+    match (writes, lost, torn) {
+        (0, ..) => "every write was durable, so none is lost".to_owned(),
+        (1, 1, _) => "the one write that was not durable is lost".to_owned(),
+        (1, _, 1) => "the one write that was not durable is torn".to_owned(),
+        (1, ..) => "the one write that was not durable is kept".to_owned(),
+        _ => {
+            let are = if lost == 1 { "is" } else { "are" };
+            format!("of {writes} writes that were not durable {lost} {are} lost, {kept} kept, {torn} torn")
+        }
     }
 }
 
@@ -484,5 +496,24 @@ mod tests {
     #[test]
     fn a_few_requests_a_second_are_not_none() {
         assert_eq!([0.0, 0.4, 3.26, 10.0, 152.6].map(rate), ["0", "0.4", "3.3", "10", "153"]);
+    }
+
+    #[test]
+    fn what_a_change_did_is_told_in_the_right_number() {
+        let cut = ControlRequest::Change(Change::PowerCut { seed: 3 });
+        let told = |closed: usize, [writes, lost, kept, torn]: [u64; 4]| {
+            let losses = Some(Losses { writes, lost, kept, torn });
+            told(&Changed { closed, losses, ..Changed::default() }, &cut)
+        };
+        for (closed, losses, wanted) in [
+            (0, [0; 4], "no connection dropped; every write was durable, so none is lost"),
+            (1, [1, 1, 0, 0], "1 connection dropped; the one write that was not durable is lost"),
+            (1, [1, 0, 1, 0], "1 connection dropped; the one write that was not durable is kept"),
+            (1, [1, 0, 0, 1], "1 connection dropped; the one write that was not durable is torn"),
+            (2, [3, 1, 2, 0], "2 connections dropped; of 3 writes that were not durable 1 is lost, 2 kept, 0 torn"),
+            (2, [3, 0, 1, 2], "2 connections dropped; of 3 writes that were not durable 0 are lost, 1 kept, 2 torn"),
+        ] {
+            assert_eq!(told(closed, losses), format!("power cut with seed 3: {wanted}\n"));
+        }
     }
 }
