@@ -4,7 +4,7 @@
 mod environments;
 
 use environments::{Mechanism, environment, plan};
-use loadline_analysis::{Binding, summarize};
+use loadline_analysis::{Binding, finding_codes, summarize};
 use loadline_record::{Limit, ModelRecord};
 use loadline_tests::measured::measure;
 use rand_core::SeedableRng;
@@ -112,6 +112,9 @@ fn limits_of_modelled_disks_are_named_from_their_figures() {
         let striped = mechanisms.contains(&Mechanism::Stripe);
         let measured = measure(&environment, &plan, seed.wrapping_add(number));
         let summary = summarize(&measured.record);
+        // Throttles, bursts and queues of every kind, but nothing that pauses.
+        let still = summary.findings.iter().find(|finding| finding.code == finding_codes::STALLS);
+        assert!(still.is_none(), "environment {number}, {mechanisms:?}, seed {seed}: {still:?}");
         for (cell, truth) in summary.cells.iter().zip(&measured.truths) {
             let (Some(named), Some(known)) = (&cell.binding, &truth.binding) else { continue };
             let wanted = right(truth, known, (&cell.load.pattern, striped && cell.load.block_bytes > INTERLEAVE));

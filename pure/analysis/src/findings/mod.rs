@@ -4,6 +4,7 @@ mod bursts;
 mod doubts;
 mod levels;
 mod objective;
+mod stalls;
 pub(crate) mod trials;
 
 pub use objective::OBJECTIVE_USUAL;
@@ -34,6 +35,8 @@ pub mod codes {
     pub const BURST_ENDED: &str = "burst-ended";
     /// Requests are let through in bursts.
     pub const THROTTLED_IN_CLUSTERS: &str = "throttled-in-clusters";
+    /// The device answers nothing for a time now and then.
+    pub const STALLS: &str = "stalls";
     /// The load at which the latency objective is lost.
     pub const OBJECTIVE: &str = "objective";
     /// How long a single request takes.
@@ -56,7 +59,7 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 18] = [
+    pub const ALL: [&str; 19] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
@@ -65,6 +68,7 @@ pub mod codes {
         DECLARED_SURPASSED,
         BURST_ENDED,
         THROTTLED_IN_CLUSTERS,
+        STALLS,
         OBJECTIVE,
         LATENCY_ALONE,
         FLUSH_LATENCY,
@@ -128,6 +132,7 @@ pub(crate) fn findings(
         found.extend(best);
         found.extend(plateaus);
         found.extend(view.throttled_in_clusters(&curves));
+        found.extend(stalls::told(&view, record));
         found.extend(view.latency_alone());
         found.extend(view.flush_latency());
         found.extend(trials::trends(&view, record));

@@ -1,0 +1,415 @@
+//! Devices that stand still now and then: nothing is answered for a time, and then it goes on as before.
+
+use super::{View, codes, how_much, levels};
+use crate::curves::{iops, outstanding};
+use crate::statistics::median;
+use crate::summarize::trials_used;
+use crate::summary::Finding;
+use crate::words::{counted, load_name, number, percent, seconds, sentence, span};
+use loadline_record::{DoubtCode, Histogram, LoadSummary, RunRecord, Second, TrialRecord, is_of_others};
+use loadline_units::Duration;
+
+/// A shorter wait is what throttles make that let requests through by slices: those of kernels and clouds take 100 ms and less.
+const STALL_MIN_NS: f64 = 250e6;
+/// The slowest request of its second takes this many times what the hundredth takes in other seconds.
+const APART: f64 = 5.0;
+/// Fewer whole seconds do not show what is usual.
+const SECONDS_MIN: usize = 8;
+/// What comes in more of the seconds than this, or takes more of the time than the next, is how the device works, or a throttle.
+const SECONDS_SHARE_MAX: f64 = 1.0 / 3.0;
+const TIME_SHARE_MAX: f64 = 0.5;
+/// So many requests at least would have been answered meanwhile.
+const MISSING_MIN: f64 = 10.0;
+/// Of what would have been answered meanwhile, this share is missing. Of two outstanding one slow request takes half.
+const MISSING_SHARE_MIN: f64 = 0.7;
+/// And this many times what the counts of seconds are off by usually.
+const BEYOND_NOISE: f64 = 3.0;
+/// Of those that would have waited, this share at least did.
+const WAITED_SHARE_MIN: f64 = 0.5;
+/// Where fewer are outstanding, a few slow requests are as many.
+const OUTSTANDING_MIN: f64 = 4.0;
+/// Afterwards the rate comes to this share of what is usual, within so many seconds.
+const RECOVERED: f64 = 0.7;
+const RECOVERED_WITHIN: usize = 2;
+/// A stop of the tool that is this share of a stall may be what it is.
+const OF_STALL: f64 = 0.5;
+/// Fewer requests do not tell p99.9.
+const P99_9_MIN: u64 = 10_000;
+/// So many stalls, each so many seconds after the last to within one, come by a clock.
+const REGULAR_MIN: usize = 4;
+const PERIOD_MIN_S: usize = 3;
+
+/// One time in which nothing was answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Stall {
+    /// The second of the measured time in which it ended, from 0.
+    ended: usize,
+    /// What its slowest request took beyond the median, ns.
+    length_ns: f64,
+}
+
+/// What is usual in the seconds of a trial: medians over them.
+struct Usual {
+    count: f64,
+    /// How far counts are off by usually: the standard deviation that their median deviation makes of normal ones.
+    off: f64,
+    p50_ns: f64,
+    p99_ns: f64,
+}
+
+/// The device stood still under a load that it served evenly otherwise: of the load that shows it best.
+pub(super) fn told(view: &View<'_>, record: &RunRecord) -> Option<Finding> {
+    let mut seen: Vec<(usize, Vec<Vec<Stall>>)> = Vec::new();
+    for index in view.own.iter().copied().filter(|index| view.clustered[*index].is_none()) {
+        let cell = &record.cells[index];
+        let by_trial: Vec<Vec<Stall>> =
+            trials_used(cell).into_iter().map(|trial| stalls(&cell.load, trial).unwrap_or_default()).collect();
+        if by_trial.iter().any(|stalls| !stalls.is_empty()) {
+            seen.push((index, by_trial));
+        }
+    }
+    let order = |index: usize| {
+        let cell = &view.cells[index];
+        (outstanding(cell) == Some(1), levels::importance(cell), outstanding(cell))
+    };
+    seen.sort_by_key(|(index, _)| order(*index));
+    let (first, by_trial) = seen.first()?;
+    let cells: Vec<usize> = seen.iter().map(|(index, _)| *index).collect();
+    let others = match seen.len() - 1 {
+        0 => String::new(),
+        1 => " 1 other cell shows the same.".to_owned(),
+        n => format!(" {} show the same.", counted(n, "other cell")),
+    };
+    let trials = trials_used(&record.cells[*first]);
+    let text = format!("{}{others}", words(view, *first, &trials, by_trial)?);
+    Some(view.finding(codes::STALLS, &text, &cells))
+}
+
+/// How often and how long, what of it figures show, and what it is not.
+fn words(view: &View<'_>, index: usize, trials: &[&TrialRecord], by_trial: &[Vec<Stall>]) -> Option<String> {
+    let cell = &view.cells[index];
+    let lengths: Vec<f64> = by_trial.iter().flatten().map(|stall| stall.length_ns).collect();
+    let measured: u64 = trials.iter().map(|trial| trial.measured_ns).sum();
+    let total: f64 = lengths.iter().sum();
+    let share = total / measured as f64;
+    let (shortest, longest) =
+        (lengths.iter().copied().fold(f64::INFINITY, f64::min), lengths.iter().copied().fold(0.0, f64::max));
+    let how_long = match lengths.len() {
+        1 => format!("once in {}, for {}", seconds(measured), span(longest)),
+        n if span(shortest) == span(longest) => {
+            format!("{} times in {}, for {} each", number(n as f64), seconds(measured), span(longest))
+        }
+        n => {
+            let times = format!("{} times in {}", number(n as f64), seconds(measured));
+            format!("{times}, for {} to {} ({} in all)", span(shortest), span(longest), span(total))
+        }
+    };
+    let rate = iops(cell)?;
+    let mut all = Histogram::new();
+    trials.iter().flat_map(|trial| trial.operations.values()).for_each(|record| all.merge(&record.latency));
+    let met = all.share_above(Duration::from_ns((shortest / 2.0) as u64));
+    let tail = all.quantile(0.999).filter(|_| all.count() >= P99_9_MIN).map(|p| p.as_ns() as f64);
+    let maximum = all.max().map_or(longest, |max| max.as_ns() as f64);
+    let tail = match tail {
+        Some(p99_9) if p99_9 >= shortest / 2.0 => {
+            format!("p99.9 is {} by that, and the maximum {}", span(p99_9), span(maximum))
+        }
+        Some(p99_9) => format!("p99.9 ({}) does not show it, the maximum does ({})", span(p99_9), span(maximum)),
+        None => format!("the maximum is {}", span(maximum)),
+    };
+    let waited =
+        if met > 0.0 { format!("one of {} requests waited for it: {tail}", number((1.0 / met).round())) } else { tail };
+    let clock = by_trial.iter().find_map(|stalls| period(stalls)).map_or_else(String::new, |period| {
+        format!(" They come every {period} s, as by a clock: what flushes or counts at such times makes them, too.")
+    });
+    let alone = if outstanding(cell) == Some(1) {
+        " Of one request at a time it cannot be told whether the device stood still or that request alone; deeper queues tell."
+    } else {
+        ""
+    };
+    Some(format!(
+        "the device stands still now and then: under {} at {} it answered nothing {how_long}, {} of the time, and went on as \
+         before. The mean hides that: {} IOPS on average are {} while it answers. {}. No throttle that lets requests \
+         through by slices and no burst that ends does this: the storage, or what lies on the way to it, paused.{clock}{alone}",
+        load_name(cell),
+        how_much(cell),
+        percent(share),
+        number(rate),
+        number(rate / (1.0 - share)),
+        sentence(&waited)
+    ))
+}
+
+/// The stalls of a trial in order; `None` where it cannot tell, or where what stopped may have been something else.
+fn stalls(load: &LoadSummary, trial: &TrialRecord) -> Option<Vec<Stall>> {
+    let doubted = |code: DoubtCode| trial.doubts.iter().any(|doubt| doubt.code == code);
+    if trial.series.interval_s != 1 || doubted(DoubtCode::ToolStopped) || doubted(DoubtCode::EndedEarly) {
+        return None;
+    }
+    let is_whole = trial.series.last_ns >= 1_000_000_000;
+    let whole = trial.series.seconds.len() - usize::from(!is_whole).min(trial.series.seconds.len());
+    let seconds = &trial.series.seconds[..whole];
+    let usual = usual(seconds)?;
+    let own_ns = trial.surroundings.stops.map_or(0.0, |stops| stops.longest_ns as f64);
+    let least = STALL_MIN_NS.max(usual.p99_ns * APART).max(own_ns / OF_STALL);
+    let slow: Vec<Stall> = (0..seconds.len())
+        .map(|ended| Stall { ended, length_ns: slowest(&seconds[ended]) - usual.p50_ns })
+        .filter(|stall| stall.length_ns >= least && stall.length_ns / 1e9 * usual.count >= MISSING_MIN)
+        .filter(|stall| recovers(seconds, &usual, *stall))
+        .collect();
+    if slow.len() as f64 > seconds.len() as f64 * SECONDS_SHARE_MAX {
+        return None;
+    }
+    let (mut found, rest): (Vec<Stall>, Vec<Stall>) =
+        slow.into_iter().partition(|stall| answers_are_missing(load, seconds, &usual, *stall));
+    if !rest.is_empty() && all_waited(load, trial, &usual, &found, &rest) {
+        found.extend(rest);
+        found.sort_by_key(|stall| stall.ended);
+    }
+    let total: f64 = found.iter().map(|stall| stall.length_ns).sum();
+    let taken = trial
+        .surroundings
+        .machine
+        .map_or(0.0, |machine| machine.steal * f64::from(machine.cpus) * trial.surroundings.elapsed_ns as f64);
+    // The hypervisor took time enough to be what stopped.
+    let is_stolen = doubted(DoubtCode::CpuStolen) && taken >= total * OF_STALL;
+    (!is_stolen && total <= trial.measured_ns as f64 * TIME_SHARE_MAX).then_some(found)
+}
+
+/// The slowest request that was answered in a second, ns.
+fn slowest(second: &Second) -> f64 {
+    second.operations.iter().map(|of| of.max_ns).max().unwrap_or(0) as f64
+}
+
+fn usual(seconds: &[Second]) -> Option<Usual> {
+    if seconds.len() < SECONDS_MIN {
+        return None;
+    }
+    let over = |figure: fn(&Second) -> u64| median(&seconds.iter().map(|s| figure(s) as f64).collect::<Vec<f64>>());
+    let count = over(Second::count).filter(|count| *count > 0.0)?;
+    let off = median(&seconds.iter().map(|s| (s.count() as f64 - count).abs()).collect::<Vec<f64>>())?;
+    Some(Usual {
+        count,
+        off: off * 1.4826,
+        p50_ns: over(|s| s.operations.iter().map(|of| of.p50_ns).max().unwrap_or(0))?,
+        p99_ns: over(|s| s.operations.iter().map(|of| of.p99_ns).max().unwrap_or(0))?,
+    })
+}
+
+/// Whether it goes on as before: what falls for good, or stays low for long, is no stall.
+fn recovers(seconds: &[Second], usual: &Usual, stall: Stall) -> bool {
+    let after = seconds.iter().skip(stall.ended + 1).take(RECOVERED_WITHIN);
+    after.map(|second| second.count() as f64).any(|count| count >= usual.count * RECOVERED)
+}
+
+/// Whether the seconds that it touches lack what would have been answered meanwhile: of a request that was slow alone they lack its
+/// own place.
+fn answers_are_missing(load: &LoadSummary, seconds: &[Second], usual: &Usual, stall: Stall) -> bool {
+    let length_s = (stall.length_ns / 1e9).min((stall.ended + 1) as f64);
+    let touched = &seconds[(stall.ended + 1).saturating_sub(libm::ceil(length_s) as usize + 1)..=stall.ended];
+    let window = touched.len() as f64;
+    let missing = usual.count * window - touched.iter().map(|second| second.count() as f64).sum::<f64>();
+    // Whoever sets its own pace may have asked for less: two requests and more waited all the time.
+    let waited = touched.iter().map(|second| second.outstanding).sum::<f64>();
+    let asked = load.queue_depth.is_some() || waited >= 2.0 * length_s;
+    asked
+        && missing >= usual.count * length_s * MISSING_SHARE_MIN
+        && missing >= usual.off * libm::sqrt(window) * BEYOND_NOISE
+}
+
+/// Whether as many requests took so long as would have waited if nothing was answered, where what was missed is made up for at once: all
+/// that were outstanding of a closed loop, and of an open one those that came until half a stall's length before its end.
+fn all_waited(load: &LoadSummary, trial: &TrialRecord, usual: &Usual, known: &[Stall], rest: &[Stall]) -> bool {
+    let depth = load.queue_depth.map(|depth| f64::from(depth) * f64::from(load.threads));
+    if is_of_others(&load.arrival) || depth.is_some_and(|depth| depth < OUTSTANDING_MIN) {
+        return false;
+    }
+    let shortest = rest.iter().map(|stall| stall.length_ns).fold(f64::INFINITY, f64::min);
+    let limit = shortest / 2.0;
+    let waiting = |stalls: &[Stall]| {
+        let each = |stall: &Stall| depth.unwrap_or((stall.length_ns - limit).max(0.0) / 1e9 * usual.count);
+        stalls.iter().map(each).sum::<f64>()
+    };
+    let above = |latency: &Histogram| latency.share_above(Duration::from_ns(limit as u64)) * latency.count() as f64;
+    let waited: f64 = trial.operations.values().map(|record| above(&record.latency)).sum();
+    waited - waiting(known) >= waiting(rest) * WAITED_SHARE_MIN
+}
+
+/// How many seconds lie between stalls, where they are as many each time.
+fn period(stalls: &[Stall]) -> Option<usize> {
+    let (first, last) = (stalls.first()?.ended, stalls.last()?.ended);
+    let gaps = stalls.len().checked_sub(1).filter(|gaps| gaps + 1 >= REGULAR_MIN)?;
+    let mean = (last - first) as f64 / gaps as f64;
+    let regular = stalls.windows(2).all(|pair| ((pair[1].ended - pair[0].ended) as f64 - mean).abs() <= 1.0);
+    (regular && mean >= PERIOD_MIN_S as f64).then_some(libm::round(mean) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::codes;
+    use crate::example::{ExampleDisk, cell, closed, open, run, throttled};
+    use crate::summarize;
+    use loadline_block::Operation;
+    use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, Series, Stops, TrialRecord};
+    use loadline_units::Duration;
+
+    const KIB4: u64 = 4 << 10;
+    const MS: u64 = 1_000_000;
+
+    /// The cell's reads, of which a device answers nothing at these times: from so many ms on, for so many ms. All that are outstanding
+    /// of a closed loop wait until the end; of an open one those that come meanwhile, each as long as is left.
+    fn standing_still(mut cell: CellRecord, stops: &[(u64, u64)]) -> CellRecord {
+        let depth = cell.load.queue_depth.map(u64::from);
+        for trial in &mut cell.trials {
+            for (begin, length) in stops {
+                let rate = trial.series.seconds[0].operations[0].count;
+                let end = begin + length;
+                for (number, second) in (0u64..).zip(&mut trial.series.seconds) {
+                    let (from, to) = ((number * 1_000).max(*begin), (number * 1_000 + 1_000).min(end));
+                    let lost = to.saturating_sub(from) * rate / 1_000;
+                    let of = &mut second.operations[0];
+                    // An open loop's backlog is worked off at once.
+                    of.count = of.count.saturating_sub(lost);
+                    if number == end / 1_000 {
+                        of.max_ns = length * MS + of.p50_ns;
+                        of.count += if depth.is_none() { length * rate / 1_000 } else { 0 };
+                    }
+                }
+                let reads = trial.operations.get_mut(&Operation::Read).unwrap();
+                let waiting = depth.unwrap_or(length * rate / 1_000);
+                for i in 0..waiting {
+                    let wait = if depth.is_some() { length * MS } else { length * MS * (i + 1) / waiting };
+                    reads.latency.record(Duration::from_ns(wait));
+                }
+            }
+            let reads = trial.operations.get_mut(&Operation::Read).unwrap();
+            reads.count = trial.series.seconds.iter().map(|second| second.operations[0].count).sum();
+        }
+        cell
+    }
+    fn reads(depth: u32) -> CellRecord {
+        cell(closed("random", 1.0, KIB4, depth), &ExampleDisk::default(), &[1.0])
+    }
+    fn told(cell: CellRecord) -> Option<String> {
+        let found = summarize(&run(vec![cell])).findings.into_iter().find(|finding| finding.code == codes::STALLS);
+        found.map(|finding| finding.text)
+    }
+    fn edited(cell: CellRecord, edit: impl Fn(&mut TrialRecord)) -> CellRecord {
+        let mut cell = cell;
+        cell.trials.iter_mut().for_each(edit);
+        cell
+    }
+    const NOW_AND_THEN: [(u64, u64); 5] =
+        [(4_300, 500), (17_100, 1_200), (29_800, 400), (41_500, 2_300), (52_200, 310)];
+
+    #[test]
+    fn a_device_that_stands_still_now_and_then_is_told_with_what_its_figures_show_of_it() {
+        assert_eq!(
+            told(standing_still(reads(32), &NOW_AND_THEN)).unwrap(),
+            "The device stands still now and then: under random 4 KiB reads at depth 32 it answered nothing 5 times in 60 s, for 310 \
+             ms to 2.30 s (4.71 s in all), 7.8 % of the time, and went on as before. The mean hides that: 4,610 IOPS on average \
+             are 5,003 while it answers. One of 1,876 requests waited for it: p99.9 (8.98 ms) does not show it, the maximum \
+             does (2.30 s). No throttle that lets requests through by slices and no burst that ends does this: the storage, or what \
+             lies on the way to it, paused."
+        );
+        assert_eq!(told(reads(32)), None);
+        let once = told(standing_still(reads(32), &[(30_000, 800)])).unwrap();
+        assert!(once.contains("nothing once in 60 s, for 800 ms, 1.3 % of the time"), "{once}");
+        let regular: Vec<(u64, u64)> = (0..10).map(|i| (2_000 + i * 5_000, 600)).collect();
+        let text = told(standing_still(reads(64), &regular)).unwrap();
+        assert!(
+            text.contains("10 times in 60 s, for 600 ms each") && text.contains("every 5 s, as by a clock"),
+            "{text}"
+        );
+        let deep = told(standing_still(reads(256), &[(10_000, 900), (30_000, 900)])).unwrap();
+        assert!(deep.contains("p99.9 is") && deep.contains("by that, and the maximum 900 ms"), "{deep}");
+    }
+
+    #[test]
+    fn what_is_made_up_for_at_once_is_told_by_the_requests_that_waited() {
+        let arrivals = cell(open("random", 1.0, KIB4, 2_000.0), &ExampleDisk::default(), &[1.0]);
+        let text = told(standing_still(arrivals, &[(10_300, 400), (30_100, 600)])).unwrap();
+        assert!(text.contains("nothing 2 times in 60 s") && text.contains("2,000 arrivals a second"), "{text}");
+        // A throttle that had saved up as much.
+        let made_up = edited(standing_still(reads(32), &[(10_300, 400), (30_100, 500)]), |trial| {
+            let usual = trial.series.seconds[0].operations[0].count;
+            trial.series.seconds.iter_mut().for_each(|second| second.operations[0].count = usual);
+        });
+        assert!(told(made_up).unwrap().contains("2 times"));
+    }
+
+    #[test]
+    fn a_slow_request_is_no_device_that_stands_still() {
+        let slow = |depth: u32| {
+            edited(reads(depth), |trial| {
+                for second in [5, 20, 21, 40] {
+                    trial.series.seconds[second].operations[0].max_ns = 700 * MS;
+                    trial.operations.get_mut(&Operation::Read).unwrap().latency.record(Duration::from_ns(700 * MS));
+                }
+            })
+        };
+        assert_eq!(told(slow(32)), None);
+        assert_eq!(told(slow(4)), None);
+        let arrivals = cell(open("random", 1.0, KIB4, 2_000.0), &ExampleDisk::default(), &[1.0]);
+        let arrivals = edited(arrivals, |trial| trial.series.seconds[30].operations[0].max_ns = 900 * MS);
+        assert_eq!(told(arrivals), None);
+        // Of one at a time it cannot be told, and is said so.
+        let alone = told(standing_still(reads(1), &[(30_000, 800)])).unwrap();
+        assert!(alone.ends_with("deeper queues tell."), "{alone}");
+    }
+
+    #[test]
+    fn throttles_bursts_that_end_and_short_runs_are_no_stalls() {
+        assert_eq!(told(throttled(closed("random", 1.0, KIB4, 32), 5_000.0)), None);
+        // A throttle that counts over a second: in each of them nothing is let through for a while.
+        let each: Vec<(u64, u64)> = (0..59).map(|i| (i * 1_000 + 500, 450)).collect();
+        assert_eq!(told(standing_still(reads(32), &each)), None);
+        // Credits end: from then on a request takes 0.64 s.
+        let ended = edited(reads(64), |trial| {
+            for second in &mut trial.series.seconds[35..] {
+                let of = &mut second.operations[0];
+                (of.count, of.p50_ns, of.p99_ns, of.max_ns) = (100, 640 * MS, 650 * MS, 660 * MS);
+                (0..100).for_each(|_| {
+                    let reads = trial.operations.get_mut(&Operation::Read).unwrap();
+                    reads.latency.record(Duration::from_ns(640 * MS));
+                });
+            }
+        });
+        assert_eq!(told(ended), None);
+        // A rate of which nothing would have come meanwhile by chance.
+        let rare = edited(standing_still(reads(1), &[(30_000, 800)]), |trial| {
+            trial.series.seconds.iter_mut().for_each(|second| second.operations[0].count /= 100);
+            trial.operations.get_mut(&Operation::Read).unwrap().latency = Histogram::new();
+        });
+        assert_eq!(told(rare), None);
+        let short = edited(standing_still(reads(32), &[(2_000, 800)]), |trial| {
+            let seconds = trial.series.seconds[..6].to_vec();
+            trial.series = Series { seconds, ..Series::default() };
+        });
+        assert_eq!(told(short), None);
+    }
+
+    #[test]
+    fn what_stopped_the_tool_is_not_the_device() {
+        let stopped = |longest_ms: u64, doubted: Option<DoubtCode>| {
+            edited(standing_still(reads(32), &[(10_000, 800), (30_000, 900)]), |trial| {
+                let stops =
+                    Stops { count: 2, total_ns: 2 * longest_ms * MS, longest_ns: longest_ms * MS, throttled_ns: None };
+                trial.surroundings.stops = Some(stops);
+                trial.doubts.extend(doubted.map(|code| Doubt { code, detail: "It was seen.".to_owned() }));
+            })
+        };
+        assert!(told(stopped(25, None)).is_some());
+        assert_eq!(told(stopped(850, None)), None);
+        assert_eq!(told(stopped(0, Some(DoubtCode::ToolStopped))), None);
+        assert_eq!(told(stopped(0, Some(DoubtCode::EndedEarly))), None);
+        // Of four processors 2 % over a minute are 4.8 s; of 0.1 % nobody speaks.
+        let stolen = |steal: f64| {
+            edited(stopped(0, Some(DoubtCode::CpuStolen)), |trial| {
+                trial.surroundings.machine.as_mut().unwrap().steal = steal;
+            })
+        };
+        assert_eq!(told(stolen(0.02)), None);
+        assert!(told(stolen(0.003)).is_some());
+    }
+}
