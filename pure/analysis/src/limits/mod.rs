@@ -49,6 +49,11 @@ const STEAL_MAX: f64 = 0.01;
 const KEPT_MIN: f64 = 0.95;
 /// A machine busier than this has no CPU to spare.
 const CPU_BUSY_MAX: f64 = 0.95;
+/// Where more of that than this is not the tool's, others keep them busy.
+const OTHERS_MIN: f64 = 0.5;
+/// Rates at so many depths, this factor apart, are not equal by chance.
+const EQUAL_DEPTHS: usize = 3;
+const EQUAL_SPAN: u64 = 4;
 /// A tool that did not run for a larger share of its time was the limit itself. With less, what else holds the rate may still do so:
 /// a throttle makes up for pauses.
 const STOPPED_MAX: f64 = 0.2;
@@ -299,6 +304,11 @@ impl Case<'_> {
         if at_level.contains(&self.index) && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some()) {
             return None;
         }
+        // Others take now more of the CPUs and now less.
+        let is_limit = |binding: Binding| binding.limit != Limit::Unexplained;
+        if self.equal_depths().is_some() && self.by_plateau(iops(self.cell())?).is_some_and(is_limit) {
+            return None;
+        }
         let own =
             others_share(self.record()).map_or_else(|| "an unknown part".to_owned(), |others| percent(1.0 - others));
         let evidence = format!(
@@ -311,6 +321,36 @@ impl Case<'_> {
             format!("{evidence} Of all CPU time the hypervisor took {}: this machine did not have it.", percent(share))
         });
         Some(inferred(Limit::Cpu, None, None, evidence))
+    }
+
+    /// Of a cell on a level that was reached while others kept the CPUs busy: the depths at which the rates are equal, where there are
+    /// so many, and so far apart, that want of CPU would have left them apart.
+    fn equal_depths(&self) -> Option<usize> {
+        others_share(self.record()).filter(|others| *others > OTHERS_MIN)?;
+        let plateau = self.plateau().filter(|plateau| plateau.cells.contains(&self.index))?;
+        let is_busy = |i: &usize| machine_busy(&self.records[*i]).is_some_and(|busy| busy > CPU_BUSY_MAX);
+        if !plateau.cells.iter().all(is_busy) {
+            return None;
+        }
+        let closed = plateau.cells.iter().map(|i| &self.cells[*i]).filter(|cell| cell.load.queue_depth.is_some());
+        let at: Vec<(u64, f64)> = closed.filter_map(|cell| Some((outstanding(cell)?, cell.iops_lasting()?))).collect();
+        let mut depths: Vec<u64> = at.iter().map(|(depth, _)| *depth).collect();
+        depths.dedup();
+        let wide = depths.last()? / depths.first()? >= EQUAL_SPAN;
+        let equal = at.iter().all(|(_, rate)| same(*rate, plateau.iops, SAME_RATE));
+        (depths.len() >= EQUAL_DEPTHS && wide && equal).then_some(depths.len())
+    }
+
+    /// That the CPUs were busy while a level was reached, and why they are not what binds: a sentence, with a blank before it.
+    fn busy_meanwhile(&self) -> Option<String> {
+        let depths = self.equal_depths()?;
+        let (busy, others) = (machine_busy(self.record())?, others_share(self.record())?);
+        Some(format!(
+            " The machine's CPUs were {} busy meanwhile, {} of it with the tool itself; want of CPU does not leave rates as equal as \
+             these at {depths} depths. A quiet machine may have more all the same.",
+            percent(busy),
+            percent(1.0 - others)
+        ))
     }
 
     /// Whether requests of the same kind and size had more in another cell than a level's spread.
@@ -353,7 +393,8 @@ impl Case<'_> {
                 None => (Limit::Unexplained, format!("{level}. {}", self.why_no_kind(plateau.iops))),
             },
         };
-        let evidence = format!("{evidence}{}", self.how_it_waits());
+        let busy = self.busy_meanwhile().filter(|_| limit != Limit::Unexplained).unwrap_or_default();
+        let evidence = format!("{evidence}{busy}{}", self.how_it_waits());
         Some(inferred(limit, Some(plateau.iops), Some(rate / plateau.iops), evidence))
     }
 

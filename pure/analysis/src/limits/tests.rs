@@ -231,6 +231,38 @@ fn a_cpu_without_time_to_spare_does_not_hide_a_level_reached_with_it() {
     assert!(bindings(&bursts).iter().all(|b| b.limit != Limit::Cpu), "want of CPU makes no bursts");
 }
 
+/// What others take of the CPUs leaves no rates that are equal at every depth.
+#[test]
+fn equal_rates_at_several_depths_are_a_limit_on_a_machine_that_others_keep_busy() {
+    let of = |depths: &[u32], own_share: f64, factors: [f64; 4]| {
+        let disk = ExampleDisk::default();
+        let own: Vec<CellRecord> = depths
+            .iter()
+            .zip(factors)
+            .map(|(depth, factor)| cell(closed("random", 1.0, 4 * KIB, *depth), &disk, &[factor]))
+            .collect();
+        let mut record = run([own, sweep(1.0, 8 * KIB, &[8, 32])].concat());
+        for cell in &mut record.cells {
+            let surroundings = &mut cell.trials[0].surroundings;
+            surroundings.machine.as_mut().unwrap().busy = 0.98;
+            surroundings.tool_user_ns = (own_share * 0.98 * 4.0 * surroundings.elapsed_ns as f64) as u64;
+            surroundings.tool_system_ns = 0;
+        }
+        bindings(&record).into_iter().take(depths.len()).collect::<Vec<Binding>>()
+    };
+    let all = |bindings: &[Binding], limit: Limit| bindings.iter().all(|binding| binding.limit == limit);
+    let even = [1.0, 0.998, 1.004, 1.001];
+    let held = of(&[8, 16, 32, 128], 0.1, even);
+    assert!(all(&held, Limit::DiskIops), "{held:?}");
+    let told = "The machine's CPUs were 98 % busy meanwhile, 10 % of it with the tool itself; want of CPU does not leave rates as \
+                equal as these at 4 depths.";
+    assert!(held[1].evidence.contains(told), "{}", held[1].evidence);
+    // The tool itself takes the CPUs; rates that are not equal; or at two depths alone.
+    assert!(all(&of(&[8, 16, 32, 128], 0.7, even), Limit::Cpu));
+    assert!(all(&of(&[8, 16, 32, 128], 0.1, [1.0, 0.96, 0.99, 0.965]), Limit::Cpu));
+    assert!(all(&of(&[8, 32], 0.1, even), Limit::Cpu));
+}
+
 /// What other programs take from an overloaded open loop is no limit of a disk that did more in a closed one.
 #[test]
 fn less_than_the_same_requests_had_before_is_the_busy_cpus() {
