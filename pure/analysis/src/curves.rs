@@ -163,6 +163,15 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
+    /// The power of the depth by which it grew.
+    pub(crate) fn power(self) -> f64 {
+        self.power
+    }
+    /// By which factor the depths differ.
+    pub(crate) fn spans(self, cells: &[CellSummary]) -> f64 {
+        let depth = |i: usize| outstanding(&cells[i]).unwrap_or(1) as f64;
+        depth(self.to) / depth(self.from)
+    }
     /// Whether the rate grew nearly in proportion to the depth: more could be had by asking for more at once.
     pub(crate) fn proportional(self) -> bool {
         self.power >= PROPORTIONAL_GROWTH

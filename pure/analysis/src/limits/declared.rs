@@ -12,6 +12,14 @@ const REACHED: f64 = 0.95;
 const SURPASSED: f64 = 1.08;
 /// A load whose requests wait, but that comes to less than this share of the lowest ceiling, waits for something else.
 const WAITS_FOR_IT: f64 = 0.5;
+/// And to less than this, unless its rate grows with the depth as that of a stripe does.
+const WAITS_NEAR_IT: f64 = 0.8;
+/// A load that levels off below this share of a ceiling is held by something else.
+const LEVEL_OF_IT: f64 = 0.9;
+/// A rate is seen to grow with the depth between depths no further apart than this.
+const NEXT_DEPTH: f64 = 4.0;
+/// Of the growth of a stripe's rate, at least so much is seen.
+const GROWTH_SHARE_MIN: f64 = 0.5;
 /// Who asks for a little more than a ceiling and is held by it comes so near to it.
 const HELD_AT: f64 = 0.002;
 /// And lacks so many requests at least,
@@ -30,7 +38,7 @@ pub(crate) fn surpassed(ceilings: &[Ceiling], rate: f64) -> Option<&Ceiling> {
 
 impl Case<'_> {
     /// The limits that the environment declares for this cell, lowest first.
-    fn declared(&self) -> impl Iterator<Item = &Ceiling> {
+    pub(super) fn declared(&self) -> impl Iterator<Item = &Ceiling> {
         let ceilings = self.record().ceilings.iter();
         ceilings.filter(|ceiling| !matches!(ceiling.limit, Limit::Latency | Limit::Arrival))
     }
@@ -57,7 +65,7 @@ impl Case<'_> {
             (ceiling, how)
         } else {
             let lowest = self.declared().find(|c| rate < c.iops)?;
-            let why = self.why_it_waits(rate).filter(|_| rate >= lowest.iops * WAITS_FOR_IT)?;
+            let why = self.why_it_waits(rate).filter(|_| self.may_wait_for(rate / lowest.iops, lowest.iops))?;
             let how = format!(
                 "It comes to {} of {} IOPS, and {why}, so that not every part of the storage is always asked",
                 percent(rate / lowest.iops),
@@ -77,6 +85,21 @@ impl Case<'_> {
             evidence: format!("{how}: {}.{fall}{passed}{}", ceiling.source, self.how_it_waits()),
             inferred: false,
         })
+    }
+
+    /// Whether a load that comes to `share` of a ceiling may wait for it all the same. Of n disks that are asked by chance D requests
+    /// outstanding keep D / (D + n - 1) busy (a closed network of equal queues), so that a rate at that share grows with the power of
+    /// the depth that is missing to one. What levels off, or grows by less, is held by something else.
+    fn may_wait_for(&self, share: f64, ceiling: f64) -> bool {
+        if self.plateau().is_some_and(|plateau| plateau.iops < ceiling * LEVEL_OF_IT) {
+            return false;
+        }
+        let growth = self.own.and_then(|own| self.curves[own].growth(self.cells, self.index));
+        let next = growth.filter(|growth| growth.spans(self.cells) <= NEXT_DEPTH);
+        match next {
+            Some(growth) => share >= WAITS_FOR_IT && growth.power() >= (1.0 - share) * GROWTH_SHARE_MIN,
+            None => share >= WAITS_NEAR_IT,
+        }
     }
 
     /// The highest declared ceiling below the rate: it does not hold here. A sentence, with a blank before it.
@@ -211,5 +234,49 @@ mod tests {
         // Far below it, something else holds them.
         let found = bindings(&[1, 32], &[(Limit::DiskIops, 20_000.0)]);
         assert_eq!((found[1].ceiling_iops.map(f64::round), found[1].inferred), (Some(5_001.0), true), "{:?}", found[1]);
+    }
+
+    #[test]
+    fn a_declared_ceiling_of_which_little_more_than_half_is_delivered_does_not_bind() {
+        // 5,000 IOPS of 9,000: neither one depth beside a single request, nor one by itself, nor a level is a limit of 9,000.
+        let of_nine = |depths: &[u32]| bindings(depths, &[(Limit::DiskIops, 9_000.0)]);
+        for (depths, deepest) in [(&[1, 32][..], 1), (&[32], 0), (&[8, 16, 32, 64], 3), (&[1, 4, 16, 64], 3)] {
+            let found = of_nine(depths);
+            assert!(found[deepest].inferred, "{depths:?}: {:?}", found[deepest]);
+            assert_ne!(found[deepest].ceiling_iops, Some(9_000.0), "{depths:?}");
+        }
+        let level = &of_nine(&[8, 16, 32, 64])[2];
+        assert_eq!((level.limit, level.ceiling_iops.map(f64::round)), (Limit::DiskIops, Some(5_001.0)), "{level:?}");
+        assert!(
+            level.evidence.ends_with(
+                "It is below every ceiling of the environment, of which disk-iops is the lowest (9,000 IOPS: as sold)."
+            ),
+            "{}",
+            level.evidence
+        );
+        // A level nearer to it is none of it, either.
+        let found = bindings(&[8, 16, 32, 64], &[(Limit::DiskIops, 5_600.0)]);
+        assert!(found.iter().all(|binding| binding.inferred), "{found:?}");
+    }
+
+    #[test]
+    fn a_stripe_that_is_not_asked_deeply_enough_is_bound_by_its_disks() {
+        // Four disks of 5,000, each asked by chance: of a closed loop D / (D + 3) of that.
+        let ceiling = Ceiling { limit: Limit::DiskIops, iops: 20_000.0, source: "four disks as sold".into() };
+        let measured = |depth: u32| {
+            let disk =
+                ExampleDisk { iops: 20_000.0 * f64::from(depth) / f64::from(depth + 3), ..ExampleDisk::default() };
+            let fast = ExampleDisk { latency_ns: 1e3, ..disk };
+            CellRecord { ceilings: vec![ceiling.clone()], ..cell(closed("random", 1.0, 4096, depth), &fast, &[1.0]) }
+        };
+        let summary = summarize(&run([1, 2, 4, 8, 16, 32].map(measured).into()));
+        let found: Vec<&Binding> = summary.cells.iter().map(|cell| cell.binding.as_ref().unwrap()).collect();
+        for deep in &found[3..] {
+            assert_eq!(
+                (deep.limit, deep.ceiling_iops, deep.inferred),
+                (Limit::DiskIops, Some(20_000.0), false),
+                "{deep:?}"
+            );
+        }
     }
 }

@@ -208,6 +208,16 @@ impl Case<'_> {
         {
             binding.evidence.push_str(&passed);
         }
+        let is_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);
+        let is_lower = self.declared().all(|ceiling| binding.ceiling_iops.is_some_and(|own| own < ceiling.iops));
+        if binding.inferred
+            && is_disk
+            && is_lower
+            && let Some(below) = self.below_declared()
+        {
+            binding.evidence.push(' ');
+            binding.evidence.push_str(&below);
+        }
         Some(binding)
     }
 
