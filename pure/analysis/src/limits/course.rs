@@ -129,6 +129,11 @@ fn series_or_short(rates: &[f64]) -> Option<Interval> {
     series_interval(rates).or_else(|| mean_over_trials(rates)?.interval)
 }
 
+/// Whether a trial has seconds enough to show that something counts, if it does.
+pub(super) fn shows_counting(cell: &CellRecord) -> bool {
+    trials_used(cell).into_iter().any(|trial| rates(trial).len() >= STEADY_INTERVALS_MIN)
+}
+
 /// The rates of whole intervals.
 fn rates(trial: &TrialRecord) -> Vec<f64> {
     let mut rates: Vec<f64> = trial.series.iops().collect();

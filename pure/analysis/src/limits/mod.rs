@@ -14,6 +14,7 @@ mod model;
 mod of_model;
 mod passed;
 mod single;
+mod sizes;
 mod thinking;
 mod turns;
 mod waiting;
@@ -238,6 +239,7 @@ impl Case<'_> {
                 .or_else(|| self.by_direction())
                 .or_else(|| self.by_plateau(rate))
                 .or_else(|| self.by_level_of_another_load(rate))
+                .or_else(|| self.by_equal_sizes(rate))
                 .or_else(|| self.by_getting_faster())
                 .or_else(|| self.by_latency(rate))
                 .or_else(|| self.by_waiting())
@@ -398,7 +400,8 @@ impl Case<'_> {
                 (Limit::Unexplained, format!("{level}, with the page cache taking part: that need not be the disk's."))
             }
             Some(Kind { limit, evidence }) => (*limit, format!("{level}; {evidence}.")),
-            None => match self.caps_of(plateau.iops).filter(|(_, allowed, _)| explains(plateau.iops, *allowed, true)) {
+            None => match self.caps_of(plateau.iops).filter(|(_, allowed, _)| self.is_level_of(plateau.iops, *allowed))
+            {
                 Some((limit, _, shown)) => (limit, format!("{level}. {shown}")),
                 None => (Limit::Unexplained, format!("{level}. {}", self.why_no_kind(plateau.iops))),
             },
@@ -406,6 +409,12 @@ impl Case<'_> {
         let busy = self.busy_meanwhile().filter(|_| limit != Limit::Unexplained).unwrap_or_default();
         let evidence = format!("{evidence}{busy}{}", self.how_it_waits());
         Some(inferred(limit, Some(plateau.iops), Some(rate / plateau.iops), evidence))
+    }
+
+    /// Whether a level is that of a limit of its kind of load. What is presumed must come to it: where other sizes deny it there is none.
+    fn is_level_of(&self, level: f64, allowed: f64) -> bool {
+        let told = self.caps[self.index].is_some_and(|caps| caps.told);
+        explains(level, allowed, told)
     }
 
     /// What is missing to tell requests from bytes.

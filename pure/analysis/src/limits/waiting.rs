@@ -1,9 +1,11 @@
 //! Cells whose requests wait, or do not, where no plateau shows for what.
 
 use super::caps::{at_level_of_another, explains, latency_ns, least_ns, request_bytes, waits};
+use super::course::shows_counting;
+use super::kinds::{alike, apart};
 use super::single::waits_alone;
 use super::{Case, Fall, inferred};
-use crate::curves::{doubted, met, outstanding, paced};
+use crate::curves::{doubted, met, outstanding, paced, sound};
 use crate::findings::trials::{SIGNIFICANCE, TRIALS_MIN, rise};
 use crate::summarize::trials_used;
 use crate::words::{block, load_name, number, percent, seconds, span, throughput};
@@ -139,9 +141,19 @@ impl Case<'_> {
             Limit::DiskIops => ("requests", "bytes", self.cell().load.block_bytes * 4),
             _ => ("bytes", "requests", (self.cell().load.block_bytes / 4).max(512)),
         };
+        let own = self.cell();
+        let is_denied = |i: usize| {
+            let other = &self.cells[i];
+            let kind = alike(own, other) && other.load.pattern == own.load.pattern && sound(other) && !paced(other);
+            kind && apart(own, other) && waits(self.cells, self.seen, i)
+        };
+        let why = if (0..self.cells.len()).any(is_denied) {
+            "no other block size waits at as many requests or bytes a second"
+        } else {
+            "no other block size was measured at a limit"
+        };
         let shown = format!(
-            "Presumably {what} are counted and not {not}, as disks are sold: no other block size was measured at a limit. Requests \
-             of {} would tell.",
+            "Presumably {what} are counted and not {not}, as disks are sold: {why}. Requests of {} would tell.",
             block(next)
         );
         Some((limit, allowed, shown))
@@ -181,6 +193,12 @@ impl Case<'_> {
         }
         let longer = waits(self.cells, self.seen, self.index);
         let is_least = least_ns(self.cells, self.seen, self.index).is_none();
+        // Depth over latency is the rate, always: where neither another depth nor seconds could show that something else binds, that
+        // nothing does says nothing.
+        let is_only = self.own.is_none_or(|own| self.curves[own].closed.len() <= 1);
+        if !longer && is_least && is_only && depth > 1 && !shows_counting(self.record()) {
+            return None;
+        }
         let had_more = self.had_more();
         let what = if longer && is_least {
             "something counts them out or lets them through in turns, but no limit on requests or bytes that other loads show comes \

@@ -3,7 +3,7 @@
 use crate::example::{ExampleDisk, cell, closed, run, throttled};
 use crate::summarize;
 use loadline_block::Operation;
-use loadline_record::{Binding, CellRecord, Histogram, Limit, LoadSummary};
+use loadline_record::{Binding, CellRecord, Histogram, Limit, LoadSummary, Series, Surroundings};
 use loadline_units::Duration;
 
 const KIB: u64 = 1 << 10;
@@ -73,4 +73,67 @@ fn what_a_shallow_queue_lives_on_for_a_while_contradicts_no_limit_of_a_deep_one(
     // 500 a second more are no bucket's.
     let found = of(3_140.0);
     assert_eq!(found[1].limit, Limit::Latency, "{:?}", found[1]);
+}
+
+/// As another tool leaves it: no seconds, and nothing of the machine.
+fn imported(mut cell: CellRecord) -> CellRecord {
+    for trial in &mut cell.trials {
+        trial.series = Series::default();
+        trial.surroundings = Surroundings::default();
+    }
+    cell
+}
+fn at(iops: f64, bytes_per_s: f64, kib: u64, depth: u32) -> CellRecord {
+    cell(closed("random", 1.0, kib * KIB, depth), &ExampleDisk { latency_ns: 1e5, iops, bytes_per_s }, &[1.0])
+}
+
+#[test]
+fn that_depth_over_latency_makes_the_rate_is_no_evidence_of_latency() {
+    // 8,000 requests or 131 MB a second, each of two sizes at one depth: neither explains the other.
+    let found = bindings([4, 64].map(|kib| imported(at(8_000.0, 131e6, kib, 32))).into());
+    for binding in &found {
+        assert_eq!((binding.limit, binding.ceiling_iops), (Limit::Unexplained, None), "{binding:?}");
+        assert!(binding.evidence.contains("one depth alone: twice and half the depth would tell"), "{binding:?}");
+    }
+    // One request at a time waits for nothing but its own time; seconds would show that something counts.
+    assert_eq!(bindings(vec![imported(at(1e6, 1e12, 4, 1))])[0].limit, Limit::Latency);
+    assert_eq!(bindings(vec![restless(at(8_000.0, 131e6, 4, 32))])[0].limit, Limit::Latency);
+}
+
+#[test]
+fn two_sizes_at_one_rate_show_a_limit_though_each_was_measured_at_one_depth() {
+    for edit in [imported as fn(CellRecord) -> CellRecord, restless] {
+        let of = |loads: [(u64, u32); 2], iops: f64, bytes: f64| {
+            bindings(loads.map(|(kib, depth)| edit(at(iops, bytes, kib, depth))).into())
+        };
+        for binding in of([(4, 32), (64, 32)], 1e6, 131e6) {
+            assert_eq!(binding.limit, Limit::DiskThroughput, "{binding:?}");
+            assert!(binding.evidence.contains("have as many bytes a second (131 MB/s)"), "{binding:?}");
+        }
+        for binding in of([(4, 32), (64, 8)], 5_000.0, 1e12) {
+            assert_eq!(binding.limit, Limit::DiskIops, "{binding:?}");
+        }
+        // As many outstanding that take as long: Little's law makes the rates equal.
+        let alike = of([(4, 32), (64, 32)], 5_000.0, 1e12);
+        assert!(alike.iter().all(|binding| binding.limit != Limit::DiskIops), "{alike:?}");
+        let alike = of([(4, 32), (64, 2)], 1e12, 1e12);
+        assert!(alike.iter().all(|binding| binding.limit != Limit::DiskThroughput), "{alike:?}");
+    }
+}
+
+#[test]
+fn levels_of_two_sizes_that_deny_each_other_are_not_presumed_to_be_one_limit() {
+    // 64 KiB requests have 12 % more requests a second than those of 4 KiB: 5,000 are no limit on requests, and 20 MB/s none on bytes.
+    let of = |kib, iops| [8, 32].map(|depth| at(iops, 1e12, kib, depth));
+    let found = bindings([of(4, 5_000.0), of(64, 5_600.0)].concat());
+    for binding in &found[..2] {
+        assert_eq!(binding.limit, Limit::Unexplained, "{binding:?}");
+        assert!(
+            binding.evidence.contains("Bytes are not what is limited: random 64 KiB reads move 367 MB/s"),
+            "{binding:?}"
+        );
+    }
+    for binding in &found[2..] {
+        assert!(!binding.evidence.contains("no other block size was measured at a limit"), "{binding:?}");
+    }
 }
