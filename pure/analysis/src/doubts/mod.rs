@@ -43,7 +43,7 @@ const NOT_STEADY_CHANGE: f64 = 0.05;
 /// How rarely noise alone may pass for a movement: two tests on every trial of a matrix must not cry wolf.
 const NOT_STEADY_P: f64 = 0.01;
 /// A percentile needs ten requests beyond it, or it is the luck of a few.
-const REQUESTS_BEYOND_MIN: u64 = 10;
+pub(crate) const REQUESTS_BEYOND_MIN: u64 = 10;
 /// The percentiles in question: name, and one request in so many lies beyond it. p99.99 is named with the others but makes no
 /// doubt alone: hardly any measurement of a minute could carry it.
 const PERCENTILES: [(&str, u64); 3] = [("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)];

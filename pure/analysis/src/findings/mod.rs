@@ -2,6 +2,7 @@
 
 mod bursts;
 mod doubts;
+mod durable;
 mod levels;
 mod objective;
 mod stalls;
@@ -82,8 +83,6 @@ pub mod codes {
     ];
 }
 
-/// Etcd's rule for the disk under its log: 99 % of fdatasync calls within 10 ms (etcd documentation, "Hardware recommendations").
-const FLUSH_P99_NS_MAX: u64 = 10_000_000;
 /// Rates that reach this share of the best one are as good: trials on a quiet disk differ by as much.
 const AS_GOOD: f64 = 0.98;
 /// Doubts that take a figure out of the running for the best, as long as there is another.
@@ -134,7 +133,7 @@ pub(crate) fn findings(
         found.extend(view.throttled_in_clusters(&curves));
         found.extend(stalls::told(&view, record));
         found.extend(view.latency_alone());
-        found.extend(view.flush_latency());
+        found.extend(durable::told(&view, record));
         found.extend(trials::trends(&view, record));
     }
     found.extend(scaling(record));
@@ -368,27 +367,6 @@ impl View<'_> {
             None => String::new(),
         };
         format!("{} on average{median}", span(latency.mean))
-    }
-
-    /// The slowest flushes, against etcd's rule.
-    fn flush_latency(&self) -> Option<Finding> {
-        let flushing = self.own.iter().copied().filter_map(|i| {
-            let flush = self.cells[i].flush.as_ref()?;
-            Some((i, flush, flush.latency_ns.p99?))
-        });
-        let (i, flush, p99) = flushing.max_by_key(|(_, _, p99)| *p99)?;
-        let verdict = if p99 <= FLUSH_P99_NS_MAX {
-            "within the 10 ms that etcd asks of its log disk"
-        } else {
-            "beyond the 10 ms that etcd asks of its log disk"
-        };
-        let text = format!(
-            "making a write durable (fdatasync) takes {}, p99 {}: {verdict}{}.",
-            self.mean_of(i, flush),
-            span(p99 as f64),
-            warning(&self.cells[i])
-        );
-        Some(self.finding(codes::FLUSH_LATENCY, &text, &[i]))
     }
 
     fn tool_alone(&self) -> Option<Finding> {

@@ -1,0 +1,161 @@
+//! How long it takes to make writes durable, against what etcd asks of its log disk.
+
+use super::{View, codes, warning};
+use crate::doubts::REQUESTS_BEYOND_MIN;
+use crate::summarize::trials_used;
+use crate::summary::{Finding, OperationFigures};
+use crate::words::{counted, span};
+use loadline_block::Operation;
+use loadline_record::{CellRecord, DoubtCode, OperationRecord, RunRecord};
+use loadline_units::Duration;
+
+/// Etcd's rule for the disk under its log: 99 % of fdatasync calls within 10 ms (etcd documentation, "Hardware recommendations").
+const FLUSH_P99_NS_MAX: u64 = 10_000_000;
+/// The share of them that may take longer.
+const SLOW_MAX: f64 = 0.01;
+/// So many flushes show it: as many as have ten beyond the 99th percentile. Fewer do where chance would hardly show as much.
+const SHOWN_BY: u64 = REQUESTS_BEYOND_MIN * 100;
+/// No less than this tells anything of one in a hundred.
+const COUNT_MIN: u64 = 100;
+/// That a disk at the very rule has so few slow flushes, or so many.
+const BY_CHANCE: f64 = 0.05;
+
+/// What the flushes of a cell say of the rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    /// Too few.
+    CannotTell,
+    Within,
+    Beyond,
+}
+
+/// The slowest flushes, against etcd's rule: of cells with too few to tell only where no other tells.
+pub(super) fn told(view: &View<'_>, record: &RunRecord) -> Option<Finding> {
+    let flushing = view.own.iter().copied().filter_map(|i| {
+        let flush = view.cells[i].flush.as_ref()?;
+        let p99 = flush.latency_ns.p99?;
+        let (count, slow) = counts(&record.cells[i], flush);
+        Some((i, flush, p99, count, verdict(p99, count, slow)))
+    });
+    let (i, flush, p99, count, verdict) = flushing.max_by_key(|(_, _, p99, _, v)| (*v != Verdict::CannotTell, *p99))?;
+    let mean = view.mean_of(i, flush);
+    let warning = warning(&view.cells[i]);
+    let few = if count >= SHOWN_BY {
+        String::new()
+    } else if warning.is_empty() {
+        format!("; in doubt: {}", DoubtCode::FewSamples.name())
+    } else {
+        format!(" and {}", DoubtCode::FewSamples.name())
+    };
+    let takes = format!("making a write durable (fdatasync) takes {mean}");
+    let text = match verdict {
+        Verdict::CannotTell => format!(
+            "{takes} and {} at most, of {}: too few to tell whether 99 % keep within the 10 ms that etcd asks of its log \
+             disk{warning}{few}.",
+            span(flush.latency_ns.max as f64),
+            counted(usize::try_from(count).unwrap_or(usize::MAX), "call")
+        ),
+        Verdict::Within => {
+            format!("{takes}, p99 {}: within the 10 ms that etcd asks of its log disk{warning}{few}.", span(p99 as f64))
+        }
+        Verdict::Beyond => {
+            format!("{takes}, p99 {}: beyond the 10 ms that etcd asks of its log disk{warning}{few}.", span(p99 as f64))
+        }
+    };
+    Some(view.finding(codes::FLUSH_LATENCY, &text, &[i]))
+}
+
+/// The flushes of a cell, and how many of them took longer than the rule allows, as far as that is known.
+fn counts(cell: &CellRecord, flush: &OperationFigures) -> (u64, Option<u64>) {
+    let all: Vec<&OperationRecord> =
+        trials_used(cell).into_iter().filter_map(|trial| trial.of(Operation::Flush)).collect();
+    let count = all.iter().map(|record| record.figures_count()).sum();
+    if flush.latency_ns.max <= FLUSH_P99_NS_MAX {
+        return (count, Some(0));
+    }
+    let slow = |record: &&OperationRecord| {
+        let share = record.latency.share_above(Duration::from_ns(FLUSH_P99_NS_MAX));
+        record.told.is_none().then(|| libm::round(share * record.latency.count() as f64) as u64)
+    };
+    (count, all.iter().map(slow).sum())
+}
+
+fn verdict(p99: u64, count: u64, slow: Option<u64>) -> Verdict {
+    let seen = if p99 <= FLUSH_P99_NS_MAX { Verdict::Within } else { Verdict::Beyond };
+    if count >= SHOWN_BY {
+        return seen;
+    }
+    let Some(slow) = slow.filter(|_| count >= COUNT_MIN) else { return Verdict::CannotTell };
+    let by_chance = match seen {
+        Verdict::Within => at_most(slow, count),
+        _ => slow.checked_sub(1).map_or(1.0, |fewer| 1.0 - at_most(fewer, count)),
+    };
+    if by_chance <= BY_CHANCE { seen } else { Verdict::CannotTell }
+}
+
+/// The probability that at most so many of `count` are slow where each is with the share that the rule allows (binomial).
+fn at_most(slow: u64, count: u64) -> f64 {
+    let odds = SLOW_MAX / (1.0 - SLOW_MAX);
+    let none = libm::pow(1.0 - SLOW_MAX, count as f64);
+    let terms = (0..slow.min(count)).scan(none, |term, k| {
+        *term *= odds * (count - k) as f64 / (k + 1) as f64;
+        Some(*term)
+    });
+    none + terms.sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::codes;
+    use super::{Verdict, at_most, verdict};
+    use crate::example::{ExampleDisk, flushing, latencies, run};
+    use crate::summarize;
+    use loadline_block::Operation;
+    use loadline_record::CellRecord;
+
+    /// A cell with so many flushes that take so long on average, and at most 1.4 times that, ns.
+    fn with(flushes: u64, mean_ns: f64) -> CellRecord {
+        let mut cell = flushing(&ExampleDisk::default());
+        let of = cell.trials[0].operations.get_mut(&Operation::Flush).unwrap();
+        (of.count, of.latency) = (flushes, latencies(flushes, mean_ns));
+        cell
+    }
+    fn told(cells: Vec<CellRecord>) -> String {
+        let found = summarize(&run(cells)).findings.into_iter().find(|f| f.code == codes::FLUSH_LATENCY);
+        found.unwrap().text
+    }
+
+    #[test]
+    fn two_flushes_tell_nothing_of_one_in_a_hundred() {
+        assert_eq!(
+            told(vec![with(2, 2.2e6)]),
+            "Making a write durable (fdatasync) takes 2.20 ms on average and 2.64 ms at most, of 2 calls: too few to tell whether \
+             99 % keep within the 10 ms that etcd asks of its log disk; in doubt: few-samples."
+        );
+        assert!(told(vec![with(1, 40e6)]).contains("of 1 call: too few to tell"), "{}", told(vec![with(1, 40e6)]));
+        // None of 298 beyond may be chance where one in a hundred is; of 299 that is one in twenty.
+        assert!(told(vec![with(298, 2.2e6)]).contains("too few to tell"));
+        let enough = told(vec![with(299, 2.2e6)]);
+        assert!(
+            enough.ends_with("within the 10 ms that etcd asks of its log disk; in doubt: few-samples."),
+            "{enough}"
+        );
+        assert!(told(vec![with(1_000, 2.2e6)]).ends_with("of its log disk."));
+        assert!(told(vec![with(100, 40e6)]).contains("beyond the 10 ms"));
+    }
+
+    #[test]
+    fn who_has_enough_flushes_tells_before_who_has_slower_ones() {
+        let text = told(vec![with(2, 40e6), with(5_000, 2.2e6)]);
+        assert!(text.contains("p99 3.06 ms: within") && !text.contains("few-samples"), "{text}");
+    }
+
+    #[test]
+    fn a_share_of_slow_flushes_is_judged_by_chance() {
+        assert!((at_most(0, 299) - 0.049_5).abs() < 1e-4 && (at_most(5, 5) - 1.0).abs() < 1e-12);
+        assert_eq!(verdict(12_000_000, 500, Some(6)), Verdict::CannotTell);
+        assert_eq!(verdict(12_000_000, 500, Some(11)), Verdict::Beyond);
+        assert_eq!(verdict(9_000_000, 500, Some(4)), Verdict::CannotTell);
+        assert_eq!(verdict(12_000_000, 500, None), Verdict::CannotTell);
+    }
+}
