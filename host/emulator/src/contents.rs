@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Pieces of a layout that one question about extents looks at; what lies behind is asked for again.
-const LOOKS_MAX: usize = 1 << 16;
+/// What one question about extents looks at, in pages; what lies behind is asked for again.
+const LOOKS_MAX: u64 = 1 << 18;
 /// Zeroes written at once.
 const ZEROES: &[u8] = &[0; 64 << 10];
 
@@ -269,18 +269,18 @@ impl Contents {
     /// What is data and what is hole from `offset` on; may end early, is never empty. With `one`, the first run only.
     pub(crate) fn extents(&self, offset: u64, length: u64, one: bool) -> Vec<Extent> {
         let mut extents: Vec<Extent> = Vec::new();
-        let mut looks = 0;
+        let mut looks: u64 = 0;
         'runs: for run in self.runs(offset, length) {
             let mut at = 0;
             while at < run.length {
-                if looks == LOOKS_MAX {
+                if looks >= LOOKS_MAX {
                     break 'runs;
                 }
-                looks += 1;
                 let (at_disk, left) = (run.offset + at, run.length - at);
                 // Of a disk that is not there nothing is known but that reading it fails.
                 let unknown = Extent { length: left, hole: false };
-                let found = self.live(run.column).map_or(unknown, |disk| disk.extent(at_disk, left));
+                looks += 1;
+                let found = self.live(run.column).map_or(unknown, |disk| disk.extent(at_disk, left, &mut looks));
                 let full = extents.len() == if one { 1 } else { EXTENTS_MAX };
                 match extents.last_mut() {
                     Some(last) if last.hole == found.hole => last.length += found.length,
@@ -339,7 +339,7 @@ fn fill_all(disk: &Disk, copy: &Disk, size: u64, writing: &RwLock<()>) -> Result
     let mut at = 0;
     while at < size {
         let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
-        let extent = copy.extent(at, (size - at).min(LOOK));
+        let extent = copy.extent(at, (size - at).min(LOOK), &mut 0);
         let length = if extent.hole { extent.length } else { extent.length.min(COPY) };
         if !extent.hole {
             disk.copy(copy, at, length)?;
@@ -460,5 +460,22 @@ mod tests {
         let expected = [(128, true), (64, false), (832, true)].map(|(kib, hole)| Extent { length: kib << 10, hole });
         assert_eq!(all, expected);
         assert_eq!(contents.extents(0, 1 << 20, true), expected[..1]);
+    }
+
+    #[test]
+    fn an_answer_has_so_many_extents_at_most_and_the_next_one_goes_on_there() {
+        let contents = laid(Layout::Single, disks(1));
+        let page = PAGE as u64;
+        let count = 2 * EXTENTS_MAX as u64;
+        for number in (0..count).step_by(2) {
+            contents.write(number * page, &[1; PAGE], contents.ticket()).unwrap();
+        }
+        let first = contents.extents(0, 64 << 40, false);
+        assert_eq!(first.len(), EXTENTS_MAX);
+        assert!(first.iter().all(|extent| extent.length == page));
+        let rest = contents.extents(EXTENTS_MAX as u64 * page, 64 << 40, false);
+        assert_eq!(rest.len(), EXTENTS_MAX);
+        let all: u64 = first.iter().chain(&rest).map(|extent| extent.length).sum();
+        assert_eq!((rest.last().unwrap().hole, all), (true, (EXTENTS_MAX as u64 * page) + (64 << 40)));
     }
 }

@@ -93,8 +93,8 @@ impl Disk {
         self.store.clear(offset, length)
     }
 
-    pub(crate) fn extent(&self, offset: u64, length: u64) -> Extent {
-        self.store.extent(offset, length)
+    pub(crate) fn extent(&self, offset: u64, length: u64, looks: &mut u64) -> Extent {
+        self.store.extent(offset, length, looks)
     }
 
     pub(crate) fn answered(&self, ticket: u64, order: u64) {

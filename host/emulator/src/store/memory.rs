@@ -4,8 +4,8 @@ use super::StoreError;
 use super::page::{Old, PAGE, Page, Spare};
 use crate::made::{Made, ZEROES};
 use crate::protocol::reply::Extent;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -14,6 +14,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 const REGION_PAGES: usize = 512;
 /// Bytes of a region.
 const REGION: u64 = (REGION_PAGES * PAGE) as u64;
+/// Pages looked at for an extent while whoever writes waits.
+const LOOKS_MAX: u64 = 1 << 14;
 
 /// Memory that all disks of an emulation may use together.
 #[derive(Debug)]
@@ -57,7 +59,31 @@ impl Budget {
 
 /// Pages that are looked up together, as far as they were written.
 type Region = Box<[Option<Page>; REGION_PAGES]>;
-type Regions = HashMap<u64, Region, BuildHasherDefault<NumberHasher>>;
+
+/// The regions in which something was written, by number.
+#[derive(Debug, Default)]
+struct Regions {
+    tables: HashMap<u64, Region, BuildHasherDefault<NumberHasher>>,
+    /// The numbers of all of them: what lies next on a large disk is found without asking for each that is not there.
+    numbers: BTreeSet<u64>,
+}
+
+impl Regions {
+    fn get(&self, number: u64) -> Option<&Region> {
+        self.tables.get(&number)
+    }
+    fn get_mut(&mut self, number: u64) -> Option<&mut Region> {
+        self.tables.get_mut(&number)
+    }
+    fn remove(&mut self, number: u64) {
+        self.numbers.remove(&number);
+        self.tables.remove(&number);
+    }
+    /// Where the first of them begins that does not begin before `offset`, in bytes.
+    fn next_from(&self, offset: u64) -> Option<u64> {
+        self.numbers.range(offset.div_ceil(REGION)..).next().map(|number| number * REGION)
+    }
+}
 
 /// Spreads small numbers: a multiplication by an odd number near 2^64 divided by the golden ratio (Knuth, 6.4).
 #[derive(Debug, Default)]
@@ -97,7 +123,7 @@ impl Still<'_> {
     #[inline]
     pub(crate) fn fetch(&self, offset: u64, length: u64) {
         let Part { region, start, length } = part(offset, length);
-        if let Some(page) = self.0.get(&region).and_then(|pages| pages[start / PAGE].as_ref()) {
+        if let Some(page) = self.0.get(region).and_then(|pages| pages[start / PAGE].as_ref()) {
             let within = start % PAGE;
             let bytes = &page.bytes()[within..(within + length).min(PAGE)];
             loadline_engine::fetch_some(bytes, STRIDE);
@@ -108,7 +134,7 @@ impl Still<'_> {
     #[inline]
     pub(crate) fn fetch_place(&self, offset: u64) {
         let Part { region, start, .. } = part(offset, 1);
-        if let Some(pages) = self.0.get(&region) {
+        if let Some(pages) = self.0.get(region) {
             loadline_engine::fetch_value(&pages[start / PAGE]);
         }
     }
@@ -117,7 +143,7 @@ impl Still<'_> {
     pub(crate) fn bytes<'s>(&'s self, mut offset: u64, mut length: u64, each: &mut impl FnMut(&'s [u8])) {
         while length > 0 {
             let part = part(offset, length);
-            let pages = self.0.get(&part.region);
+            let pages = self.0.get(part.region);
             for (number, Piece { within, length }) in pieces(part.start, part.length) {
                 let page = pages.and_then(|pages| pages[number].as_ref());
                 each(page.map_or(&ZEROES[..length], |page| &page.bytes()[within..within + length]));
@@ -196,7 +222,7 @@ impl MemoryStore {
         let regions = self.regions();
         while length > 0 {
             let part = part(offset, length);
-            match regions.get(&part.region) {
+            match regions.get(part.region) {
                 None => made.zeroes(part.length),
                 Some(pages) => {
                     for (number, Piece { within, length }) in pieces(part.start, part.length) {
@@ -334,62 +360,68 @@ impl MemoryStore {
 
     /// A region's own table, which is as large as a page.
     fn region<'r>(&self, regions: &'r mut Regions, number: u64) -> Result<&'r mut Region, StoreError> {
-        match regions.entry(number) {
+        match regions.tables.entry(number) {
             Entry::Occupied(region) => Ok(region.into_mut()),
             Entry::Vacant(place) => {
                 self.budget.take(1)?;
+                regions.numbers.insert(number);
                 Ok(place.insert(Box::new([const { None }; REGION_PAGES])))
             }
         }
     }
 
-    pub(crate) fn clear(&self, mut offset: u64, mut length: u64) {
+    pub(crate) fn clear(&self, offset: u64, length: u64) {
+        let (mut at, end) = (offset, offset + length);
         let mut regions = self.regions_to_change();
-        while length > 0 {
-            let part = part(offset, length);
-            if let Some(pages) = regions.get_mut(&part.region) {
-                for (number, Piece { within, length }) in pieces(part.start, part.length) {
-                    let place = &mut pages[number];
-                    if length == PAGE {
-                        self.budget.give_back(usize::from(place.take().is_some()));
-                    } else if let Some(page) = place {
-                        page.bytes_mut()[within..within + length].fill(0);
-                    }
-                }
-                if part.length as u64 == REGION {
-                    regions.remove(&part.region);
-                    self.budget.give_back(1);
+        while at < end {
+            let part = part(at, end - at);
+            let Some(pages) = regions.get_mut(part.region) else {
+                at = regions.next_from(at).map_or(end, |next| next.min(end));
+                continue;
+            };
+            for (number, Piece { within, length }) in pieces(part.start, part.length) {
+                let place = &mut pages[number];
+                if length == PAGE {
+                    self.budget.give_back(usize::from(place.take().is_some()));
+                } else if let Some(page) = place {
+                    page.bytes_mut()[within..within + length].fill(0);
                 }
             }
-            offset += part.length as u64;
-            length -= part.length as u64;
+            if part.length as u64 == REGION {
+                regions.remove(part.region);
+                self.budget.give_back(1);
+            }
+            at += part.length as u64;
         }
     }
 
     pub(crate) fn wipe(&self) {
-        for (_, pages) in self.regions_to_change().drain() {
+        for pages in std::mem::take(&mut *self.regions_to_change()).tables.into_values() {
             // One for the region's own table.
             self.budget.give_back(1 + pages.iter().flatten().count());
         }
     }
 
-    pub(crate) fn extent(&self, offset: u64, length: u64) -> Extent {
+    /// As [`super::Store::extent`]: adds to `looks` the regions and pages looked at.
+    pub(crate) fn extent(&self, offset: u64, length: u64, looks: &mut u64) -> Extent {
         let end = offset + length;
         let mut at = offset;
+        let looks_max = *looks + LOOKS_MAX;
         let mut found: Option<bool> = None;
         let regions = self.regions();
-        'regions: while at < end {
+        'regions: while at < end && *looks < looks_max {
             let part = part(at, end - at);
-            let Some(pages) = regions.get(&part.region) else {
-                if found == Some(false) {
-                    break;
+            *looks += 1;
+            let Some(pages) = regions.get(part.region) else {
+                if *found.get_or_insert(true) {
+                    at = regions.next_from(at).map_or(end, |next| next.min(end));
+                    continue;
                 }
-                found = Some(true);
-                at += part.length as u64;
-                continue;
+                break;
             };
             for (number, piece) in pieces(part.start, part.length) {
                 let hole = pages[number].is_none();
+                *looks += 1;
                 if *found.get_or_insert(hole) != hole {
                     break 'regions;
                 }

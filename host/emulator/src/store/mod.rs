@@ -20,6 +20,9 @@ pub(crate) use page::{PAGE, Page};
 use std::io;
 pub use volatile::Losses;
 
+/// To ask a store at all takes as long as looking at so many pages.
+const LOCK_LOOKS: u64 = 4;
+
 /// The bytes of one disk. Ranges lie within it; what was never written reads as zeroes.
 #[derive(Debug)]
 pub(crate) enum Store {
@@ -120,10 +123,12 @@ impl Store {
         }
     }
 
-    /// The run from `offset` on that is all data or all hole, at most `length` bytes long; it may end early.
-    pub(crate) fn extent(&self, offset: u64, length: u64) -> Extent {
+    /// The run from `offset` on that is all data or all hole, at most `length` bytes long; it may end early, and does before so much is
+    /// looked at that whoever writes would wait for it. Adds to `looks` what was looked at, in pages.
+    pub(crate) fn extent(&self, offset: u64, length: u64, looks: &mut u64) -> Extent {
+        *looks += LOCK_LOOKS;
         match self {
-            Self::Memory(memory) => memory.extent(offset, length),
+            Self::Memory(memory) => memory.extent(offset, length, looks),
             Self::File(file) => file.extent(offset, length),
         }
     }

@@ -47,7 +47,7 @@ proptest! {
         for store in [&file, &memory] {
             let mut at = 0;
             while at < SIZE {
-                let extent = store.extent(at, SIZE - at);
+                let extent = store.extent(at, SIZE - at, &mut 0);
                 prop_assert!(extent.length > 0 && at + extent.length <= SIZE);
                 let range = at as usize..(at + extent.length) as usize;
                 prop_assert!(!extent.hole || expected[range].iter().all(|byte| *byte == 0));
@@ -80,8 +80,8 @@ fn a_write_of_which_pages_are_cleared_takes_what_its_others_take() {
     store.clear(page, 2 * page).unwrap();
     store.clear(5 * page, 512).unwrap();
     assert_eq!(budget.used(), LONG as u64 - page);
-    assert_eq!(store.extent(0, LONG as u64), Extent { length: page, hole: false });
-    assert_eq!(store.extent(page, LONG as u64 - page), Extent { length: 2 * page, hole: true });
+    assert_eq!(store.extent(0, LONG as u64, &mut 0), Extent { length: page, hole: false });
+    assert_eq!(store.extent(page, LONG as u64 - page, &mut 0), Extent { length: 2 * page, hole: true });
     let held = bytes(&store, 0, LONG as u64);
     for (place, byte) in held.into_iter().enumerate() {
         let cleared = (PAGE..3 * PAGE).contains(&place) || (5 * PAGE..5 * PAGE + 512).contains(&place);
@@ -89,6 +89,46 @@ fn a_write_of_which_pages_are_cleared_takes_what_its_others_take() {
     }
     store.write(0, &vec![2; LONG]).unwrap();
     assert_eq!(budget.used(), LONG as u64 + page);
+}
+
+#[test]
+fn an_extent_is_found_without_looking_at_much_of_the_disk_under_one_hold() {
+    let (store, _) = memory(1 << 30);
+    let (page, size) = (PAGE as u64, 64 << 40);
+    let (far, dense) = ((40 << 40) + page, 64 << 20);
+    store.write(far, &[1; PAGE]).unwrap();
+    store.write(0, &vec![1; dense + PAGE]).unwrap();
+    let (mut at, mut found): (u64, Vec<Extent>) = (0, Vec::new());
+    while at < size {
+        let mut looks = 0;
+        let extent = store.extent(at, size - at, &mut looks);
+        assert!(looks <= 20_000, "{looks} looks for {extent:?}");
+        match found.last_mut() {
+            Some(last) if last.hole == extent.hole => last.length += extent.length,
+            _ => found.push(extent),
+        }
+        at += extent.length;
+        assert!(found.len() < 5, "{found:?}");
+    }
+    let data = dense as u64 + page;
+    let expected = [(data, false), (far - data, true), (page, false), (size - far - page, true)];
+    assert_eq!(found, expected.map(|(length, hole)| Extent { length, hole }));
+}
+
+#[test]
+fn a_trim_of_a_huge_disk_gives_back_what_was_written_wherever_it_lies() {
+    let (store, budget) = memory(1 << 30);
+    let (page, size, region) = (PAGE as u64, 64 << 40, 2 << 20);
+    for at in [0, region - page, 7 * region, 40 << 40, size - page] {
+        store.write(at, &[1; PAGE]).unwrap();
+    }
+    // But for the first half of a page, and the last page.
+    store.clear(512, size - page - 512).unwrap();
+    assert_eq!(budget.used(), 4 * page);
+    assert_eq!(bytes(&store, 0, page), [vec![1; 512], vec![0; PAGE - 512]].concat());
+    assert_eq!(bytes(&store, size - page, page), [1; PAGE]);
+    store.clear(0, size).unwrap();
+    assert_eq!(budget.used(), 0);
 }
 
 #[test]
