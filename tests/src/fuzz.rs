@@ -4,7 +4,8 @@
 use loadline_block::{Operation, Request};
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Layout, VolumeSpec};
 use loadline_emulator::protocol::negotiation::{ExportInfo, Negotiation, OPTIONS_MAX, Step};
-use loadline_emulator::protocol::request::{Incoming, Message, NbdRequest, Rules};
+use loadline_emulator::protocol::reply::ReplyTo;
+use loadline_emulator::protocol::request::{Command, Incoming, Message, NbdRequest, Rules};
 use loadline_emulator::protocol::{BLOCK_MIN, PAYLOAD_MAX, ReplyForm};
 use loadline_emulator::{Change, ControlRequest, KEY_MAX, Keys, Model, Trace, USER_MAX, Which, parse_control};
 use loadline_record::Histogram;
@@ -199,14 +200,22 @@ pub fn nbd_negotiation(bytes: &[u8]) {
 /// A client's requests, of a form that the first byte chooses, become the same messages however they are cut; what is let
 /// through lies within the export.
 pub fn nbd_requests(bytes: &[u8]) {
-    const SIZE: u64 = 1 << 30;
     let Some((form, bytes)) = bytes.split_first() else { return };
     let sizes_told = *form < 128;
+    // The second one ends where numbers do.
+    let size = if *form & 64 == 0 { 1 << 30 } else { u64::MAX - 511 };
     let form = [ReplyForm::Simple, ReplyForm::Structured, ReplyForm::Extended][usize::from(*form) % 3];
-    let rules = Rules { size: SIZE, form, allocation: form != ReplyForm::Simple, sizes_told };
+    let rules = Rules { size, form, allocation: form != ReplyForm::Simple, sizes_told };
     let within = |request: &NbdRequest| {
-        assert!(request.offset.checked_add(request.length).is_some_and(|end| end <= SIZE), "{request:?}");
+        assert!(request.offset.checked_add(request.length).is_some_and(|end| end <= size), "{request:?}");
         assert!(!sizes_told || request.offset.is_multiple_of(u64::from(BLOCK_MIN)), "{request:?}");
+        if request.command == Command::Read {
+            // What stands before its bytes tells all of them.
+            let mut header = Vec::new();
+            ReplyTo { form, cookie: request.cookie, offset: request.offset }.data(&mut header, request.length);
+            let told = header.get(16..20).map(|told| u32::from_be_bytes(told.try_into().expect("four bytes")));
+            assert!(form != ReplyForm::Structured || told.map(u64::from) == Some(request.length + 8), "{request:?}");
+        }
     };
     let messages = |pieces: &[&[u8]]| {
         let (mut incoming, mut buffer, mut found) = (Incoming::new(rules), Vec::new(), Vec::new());
@@ -218,7 +227,7 @@ pub fn nbd_requests(bytes: &[u8]) {
                 match incoming.next(&mut input) {
                     Ok(None) => break,
                     Ok(Some(Message::Data { offset, bytes, whole })) => {
-                        assert!(!bytes.is_empty() && offset + bytes.len() as u64 <= SIZE);
+                        assert!(!bytes.is_empty() && offset + bytes.len() as u64 <= size);
                         data.extend_from_slice(bytes);
                         if let Some(request) = whole {
                             within(&request);

@@ -28,6 +28,9 @@ pub const EXTENTS_MAX: usize = 1_024;
 /// The longest extent that 32 bits hold and that ends on a block.
 const COMPACT_EXTENT_MAX: u64 = (1 << 32) - super::BLOCK_PREFERRED as u64;
 
+/// The most bytes of a read that a chunk's length of 32 bits tells of: their offset counts in it.
+pub const COMPACT_DATA_MAX: u64 = u32::MAX as u64 - 8;
+
 /// A run of bytes that is all data or all hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
@@ -58,7 +61,8 @@ impl ReplyTo {
                 header[4..6].copy_from_slice(&DONE.to_be_bytes());
                 header[6..8].copy_from_slice(&kind.to_be_bytes());
                 header[8..16].copy_from_slice(&self.cookie.to_be_bytes());
-                header[16..].copy_from_slice(&(length as u32).to_be_bytes());
+                let length = u32::try_from(length).expect("no chunk is longer than 32 bits can tell");
+                header[16..].copy_from_slice(&length.to_be_bytes());
                 out.extend_from_slice(&header);
             }
             ReplyForm::Extended => {
@@ -83,6 +87,9 @@ impl ReplyTo {
     }
 
     /// What stands before the `length` bytes of a read.
+    ///
+    /// # Panics
+    /// In a structured reply, where they are more than [`COMPACT_DATA_MAX`].
     pub fn data(&self, out: &mut Vec<u8>, length: u64) {
         if self.form == ReplyForm::Simple {
             self.simple(out, 0);

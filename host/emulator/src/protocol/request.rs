@@ -1,5 +1,6 @@
 //! Requests: parsed as their bytes come, checked against the export.
 
+use super::reply::COMPACT_DATA_MAX;
 use super::{
     BLOCK_MIN, EXTENDED_REQUEST_MAGIC, NbdError, PAYLOAD_MAX, REQUEST_MAGIC, ReplyForm, Take, command_flag as flag,
 };
@@ -315,6 +316,13 @@ impl Rules {
         if self.sizes_told { most } else { self.size.clamp(most, u64::from(u32::MAX)) }
     }
 
+    /// Bytes that a read may ask for: where their number stands in 32 bits together with what comes before them, as many as fit. Only
+    /// who was told of no sizes asks for more than is promised, and the specification lets it be refused.
+    fn read_max(self) -> u64 {
+        let most = self.payload_max();
+        if self.form == ReplyForm::Structured { most.min(COMPACT_DATA_MAX) } else { most }
+    }
+
     /// The request, or the error that the specification wants for it.
     fn check(&self, header: &Header) -> Result<NbdRequest, NbdError> {
         let Header { flags, kind, cookie, offset, length } = *header;
@@ -350,7 +358,7 @@ impl Rules {
             let writes = matches!(command, Command::Write | Command::Zero { .. });
             return Err(if writes { NbdError::NoSpace } else { NbdError::Invalid });
         }
-        if command == Command::Read && length > self.payload_max() {
+        if command == Command::Read && length > self.read_max() {
             return Err(if self.form == ReplyForm::Simple { NbdError::Invalid } else { NbdError::Overflow });
         }
         // Zeroes that keep their space are written like any others, so they are not faster.

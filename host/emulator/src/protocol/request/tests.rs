@@ -117,6 +117,95 @@ fn who_was_told_of_no_blocks_may_ask_for_any_bytes() {
 }
 
 #[test]
+fn lengths_at_the_borders_of_numbers_are_let_through_where_they_fit_and_refused_elsewhere() {
+    use NbdError::{Invalid, NoSpace, Overflow};
+    use ReplyForm::{Extended, Simple, Structured};
+    const MAX_32: u64 = u32::MAX as u64;
+    // As many bytes as there can be whole blocks of.
+    let size = u64::MAX - 511;
+    let one = |form, sizes_told, kind, offset, length| {
+        let rules = Rules { size, form, allocation: form != Simple, sizes_told };
+        let input = bytes(form, 0, kind, 7, offset, length);
+        let (mut incoming, mut input) = (Incoming::new(rules), &input[..]);
+        match incoming.next(&mut input).unwrap() {
+            Some(Message::Request(request)) => {
+                assert_eq!((request.offset, request.length), (offset, length));
+                Ok(())
+            }
+            Some(Message::Refused { cookie: 7, error, .. }) => Err(error),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (read, trim, cache, zero, status) =
+        (code::READ, code::TRIM, code::CACHE, code::WRITE_ZEROES, code::BLOCK_STATUS);
+    for (form, sizes_told, kind, offset, length, expected) in [
+        (Simple, false, read, 0, MAX_32, Ok(())),
+        // What stands before the bytes of a chunk counts in its length, which has 32 bits.
+        (Structured, false, read, 0, MAX_32 - 8, Ok(())),
+        (Structured, false, read, 0, MAX_32 - 7, Err(Overflow)),
+        (Structured, false, read, 0, MAX_32, Err(Overflow)),
+        (Structured, false, read, size - MAX_32 + 8, MAX_32 - 8, Ok(())),
+        (Structured, true, read, 0, 1 << 31, Err(Overflow)),
+        (Extended, true, read, 0, 1 << 31, Err(Overflow)),
+        (Extended, true, read, 0, u64::MAX - 511, Err(Overflow)),
+        (Extended, true, read, 512, u64::MAX - 511, Err(Invalid)),
+        (Extended, true, read, u64::MAX - 511, u64::MAX - 511, Err(Invalid)),
+        (Extended, true, read, 0, u64::MAX, Err(Invalid)),
+        (Extended, true, read, u64::MAX, 512, Err(Invalid)),
+        (Extended, true, zero, 512, u64::MAX - 511, Err(NoSpace)),
+        (Extended, true, zero, u64::MAX - 511, 512, Err(NoSpace)),
+    ]
+    .into_iter()
+    .chain([trim, cache, zero, status].into_iter().flat_map(|kind| {
+        [
+            (Structured, false, kind, 0, MAX_32, Ok(())),
+            (Extended, true, kind, 0, 0, Err(Invalid)),
+            (Extended, true, kind, 0, 1 << 31, Ok(())),
+            (Extended, true, kind, 0, 1 << 32, Ok(())),
+            (Extended, true, kind, size - (1 << 32), 1 << 32, Ok(())),
+            (Extended, true, kind, 0, size, Ok(())),
+            (Extended, true, kind, 0, u64::MAX, Err(Invalid)),
+        ]
+    })) {
+        let found = one(form, sizes_told, kind, offset, length);
+        assert_eq!(found, expected, "{form:?} {sizes_told} {kind} {offset} {length}");
+        if let (Ok(()), code::READ) = (found, kind) {
+            let mut header = Vec::new();
+            crate::protocol::reply::ReplyTo { form, cookie: 7, offset }.data(&mut header, length);
+            let told = if form == Simple { length } else { u64::from(Take(&header[16..20]).u32().unwrap()) - 8 };
+            assert_eq!(told, length);
+        }
+    }
+}
+
+#[test]
+fn no_more_bytes_are_taken_than_a_request_may_carry_whatever_it_says() {
+    let form = ReplyForm::Extended;
+    let most = u64::from(PAYLOAD_MAX);
+    for kind in 0..9 {
+        for length in [most + 1, 1 << 31, u64::from(u32::MAX) - 7, u64::from(u32::MAX), 1 << 32, u64::MAX - 7, u64::MAX]
+        {
+            let input = bytes(form, flag::PAYLOAD_LEN, kind, 7, u64::MAX, length);
+            assert_eq!(Incoming::new(rules(form)).next(&mut &input[..]), Err(Violation::Payload(length)));
+        }
+        // What it may carry is passed over, where the request makes no sense: at the end of all numbers too.
+        let mut input = bytes(form, flag::PAYLOAD_LEN, kind, 7, u64::MAX, 3);
+        input.extend([1, 2, 3]);
+        if kind == code::DISCONNECT {
+            continue;
+        }
+        let (mut incoming, mut input) = (Incoming::new(rules(form)), &input[..]);
+        let found = incoming.next(&mut input);
+        assert!(matches!(found, Ok(Some(Message::Refused { .. }))) && input.is_empty(), "{kind}: {found:?}");
+    }
+    for length in [(1 << 25) + 1, 1 << 31, u64::from(u32::MAX) - 7, u64::from(u32::MAX)] {
+        let input = bytes(ReplyForm::Structured, 0, code::WRITE, 7, 0, length);
+        let found = Incoming::new(rules(ReplyForm::Structured)).next(&mut &input[..]);
+        assert_eq!(found, Err(Violation::Payload(length)));
+    }
+}
+
+#[test]
 fn extended_headers_carry_long_lengths_and_say_what_they_carry() {
     let form = ReplyForm::Extended;
     let far = Rules { size: 1 << 50, ..rules(form) };
