@@ -104,7 +104,7 @@ pub(crate) enum Sent {
     Blocked,
     /// The client is gone.
     Broken,
-    /// An answer failed after its first bytes had left: the client cannot be told but by an end of everything.
+    /// An answer that is no chunks failed after its first bytes had left: the client cannot be told but by an end of everything.
     Unfinished,
 }
 
@@ -213,7 +213,12 @@ impl Outgoing {
         let full = self.full.since.map_or(Duration::ZERO, |since| now().since(since));
         loop {
             if self.large.is_some_and(|large| large.answer.error().is_some()) {
-                return if self.held { Sent::All } else { Sent::Unfinished };
+                if self.held {
+                    return Sent::All;
+                }
+                if !self.break_off() {
+                    return Sent::Unfinished;
+                }
             }
             if self.is_waiting() {
                 return Sent::All;
@@ -252,18 +257,26 @@ impl Outgoing {
     /// Sends what was made, and then, where contents stay as they are, bytes of the read that was begun.
     fn send_once(&mut self, socket: &OwnedFd, still: Option<&StillContents<'_>>) -> rustix::io::Result<()> {
         let mut slices = [IoSlice::new(&[]); PARTS_MAX];
+        let end = self.large.filter(|_| !self.held).map(|large| large.answer.to.end());
         let mut count = self.made.slices(&mut slices);
         let made = self.made_total - self.sent_total;
         // What does not fit comes next time, and behind what was made.
         let all_made = slices[..count].iter().map(|slice| slice.len() as u64).sum::<u64>() == made;
         if let (Some(still), Some((from, left)), true) = (still, self.rest(), all_made) {
+            let mut after = left;
             still.bytes(from, left.min(SEND_MAX), &mut |bytes| {
                 if count < PARTS_MAX {
                     fetch(bytes);
                     slices[count] = IoSlice::new(bytes);
                     count += 1;
+                    after -= bytes.len() as u64;
                 }
             });
+            // It needs no turn of its own.
+            if let Some(end) = end.as_ref().filter(|end| !end.is_empty() && after == 0 && count < PARTS_MAX) {
+                slices[count] = IoSlice::new(end);
+                count += 1;
+            }
         }
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         let sent = sendmsg(socket.as_fd(), &slices[..count], &mut SendAncillaryBuffer::default(), flags)? as u64;
@@ -279,7 +292,9 @@ impl Outgoing {
     /// Bytes of the read that was begun were sent from where they lie.
     fn went_on(&mut self, count: u64, still: &StillContents<'_>) {
         let mut large = self.large.take().expect("bytes of a read were sent");
-        large.at += count;
+        // Beyond its bytes, some of its end.
+        let of_end = count.saturating_sub(large.rest().1);
+        large.at += count - of_end;
         // The rest of a page comes of the same time: no write is seen in part of it.
         let (from, left) = large.rest();
         let torn = (from.next_multiple_of(PAGE as u64) - from).min(left);
@@ -287,10 +302,36 @@ impl Outgoing {
         self.made_total += torn;
         large.at += torn;
         if large.rest().1 == 0 {
-            self.mark(&large.answer, large.full_before, None);
+            self.end(&large, of_end as usize);
         } else {
             self.large = Some(large);
         }
+    }
+
+    /// All bytes of a read were sent or made: makes what ends its answer, of which so many bytes were `sent`.
+    fn end(&mut self, large: &Large, sent: usize) {
+        let end = large.answer.to.end();
+        self.made.bytes(&end[sent..]);
+        self.made_total += (end.len() - sent) as u64;
+        self.mark(&large.answer, large.full_before, None);
+    }
+
+    /// Says of a read that was begun that it failed; the bytes that were promised are zeroes from there on. `false`: its answer has no
+    /// place for it.
+    fn break_off(&mut self) -> bool {
+        let Some(large) = self.large.filter(|large| large.answer.to.may_fail_late()) else { return false };
+        let Body::Error { error, .. } = large.answer.body else { return false };
+        let (from, left) = large.rest();
+        self.made.zeroes(left as usize);
+        let count = self.made.own(|own| {
+            let start = own.len();
+            large.answer.to.failed(own, error, from);
+            own.len() - start
+        });
+        self.made_total += left + count as u64;
+        self.mark(&large.answer, large.full_before, Some(error.kind()));
+        self.large = None;
+        true
     }
 
     /// Makes bytes out of answers, up to [`MADE_MAX`].
@@ -307,7 +348,9 @@ impl Outgoing {
                     break;
                 }
                 let mut large = self.large.take().expect("there is a rest of it");
+                let before = self.made.mark();
                 if let Err(error) = export.contents.read(from, now, &mut self.made) {
+                    self.made.back_to(before);
                     large.answer.body = Body::Error { error, read: true };
                     self.large = Some(large);
                     return;
@@ -318,7 +361,7 @@ impl Outgoing {
                 if large.at < large.answer.length {
                     self.large = Some(large);
                 } else {
-                    self.mark(&large.answer, large.full_before, None);
+                    self.end(&large, 0);
                 }
                 continue;
             }
@@ -349,7 +392,7 @@ impl Outgoing {
                 self.held = answer.leaves == Leaves::Ahead;
                 self.open = self.held;
                 if self.held || length > PART_MAX || length >= LONG_MIN && export.contents.still().is_some() {
-                    let count = header(made, &|own| to.data(own, length));
+                    let count = header(made, &|own| to.data_begun(own, length));
                     self.made_total += count as u64;
                     self.large = Some(Large { answer: *answer, full_before: *full_before, at: 0 });
                     return count;
@@ -412,227 +455,4 @@ fn data(export: &Export, made: &mut Made, answer: &Answer) -> (usize, Option<Err
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::contents::{Order, Settles};
-    use crate::driver::Cut;
-    use crate::meter::Meter;
-    use crate::protocol::negotiation::ExportInfo;
-    use crate::protocol::reply::ReplyTo;
-    use crate::protocol::{NbdError, ReplyForm};
-    use crate::store::{Budget, Disk, Keeping, MemoryStore, Presence, Store};
-    use crate::{answer, contents};
-    use loadline_block::Operation;
-    use loadline_disk::Layout;
-    use loadline_units::Bytes;
-    use proptest::prelude::*;
-    use std::os::unix::net::UnixStream;
-    use std::sync::Arc;
-
-    const SIZE: u64 = 4 << 20;
-
-    /// An export in which every byte tells its place, on a stripe; and one of its disks.
-    fn export() -> (Export, Arc<Disk>) {
-        let budget = Arc::new(Budget::new(1 << 30));
-        let store = || Store::Memory(MemoryStore::new(Arc::clone(&budget)));
-        let disks: Vec<Arc<Disk>> =
-            (0..2).map(|_| Arc::new(Disk::new(store(), Keeping { pages_max: 0, lies: false }))).collect();
-        let first = Arc::clone(&disks[0]);
-        let layout = Layout::Stripe { columns: 2, interleave: Bytes::kib(64) };
-        let contents = contents::Contents::new(layout, disks, Arc::default(), Order::default());
-        let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 509 + at % 251) as u8).collect();
-        contents.write(0, &bytes, contents.ticket()).unwrap();
-        let info = ExportInfo { name: "data".into(), description: String::new(), size: SIZE, rotational: false };
-        (Export { info, number: 0, cut: Cut::of(layout), contents, meter: Meter::default() }, first)
-    }
-
-    fn read(cookie: u64, offset: u64, length: u64, leaves: Leaves) -> Answer {
-        let to = ReplyTo { form: ReplyForm::Simple, cookie, offset };
-        let at = Instant::from_ns(cookie);
-        let timed = Some(answer::Timed { operation: Operation::Read, due_at: at, completed_at: at });
-        Answer { connection: 1, to, body: Body::Data, export: 0, settles: Settles::Nothing, length, leaves, timed }
-    }
-
-    /// A client and what it got so far.
-    struct Client {
-        ours: OwnedFd,
-        theirs: UnixStream,
-        got: Vec<u8>,
-    }
-
-    impl Client {
-        fn new() -> Self {
-            let (ours, theirs) = UnixStream::pair().unwrap();
-            theirs.set_nonblocking(true).unwrap();
-            Self { ours: ours.into(), theirs, got: Vec::new() }
-        }
-        /// Has all sent that may leave.
-        fn take(&mut self, outgoing: &mut Outgoing, export: &Export, answers: &[Answer]) -> Sent {
-            outgoing.add(export, &mut answers.to_vec(), &Lead::default());
-            loop {
-                let sent = outgoing.send(export, &self.ours, 100_000, || Instant::ZERO);
-                // It ends with "try again".
-                let _ = std::io::Read::read_to_end(&mut self.theirs, &mut self.got);
-                if sent != Sent::Blocked {
-                    return sent;
-                }
-            }
-        }
-    }
-
-    /// What a client gets of these answers when they leave in one piece.
-    fn whole(export: &Export, answers: &[Answer]) -> Vec<u8> {
-        let mut client = Client::new();
-        assert_eq!(client.take(&mut Outgoing::default(), export, answers), Sent::All);
-        client.got
-    }
-
-    #[test]
-    fn a_read_that_goes_ahead_keeps_its_last_bytes_back_and_what_comes_behind_it() {
-        let (export, _) = export();
-        let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
-        let (offset, length) = (512, 300_000);
-        let first = |leaves| read(7, offset, length, leaves);
-        let second = read(8, 4_096, 4_096, Leaves::Whole);
-        let expected = whole(&export, &[first(Leaves::Whole), second]);
-        assert_eq!(client.take(&mut outgoing, &export, &[first(Leaves::Ahead), second]), Sent::All);
-        // The header, and all pages but the last one.
-        let last = (offset + length - 1) % PAGE as u64 + 1;
-        assert!(client.got == expected[..16 + (length - last) as usize]);
-        assert_eq!(outgoing.delivered().len(), 0);
-        // The read ends at its cookie, in nanoseconds: they left later, which is told once, and more time is wanted next.
-        let lead = Lead::default();
-        let before = lead.of(length);
-        outgoing.tell(Instant::from_ns(8), &lead);
-        let after = lead.of(length);
-        assert!(after > before);
-        outgoing.tell(Instant::from_ns(9), &lead);
-        assert_eq!(lead.of(length), after);
-        assert_eq!(client.take(&mut outgoing, &export, &[first(Leaves::Rest)]), Sent::All);
-        assert!(client.got == expected);
-        assert_eq!(outgoing.delivered().len(), 2);
-    }
-
-    #[test]
-    fn of_a_read_whose_contents_are_not_at_hand_nothing_goes_ahead_and_it_may_fail() {
-        let (export, disk) = export();
-        let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
-        disk.set_presence(Presence::Waiting);
-        assert_eq!(client.take(&mut outgoing, &export, &[read(7, 0, 100_000, Leaves::Ahead)]), Sent::All);
-        assert!(client.got.is_empty());
-        assert_eq!(client.take(&mut outgoing, &export, &[read(7, 0, 100_000, Leaves::Rest)]), Sent::All);
-        assert_eq!((client.got.len(), &client.got[4..8]), (16, &5_u32.to_be_bytes()[..]));
-        // One that began cannot be taken back.
-        disk.set_presence(Presence::Live);
-        assert_eq!(client.take(&mut outgoing, &export, &[read(9, 0, 100_000, Leaves::Ahead)]), Sent::All);
-        let body = Body::Error { error: NbdError::Io, read: true };
-        let failed = Answer { body, ..read(9, 0, 100_000, Leaves::Rest) };
-        assert_eq!(client.take(&mut outgoing, &export, &[failed]), Sent::Unfinished);
-        assert_eq!(outgoing.delivered().len(), 1);
-        let (waiting, begun) = outgoing.left();
-        assert_eq!(waiting.count(), 0);
-        assert_eq!(begun.map(|delivered| delivered.error).collect::<Vec<_>>(), [Some(ErrorKind::Io)]);
-    }
-
-    #[test]
-    fn a_long_read_whose_disk_goes_away_under_way_failed_and_what_waits_behind_it_is_left() {
-        let (export, disk) = export();
-        for leaves in [Leaves::Whole, Leaves::Ahead] {
-            let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
-            let mut answers = vec![read(7, 0, SIZE, leaves), read(8, 0, 512, Leaves::Whole)];
-            outgoing.add(&export, &mut answers, &Lead::default());
-            assert_eq!(outgoing.send(&export, &client.ours, usize::MAX, || Instant::ZERO), Sent::Blocked);
-            disk.set_presence(Presence::Gone);
-            let taken = client.take(&mut outgoing, &export, &[]);
-            if leaves == Leaves::Ahead {
-                // When it ends, and not before, as with any other.
-                assert_eq!(taken, Sent::All);
-                assert_eq!(client.take(&mut outgoing, &export, &[read(7, 0, SIZE, Leaves::Rest)]), Sent::Unfinished);
-            } else {
-                assert_eq!(taken, Sent::Unfinished);
-            }
-            disk.set_presence(Presence::Live);
-            let (waiting, begun) = outgoing.left();
-            assert_eq!(waiting.map(|answer| answer.to.cookie).collect::<Vec<_>>(), [8]);
-            assert_eq!(begun.map(|delivered| delivered.error).collect::<Vec<_>>(), [Some(ErrorKind::Io)]);
-        }
-    }
-
-    #[test]
-    fn what_waits_for_its_client_to_take_bytes_is_told_apart() {
-        let (export, _) = export();
-        let s = |second: u64| Instant::ZERO + Duration::from_s(second);
-        let completed = |cookie: u64, length: u64, second: u64| {
-            let timed = answer::Timed { operation: Operation::Read, due_at: s(0), completed_at: s(second) };
-            Answer { timed: Some(timed), ..read(cookie, 0, length, Leaves::Whole) }
-        };
-        let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
-        let mut go = |client: &mut Client, answers: &[Answer], second: u64| {
-            outgoing.add(&export, &mut answers.to_vec(), &Lead::default());
-            let sent = outgoing.send(&export, &client.ours, usize::MAX, || s(second));
-            (sent, outgoing.delivered().map(|delivered| delivered.waited).collect::<Vec<_>>())
-        };
-        let drain = |client: &mut Client| {
-            let _ = std::io::Read::read_to_end(&mut client.theirs, &mut client.got);
-        };
-        // It leaves at 3 s as far as it can, is held up until 10 s, and others come behind it meanwhile.
-        assert_eq!(go(&mut client, &[completed(1, 300_000, 1)], 3), (Sent::Blocked, vec![]));
-        assert_eq!(go(&mut client, &[completed(2, 512, 7)], 8), (Sent::Blocked, vec![]));
-        drain(&mut client);
-        let waited = [7, 3].map(Duration::from_s).to_vec();
-        assert_eq!(go(&mut client, &[], 10), (Sent::All, waited));
-        drain(&mut client);
-        // Nothing of that is left for those that come later.
-        assert_eq!(go(&mut client, &[completed(3, 512, 12)], 20), (Sent::All, vec![Duration::ZERO]));
-        // A bound on a turn is this machine's.
-        drain(&mut client);
-        let both = [completed(4, LONG_MIN, 21), completed(5, LONG_MIN, 21)];
-        outgoing.add(&export, &mut both.to_vec(), &Lead::default());
-        assert_eq!(outgoing.send(&export, &client.ours, 1, || s(22)), Sent::Blocked);
-        assert_eq!(outgoing.send(&export, &client.ours, usize::MAX, || s(30)), Sent::All);
-        assert_eq!(outgoing.delivered().map(|delivered| delivered.waited).collect::<Vec<_>>(), [Duration::ZERO; 2]);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        /// The parts of reads that go ahead come in any order, as threads hand them over, and others between them.
-        #[test]
-        fn however_reads_go_ahead_a_client_gets_the_bytes_of_each(
-            reads in prop::collection::vec((0..SIZE / 512, 1u64..600_000, any::<bool>(), any::<bool>(), any::<bool>()), 1..12),
-        ) {
-            let (export, _) = export();
-            let (mut outgoing, mut client) = (Outgoing::default(), Client::new());
-            let mut expected: std::collections::BTreeMap<u64, Vec<u8>> = std::collections::BTreeMap::new();
-            let mut begun: VecDeque<Answer> = VecDeque::new();
-            for (cookie, (block, length, ahead, ends, overtaken)) in reads.into_iter().enumerate() {
-                let (cookie, offset) = (cookie as u64, block * 512);
-                let answer = |leaves| read(cookie, offset, length.min(SIZE - offset), leaves);
-                expected.insert(cookie, whole(&export, &[answer(Leaves::Whole)]));
-                let ahead = ahead && length.min(SIZE - offset) >= LONG_MIN;
-                let (first, second) = match (ahead, overtaken) {
-                    (false, _) => (Leaves::Whole, None),
-                    (true, false) => (Leaves::Ahead, Some(Leaves::Rest)),
-                    (true, true) => (Leaves::Rest, Some(Leaves::Ahead)),
-                };
-                client.take(&mut outgoing, &export, &[answer(first)]);
-                begun.extend(second.map(answer));
-                if ends && let Some(rest) = begun.pop_front() {
-                    client.take(&mut outgoing, &export, &[rest]);
-                }
-            }
-            for rest in begun {
-                client.take(&mut outgoing, &export, &[rest]);
-            }
-            prop_assert_eq!(outgoing.delivered().len(), expected.len());
-            prop_assert!(outgoing.alone.is_empty());
-            let mut got = client.got.as_slice();
-            while !got.is_empty() {
-                let cookie = u64::from_be_bytes(got[8..16].try_into().unwrap());
-                let own = expected.remove(&cookie).unwrap();
-                prop_assert!(got.starts_with(&own));
-                got = &got[own.len()..];
-            }
-            prop_assert!(expected.is_empty());
-        }
-    }
-}
+mod tests;

@@ -76,7 +76,7 @@ pub enum Reason {
     /// It had an export, and sent what cannot be gone on with.
     #[error(transparent)]
     Violation(#[from] Violation),
-    /// It is told nothing of a read that failed but by the end of its connection.
+    /// Without chunks it is told nothing of a read that failed but by the end of its connection.
     #[error("a read failed after its first bytes had left, as a disk went away")]
     Unfinished,
     /// The system's answer.

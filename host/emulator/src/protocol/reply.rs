@@ -3,9 +3,12 @@
 use super::{
     ALLOCATION_CONTEXT, EXTENDED_REPLY_MAGIC, NbdError, ReplyForm, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC,
 };
+use smallvec::SmallVec;
 
 /// The last chunk of a reply.
 const DONE: u16 = 1;
+/// Another one follows.
+const MORE: u16 = 0;
 /// Nothing more.
 const CHUNK_NONE: u16 = 0;
 /// Bytes at an offset.
@@ -16,6 +19,13 @@ const CHUNK_STATUS: u16 = 5;
 const CHUNK_STATUS_EXTENDED: u16 = 6;
 /// An error.
 const CHUNK_ERROR: u16 = 0x8001;
+/// An error at an offset: bytes before it that were sent are as they are on the disk.
+const CHUNK_ERROR_OFFSET: u16 = 0x8002;
+
+/// Bytes of a chunk's header, without what it tells.
+const CHUNK_HEADER: usize = 20;
+/// The same of an extended one.
+const CHUNK_HEADER_MAX: usize = 32;
 
 /// The space is not allocated.
 const STATE_HOLE: u32 = 1;
@@ -52,30 +62,32 @@ pub struct ReplyTo {
 }
 
 impl ReplyTo {
-    fn chunk(&self, out: &mut Vec<u8>, kind: u16, length: u64) {
+    /// A chunk's header, and how many of its bytes count.
+    fn header(&self, (flags, kind): (u16, u16), length: u64) -> ([u8; CHUNK_HEADER_MAX], usize) {
+        let mut header = [0; CHUNK_HEADER_MAX];
+        header[4..6].copy_from_slice(&flags.to_be_bytes());
+        header[6..8].copy_from_slice(&kind.to_be_bytes());
+        header[8..16].copy_from_slice(&self.cookie.to_be_bytes());
         match self.form {
             ReplyForm::Simple => unreachable!("simple replies have no chunks"),
             ReplyForm::Structured => {
-                let mut header = [0; 20];
                 header[..4].copy_from_slice(&STRUCTURED_REPLY_MAGIC.to_be_bytes());
-                header[4..6].copy_from_slice(&DONE.to_be_bytes());
-                header[6..8].copy_from_slice(&kind.to_be_bytes());
-                header[8..16].copy_from_slice(&self.cookie.to_be_bytes());
                 let length = u32::try_from(length).expect("no chunk is longer than 32 bits can tell");
-                header[16..].copy_from_slice(&length.to_be_bytes());
-                out.extend_from_slice(&header);
+                header[16..CHUNK_HEADER].copy_from_slice(&length.to_be_bytes());
+                (header, CHUNK_HEADER)
             }
             ReplyForm::Extended => {
-                let mut header = [0; 32];
                 header[..4].copy_from_slice(&EXTENDED_REPLY_MAGIC.to_be_bytes());
-                header[4..6].copy_from_slice(&DONE.to_be_bytes());
-                header[6..8].copy_from_slice(&kind.to_be_bytes());
-                header[8..16].copy_from_slice(&self.cookie.to_be_bytes());
                 header[16..24].copy_from_slice(&self.offset.to_be_bytes());
                 header[24..].copy_from_slice(&length.to_be_bytes());
-                out.extend_from_slice(&header);
+                (header, CHUNK_HEADER_MAX)
             }
         }
+    }
+
+    fn chunk(&self, out: &mut Vec<u8>, flags_and_kind: (u16, u16), length: u64) {
+        let (header, count) = self.header(flags_and_kind, length);
+        out.extend_from_slice(&header[..count]);
     }
 
     fn simple(&self, out: &mut Vec<u8>, error: u32) {
@@ -91,18 +103,54 @@ impl ReplyTo {
     /// # Panics
     /// In a structured reply, where they are more than [`COMPACT_DATA_MAX`].
     pub fn data(&self, out: &mut Vec<u8>, length: u64) {
+        self.data_with(out, length, DONE);
+    }
+
+    /// As [`ReplyTo::data`], of a read that may still fail: [`ReplyTo::end`] or [`ReplyTo::failed`] follows on the bytes.
+    pub(crate) fn data_begun(&self, out: &mut Vec<u8>, length: u64) {
+        self.data_with(out, length, MORE);
+    }
+
+    fn data_with(&self, out: &mut Vec<u8>, length: u64, flags: u16) {
         if self.form == ReplyForm::Simple {
             self.simple(out, 0);
         } else {
-            self.chunk(out, CHUNK_DATA, length + 8);
+            self.chunk(out, (flags, CHUNK_DATA), length + 8);
             out.extend_from_slice(&self.offset.to_be_bytes());
         }
+    }
+
+    /// What follows on the bytes of a read that was [begun](ReplyTo::data_begun), when all went well: nothing where replies have no
+    /// chunks.
+    pub(crate) fn end(&self) -> SmallVec<[u8; CHUNK_HEADER_MAX]> {
+        if !self.may_fail_late() {
+            return SmallVec::new();
+        }
+        let (header, count) = self.header((DONE, CHUNK_NONE), 0);
+        SmallVec::from_slice(&header[..count])
+    }
+
+    /// Whether an error can be told after the first bytes of a read.
+    pub(crate) fn may_fail_late(&self) -> bool {
+        self.form != ReplyForm::Simple
+    }
+
+    /// An error at `offset` of a read that was [begun](ReplyTo::data_begun): as many bytes as were promised came before, and those from
+    /// there on stand for nothing.
+    ///
+    /// # Panics
+    /// Where replies have no chunks.
+    pub(crate) fn failed(&self, out: &mut Vec<u8>, error: NbdError, offset: u64) {
+        self.chunk(out, (DONE, CHUNK_ERROR_OFFSET), 14);
+        out.extend_from_slice(&error.code().to_be_bytes());
+        out.extend_from_slice(&0u16.to_be_bytes());
+        out.extend_from_slice(&offset.to_be_bytes());
     }
 
     /// Success without bytes.
     pub fn done(&self, out: &mut Vec<u8>) {
         if self.form == ReplyForm::Extended {
-            self.chunk(out, CHUNK_NONE, 0);
+            self.chunk(out, (DONE, CHUNK_NONE), 0);
         } else {
             self.simple(out, 0);
         }
@@ -111,7 +159,7 @@ impl ReplyTo {
     /// An error. `read`: of a read, which is answered in chunks where those were agreed on.
     pub fn error(&self, out: &mut Vec<u8>, error: NbdError, read: bool) {
         if self.form == ReplyForm::Extended || (self.form == ReplyForm::Structured && read) {
-            self.chunk(out, CHUNK_ERROR, 6);
+            self.chunk(out, (DONE, CHUNK_ERROR), 6);
             out.extend_from_slice(&error.code().to_be_bytes());
             out.extend_from_slice(&0u16.to_be_bytes());
         } else {
@@ -123,7 +171,7 @@ impl ReplyTo {
     pub fn extents(&self, out: &mut Vec<u8>, extents: &[Extent]) {
         let state = |hole: bool| if hole { STATE_HOLE | STATE_ZERO } else { 0 };
         if self.form == ReplyForm::Extended {
-            self.chunk(out, CHUNK_STATUS_EXTENDED, 8 + 16 * extents.len() as u64);
+            self.chunk(out, (DONE, CHUNK_STATUS_EXTENDED), 8 + 16 * extents.len() as u64);
             out.extend_from_slice(&ALLOCATION_CONTEXT.to_be_bytes());
             out.extend_from_slice(&(extents.len() as u32).to_be_bytes());
             for extent in extents {
@@ -134,7 +182,7 @@ impl ReplyTo {
             // An extent that does not fit into 32 bits ends the list cut short: extents follow one another without a gap.
             let long = extents.iter().position(|extent| extent.length > COMPACT_EXTENT_MAX);
             let extents = &extents[..long.map_or(extents.len(), |index| index + 1)];
-            self.chunk(out, CHUNK_STATUS, 4 + 8 * extents.len() as u64);
+            self.chunk(out, (DONE, CHUNK_STATUS), 4 + 8 * extents.len() as u64);
             out.extend_from_slice(&ALLOCATION_CONTEXT.to_be_bytes());
             for extent in extents {
                 let length = extent.length.min(COMPACT_EXTENT_MAX) as u32;

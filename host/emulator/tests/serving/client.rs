@@ -123,9 +123,17 @@ impl Client {
         assert_eq!(header[..4], SIMPLE_REPLY_MAGIC.to_be_bytes());
         (u32::from_be_bytes(header[4..8].try_into().unwrap()), u64::from_be_bytes(header[8..].try_into().unwrap()))
     }
+    /// The last chunk of a reply.
     pub(crate) fn chunk(&mut self) -> Chunk {
+        self.chunk_with(1)
+    }
+    /// A chunk on which others follow.
+    pub(crate) fn part(&mut self) -> Chunk {
+        self.chunk_with(0)
+    }
+    fn chunk_with(&mut self, flags: u8) -> Chunk {
         let header = self.take(32);
-        assert_eq!(header[..6], [&EXTENDED_REPLY_MAGIC.to_be_bytes()[..], &[0, 1]].concat(), "a last chunk");
+        assert_eq!(header[..6], [&EXTENDED_REPLY_MAGIC.to_be_bytes()[..], &[0, flags]].concat());
         let number = |at: usize| u64::from_be_bytes(header[at..at + 8].try_into().unwrap());
         let kind = u16::from_be_bytes(header[6..8].try_into().unwrap());
         let (cookie, offset) = (number(8), number(16));

@@ -5,7 +5,9 @@ use crate::{Served, disk, environment, free, memory, slow};
 use loadline_disk::Layout;
 use loadline_emulator::protocol::option::code as option_code;
 use loadline_emulator::protocol::request::code;
-use loadline_emulator::{Change, Fault, FaultKind, IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, Settings, Trace, TraceSettings};
+use loadline_emulator::{
+    Change, Fault, FaultKind, IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, Settings, Trace, TraceSettings, Which,
+};
 use loadline_units::{Bytes, Duration, Ratio};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -251,19 +253,50 @@ fn a_connection_broken_off_for_a_disk_that_went_away_is_told_and_its_read_failed
     let mut client = Client::simple(&served.socket(), "data");
     client.ask(Ask { kind: code::READ, length: 32 << 20, ..Ask::default() }, &[]);
     client.take(16 + 4_096);
-    let detached = Fault {
-        on: "data".into(),
-        kind: FaultKind::Detached,
-        operations: Vec::new(),
-        from: Bytes::ZERO,
-        until: None,
-        share: Ratio::ONE,
-    };
-    served.emulation.change(&Change::Begin(detached)).unwrap();
+    served.emulation.change(&detached()).unwrap();
     let mut rest = Vec::new();
     assert!(client.stream.read_to_end(&mut rest).is_ok() && rest.len() < 32 << 20);
     let told = refused(&served, 1);
     assert!(told[0].starts_with("Dropped a client") && told[0].contains("a read failed"), "{told:?}");
     let figures = served.figures(1).swap_remove(0);
     assert_eq!((figures.errors_total(), figures.done()), (1, 0));
+}
+
+#[test]
+fn whoever_takes_chunks_is_told_of_a_disk_that_went_away_in_the_middle_of_a_read_and_stays() {
+    const LONG: u64 = 32 << 20;
+    let served = Served::new(&free());
+    let mut client = Client::extended(&served.socket(), "data");
+    client.ask(Ask { kind: code::WRITE, length: 4_096, ..Ask::default() }, &[7; 4_096]);
+    client.chunk();
+    client.ask(Ask { kind: code::READ, length: LONG, cookie: 5, ..Ask::default() }, &[]);
+    // Its answer has begun.
+    client.stream.set_read_timeout(None).unwrap();
+    let mut first = [0];
+    rustix::net::recv(&client.stream, &mut first, rustix::net::RecvFlags::PEEK).unwrap();
+    served.emulation.change(&detached()).unwrap();
+    let data = client.part();
+    assert_eq!((data.kind, data.cookie, data.data.len() as u64), (1, 5, 8 + LONG));
+    assert!(data.data[8..8 + 4_096] == [7; 4_096]);
+    let error = client.chunk();
+    assert_eq!((error.kind, error.cookie, &error.data[..6]), (0x8002, 5, &[0, 0, 0, 5, 0, 0][..]));
+    assert!((4_096..LONG).contains(&u64::from_be_bytes(error.data[6..].try_into().unwrap())));
+    let figures = served.figures(2).swap_remove(0);
+    assert_eq!((figures.errors_total(), figures.done()), (1, 1));
+    // It is asked and answered as before when the disk is back.
+    served.emulation.change(&Change::Clear(Which::All)).unwrap();
+    client.ask(Ask { kind: code::READ, length: 4_096, cookie: 6, ..Ask::default() }, &[]);
+    assert_eq!(client.chunk().data[8..], [7; 4_096]);
+    assert_eq!(served.emulation.take_refused().0.len(), 0);
+}
+
+fn detached() -> Change {
+    Change::Begin(Fault {
+        on: "data".into(),
+        kind: FaultKind::Detached,
+        operations: Vec::new(),
+        from: Bytes::ZERO,
+        until: None,
+        share: Ratio::ONE,
+    })
 }
