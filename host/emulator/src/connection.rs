@@ -3,6 +3,7 @@
 use crate::answer::{Answer, Ask, Body, Leaves};
 use crate::arriving::{Buffer, Landing};
 use crate::contents::Settles;
+use crate::driver::{ASKER_LOOK, Asker};
 use crate::export::Export;
 use crate::haste::Haste;
 use crate::meter::bytes_held;
@@ -17,6 +18,7 @@ use crate::serving::Serving;
 use crate::tls::{Handshake, Tls};
 use loadline_block::Operation;
 use loadline_units::Instant;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_send_buffer_size, set_socket_timeout};
@@ -198,11 +200,13 @@ struct Turn {
     answers: Vec<Answer>,
     others: Vec<Answer>,
     haste: Haste,
+    /// The client left, as was seen while something was waited for.
+    left: bool,
 }
 
 impl Turn {
     const fn new(haste: Haste) -> Self {
-        Self { asks: Vec::new(), answers: Vec::new(), others: Vec::new(), haste }
+        Self { asks: Vec::new(), answers: Vec::new(), others: Vec::new(), haste, left: false }
     }
 }
 
@@ -240,6 +244,9 @@ impl Connection {
                 }
                 if turn.asks.len() >= pace.turn_max() {
                     served |= self.hand_over(serving, &mut turn);
+                }
+                if turn.left {
+                    break 'reading;
                 }
                 match incoming.next(&mut input) {
                     Ok(None) => break,
@@ -399,7 +406,8 @@ impl Connection {
         turn.haste.follow(serving.driver.clock);
         if !turn.asks.is_empty() {
             let before = turn.answers.len();
-            serving.driver.submit(&mut turn.asks, &mut turn.answers, || serving.is_closed());
+            let asker = Asker { given_up: || serving.is_closed(), is_gone: || self.is_gone() };
+            turn.left |= !serving.driver.submit(&mut turn.asks, &mut turn.answers, &asker);
             if turn.answers[before..].iter().any(|answer| answer.connection != self.number) {
                 turn.others.extend(turn.answers.extract_if(.., |answer| answer.connection != self.number));
             }
@@ -484,6 +492,14 @@ impl Connection {
         self.in_flight.load(ordering) < IN_FLIGHT_MAX && self.bytes_in_flight.load(ordering) < IN_FLIGHT_BYTES_MAX
     }
 
+    /// Whether the client is not there any more. One that only has nothing more to ask is, and so is one whose system tells nothing yet.
+    fn is_gone(&self) -> bool {
+        let mut watched = [PollFd::new(&*self.socket, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let looked = poll(&mut watched, Some(&now));
+        looked.is_ok() && watched[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+    }
+
     /// Waits until answers that left made `enough` true; `false`: the client is gone, or everything ends.
     fn wait_until(&self, serving: &Serving, enough: impl Fn() -> bool) -> bool {
         self.reader_waits.store(true, Ordering::SeqCst);
@@ -494,8 +510,12 @@ impl Connection {
             if enough() {
                 break true;
             }
-            // The bound is for the end of everything, which wakes nobody by name.
-            std::thread::park_timeout(Span::from_millis(100));
+            // The bound is for the end of everything, which wakes nobody by name, and for a client that leaves where nothing is sent to it.
+            let begun = std::time::Instant::now();
+            std::thread::park_timeout(ASKER_LOOK);
+            if begun.elapsed() >= ASKER_LOOK && self.is_gone() {
+                break false;
+            }
         };
         self.reader_waits.store(false, Ordering::SeqCst);
         arrived

@@ -10,6 +10,7 @@ use loadline_block::{ErrorKind, Request};
 use loadline_disk::Layout;
 use loadline_units::{Duration, Instant};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration as Span;
 
 /// Parts of requests under way at once, over all connections: a request has one for each piece of its layout that it touches
 /// on each disk. Whoever would exceed it waits.
@@ -58,6 +59,17 @@ impl Cut {
     fn parts(self, length: u64) -> u64 {
         self.interleave.map_or(1, |piece| length / piece + 2) * self.copies
     }
+}
+
+/// How often is looked whether an asker who waits is still there.
+pub(crate) const ASKER_LOOK: Span = Span::from_millis(100);
+
+/// How it is known that whoever asks waits for room no more.
+pub(crate) struct Asker<G, L> {
+    /// Whether it gave up: it is told apart by [`Driver::give_up`].
+    pub(crate) given_up: G,
+    /// Whether it is gone, of which nobody is told: looked at every [`ASKER_LOOK`].
+    pub(crate) is_gone: L,
 }
 
 /// A request under way.
@@ -118,18 +130,36 @@ impl Driver {
     }
 
     /// Hands requests to the model, now, and takes every answer that is due by now: theirs, and others'. Where parts must end first, it
-    /// waits for them as long as nobody gives up, and what was not handed over by then fails: see [`Driver::give_up`].
-    pub(crate) fn submit(&self, asks: &mut Vec<Ask>, answers: &mut Vec<Answer>, given_up: impl Fn() -> bool) {
+    /// waits for them as long as nobody gives up, and what was not handed over by then fails: see [`Driver::give_up`]. `false`: whoever
+    /// asks was found gone.
+    pub(crate) fn submit(
+        &self,
+        asks: &mut Vec<Ask>,
+        answers: &mut Vec<Answer>,
+        asker: &Asker<impl Fn() -> bool, impl Fn() -> bool>,
+    ) -> bool {
         let mut state = self.state();
         let mut now = self.clock.now();
+        let mut gone = false;
         for ask in asks.drain(..) {
             let parts = ask.parts_max();
             if state.parts + parts > PARTS_MAX && state.parts > 0 {
                 state.set_alarm(&self.waiter);
                 state.waiting += 1;
                 let full = |state: &State| state.parts + parts > PARTS_MAX && state.parts > 0;
-                let waits = |state: &mut State| full(state) && !given_up();
-                state = self.room.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
+                let waits = |state: &mut State| full(state) && !(asker.given_up)();
+                while !gone {
+                    let waited = self.room.wait_timeout_while(state, ASKER_LOOK, waits);
+                    let (now, in_vain) = waited.unwrap_or_else(PoisonError::into_inner);
+                    state = now;
+                    if !in_vain.timed_out() {
+                        break;
+                    }
+                    // Nobody else waits for that.
+                    drop(state);
+                    gone = (asker.is_gone)();
+                    state = self.state();
+                }
                 state.waiting -= 1;
                 now = self.clock.now();
                 if full(&state) {
@@ -141,6 +171,7 @@ impl Driver {
         }
         self.collect_soon(&mut state, answers);
         self.leave(state);
+        !gone
     }
 
     /// Has those look who wait for parts to end, whether they are to give up: faults may hold these parts for good.
@@ -480,7 +511,7 @@ mod tests {
         let cut = Cut::of(Layout::Stripe { columns: 2, interleave: Bytes::new(512) });
         let trim = |cookie| Ask { cut, ..ask(cookie, Operation::Trim, 16 << 20) };
         let (count, room) = (200, PARTS_MAX / trim(0).parts_max());
-        let over = AtomicBool::new(false);
+        let (over, gone) = (AtomicBool::new(false), AtomicBool::new(false));
         let waits = || {
             while driver.state().waiting == 0 {
                 std::thread::yield_now();
@@ -488,7 +519,9 @@ mod tests {
         };
         let submit = || {
             let (mut asks, mut answers) = ((0..count).map(trim).collect(), Vec::new());
-            driver.submit(&mut asks, &mut answers, || over.load(Ordering::SeqCst));
+            let asker = Asker { given_up: || over.load(Ordering::SeqCst), is_gone: || gone.load(Ordering::SeqCst) };
+            let stayed = driver.submit(&mut asks, &mut answers, &asker);
+            assert_eq!(stayed, !gone.load(Ordering::SeqCst));
             answers
         };
         std::thread::scope(|scope| {
@@ -497,11 +530,15 @@ mod tests {
             over.store(true, Ordering::SeqCst);
             driver.give_up();
             let answers = client.join().unwrap();
-            let gone = Body::Error { error: crate::protocol::NbdError::Io, read: false };
-            assert!(answers.iter().all(|answer| answer.body == gone && answer.timed.is_none()));
+            let failed = Body::Error { error: crate::protocol::NbdError::Io, read: false };
+            assert!(answers.iter().all(|answer| answer.body == failed && answer.timed.is_none()));
             assert!(answers.iter().map(|answer| answer.to.cookie).eq(room..count));
             // What it had handed over is under way still; cleared, it makes room for whoever waits and did not give up.
             over.store(false, Ordering::SeqCst);
+            // One that is gone gives up too, and nobody says so.
+            gone.store(true, Ordering::SeqCst);
+            assert!(submit().iter().map(|answer| answer.to.cookie).eq(0..count));
+            gone.store(false, Ordering::SeqCst);
             let client = scope.spawn(submit);
             waits();
             driver.change(&Change::Clear(crate::model::Which::All)).unwrap();

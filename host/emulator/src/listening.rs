@@ -19,6 +19,11 @@ const SEND_BUFFER: usize = 1 << 20;
 /// Before the next try where the system is short of something.
 const PAUSE: Span = Span::from_millis(50);
 
+/// A client of TCP is asked whether it is still there after so long without a word, so often, and so many times before it is not.
+const KEEP_IDLE: Span = Span::from_secs(60);
+const KEEP_INTERVAL: Span = Span::from_secs(10);
+const KEEP_COUNT: u32 = 6;
+
 /// Bytes of a unix socket's path: the kernel's `sun_path` holds one more, which ends it.
 const PATH_MAX: usize = 107;
 
@@ -125,6 +130,11 @@ fn start(welcome: Welcome, socket: OwnedFd, tcp: bool, file: Option<SocketFile>)
                 Ok(client) => {
                     if tcp {
                         let _ = sockopt::set_tcp_nodelay(&client, true);
+                        // A client whose machine is gone, or that closed its end while nothing is to be sent to it, is found out.
+                        let _ = sockopt::set_socket_keepalive(&client, true)
+                            .and_then(|()| sockopt::set_tcp_keepidle(&client, KEEP_IDLE))
+                            .and_then(|()| sockopt::set_tcp_keepintvl(&client, KEEP_INTERVAL))
+                            .and_then(|()| sockopt::set_tcp_keepcnt(&client, KEEP_COUNT));
                     }
                     // Beyond what everyone may have, if the system lets us.
                     if sockopt::set_socket_send_buffer_size_force(&client, SEND_BUFFER).is_err() {

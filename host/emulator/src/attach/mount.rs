@@ -5,6 +5,7 @@ use super::links;
 use super::message::{self, Call, MESSAGE_MAX, Node, ROOT, Request};
 use super::mounted::{self, MountedFile};
 use crate::answer::{Answer, Ask};
+use crate::driver::Asker;
 use crate::haste::Haste;
 use crate::meter::bytes_held;
 use crate::serving::Serving;
@@ -220,7 +221,8 @@ impl Shared {
             haste.follow(serving.driver.clock);
             if !asks.is_empty() {
                 let given_up = || serving.is_closed() || self.leaves.load(Ordering::SeqCst);
-                serving.driver.submit(&mut asks, &mut answers, given_up);
+                // The kernel stays until it says otherwise.
+                serving.driver.submit(&mut asks, &mut answers, &Asker { given_up, is_gone: || false });
                 serving.deliver(&mut answers);
             }
         }

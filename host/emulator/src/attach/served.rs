@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Ask, Body};
 use crate::contents::Settles;
+use crate::driver::Asker;
 use crate::export::Export;
 use crate::haste::Haste;
 use crate::made::{Made, PARTS_MAX};
@@ -196,7 +197,8 @@ impl ServedDevice {
             haste.follow(serving.driver.clock);
             if !asks.is_empty() {
                 let given_up = || serving.is_closed() || self.state.load(Ordering::SeqCst) != ANSWERING;
-                serving.driver.submit(&mut asks, &mut answers, given_up);
+                // The kernel stays until it says otherwise.
+                serving.driver.submit(&mut asks, &mut answers, &Asker { given_up, is_gone: || false });
                 serving.deliver(&mut answers);
             }
         }

@@ -72,6 +72,45 @@ fn a_client_that_waits_for_room_under_a_hang_holds_up_neither_a_power_cut_nor_th
 }
 
 #[test]
+fn a_client_that_leaves_while_a_hang_holds_its_requests_takes_its_thread_along() {
+    let layout = Layout::Stripe { columns: 2, interleave: Bytes::kib(64) };
+    let served = Served::new(&environment(layout, vec![disk(Bytes::gib(1)); 2]));
+    begin(&served, "data", FaultKind::Hang);
+    let until = |what: &str, enough: &dyn Fn() -> bool| {
+        let begun = std::time::Instant::now();
+        while !enough() {
+            assert!(begun.elapsed().as_secs() < 30, "{what}: {:?}", served.emulation.view());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    let mut asked = 0.0;
+    // It waits for answers; for room among its requests; among their parts, of which there may be so many.
+    for (what, count, under_way, kind, length) in [
+        ("answers", 1, 1, code::READ, 512),
+        ("requests", 4_200, 4_096, code::READ, 512),
+        ("parts", 300, 250, code::TRIM, 1 << 30),
+    ] {
+        let mut client = Client::simple(&served.socket(), "data");
+        for cookie in 0..count {
+            client.ask(Ask { kind, cookie, length, ..Ask::default() }, &[]);
+        }
+        asked += f64::from(under_way);
+        until(what, &|| served.emulation.view().exports[0].queue > asked - 0.5);
+        assert_eq!(served.emulation.clients(), 1);
+        drop(client);
+        until(what, &|| served.emulation.clients() == 0);
+    }
+    // One that only has nothing more to ask waits for its answers.
+    let mut client = Client::simple(&served.socket(), "data");
+    client.ask(Ask { kind: code::READ, cookie: 7, length: 512, ..Ask::default() }, &[]);
+    client.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    // Others came and went meanwhile, and the thread looked whether it is still there.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    served.emulation.change(&Change::Clear(Which::All)).unwrap();
+    assert_eq!(client.reply(), (0, 7));
+}
+
+#[test]
 fn a_mirror_survives_a_lost_disk_and_is_whole_again_after_a_new_one_was_filled() {
     let served = Served::new(&mirror());
     let mut client = Client::simple(&served.socket(), "data");
