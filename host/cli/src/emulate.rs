@@ -225,6 +225,8 @@ pub(crate) fn emulate(
     let mut troubles = wait(&mut emulation, &mut devices, &interruption, quiet);
     let unfinished = devices.map(Attached::release);
     let elapsed = emulation.elapsed();
+    // Not before: answers that wait for their clients to take them count when these are gone.
+    emulation.close();
     let figures = emulation.figures();
     let accounts = emulation.accounts();
     let turns = emulation.turns();

@@ -400,7 +400,7 @@ impl Emulation {
         self.serving.change(change)
     }
 
-    /// Takes no more clients, closes the connections of those who are there, and keeps what is to be kept.
+    /// [Closes](Self::close) and keeps what is to be kept.
     ///
     /// # Errors
     /// The trace is not whole, or contents could not be handed to the device below. All else is kept then.
@@ -420,7 +420,9 @@ impl Emulation {
         traced.and(current).and(kept)
     }
 
-    fn close(&mut self) {
+    /// Takes no more clients, closes the connections of those who are there, and waits until nobody is served any more. What was done is
+    /// known in full from then on, also of answers that a client had not taken.
+    pub fn close(&mut self) {
         self.listeners.clear();
         self.unmount();
         self.serving.end();

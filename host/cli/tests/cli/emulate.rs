@@ -3,7 +3,7 @@
 use crate::bad_disk::wait_until;
 use crate::first_look::Memory;
 use crate::{Bench, or_skip};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -127,6 +127,30 @@ fn what_was_asked_for_is_kept_with_what_held_it() {
     assert_eq!(crate::fault::requests(&bench, &[0]), [0]);
     end(child, "-TERM");
     assert_eq!(bench.runs().len(), 2);
+}
+
+#[test]
+fn what_a_client_has_not_taken_by_the_end_was_done_and_is_in_the_figures_and_in_the_run() {
+    let bench = Bench::new();
+    let child = start(&bench, &["--format", "json"]);
+    let mut client = crate::fault::connected(&bench);
+    // More than any socket holds.
+    let (count, length) = (64, 1_u32 << 20);
+    let mut ask = crate::fault::head(0);
+    ask.splice(24.., length.to_be_bytes());
+    for _ in 0..count {
+        client.write_all(&ask).unwrap();
+    }
+    // The first one is on its way, and all are done soon.
+    client.read_exact(&mut [0; 16]).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let (status, out, err) = end(child, "-INT");
+    assert_eq!(status, 0, "{err}");
+    let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&rows[0]["requests"], &rows[0]["errors"]), (&count.into(), &0.into()), "{out}");
+    let shown: serde_json::Value = serde_json::from_str(&bench.done(&["show", "last", "--format", "json"])).unwrap();
+    let (told, kept) = (&rows[0]["iops"], &shown["cells"][0]["total"]["iops"]);
+    assert!((told.as_f64().unwrap() / kept.as_f64().unwrap() - 1.0).abs() < 1e-6, "{told} here, {kept} in the run");
 }
 
 #[test]

@@ -248,6 +248,23 @@ fn what_was_done_for_clients_that_vanished_is_counted_as_done() {
 }
 
 #[test]
+fn when_it_is_closed_what_was_done_and_not_taken_is_counted() {
+    let mut served = Served::new(&free());
+    let mut client = Client::simple(&served.socket(), "data");
+    for cookie in 0..64 {
+        client.ask(Ask { kind: code::READ, length: 1 << 20, cookie, ..Ask::default() }, &[]);
+    }
+    while served.emulation.accounts()[0].requests < 64 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(served.emulation.figures()[0].requests() < 64, "no socket holds so much");
+    served.emulation.close();
+    let (figures, account) = (served.emulation.figures().swap_remove(0), served.emulation.accounts().swap_remove(0));
+    assert_eq!((figures.requests(), figures.errors_total(), account.requests), (64, 0, 64));
+    served.emulation.end().unwrap();
+}
+
+#[test]
 fn a_connection_broken_off_for_a_disk_that_went_away_is_told_and_its_read_failed() {
     let served = Served::new(&free());
     let mut client = Client::simple(&served.socket(), "data");
