@@ -15,7 +15,7 @@ use crate::protocol::reply::ReplyTo;
 use crate::protocol::request::{Command, Incoming, Message, NbdRequest, Rules, Violation};
 use crate::refusal::{Peer, Reason};
 use crate::serving::Serving;
-use crate::tls::{Handshake, Tls};
+use crate::tls::{CarrierTurns, Handshake, Tls};
 use loadline_block::Operation;
 use loadline_units::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -170,7 +170,9 @@ fn negotiate(
                 let Some(Encrypted { tls, .. }) = encrypted.filter(|_| left == 0) else {
                     return Err(Some(Trouble::Plain.into()));
                 };
-                let (plain, shaking) = tls.encrypt(Arc::clone(outer)).map_err(|error| Some(Reason::System(error)))?;
+                let turns = CarrierTurns { hastens: serving.hastens, clock: serving.driver.clock };
+                let encrypted = tls.encrypt(Arc::clone(outer), turns);
+                let (plain, shaking) = encrypted.map_err(|error| Some(Reason::System(error)))?;
                 (socket, handshake) = (Arc::new(plain), Some(shaking));
                 hurry(&socket)?;
                 negotiation.encrypted();

@@ -9,7 +9,9 @@ mod shared_key;
 
 pub use keys::{KEY_MAX, KEYS_FILE_MAX, Keys, KeysError, LineProblem, USER_MAX};
 
-use carrier::Session;
+use crate::clock::Clock;
+use crate::haste::Haste;
+use carrier::{Carried, Session};
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 use std::io;
@@ -105,11 +107,11 @@ impl Tls {
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn encrypt(&self, socket: Arc<OwnedFd>) -> io::Result<(OwnedFd, Handshake)> {
+    pub(crate) fn encrypt(&self, socket: Arc<OwnedFd>, turns: CarrierTurns) -> io::Result<(OwnedFd, Handshake)> {
         match &self.0 {
-            Way::Certificates(config) => carry(certificates::ByCertificate::new(config)?, socket),
+            Way::Certificates(config) => carry(certificates::ByCertificate::new(config)?, socket, turns),
             #[cfg(feature = "psk")]
-            Way::SharedKeys(context) => carry(shared_key::BySharedKey::new(context)?, socket),
+            Way::SharedKeys(context) => carry(shared_key::BySharedKey::new(context)?, socket, turns),
         }
     }
 }
@@ -125,14 +127,45 @@ impl Handshake {
     }
 }
 
-fn carry(mut session: impl Session + Send + 'static, socket: Arc<OwnedFd>) -> io::Result<(OwnedFd, Handshake)> {
+/// When a thread that carries bytes runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CarrierTurns {
+    /// As soon as it wakes, as long as that is seldom: [`Haste`].
+    pub(crate) hastens: bool,
+    pub(crate) clock: Clock,
+}
+
+/// A byte that is encrypted takes about as long as so many that are copied.
+const ENCRYPTED: u64 = 4;
+
+impl CarrierTurns {
+    /// Follows what is carried. Strangers get no haste: it begins with the first bytes of a client that was let in.
+    fn follow(self) -> impl FnMut(Carried) {
+        let mut haste = None;
+        move |carried| {
+            let (requests, bytes) = match carried {
+                Carried::FromClient(bytes) => (1, bytes),
+                Carried::ToClient(bytes) => (0, bytes),
+            };
+            let haste = haste.get_or_insert_with(|| Haste::new(self.hastens));
+            haste.took(requests, ENCRYPTED * bytes as u64);
+            haste.follow(self.clock);
+        }
+    }
+}
+
+fn carry(
+    mut session: impl Session + Send + 'static,
+    socket: Arc<OwnedFd>,
+    turns: CarrierTurns,
+) -> io::Result<(OwnedFd, Handshake)> {
     let (plain, own) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     let thread = std::thread::Builder::new().name("tls".into());
     let handshake = Handshake::default();
     let told = handshake.clone();
     thread.spawn(move || {
         // However it ends, both sides learn of it by the end of their sockets.
-        let ended = carrier::carry(&mut session, &socket, &own);
+        let ended = carrier::carry(&mut session, &socket, &own, turns.follow());
         if session.is_handshaking() {
             *told.0.lock().unwrap_or_else(PoisonError::into_inner) = ended.err();
         }
@@ -140,4 +173,47 @@ fn carry(mut session: impl Session + Send + 'static, socket: Arc<OwnedFd>) -> io
         let _ = shutdown(&own, Shutdown::Both);
     })?;
     Ok((plain, handshake))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The scheduling class of the calling thread: 0 is the normal one.
+    fn class() -> u32 {
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        // The fields from the third on come behind the name, which is in brackets; the class is the forty-first.
+        stat.rsplit(')').next().unwrap().split_whitespace().nth(38).unwrap().parse().unwrap()
+    }
+
+    fn on_a_thread<T: Send>(what: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| scope.spawn(what).join().unwrap())
+    }
+
+    #[test]
+    fn a_thread_that_encrypts_has_the_turns_of_one_that_takes_requests_once_its_client_was_let_in() {
+        let clock = Clock::start();
+        let hastened = on_a_thread(|| {
+            let _haste = Haste::new(true);
+            class()
+        });
+        if hastened == 0 {
+            println!("skipped: the real-time class is not to be had here");
+            return;
+        }
+        for (hastens, expected) in [(true, hastened), (false, 0)] {
+            on_a_thread(|| {
+                let mut carried = CarrierTurns { hastens, clock }.follow();
+                assert_eq!(class(), 0);
+                carried(Carried::FromClient(28));
+                assert_eq!(class(), expected);
+                // Of a disk that nothing holds back it would keep its client from asking.
+                let mut stands_back = || {
+                    carried(Carried::ToClient(64 << 10));
+                    class() != hastened
+                };
+                assert!((0..2_000).any(|_| stands_back()));
+            });
+        }
+    }
 }

@@ -39,6 +39,15 @@ pub(super) trait Session {
     fn send(&mut self, socket: Impatient<'_>) -> io::Result<()>;
 }
 
+/// Bytes that were carried.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Carried {
+    /// Requests and what they write.
+    FromClient(usize),
+    /// Answers and what was read.
+    ToClient(usize),
+}
+
 /// A socket that does not wait.
 #[derive(Clone, Copy)]
 pub(super) struct Impatient<'a>(&'a OwnedFd);
@@ -67,11 +76,17 @@ pub(super) fn now<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Carries until either side is closed, or the client takes too long to agree.
+/// Carries until either side is closed, or the client takes too long to agree. From when the two agree on, `carried` is told of bytes
+/// that were, in either direction.
 ///
 /// # Errors
 /// A socket's, or the session's; or the client left or took too long before the two agreed.
-pub(super) fn carry(session: &mut impl Session, outer: &OwnedFd, inner: &OwnedFd) -> io::Result<()> {
+pub(super) fn carry(
+    session: &mut impl Session,
+    outer: &OwnedFd,
+    inner: &OwnedFd,
+    mut carried: impl FnMut(Carried),
+) -> io::Result<()> {
     let mut part = vec![0; PART];
     // Plain bytes of the client that the plain socket has not taken.
     let mut arrived = Vec::new();
@@ -127,6 +142,7 @@ pub(super) fn carry(session: &mut impl Session, outer: &OwnedFd, inner: &OwnedFd
             && let Some(count) = now(Impatient(inner).write(&arrived))?
         {
             arrived.drain(..count);
+            carried(Carried::FromClient(count));
         }
         if reads_inner && inner_is.intersects(PollFlags::IN | gone) {
             match now(Impatient(inner).read(&mut part))? {
@@ -135,12 +151,16 @@ pub(super) fn carry(session: &mut impl Session, outer: &OwnedFd, inner: &OwnedFd
                     session.close();
                     ended = true;
                 }
-                Some(count) => session.encrypt(&part[..count])?,
+                Some(count) => {
+                    session.encrypt(&part[..count])?;
+                    carried(Carried::ToClient(count));
+                }
             }
         }
         session.send(Impatient(outer))?;
         // A side that hung up and is not read from would wake us for ever.
-        if (outer_is.intersects(gone) && !reads_outer) || (inner_is.intersects(gone) && !arrived.is_empty()) {
+        let inner_wakes = inner_is.intersects(gone) && (ended || !arrived.is_empty());
+        if (outer_is.intersects(gone) && !reads_outer) || inner_wakes {
             std::thread::sleep(Span::from_millis(1));
             if outer_is.intersects(gone) {
                 return Ok(());
