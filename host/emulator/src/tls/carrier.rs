@@ -168,3 +168,56 @@ pub(super) fn carry(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Has something to send that the client never takes.
+    struct Stuck<'a>(&'a AtomicU64);
+
+    impl Session for Stuck<'_> {
+        fn is_handshaking(&self) -> bool {
+            false
+        }
+        fn wants_read(&self) -> bool {
+            true
+        }
+        fn wants_write(&self) -> bool {
+            self.0.load(Ordering::Relaxed) > 0
+        }
+        fn receive(&mut self, _: Impatient<'_>, _: &mut [u8], _: &mut Vec<u8>) -> io::Result<bool> {
+            Ok(false)
+        }
+        fn encrypt(&mut self, _: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+        fn close(&mut self) {}
+        fn send(&mut self, mut socket: Impatient<'_>) -> io::Result<()> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            while now(socket.write(&[0; 4_096]))?.is_some() {}
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_client_does_not_take_is_not_tried_again_and_again_when_the_plain_side_has_ended() {
+        let pair = || socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        let ((outer, client), (inner, plain)) = (pair(), pair());
+        shutdown(&plain, Shutdown::Both).unwrap();
+        let turns = AtomicU64::new(0);
+        let begun = std::time::Instant::now();
+        std::thread::scope(|scope| {
+            let carrying = scope.spawn(|| carry(&mut Stuck(&turns), &outer, &inner, |_| {}));
+            std::thread::sleep(Span::from_millis(100));
+            shutdown(&client, Shutdown::Both).unwrap();
+            let _ = carrying.join().unwrap();
+        });
+        // It pauses for a millisecond after each turn.
+        let most = begun.elapsed().as_millis() as u64 + 3;
+        let turns = turns.load(Ordering::Relaxed);
+        assert!(turns <= most, "{turns} turns, {most} were enough");
+    }
+}
