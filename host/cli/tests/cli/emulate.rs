@@ -461,12 +461,12 @@ fn who_gets_no_export_is_told_to_whoever_runs_it_and_counted() {
     let go = [&(name.len() as u32).to_be_bytes()[..], name.as_bytes(), &[0, 0]].concat();
     let length = (go.len() as u32).to_be_bytes();
     let ask = [&3_u32.to_be_bytes()[..], b"IHAVEOPT", &7_u32.to_be_bytes(), &length, &go].concat();
-    std::io::Write::write_all(&mut stream, &ask).unwrap();
+    stream.write_all(&ask).unwrap();
     stream.read_exact(&mut [0; 18 + 20]).unwrap();
     drop(stream);
     let mut stream = UnixStream::connect(bench.path("s")).unwrap();
     stream.read_exact(&mut [0; 18]).unwrap();
-    std::io::Write::write_all(&mut stream, b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     drop(stream);
     let socket = bench.path("s").display().to_string();
     let status = || -> serde_json::Value {
