@@ -198,7 +198,7 @@ impl Bench {
         std::thread::sleep(SETTLE);
         let counters = || match &job.target {
             Target::Device(node) => process::read_counters(node, job.operation),
-            Target::Null | Target::File(_) | Target::CachedFile(_) => None,
+            Target::Null | Target::File(_) | Target::CachedFile(_) | Target::Export(_) => None,
         };
         let before = counters();
         let ended = process::run(&mut command, &self.stop)?;

@@ -48,6 +48,9 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
             command.args(["--ioengine=io_uring", "--direct=0", "--invalidate=0"]);
             command.arg(format!("--filename={}", path.display()));
         }
+        Target::Export(_) => {
+            command.arg("--ioengine=nbd").arg(format!("--uri={}", job.target.uri().unwrap_or_default()));
+        }
     }
     match job.pace {
         Pace::Depth(_) => {}
@@ -77,7 +80,7 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
         command.arg(format!("--scramble_buffers={}", u8::from(tuning == Tuning::Best)));
         command.args(["--disable_slat=1", "--disable_bw_measurement=1"]);
         command.arg(format!("--disable_lat={}", u8::from(!job.with_submission)));
-        if !matches!(job.target, Target::Null) {
+        if !matches!(job.target, Target::Null | Target::Export(_)) {
             command.args(["--registerfiles", "--fixedbufs"]);
         }
         match job.pace {

@@ -37,13 +37,22 @@ pub(crate) enum Target {
     File(PathBuf),
     /// A file that lies in the page cache, through it.
     CachedFile(PathBuf),
+    /// An export of an NBD server that listens on this socket, the one without a name.
+    Export(PathBuf),
 }
 
 impl Target {
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            Self::Null => None,
+            Self::Null | Self::Export(_) => None,
             Self::Device(path) | Self::File(path) | Self::CachedFile(path) => Some(path),
+        }
+    }
+    /// The URI of an export.
+    pub(crate) fn uri(&self) -> Option<String> {
+        match self {
+            Self::Export(socket) => Some(format!("nbd+unix:///?socket={}", socket.display())),
+            Self::Null | Self::Device(_) | Self::File(_) | Self::CachedFile(_) => None,
         }
     }
     pub(crate) fn name(&self) -> &'static str {
@@ -52,6 +61,7 @@ impl Target {
             Self::Device(_) => "loop",
             Self::File(_) => "file",
             Self::CachedFile(_) => "cached file",
+            Self::Export(_) => "export",
         }
     }
 }

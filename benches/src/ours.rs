@@ -45,7 +45,12 @@ impl Order {
             ..LoadSpec::default()
         };
         let path = job.target.path().map(|path| path.display().to_string());
-        Self { target: path.unwrap_or_else(|| "null".to_owned()), spec, sleep: job.asleep, seed: job.seed }
+        Self {
+            target: path.or_else(|| job.target.uri()).unwrap_or_else(|| "null".to_owned()),
+            spec,
+            sleep: job.asleep,
+            seed: job.seed,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod agree;
 mod attached;
 mod busy;
 mod emulate;
+mod exports;
 mod null;
 mod open;
 mod rate;
@@ -27,6 +28,7 @@ pub(crate) enum Section {
     Stall,
     Agree,
     Throttle,
+    Exports,
     Simulate,
     Emulate,
     Attached,
@@ -43,6 +45,7 @@ impl Section {
         Self::Stall,
         Self::Agree,
         Self::Throttle,
+        Self::Exports,
         Self::Simulate,
         Self::Emulate,
         Self::Attached,
@@ -59,6 +62,7 @@ impl Section {
             Self::Stall => "stall",
             Self::Agree => "agree",
             Self::Throttle => "throttle",
+            Self::Exports => "exports",
             Self::Simulate => "simulate",
             Self::Emulate => "emulate",
             Self::Attached => "attached",
@@ -75,7 +79,7 @@ impl Section {
         match self {
             Self::Null | Self::Open | Self::Simulate | Self::Truth | Self::Busy => None,
             Self::Rate | Self::Start | Self::Stall | Self::Agree => stage::obstacle(),
-            Self::Emulate => emulate::obstacle(),
+            Self::Emulate | Self::Exports => emulate::obstacle(),
             Self::Attached => stage::obstacle().or_else(attached::obstacle),
             Self::Throttle => stage::obstacle().or_else(stage::Throttle::obstacle),
         }
@@ -89,6 +93,7 @@ impl Section {
             Self::Stall => stall::run(bench),
             Self::Agree => agree::run(bench),
             Self::Throttle => throttle::run(bench),
+            Self::Exports => exports::run(bench),
             Self::Simulate => simulate::run(bench),
             Self::Emulate => emulate::run(bench),
             Self::Attached => attached::run(bench),

@@ -1,6 +1,6 @@
 //! The emulator with a whole disk model in the way, beside nbdkit's memory plugin, which has none.
 
-mod client;
+pub(super) mod client;
 
 use crate::bench::Bench;
 use crate::placement::Pinned;
