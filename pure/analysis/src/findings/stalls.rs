@@ -22,6 +22,8 @@ const TIME_SHARE_MAX: f64 = 0.5;
 const MISSING_MIN: f64 = 10.0;
 /// Of what would have been answered meanwhile, this share is missing. Of two outstanding one slow request takes half.
 const MISSING_SHARE_MIN: f64 = 0.7;
+/// Where far more is missing than all stalls of that time account for, the device was slow for longer than it stood still.
+const MISSING_SHARE_MAX: f64 = 2.0;
 /// And this many times what the counts of seconds are off by usually.
 const BEYOND_NOISE: f64 = 3.0;
 /// Of those that would have waited, this share at least did.
@@ -35,6 +37,8 @@ const RECOVERED_WITHIN: usize = 2;
 const OF_STALL: f64 = 0.5;
 /// Fewer requests do not tell p99.9.
 const P99_9_MIN: u64 = 10_000;
+/// Lengths that differ by no more than this are told as one.
+const ALIKE: f64 = 1.05;
 /// So many stalls, each so many seconds after the last to within one, come by a clock.
 const REGULAR_MIN: usize = 4;
 const PERIOD_MIN_S: usize = 3;
@@ -96,8 +100,8 @@ fn words(view: &View<'_>, index: usize, trials: &[&TrialRecord], by_trial: &[Vec
         (lengths.iter().copied().fold(f64::INFINITY, f64::min), lengths.iter().copied().fold(0.0, f64::max));
     let how_long = match lengths.len() {
         1 => format!("once in {}, for {}", seconds(measured), span(longest)),
-        n if span(shortest) == span(longest) => {
-            format!("{} times in {}, for {} each", number(n as f64), seconds(measured), span(longest))
+        n if longest <= shortest * ALIKE => {
+            format!("{} times in {}, for about {} each", number(n as f64), seconds(measured), span(total / n as f64))
         }
         n => {
             let times = format!("{} times in {}", number(n as f64), seconds(measured));
@@ -161,7 +165,7 @@ fn stalls(load: &LoadSummary, trial: &TrialRecord) -> Option<Vec<Stall>> {
         return None;
     }
     let (mut found, rest): (Vec<Stall>, Vec<Stall>) =
-        slow.into_iter().partition(|stall| answers_are_missing(load, seconds, &usual, *stall));
+        slow.iter().partition(|stall| answers_are_missing(load, seconds, &usual, &slow, **stall));
     if !rest.is_empty() && all_waited(load, trial, &usual, &found, &rest) {
         found.extend(rest);
         found.sort_by_key(|stall| stall.ended);
@@ -204,17 +208,21 @@ fn recovers(seconds: &[Second], usual: &Usual, stall: Stall) -> bool {
 
 /// Whether the seconds that it touches lack what would have been answered meanwhile: of a request that was slow alone they lack its
 /// own place.
-fn answers_are_missing(load: &LoadSummary, seconds: &[Second], usual: &Usual, stall: Stall) -> bool {
+fn answers_are_missing(load: &LoadSummary, seconds: &[Second], usual: &Usual, all: &[Stall], stall: Stall) -> bool {
     let length_s = (stall.length_ns / 1e9).min((stall.ended + 1) as f64);
-    let touched = &seconds[(stall.ended + 1).saturating_sub(libm::ceil(length_s) as usize + 1)..=stall.ended];
+    let from = (stall.ended + 1).saturating_sub(libm::ceil(length_s) as usize + 1);
+    let touched = &seconds[from..=stall.ended];
     let window = touched.len() as f64;
     let missing = usual.count * window - touched.iter().map(|second| second.count() as f64).sum::<f64>();
     // Whoever sets its own pace may have asked for less: two requests and more waited all the time.
     let waited = touched.iter().map(|second| second.outstanding).sum::<f64>();
     let asked = load.queue_depth.is_some() || waited >= 2.0 * length_s;
+    let noise = usual.off * libm::sqrt(window) * BEYOND_NOISE;
+    let of_all = all.iter().filter(|other| (from..=stall.ended).contains(&other.ended)).map(|other| other.length_ns);
     asked
         && missing >= usual.count * length_s * MISSING_SHARE_MIN
-        && missing >= usual.off * libm::sqrt(window) * BEYOND_NOISE
+        && missing >= noise
+        && missing <= usual.count * of_all.sum::<f64>() / 1e9 * MISSING_SHARE_MAX + noise
 }
 
 /// Whether as many requests took so long as would have waited if nothing was answered, where what was missed is made up for at once: all
@@ -318,7 +326,7 @@ mod tests {
         let regular: Vec<(u64, u64)> = (0..10).map(|i| (2_000 + i * 5_000, 600)).collect();
         let text = told(standing_still(reads(64), &regular)).unwrap();
         assert!(
-            text.contains("10 times in 60 s, for 600 ms each") && text.contains("every 5 s, as by a clock"),
+            text.contains("10 times in 60 s, for about 600 ms each") && text.contains("every 5 s, as by a clock"),
             "{text}"
         );
         let deep = told(standing_still(reads(256), &[(10_000, 900), (30_000, 900)])).unwrap();
@@ -353,6 +361,13 @@ mod tests {
         let arrivals = cell(open("random", 1.0, KIB4, 2_000.0), &ExampleDisk::default(), &[1.0]);
         let arrivals = edited(arrivals, |trial| trial.series.seconds[30].operations[0].max_ns = 900 * MS);
         assert_eq!(told(arrivals), None);
+        // Slow for some seconds, with requests that take 0.3 s, is not stopped for 0.3 s.
+        let slow_for_long = edited(reads(32), |trial| {
+            for second in &mut trial.series.seconds[20..24] {
+                (second.operations[0].count, second.operations[0].max_ns) = (500, 300 * MS);
+            }
+        });
+        assert_eq!(told(slow_for_long), None);
         // Of one at a time it cannot be told, and is said so.
         let alone = told(standing_still(reads(1), &[(30_000, 800)])).unwrap();
         assert!(alone.ends_with("deeper queues tell."), "{alone}");
