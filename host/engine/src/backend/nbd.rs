@@ -134,8 +134,8 @@ impl Nbd {
             message.msg_iov = pieces.as_mut_ptr();
             message.msg_iovlen = count as _;
             let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-            // SAFETY: `count` pieces lie within headers in `outgoing`, which does not change meanwhile, and buffers of the driver
-            // that stay untouched until their slots are reaped.
+            // SAFETY: `count` pieces lie within headers in `outgoing`, which does not change meanwhile, and buffers of the driver,
+            // which live as long as this. (A server that answers a write before it has all of it gets what stands there by then.)
             let sent = unsafe { libc::sendmsg(self.socket(), &raw const message, flags) };
             match told(sent) {
                 Ok(sent) => {

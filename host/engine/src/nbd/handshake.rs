@@ -331,6 +331,22 @@ mod tests {
             let said = refusal(&parts);
             assert!(said.contains(why), "{said}, not {why}");
         }
+        // Whatever else comes, it ends.
+        let whole =
+            [greeting(), export_of(1 << 40, 0x12D), blocks(512, 1 << 20), answer(GO, UNKNOWN, b"no"), end()].concat();
+        let mut state = 88_172_645_463_325_252_u64;
+        for _ in 0..20_000 {
+            let mut bytes = whole.clone();
+            for _ in 0..3 {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                let at = (state >> 16) as usize % bytes.len();
+                bytes[at] = (state >> 8) as u8;
+            }
+            bytes.truncate((state >> 32) as usize % (2 * bytes.len()));
+            let _ = told(&[bytes]);
+        }
         // An answer that claims to be long is not kept, and one that ends early is told.
         let mut long = answer(GO, INFORMATION, &[0, 9]);
         long[16..20].copy_from_slice(&u32::MAX.to_be_bytes());
