@@ -10,10 +10,11 @@ use std::process::Command;
 fn policies(process: u32, name: &str) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
     let policy = |thread: std::fs::DirEntry| {
-        let read = |file: &str| std::fs::read_to_string(thread.path().join(file)).unwrap();
+        // One that ends meanwhile is none.
+        let read = |file: &str| std::fs::read_to_string(thread.path().join(file)).ok();
+        let stat = read("comm")?.starts_with(name).then(|| read("stat"))??;
         // The fields from the third on come behind the name, which is in brackets; the policy is the forty-first.
-        let policy = || read("stat").rsplit(')').next().unwrap().split_whitespace().nth(38).unwrap().parse().unwrap();
-        read("comm").starts_with(name).then(policy)
+        Some(stat.rsplit(')').next().unwrap().split_whitespace().nth(38).unwrap().parse().unwrap())
     };
     threads.flatten().filter_map(policy).collect()
 }
