@@ -20,6 +20,8 @@ const SLICE_PARTS_MAX: u64 = 1 << 15;
 /// Bytes of such a slice: reads and writes, and what carries no bytes.
 const SLICE_BYTES_MAX: u64 = 1 << 25;
 const SLICE_TRIM_MAX: u64 = 1 << 30;
+/// Slices begun in one go: of a disk that answers at once a request for all of it would keep others waiting until the last one.
+const SLICES_MAX: u32 = 64;
 
 /// What is due within so much is waited for awake: about what a thread's sleep and wake-up take.
 const LINGER: Duration = Duration::from_us(5);
@@ -186,15 +188,16 @@ impl Driver {
     fn collect_soon(&self, state: &mut State, answers: &mut Vec<Answer>) {
         let mut now = self.clock.now();
         let last = now + LINGER_MAX;
-        state.collect(now, answers);
-        while let Some(next) = state.model.next_event_at()
+        let mut all = state.collect(now, answers);
+        while all
+            && let Some(next) = state.model.next_event_at()
             && next <= last.min(now + LINGER)
         {
             while now < next {
                 std::hint::spin_loop();
                 now = self.clock.now();
             }
-            state.collect(now, answers);
+            all = state.collect(now, answers);
         }
         answers.extend(state.take_ahead(now));
     }
@@ -307,7 +310,9 @@ impl State {
         self.under_way[id] = Some(under_way);
     }
 
-    fn collect(&mut self, now: Instant, answers: &mut Vec<Answer>) {
+    /// Takes what is due by `now`; `false`: more of it is left for the next time.
+    fn collect(&mut self, now: Instant, answers: &mut Vec<Answer>) -> bool {
+        let mut slices = 0;
         while let Some((id, Ended { at, error })) = self.model.pop_ended(now) {
             let under_way = self.under_way[id].take().expect("every request of the model is owed to someone");
             let ask = under_way.ask;
@@ -319,6 +324,10 @@ impl State {
                 let request = ask.part(now, under_way.until);
                 let until = under_way.until + u64::from(request.length);
                 self.submit(UnderWay { until, sequence: self.sequence, request, ..under_way });
+                slices += 1;
+                if slices == SLICES_MAX {
+                    return false;
+                }
                 continue;
             }
             self.requests -= 1;
@@ -327,6 +336,7 @@ impl State {
             let answer = ask.answer(at, error);
             answers.push(if under_way.ahead { Answer { leaves: Leaves::Rest, ..answer } } else { answer });
         }
+        true
     }
 
     /// The long read that is answered next, when, and when its bytes are to begin to leave.
@@ -422,7 +432,10 @@ mod tests {
     fn state() -> State {
         let spec = LatencySpec { median: LATENCY, p99: LATENCY, ..LatencySpec::default() };
         let latency = Latency { read: spec, write: spec, flush: None };
-        let disk = DiskSpec { size: Some(Bytes::gib(1)), latency, ..DiskSpec::default() };
+        state_of(DiskSpec { size: Some(Bytes::gib(1)), latency, ..DiskSpec::default() })
+    }
+
+    fn state_of(disk: DiskSpec) -> State {
         let volume = VolumeSpec { name: "data".into(), disks: vec![disk], ..VolumeSpec::default() };
         let environment = EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() };
         State::new(Model::new(&environment, 1, InitialState::default()).unwrap(), None)
@@ -473,6 +486,32 @@ mod tests {
         // Whoever comes too late for it gets all at once.
         state.begin(ends, long);
         assert_eq!(until(&mut state, ends + LATENCY), [(7, Leaves::Whole)]);
+    }
+
+    #[test]
+    fn of_a_request_for_all_of_a_huge_disk_that_answers_at_once_a_few_slices_are_done_in_one_go() {
+        for operation in [Operation::Trim, Operation::Read] {
+            let mut state = state_of(DiskSpec::default());
+            // It is answered though it came before what ends with it, and the long one goes on where it was.
+            state.begin(Instant::ZERO, Ask { body: Body::Done, ..ask(7, operation, 1 << 50) });
+            state.begin(Instant::ZERO, ask(8, Operation::Write, 4_096));
+            let mut answered = Vec::new();
+            for turn in 1..=20 {
+                let before = state.sequence;
+                answered.extend(until(&mut state, Instant::from_ns(turn)));
+                let slices = state.sequence - before;
+                assert!(slices > 0 && slices <= u64::from(SLICES_MAX), "{slices} slices in one go");
+                assert!(state.model.next_event_at().is_some_and(|next| next <= Instant::from_ns(turn)));
+            }
+            assert_eq!(answered, [(8, Leaves::Whole)]);
+        }
+        let mut state = state_of(DiskSpec::default());
+        state.begin(Instant::ZERO, ask(7, Operation::Trim, 1 << 40));
+        let mut turns = 1;
+        while until(&mut state, Instant::from_ns(turns)).is_empty() {
+            turns += 1;
+        }
+        assert_eq!((turns, state.sequence, state.requests, state.parts), (16, 1_024, 0, 0));
     }
 
     #[test]
