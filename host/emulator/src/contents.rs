@@ -7,6 +7,7 @@ use crate::store::{Disk, Fresh, PAGE, Page, Presence, Still, StoreError};
 use loadline_disk::Layout;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -106,6 +107,27 @@ impl Contents {
                 run
             })
         })
+    }
+
+    /// What a range is on each column that it touches: one stretch without a gap, as layouts go round.
+    fn stretches(&self, offset: u64, length: u64) -> impl Iterator<Item = (usize, Range<u64>)> {
+        let round = match self.layout {
+            Layout::Single | Layout::Mirror { .. } => length,
+            Layout::Stripe { columns, interleave } | Layout::StripeOfMirrors { columns, interleave, .. } => {
+                interleave.get().saturating_mul(u64::from(columns))
+            }
+        };
+        // Each begins within the first round, and ends within the last one.
+        let round = round.min(length);
+        let mut stretches: SmallVec<[Option<Range<u64>>; 4]> = SmallVec::new();
+        stretches.resize(self.disks.len() / self.layout.copies(), None);
+        for run in self.runs(offset, round).chain(self.runs(offset + (length - round), round)) {
+            let own = run.offset..run.offset + run.length;
+            let stretch = stretches[run.column].get_or_insert_with(|| own.clone());
+            *stretch = stretch.start.min(own.start)..stretch.end.max(own.end);
+        }
+        let there = |(column, stretch): (usize, Option<Range<u64>>)| stretch.map(|stretch| (column, stretch));
+        stretches.into_iter().enumerate().filter_map(there)
     }
 
     /// The disks of a column, which hold the same.
@@ -250,9 +272,9 @@ impl Contents {
     pub(crate) fn zero(&self, offset: u64, length: u64, hole: bool, ticket: u64) -> Result<(), NbdError> {
         if hole {
             let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
-            for run in self.runs(offset, length) {
-                for disk in self.written(run.column)? {
-                    disk.clear(run.offset, run.length).map_err(|error| error.told())?;
+            for (column, range) in self.stretches(offset, length) {
+                for disk in self.written(column)? {
+                    disk.clear(range.start, range.end - range.start).map_err(|error| error.told())?;
                 }
             }
             return Ok(());
@@ -460,6 +482,26 @@ mod tests {
         let expected = [(128, true), (64, false), (832, true)].map(|(kib, hole)| Extent { length: kib << 10, hole });
         assert_eq!(all, expected);
         assert_eq!(contents.extents(0, 1 << 20, true), expected[..1]);
+    }
+
+    #[test]
+    fn a_trim_of_a_huge_striped_volume_is_one_of_each_disk() {
+        let interleave = 5 * 512;
+        let layout = Layout::StripeOfMirrors { columns: 3, copies: 2, interleave: Bytes::new(interleave) };
+        let contents = laid(layout, disks(6));
+        let (from, to) = (7 * interleave + 512, (1 << 50) + 1_024);
+        let written = [from - 4_096, from + 100 * interleave, 1 << 49, to - 4_096];
+        for at in written {
+            contents.write(at, &[1; 8_192], contents.ticket()).unwrap();
+        }
+        assert_eq!(contents.stretches(from, to - from).count(), 3);
+        let of_all: u64 = contents.stretches(from, to - from).map(|(_, range)| range.end - range.start).sum();
+        assert_eq!(of_all, to - from);
+        contents.zero(from, to - from, true, 0).unwrap();
+        for at in written {
+            let expected: Vec<u8> = (at..at + 8_192).map(|at| u8::from(!(from..to).contains(&at))).collect();
+            assert!(all(&contents, at, 8_192) == expected, "{at}");
+        }
     }
 
     #[test]
