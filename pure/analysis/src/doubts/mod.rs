@@ -150,16 +150,15 @@ fn generator_bound(trial: &TrialRecord) -> Option<String> {
     let busiest = threads.iter().map(|t| t.busy).filter(|b| b.is_finite()).max_by(f64::total_cmp)?;
     let over = threads.iter().filter(|t| t.busy > GENERATOR_BUSY_MAX).count();
     (over > 0).then(|| {
-        format!(
-            "{over} of {} more than {} busy (the busiest {}): the storage may be able to do more.",
-            if threads.len() == 1 {
-                "1 load thread was".to_owned()
-            } else {
-                format!("{} load threads were", threads.len())
-            },
-            percent(GENERATOR_BUSY_MAX),
-            percent(busiest)
-        )
+        let busiest = percent(busiest);
+        let who = match threads.len() {
+            1 => format!("The load thread was {busiest} busy"),
+            all => format!(
+                "{over} of {all} load threads were more than {} busy (the busiest {busiest})",
+                percent(GENERATOR_BUSY_MAX)
+            ),
+        };
+        format!("{who}: the storage may be able to do more.")
     })
 }
 

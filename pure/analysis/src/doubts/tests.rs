@@ -243,13 +243,13 @@ fn ten_seconds_are_short_and_thirty_are_not() {
 
 #[test]
 fn a_busy_load_thread_may_be_the_limit() {
-    let busy = |busy| {
-        Scene::reads().changed(|s| {
-            s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.3, spun: 0.0 }, ThreadBusy { busy, spun: 0.0 }];
-        })
+    let busy = |shares: &[f64]| {
+        let threads = shares.iter().map(|busy| ThreadBusy { busy: *busy, spun: 0.0 }).collect();
+        Scene::reads().changed(|s| s.trial.surroundings.threads = threads)
     };
-    busy(0.97).earns(DoubtCode::GeneratorBound, &["1 of 2", "97 %"]);
-    busy(0.89).lacks(DoubtCode::GeneratorBound);
+    busy(&[0.3, 0.97]).earns(DoubtCode::GeneratorBound, &["1 of 2", "97 %"]);
+    busy(&[0.97]).earns(DoubtCode::GeneratorBound, &["The load thread was 97 % busy: "]);
+    busy(&[0.3, 0.89]).lacks(DoubtCode::GeneratorBound);
     Scene::reads()
         .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.1, spun: 0.89 }])
         .lacks(DoubtCode::GeneratorBound);

@@ -349,7 +349,12 @@ impl View<'_> {
                 let latency = &f.latency_ns;
                 let p99 = latency.p99.map_or_else(String::new, |p99| format!(", p99 {}", span(p99 as f64)));
                 let figures = format!("{}{p99}", self.mean_of(*i, f));
-                format!("{} take {figures}{}", load_name(cell), warning(cell))
+                // Another load may follow, to which it does not belong.
+                let warning = match warning(cell).strip_prefix("; ") {
+                    Some(doubts) => format!(" ({doubts})"),
+                    None => String::new(),
+                };
+                format!("{} take {figures}{warning}", load_name(cell))
             })
             .collect();
         let cells: Vec<usize> = chosen.iter().map(|(i, _)| *i).collect();

@@ -57,6 +57,24 @@ fn a_sweep_reads_like_a_report() {
 }
 
 #[test]
+fn doubts_about_single_requests_stand_with_what_they_concern() {
+    let mut cells: Vec<CellRecord> = [1.0, 0.0].into_iter().flat_map(|reads| sweep(reads, &[1])).collect();
+    for cell in &mut cells {
+        cell.trials[0].doubts = [DoubtCode::CachedReads, DoubtCode::Buffered]
+            .map(|code| Doubt { code, detail: "Seen.".to_owned() })
+            .to_vec();
+    }
+    let doubts = "(in doubt: cached-reads and buffered)";
+    assert_eq!(
+        one(&summarize(&run(cells)), codes::LATENCY_ALONE),
+        format!(
+            "One request at a time, random 4 KiB reads take 1.00 ms on average, p99 1.38 ms {doubts} and random 4 KiB writes take \
+             1.00 ms on average, p99 1.38 ms {doubts}."
+        )
+    );
+}
+
+#[test]
 fn the_depth_that_takes_the_objective_is_not_one_too_low_by_rounding() {
     let told = |iops: f64| {
         let disk = ExampleDisk { iops, ..ExampleDisk::default() };
