@@ -89,7 +89,7 @@ pub fn markdown(summary: &RunSummary) -> String {
     for volume in &run.volumes {
         let direct = rows::way(volume);
         let size = rows::size(volume);
-        put!(out, "- volume {}: {}, {size}, {direct}\n", escape(&volume.name), escape(&volume.target));
+        put!(out, "- volume {}: {}, {size}, {direct}\n", escape(&volume.name), escape(&rows::place(volume)));
     }
     for plan in &run.plan {
         put!(out, "- plan {}, hash {}\n", escape(&plan.name), code(&plan.hash));

@@ -235,6 +235,12 @@ pub(crate) fn size(volume: &loadline_record::VolumeFacts) -> String {
     volume.size_bytes.map_or_else(|| "size unknown".to_owned(), |bytes| loadline_units::Bytes::new(bytes).human())
 }
 
+/// Where a volume is: as the user wrote it, but by its path where that says nothing to who was not there, as "." does.
+pub(crate) fn place(volume: &loadline_record::VolumeFacts) -> String {
+    let path = volume.path.as_deref().filter(|path| path.starts_with('/') && !volume.target.starts_with('/'));
+    plain(path.unwrap_or(&volume.target))
+}
+
 /// How a volume is reached, in words.
 pub(crate) fn way(volume: &loadline_record::VolumeFacts) -> &'static str {
     match (volume.kind, volume.direct) {
@@ -414,9 +420,9 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_analysis::example::{ExampleDisk, cell, closed, run};
+    use loadline_analysis::example::{ExampleDisk, cell, closed, run, volume};
     use loadline_analysis::summarize;
-    use loadline_record::{Doubt, RunRecord};
+    use loadline_record::{Doubt, RunRecord, VolumeFacts};
 
     /// 4 KiB and 1 MiB, the latter with more bytes and with this doubt.
     fn doubted(code: DoubtCode) -> RunRecord {
@@ -465,5 +471,17 @@ mod tests {
             };
             assert!(told.contains(&figure), "{finding:?}\n{told}");
         }
+    }
+
+    #[test]
+    fn a_place_is_told_to_who_was_not_there() {
+        let told = |target: &str, path: Option<&str>| {
+            let path = path.map(str::to_owned);
+            place(&VolumeFacts { target: target.to_owned(), path, ..volume("data") })
+        };
+        assert_eq!(told(".", Some("/mnt/data")), "/mnt/data");
+        assert_eq!(told("/mnt/link", Some("/mnt/data")), "/mnt/link");
+        assert_eq!(told("null", None), "null");
+        assert_eq!(told("data of ds3-p30", None), "data of ds3-p30");
     }
 }

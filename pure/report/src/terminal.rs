@@ -130,7 +130,7 @@ fn header(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     for volume in &run.volumes {
         let direct = rows::way(volume);
         let size = rows::size(volume);
-        let line = format!("{}: {}, {size}, {direct}", plain(&volume.name), plain(&volume.target));
+        let line = format!("{}: {}, {size}, {direct}", plain(&volume.name), rows::place(volume));
         put!(out, "{}\n", colour.paint(Style::Dim, &line));
     }
     if let Some(warning) = rows::status_warning(run.status) {

@@ -249,7 +249,7 @@ fn lead(out: &mut String, run: &Run<'_>) {
         put!(out, "<p class=\"warn\">The run is {warning}.</p>\n");
     }
     let volumes: Vec<String> =
-        info.volumes.iter().map(|v| format!("{} on {}", plain(&v.name), plain(&v.target))).collect();
+        info.volumes.iter().map(|v| format!("{} on {}", plain(&v.name), rows::place(v))).collect();
     let mut parts = vec![
         format!("{} cells", run.summary.cells.len()),
         volumes.join(", "),
@@ -272,7 +272,7 @@ fn list_of_runs(out: &mut String, runs: &[Run<'_>]) {
     for run in runs {
         let info = &run.summary.run;
         let volumes: Vec<String> =
-            info.volumes.iter().map(|v| format!("{}: {}", plain(&v.name), plain(&v.target))).collect();
+            info.volumes.iter().map(|v| format!("{}: {}", plain(&v.name), rows::place(v))).collect();
         put!(out, "<tr><th scope=\"row\"><a href=\"#r{}\">{}</a></th>", run.number, Escaped(plain(&info.name)));
         for text in [
             clock_word(info),
@@ -319,7 +319,7 @@ fn unlike(out: &mut String, runs: &[Run<'_>]) {
         if differ(&host(|h| &h.cpu_model)) {
             unlike.push("they ran on different CPUs");
         }
-        if differ(&|r| r.summary.run.volumes.iter().map(|v| v.target.as_str()).collect::<Vec<_>>().join(" ")) {
+        if differ(&|r| r.summary.run.volumes.iter().map(rows::place).collect::<Vec<_>>().join(" ")) {
             unlike.push("they ran on different targets");
         }
     }
