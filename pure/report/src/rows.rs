@@ -377,28 +377,30 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
     let name = |c: &CellSummary| {
         if several { format!("{}: {}", plain(&c.volume), plain(&c.label)) } else { plain(&c.label) }
     };
+    let (bytes, requests) =
+        (best(CellSummary::throughput_lasting, like_in_bytes), best(CellSummary::iops_lasting, like_in_requests));
+    // Said once where both are of one cell.
+    let same = bytes.zip(requests).is_some_and(|(a, b)| std::ptr::eq(a.1, b.1) && a.1.lasting.is_none());
     let mut parts = Vec::new();
-    let mut codes = BTreeSet::new();
-    if let Some((bytes, cell)) = best(CellSummary::throughput_lasting, like_in_bytes) {
-        codes.extend(cell.doubts.iter().map(|doubt| doubt.code));
-        parts.push(match &cell.lasting {
+    if let Some((bytes, cell)) = bytes {
+        let figure = match &cell.lasting {
             Some(lasting) => {
                 let rates = (lasting.bytes_per_s_before, lasting.throughput_bytes_per_s);
-                format!("{} ({})", apart(lasting, rates, figures::megabytes, "MB/s"), name(cell))
+                apart(lasting, rates, figures::megabytes, "MB/s")
             }
-            None => format!("{} MB/s ({})", figures::megabytes(bytes), name(cell)),
-        });
+            None => format!("{} MB/s", figures::megabytes(bytes)),
+        };
+        parts.push(if same { figure } else { format!("{figure} ({})", name(cell)) });
     }
-    if let Some((iops, cell)) = best(CellSummary::iops_lasting, like_in_requests) {
-        codes.extend(cell.doubts.iter().map(|doubt| doubt.code));
-        parts.push(match &cell.lasting {
-            Some(lasting) => {
-                let rates = (lasting.iops_before, lasting.iops);
-                format!("{} ({})", apart(lasting, rates, figures::iops, "IOPS"), name(cell))
-            }
-            None => format!("{} IOPS ({})", figures::iops(iops), name(cell)),
-        });
+    if let Some((iops, cell)) = requests {
+        let figure = match &cell.lasting {
+            Some(lasting) => apart(lasting, (lasting.iops_before, lasting.iops), figures::iops, "IOPS"),
+            None => format!("{} IOPS", figures::iops(iops)),
+        };
+        parts.push(format!("{figure} ({})", name(cell)));
     }
+    let told = bytes.iter().chain(&requests).flat_map(|(_, cell)| &cell.doubts);
+    let codes: BTreeSet<DoubtCode> = told.map(|doubt| doubt.code).collect();
     let verb = match summary.run.clock {
         Clock::Virtual => "Predicted",
         Clock::Real if summary.run.is_emulated() => "Emulated",
@@ -458,19 +460,15 @@ mod tests {
         let cells = depths
             .map(|(depth, speed)| cell(closed("random", 1.0, 64 << 10, depth), &ExampleDisk::default(), &[speed]));
         let summary = summarize(&run(cells.into()));
-        for code in ["best-random-iops", "best-throughput"] {
+        let best = ["best-random-iops", "best-throughput"].map(|code| {
             let finding = summary.findings.iter().find(|f| f.code == code).unwrap();
-            let best = summary.cells.iter().find(|c| c.id == finding.cells[0]).unwrap();
-            let total = best.total.as_ref().unwrap();
-            let told = verdict(&summary);
-            let figure = match code {
-                "best-throughput" => {
-                    format!("{} MB/s ({})", figures::megabytes(total.throughput_bytes_per_s), best.label)
-                }
-                _ => format!("{} IOPS ({})", figures::iops(total.iops), best.label),
-            };
-            assert!(told.contains(&figure), "{finding:?}\n{told}");
-        }
+            summary.cells.iter().find(|c| c.id == finding.cells[0]).unwrap()
+        });
+        assert_eq!(best[0].id, best[1].id);
+        let total = best[0].total.as_ref().unwrap();
+        let (bytes, iops) = (figures::megabytes(total.throughput_bytes_per_s), figures::iops(total.iops));
+        let wanted = format!("Measured up to {bytes} MB/s and {iops} IOPS ({}); no doubts.", best[0].label);
+        assert_eq!(verdict(&summary), wanted);
     }
 
     #[test]

@@ -251,7 +251,10 @@ fn lead(out: &mut String, run: &Run<'_>) {
     let volumes: Vec<String> =
         info.volumes.iter().map(|v| format!("{} on {}", plain(&v.name), rows::place(v))).collect();
     let mut parts = vec![
-        format!("{} cells", run.summary.cells.len()),
+        match run.summary.cells.len() {
+            1 => "1 cell".to_owned(),
+            count => format!("{} cells", figures::count(count as u64)),
+        },
         volumes.join(", "),
         info.host.hostname.as_deref().map(plain).unwrap_or_default(),
         plain(&info.started),

@@ -29,6 +29,9 @@ fn an_emulation_is_told_as_one() {
         assert!(text.contains("Latency is the model&#39;s") || text.contains("Latency is the model's"), "{text}");
         assert!(!text.contains("from when the load wanted the request"), "{text}");
     }
+    // One cell, named once.
+    assert!(page.contains("<p class=\"meta\">1 cell · "), "{page}");
+    assert!(page.contains("Emulated up to 4.08 MB/s and 997 IOPS (random read 4 KiB, depth 4); no doubts."), "{page}");
     let text = terminal(&summary, &OPTIONS);
     assert!(text.contains("  emulated 2026-01-31T14:22:33Z"), "{text}");
 }
