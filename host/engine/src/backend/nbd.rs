@@ -16,6 +16,8 @@ const SMALL: Bytes = Bytes::kib(32);
 /// Bytes received at once: of small blocks, and of replies between large ones.
 const TOGETHER: usize = 256 << 10;
 const BETWEEN: usize = 4 << 10;
+/// A wait for as long, and that of a closed loop is, is one for the next bytes: the socket ends it.
+const PATIENCE: Duration = Duration::from_ms(50);
 /// Answers after which it is the load's turn.
 const ANSWERS: usize = 64;
 
@@ -84,6 +86,7 @@ impl Nbd {
     /// The server is gone, or refuses.
     pub(crate) fn new(export: &Arc<Export>, slots: u32, block_max: Bytes) -> io::Result<Self> {
         let connection = export.connect()?;
+        connection.stream().set_read_timeout(Some(PATIENCE.into()))?;
         let at_once = if block_max <= SMALL { TOGETHER } else { BETWEEN };
         Ok(Self {
             connection,
@@ -162,8 +165,8 @@ impl Nbd {
         }
     }
 
-    /// Takes in what has come.
-    fn receive(&mut self) {
+    /// Takes in what has come; waits for it first where it is `patient`.
+    fn receive(&mut self, mut patient: bool) {
         while self.gone.is_none() && self.answered.len() < ANSWERS {
             self.sort();
             if self.gone.is_some() {
@@ -188,9 +191,10 @@ impl Nbd {
             let from = usize::from(missing == 0);
             message.msg_iov = pieces[from..].as_mut_ptr();
             message.msg_iovlen = (pieces.len() - from) as _;
+            let flags = if std::mem::take(&mut patient) { 0 } else { libc::MSG_DONTWAIT };
             // SAFETY: the first piece is the rest of a buffer whose slot is in flight, so that nobody else touches it; the second is
             // room of this connection's own.
-            let came = unsafe { libc::recvmsg(self.socket(), &raw mut message, libc::MSG_DONTWAIT) };
+            let came = unsafe { libc::recvmsg(self.socket(), &raw mut message, flags) };
             match told(came) {
                 Ok(0) => self.lose(libc::ECONNRESET),
                 Ok(came) => {
@@ -309,7 +313,13 @@ impl Backend for Nbd {
         let mut until: Option<Instant> = None;
         loop {
             self.send();
-            self.receive();
+            // Whoever has sent all and may wait need not look before.
+            let patient =
+                wait.is_some_and(|wait| wait >= PATIENCE) && self.outgoing.is_empty() && self.answered.is_empty();
+            self.receive(patient);
+            if patient && self.gone.is_none() {
+                return Ok(());
+            }
             let Some(wait) = wait.filter(|_| self.answered.is_empty()) else { return Ok(()) };
             let now = crate::clock::now();
             let until = *until.get_or_insert(now + wait);

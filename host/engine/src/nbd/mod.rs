@@ -173,7 +173,9 @@ impl Export {
     /// # Errors
     /// Those of [`Export::connect`].
     pub(crate) fn session(self: &Arc<Self>) -> io::Result<Session> {
-        Ok(Session::new(self.connect()?))
+        let connection = self.connect()?;
+        connection.stream().set_read_timeout(None)?;
+        Ok(Session::new(connection))
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Stream>> {
@@ -209,17 +211,20 @@ impl Drop for Connection {
 
 fn connect(place: &Place) -> Result<(Stream, ExportFacts), Refusal> {
     let stream = place.connect().map_err(Refusal::NoServer)?;
-    let waits = |time: Option<Duration>| match &stream {
-        Stream::Unix(of) => of.set_read_timeout(time).and_then(|()| of.set_write_timeout(time)),
-        Stream::Tcp(of) => of.set_read_timeout(time).and_then(|()| of.set_write_timeout(time)),
-    };
-    waits(Some(HANDSHAKE_TIME)).map_err(Refusal::Broken)?;
+    stream.set_read_timeout(Some(HANDSHAKE_TIME)).map_err(Refusal::Broken)?;
     let facts = handshake::negotiate(&mut &stream, &place.export)?;
-    waits(None).map_err(Refusal::Broken)?;
+    stream.set_read_timeout(None).map_err(Refusal::Broken)?;
     Ok((stream, facts))
 }
 
 impl Stream {
+    /// How long a read may wait for bytes.
+    pub(crate) fn set_read_timeout(&self, time: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(time),
+            Self::Tcp(stream) => stream.set_read_timeout(time),
+        }
+    }
     /// Whether it is connected, and nothing has come that nobody asked for.
     fn is_quiet(&self) -> bool {
         let mut byte = 0_u8;
