@@ -18,6 +18,7 @@ Sections (all by default):
   stall      one second of a stalled device, as each tool tells it
   agree      the same figures from fio and loadline
   throttle   a device throttled by the kernel to a known rate
+  exports    our engine over NBD beside fio's, asking nbdkit
   simulate   the simulator: requests per second and core, a matrix of 800 trials, memory; without a peer
   emulate    the emulator over NBD beside nbdkit's memory plugin, by a pipelining client and by fio
   attached   the emulator as a block device beside nbdkit's memory plugin, nbdfuse and a loop device
