@@ -5,6 +5,7 @@ use crate::filling::{self, Wishes, passes};
 use crate::output::{self, Column, Field, Table};
 use crate::preparation::Work;
 use crate::settings::Settings;
+use loadline_engine::target::is_nbd_uri;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LoadSpec, OFFSET_MAX, Origin, RunCell};
 use serde_json::json;
@@ -123,7 +124,7 @@ fn origin(volume: &str, work: &Work, settings: &Settings) -> Option<Origin> {
         return None;
     }
     // What is not there yet is taken for a folder.
-    if Path::new(target).metadata().map_or(true, |there| there.is_dir()) {
+    if !is_nbd_uri(target) && Path::new(target).metadata().map_or(true, |there| there.is_dir()) {
         return Some(Origin::Made);
     }
     work.cells.iter().any(|cell| cell.volume == volume && cell.spec.writes_any()).then_some(Origin::Found)

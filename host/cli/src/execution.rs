@@ -272,7 +272,9 @@ impl Execution<'_> {
             Err(EngineError::Os { attempted, source }) => {
                 return Ok(Ready::Failed(format!("cannot {attempted}: {source}")));
             }
-            Err(error @ EngineError::NoRoom { .. }) => return Ok(Ready::Failed(error.to_string())),
+            Err(error @ (EngineError::NoRoom { .. } | EngineError::Lacking { .. })) => {
+                return Ok(Ready::Failed(error.to_string()));
+            }
             Err(error) => return Err(anyhow::Error::new(error).context(format!("cannot fill volume {}", cell.volume))),
         };
         set.filled = report.complete;

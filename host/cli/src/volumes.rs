@@ -215,7 +215,7 @@ pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
             let need = Need { size, files, buffered, ..Need::default() };
             let mut volume = open_watched(&named.volume, &named.target, &need, &access)?;
             // As if it had been handed over, in its full size.
-            volume.writable = !settings.read_only;
+            volume.writable = !settings.read_only && volume.may_be_written();
             if is_directory {
                 volume.file_size = largest(&cells).map_or(OFFSET_MAX, |size| Bytes::new(size.get() / u64::from(files)));
             }

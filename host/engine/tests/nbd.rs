@@ -74,6 +74,8 @@ fn replies_may_come_in_any_order_and_in_any_pieces() {
 fn what_reaches_the_server_is_what_was_asked() {
     let server = Server::new(Behaviour::default());
     let mut volume = take_over(&server.uri());
+    // A connection that is made anew is looked at first.
+    complete(&go(&mut volume, &LoadSpec { threads: 2, ..short() }));
     let before = server.counts();
     let spec = LoadSpec {
         reads: Ratio::percent(25),
@@ -112,6 +114,26 @@ fn arrivals_are_met_and_filling_is_durable() {
     let record = go(&mut volume, &LoadSpec { arrival: Arrival::Poisson { rate }, ..mixed(1) });
     complete(&record);
     assert_eq!(record.missed, 0);
+}
+
+#[test]
+fn a_server_of_short_requests_is_filled_with_such() {
+    let server = Server::new(Behaviour { blocks: Some((512, 96 << 10)), ..Behaviour::default() });
+    let mut volume = take_over(&server.uri());
+    let report =
+        fill(&mut volume, Bytes::mib(16), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
+    assert!(report.complete && report.bytes == Bytes::mib(16));
+    assert_eq!(server.counts()[WRITE], 256);
+}
+
+#[test]
+fn caches_that_cannot_be_dropped_are_told() {
+    let server = Server::new(Behaviour::default());
+    let mut volume = take_over(&server.uri());
+    let record = go(&mut volume, &LoadSpec { drop_caches: true, ..mixed(1) });
+    let said = record.surroundings.caches_dropped.unwrap();
+    assert!(said.starts_with("what the NBD server caches stays; the machine's caches"), "{said}");
+    assert_eq!(server.counts()[3], 1);
 }
 
 #[test]
@@ -163,6 +185,15 @@ fn a_server_that_goes_away_ends_the_trial_and_is_found_again() {
         server.leaves_after.store(u64::MAX, Ordering::Relaxed);
         complete(&go(&mut volume, &mixed(8)));
     }
+    // What it carries then may be somebody's.
+    server.leaves_after.store(0, Ordering::Relaxed);
+    go(&mut volume, &mixed(1));
+    server.leaves_after.store(u64::MAX, Ordering::Relaxed);
+    server.memory()[..4].copy_from_slice(b"XFSB");
+    let error = run_trial(&mut volume, &mixed(1), 0, 1, EngineOptions::default(), &Control::new()).unwrap_err();
+    assert!(error.to_string().contains("another export now, which carries XFS"), "{error}");
+    server.memory()[..4].fill(0);
+    complete(&go(&mut volume, &mixed(8)));
     // One that came back as another export is not measured as the same.
     server.leaves_after.store(0, Ordering::Relaxed);
     go(&mut volume, &mixed(1));
@@ -173,15 +204,40 @@ fn a_server_that_goes_away_ends_the_trial_and_is_found_again() {
 }
 
 #[test]
+fn what_a_server_took_with_it_is_no_damage() {
+    let server = Server::new(Behaviour { clients: 1, ..Behaviour::default() });
+    let mut volume = take_over(&server.uri());
+    server.leaves_after.store(100, Ordering::Relaxed);
+    let record = go(&mut volume, &LoadSpec { verify: true, duration: Duration::from_s(20), ..mixed(8) });
+    assert!(matches!(&record.ending, Ending::Failed(why) if why.contains("at offset")), "{:?}", record.ending);
+    let verified = record.verify.unwrap();
+    assert_eq!((verified.faults_total, verified.blocks_checked), (0, 0), "{:?}", verified.faults);
+    assert!(verified.blocks_unknown > 0);
+}
+
+#[test]
+fn threads_share_the_connections_that_there_are() {
+    let server = Server::new(Behaviour { clients: 3, ..Behaviour::default() });
+    let mut volume = take_over(&server.uri());
+    for _ in 0..10 {
+        complete(&go(&mut volume, &LoadSpec { threads: 3, ..mixed(2) }));
+    }
+}
+
+#[test]
 fn a_server_that_stops_answering_hangs_nothing() {
     let server = Server::new(Behaviour::default());
     let mut volume = take_over(&server.uri());
-    server.mute.store(true, Ordering::Relaxed);
-    let begun = Instant::now();
-    let record = go(&mut volume, &LoadSpec { duration: Duration::from_s(60), ..mixed(4) });
-    let Ending::Hung(why) = &record.ending else { panic!("{:?}", record.ending) };
-    assert_eq!(record.errors[&ErrorKind::TimedOut], 4, "{why}");
-    assert!(begun.elapsed().as_secs() < 20);
+    for hang_limit in [Duration::from_s(1), Duration::from_ms(200)] {
+        server.mute.store(false, Ordering::Relaxed);
+        complete(&go(&mut volume, &mixed(4)));
+        server.mute.store(true, Ordering::Relaxed);
+        let begun = Instant::now();
+        let record = go(&mut volume, &LoadSpec { hang_limit, duration: Duration::from_s(60), ..mixed(4) });
+        let Ending::Hung(why) = &record.ending else { panic!("{:?}", record.ending) };
+        assert_eq!(record.errors[&ErrorKind::TimedOut], 4, "{why}");
+        assert!(begun.elapsed().as_secs() < 20);
+    }
 }
 
 #[test]
@@ -248,7 +304,7 @@ fn what_cannot_be_opened_is_told_with_why() {
     let sliver = Need { size: Some(Bytes::new(100)), ..writing() };
     assert!(said(&uri, &sliver).contains("less than 4 KiB"));
     assert!(said(&uri.replace("data", "dat"), &writing()).contains("no export \"dat\""));
-    assert!(said(&uri.replace(".sock", ".no"), &writing()).contains("see that its server runs"));
+    assert!(said(&uri.replace(".sock", ".no"), &writing()).contains("see that its NBD server runs"));
     assert!(said("nbds://localhost/data", &writing()).contains("TLS"));
     assert!(said("nbd+unix:///data", &writing()).contains("?socket=PATH is missing"));
     let empty = Server::new(Behaviour { size: 0, ..Behaviour::default() });
@@ -290,7 +346,8 @@ fn a_load_that_the_server_cannot_carry_is_refused_before_it_begins() {
     assert!(refused(plain(), mixed(1), options).contains("--sqpoll"));
     let odd = LoadSpec { blocks: blocks(&[4]), ..mixed(1) };
     let coarse = Behaviour { blocks: Some((8192, 1 << 20)), ..Behaviour::default() };
-    assert!(refused(coarse, odd, EngineOptions::default()).contains("8 KiB"));
+    let said = refused(coarse, odd, EngineOptions::default());
+    assert!(said.contains("8 KiB; use a larger block") && !said.contains("buffered"), "{said}");
     // Where nothing is written, each thread has a connection of its own.
     let server = Server::new(plain());
     let mut volume = Volume::open("data", &server.uri(), &Need::default(), &Access::default()).unwrap();
@@ -303,7 +360,12 @@ fn two_names_of_one_export_overlap() {
     let overlap = loadline_engine::target::overlap;
     assert!(overlap("nbd+unix:///data?socket=/x", "nbd+unix:///d%61ta?socket=/x").is_some());
     assert!(overlap("nbd+unix:///data?socket=/x", "nbd+unix:///log?socket=/x").is_none());
-    assert!(overlap("nbd://localhost/a", "nbd://localhost:10809/a").is_some());
+    assert!(overlap("nbd://localhost/a", "nbd://LOCALHOST:10809/a").is_some());
+    let server = Server::new(Behaviour::default());
+    let detour = server.uri().replace("/x.sock", "/../../tmp/x.sock");
+    assert!(overlap(&server.uri(), &detour).is_none());
+    let detour = server.uri().replace("/x.sock", "/./x.sock");
+    assert!(overlap(&server.uri(), &detour).is_some());
 }
 
 /// A real server; killed when it is dropped.

@@ -16,7 +16,7 @@ const SMALL: Bytes = Bytes::kib(32);
 /// Bytes received at once: of small blocks, and of replies between large ones.
 const TOGETHER: usize = 256 << 10;
 const BETWEEN: usize = 4 << 10;
-/// A wait for as long, and that of a closed loop is, is one for the next bytes: the socket ends it.
+/// A wait for as long, and that of a closed loop is, is one for the next bytes. The socket ends it, to within a tick or two of the kernel.
 const PATIENCE: Duration = Duration::from_ms(50);
 /// Answers after which it is the load's turn.
 const ANSWERS: usize = 64;
@@ -35,6 +35,8 @@ pub(crate) struct Nbd {
     answered: Vec<(u32, i32)>,
     /// The connection ended, with this error number.
     gone: Option<i32>,
+    /// No request is due at a time: what is waited for is an answer, however exactly.
+    unhurried: bool,
 }
 
 /// A request in flight.
@@ -80,11 +82,12 @@ impl Received {
 }
 
 impl Nbd {
-    /// A connection to `export` for `slots` requests at once, of at most `block_max` bytes each.
+    /// A connection to `export` for `slots` requests at once, of at most `block_max` bytes each; `unhurried`, if none of them is due at a
+    /// time of its own.
     ///
     /// # Errors
     /// The server is gone, or refuses.
-    pub(crate) fn new(export: &Arc<Export>, slots: u32, block_max: Bytes) -> io::Result<Self> {
+    pub(crate) fn new(export: &Arc<Export>, slots: u32, block_max: Bytes, unhurried: bool) -> io::Result<Self> {
         let connection = export.connect()?;
         connection.stream().set_read_timeout(Some(PATIENCE.into()))?;
         let at_once = if block_max <= SMALL { TOGETHER } else { BETWEEN };
@@ -97,6 +100,7 @@ impl Nbd {
             filling: None,
             answered: Vec::with_capacity(slots as usize),
             gone: None,
+            unhurried,
         })
     }
 
@@ -104,7 +108,7 @@ impl Nbd {
         self.connection.stream().as_raw_fd()
     }
 
-    /// The connection is of no use any more: whatever is in flight failed.
+    /// The connection is of no use any more, however the system calls that: whatever is in flight failed.
     fn lose(&mut self, errno: i32) {
         self.gone = Some(errno);
         self.outgoing.clear();
@@ -149,7 +153,7 @@ impl Nbd {
                 }
                 Err(libc::EINTR) => {}
                 Err(libc::EAGAIN | libc::ENOBUFS) => return,
-                Err(errno) => self.lose(as_gone(errno)),
+                Err(_) => self.lose(libc::ECONNRESET),
             }
         }
     }
@@ -191,7 +195,8 @@ impl Nbd {
             let from = usize::from(missing == 0);
             message.msg_iov = pieces[from..].as_mut_ptr();
             message.msg_iovlen = (pieces.len() - from) as _;
-            let flags = if std::mem::take(&mut patient) { 0 } else { libc::MSG_DONTWAIT };
+            let waits = std::mem::take(&mut patient) && self.answered.is_empty();
+            let flags = if waits { 0 } else { libc::MSG_DONTWAIT };
             // SAFETY: the first piece is the rest of a buffer whose slot is in flight, so that nobody else touches it; the second is
             // room of this connection's own.
             let came = unsafe { libc::recvmsg(self.socket(), &raw mut message, flags) };
@@ -210,7 +215,7 @@ impl Nbd {
                 }
                 Err(libc::EINTR) => {}
                 Err(libc::EAGAIN) => return,
-                Err(errno) => self.lose(as_gone(errno)),
+                Err(_) => self.lose(libc::ECONNRESET),
             }
         }
     }
@@ -280,11 +285,6 @@ fn told(result: isize) -> Result<usize, i32> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
 }
 
-/// A connection that breaks is a device that is gone, however the system calls it.
-fn as_gone(errno: i32) -> i32 {
-    if errno == libc::EPIPE { libc::ECONNRESET } else { errno }
-}
-
 impl Backend for Nbd {
     fn is_answered(&mut self) -> bool {
         !self.answered.is_empty()
@@ -314,8 +314,8 @@ impl Backend for Nbd {
         loop {
             self.send();
             // Whoever has sent all and may wait need not look before.
-            let patient =
-                wait.is_some_and(|wait| wait >= PATIENCE) && self.outgoing.is_empty() && self.answered.is_empty();
+            let may_wait = self.unhurried && until.is_none() && wait.is_some_and(|wait| wait >= PATIENCE);
+            let patient = may_wait && self.outgoing.is_empty() && self.answered.is_empty();
             self.receive(patient);
             if patient && self.gone.is_none() {
                 return Ok(());

@@ -12,7 +12,7 @@ use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Content, Fill, LoadSpec, Pattern};
 use std::io;
 
-/// Size of its writes.
+/// Size of its writes, where the volume takes such long ones.
 const BLOCK: Bytes = Bytes::mib(1);
 /// Bytes that it keeps under way, and the bounds of the requests that they are in.
 const UNDER_WAY: Bytes = Bytes::mib(8);
@@ -62,7 +62,9 @@ pub fn fill(
     let per_file = (Bytes::new(range.get() / files.max(1)) + (volume.start - start)).min(room).round_down(unit);
     let wanted = Bytes::new(per_file.get() * files);
     let mut written = Bytes::ZERO;
-    for (number, piece) in pieces(start, per_file).into_iter().filter(|_| files > 0).enumerate() {
+    let longest =
+        volume.export().map_or(BLOCK, |export| BLOCK.min(Bytes::new(1 << export.facts.block_max.get().ilog2())));
+    for (number, piece) in pieces(start, per_file, longest).into_iter().filter(|_| files > 0).enumerate() {
         let limit = filling.limit.map(|limit| limit.saturating_sub(clock::now().since(started_at)));
         if control.stopped() || limit == Some(Duration::ZERO) {
             break;
@@ -108,10 +110,10 @@ struct Piece {
 }
 
 /// Large blocks as far as they go; what they leave in the largest blocks that it is a multiple of.
-fn pieces(start: Bytes, length: Bytes) -> Vec<Piece> {
-    let large = length.round_down(BLOCK);
+fn pieces(start: Bytes, length: Bytes, longest: Bytes) -> Vec<Piece> {
+    let large = length.round_down(longest);
     let rest = length - large;
-    let blocks = [(start, large, BLOCK), (start + large, rest, Bytes::new(1 << rest.get().trailing_zeros().min(20)))];
+    let blocks = [(start, large, longest), (start + large, rest, Bytes::new(1 << rest.get().trailing_zeros().min(20)))];
     let pieces = blocks.map(|(start, length, block)| Piece { start, length, block });
     pieces.into_iter().filter(|piece| piece.length > Bytes::ZERO).collect()
 }
@@ -155,7 +157,7 @@ mod tests {
 
     fn in_kib(start: u64, length: u64) -> Vec<(u64, u64, u64)> {
         let in_kib = |bytes: Bytes| bytes.get() / 1024;
-        let pieces = pieces(Bytes::kib(start), Bytes::kib(length));
+        let pieces = pieces(Bytes::kib(start), Bytes::kib(length), BLOCK);
         pieces.into_iter().map(|p| (in_kib(p.start), in_kib(p.length), in_kib(p.block))).collect()
     }
 

@@ -31,6 +31,8 @@ const SPIN: Duration = Duration::from_us(80);
 const WAY_MAX: Duration = Duration::from_ms(1);
 /// After the processor was kept by someone else, it is not left again for so many times as long.
 const WAY_REST: u64 = 16;
+/// So much longer than a wait does no turn take by itself, whatever the kernel's ticks add to it.
+const STANDING: Duration = Duration::from_ms(100);
 /// After a request was found hung, the others have this long to be answered.
 const DRAIN: Duration = Duration::from_ms(200);
 /// After so many failed requests going on tells nothing new.
@@ -313,7 +315,7 @@ impl Lane {
                 self.log.spun(turned.since(now));
             }
             // The tool may have been stopped: what was answered meanwhile is collected before anything is missed.
-            let stood_still = turned.since(now) > between_looks;
+            let stood_still = turned.since(now) > between_looks + STANDING;
             now = turned;
             if now >= look_at {
                 look_at = now + between_looks;

@@ -27,6 +27,7 @@ use loadline_record::{Ending, MachineCpu, SteadyState, Stops, TargetKind, TrialR
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use loadline_workload::{LoadSpec, Region, SteadyStateRule};
 use plumbing::Threads;
+use readback::Kept;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -105,9 +106,14 @@ pub fn run_trial(
         if any && readback::make_durable(volume, spec.hang_limit, control) {
             record.streams.iter_mut().for_each(|stream| stream.durable = stream.acknowledged);
         }
-        if let Some(detail) = readback::read_all(volume, ledger, spec.hang_limit, control, &mut record) {
-            outcome.ledger.book().timed_out(None, detail.clone());
-            ending = Ending::Hung(detail);
+        match readback::read_all(volume, ledger, spec.hang_limit, control, &mut record) {
+            Some(Kept::Hung(detail)) => {
+                outcome.ledger.book().timed_out(None, detail.clone());
+                ending = Ending::Hung(detail);
+            }
+            Some(Kept::Away(error)) if ending == Ending::Complete => ending = Ending::Failed(error.to_string()),
+            // What ended the load is told already.
+            Some(Kept::Away(_)) | None => {}
         }
         verify = Some(record);
     }

@@ -260,7 +260,8 @@ impl Threads {
                     }),
                     Engine::Nbd => drive(&part, ready, signal, |part, _| {
                         let export = part.files.export.as_ref().expect("an export was chosen for its engine");
-                        let connection = Nbd::new(export, part.slots, part.spec.block_max());
+                        let connection =
+                            Nbd::new(export, part.slots, part.spec.block_max(), !part.spec.has_due_times());
                         connection
                             .map(|connection| (connection, Vec::new()))
                             .map_err(|e| EngineError::os("connect to the NBD server", e))

@@ -110,26 +110,34 @@ pub(super) fn make_durable(volume: &Volume, limit: Duration, control: &Control) 
     false
 }
 
-/// Reads every block that was written and checks it; says which read was not answered within `hang_limit`.
+/// What kept blocks from being read back.
+pub(super) enum Kept {
+    /// A read was not answered in time; says which.
+    Hung(String),
+    /// There was nothing to read from.
+    Away(EngineError),
+}
+
+/// Reads every block that was written and checks it; says what kept it from that.
 pub(super) fn read_all(
     volume: &Volume,
     ledger: &verify::Ledger,
     hang_limit: Duration,
     control: &Control,
     record: &mut VerifyRecord,
-) -> Option<String> {
+) -> Option<Kept> {
     let mut found = VerifyRecord::default();
     let reading = Reading { volume, block: ledger.block(), hang_limit, control };
     let end = reading.each_block(ledger.offsets().collect(), |offset, bytes| match bytes {
         Ok(bytes) => ledger.check(offset, bytes, &mut found),
         Err(detail) => ledger.unreadable(offset, detail, &mut found),
     });
-    let hung = match end {
+    let kept = match end {
         Ok(End::All | End::Stopped) => None,
-        Ok(End::Hung(detail)) => Some(detail),
+        Ok(End::Hung(detail)) => Some(Kept::Hung(detail)),
         Err(error) => {
-            ledger.unreadable(0, error.to_string(), &mut found);
-            None
+            found.blocks_unknown = ledger.offsets().count() as u64;
+            Some(Kept::Away(error))
         }
     };
     record.blocks_checked = found.blocks_checked;
@@ -137,7 +145,7 @@ pub(super) fn read_all(
     record.blocks_unknown = found.blocks_unknown;
     record.faults_total += found.faults_total;
     record.faults.extend(found.faults);
-    hung
+    kept
 }
 
 /// How reading back ended.

@@ -17,5 +17,6 @@ pub(crate) use file_system::{PSEUDO_FILE_SYSTEMS, Storage, btrfs_groups};
 pub use firmware::{Firmware, firmware};
 pub(crate) use host::clock_source;
 pub use host::{host, memory_available};
+pub(crate) use page_cache::drop_machine_caches;
 pub use page_cache::{CacheScope, cached_share, drop_caches};
 pub use waking::{Waking, waking};

@@ -56,17 +56,22 @@ pub fn drop_caches(files: &[File], size: Bytes, scope: CacheScope) -> String {
         _ => "the kernel does not tell what remains in the page cache".to_owned(),
     };
     if scope == CacheScope::Machine {
-        // 3: page cache, and the directory entries and inodes that would save reading metadata.
-        match fs::write("/proc/sys/vm/drop_caches", "3\n") {
-            Ok(()) => achieved.push_str("; the machine's caches dropped"),
-            Err(error) => trouble.push(format!("the machine's caches stay ({error}): that takes root")),
-        }
+        trouble.push(drop_machine_caches());
     }
     trouble.dedup();
     for line in trouble {
         let _ = write!(achieved, "; {line}");
     }
     achieved
+}
+
+/// Drops the caches of the whole machine, where this user may; says in words whether they were.
+pub(crate) fn drop_machine_caches() -> String {
+    // 3: page cache, and the directory entries and inodes that would save reading metadata.
+    match fs::write("/proc/sys/vm/drop_caches", "3\n") {
+        Ok(()) => "the machine's caches dropped".to_owned(),
+        Err(error) => format!("the machine's caches stay ({error}): that takes root"),
+    }
 }
 
 #[cfg(test)]

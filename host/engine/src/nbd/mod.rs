@@ -11,12 +11,13 @@ pub(crate) use handshake::Refusal;
 pub(crate) use session::Session;
 pub(crate) use uri::{Place, is_uri};
 
+use crate::target::{Signature, signatures_by};
 use loadline_units::Bytes;
 use std::io::{self, Write as _};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long a server may take for each step of the handshake.
@@ -119,6 +120,8 @@ pub(crate) struct Export {
     pub(crate) place: Place,
     pub(crate) facts: ExportFacts,
     idle: Mutex<Vec<Stream>>,
+    /// What it carried when it was handed over for writing.
+    pub(crate) carried: OnceLock<Vec<Signature>>,
 }
 
 /// A connection to an export, for one user at a time.
@@ -145,28 +148,47 @@ impl Export {
     /// [`Refusal`]: there is no server, it does not speak the protocol, or it refuses.
     pub(crate) fn find(place: Place) -> Result<Arc<Self>, Refusal> {
         let (stream, facts) = connect(&place)?;
-        Ok(Arc::new(Self { place, facts, idle: Mutex::new(vec![stream]) }))
+        Ok(Arc::new(Self { place, facts, idle: Mutex::new(vec![stream]), carried: OnceLock::new() }))
     }
     /// A connection that nobody uses, or one more, which must show the same export.
     ///
     /// # Errors
     /// Those of [`Export::find`]; another export than was found before.
     pub(crate) fn connect(self: &Arc<Self>) -> io::Result<Connection> {
-        let idle = std::mem::take(&mut *self.idle());
         // One that ended meanwhile is of no use.
-        let mut alive: Vec<Stream> = idle.into_iter().filter(Stream::is_quiet).collect();
-        let stream = alive.pop();
-        self.idle().append(&mut alive);
-        let stream = if let Some(stream) = stream {
-            stream
-        } else {
+        let stream = {
+            let mut idle = self.idle();
+            std::iter::from_fn(|| idle.pop()).find(Stream::is_quiet)
+        };
+        let Some(stream) = stream else {
             let (stream, facts) = connect(&self.place).map_err(io::Error::from)?;
             if facts != self.facts {
                 return Err(io::Error::other("the server shows another export now than when it was opened"));
             }
-            stream
+            return self.new_connection(stream);
         };
         Ok(Connection { stream: Some(stream), export: Arc::clone(self), at_rest: true })
+    }
+    /// One more connection. Where the export is written to, it must not carry anything that was not there when it was handed over: a
+    /// server may have been started anew with another image.
+    fn new_connection(self: &Arc<Self>, stream: Stream) -> io::Result<Connection> {
+        let connection = Connection { stream: Some(stream), export: Arc::clone(self), at_rest: true };
+        let Some(carried) = self.carried.get() else { return Ok(connection) };
+        connection.stream().set_read_timeout(Some(HANDSHAKE_TIME))?;
+        let mut session = Session::new(connection);
+        let found = signatures_by(&mut |bytes, at| session.read_exact_at(bytes, at), self.facts.size.get());
+        let found = found.map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "the server does not answer reads"),
+            _ => error,
+        })?;
+        match found.iter().find(|one| !carried.contains(one)) {
+            Some(other) => {
+                let said =
+                    format!("the server shows another export now, which carries {} ({})", other.kind, other.identity);
+                Err(io::Error::other(said))
+            }
+            None => Ok(session.into_connection()),
+        }
     }
     /// A connection for one request at a time.
     ///

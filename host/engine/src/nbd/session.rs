@@ -2,6 +2,10 @@
 
 use super::{Command, Connection, REPLY, Reply, request};
 use std::io::{self, Read, Write};
+use std::time::Duration;
+
+/// How long making everything durable may take.
+const FLUSH_TIME: Duration = Duration::from_secs(600);
 
 /// A connection on which each request is waited for.
 #[derive(Debug)]
@@ -21,6 +25,9 @@ impl Session {
         let (unit, size) = (facts.block_min.get(), facts.size.get());
         let longest = (facts.block_max.get().min(1 << 20).max(unit) / unit * unit) as usize;
         Self { connection, longest, unit, size, cookie: 0 }
+    }
+    pub(super) fn into_connection(self) -> Connection {
+        self.connection
     }
     /// Reads `bytes` from `offset` on; whole blocks of the export, where that is more.
     ///
@@ -52,6 +59,7 @@ impl Session {
     /// # Errors
     /// What the server answers; a connection that ends.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.connection.stream().set_read_timeout(Some(FLUSH_TIME))?;
         self.ask(Command::Flush, 0, 0, &mut [])
     }
 

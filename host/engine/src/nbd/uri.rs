@@ -74,6 +74,17 @@ impl Place {
         Ok(Self { server, export })
     }
 
+    /// Whether both are the same export by what can be seen: the socket by whatever path, the host by its name alone.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let place = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        self.export == other.export
+            && match (&self.server, &other.server) {
+                (Server::Socket(one), Server::Socket(other)) => place(one) == place(other),
+                (Server::Host(one, a), Server::Host(other, b)) => one.eq_ignore_ascii_case(other) && a == b,
+                _ => false,
+            }
+    }
+
     /// Connects to the server.
     pub(super) fn connect(&self) -> io::Result<Stream> {
         match &self.server {

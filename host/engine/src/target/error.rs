@@ -29,7 +29,7 @@ pub enum TargetError {
         cause: String,
     },
     /// No NBD server answers there.
-    #[error("cannot connect to {target}: {cause}; see that its server runs and listens there")]
+    #[error("cannot connect to {target}: {cause}; see that its NBD server runs and listens there")]
     NbdUnreachable {
         /// As typed.
         target: String,

@@ -57,7 +57,7 @@ pub(super) fn open(name: &str, target: &str, need: &Need, access: &Access) -> Re
 
 /// Whether both are the same export, however its name is written.
 fn is_same(word: &str, place: &Place) -> bool {
-    Place::parse(word).is_ok_and(|named| named == *place)
+    Place::parse(word).is_ok_and(|named| named.is(place))
 }
 
 /// What two URIs have in common where writing to one is writing to the other.
@@ -76,6 +76,7 @@ fn refuse_signed(target: &str, export: &Arc<Export>, access: &Access) -> Result<
     let is_named = |word: &&String| found.iter().any(|one| word.trim().eq_ignore_ascii_case(one.identity.trim()));
     let identified: Vec<String> = access.identities.iter().filter(is_named).cloned().collect();
     if found.is_empty() || !identified.is_empty() {
+        let _ = export.carried.set(found);
         return Ok(identified);
     }
     Err(TargetError::Signed { target: target.to_owned(), path: path(), signatures: found, serial: None })
@@ -130,6 +131,12 @@ impl Export {
         if spec.block_max() > facts.block_max {
             let what = format!("requests of {}, and its server takes {} at most", spec.block_max(), facts.block_max);
             return lacking(what, "use a smaller block");
+        }
+        let unit = facts.block_min.max(Alignment::default().offset);
+        let sizes = [spec.alignment(), spec.start].into_iter().chain(spec.blocks.iter().map(|block| block.size));
+        if let Some(odd) = sizes.into_iter().find(|size| !size.get().is_multiple_of(unit.get())) {
+            let what = format!("requests in multiples of {odd}, and its server takes multiples of {unit}");
+            return lacking(what, "use a larger block, align or start");
         }
         if spec.threads > 1 && spec.writes_any() && !facts.several_connections {
             let what =

@@ -14,8 +14,9 @@ pub use error::TargetError;
 pub use in_use::{InUse, Use};
 pub use overlap::overlap;
 pub use signature::Signature;
+pub(crate) use signature::signatures_by;
 
-use crate::facts::{CacheScope, cached_share, drop_caches, extents};
+use crate::facts::{CacheScope, cached_share, drop_caches, drop_machine_caches, extents};
 use crate::nbd::{Export, is_uri};
 use loadline_record::{Extents, VolumeFacts};
 use loadline_units::Bytes;
@@ -134,6 +135,11 @@ impl Volume {
     pub(crate) fn export(&self) -> Option<&Arc<Export>> {
         self.holding.export.as_ref()
     }
+    /// Whether it could be written to by whoever hands it over, as far as is known without trying.
+    #[must_use]
+    pub fn may_be_written(&self) -> bool {
+        self.export().is_none_or(|export| !export.facts.read_only)
+    }
     /// Makes what was written durable, as far as that can be asked for.
     ///
     /// # Errors
@@ -166,6 +172,11 @@ impl Volume {
     /// Writes back what is dirty and drops it from the page cache; says in words what was achieved.
     #[must_use]
     pub fn drop_caches(&self, scope: CacheScope) -> String {
+        if self.export().is_some() {
+            let flushed =
+                self.make_durable().map_or_else(|error| format!(" (its flush failed: {error})"), |()| String::new());
+            return format!("what the NBD server caches stays{flushed}; {}", drop_machine_caches());
+        }
         drop_caches(&self.files, self.file_size, scope)
     }
     /// Of the words in [`Access::overwrite`] and [`Access::identities`], those that were needed to write to it.
