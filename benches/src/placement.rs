@@ -56,8 +56,17 @@ pub(crate) struct Pinned {
 
 impl Pinned {
     /// Whether there are processors to choose from.
-    pub(crate) fn is_possible() -> bool {
+    fn is_possible() -> bool {
         allowed().is_ok_and(|cpus| cpus.len() > 1)
+    }
+
+    /// Where a server can run while who asks it is on the first processor: its place, and what that is called.
+    pub(crate) fn places(as_scheduled: bool) -> &'static [(Option<usize>, &'static str)] {
+        if as_scheduled || !Self::is_possible() {
+            &[(None, "as scheduled")]
+        } else {
+            &[(Some(0), "one CPU"), (Some(1), "two CPUs")]
+        }
     }
 
     /// On the processor at `place` among those allowed.

@@ -22,13 +22,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         "exports: nbdkit's memory plugin, asked over NBD; thousands a second, and user CPU per request in us",
         &["4 KiB random", "fio", "fio tuned", "loadline", "/ better fio", "", "fio us", "loadline us", "/ fio", ""],
     );
-    // Where the server runs, when who asks is on the first processor.
-    let places: &[(Option<usize>, &str)] = if bench.arguments.as_scheduled || !Pinned::is_possible() {
-        &[(None, "as scheduled")]
-    } else {
-        &[(Some(0), "one CPU"), (Some(1), "two CPUs")]
-    };
-    for (place, placed) in places {
+    for (place, placed) in Pinned::places(bench.arguments.as_scheduled) {
         rows(bench, *place, placed, &mut table)?;
     }
     table.note("Goals: at least 1 over the better fio; user CPU at most 1/3 of fio's at depth 1, from 32 on 1/5.");

@@ -82,13 +82,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let title = "emulate: NBD with the disk model in the way, over nbdkit's memory plugin";
     let mut table =
         Table::new(title, &["random", "nbdkit / s", "loadline / s", "ratio", "goal", "CPU per request", "goal"]);
-    // Where the servers run, when clients are on the first processor.
-    let places: &[(Option<usize>, &str)] = if bench.arguments.as_scheduled || !Pinned::is_possible() {
-        &[(None, "as scheduled")]
-    } else {
-        &[(Some(0), "one CPU"), (Some(1), "two CPUs")]
-    };
-    for (place, placed) in places {
+    for (place, placed) in Pinned::places(bench.arguments.as_scheduled) {
         rows(bench, *place, placed, &mut table)?;
     }
     table.note("One CPU: servers share a processor with their client; two CPUs: they have one to themselves.");

@@ -93,7 +93,7 @@ pub fn fill(
             return Err(error);
         }
     }
-    volume.make_durable().map_err(|source| match source.raw_os_error() {
+    volume.write_back().map_err(|source| match source.raw_os_error() {
         // Some file systems find the space only now.
         Some(libc::ENOSPC | libc::EDQUOT) => no_room(volume, written, wanted, source),
         _ => EngineError::os(format!("make volume {} durable", volume.facts.name), source),

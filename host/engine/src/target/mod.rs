@@ -140,16 +140,6 @@ impl Volume {
     pub fn may_be_written(&self) -> bool {
         self.export().is_none_or(|export| !export.facts.read_only)
     }
-    /// Makes what was written durable, as far as that can be asked for.
-    ///
-    /// # Errors
-    /// What the system says of it, or the server.
-    pub(crate) fn make_durable(&self) -> std::io::Result<()> {
-        if let Some(export) = self.export() {
-            return if export.facts.flushes { export.session()?.flush() } else { Ok(()) };
-        }
-        self.files.iter().try_for_each(File::sync_data)
-    }
     /// What is stored by now of the files, from where the loads begin on; `None` where that cannot be told, and for devices.
     #[must_use]
     pub fn extents(&self) -> Option<Extents> {
@@ -174,7 +164,7 @@ impl Volume {
     pub fn drop_caches(&self, scope: CacheScope) -> String {
         if self.export().is_some() {
             let flushed =
-                self.make_durable().map_or_else(|error| format!(" (its flush failed: {error})"), |()| String::new());
+                self.write_back().map_or_else(|error| format!(" (its flush failed: {error})"), |()| String::new());
             return format!("what the NBD server caches stays{flushed}; {}", drop_machine_caches());
         }
         drop_caches(&self.files, self.file_size, scope)
@@ -184,12 +174,15 @@ impl Volume {
     pub fn handed_over(&self) -> &[String] {
         &self.holding.handed_over
     }
-    /// Writes back what of it is dirty in the page cache, and leaves it there.
+    /// Writes back what of it is dirty in the page cache, and leaves it there; an export is asked to flush, if it does.
     ///
     /// # Errors
-    /// What the system says of it.
+    /// What the system says of it, or the server.
     pub fn write_back(&self) -> std::io::Result<()> {
-        self.make_durable()
+        if let Some(export) = self.export() {
+            return if export.facts.flushes { export.session()?.flush() } else { Ok(()) };
+        }
+        self.files.iter().try_for_each(File::sync_data)
     }
     /// Leaves named test files in place when the volume is closed: their contents are needed for a later check.
     pub fn leave_files(&mut self) {
