@@ -176,9 +176,10 @@ impl Backend for Aio {
             each(event.data as u32, event.result as i32);
         }
         self.ready = 0;
-        for (slot, result) in self.answered.drain(..) {
+        for &(slot, result) in &self.answered {
             each(slot, result);
         }
+        self.answered.clear();
     }
 }
 

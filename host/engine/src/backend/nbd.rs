@@ -331,9 +331,10 @@ impl Backend for Nbd {
     }
 
     fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
-        for (slot, result) in self.answered.drain(..) {
+        for &(slot, result) in &self.answered {
             each(slot, result);
         }
+        self.answered.clear();
     }
 }
 

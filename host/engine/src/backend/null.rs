@@ -25,8 +25,9 @@ impl Backend for Null {
     }
     #[inline]
     fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
-        for (slot, result) in self.queued.drain(..) {
+        for &(slot, result) in &self.queued {
             each(slot, result);
         }
+        self.queued.clear();
     }
 }

@@ -268,9 +268,10 @@ impl Backend for Uring {
         for entry in self.ring.completion() {
             each(entry.user_data() as u32, entry.result());
         }
-        for (slot, result) in self.answered.drain(..) {
+        for &(slot, result) in &self.answered {
             each(slot, result);
         }
+        self.answered.clear();
     }
 }
 

@@ -9,7 +9,7 @@ use super::ledger::{GaveUp, Log, Times};
 use super::vigil::{AWAKE_MAX, Vigil, Wait};
 use crate::backend::{Backend, Io, error_kind};
 use crate::buffers::{Buffer, Buffers};
-use crate::clock;
+use crate::clock::{self, Watch};
 use crate::verify::Checker;
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_units::{Bytes, Duration, Instant};
@@ -79,6 +79,8 @@ pub(super) struct Lane {
     pub(super) stays_until: Instant,
     /// When the thread waits awake.
     pub(super) vigil: Vigil,
+    /// What the thread reads the time from.
+    pub(super) watch: Watch,
     /// Tells the conductor that the thread is not stuck in the kernel.
     pub(super) beat: Arc<Beat>,
 }
@@ -143,7 +145,7 @@ impl Lane {
         let mut settled = false;
         // The measurement has not begun.
         let mut before = true;
-        let mut now = clock::now();
+        let mut now = self.watch.now();
         self.generator.begin(now);
         let mut in_flight = false;
         // Looking through all flights takes time, so it is done a few times within the limit.
@@ -237,9 +239,10 @@ impl Lane {
 
             // The blocks of the last round may still stand in another CPU's cache. One after the other each store to them is
             // waited for; together they are fetched at once.
-            for (buffer, length) in unstamped.drain(..) {
+            for &(buffer, length) in &unstamped {
                 self.buffers.stamp(buffer, length);
             }
+            unstamped.clear();
 
             // Hand over and wait.
             let more = batch == BATCH_MAX && !free.is_empty() && held.is_none();
@@ -266,7 +269,7 @@ impl Lane {
                 in_flight = outstanding > 0;
                 break;
             }
-            let turned = clock::now();
+            let turned = self.watch.now();
             self.beat.came_by(turned);
             self.log.turn(turned, outstanding);
 
@@ -353,9 +356,9 @@ impl Lane {
     fn give_way<B: Backend>(&mut self, backend: &mut B) -> std::io::Result<bool> {
         backend.enter(None)?;
         if !backend.is_answered() {
-            let from = clock::now();
+            let from = self.watch.now();
             std::thread::yield_now();
-            let back = clock::now();
+            let back = self.watch.now();
             self.log.gave_way(back.since(from));
             if back.since(from) > WAY_MAX {
                 self.stays_until = back + Duration::from_ns(WAY_REST * back.since(from).as_ns());
@@ -372,10 +375,10 @@ impl Lane {
         }
         backend.enter(Some(clock::NAP))?;
         while !backend.is_answered() {
-            let at = clock::now();
+            let at = self.watch.now();
             if at.since(now) >= AWAKE_MAX {
                 backend.enter(Some(SLICE))?;
-                self.vigil.waited_in_vain(clock::now().since(at));
+                self.vigil.waited_in_vain(self.watch.now().since(at));
                 break;
             }
             backend.enter(Some(clock::NAP))?;
@@ -386,17 +389,17 @@ impl Lane {
     /// The same, with a system call and a reading of the clock for each part. Collecting answers is work, as handing over is.
     fn wait_awake_apart<B: Backend>(&mut self, backend: &mut B, now: Instant) -> std::io::Result<Duration> {
         backend.enter(None)?;
-        let from = clock::now();
+        let from = self.watch.now();
         let mut at = from;
         while !backend.is_announced() {
             if at.since(now) >= AWAKE_MAX {
                 backend.enter(Some(SLICE))?;
-                let slept = clock::now().since(at);
+                let slept = self.watch.now().since(at);
                 self.vigil.waited_in_vain(slept);
                 return Ok(at.since(from) + slept);
             }
             clock::nap();
-            at = clock::now();
+            at = self.watch.now();
         }
         backend.enter(None)?;
         Ok(at.since(from))

@@ -13,7 +13,7 @@ use crate::backend::null::Null;
 use crate::backend::uring::{Uring, UringOptions, Waits};
 use crate::buffers::{self, BUFFERS_MAX, Buffers};
 use crate::choose::Engine;
-use crate::clock;
+use crate::clock::{self, Watch};
 use crate::error::EngineError;
 use crate::options::EngineOptions;
 use crate::system_calls;
@@ -195,6 +195,7 @@ impl Part {
             hang_limit: self.spec.hang_limit,
             stays_until: Instant::ZERO,
             vigil: if waits_awake { Vigil::new(self.slots, system_calls::is_held(), start_at) } else { Vigil::never() },
+            watch: Watch::new(),
             beat: Arc::clone(&self.beat),
         }
     }

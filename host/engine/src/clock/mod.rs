@@ -1,5 +1,9 @@
 //! The machine's clocks, as the engine reads them.
 
+mod watch;
+
+pub(crate) use watch::Watch;
+
 use loadline_units::{Duration, Instant};
 
 /// The monotonic clock (`CLOCK_MONOTONIC`), read without a system call on common machines.
