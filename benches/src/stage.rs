@@ -130,7 +130,8 @@ impl Drop for Mount {
 #[derive(Debug)]
 pub(crate) struct FileOnExt4 {
     mount: Mount,
-    _device: Loop,
+    /// What the file system lies on.
+    pub(crate) device: Loop,
     _folder: tempfile::TempDir,
 }
 
@@ -144,7 +145,7 @@ impl FileOnExt4 {
         tool("mkfs.ext4", &["-q", "-F", text(&image)?])?;
         let device = Loop::attach(&image)?;
         let mount = Mount::new(&device.node)?;
-        let made = Self { mount, _device: device, _folder: folder };
+        let made = Self { mount, device, _folder: folder };
         random_file(&made.path(), size, stop)?;
         Ok(made)
     }

@@ -66,9 +66,9 @@ pub(crate) fn against_itself(values: &[f64]) -> Vec<f64> {
     ratios(values.get(1..).unwrap_or_default(), &values[..values.len().saturating_sub(1)])
 }
 
-/// Whether `ratio` is no farther from 1, up or down, than the farthest of `own`.
-pub(crate) fn is_within(ratio: f64, own: &[f64]) -> bool {
-    let farthest = own.iter().map(|r| r.ln().abs()).fold(0.0, f64::max);
+/// Whether `ratio` is no farther from 1, up or down, than the farthest of `own`, or than the `resolution` of what it was made from.
+pub(crate) fn is_within(ratio: f64, own: &[f64], resolution: f64) -> bool {
+    let farthest = own.iter().map(|r| r.ln().abs()).fold(resolution, f64::max);
     ratio.ln().abs() <= farthest
 }
 
@@ -106,10 +106,14 @@ mod tests {
 
     #[test]
     fn agreement_counts_alike_upwards_and_downwards() {
-        assert!(is_within(0.5, &[1.1, 2.0]));
-        assert!(is_within(2.0, &[0.5]));
-        assert!(!is_within(2.1, &[0.5]));
-        assert!(is_within(1.0, &[]));
+        assert!(is_within(0.5, &[1.1, 2.0], 0.0));
+        assert!(is_within(2.0, &[0.5], 0.0));
+        assert!(!is_within(2.1, &[0.5], 0.0));
+        assert!(is_within(1.0, &[], 0.0));
+        // 2,001 ms instead of 2,000.
+        assert!(!is_within(1.0005, &[1.0], 0.0));
+        assert!(is_within(1.0005, &[1.0], 0.0005));
+        assert!(!is_within(1.001, &[1.0], 0.0005));
     }
 
     #[test]

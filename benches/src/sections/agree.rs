@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Runs, Sample, Tool, of};
 use crate::job::{Job, Pace, Target};
 use crate::placement::{Placed, Placement};
-use crate::stage::{FileOnExt4, MemoryDisk, Throttle};
+use crate::stage::{FileOnExt4, Loop, MemoryDisk, Throttle};
 use crate::statistics::{Spread, against_itself, is_within, ratios};
 use crate::table::{Goal, Table};
 use anyhow::{Context, Result};
@@ -33,18 +33,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let disk = MemoryDisk::new(bench.size, &bench.stop)?;
     let target = Target::Device(disk.device.node.clone());
     let rates = closed_loops(bench, &mut tables, &target)?;
-    if let Some(obstacle) = Throttle::obstacle() {
-        tables.agreement.note(format!("No row of a device whose most is known: {obstacle}."));
-    } else {
-        let most = Iops::per_second(THROTTLED_TO).context("not zero")?;
-        let throttle = Throttle::reads(&disk.device, most)?;
-        let group = Some(throttle.group.clone());
-        let rate = half(THROTTLED_TO as f64)?;
-        for (pace, arrivals) in [(Pace::Constant(rate), "evenly"), (Pace::Poisson(rate), "Poisson")] {
-            let job = Job { group: group.clone(), ..job(bench, &target, pace) };
-            compare(bench, &mut tables, &job, &format!("loop throttled to {THROTTLED_TO}/s, half of it, {arrivals}"))?;
-        }
-    }
+    half_of_a_known_most(bench, &mut tables, &target, &disk.device)?;
     // Half of what one request at a time comes to, and half of the most.
     let most = rates.iter().copied().fold(0.0, f64::max);
     for (of, rate) in [("depth 1", rates.first().copied().unwrap_or(most)), ("the most", most)] {
@@ -53,7 +42,10 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     }
     drop(disk);
     let file = FileOnExt4::new(bench.size, &bench.stop)?;
-    closed_loops(bench, &mut tables, &Target::File(file.path()))?;
+    let target = Target::File(file.path());
+    closed_loops(bench, &mut tables, &target)?;
+    half_of_a_known_most(bench, &mut tables, &target, &file.device)?;
+    drop(file);
     let Tables { mut agreement, mut device } = tables;
     match obstacle {
         None => agreement.note(format!("Where the kernel's threads run beside the tools: {}.", placement.name())),
@@ -69,7 +61,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     );
     agreement.note(
         "Latency: fio's total latency, submission included; loadline's from submitted to completed. fio divides by whole ms: its \
-         rates of open loops lie below what was asked for by as much as one of them.",
+         rates of open loops lie below what was asked for by as much as one of them, and within is what no more than that is off.",
     );
     agreement.note(
         "A goal for IOPS and p50 each: within for either fio, for each works its own way (batches, CPU per request).",
@@ -101,6 +93,22 @@ fn closed_loops(bench: &mut Bench, tables: &mut Tables, target: &Target) -> Resu
         rates.extend(of(&runs, Tool::FioDefault).map(Runs::rate));
     }
     Ok(rates)
+}
+
+/// Rows for `target` in open loops, at half of what the kernel lets its `device` do.
+fn half_of_a_known_most(bench: &mut Bench, tables: &mut Tables, target: &Target, device: &Loop) -> Result<()> {
+    if let Some(obstacle) = Throttle::obstacle() {
+        tables.agreement.note(format!("No rows of a {} whose most is known: {obstacle}.", target.name()));
+        return Ok(());
+    }
+    let throttle = Throttle::reads(device, Iops::per_second(THROTTLED_TO).context("not zero")?)?;
+    let rate = half(THROTTLED_TO as f64)?;
+    for (pace, arrivals) in [(Pace::Constant(rate), "evenly"), (Pace::Poisson(rate), "Poisson")] {
+        let job = Job { group: Some(throttle.group.clone()), ..job(bench, target, pace) };
+        let name = format!("{} held to {THROTTLED_TO}/s, half of it, {arrivals}", target.name());
+        compare(bench, tables, &job, &name)?;
+    }
+    Ok(())
 }
 
 /// Rows for one job.
@@ -142,7 +150,9 @@ fn rows(bench: &mut Bench, table: &mut Table, name: &str, runs: &[Runs]) -> Resu
     };
     let rate = |sample: &Sample| sample.told.requests_per_s;
     let ours = of(runs, Tool::Loadline).context("loadline ran")?;
-    for (what, figure) in [("IOPS", &rate as &dyn Fn(&Sample) -> f64), ("p50", &p50)] {
+    // fio tells how long it ran in whole milliseconds, and divides by that.
+    let resolution = 0.001 / bench.arguments.length.as_s_f64();
+    for (what, figure, resolution) in [("IOPS", &rate as &dyn Fn(&Sample) -> f64, resolution), ("p50", &p50, 0.0)] {
         let mut row = vec![name.to_owned(), what.to_owned()];
         let mut within = false;
         for tool in [Tool::FioDefault, Tool::FioBest] {
@@ -150,7 +160,7 @@ fn rows(bench: &mut Bench, table: &mut Table, name: &str, runs: &[Runs]) -> Resu
             let own = against_itself(&theirs);
             let shown = |spread: Option<Spread>| spread.map_or("-".to_owned(), |spread| spread.to_string());
             let ratio = Spread::of(&ratios(&ours.figures(figure), &theirs));
-            let agrees = ratio.is_some_and(|ratio| is_within(ratio.median, &own));
+            let agrees = ratio.is_some_and(|ratio| is_within(ratio.median, &own, resolution));
             within |= agrees;
             row.extend([shown(ratio), shown(Spread::of(&own)), if agrees { "yes" } else { "no" }.to_owned()]);
         }
