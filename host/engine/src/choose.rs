@@ -96,12 +96,12 @@ pub(crate) fn choose(
                 Ok(()) if direct || wants_ring => {
                     Ok((Engine::Uring, used("io_uring", "this machine allows it and the volume takes direct I/O")))
                 }
-                Ok(()) if is_one_write_at_a_time(spec) => Ok((
+                Ok(()) if is_one_at_a_time(spec) => Ok((
                     Engine::Threads,
                     used(
                         "threads",
-                        "one request at a time through the page cache, writes among them: a plain pwrite does each, where \
-                         io_uring hands it to a worker thread on most file systems",
+                        "one request at a time through the page cache: a plain pread or pwrite does each with less ado than a \
+                         ring, and io_uring hands writes to worker threads on most file systems",
                     ),
                 )),
                 Ok(()) if reads_without_waiting(volume) => Ok((
@@ -128,9 +128,9 @@ pub(crate) fn choose(
     }
 }
 
-/// Whether each load thread waits for one request before the next, and some of them are writes.
-fn is_one_write_at_a_time(spec: &LoadSpec) -> bool {
-    spec.writes_any() && matches!(spec.arrival, Arrival::Closed { queue_depth: 1, .. })
+/// Whether each load thread waits for one request before the next.
+const fn is_one_at_a_time(spec: &LoadSpec) -> bool {
+    matches!(spec.arrival, Arrival::Closed { queue_depth: 1, .. })
 }
 
 fn check_iopoll(volume: &Volume, spec: &LoadSpec, direct: bool) -> Result<(), String> {

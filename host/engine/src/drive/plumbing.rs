@@ -5,7 +5,7 @@ use super::beat::{Beat, Ends, Held};
 use super::lane::{Lane, LaneEnd, VolumeBound};
 use super::ledger::{Ledger, Log, Times};
 use super::vigil::Vigil;
-use super::workers::{OPEN_WORKERS, Stream, WORKERS_MAX, Worker};
+use super::workers::{Means, OPEN_WORKERS, Source, Stream, WORKERS_MAX, Worker};
 use crate::backend::Backend;
 use crate::backend::aio::Aio;
 use crate::backend::nbd::Nbd;
@@ -409,7 +409,7 @@ fn drive<B: Backend>(
     checker.map(|c| c.record).unwrap_or_default()
 }
 
-/// The body of one worker of the threads engine; the first to come makes the stream that all of its load thread share.
+/// The body of one worker of the threads engine; the first to come makes the stream that all of its load thread share, if there are several.
 fn work(
     part: &Part,
     number: u32,
@@ -432,7 +432,7 @@ fn work(
         clock::sharpen_timers();
     }
     let Some(start_at) = signal.wait() else { return VerifyRecord::default() };
-    shared.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| Stream {
+    let stream = || Stream {
         generator: part.generator(start_at),
         checker: part.verify.as_ref().map(|l| Checker::new(Arc::clone(l), part.thread, part.slots)),
         held: None,
@@ -440,18 +440,25 @@ fn work(
         exhausted: false,
         in_flight: 0,
         before: true,
-    });
-    Worker {
-        stream: Arc::clone(shared),
+    };
+    // What was checked is collected from where it is shared, also where the kernel holds this thread for ever.
+    let source = if part.slots == 1 && part.verify.is_none() {
+        Source::Own(Box::new(stream()))
+    } else {
+        shared.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(stream);
+        Source::Shared(Arc::clone(shared))
+    };
+    let means = Means {
         log: part.log(start_at),
         times: Arc::clone(&part.times),
         files: Arc::clone(&part.files),
         volume: part.bound.clone(),
         buffers,
         open_loop: part.spec.offered().is_some(),
+        watch: Watch::new(),
         beat: Arc::clone(&part.beat),
-    }
-    .run();
+    };
+    Worker { source, means }.run();
     VerifyRecord::default()
 }
 

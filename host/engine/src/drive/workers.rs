@@ -7,7 +7,7 @@ use super::lane::{VolumeBound, refuse};
 use super::ledger::{Log, Times};
 use crate::backend::{Io, Trims, trim};
 use crate::buffers::Buffers;
-use crate::clock;
+use crate::clock::Watch;
 use crate::verify::Checker;
 use loadline_block::{Operation, Request};
 use loadline_units::{Duration, Instant};
@@ -47,15 +47,30 @@ impl Stream {
     }
 }
 
+/// Where a worker's requests come from.
+pub(super) enum Source {
+    /// From a stream that all workers of its load thread share.
+    Shared(Arc<Mutex<Option<Stream>>>),
+    /// The only worker of its load thread has the stream to itself: nothing is locked for a request.
+    Own(Box<Stream>),
+}
+
 /// One worker.
 pub(super) struct Worker {
-    pub(super) stream: Arc<Mutex<Option<Stream>>>,
+    pub(super) source: Source,
+    pub(super) means: Means,
+}
+
+/// What a worker needs besides its stream.
+pub(super) struct Means {
     pub(super) log: Log,
     pub(super) times: Arc<Times>,
     pub(super) files: Arc<TrialFiles>,
     pub(super) volume: Option<Arc<VolumeBound>>,
     pub(super) buffers: Buffers,
     pub(super) open_loop: bool,
+    /// What the worker reads the time from.
+    pub(super) watch: Watch,
     /// Tells the conductor of the request in flight.
     pub(super) beat: Arc<Beat>,
 }
@@ -68,64 +83,88 @@ enum Task {
 }
 
 /// The stream for one worker at a time.
-struct Turn<'a>(MutexGuard<'a, Option<Stream>>);
-
-fn lock(stream: &Mutex<Option<Stream>>) -> Turn<'_> {
-    Turn(stream.lock().unwrap_or_else(PoisonError::into_inner))
+enum Turn<'a> {
+    Shared(MutexGuard<'a, Option<Stream>>),
+    Own(&'a mut Stream),
 }
 
-/// The same; also says whether another worker had it, so that this one queued.
-fn lock_or_queue(stream: &Mutex<Option<Stream>>) -> (Turn<'_>, bool) {
-    match stream.try_lock() {
-        Ok(stream) => (Turn(stream), false),
-        Err(_) => (lock(stream), true),
+impl Source {
+    #[inline]
+    fn lock(&mut self) -> Turn<'_> {
+        match self {
+            Self::Shared(stream) => Turn::Shared(stream.lock().unwrap_or_else(PoisonError::into_inner)),
+            Self::Own(stream) => Turn::Own(stream),
+        }
+    }
+
+    /// The same; also says whether another worker had it, so that this one queued.
+    #[inline]
+    fn lock_or_queue(&mut self) -> (Turn<'_>, bool) {
+        match self {
+            Self::Shared(stream) => match stream.try_lock() {
+                Ok(stream) => (Turn::Shared(stream), false),
+                Err(_) => (Turn::Shared(stream.lock().unwrap_or_else(PoisonError::into_inner)), true),
+            },
+            Self::Own(stream) => (Turn::Own(stream), false),
+        }
     }
 }
+
+const MADE: &str = "the stream is made before any worker runs";
 
 impl std::ops::Deref for Turn<'_> {
     type Target = Stream;
+    #[inline]
     fn deref(&self) -> &Stream {
-        self.0.as_ref().expect("the stream is made before any worker runs")
+        match self {
+            Self::Shared(stream) => stream.as_ref().expect(MADE),
+            Self::Own(stream) => stream,
+        }
     }
 }
 impl std::ops::DerefMut for Turn<'_> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut Stream {
-        self.0.as_mut().expect("the stream is made before any worker runs")
+        match self {
+            Self::Shared(stream) => stream.as_mut().expect(MADE),
+            Self::Own(stream) => stream,
+        }
     }
 }
 
 impl Worker {
     /// Runs until the times say stop or something makes going on pointless.
-    pub(super) fn run(mut self) {
-        let mut now = clock::now();
-        lock(&self.stream).generator.begin(now);
+    pub(super) fn run(self) {
+        let Self { mut source, mut means } = self;
+        let mut now = means.watch.now();
+        source.lock().generator.begin(now);
         // Time has passed since then: in the queue for the stream, or for checking a block.
         let mut late = false;
         loop {
-            let (request, file, number) = match self.next_task(&mut now, late) {
+            let (request, file, number) = match means.next_task(&mut source, &mut now, late) {
                 Task::Do { request, file, number } => (request, file, number),
                 Task::Pause => {
                     std::thread::sleep(std::time::Duration::from_micros(50));
-                    now = clock::now();
+                    now = means.watch.now();
                     late = false;
-                    self.log.turn(now, 0);
+                    means.log.turn(now, 0);
                     continue;
                 }
                 Task::End => break,
             };
             let submitted_at = now;
-            self.log.issued(&request);
-            self.beat.waits_for(&request, now);
+            means.log.issued(&request);
+            means.beat.waits_for(&request, now);
             let buffer = match request.operation {
                 // A verified write was marked in place when it was taken.
                 Operation::Write if number == 0 => {
-                    let buffer = self.buffers.for_write();
-                    self.buffers.stamp(buffer, request.length);
+                    let buffer = means.buffers.for_write();
+                    means.buffers.stamp(buffer, request.length);
                     buffer
                 }
-                _ => self.buffers.for_read(0),
+                _ => means.buffers.for_read(0),
             };
-            let offset = request.offset % self.files.file_size.get();
+            let offset = request.offset % means.files.file_size.get();
             let io = Io {
                 operation: request.operation,
                 durable: request.durable,
@@ -134,17 +173,17 @@ impl Worker {
                 offset,
                 buffer: buffer.start,
             };
-            let result = perform(self.files.files[file as usize].as_raw_fd(), &io, self.files.trims);
-            now = clock::now();
-            self.beat.rests();
-            self.log.turn(now, 1);
+            let result = perform(means.files.files[file as usize].as_raw_fd(), &io, means.files.trims);
+            now = means.watch.now();
+            means.beat.rests();
+            means.log.turn(now, 1);
             let ok = result == request.length as i32;
             {
-                let (mut stream, queued) = lock_or_queue(&self.stream);
+                let (mut stream, queued) = source.lock_or_queue();
                 late = queued || stream.checker.is_some();
                 stream.generator.complete(now);
-                if let Some(volume) = &self.volume {
-                    let (length, from) = (u64::from(request.length), self.times.from());
+                if let Some(volume) = &means.volume {
+                    let (length, from) = (u64::from(request.length), means.times.from());
                     stream.tell(volume, from, now);
                     stream.in_flight -= length;
                     if now < from && !stream.before {
@@ -157,35 +196,36 @@ impl Worker {
                     checker.complete(&request, number, ok, bytes);
                 }
             }
-            self.buffers.release(buffer);
+            means.buffers.release(buffer);
             if ok {
-                self.log.completed(&request, submitted_at, now);
+                means.log.completed(&request, submitted_at, now);
             } else {
-                refuse(&mut self.log, &self.times, &request, result);
+                refuse(&mut means.log, &means.times, &request, result);
             }
         }
-        if self.open_loop {
-            let mut stream = lock(&self.stream);
+        if means.open_loop {
+            let mut stream = source.lock();
             if let Some(request) = stream.held.take() {
-                self.log.missed(&request);
+                means.log.missed(&request);
             }
-            let last = self.times.last_due(now);
+            let last = means.times.last_due(now);
             while let Next::Request(request) = stream.generator.next(last) {
-                self.log.missed(&request);
+                means.log.missed(&request);
             }
         }
-        self.log.finish(now);
+        means.log.finish(now);
     }
+}
 
+impl Means {
     /// Takes the next request off the stream, waiting for it to be due while holding the stream: the other workers queue
     /// behind, so that one wakes for one arrival. `late` says that time has passed since `now`.
-    fn next_task(&mut self, now: &mut Instant, late: bool) -> Task {
-        let shared = Arc::clone(&self.stream);
-        let (mut stream, queued) = lock_or_queue(&shared);
+    fn next_task(&mut self, source: &mut Source, now: &mut Instant, late: bool) -> Task {
+        let (mut stream, queued) = source.lock_or_queue();
         let late = late || queued;
         if late && self.log.has_due_times() {
             // With the old time this worker would sleep past what is due.
-            *now = clock::now();
+            *now = self.watch.now();
             self.log.turn(*now, 0);
         }
         loop {
@@ -203,7 +243,7 @@ impl Worker {
                     } else {
                         std::hint::spin_loop();
                     }
-                    let turned = clock::now();
+                    let turned = self.watch.now();
                     if ahead <= SPIN {
                         self.log.spun(turned.since(*now));
                     }
@@ -247,7 +287,7 @@ impl Worker {
             }
             if late || stream.checker.is_some() {
                 // The queue for the stream, or marking a block, took a while: the submission is now.
-                *now = clock::now();
+                *now = self.watch.now();
                 self.log.turn(*now, 0);
             }
             return Task::Do { request, file, number };
