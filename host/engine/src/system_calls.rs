@@ -1,8 +1,13 @@
 //! The system calls that std does not offer, each as a safe function.
 
+use crate::clock;
+use loadline_units::Duration;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 /// Size of a page of memory in bytes.
 pub(crate) fn page_bytes() -> u64 {
@@ -372,6 +377,44 @@ pub(crate) fn is_held() -> bool {
     result == 0 && unsafe { libc::CPU_COUNT(set.assume_init_ref()) } == 1
 }
 
+/// Connects to a unix socket. Where as many clients wait there as its server lets wait, it waits for `limit` at most, which std's way
+/// does without one.
+pub(crate) fn connect_unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+    // SAFETY: all-zero bytes are a valid sockaddr_un.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as _;
+    let bytes = path.as_os_str().as_bytes();
+    // The kernel ends the path at a zero byte.
+    let longest = address.sun_path.len() - 1;
+    if bytes.len() > longest || bytes.contains(&0) {
+        let said = format!("the path of a socket has at most {longest} bytes, none of them zero");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, said));
+    }
+    for (to, from) in address.sun_path.iter_mut().zip(bytes) {
+        *to = *from as _;
+    }
+    // SAFETY: no pointers are passed.
+    let socket = check(unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) })?;
+    // SAFETY: it was just made, and nobody else has it.
+    let stream = unsafe { UnixStream::from_raw_fd(socket) };
+    let until = clock::now() + limit;
+    loop {
+        // It bounds the connecting as well.
+        stream.set_write_timeout(Some(until.since(clock::now()).max(Duration::from_ms(1)).into()))?;
+        let length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
+        // SAFETY: an address of this length that outlives the call.
+        match check(unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), length) }) {
+            Ok(_) => return stream.set_write_timeout(None).map(|()| stream),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && clock::now() < until => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {
+                let said = format!("it took nobody in for {limit}, as a server does that has stopped");
+                return Err(io::Error::new(io::ErrorKind::TimedOut, said));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -401,6 +444,16 @@ mod tests {
         assert_eq!(odd.raw_os_error(), Some(libc::EINVAL));
         assert_eq!(nvme_log_page(&file, 0xD0, &mut []).expect_err("nothing").raw_os_error(), Some(libc::EINVAL));
         assert_eq!(page, [7; 512]);
+    }
+
+    #[test]
+    fn the_path_of_a_socket_has_an_end() {
+        let refused =
+            |path: &str| connect_unix(Path::new(path), Duration::from_s(1)).expect_err("no socket").to_string();
+        assert!(refused(&"x".repeat(108)).contains("at most 107 bytes"));
+        assert!(refused("/tmp/\0x").contains("none of them zero"));
+        let folder = tempfile::tempdir().unwrap();
+        assert!(connect_unix(&folder.path().join("x"), Duration::from_s(1)).is_err());
     }
 
     #[test]

@@ -12,6 +12,9 @@ use loadline_record::{Ending, TargetKind, TrialRecord, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, BlockShare, FlushCadence, FlushMethod, LoadSpec};
 use nbd_server::{Behaviour, FLUSH, FUA, READ_ONLY, Server, TRIM, WRITE};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -353,6 +356,27 @@ fn a_load_that_the_server_cannot_carry_is_refused_before_it_begins() {
     let mut volume = Volume::open("data", &server.uri(), &Need::default(), &Access::default()).unwrap();
     complete(&go(&mut volume, &LoadSpec { threads: 2, ..short() }));
     assert_eq!(server.clients.load(Ordering::Relaxed), 2);
+}
+
+/// A server whose queue of clients to take in is full, and stays so while both are there.
+fn full(socket: &Path) -> (UnixListener, UnixStream) {
+    let listener = UnixListener::bind(socket).unwrap();
+    // SAFETY: no pointers are passed. The queue is made as short as it goes, which is one client.
+    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
+    (listener, UnixStream::connect(socket).unwrap())
+}
+
+#[test]
+fn a_server_that_takes_nobody_in_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("x.sock");
+    let _server = full(&socket);
+    let uri = format!("nbd+unix:///data?socket={}", socket.display());
+    let error = refused(&uri, &Need::default(), &Access::default());
+    assert!(matches!(error, TargetError::NbdUnreachable { .. }), "{error}");
+    let said = error.to_string();
+    assert!(said.starts_with(&format!("cannot connect to {uri}: it took nobody in for 10 s")), "{said}");
+    assert!(said.ends_with("see that its NBD server runs and listens there"), "{said}");
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! Where an export is: an NBD URI, as the NBD project's `doc/uri.md` has them.
 
 use super::Stream;
+use crate::system_calls::connect_unix;
+use loadline_units::Duration;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// What a server listens on where the URI names no port.
 const PORT: u16 = 10_809;
-/// How long each address of a host may take to answer.
-const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// How long a socket, and each address of a host, may take to answer.
+const CONNECT_TIME: Duration = Duration::from_s(10);
 /// What an export's name may have, by the protocol.
 const NAME_MAX: usize = 4096;
 
@@ -88,11 +88,11 @@ impl Place {
     /// Connects to the server.
     pub(super) fn connect(&self) -> io::Result<Stream> {
         match &self.server {
-            Server::Socket(path) => UnixStream::connect(path).map(Stream::Unix),
+            Server::Socket(path) => connect_unix(path, CONNECT_TIME).map(Stream::Unix),
             Server::Host(host, port) => {
                 let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
                 for address in (host.as_str(), *port).to_socket_addrs()? {
-                    match TcpStream::connect_timeout(&address, CONNECT_TIME) {
+                    match TcpStream::connect_timeout(&address, CONNECT_TIME.into()) {
                         // Requests are sent as they are due, not when enough of them have come together.
                         Ok(stream) => return stream.set_nodelay(true).map(|()| Stream::Tcp(stream)),
                         Err(error) => failure = error,
