@@ -228,6 +228,32 @@ fn threads_share_the_connections_that_there_are() {
 }
 
 #[test]
+fn more_threads_than_the_server_takes_clients_are_refused_before_the_load_begins() {
+    for (queues, how) in [(true, "lets the next one wait"), (false, "takes no more")] {
+        let server = Server::new(Behaviour { clients: 2, queues, ..Behaviour::default() });
+        let mut volume = take_over(&server.uri());
+        let load = LoadSpec { threads: 4, ..short() };
+        for _ in 0..2 {
+            let error = loadline_engine::check(&volume, &load, EngineOptions::default()).unwrap_err();
+            let said = error.to_string();
+            assert!(error.is_lasting(), "{said}");
+            assert!(said.contains(&format!("for each of its 4 threads, and its server has 2 and {how}; ")), "{said}");
+            assert!(said.contains("fewer threads") && said.contains("--shared"), "{said}");
+        }
+        complete(&go(&mut volume, &LoadSpec { threads: 2, ..short() }));
+        assert_eq!(server.clients.load(Ordering::Relaxed), 2);
+    }
+}
+
+#[test]
+fn a_server_that_has_another_client_is_told_as_that() {
+    let server = Server::new(Behaviour { clients: 1, queues: true, ..Behaviour::default() });
+    let _first = take_over(&server.uri());
+    let said = refused(&server.uri(), &Need::default(), &Access::default()).to_string();
+    assert!(said.contains("said nothing for 20 s") && said.contains("--shared"), "{said}");
+}
+
+#[test]
 fn a_server_that_stops_answering_hangs_nothing() {
     let server = Server::new(Behaviour::default());
     let mut volume = take_over(&server.uri());
@@ -430,6 +456,11 @@ fn real_servers_are_measured() {
                 opened => break opened.unwrap(),
             }
         };
+        let reading = LoadSpec { threads: 2, ..short() };
+        match loadline_engine::check(&volume, &reading, EngineOptions::default()) {
+            Ok(()) => complete(&go(&mut volume, &reading)),
+            Err(error) => assert!(program == "qemu-nbd" && error.to_string().contains("has 1 and lets"), "{error}"),
+        }
         let flush = Some(FlushCadence { every: 8, how: FlushMethod::Fdatasync });
         let trims = Ratio::percent(10);
         for spec in

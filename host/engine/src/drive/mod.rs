@@ -156,7 +156,7 @@ pub fn run_trial(
 }
 
 /// Whether `spec` can be put on `volume` with these options at all, found out without one request of it: what follows from
-/// the load, the volume and the machine alone.
+/// the load, the volume and the machine alone. Of an export the connections that the load takes are made, and kept.
 ///
 /// # Errors
 /// What [`run_trial`] would refuse the load with, every time.

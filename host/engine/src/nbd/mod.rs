@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// How long a server may take for each step of the handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(20);
+/// How long one that greeted a client before may take to greet one more.
+const FURTHER_TIME: Duration = Duration::from_secs(5);
 
 /// Before every request.
 const REQUEST_MAGIC: u32 = 0x2560_9513;
@@ -120,6 +122,8 @@ pub(crate) struct Export {
     pub(crate) place: Place,
     pub(crate) facts: ExportFacts,
     idle: Mutex<Vec<Stream>>,
+    /// Set once its server has shown how many connections it takes.
+    limit: OnceLock<ConnectionLimit>,
     /// What it carried when it was handed over for writing.
     pub(crate) carried: OnceLock<Vec<Signature>>,
 }
@@ -132,6 +136,14 @@ pub(crate) struct Connection {
     export: Arc<Export>,
     /// Nothing of a request or a reply is under way, so that another user can go on.
     pub(crate) at_rest: bool,
+}
+
+/// How many connections a server takes at once, and how it showed that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ConnectionLimit {
+    pub(crate) taken: u32,
+    /// What it does with the next one, in words.
+    pub(crate) how: &'static str,
 }
 
 /// A connection to a server.
@@ -147,27 +159,64 @@ impl Export {
     /// # Errors
     /// [`Refusal`]: there is no server, it does not speak the protocol, or it refuses.
     pub(crate) fn find(place: Place) -> Result<Arc<Self>, Refusal> {
-        let (stream, facts) = connect(&place)?;
-        Ok(Arc::new(Self { place, facts, idle: Mutex::new(vec![stream]), carried: OnceLock::new() }))
+        let (stream, facts) = connect(&place, HANDSHAKE_TIME)?;
+        let idle = Mutex::new(vec![stream]);
+        Ok(Arc::new(Self { place, facts, idle, limit: OnceLock::new(), carried: OnceLock::new() }))
     }
     /// A connection that nobody uses, or one more, which must show the same export.
     ///
     /// # Errors
     /// Those of [`Export::find`]; another export than was found before.
     pub(crate) fn connect(self: &Arc<Self>) -> io::Result<Connection> {
+        self.connect_within(HANDSHAKE_TIME)
+    }
+    fn connect_within(self: &Arc<Self>, greeting: Duration) -> io::Result<Connection> {
         // One that ended meanwhile is of no use.
         let stream = {
             let mut idle = self.idle();
             std::iter::from_fn(|| idle.pop()).find(Stream::is_quiet)
         };
         let Some(stream) = stream else {
-            let (stream, facts) = connect(&self.place).map_err(io::Error::from)?;
+            let (stream, facts) = connect(&self.place, greeting).map_err(io::Error::from)?;
             if facts != self.facts {
                 return Err(io::Error::other("the server shows another export now than when it was opened"));
             }
             return self.new_connection(stream);
         };
         Ok(Connection { stream: Some(stream), export: Arc::clone(self), at_rest: true })
+    }
+    /// Sees to it that there are `count` connections for a load to take, and tells where its server takes fewer.
+    ///
+    /// # Errors
+    /// Those of [`Export::connect`].
+    pub(crate) fn reserve(self: &Arc<Self>, count: u32) -> io::Result<Result<(), ConnectionLimit>> {
+        if let Some(limit) = self.limit.get().filter(|limit| limit.taken < count) {
+            return Ok(Err(*limit));
+        }
+        let mut held = Vec::new();
+        for taken in 0..count {
+            let greeting = if taken == 0 { HANDSHAKE_TIME } else { FURTHER_TIME };
+            match self.connect_within(greeting) {
+                Ok(connection) => held.push(connection),
+                Err(error) => {
+                    let how = match error.kind() {
+                        io::ErrorKind::TimedOut => "lets the next one wait",
+                        io::ErrorKind::ConnectionRefused
+                        | io::ErrorKind::ConnectionReset
+                        | io::ErrorKind::BrokenPipe
+                        | io::ErrorKind::UnexpectedEof => "takes no more",
+                        _ => return Err(error),
+                    };
+                    // Of one that takes none at all there is nothing to learn.
+                    return if taken == 0 {
+                        Err(error)
+                    } else {
+                        Ok(Err(*self.limit.get_or_init(|| ConnectionLimit { taken, how })))
+                    };
+                }
+            }
+        }
+        Ok(Ok(()))
     }
     /// One more connection. Where the export is written to, it must not carry anything that was not there when it was handed over: a
     /// server may have been started anew with another image.
@@ -231,8 +280,10 @@ impl Drop for Connection {
     }
 }
 
-fn connect(place: &Place) -> Result<(Stream, ExportFacts), Refusal> {
+/// Connects to a server, which greets within this time.
+fn connect(place: &Place, greeting: Duration) -> Result<(Stream, ExportFacts), Refusal> {
     let stream = place.connect().map_err(Refusal::NoServer)?;
+    stream.await_greeting(greeting).map_err(Refusal::Broken)?;
     stream.set_read_timeout(Some(HANDSHAKE_TIME)).map_err(Refusal::Broken)?;
     let facts = handshake::negotiate(&mut &stream, &place.export)?;
     stream.set_read_timeout(None).map_err(Refusal::Broken)?;
@@ -245,6 +296,29 @@ impl Stream {
         match self {
             Self::Unix(stream) => stream.set_read_timeout(time),
             Self::Tcp(stream) => stream.set_read_timeout(time),
+        }
+    }
+    /// Waits until the server says something, or hangs up.
+    fn await_greeting(&self, time: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(time))?;
+        loop {
+            let mut byte = 0_u8;
+            // SAFETY: one byte that lives through the call.
+            let came = unsafe { libc::recv(self.as_raw_fd(), (&raw mut byte).cast(), 1, libc::MSG_PEEK) };
+            let error = io::Error::last_os_error();
+            match error.kind() {
+                _ if came >= 0 => return Ok(()),
+                io::ErrorKind::Interrupted => {}
+                io::ErrorKind::WouldBlock => {
+                    let said = format!(
+                        "the server said nothing for {} s: it has stopped, or it has other clients and takes no more at \
+                         once (qemu-nbd takes one, unless --shared says how many)",
+                        time.as_secs()
+                    );
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, said));
+                }
+                _ => return Err(error),
+            }
         }
     }
     /// Whether it is connected, and nothing has come that nobody asked for.

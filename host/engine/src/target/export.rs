@@ -102,11 +102,11 @@ fn usable_size(
 }
 
 impl Export {
-    /// Whether its server does what `spec` asks for.
+    /// Whether its server does what `spec` asks for. The connections that this takes are made, and kept for the load.
     ///
     /// # Errors
-    /// [`EngineError::Lacking`], with what it does not do.
-    pub(crate) fn check(&self, spec: &LoadSpec, volume: &str) -> Result<(), EngineError> {
+    /// [`EngineError::Lacking`], with what it does not do; a connection that fails for other reasons.
+    pub(crate) fn check(self: &Arc<Self>, spec: &LoadSpec, volume: &str) -> Result<(), EngineError> {
         let facts = &self.facts;
         let lacking = |what: String, remedy| {
             Err(EngineError::Lacking { volume: volume.to_owned(), load: spec.to_string(), what, remedy })
@@ -142,6 +142,19 @@ impl Export {
             let what =
                 "a connection for each thread, and its server does not promise that several see the same".to_owned();
             return lacking(what, "use threads = 1 with a deeper queue");
+        }
+        if spec.threads > 1
+            && let Err(limit) =
+                self.reserve(spec.threads).map_err(|error| EngineError::os("connect to the NBD server", error))?
+        {
+            let what = format!(
+                "a connection for each of its {} threads, and its server has {} and {}",
+                spec.threads, limit.taken, limit.how
+            );
+            return lacking(
+                what,
+                "use fewer threads with a deeper queue, or have it take more clients at once (qemu-nbd: --shared=8)",
+            );
         }
         Ok(())
     }

@@ -27,12 +27,14 @@ pub(crate) struct Behaviour {
     pub(crate) chopped: bool,
     /// Clients that it takes in its life.
     pub(crate) clients: u32,
+    /// More of them wait, where they are refused otherwise.
+    pub(crate) queues: bool,
 }
 
 impl Default for Behaviour {
     fn default() -> Self {
         let flags = FLUSH | FUA | TRIM | MULTI;
-        Self { size: 16 << 20, flags, blocks: None, chopped: false, clients: u32::MAX }
+        Self { size: 16 << 20, flags, blocks: None, chopped: false, clients: u32::MAX, queues: false }
     }
 }
 
@@ -93,6 +95,11 @@ impl Server {
                 served.clients.fetch_add(1, Ordering::Relaxed);
                 let state = Arc::clone(&served);
                 std::thread::spawn(move || state.serve(stream));
+            }
+            if behaviour.queues {
+                loop {
+                    std::thread::park();
+                }
             }
         });
         Self { state, folder }
