@@ -7,7 +7,7 @@ use crate::output;
 use crate::preparation::{Work, label};
 use crate::settings::Settings;
 use anyhow::{Context, bail};
-use loadline_engine::target::{is_nbd_uri, overlap};
+use loadline_engine::target::{is_nbd_uri, is_same_export, overlap};
 use loadline_engine::{Access, Keep, Need, Volume};
 use loadline_record::{TargetKind, VolumeFacts};
 use loadline_units::Bytes;
@@ -128,8 +128,11 @@ pub(crate) fn tell_unneeded<'a>(settings: &Settings, volumes: impl Iterator<Item
             continue;
         }
         let resolved = Path::new(word).canonicalize().ok();
-        let is_it =
-            |target: &str| target == word || resolved.is_some() && Path::new(target).canonicalize().ok() == resolved;
+        let is_it = |target: &str| {
+            target == word
+                || resolved.is_some() && Path::new(target).canonicalize().ok() == resolved
+                || is_same_export(target, word)
+        };
         let why = if resolved.as_ref().is_some_and(|path| path.is_dir()) {
             "in a directory loadline makes a file of its own, and overwrites nothing"
         } else if settings.targets.iter().any(|named| is_it(&named.target)) {

@@ -12,6 +12,7 @@ use loadline_record::{Ending, TargetKind, TrialRecord, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, BlockShare, FlushCadence, FlushMethod, LoadSpec};
 use nbd_server::{Behaviour, FLUSH, FUA, READ_ONLY, Server, TRIM, WRITE};
+use std::net::ToSocketAddrs;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -416,6 +417,38 @@ fn two_names_of_one_export_overlap() {
     assert!(overlap(&server.uri(), &detour).is_none());
     let detour = server.uri().replace("/x.sock", "/./x.sock");
     assert!(overlap(&server.uri(), &detour).is_some());
+    // A socket is what it is by whichever of its names.
+    let socket = server.uri().split_once("socket=").unwrap().1.to_owned();
+    let other = |name: &str| server.uri().replace("/x.sock", name);
+    let path = |name: &str| Path::new(&socket).with_file_name(name);
+    std::os::unix::fs::symlink(&socket, path("link")).unwrap();
+    std::fs::hard_link(&socket, path("hard")).unwrap();
+    assert!(overlap(&server.uri(), &other("/link")).is_some() && overlap(&other("/hard"), &other("/link")).is_some());
+    // An address is what it is in any spelling, and a name leads where its addresses do.
+    assert!(overlap("nbd://[::1]/a", "nbd://[0:0::1]:10809/a").is_some());
+    let said = overlap("nbd://127.0.0.1:9/a", "nbd://[::ffff:127.0.0.1]:9/a").unwrap();
+    assert_eq!(said, "nbd://127.0.0.1:9/a and nbd://[::ffff:127.0.0.1]:9/a both lead to 127.0.0.1:9");
+    for (one, other) in [("127.0.0.1/a", "127.0.0.2/a"), ("127.0.0.1/a", "127.0.0.1/b"), ("[::1]/a", "[::1]:9/a")] {
+        assert_eq!(overlap(&format!("nbd://{one}"), &format!("nbd://{other}")), None);
+    }
+    if ("localhost", 9).to_socket_addrs().is_ok_and(|mut all| all.any(|one| one.ip().is_ipv4())) {
+        assert!(overlap("nbd://localhost:9/a", "nbd://127.0.0.1:9/a").is_some());
+    } else {
+        println!("skipped: localhost has no address here");
+    }
+}
+
+#[test]
+fn an_export_is_handed_over_by_any_spelling_of_its_name_and_by_no_other_name() {
+    let same = loadline_engine::target::is_same_export;
+    assert!(same("nbd://localhost", "nbd://LOCALHOST:10809/") && same("nbd://[::1]/a", "nbd://[0:0::1]/%61"));
+    assert!(same("nbd+unix://?socket=no/x%2Ey", "nbd+unix:///?socket=./no/x.y"));
+    let here = std::env::current_dir().unwrap();
+    let absolute = format!("nbd+unix:///?socket={}/no/x", here.display());
+    assert!(same(&absolute, "nbd+unix:///?socket=no/x") && !same(&absolute, "nbd+unix:///?socket=x"));
+    // Where a name leads may change.
+    assert!(!same("nbd://localhost/a", "nbd://127.0.0.1/a") && !same("nbd://localhost/a", "nbd://localhost/b"));
+    assert!(!same("nbd://localhost/a", "a") && !same("a", "a"));
 }
 
 /// A real server; killed when it is dropped.

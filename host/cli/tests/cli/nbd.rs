@@ -66,6 +66,12 @@ fn an_emulated_disk_is_measured_by_its_uri() {
     let placed = bench.file("placed.toml", placed);
     bench.done(&["run", &plan, "--env", &placed, "--read-only"]);
     assert_eq!(bench.last()["run"]["volumes"][0]["target"], uri.as_str());
+    // Another spelling of it is no other target.
+    let reading = bench.file("reading.toml", PLAN.replace(r#", "0 %""#, ""));
+    let spelled = "nbd+unix:///d%61ta?socket=./s";
+    let output = bench.run(&["run", &reading, "--on", &uri, "--overwrite", spelled]);
+    let told = crate::text(&output.stderr);
+    assert!(told.contains(&format!("--overwrite {spelled} was not needed: nothing is written to it")), "{told}");
     let (status, _, told) = end(emulation, "-INT");
     assert_eq!(status, 0, "{told}");
 }

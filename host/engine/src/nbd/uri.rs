@@ -3,9 +3,10 @@
 use super::Stream;
 use crate::system_calls::connect_unix;
 use loadline_units::Duration;
-use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
-use std::path::PathBuf;
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::fs::MetadataExt;
+use std::path::{self, Path, PathBuf};
+use std::{fs, io};
 
 /// What a server listens on where the URI names no port.
 const PORT: u16 = 10_809;
@@ -74,15 +75,28 @@ impl Place {
         Ok(Self { server, export })
     }
 
-    /// Whether both are the same export by what can be seen: the socket by whatever path, the host by its name alone.
+    /// Whether both are the same export, however it is spelled: the socket by whatever path, the host by its name or by its address.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        let place = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         self.export == other.export
             && match (&self.server, &other.server) {
-                (Server::Socket(one), Server::Socket(other)) => place(one) == place(other),
-                (Server::Host(one, a), Server::Host(other, b)) => one.eq_ignore_ascii_case(other) && a == b,
+                (Server::Socket(one), Server::Socket(other)) => is_same_socket(one, other),
+                (Server::Host(one, a), Server::Host(other, b)) => is_same_host(one, other) && a == b,
                 _ => false,
             }
+    }
+
+    /// The address that both lead to, where they are the same export of two hosts by name. Waits for whoever knows the names.
+    pub(crate) fn meets(&self, other: &Self) -> Option<SocketAddr> {
+        let (Server::Host(one, a), Server::Host(another, b)) = (&self.server, &other.server) else { return None };
+        if self.export != other.export || a != b {
+            return None;
+        }
+        let addresses = |host: &str| -> Option<Vec<SocketAddr>> {
+            let plain = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+            Some((host, *a).to_socket_addrs().ok()?.map(plain).collect())
+        };
+        let others = addresses(another)?;
+        addresses(one)?.into_iter().find(|address| others.contains(address))
     }
 
     /// Connects to the server.
@@ -101,6 +115,24 @@ impl Place {
                 Err(failure)
             }
         }
+    }
+}
+
+/// Whether both paths lead to one socket; where none is there yet, whether they would.
+fn is_same_socket(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).map(|there| (there.dev(), there.ino()));
+    match (identity(one), identity(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        (Err(_), Err(_)) => path::absolute(one).ok() == path::absolute(other).ok(),
+        _ => false,
+    }
+}
+
+/// Whether both are one name, or one address.
+fn is_same_host(one: &str, other: &str) -> bool {
+    match (one.parse::<IpAddr>(), other.parse::<IpAddr>()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one.eq_ignore_ascii_case(other),
     }
 }
 

@@ -6,7 +6,7 @@ use super::error::TargetError;
 use super::signature::signatures_by;
 use super::{Access, Holding, Need, Volume};
 use crate::error::EngineError;
-use crate::nbd::{Export, Place, Refusal};
+use crate::nbd::{Export, Place, Refusal, is_uri};
 use loadline_record::{TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Ratio};
 use loadline_workload::{FlushMethod, LoadSpec};
@@ -60,10 +60,20 @@ fn is_same(word: &str, place: &Place) -> bool {
     Place::parse(word).is_ok_and(|named| named.is(place))
 }
 
+/// Whether two NBD URIs are two spellings of one: the socket by another path, characters as %XX, the usual port left out. `false` for
+/// what is none.
+#[must_use]
+pub fn is_same_export(one: &str, other: &str) -> bool {
+    is_uri(one) && is_uri(other) && Place::parse(one).is_ok_and(|place| is_same(other, &place))
+}
+
 /// What two URIs have in common where writing to one is writing to the other.
 pub(super) fn overlap(one: &str, other: &str) -> Option<String> {
-    let place = Place::parse(one).ok()?;
-    is_same(other, &place).then(|| format!("both are {one}"))
+    let [a, b] = [Place::parse(one).ok()?, Place::parse(other).ok()?];
+    if a.is(&b) {
+        return Some(format!("both are {one}"));
+    }
+    a.meets(&b).map(|address| format!("{one} and {other} both lead to {address}"))
 }
 
 /// Refuses what carries something and was not identified; gives the words that identified it.

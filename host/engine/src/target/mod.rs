@@ -11,6 +11,7 @@ mod test_file;
 
 pub use direct::Alignment;
 pub use error::TargetError;
+pub use export::is_same_export;
 pub use in_use::{InUse, Use};
 pub use overlap::overlap;
 pub use signature::Signature;
