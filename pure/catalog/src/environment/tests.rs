@@ -146,6 +146,20 @@ fn a_machine_may_be_given_in_full() {
 }
 
 #[test]
+fn a_machine_takes_as_many_disks_as_its_page_says() {
+    let text = |count: u32| {
+        format!(
+            "vm = \"azure/ds3\"\n[volume.data]\ndisks = [{{ sku = \"azure/premium-p30\", count = {count} }}]\nlayout = {{ stripe = {{ interleave = \"64 KiB\" }} }}"
+        )
+    };
+    read(&text(16));
+    refuses(&text(17), "e.toml:3:6: vm: azure/ds3 takes 16 data disks, and the volumes have 17");
+    let catalog = Catalog::builtin();
+    let silent = catalog.vms().iter().filter(|vm| vm.data_disks.is_none() && catalog.vm_family(vm).provider == "azure");
+    assert_eq!(silent.map(|vm| vm.name.as_str()).collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
 fn what_is_not_in_the_catalog_is_told_at_its_place() {
     refuses(
         "[volume.data]\ndisks = [{ sku = \"azure/premum-p30\" }]",
