@@ -445,7 +445,8 @@ fn begin(
         }
         impossible::refuse(volume_of, hunt.probes.iter().map(|probe| tried(probe, settings.engine)))?;
     }
-    let mut told = serde_json::to_value(&settings).context("settings are plain data")?;
+    let kept = if opened.is_some() { settings.standing() } else { settings.clone() };
+    let mut told = serde_json::to_value(&kept).context("settings are plain data")?;
     if let Json::Object(fields) = &mut told {
         fields.insert(SETTINGS_KEY.into(), serde_json::to_value(&hunt.plan).context("a hunt is plain data")?);
         fields.insert(TOLD_KEY.into(), serde_json::to_value(begun.told).context("what was told is plain data")?);

@@ -248,7 +248,7 @@ pub(crate) fn begin(
         plans: work.plans.clone(),
         environment: declared.as_ref().map(Declared::text),
         volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),
-        settings: serde_json::to_value(&settings).context("settings are plain data")?,
+        settings: serde_json::to_value(settings.standing()).context("settings are plain data")?,
     };
     let run = header.id.clone();
     let mut books = store.begin(header, records)?;

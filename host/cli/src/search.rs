@@ -118,7 +118,7 @@ pub(crate) fn measured(
     let header = RunHeader {
         clock: Clock::Real,
         volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),
-        settings: serde_json::to_value(&settings).context("settings are plain data")?,
+        settings: serde_json::to_value(settings.standing()).context("settings are plain data")?,
         ..header(id, name, seed, work.plans)
     };
     let place = Place::Measured { settings: Box::new(settings), volumes: opened };

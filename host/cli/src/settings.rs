@@ -3,6 +3,7 @@
 use crate::arguments::{Driving, EngineName, RunArguments, WaitName};
 use crate::failure::Usage;
 use crate::preparation::Scope;
+use loadline_engine::target::{absolute, is_nbd_uri};
 use loadline_engine::{Access, EngineChoice, EngineOptions};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
@@ -104,6 +105,20 @@ impl Settings {
     /// What stands behind a volume, as typed.
     pub(crate) fn target_of(&self, volume: &str) -> Option<&str> {
         self.targets.iter().find(|named| named.volume == volume).map(|named| named.target.as_str())
+    }
+
+    /// The same, with targets that mean the same wherever one stands: what is stored with a run, to be resumed and checked from
+    /// elsewhere.
+    pub(crate) fn standing(&self) -> Self {
+        let mut settings = self.clone();
+        for named in &mut settings.targets {
+            named.target = absolute(&named.target);
+        }
+        // The other words are serial numbers and UUIDs.
+        for word in settings.overwrite.iter_mut().filter(|word| is_nbd_uri(word) || Path::new(word).exists()) {
+            *word = absolute(word);
+        }
+        settings
     }
 
     /// What the engine may do to the targets.

@@ -49,7 +49,7 @@ pub enum TargetKind {
 pub struct VolumeFacts {
     /// The name in the plan or the environment.
     pub name: String,
-    /// The target as the user wrote it.
+    /// The target as the user wrote it, from the root on where it is a path.
     pub target: String,
     /// What kind of target.
     pub kind: TargetKind,
@@ -69,6 +69,16 @@ pub struct VolumeFacts {
     pub devices: Vec<DeviceFacts>,
     /// What of the file is really stored, before the load began.
     pub extents: Option<Extents>,
+}
+
+impl VolumeFacts {
+    /// Where it is: its target, but its path where that says nothing to who was not there, as "." does, which runs of earlier versions
+    /// have.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        let path = self.path.as_deref().filter(|path| path.starts_with('/') && !self.target.starts_with('/'));
+        path.unwrap_or(&self.target)
+    }
 }
 
 /// A mounted file system.

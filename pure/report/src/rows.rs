@@ -235,10 +235,9 @@ pub(crate) fn size(volume: &loadline_record::VolumeFacts) -> String {
     volume.size_bytes.map_or_else(|| "size unknown".to_owned(), |bytes| loadline_units::Bytes::new(bytes).human())
 }
 
-/// Where a volume is: as the user wrote it, but by its path where that says nothing to who was not there, as "." does.
+/// Where a volume is.
 pub(crate) fn place(volume: &loadline_record::VolumeFacts) -> String {
-    let path = volume.path.as_deref().filter(|path| path.starts_with('/') && !volume.target.starts_with('/'));
-    plain(path.unwrap_or(&volume.target))
+    plain(volume.place())
 }
 
 /// How a volume is reached, in words.

@@ -183,3 +183,24 @@ fn a_test_file_that_the_run_removed_is_told_as_that() {
     std::fs::copy(&from, elsewhere.join(from.file_name().unwrap())).unwrap();
     bench.done(&["run", "--verify-only", "last", "--on", elsewhere.to_str().unwrap()]);
 }
+
+#[test]
+fn a_relative_target_is_stored_from_the_root_on_and_checked_from_anywhere() {
+    let bench = Bench::new();
+    std::fs::File::create(bench.path("disk")).unwrap().set_len(4 << 20).unwrap();
+    let plan = "schema = 1\nname = \"r\"\n[[load]]\npattern = \"random\"\nreads = \"0 %\"\nblock = \"4 KiB\"\nsize = \"1 MiB\"\n\
+                verify = true\nwarm_up = \"0 s\"\nduration = \"200 ms\"\ntrials = 1\n";
+    let plan = bench.file("plan.toml", plan);
+    bench.done(&["run", &plan, "--on", "./disk", "--overwrite", "disk"]);
+    let target = std::path::absolute(bench.path("disk")).unwrap().display().to_string();
+    assert_eq!(bench.runs()[0]["volumes"], format!("data={target}"));
+    let run = bench.last();
+    assert_eq!(run["run"]["volumes"][0]["target"], target.as_str());
+    assert_eq!(run["run"]["settings"]["targets"][0]["target"], target.as_str());
+    assert_eq!(run["run"]["settings"]["overwrite"][0], target.as_str());
+    let output = bench.command(&["run", "--verify-only", "last"]).current_dir("/").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    bench.done(&["quick", ".", "--size", "16 MiB", "--duration", "200 ms", "--quiet"]);
+    let folder = bench.path("").canonicalize().unwrap().display().to_string();
+    assert_eq!(bench.runs()[0]["volumes"], format!("data={folder}"));
+}

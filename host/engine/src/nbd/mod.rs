@@ -9,7 +9,7 @@ mod uri;
 
 pub(crate) use handshake::Refusal;
 pub(crate) use session::Session;
-pub(crate) use uri::{Place, is_uri};
+pub(crate) use uri::{Place, is_uri, with_whole_socket};
 
 use crate::target::{Signature, signatures_by};
 use loadline_units::Bytes;

@@ -118,6 +118,17 @@ impl Place {
     }
 }
 
+/// The URI with the path of its socket from the root on; `None` where it has none, or one that begins there already.
+pub(crate) fn with_whole_socket(uri: &str) -> Option<String> {
+    let Server::Socket(path) = Place::parse(uri).ok()?.server else { return None };
+    if path.is_absolute() {
+        return None;
+    }
+    // Nothing else is known of a URI behind its question mark.
+    let (before, _) = uri.split_once('?')?;
+    Some(format!("{before}?socket={}", encoded(path::absolute(path).ok()?.to_str()?)))
+}
+
 /// Whether both paths lead to one socket; where none is there yet, whether they would.
 fn is_same_socket(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| fs::metadata(path).map(|there| (there.dev(), there.ino()));
@@ -151,6 +162,13 @@ fn host(authority: &str) -> Result<Server, String> {
     let port = if port.is_empty() { Ok(PORT) } else { port.parse() };
     let port = port.map_err(|_| format!("{authority:?} has no port that is a number up to 65535"))?;
     Ok(Server::Host(decoded(name)?, port))
+}
+
+/// With %XX in place of what means something in a URI, or may.
+fn encoded(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    let each = |byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    path.bytes().map(each).collect()
 }
 
 /// With each %XX as the byte that it stands for.

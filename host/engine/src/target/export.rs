@@ -4,6 +4,7 @@
 use super::direct::Alignment;
 use super::error::TargetError;
 use super::signature::signatures_by;
+use super::standing::absolute;
 use super::{Access, Holding, Need, Volume};
 use crate::error::EngineError;
 use crate::nbd::{Export, Place, Refusal, is_uri};
@@ -40,7 +41,7 @@ pub(super) fn open(name: &str, target: &str, need: &Need, access: &Access) -> Re
     let (file_size, size_reason) = usable_size(target, need.size, export.facts.size, alignment.offset)?;
     let facts = VolumeFacts {
         name: name.to_owned(),
-        target: typed(),
+        target: absolute(target),
         kind: TargetKind::Nbd,
         path: None,
         size_bytes: Some(file_size.get()),

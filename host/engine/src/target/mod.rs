@@ -7,6 +7,7 @@ mod in_use;
 mod open;
 mod overlap;
 mod signature;
+mod standing;
 mod test_file;
 
 pub use direct::Alignment;
@@ -16,6 +17,7 @@ pub use in_use::{InUse, Use};
 pub use overlap::overlap;
 pub use signature::Signature;
 pub(crate) use signature::signatures_by;
+pub use standing::absolute;
 
 use crate::facts::{CacheScope, cached_share, drop_caches, drop_machine_caches, extents};
 use crate::nbd::{Export, is_uri};

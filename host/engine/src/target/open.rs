@@ -5,6 +5,7 @@ use super::direct::{Alignment, Opened, Trial, hopeless, open_bypassing};
 use super::error::TargetError;
 use super::in_use::Uses;
 use super::signature::{Signature, signatures};
+use super::standing::absolute;
 use super::test_file::{FILE_UNIT_SMALL, NamedFiles, Room, choose_size, file_size, make_nameless};
 use super::{Access, Holding, Keep, Need, Volume};
 use crate::facts::devices::{BlockDevice, DeviceNumber, KernelView};
@@ -407,7 +408,7 @@ impl Opening<'_> {
         };
         let facts = VolumeFacts {
             name: self.name.to_owned(),
-            target: self.target.to_owned(),
+            target: absolute(self.target),
             kind: found.kind,
             path: Some(self.path.to_string_lossy().into_owned()),
             size_bytes: Some(found.file_size.get() * found.files.len() as u64),

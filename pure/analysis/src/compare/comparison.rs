@@ -43,7 +43,7 @@ pub struct ComparedSide {
     pub version: String,
     /// The machine's name.
     pub hostname: Option<String>,
-    /// What was measured, as the user wrote it, in the order of the volumes.
+    /// What was measured, as the user wrote it or by its path where that was relative, in the order of the volumes.
     pub targets: Vec<String>,
     /// Disks in the layout, where that was said.
     pub disks: Option<u32>,

@@ -218,7 +218,7 @@ fn described(side: &Side<'_>, disks: Option<u32>) -> ComparedSide {
         started: header.started.clone(),
         version: header.version.clone(),
         hostname: header.host.hostname.clone(),
-        targets: volumes.map(|v| v.target.clone()).collect(),
+        targets: volumes.map(|v| v.place().to_owned()).collect(),
         disks,
     }
 }

@@ -106,7 +106,7 @@ fn volumes(found: &mut Notes, baseline: &Side<'_>, other: &Side<'_>, cells: &[(&
     };
     for (a, b) in &pairs {
         let of = |what: &str| if pairs.len() > 1 { format!("{what} of {}", a.name) } else { what.to_owned() };
-        found.differs("target", &of("The target"), Some(a.target.clone()), Some(b.target.clone()));
+        found.differs("target", &of("The target"), Some(a.place().to_owned()), Some(b.place().to_owned()));
         let spread = spread_over(a, b, cells);
         found.differs(
             "volume-size",

@@ -246,6 +246,18 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
 }
 
 #[test]
+fn a_relative_target_of_an_earlier_version_is_told_by_its_path_and_is_no_other_one() {
+    let (mut base, mut other) = (made(&STEADY), another(&STEADY));
+    for (run, target) in [(&mut base, "."), (&mut other, "/mnt/data")] {
+        run.header.volumes[0].target = target.to_owned();
+        run.header.volumes[0].path = Some("/mnt/data".to_owned());
+    }
+    let found = compare(&[&base, &other], &CompareOptions::default()).unwrap();
+    assert!(found.sides.iter().all(|side| side.targets == ["/mnt/data"]));
+    assert!(found.against[0].notes.is_empty(), "{:?}", found.against[0].notes);
+}
+
+#[test]
 fn across_clocks_targets_and_machines_it_says_so() {
     let (base, mut other) = (made(&STEADY), another(&STEADY));
     assert!(against(&base, &other, &CompareOptions::default()).notes.is_empty());
