@@ -139,6 +139,13 @@ impl Frame {
     }
 }
 
+/// An end of a whisker.
+struct WhiskerEnd {
+    y: f64,
+    /// It stands at the edge of the chart, and the interval goes on.
+    beyond: bool,
+}
+
 /// Widest name at the end of a line.
 const NAME_WIDTH_MAX: f64 = 150.0;
 /// Widest name of a ceiling, which tells its height too.
@@ -370,11 +377,18 @@ impl LineChart {
     fn point(&self, out: &mut String, frame: &Frame, point: &Point, style: usize) {
         let Some((x, y)) = self.place(frame, point.x, point.y) else { return };
         if let Some((low, high)) = point.interval
-            && let (Some(low), Some(high)) = (frame.y(&self.y, low), frame.y(&self.y, high))
-            && low - high > 2.0
+            && let (Some(low), Some(high)) = (self.whisker_end(frame, low), self.whisker_end(frame, high))
+            && low.y - high.y > 2.0
         {
-            let x = at(x);
-            put!(out, "<path class=\"bar\" d=\"M{x} {}V{}m-3 0h6M{x} {}m-3 0h6\"/>", at(low), at(high), at(low));
+            let (x, top, bottom) = (at(x), at(high.y), at(low.y));
+            put!(out, "<path class=\"bar\" d=\"M{x} {bottom}V{top}");
+            if !high.beyond {
+                out.push_str("m-3 0h6");
+            }
+            if !low.beyond {
+                put!(out, "M{x} {bottom}m-3 0h6");
+            }
+            out.push_str("\"/>");
         }
         let hollow = if point.doubted { " hollow" } else { "" };
         put!(
@@ -385,6 +399,15 @@ impl LineChart {
             marker(style),
             Escaped(&point.title)
         );
+    }
+
+    /// Where a whisker ends: at the edge of the chart where its value lies beyond, since the widest of all must not be missing.
+    fn whisker_end(&self, frame: &Frame, value: f64) -> Option<WhiskerEnd> {
+        if value.is_nan() {
+            return None;
+        }
+        let edge = if value > self.y.high { frame.top } else { frame.bottom };
+        Some(frame.y(&self.y, value).map_or(WhiskerEnd { y: edge, beyond: true }, |y| WhiskerEnd { y, beyond: false }))
     }
 
     /// Names at the ends of the lines, moved apart where they would overlap.
@@ -471,6 +494,25 @@ mod tests {
             (start, start + width, number(tag, "y"), text)
         });
         texts.collect()
+    }
+
+    #[test]
+    fn a_whisker_that_leaves_the_chart_goes_to_its_edge() {
+        let mut chart = chart(vec![1.0, 2.0], &[], Size::Large);
+        chart.y = Axis::linear("IOPS", figures::tick, [800.0].into_iter());
+        let mut whisker = |interval| {
+            let point = Point { x: 1.0, y: 800.0, interval: Some(interval), doubted: false, title: String::new() };
+            chart.lines = vec![Line::marked(String::new(), 0, vec![point])];
+            let svg = chart.svg();
+            let (_, bar) = svg.split_once("<path class=\"bar\" d=\"").expect("a whisker");
+            (bar.split_once('"').unwrap().0.to_owned(), at(chart.frame().top), at(chart.frame().bottom))
+        };
+        let (inside, ..) = whisker((700.0, 900.0));
+        assert_eq!(inside.matches("m-3 0h6").count(), 2, "{inside}");
+        let (above, top, _) = whisker((400.0, 1200.0));
+        assert!(above.contains(&format!("V{top}M")), "no end where it goes on: {above}");
+        let (both, top, bottom) = whisker((-400.0, 2000.0));
+        assert!(both.ends_with(&format!(" {bottom}V{top}")), "{both}");
     }
 
     #[test]
