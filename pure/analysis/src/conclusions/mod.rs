@@ -5,6 +5,7 @@ mod words;
 
 use crate::curves::{is_like, met_lasting, outstanding, paced};
 use crate::doubts::held_back;
+use crate::findings::trials::{Levels, apart};
 use crate::findings::{OBJECTIVE_USUAL, how_much, warning};
 use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
 use crate::words::{blocks, load_name, load_names, number, percent, sentence, span, throughput};
@@ -113,7 +114,8 @@ impl<'a> Told<'a> {
     fn of_closed(&self, kind: Kind, cells: &[&CellSummary], advised: &mut Option<Limit>) -> Conclusion {
         let (cell, is_alone) = (cells[0], cells.len() == 1);
         let name = sentence(&load_names(cells));
-        let level = level(cell);
+        let levels = self.levels(cell);
+        let level = if levels.is_some() { format!("{}, the mean of two levels,", level(cell)) } else { level(cell) };
         let Some(binding) = &cell.binding else {
             let text = format!("{name} reach {level} at {}; what stops them is not known.", how_much(cell));
             return self.conclusion(cell, text, &[], None);
@@ -142,8 +144,13 @@ impl<'a> Told<'a> {
             }
             limit => format!("{name} stop at {level} {from}: {} {code}.", what_binds(limit)),
         };
-        let mut meant: Vec<String> =
-            little.clone().or_else(|| meaning(cell, binding.limit).map(str::to_owned)).into_iter().collect();
+        let own = self.record.cells.iter().find(|c| c.id == cell.id).filter(|_| cell.lasting.is_none());
+        let mut meant: Vec<String> = levels
+            .map(|levels| format!("Its trials had {}: something changed between them.", levels.words()))
+            .or_else(|| apart(own?, self.record.header.clock))
+            .into_iter()
+            .collect();
+        meant.extend(little.clone().or_else(|| meaning(cell, binding.limit).map(str::to_owned)));
         meant.extend(more);
         meant.extend(self.range(cell, deeper));
         meant.extend(self.consequence(cell, deeper));
@@ -248,8 +255,13 @@ impl<'a> Told<'a> {
     fn conclusion(&self, cell: &CellSummary, text: String, meant: &[String], next: Option<String>) -> Conclusion {
         let binding = cell.binding.as_ref();
         let evidence = binding.map(|b| b.evidence.trim()).filter(|e| !e.is_empty());
-        let steps: Vec<String> =
-            first(cell, self.record.header.clock).map(str::to_owned).into_iter().chain(next).collect();
+        let changed = self.levels(cell).map(|_| "First find out what changed between the trials, and measure again.");
+        let steps: Vec<String> = changed
+            .or_else(|| first(cell, self.record.header.clock))
+            .map(str::to_owned)
+            .into_iter()
+            .chain(next)
+            .collect();
         Conclusion {
             volume: cell.volume.clone(),
             cell: cell.id.clone(),
@@ -259,6 +271,12 @@ impl<'a> Told<'a> {
             consequence: (!meant.is_empty()).then(|| meant.join(" ")),
             next: (!steps.is_empty()).then(|| steps.join(" ")),
         }
+    }
+
+    /// The two levels of the cell's trials, where something changed between them.
+    fn levels(&self, cell: &CellSummary) -> Option<Levels<'a>> {
+        let own = self.record.cells.iter().find(|c| c.id == cell.id)?;
+        Levels::of(own, self.record.header.clock, Levels::tested(self.record)).filter(|_| cell.lasting.is_none())
     }
 
     /// The limit's code, and how it is known: "(disk-iops, inferred)".

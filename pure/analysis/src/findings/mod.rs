@@ -46,6 +46,8 @@ pub mod codes {
     pub const FLUSH_LATENCY: &str = "flush-latency";
     /// Whether the speed depends on the number of the trial.
     pub const TREND: &str = "trend-over-trials";
+    /// Something changed between trials, and rates with it.
+    pub const LEVELS: &str = "levels-over-trials";
     /// How rates grow with the disks of the run's layouts.
     pub const SCALING: &str = "scaling";
     /// Whether measurements began in the steady state, where that was asked for.
@@ -60,7 +62,7 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 19] = [
+    pub const ALL: [&str; 20] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
@@ -74,6 +76,7 @@ pub mod codes {
         LATENCY_ALONE,
         FLUSH_LATENCY,
         TREND,
+        LEVELS,
         SCALING,
         STEADY_STATE,
         VERIFIED,
@@ -121,6 +124,7 @@ pub(crate) fn findings(
         }
         let curves: Vec<&Curve> =
             curves.iter().filter(|c| c.closed.iter().chain(&c.open).any(|i| own.contains(i))).collect();
+        found.extend(trials::levels(&view, record));
         let mut best = view.best_random_iops().into_iter().chain(view.best_throughput());
         let mut plateaus = levels::plateaus(&view, &curves).into_iter();
         found.extend(best.next());

@@ -272,6 +272,53 @@ fn a_speed_that_depends_on_the_trial_is_found_and_a_steady_one_is_told() {
     assert_eq!(texts(&four, codes::TREND), Vec::<String>::new());
 }
 
+#[test]
+fn what_changed_between_trials_is_told_once_and_where_the_mean_is_told() {
+    let disk = ExampleDisk { iops: 1_000.0, latency_ns: 1e5, ..ExampleDisk::default() };
+    let halved = [1.0, 1.0, 0.554, 0.5, 0.501];
+    let cells = [1, 8].map(|depth| cell(closed("random", 1.0, KIB4, depth), &disk, &halved));
+    let summary = summarize(&run(cells.to_vec()));
+    let text = one(&summary, codes::LEVELS);
+    assert!(
+        text.starts_with(
+            "Something changed 70 s to 205 s into the run: random 4 KiB reads at depth 1 had 1,000 IOPS on average in the first 2 \
+             trials and 518 in the 3 after. 1 other cell shows the same. A mean over all trials is the rate of neither."
+        ),
+        "{text}"
+    );
+    assert_eq!(texts(&summary, codes::TREND), Vec::<String>::new(), "nothing passes for calm");
+    let told = &summary.conclusions[0];
+    assert!(told.text.contains(" IOPS (2.91 MB/s), the mean of two levels, from depth 1 on"), "{}", told.text);
+    let consequence = told.consequence.as_deref().unwrap();
+    assert!(
+        consequence.contains("Its trials had 1,000 IOPS on average in the first 2 trials and 518 in the 3"),
+        "{consequence}"
+    );
+    assert!(told.next.as_deref().unwrap().starts_with("First find out what changed between the trials"), "{told:?}");
+
+    let one_late = [1.0, 1.0, 0.999, 1.0, 0.5];
+    let text = one(&summarize(&run(vec![cell(closed("random", 1.0, KIB4, 8), &disk, &one_late)])), codes::LEVELS);
+    assert!(text.contains("1,000 IOPS on average in the first 4 trials and 500 in the last one."), "{text}");
+
+    let wild = [0.1, 1.0, 0.3, 0.9, 0.2];
+    let summary = summarize(&run(vec![cell(closed("random", 1.0, KIB4, 8), &disk, &wild)]));
+    assert_eq!(texts(&summary, codes::LEVELS), Vec::<String>::new());
+    assert_eq!(
+        one(&summary, codes::TREND),
+        "No trend over the trials in 1 of 1 cell with 5 trials or more. Trials lie far apart all the same: of random 4 KiB reads at \
+         depth 8 between 410 kB/s and 4.10 MB/s."
+    );
+    let of_two = summarize(&run(vec![cell(closed("random", 1.0, KIB4, 8), &disk, &[1.0, 0.25])]));
+    let consequence = of_two.conclusions[0].consequence.as_deref().unwrap();
+    assert!(
+        consequence.starts_with("Its 2 trials lie far apart, between 250 and 1,000 IOPS: the mean is a guess."),
+        "{consequence}"
+    );
+    let mut predicted = predicted(&[1.0]);
+    predicted.cells = vec![cell(closed("random", 1.0, KIB4, 8), &disk, &halved)];
+    assert_eq!(texts(&summarize(&predicted), codes::LEVELS), Vec::<String>::new(), "a model does not change");
+}
+
 fn verified(faults_total: u64, blocks_checked: u64) -> RunRecord {
     let mut record = run(sweep(0.0, &[1]));
     let fault =

@@ -1,11 +1,11 @@
 //! What the trials of a cell say together: trends over their number, and data read back.
 
 use super::{View, codes, how_much};
-use crate::statistics::{first_differs, mann_kendall, mean, theil_sen_slope};
+use crate::statistics::{Step, first_differs, mann_kendall, mean, step, theil_sen_slope};
 use crate::summarize::trials_used;
 use crate::summary::Finding;
 use crate::words::{counted, load_name, number, percent, seconds, significance, throughput};
-use loadline_record::{CellRecord, RunRecord, SteadyState};
+use loadline_record::{CellRecord, Clock, RunRecord, SteadyState, TrialRecord};
 
 /// Fewer trials than this cannot show a trend: of five in any order two of 120 orders rise or fall throughout.
 pub(crate) const TRIALS_MIN: usize = 5;
@@ -13,6 +13,100 @@ pub(crate) const TRIALS_MIN: usize = 5;
 pub(crate) const SIGNIFICANCE: f64 = 0.05;
 /// A smaller change over all trials is of no practical weight.
 const CHANGE_MIN: f64 = 0.05;
+/// How rarely noise alone may pass for two levels in any of the cells tested together.
+const STEP_SIGNIFICANCE: f64 = 0.01;
+/// Levels that are closer than this share of the larger one are not told apart from what trials differ by.
+const STEP_MIN: f64 = 0.1;
+/// Trials whose rates are so many times apart agree on nothing, whatever no test finds in their order.
+const APART: f64 = 1.5;
+
+/// Trials of a cell that lie on two levels, one after the other: something changed between them.
+pub(crate) struct Levels<'a> {
+    trials: Vec<&'a TrialRecord>,
+    step: Step,
+}
+
+impl<'a> Levels<'a> {
+    /// The levels of a measured cell's trials, where as clear a step would come of noise once in a hundred runs of so many `cells`.
+    pub(crate) fn of(cell: &'a CellRecord, clock: Clock, cells: usize) -> Option<Self> {
+        if clock != Clock::Real {
+            return None;
+        }
+        let mut trials = trials_used(cell);
+        trials.sort_by_key(|trial| (trial.started_unix_s, trial.trial));
+        let rates: Option<Vec<f64>> = trials.iter().map(|trial| trial.iops()).collect();
+        let step = step(&rates?)?;
+        let weighty = (step.after - step.before).abs() > STEP_MIN * step.after.max(step.before);
+        (weighty && step.p_value < STEP_SIGNIFICANCE / cells.max(1) as f64).then_some(Self { trials, step })
+    }
+
+    /// Cells that are tested together: those with trials enough.
+    pub(crate) fn tested(record: &RunRecord) -> usize {
+        record.cells.iter().filter(|cell| trials_used(cell).len() >= TRIALS_MIN).count()
+    }
+
+    /// Since and until when, in seconds of the epoch, what changed may have changed.
+    fn window(&self) -> (u64, u64) {
+        let (before, after) = (self.trials[self.step.at - 1], self.trials[self.step.at]);
+        (before.started_unix_s, after.started_unix_s + (after.warm_up_ns + after.measured_ns).div_ceil(1_000_000_000))
+    }
+
+    /// "1,000 IOPS on average in the first 3 trials and 500 in the 2 after".
+    pub(crate) fn words(&self) -> String {
+        let after = self.trials.len() - self.step.at;
+        format!(
+            "{} IOPS on average in the first {} and {} in {}",
+            number(self.step.before),
+            counted(self.step.at, "trial"),
+            number(self.step.after),
+            if after == 1 { "the last one".to_owned() } else { format!("the {} after", number(after as f64)) },
+        )
+    }
+}
+
+/// Something that changed while the run went on, and the rates of these cells with it; the cells that show it at one time are
+/// told together.
+pub(super) fn levels(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
+    let tested = Levels::tested(record);
+    let own = view.own.iter();
+    let mut found: Vec<(usize, Levels<'_>)> =
+        own.filter_map(|i| Some((*i, Levels::of(&record.cells[*i], record.header.clock, tested)?))).collect();
+    let started =
+        record.cells.iter().flat_map(|cell| &cell.trials).map(|trial| trial.started_unix_s).min().unwrap_or(0);
+    let mut findings = Vec::new();
+    while !found.is_empty() {
+        let (mut since, mut until) = found[0].1.window();
+        let (now, later): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, levels)| {
+            let window = levels.window();
+            let meets = window.0 <= until && since <= window.1;
+            if meets {
+                (since, until) = (since.max(window.0), until.min(window.1));
+            }
+            meets
+        });
+        let (first, levels) = &now[0];
+        let cell = &view.cells[*first];
+        let others = match now.len() - 1 {
+            0 => String::new(),
+            1 => " 1 other cell shows the same.".to_owned(),
+            more => format!(" {} other cells show the same.", number(more as f64)),
+        };
+        let after = |at: u64| seconds((at - started) * 1_000_000_000);
+        let text = format!(
+            "something changed {} to {} into the run: {} at {} had {}.{others} A mean over all trials is the rate of neither. A limit \
+             set anew, a burst allowance that is spent and other load that comes or goes do that: find out which, and measure again.",
+            after(since),
+            after(until),
+            load_name(cell),
+            how_much(cell),
+            levels.words()
+        );
+        let cells: Vec<usize> = now.iter().map(|(i, _)| *i).collect();
+        findings.push(view.finding(codes::LEVELS, &text, &cells));
+        found = later;
+    }
+    findings
+}
 
 /// Cells whose speed depends on the number of the trial, and how many show no such thing.
 pub(super) fn trends(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
@@ -32,7 +126,15 @@ pub(super) fn trends(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
     let level = SIGNIFICANCE / (2.0 * tested.len().max(1) as f64);
     let mut found = Vec::new();
     let mut calm = Vec::new();
+    let mut apart: Option<(usize, f64, f64)> = None;
     for (i, rates) in &tested {
+        if Levels::of(&record.cells[*i], record.header.clock, Levels::tested(record)).is_some() {
+            continue;
+        }
+        let (least, most) = ends(rates);
+        if most > APART * least && apart.is_none_or(|(_, low, high)| most * low > high * least) {
+            apart = Some((*i, least, most));
+        }
         match moving(rates, level) {
             Some(how) => {
                 let cell = &view.cells[*i];
@@ -44,8 +146,18 @@ pub(super) fn trends(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
     }
     if !calm.is_empty() {
         let fewest = tested.iter().map(|(_, rates)| rates.len()).min().unwrap_or_default();
+        let all_the_same = apart.filter(|(i, ..)| calm.contains(i)).map_or_else(String::new, |(i, least, most)| {
+            let cell = &view.cells[i];
+            format!(
+                " Trials lie far apart all the same: of {} at {} between {} and {}.",
+                load_name(cell),
+                how_much(cell),
+                throughput(least),
+                throughput(most)
+            )
+        });
         let text = format!(
-            "no trend over the trials in {} of {} with {} trials or more.",
+            "no trend over the trials in {} of {} with {} trials or more.{all_the_same}",
             number(calm.len() as f64),
             counted(tested.len(), "cell"),
             number(fewest as f64)
@@ -53,6 +165,26 @@ pub(super) fn trends(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
         found.push(view.finding(codes::TREND, &text, &calm));
     }
     found
+}
+
+/// Between which rates a measured cell's trials lie, where these are far apart: two to four of them show no levels.
+pub(crate) fn apart(cell: &CellRecord, clock: Clock) -> Option<String> {
+    let rates: Option<Vec<f64>> = trials_used(cell).iter().map(|trial| trial.iops()).collect();
+    let rates = rates.filter(|rates| clock == Clock::Real && rates.len() > 1)?;
+    let (least, most) = ends(&rates);
+    let told = || {
+        format!(
+            "Its {} lie far apart, between {} and {} IOPS: the mean is a guess.",
+            counted(rates.len(), "trial"),
+            number(least),
+            number(most)
+        )
+    };
+    (most > APART * least).then(told)
+}
+
+fn ends(rates: &[f64]) -> (f64, f64) {
+    rates.iter().fold((f64::INFINITY, 0.0), |(least, most), rate| (rate.min(least), rate.max(most)))
 }
 
 /// By how much of its mean a rate rises over trials, or after the first, where that is no chance at `level`.

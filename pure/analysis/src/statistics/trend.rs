@@ -12,6 +12,10 @@ const ROUNDING: f64 = 1e-9;
 const NORMAL_99: f64 = 2.575_829;
 /// Trials after the first that are needed to say that the first is not one of them.
 const OTHERS_MIN: usize = 4;
+/// Fewer values than this cannot be told to lie on two levels.
+const STEP_VALUES_MIN: usize = 5;
+/// Two levels leave at most this share of the variance about one mean; a line divided in two leaves a quarter of its own.
+const STEP_LEAVES: f64 = 0.2;
 
 /// A least-squares line through values at 0, 1, 2, ...
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,6 +51,19 @@ pub struct Shift {
     /// Mean from there on.
     pub after: f64,
     /// Significance; dependence between neighbours is taken into account.
+    pub p_value: f64,
+}
+
+/// Two levels of a handful of values, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// Index of the first value of the second level.
+    pub at: usize,
+    /// Mean before.
+    pub before: f64,
+    /// Mean from there on.
+    pub after: f64,
+    /// Significance, over all places where the step may be.
     pub p_value: f64,
 }
 
@@ -245,6 +262,29 @@ pub fn first_differs(values: &[f64]) -> Option<FirstDiffers> {
     Some(FirstDiffers { first, others, p_value: p_of(first - others, error, count - 1.0) })
 }
 
+/// Whether values lie on two levels, at least two of them on the first (one alone is for [`first_differs`]), by Student's t where
+/// that leaves the least variance, times all places where it may be (Bonferroni). `None` below five values, and where two levels
+/// leave more than a fifth of the variance: what climbs evenly has none.
+#[must_use]
+pub fn step(values: &[f64]) -> Option<Step> {
+    if values.len() < STEP_VALUES_MIN {
+        return None;
+    }
+    let squares = |of: &[f64]| mean(of).map(|mean| of.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>());
+    let whole = squares(values)?;
+    let places = 2..values.len();
+    let left = |at: usize| Some((at, squares(&values[..at])? + squares(&values[at..])?));
+    let (at, left) = places.clone().filter_map(left).min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (before, after) = (mean(&values[..at])?, mean(&values[at..])?);
+    if left > STEP_LEAVES * whole || (after - before).abs() <= ROUNDING * before.abs().max(after.abs()) {
+        return None;
+    }
+    let (count, freedom) = (values.len() as f64, values.len() as f64 - 2.0);
+    let error = libm::sqrt(left / freedom * (1.0 / at as f64 + 1.0 / (count - at as f64)));
+    let p_value = (p_of(after - before, error, freedom) * places.len() as f64).min(1.0);
+    Some(Step { at, before, after, p_value })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,6 +298,29 @@ mod tests {
     }
     fn share(found: impl Fn(u64) -> bool) -> f64 {
         (0..SEEDS).filter(|seed| found(*seed)).count() as f64 / SEEDS as f64
+    }
+
+    #[test]
+    fn a_step_over_few_values_is_found_and_a_climb_or_noise_is_none() {
+        let found = step(&[1000.0, 1000.0, 554.0, 500.0, 500.0]).unwrap();
+        assert_eq!((found.at, found.before), (2, 1000.0));
+        close(found.after, 518.0, 1e-9);
+        assert!(found.p_value < 0.001, "{found:?}");
+        assert_eq!(step(&[500.0, 500.0, 500.0, 500.0, 1000.0]).map(|s| (s.at, s.p_value)), Some((4, 0.0)));
+        assert_eq!(
+            step(&[500.0, 1000.0, 1000.0, 1000.0, 1000.0]).filter(|s| s.p_value < 0.01),
+            None,
+            "the first alone"
+        );
+        assert_eq!(step(&[5.0; 9]), None);
+        assert_eq!(step(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), None, "a climb");
+        assert_eq!(step(&[1000.0, 1000.0, 500.0, 500.0]), None, "too few");
+        for count in [5, 6, 12] {
+            let by_chance = share(|seed| {
+                step(&around(100.0, 5.0, &noise(seed, count, 0.0))).is_some_and(|step| step.p_value < 0.01)
+            });
+            assert!(by_chance <= 0.02, "{by_chance} of {count} values");
+        }
     }
 
     #[test]
