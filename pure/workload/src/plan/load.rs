@@ -518,6 +518,12 @@ fn tell_contradictions(reader: &mut Reader<'_>, dimensions: &[Dimension]) {
                        write pattern = \"sequential\", or give each pattern a [[load]] of its own";
         reader.problem(dimension.span.clone(), "stride", message.into());
     }
+    let flushes = |choice: &Choice| matches!(choice.setting, Setting::Flush(Some(_)));
+    let only_reads = find("reads").is_none_or(|d| d.choices.iter().all(|c| c.setting == Setting::Reads(Ratio::ONE)));
+    if let Some(dimension) = find("flush").filter(|d| only_reads && d.choices.iter().any(flushes)) {
+        let message = "comes after writes, and this load only reads: write reads = \"0 %\", or leave out flush";
+        reader.problem(dimension.span.clone(), "flush", message.into());
+    }
 }
 
 /// Beside other problems, of which cells cannot be made: what is wrong with values by themselves, so that all is told at once.

@@ -215,11 +215,13 @@ fn arrivals_distributions_and_flushes_are_dimensions_too() {
         Distribution::HotCold { requests: Ratio::percent(90), blocks: Ratio::percent(10) },
     ];
     assert_eq!(patterns, distributions.map(Pattern::Random));
-    let flushes: Vec<Option<(u64, FlushMethod)>> =
-        cells(r#"flush = ["never", { every = [1, 32], how = ["fdatasync", "fua"] }, { every = 8 }]"#)
-            .into_iter()
-            .map(|spec| spec.flush.map(|flush| (flush.every, flush.how)))
-            .collect();
+    let flushes: Vec<Option<(u64, FlushMethod)>> = cells(
+        r#"reads = "0 %"
+flush = ["never", { every = [1, 32], how = ["fdatasync", "fua"] }, { every = 8 }]"#,
+    )
+    .into_iter()
+    .map(|spec| spec.flush.map(|flush| (flush.every, flush.how)))
+    .collect();
     let (sync, fua) = (FlushMethod::Fdatasync, FlushMethod::Fua);
     assert_eq!(flushes, [None, Some((1, sync)), Some((1, fua)), Some((32, sync)), Some((32, fua)), Some((8, sync))]);
 }
@@ -356,6 +358,17 @@ fn contradictions_are_told() {
         "p.toml:4:1: queue_depth: is how many requests are outstanding in a closed loop, and arrival makes an open one: \
          leave out queue_depth or arrival",
     );
+    for reads in ["", "reads = \"100 %\"\n"] {
+        let line = 4 + reads.lines().count();
+        refuses(
+            &format!("{reads}flush = [\"never\", {{ every = 1 }}]"),
+            &format!(
+                "p.toml:{line}:1: flush: comes after writes, and this load only reads: write reads = \"0 %\", or leave out flush"
+            ),
+        );
+    }
+    cells("reads = [\"100 %\", \"70 %\"]\nflush = { every = 1 }");
+    cells("flush = \"never\"");
     refuses(
         "pattern = [\"random\", \"sequential\"]\ndistribution = \"uniform\"",
         "p.toml:5:1: distribution: says which blocks a random load prefers, and pattern has \"sequential\": \
