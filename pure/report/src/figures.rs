@@ -60,7 +60,13 @@ pub(crate) fn iops(iops: f64) -> String {
 /// Bytes per second as MB/s (10^6), without the unit.
 pub(crate) fn megabytes(bytes_per_s: f64) -> String {
     let megabytes = bytes_per_s / 1e6;
-    decimal(megabytes, if megabytes.abs() >= 10.0 { 4 } else { 3 })
+    // 9.998 is printed as 10.00: as exactly as those just above it.
+    let near = (9.995..10.0).contains(&megabytes.abs());
+    if near || megabytes.abs() >= 10.0 {
+        decimal(if near { megabytes.round() } else { megabytes }, 4)
+    } else {
+        decimal(megabytes, 3)
+    }
 }
 
 /// A span in ns, us, ms or s as fits: the number and the unit.
@@ -177,6 +183,7 @@ mod tests {
         assert_eq!(iops(0.012_34), "0.0123");
         assert_eq!(megabytes(398_660_000.0), "398.7");
         assert_eq!(megabytes(41_800_000.0), "41.80");
+        assert_eq!([9_994_000.0, 9_998_336.0, 10_002_432.0].map(megabytes), ["9.99", "10.00", "10.00"]);
         assert_eq!(megabytes(819_000.0), "0.819");
         assert_eq!(megabytes(3_512_000_000.0), "3,512");
         assert_eq!(decimal(-1_234_567.0, 4), "-1,235,000");
