@@ -467,12 +467,9 @@ fn incomplete(record: &RunRecord, cells: &[CellSummary]) -> Option<Finding> {
         RunStatus::Interrupted => "interrupted",
         RunStatus::Failed => "ended by an error",
     };
-    let text = format!(
-        "The run is {state}: {} of {} done, {} without figures.",
-        number(done as f64),
-        counted(wanted, "trial"),
-        counted(empty.len(), "cell")
-    );
+    let without =
+        if empty.is_empty() { String::new() } else { format!(", {} without figures", counted(empty.len(), "cell")) };
+    let text = format!("The run is {state}: {} of {} done{without}.", number(done as f64), counted(wanted, "trial"));
     Some(Finding { code: codes::INCOMPLETE.to_owned(), text, cells: empty })
 }
 

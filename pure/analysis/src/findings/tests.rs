@@ -267,6 +267,9 @@ fn a_speed_that_depends_on_the_trial_is_found_and_a_steady_one_is_told() {
     assert!(text.contains("depends on the number of the trial: it rises by"), "{text}");
     assert!(text.contains("p < 0.001"), "{text}");
     assert!(of(&first).contains("the first trial (39.8 MB/s) is not like the 11 after it"), "{}", of(&first));
+    assert!(of(&first).ends_with(": a cache that it filled would do that."), "{}", of(&first));
+    let spent: Vec<f64> = first.iter().map(|factor| 0.7 - factor).collect();
+    assert!(of(&spent).ends_with(": a burst allowance that it spent, or a write cache that it filled, would do that."));
     assert_eq!(of(&calm), "No trend over the trials in 1 of 1 cell with 12 trials or more.");
     let four = summarize(&run(vec![cell(reads(), &disk, &rising[..4])]));
     assert_eq!(texts(&four, codes::TREND), Vec::<String>::new());
@@ -504,6 +507,10 @@ fn what_is_missing_and_what_to_doubt_is_told_at_the_end() {
     record.cells[0].trials[1].doubts = vec![Doubt { code: DoubtCode::CpuStolen, detail: "4 %.".into() }];
     let summary = summarize(&record);
     assert_eq!(one(&summary, codes::INCOMPLETE), "The run is interrupted: 2 of 4 trials done, 1 cell without figures.");
+    let mut begun = run(sweep(1.0, &[1, 8]));
+    begun.status = RunStatus::Unfinished;
+    begun.cells[0].trials.pop();
+    assert_eq!(one(&summarize(&begun), codes::INCOMPLETE), "The run is not finished: 3 of 4 trials done.");
     assert_eq!(
         summary.findings.last().unwrap().text,
         "To be doubted: cpu-stolen in 1 of 2 cells (the hypervisor took CPU time away)."

@@ -211,8 +211,13 @@ fn moving(rates: &[f64], level: f64) -> Option<String> {
         ));
     }
     let test = first_differs(rates).filter(|t| t.p_value < level && weighty(t.first - t.others))?;
+    let by = if test.first < test.others {
+        "a cache that it filled"
+    } else {
+        "a burst allowance that it spent, or a write cache that it filled,"
+    };
     Some(format!(
-        "the first trial ({first}) is not like the {} after it ({} on average; {}): a cache that it filled would do that.",
+        "the first trial ({first}) is not like the {} after it ({} on average; {}): {by} would do that.",
         number((rates.len() - 1) as f64),
         throughput(test.others),
         significance(test.p_value)
