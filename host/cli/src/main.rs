@@ -46,6 +46,7 @@ mod refusals;
 mod replay;
 mod report_file;
 mod run;
+mod same_storage;
 mod screen;
 mod search;
 mod settings;

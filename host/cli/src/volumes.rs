@@ -5,6 +5,7 @@ use crate::filling::{self, Wish};
 use crate::leftovers;
 use crate::output;
 use crate::preparation::{Work, label};
+use crate::same_storage;
 use crate::settings::Settings;
 use anyhow::{Context, bail};
 use loadline_engine::target::{is_nbd_uri, is_same_export, overlap};
@@ -170,11 +171,11 @@ pub(crate) fn keep(opened: &mut OpenVolumes) {
 }
 
 /// Opens every target of `settings` for the cells of `work` that stand on it; `run` becomes part of the name of test files
-/// that have one. A volume in `before` is opened in the size that it had then: a run is not resumed on another one. Test files
-/// are removed when the volumes are closed, unless [`keep`] is called.
+/// that have one. A volume in `before` is opened in the size that it had then, and must be the same storage: a run is not resumed
+/// on another one. Test files are removed when the volumes are closed, unless [`keep`] is called.
 ///
 /// # Errors
-/// [`Usage`] where a load cannot be what it says on its target; a refusal of the engine.
+/// [`Usage`] where a load cannot be what it says on its target; a refusal of the engine; what is not what it was in `before`.
 pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[VolumeFacts]) -> anyhow::Result<OpenVolumes> {
     check_loads(work, settings)?;
     let access = settings.access();
@@ -195,7 +196,18 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
             size.get_or_insert(volume.size());
             sets.push(FileSet::new(files, volume, &cells));
         }
-        opened.insert(named.volume.clone(), OpenVolume { sets, lost: false });
+        let open = OpenVolume { sets, lost: false };
+        let differences = known.map_or_else(Vec::new, |then| same_storage::differences(then, &open.facts()));
+        if !differences.is_empty() {
+            bail!(
+                "volume {}: {} is not the storage that run {run} began on: {}. Its trials would be those of two; attach or mount what \
+                 was measured and carry on, or begin a new run",
+                named.volume,
+                named.target,
+                differences.join("; ")
+            );
+        }
+        opened.insert(named.volume.clone(), open);
     }
     tell_unneeded(settings, opened.values().flat_map(|open| &open.sets).map(|set| &set.volume));
     Ok(opened)

@@ -1,6 +1,7 @@
 //! A run that is interrupted or killed keeps what was finished, and carries on.
 
-use crate::{Bench, entries, text};
+use crate::bad_disk::run;
+use crate::{Bench, entries, or_skip, text};
 use loadline_record::{RunRecord, RunStatus, TrialRecord};
 use loadline_store::{Filter, Store};
 use std::collections::BTreeMap;
@@ -175,4 +176,38 @@ fn a_run_under_way_is_not_taken_up_twice() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(refusal.contains("claim") || refusal.contains("process"), "{refusal}");
+}
+
+#[test]
+fn a_run_is_not_carried_on_with_on_other_storage() {
+    let bench = Bench::new();
+    let plan = bench.file("many.toml", MANY);
+    let image = bench.file("image", vec![b'x'; 8 << 20]);
+    let node = or_skip!(run("losetup", &["--find", "--show", &image]), "no loop device can be had");
+    let mut child = started(&bench, &["run", &plan, "--on", &node, "--read-only", "--duration", "300 ms"]);
+    while finished_trials(&bench) == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let trials = finished_trials(&bench);
+    // As if another disk had come by its name.
+    let of_size = |mib: u64| {
+        std::fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(mib << 20).unwrap();
+        run("losetup", &["--set-capacity", &node]).expect("it is ours");
+    };
+    of_size(9);
+    let on_other = bench.run(&["run", "--resume", "last"]);
+    let trials_after = finished_trials(&bench);
+    of_size(8);
+    let on_its_own = bench.run(&["run", "--resume", "last"]);
+    run("losetup", &["--detach", &node]).expect("it is ours");
+    let refusal = text(&on_other.stderr);
+    assert_eq!(on_other.status.code(), Some(1), "{refusal}");
+    assert!(
+        refusal.contains("is not the storage that run") && refusal.contains("had 8.00 MiB and has 9.00 MiB"),
+        "{refusal}"
+    );
+    assert_eq!(trials_after, trials, "nothing was measured there");
+    assert_eq!(on_its_own.status.code(), Some(0), "{}", text(&on_its_own.stderr));
 }
