@@ -84,8 +84,8 @@ fn a_cell_that_an_engine_cannot_do_is_refused_before_the_others_are_measured() {
 #[test]
 fn what_became_impossible_is_recorded_and_the_rest_goes_on() {
     let bench = Bench::new();
-    let small = or_skip!(Sectors::attach(&bench.path("small"), "512"), "it takes root and a loop device");
-    let large = or_skip!(Sectors::attach(&bench.path("large"), "4096"), "it takes root and a loop device");
+    let disk = bench.path("disk");
+    let small = or_skip!(Sectors::attach(&disk, "512"), "it takes root and a loop device");
     let link = bench.path("link");
     std::os::unix::fs::symlink(&small.0, &link).unwrap();
     let keys = "block = [\"512 B\", \"4 KiB\", \"8 KiB\"]\npause = \"1 s\"";
@@ -94,7 +94,9 @@ fn what_became_impossible_is_recorded_and_the_rest_goes_on() {
     assert!(wait_until(|| bench.runs().len() == 1));
     running.kill().unwrap();
     running.wait().unwrap();
-    // Meanwhile the device became another one.
+    // Meanwhile the disk was attached anew, with larger sectors.
+    drop(small);
+    let large = Sectors::attach(&disk, "4096").expect("it was attached before");
     std::fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&large.0, &link).unwrap();
     let resumed = bench.run(&["run", "--resume", "last"]);
