@@ -90,7 +90,8 @@ impl Course {
     }
 }
 
-/// The clock of one thread. Its times are those of [`now`](super::now), to some tens of nanoseconds, and never run backwards.
+/// The clock of one thread. Its times are those of [`now`](super::now), to some tens of nanoseconds, and never run backwards, unless the
+/// counter turns out to stray and is given up.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// `None` where the kernel's clock is read each time.
