@@ -10,6 +10,9 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_units::Duration;
 use std::os::fd::RawFd;
 
+/// Nobody waits for longer than this at once, so that stops and hung requests are noticed.
+pub(crate) const SLICE: Duration = Duration::from_ms(50);
+
 /// One request as a device sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Io {
@@ -54,6 +57,11 @@ pub(crate) trait Backend {
     fn has_workers(&self) -> bool {
         false
     }
+    /// Requests handed over with one system call at most. With more, the device idles while the last of them are prepared, which
+    /// reach the kernel long after the time that is noted; with fewer, the calls cost more.
+    fn batch_max(&self) -> u32 {
+        32
+    }
     /// Whether an answer can be collected.
     fn is_answered(&mut self) -> bool {
         false
@@ -68,8 +76,8 @@ pub(crate) trait Backend {
     }
     /// Prepares `io` in queue place `slot`; the buffer must stay untouched until `slot` is reaped.
     fn queue(&mut self, slot: u32, io: &Io);
-    /// Hands over what is queued. With `wait`, returns when at least one answer is there or the time is over; without,
-    /// at once.
+    /// Hands over what is queued. With `wait`, returns when at least one answer is there or the time is over, which is [`SLICE`] at
+    /// most, and may be sooner where that much was asked for; without, at once.
     fn enter(&mut self, wait: Option<Duration>) -> std::io::Result<()>;
     /// Gives every answer that is there, from this turn and from those after which it was not called: the queue place, and the bytes moved or a negative error number.
     fn reap(&mut self, each: impl FnMut(u32, i32));

@@ -1,8 +1,8 @@
 //! `io_uring`: registered files and buffers, one issuer, deferred task work, one system call for submitting and waiting.
 
-use super::{Backend, Io, Trims, trim};
+use super::{Backend, Io, SLICE, Trims, trim};
 use crate::buffers::Region;
-use io_uring::{IoUring, Probe, opcode, squeue, types};
+use io_uring::{IoUring, Probe, cqueue, opcode, squeue, types};
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration};
 use std::io;
@@ -12,6 +12,9 @@ use std::os::fd::RawFd;
 const REGISTERED_MAX: Bytes = Bytes::gib(1);
 /// How long the submitting kernel thread of SQPOLL waits for work before it sleeps.
 const SQPOLL_IDLE_MS: u32 = 1_000;
+
+/// What a tick has in place of a slot.
+const TICK: u64 = u64::MAX;
 
 /// `BLOCK_URING_CMD_DISCARD` of linux/blkdev.h, from Linux 6.12 on.
 const BLOCK_DISCARD: u32 = 0x1200;
@@ -43,14 +46,24 @@ pub(crate) enum Waits {
 pub(crate) struct Uring {
     ring: IoUring,
     fixed_buffers: bool,
-    /// What has to wait, such as a write to most file systems' page cache, is given to threads of the kernel's.
-    has_workers: bool,
-    /// Direct I/O without polling: the kernel says by itself that something was answered.
-    announces: bool,
+    way: Way,
+    /// The ring itself ends waits after a [`SLICE`]: a timer for each wait would be set and put off with each request.
+    ticks: bool,
     trims: RingTrims,
     files: Vec<RawFd>,
     /// Trims done synchronously.
     answered: Vec<(u32, i32)>,
+}
+
+/// How requests are carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Past the page cache. The kernel says by itself that something was answered.
+    Direct,
+    /// In the page cache. What has to wait, such as a write on most file systems, is given to threads of the kernel's.
+    Cached,
+    /// By a thread of the kernel's that submits, or with completions polled for.
+    Polled,
 }
 
 /// How a ring asks for trims.
@@ -114,13 +127,18 @@ impl Uring {
                 in_force.push(name.to_owned());
             }
         }
-        let has_workers = options.buffered && !options.sqpoll;
-        let announces = !options.buffered && !options.sqpoll && !options.iopoll;
-        if announces && options.waits == Waits::AwakeToo {
+        let way = match options {
+            UringOptions { sqpoll: true, .. } | UringOptions { iopoll: true, .. } => Way::Polled,
+            UringOptions { buffered: true, .. } => Way::Cached,
+            _ => Way::Direct,
+        };
+        if way == Way::Direct && options.waits == Waits::AwakeToo {
             in_force.push("waiting awake where that brings more answers".to_owned());
         }
+        // Nothing but I/O goes through a ring that is polled, and the kernel's thread of SQPOLL is left alone.
+        let ticks = way != Way::Polled && ticks(&mut ring)?;
         let files = files.to_vec();
-        Ok((Self { ring, fixed_buffers, has_workers, announces, trims, files, answered: Vec::new() }, in_force))
+        Ok((Self { ring, fixed_buffers, way, ticks, trims, files, answered: Vec::new() }, in_force))
     }
 
     #[inline]
@@ -177,6 +195,22 @@ fn takes_discards(ring: &mut IoUring) -> io::Result<bool> {
     }
 }
 
+/// Lets the ring say something after each [`SLICE`], from now on. Not so on kernels before 6.4.
+fn ticks(ring: &mut IoUring) -> io::Result<bool> {
+    let slice = types::Timespec::from(std::time::Duration::from(SLICE));
+    let tick = opcode::Timeout::new(&raw const slice).flags(types::TimeoutFlags::MULTISHOT).build().user_data(TICK);
+    // SAFETY: the kernel reads the time while it takes the entry, below.
+    unsafe { ring.submission().push(&tick) }.expect("an empty ring has room for one");
+    loop {
+        match ring.submit() {
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+            Err(error) => return Err(error),
+            // Refused at once, or told later.
+            Ok(_) => return Ok(ring.completion().next().is_none()),
+        }
+    }
+}
+
 fn build(slots: u32, options: UringOptions, modern: bool) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
     builder.setup_clamp();
@@ -201,7 +235,13 @@ impl Backend for Uring {
     }
 
     fn has_workers(&self) -> bool {
-        self.has_workers
+        self.way == Way::Cached
+    }
+
+    fn batch_max(&self) -> u32 {
+        // Past the page cache the kernel holds requests back until the call has prepared them all, and who is to answer may wait
+        // for them. In the page cache they are answered within the call.
+        if self.way == Way::Direct { 8 } else { 32 }
     }
 
     #[inline]
@@ -210,7 +250,7 @@ impl Backend for Uring {
     }
 
     fn announces(&self) -> bool {
-        self.announces
+        self.way == Way::Direct
     }
 
     #[inline]
@@ -247,6 +287,7 @@ impl Backend for Uring {
                 drop(queue);
                 self.ring.submit()
             }
+            Some(wait) if self.ticks && wait >= SLICE => self.ring.submit_and_wait(1),
             Some(wait) => {
                 let time = types::Timespec::from(std::time::Duration::from(wait));
                 let arguments = types::SubmitArgs::new().timespec(&time);
@@ -266,7 +307,12 @@ impl Backend for Uring {
     #[inline]
     fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
         for entry in self.ring.completion() {
-            each(entry.user_data() as u32, entry.result());
+            if entry.user_data() == TICK {
+                // The last one says so: from now on each wait has a timer of its own.
+                self.ticks &= cqueue::more(entry.flags());
+            } else {
+                each(entry.user_data() as u32, entry.result());
+            }
         }
         for &(slot, result) in &self.answered {
             each(slot, result);
@@ -339,6 +385,36 @@ mod tests {
             ring.reap(|slot, result| answers.push((slot, result)));
             assert_eq!(answers, [(0, 4096)]);
             assert!(!ring.is_answered() && !ring.is_announced());
+        }
+    }
+
+    #[test]
+    fn a_wait_for_nothing_ends_and_brings_no_answer() {
+        if let Err(reason) = available() {
+            println!("skipped: io_uring ({reason})");
+            return;
+        }
+        let memory = Region::for_reading(4096).unwrap();
+        for (ticks, wait) in [(true, SLICE), (true, Duration::from_ms(1)), (false, SLICE)] {
+            let (mut ring, _) = Uring::new(1, &[], &memory, UringOptions::default(), None).unwrap();
+            // As on a kernel that refuses them.
+            ring.ticks &= ticks;
+            for _ in 0..3 {
+                ring.enter(Some(wait)).unwrap();
+                ring.reap(|slot, result| panic!("an answer from place {slot}: {result}"));
+            }
+        }
+        // The kernel ends its ticks when there is no room for them any more: then each wait has a timer of its own.
+        let (mut ring, _) = Uring::new(1, &[], &memory, UringOptions::default(), None).unwrap();
+        if ring.ticks {
+            let end = opcode::TimeoutRemove::new(TICK).build().user_data(TICK);
+            // SAFETY: the entry points to no memory.
+            unsafe { ring.ring.submission().push(&end) }.unwrap();
+            ring.enter(Some(SLICE)).unwrap();
+            ring.reap(|slot, result| panic!("an answer from place {slot}: {result}"));
+            assert!(!ring.ticks);
+            ring.enter(Some(SLICE)).unwrap();
+            ring.reap(|slot, result| panic!("an answer from place {slot}: {result}"));
         }
     }
 }

@@ -7,7 +7,7 @@
 use super::beat::{Beat, unanswered};
 use super::ledger::{GaveUp, Log, Times};
 use super::vigil::{AWAKE_MAX, Vigil, Wait};
-use crate::backend::{Backend, Io, error_kind};
+use crate::backend::{Backend, Io, SLICE, error_kind};
 use crate::buffers::{Buffer, Buffers};
 use crate::clock::{self, Watch};
 use crate::verify::Checker;
@@ -17,14 +17,8 @@ use loadline_workload::{Due, LoadGenerator, Next};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Requests handed over with one system call at most. With fewer, a deep queue is not as deep as it is said to be: places
-/// wait empty while others are handed over. With more, the device idles while blocks are stamped for the last of them, which
-/// reach the kernel long after the time that is noted.
-const BATCH_MAX: u32 = 32;
 /// Of queues with more places than this an eighth may stand free at most, but for what cannot be handed over.
-const DEEP_MIN: u32 = 4 * BATCH_MAX;
-/// A wait is cut into pieces this long, so that stops and hung requests are noticed.
-const SLICE: Duration = Duration::from_ms(50);
+const DEEP_MIN: u32 = 128;
 /// An arrival nearer than this is waited for by spinning: a sleeping thread wakes too late.
 const SPIN: Duration = Duration::from_us(80);
 /// Workers carry out what a queue holds in less than this. Who keeps the processor for longer is someone else.
@@ -134,7 +128,8 @@ impl Lane {
         // Last in, first out: the buffer used last is the one still in the CPU's cache.
         let mut free: Vec<u32> = (0..self.slots).rev().collect();
         let mut outstanding: u32 = 0;
-        let mut unstamped: Vec<(Buffer, u32)> = Vec::with_capacity(BATCH_MAX as usize);
+        let batch_max = backend.batch_max();
+        let mut unstamped: Vec<(Buffer, u32)> = Vec::with_capacity(batch_max as usize);
         let stamp_late = backend.waits_for_enter();
         // An open loop may have to issue before the workers are through, and with a depth of 1 there is nothing to gather.
         let gives_way = backend.has_workers() && !self.open_loop && self.slots > 1;
@@ -160,7 +155,7 @@ impl Lane {
             let mut batch = 0;
             let mut next_at = None;
             while let Some(due_until) = due_until
-                && batch < BATCH_MAX
+                && batch < batch_max
             {
                 let Some(&slot) = free.last() else { break };
                 let request = match held.take() {
@@ -245,7 +240,7 @@ impl Lane {
             unstamped.clear();
 
             // Hand over and wait.
-            let more = batch == BATCH_MAX && !free.is_empty() && held.is_none();
+            let more = batch == batch_max && !free.is_empty() && held.is_none();
             let wait = match next_at {
                 _ if more => None,
                 None => Some(SLICE),
