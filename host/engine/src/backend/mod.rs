@@ -13,6 +13,9 @@ use std::os::fd::RawFd;
 /// Nobody waits for longer than this at once, so that stops and hung requests are noticed.
 pub(crate) const SLICE: Duration = Duration::from_ms(50);
 
+/// Requests handed over with one system call at most, in the deepest queue.
+pub(crate) const BATCH_MAX: u32 = 32;
+
 /// One request as a device sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Io {
@@ -57,10 +60,10 @@ pub(crate) trait Backend {
     fn has_workers(&self) -> bool {
         false
     }
-    /// Requests handed over with one system call at most. With more, the device idles while the last of them are prepared, which
-    /// reach the kernel long after the time that is noted; with fewer, the calls cost more.
-    fn batch_max(&self) -> u32 {
-        32
+    /// Requests of a queue with so many `places` that are handed over with one system call at most. With more, the device idles while
+    /// the last of them are prepared, which reach the kernel long after the time that is noted; with fewer, the calls cost more.
+    fn batch_max(&self, _places: u32) -> u32 {
+        BATCH_MAX
     }
     /// Whether an answer can be collected.
     fn is_answered(&mut self) -> bool {

@@ -1,6 +1,6 @@
 //! `io_uring`: registered files and buffers, one issuer, deferred task work, one system call for submitting and waiting.
 
-use super::{Backend, Io, SLICE, Trims, trim};
+use super::{BATCH_MAX, Backend, Io, SLICE, Trims, trim};
 use crate::buffers::Region;
 use io_uring::{IoUring, Probe, cqueue, opcode, squeue, types};
 use loadline_block::Operation;
@@ -238,10 +238,14 @@ impl Backend for Uring {
         self.way == Way::Cached
     }
 
-    fn batch_max(&self) -> u32 {
-        // Past the page cache the kernel holds requests back until the call has prepared them all, and who is to answer may wait
-        // for them. In the page cache they are answered within the call.
-        if self.way == Way::Direct { 8 } else { 32 }
+    fn batch_max(&self, places: u32) -> u32 {
+        match self.way {
+            // The kernel holds requests back until the call has prepared them all, and who is to answer may wait for them: the other
+            // three quarters of the queue are with the device meanwhile.
+            Way::Direct => (places / 4).clamp(8, BATCH_MAX),
+            // They are answered within the call, or the kernel's own thread takes them one by one.
+            Way::Cached | Way::Polled => BATCH_MAX,
+        }
     }
 
     #[inline]
@@ -364,6 +368,8 @@ mod tests {
             let options = UringOptions { buffered, ..UringOptions::default() };
             let (mut ring, _) = Uring::new(1, &[file.as_raw_fd()], &memory, options, None).unwrap();
             assert_eq!((ring.has_workers(), ring.announces()), (buffered, !buffered));
+            let batches = [1, 32, 64, 128, 1024].map(|places| ring.batch_max(places));
+            assert_eq!(batches, if buffered { [32; 5] } else { [8, 8, 16, 32, 32] });
             let io = Io {
                 operation: Operation::Read,
                 durable: false,

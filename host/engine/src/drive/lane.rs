@@ -7,7 +7,7 @@
 use super::beat::{Beat, unanswered};
 use super::ledger::{GaveUp, Log, Times};
 use super::vigil::{AWAKE_MAX, Vigil, Wait};
-use crate::backend::{Backend, Io, SLICE, error_kind};
+use crate::backend::{BATCH_MAX, Backend, Io, SLICE, error_kind};
 use crate::buffers::{Buffer, Buffers};
 use crate::clock::{self, Watch};
 use crate::verify::Checker;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Of queues with more places than this an eighth may stand free at most, but for what cannot be handed over.
-const DEEP_MIN: u32 = 128;
+const DEEP_MIN: u32 = 4 * BATCH_MAX;
 /// An arrival nearer than this is waited for by spinning: a sleeping thread wakes too late.
 const SPIN: Duration = Duration::from_us(80);
 /// Workers carry out what a queue holds in less than this. Who keeps the processor for longer is someone else.
@@ -128,7 +128,7 @@ impl Lane {
         // Last in, first out: the buffer used last is the one still in the CPU's cache.
         let mut free: Vec<u32> = (0..self.slots).rev().collect();
         let mut outstanding: u32 = 0;
-        let batch_max = backend.batch_max();
+        let batch_max = backend.batch_max(self.slots);
         let mut unstamped: Vec<(Buffer, u32)> = Vec::with_capacity(batch_max as usize);
         let stamp_late = backend.waits_for_enter();
         // An open loop may have to issue before the workers are through, and with a depth of 1 there is nothing to gather.
