@@ -80,8 +80,8 @@ impl Arguments {
                 "--as-scheduled" => read.as_scheduled = true,
                 "--all" => read.all = true,
                 "--only" => read.only = Some(value()?.clone()),
-                "--rounds" => rounds = Some(whole(value()?, 1)?),
-                "--seconds" => seconds = Some(whole(value()?, 2)?),
+                "--rounds" => rounds = Some(whole(value()?, 1).context("--rounds")?),
+                "--seconds" => seconds = Some(whole(value()?, 2).context("--seconds")?),
                 "--t-io-uring" => {
                     let path = PathBuf::from(value()?);
                     read.peak = Some(path.canonicalize().with_context(|| format!("no {}", path.display()))?);

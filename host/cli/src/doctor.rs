@@ -28,6 +28,8 @@ const WAKING_MEDIAN: Span = Span::from_us(100);
 const WAKING_P99: Span = Span::from_ms(1);
 /// From here on another process's I/O in a second is worth a word.
 const OTHER_BYTES: u64 = 1 << 20;
+/// More than this takes long enough to be written to be seen in a figure.
+const UNWRITTEN_BYTES: Bytes = Bytes::mib(64);
 
 /// How a thing looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,7 +141,18 @@ fn machine(host: &HostFacts) -> Vec<Check> {
     checks.extend(governor());
     checks.extend(quotas());
     checks.push(droppable_caches());
+    checks.extend(facts::memory_unwritten().map(unwritten));
     checks
+}
+
+/// The kernel writes it some seconds later, beneath whatever is measured then.
+fn unwritten(held: Bytes) -> Check {
+    let detail = format!("{} written by programs still on its way to devices", held.human());
+    if held <= UNWRITTEN_BYTES {
+        return Check::new("unwritten data", Verdict::Good, detail);
+    }
+    let advice = "it would be written beneath a measurement; run `sync` first (quick has the file system of its test file written back)";
+    Check::new("unwritten data", Verdict::Trouble, format!("{detail}: {advice}"))
 }
 
 /// A clock that is read in user mode costs tens of nanoseconds; others cost a system call or more, twice a request.
@@ -406,6 +419,14 @@ mod tests {
     fn a_slow_clock_is_told() {
         assert_eq!(clock(Some("tsc")).verdict, Verdict::Good);
         assert_eq!(clock(Some("hpet")).verdict, Verdict::Note);
+    }
+
+    #[test]
+    fn what_waits_to_be_written_is_told_from_where_it_would_be_seen_on() {
+        let verdict = |mib| unwritten(Bytes::mib(mib)).verdict;
+        assert_eq!([0, 64, 65, 4_096].map(verdict), [Verdict::Good, Verdict::Good, Verdict::Trouble, Verdict::Trouble]);
+        assert!(unwritten(Bytes::gib(3)).detail.starts_with("3.00 GiB written"), "{}", unwritten(Bytes::gib(3)).detail);
+        assert!(unwritten(Bytes::gib(3)).detail.contains("`sync`"));
     }
 
     #[test]

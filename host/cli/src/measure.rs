@@ -2,9 +2,9 @@
 
 use crate::interruption::Interruption;
 use crate::live::Live;
-use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Filling, Past, Volume};
+use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Filling, Past, Settled, Volume};
 use loadline_record::{TrialRecord, VerifyRecord};
-use loadline_units::Bytes;
+use loadline_units::{Bytes, Duration as Span};
 use loadline_workload::{RunCell, text_hash};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -53,6 +53,11 @@ impl Watch<'_> {
     ) -> Result<TrialRecord, EngineError> {
         let seed = cell_seed(seed, &cell.id);
         self.over(|control| loadline_engine::run_trial(volume, &cell.spec, trial, seed, options, control))
+    }
+
+    /// Has what programs left in memory for the volume's file system written back, and waits for that for `limit` at most.
+    pub(crate) fn settle(&mut self, volume: &Volume, limit: Span) -> Result<Option<Settled>, EngineError> {
+        self.over(|control| loadline_engine::settle(volume, limit, control))
     }
 
     /// Writes `range` of a volume in full, from where the loads begin on; less when the time for it is up first, or the user

@@ -23,6 +23,10 @@ use loadline_units::{Bytes, Duration};
 use loadline_workload::{Arrival, Fill, LoadSpec, Order, Plan, RunCell};
 use std::path::PathBuf;
 
+/// What programs left in memory is waited for no longer than this,
+const SETTLE_TIME: Duration = Duration::from_s(20);
+/// and told from here on.
+const SETTLE_TOLD: Duration = Duration::from_ms(500);
 /// Filling takes no longer than this unless a size was asked for.
 const FILL_TIME: Duration = Duration::from_s(12);
 /// The trials that find what the curve is a share of.
@@ -73,7 +77,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     }
     let mut first = First { settings: &settings, seed, live: &mut live, interruption: &interruption };
     let limit = arguments.size.is_none().then_some(FILL_TIME);
-    if !first.fill(&mut volume, limit)? {
+    if !first.settle(&volume) || !first.fill(&mut volume, limit)? {
         return Ok(interrupted());
     }
     let Some(reached_iops) = first.reach(&mut volume)? else { return Ok(interrupted()) };
@@ -176,7 +180,7 @@ fn interrupted() -> Outcome {
     Outcome::Interrupted
 }
 
-/// What happens before the run: filling, and finding what the curve is a share of.
+/// What happens before the run: letting the device come to rest, filling, and finding what the curve is a share of.
 struct First<'a> {
     settings: &'a Settings,
     seed: u64,
@@ -185,6 +189,44 @@ struct First<'a> {
 }
 
 impl First<'_> {
+    /// Lets what programs wrote before reach the device: beneath the filling it would make the file smaller, beneath the loads their
+    /// figures. What is only read is not made to be written to. Whether to go on.
+    fn settle(&mut self, volume: &Volume) -> bool {
+        if !volume.writable {
+            return true;
+        }
+        self.live.expect(Duration::ZERO);
+        self.live.begin(Step {
+            place: "before the run".into(),
+            label: format!(
+                "letting the system write back what it holds in memory, for at most {}",
+                SETTLE_TIME.clock()
+            ),
+            planned: Duration::ZERO,
+            is_guessed: true,
+        });
+        let mut watch = Watch { live: self.live, interruption: self.interruption };
+        let settled = watch.settle(volume, SETTLE_TIME);
+        if self.interruption.asked() {
+            return false;
+        }
+        match settled {
+            // What another program could not write says nothing of what is measured, but the user wants to know.
+            Err(error) => self.live.say(&format!("{:#}; measuring goes on", anyhow::Error::from(error))),
+            Ok(Some(settled)) if !settled.complete => self.live.say(&format!(
+                "what programs wrote before is still on its way to the device after {}, and is measured along: for undisturbed figures \
+                 wait until `sync` ends, and measure again",
+                settled.elapsed.human()
+            )),
+            Ok(Some(settled)) if settled.elapsed >= SETTLE_TOLD => self.live.say(&format!(
+                "what programs wrote before was written back first, which took {}",
+                settled.elapsed.human()
+            )),
+            Ok(_) => {}
+        }
+        true
+    }
+
     /// Fills the volume, for `limit` at most, and shrinks it to what was filled. Whether to go on.
     fn fill(&mut self, volume: &mut Volume, limit: Option<Duration>) -> anyhow::Result<bool> {
         if !volume.writable || volume.facts.kind == TargetKind::Null {

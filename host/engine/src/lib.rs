@@ -23,7 +23,7 @@ mod verify;
 
 pub use choose::{Capabilities, capabilities};
 pub use control::{Control, Phase, Progress};
-pub use drive::{FillReport, Filling, Ground, check, fill, run_trial, verify_only};
+pub use drive::{FillReport, Filling, Ground, Settled, check, fill, run_trial, settle, verify_only};
 pub use error::EngineError;
 pub use fetch::{fetch, fetch_some, fetch_value};
 pub use options::{EngineChoice, EngineOptions};

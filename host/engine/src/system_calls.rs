@@ -46,6 +46,12 @@ pub(crate) fn extended_status(file: &File) -> ExtendedStatus {
     }
 }
 
+/// Writes back all that is dirty in the file system on which `file` lies, whoever wrote it.
+pub(crate) fn write_back_file_system(file: &File) -> io::Result<()> {
+    // SAFETY: syncfs takes a number only.
+    check(unsafe { libc::syncfs(file.as_raw_fd()) }).map(drop)
+}
+
 /// Space of a file system in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Space {

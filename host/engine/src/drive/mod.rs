@@ -5,7 +5,9 @@ mod filling;
 mod lane;
 mod ledger;
 mod plumbing;
+mod portion;
 mod readback;
+mod settling;
 mod stops;
 mod vigil;
 mod workers;
@@ -36,6 +38,7 @@ use stops::StopsSeen;
 
 pub use filling::{FillReport, Filling, fill};
 pub use readback::{Ground, verify_only};
+pub use settling::{Settled, settle};
 
 /// How long the conductor sleeps at a time: it learns of stops of the tool by sleeping longer than it wanted.
 const NAP: Duration = Duration::from_ms(10);

@@ -43,6 +43,12 @@ pub fn memory_available() -> Option<Bytes> {
     Some(groups::memory_left(&KernelView::live()).map_or(machine, |left| left.min(machine)))
 }
 
+/// What programs have written and the kernel holds in memory, on its way to all devices together; `None` where it does not tell.
+#[must_use]
+pub fn memory_unwritten() -> Option<Bytes> {
+    Some(memory("Dirty")? + memory("Writeback")?)
+}
+
 fn memory(key: &str) -> Option<Bytes> {
     memory_in(&fs::read_to_string("/proc/meminfo").ok()?, key)
 }

@@ -16,7 +16,7 @@ pub use extents::extents;
 pub(crate) use file_system::{PSEUDO_FILE_SYSTEMS, Storage, btrfs_groups};
 pub use firmware::{Firmware, firmware};
 pub(crate) use host::clock_source;
-pub use host::{host, memory_available};
+pub use host::{host, memory_available, memory_unwritten};
 pub(crate) use page_cache::drop_machine_caches;
 pub use page_cache::{CacheScope, cached_share, drop_caches};
 pub use waking::{Waking, waking};
