@@ -322,8 +322,10 @@ fn without_ublk(error: &UblkError) -> String {
 
 /// Takes down what a killed emulation left behind.
 pub(crate) fn detach(folder: &Path) -> anyhow::Result<Outcome> {
-    loadline_emulator::detach(folder)?.iter().for_each(tell_released);
-    output::tell(&format!("Nothing is attached at {} any more.", folder.display()));
+    let released = loadline_emulator::detach(folder)?;
+    released.iter().for_each(tell_released);
+    let what = if released.iter().any(|released| released.in_use) { "Nothing else" } else { "Nothing" };
+    output::tell(&format!("{what} is attached at {} any more.", folder.display()));
     Ok(Outcome::Done)
 }
 

@@ -35,6 +35,11 @@ impl Outcome {
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
 
+/// The user stopped it before anything was done; exit status 130.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Stopped(pub(crate) String);
+
 /// Standard output was closed by whoever read it; ends the command without a word.
 #[derive(Debug, thiserror::Error)]
 #[error("standard output was closed")]
@@ -49,8 +54,18 @@ pub(crate) fn conclude(result: anyhow::Result<Outcome>) -> ExitCode {
             // Nothing is left to tell where standard error is closed too.
             let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{}\n", paragraph(&error)).as_bytes());
             // `is` also finds what was given as context, which the chain shows only as text.
-            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+            ExitCode::from(status_of(&error))
         }
+    }
+}
+
+fn status_of(error: &anyhow::Error) -> u8 {
+    if error.is::<Usage>() {
+        2
+    } else if error.is::<Stopped>() {
+        Outcome::Interrupted.status()
+    } else {
+        1
     }
 }
 

@@ -202,7 +202,7 @@ pub(crate) fn resume(
         Place::Modelled { models: hunt.models, volume: hunt.volume, initially: Initially::default() }
     } else {
         remove_leftovers(id, &settings)?;
-        let opened = volumes::open(&work_of(&hunt.plans, &hunt.probes), &settings, id, &header.volumes)?;
+        let opened = volumes::open(&work_of(&hunt.plans, &hunt.probes), &settings, id, &header.volumes, &interruption)?;
         Place::Measured { settings: Box::new(settings), volumes: opened }
     };
     let under_way = UnderWay {
@@ -420,7 +420,7 @@ fn begin(
     let id = moment::run_id(Moment::now());
     let opened = match environment {
         Some(_) => None,
-        None => Some(volumes::open(&work_of(&hunt.plans, &hunt.probes), &settings, &id, &[])?),
+        None => Some(volumes::open(&work_of(&hunt.plans, &hunt.probes), &settings, &id, &[], &interruption)?),
     };
     if let Some(opened) = &opened {
         let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);

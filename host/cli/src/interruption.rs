@@ -30,6 +30,11 @@ impl Interruption {
         }
         Ok(Self(asked))
     }
+    /// Of a user who has asked for an end.
+    #[cfg(test)]
+    pub(crate) fn asked_already() -> Self {
+        Self(Arc::new(AtomicBool::new(true)))
+    }
     /// Whether an end was asked for.
     pub(crate) fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -59,7 +59,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let interruption = Interruption::watch()?;
     let store = Opening::start(store, |_| ());
     let need = Need { size: arguments.size, files: 1, writes: !settings.read_only, ..Need::default() };
-    let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access())?;
+    let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access(), Some(&interruption))?;
     refuse_too_small(&arguments.path, &volume)?;
     volumes::tell_unneeded(&settings, std::iter::once(&volume));
     let duration = arguments.duration.unwrap_or(ROW_TIME);

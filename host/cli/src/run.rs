@@ -98,7 +98,7 @@ pub(crate) fn run(
     let id = moment::run_id(Moment::now());
     let own = id.clone();
     let store = Opening::start(store()?, move |store| tell_of_strangers(&directories, store, &own));
-    let opened = volumes::open(&work, &settings, &id, &[])?;
+    let opened = volumes::open(&work, &settings, &id, &[], &interruption)?;
     refuse_impossible(&work, &settings, &opened)?;
     if !quiet {
         volumes::tell_unfilled(&opened, &work);
@@ -164,7 +164,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     let work = work_of(&stored, &settings)?;
     let interruption = Interruption::watch()?;
     remove_leftovers(&id, &settings)?;
-    let opened = volumes::open(&work, &settings, &id, &stored.header.volumes)?;
+    let opened = volumes::open(&work, &settings, &id, &stored.header.volumes, &interruption)?;
     let finished = store.finished_trials(&id)?;
     let seed = stored.header.seed;
     let mut books = Books::ready(store, claim);

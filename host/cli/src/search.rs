@@ -110,7 +110,7 @@ pub(crate) fn measured(
     let questions = questions(&work)?;
     let id = moment::run_id(Moment::now());
     let interruption = Interruption::watch()?;
-    let mut opened = volumes::open(&work, &settings, &id, &[])?;
+    let mut opened = volumes::open(&work, &settings, &id, &[], &interruption)?;
     run::refuse_impossible(&work, &settings, &opened)?;
     if settings.keep {
         volumes::keep(&mut opened);
@@ -134,7 +134,7 @@ pub(crate) fn resume_measured(stored: &RunRecord, manner: &Manner, books: Books)
     let questions = questions(&work)?;
     let interruption = Interruption::watch()?;
     run::remove_leftovers(id, &settings)?;
-    let mut opened = volumes::open(&work, &settings, id, &stored.header.volumes)?;
+    let mut opened = volumes::open(&work, &settings, id, &stored.header.volumes, &interruption)?;
     if settings.keep {
         volumes::keep(&mut opened);
     }

@@ -78,7 +78,7 @@ impl<'a> Stored<'a> {
             let site = match sites.entry(cell.spec.files) {
                 Entry::Occupied(there) => there.into_mut(),
                 Entry::Vacant(free) => {
-                    let volume = self.reopened(&cell.spec, named, apart)?;
+                    let volume = self.reopened(&cell.spec, named, apart, watch.interruption)?;
                     let made_at = if apart { made_at(&volume, self.record) } else { None };
                     free.insert(Site::new(volume, made_at))
                 }
@@ -111,7 +111,13 @@ impl<'a> Stored<'a> {
     }
 
     /// The volume as the run left it, for reading only.
-    fn reopened(self, spec: &LoadSpec, named: &NamedTarget, apart: bool) -> anyhow::Result<Volume> {
+    fn reopened(
+        self,
+        spec: &LoadSpec,
+        named: &NamedTarget,
+        apart: bool,
+        interruption: &Interruption,
+    ) -> anyhow::Result<Volume> {
         let NamedTarget { volume: name, target } = named;
         let header = &self.record.header;
         let facts = header.volumes.iter().find(|volume| volume.name == *name);
@@ -137,7 +143,8 @@ impl<'a> Stored<'a> {
             ..Need::default()
         };
         let access = Access { read_only: true, ..Access::default() };
-        volumes::open_watched(name, target, &need, &access).with_context(|| format!("volume {name}"))
+        volumes::open_watched(name, target, &need, &access, Some(interruption))
+            .with_context(|| format!("volume {name}"))
     }
 }
 

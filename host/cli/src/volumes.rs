@@ -1,7 +1,8 @@
 //! Opens what a run measures: each target once, or once for each number of test files, large enough for its largest cell.
 
-use crate::failure::Usage;
+use crate::failure::{Stopped, Usage};
 use crate::filling::{self, Wish};
+use crate::interruption::Interruption;
 use crate::leftovers;
 use crate::output;
 use crate::preparation::{Work, label};
@@ -16,7 +17,7 @@ use loadline_workload::{Fill, LoadSpec, OFFSET_MAX, Origin, RunCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// By the volume's name.
 pub(crate) type OpenVolumes = BTreeMap<String, OpenVolume>;
@@ -176,7 +177,13 @@ pub(crate) fn keep(opened: &mut OpenVolumes) {
 ///
 /// # Errors
 /// [`Usage`] where a load cannot be what it says on its target; a refusal of the engine; what is not what it was in `before`.
-pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[VolumeFacts]) -> anyhow::Result<OpenVolumes> {
+pub(crate) fn open(
+    work: &Work,
+    settings: &Settings,
+    run: &str,
+    before: &[VolumeFacts],
+    interruption: &Interruption,
+) -> anyhow::Result<OpenVolumes> {
     check_loads(work, settings)?;
     let access = settings.access();
     let mut opened = BTreeMap::new();
@@ -191,7 +198,7 @@ pub(crate) fn open(work: &Work, settings: &Settings, run: &str, before: &[Volume
             if sets.is_empty() || need.size.is_none() {
                 need.size = size.or(need.size);
             }
-            let volume = open_one(&named.volume, &named.target, need, largest(&cells), &access)
+            let volume = open_one(&named.volume, &named.target, need, largest(&cells), &access, interruption)
                 .with_context(|| format!("volume {}", named.volume))?;
             size.get_or_insert(volume.size());
             sets.push(FileSet::new(files, volume, &cells));
@@ -228,7 +235,7 @@ pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
             let size = if is_directory { Some(LOOK_SIZE * u64::from(files)) } else { largest(&cells) };
             let buffered = cells.iter().all(|cell| cell.spec.buffered);
             let need = Need { size, files, buffered, ..Need::default() };
-            let mut volume = open_watched(&named.volume, &named.target, &need, &access)?;
+            let mut volume = open_watched(&named.volume, &named.target, &need, &access, None)?;
             // As if it had been handed over, in its full size.
             volume.writable = !settings.read_only && volume.may_be_written();
             if is_directory {
@@ -309,22 +316,41 @@ const OPEN_TIME: Duration = Duration::from_secs(5);
 /// And when it is given up: as long as a request may take.
 const OPEN_TIME_MAX: Duration = Duration::from_secs(60);
 
+/// How often the user's wish to stop is looked at meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
 /// [`Volume::open`] on a thread of its own, which storage that does not answer holds in the kernel for as long as it likes.
 ///
 /// # Errors
-/// A refusal of the engine; or the target has not been opened for a long time.
-pub(crate) fn open_watched(name: &str, target: &str, need: &Need, access: &Access) -> anyhow::Result<Volume> {
+/// A refusal of the engine; the target has not been opened for a long time; or [`Stopped`]: the user did not want to wait for it.
+pub(crate) fn open_watched(
+    name: &str,
+    target: &str,
+    need: &Need,
+    access: &Access,
+    interruption: Option<&Interruption>,
+) -> anyhow::Result<Volume> {
     let (opened, wait) = channel();
     let owned = (name.to_owned(), target.to_owned(), need.clone(), access.clone());
     let opening = std::thread::spawn(move || {
         let (name, target, need, access) = owned;
         let _ = opened.send(Volume::open(&name, &target, &need, &access));
     });
-    let mut result = wait.recv_timeout(OPEN_TIME);
-    if result.as_ref().is_err_and(|error| *error == RecvTimeoutError::Timeout) {
-        output::tell(&format!("{target} is slow to open; waiting for it"));
-        result = wait.recv_timeout(OPEN_TIME_MAX.saturating_sub(OPEN_TIME));
-    }
+    let began = Instant::now();
+    let mut told = false;
+    let result = loop {
+        let result = wait.recv_timeout(LOOK_EVERY);
+        if result.as_ref().err() != Some(&RecvTimeoutError::Timeout) || began.elapsed() >= OPEN_TIME_MAX {
+            break result;
+        }
+        if interruption.is_some_and(Interruption::asked) {
+            return Err(Stopped(format!("interrupted while {target} was opened, which has not answered yet")).into());
+        }
+        if !told && began.elapsed() >= OPEN_TIME {
+            told = true;
+            output::tell(&format!("{target} is slow to open; waiting for it"));
+        }
+    };
     match result {
         Ok(result) => Ok(result?),
         Err(RecvTimeoutError::Timeout) => {
@@ -366,13 +392,14 @@ fn open_one(
     mut need: Need,
     largest: Option<Bytes>,
     access: &Access,
+    interruption: &Interruption,
 ) -> anyhow::Result<Volume> {
-    let volume = open_watched(name, target, &need, access)?;
+    let volume = open_watched(name, target, &need, access, Some(interruption))?;
     match largest {
         Some(asked) if asked > volume.size() => {
             drop(volume);
             need.size = largest;
-            open_watched(name, target, &need, access)
+            open_watched(name, target, &need, access, Some(interruption))
         }
         _ => Ok(volume),
     }
@@ -406,6 +433,17 @@ fn largest(cells: &[&RunCell]) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_stops_while_a_target_does_not_answer_need_not_wait_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("mute");
+        let _listens_and_says_nothing = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let target = format!("nbd+unix:///data?socket={}", socket.display());
+        let asked = Interruption::asked_already();
+        let error = open_watched("data", &target, &Need::default(), &Access::default(), Some(&asked)).unwrap_err();
+        assert!(error.is::<Stopped>() && error.context("volume data").is::<Stopped>());
+    }
 
     #[test]
     fn what_other_loads_left_to_be_written_is_found_on_other_volumes_and_other_numbers_of_files() {

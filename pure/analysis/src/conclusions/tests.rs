@@ -278,7 +278,28 @@ fn what_nothing_explains_names_the_command_that_finds_out() {
     let cells = summarize(&record).cells;
     let next = advice(&record, &cells[0], Limit::Unexplained, true);
     let command = format!("loadline hunt PLAN --cell \"{}\" --on /mnt/data", cells[0].label);
-    assert!(next.contains(&command), "{next}");
+    assert!(next.ends_with(&command), "{next}");
+}
+
+#[test]
+fn a_command_that_is_advised_can_be_given_to_a_shell_as_it_stands() {
+    let mut record = run(vec![cell(closed("random", 0.5, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
+    let uri = "nbd+unix:///data?socket=/tmp/it's.sock";
+    (record.header.volumes[0].target, record.header.volumes[0].kind) = (uri.into(), TargetKind::Nbd);
+    let cells = summarize(&record).cells;
+    let quoted = r"'nbd+unix:///data?socket=/tmp/it'\''s.sock'";
+    let next = advice(&record, &cells[0], Limit::Unexplained, true);
+    assert!(next.ends_with(&format!(" --on {quoted} --overwrite {quoted}")), "{next}");
+}
+
+#[test]
+fn where_an_environment_was_declared_it_is_not_asked_for() {
+    let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 64), &ExampleDisk::default(), &[1.0])]);
+    let cells = summarize(&record).cells;
+    assert!(advice(&record, &cells[0], Limit::DiskIops, true).contains("--env"));
+    record.header.environment = Some(record.header.plans[0].clone());
+    let next = advice(&record, &cells[0], Limit::DiskIops, true);
+    assert!(!next.contains("--env") && next.contains("the environment declares more"), "{next}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::findings::how_much;
 use crate::limits::others_share;
 use crate::summary::CellSummary;
 use crate::words::{number, percent};
-use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord};
+use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
 
 /// Other work took the CPUs if this share of their busy time was not the tool's.
 const OTHERS_MOST: f64 = 0.5;
@@ -85,6 +85,12 @@ pub(super) fn advice(record: &RunRecord, cell: &CellSummary, limit: Limit, infer
         Limit::Unexplained => return of_unexplained(record, cell),
     };
     let of_disk = matches!(limit, Limit::DiskIops | Limit::DiskThroughput);
+    if of_disk && inferred && measured && record.header.environment.is_some() {
+        return format!(
+            "find out what holds it, for the environment declares more than this for the disk and has nothing else that binds here: a \
+             throttle, pauses, or another disk or size than declared. If the rate is the disk's own after all, {text}"
+        );
+    }
     if of_disk && inferred && measured {
         return format!(
             "compare this rate with what the disk is sold with. If they agree, {text}. If the disk should do more, a limit of the \
@@ -138,16 +144,30 @@ fn of_unexplained(record: &RunRecord, cell: &CellSummary) -> String {
     let header = &record.header;
     let on = match (header.clock, &header.environment) {
         (Clock::Virtual, Some(environment)) => format!("--env {}", environment.name),
-        _ => header
-            .volumes
-            .iter()
-            .find(|v| v.name == cell.volume)
-            .map_or_else(String::new, |v| format!("--on {}", v.target)),
+        _ => header.volumes.iter().find(|v| v.name == cell.volume).map_or_else(String::new, |volume| on(volume, cell)),
     };
     format!(
-        "vary one factor at a time and see which moves it: loadline hunt PLAN --cell \"{}\" {on}, with this run's plan as PLAN",
+        "vary one factor at a time and see which moves it, with the plan of this run as PLAN: loadline hunt PLAN --cell \"{}\" {on}",
         cell.label
     )
+}
+
+/// The words that name a volume on the command line; what exists and is written to must be named twice.
+fn on(volume: &VolumeFacts, cell: &CellSummary) -> String {
+    let target = in_shell(&volume.target);
+    let is_found = matches!(volume.kind, TargetKind::File | TargetKind::BlockDevice | TargetKind::Nbd);
+    let overwrite = if is_found && !cell.reads_only() { format!(" --overwrite {target}") } else { String::new() };
+    format!("--on {target}{overwrite}")
+}
+
+/// As a shell takes it for one word.
+fn in_shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// The doubts that an engineer must know of before believing a limit, in words.

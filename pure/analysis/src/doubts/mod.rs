@@ -17,7 +17,7 @@ use crate::words::{counted, listed, number, percent, seconds};
 use devices::Asked;
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, TargetKind, TrialRecord, VolumeFacts,
+    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, TargetKind, TrialRecord, VolumeFacts, is_of_others,
 };
 use loadline_units::Duration;
 
@@ -93,7 +93,7 @@ pub fn doubts(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> 
         (DoubtCode::OtherLoad, devices::other_load(&asked)),
         (DoubtCode::CpuStolen, cpu_stolen(trial)),
         (DoubtCode::ClockUnstable, clock_unstable(trial)),
-        (DoubtCode::NotSteady, not_steady(trial)),
+        (DoubtCode::NotSteady, not_steady(load, trial)),
         (DoubtCode::ShortRun, short_run(trial, volume)),
         (DoubtCode::FewSamples, few_samples(trial)),
     ];
@@ -247,7 +247,11 @@ fn clock_unstable(trial: &TrialRecord) -> Option<String> {
     (!seen.is_empty()).then(|| format!("The clock {}.", listed(&seen)))
 }
 
-fn not_steady(trial: &TrialRecord) -> Option<String> {
+fn not_steady(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
+    if is_of_others(&load.arrival) {
+        // Its rate is the application's at every moment.
+        return None;
+    }
     if let Some(rule) = trial.steady_state.as_ref().filter(|s| !s.reached) {
         let ends = rule.rounds.first().zip(rule.rounds.last());
         let figures = ends.map_or_else(String::new, |(a, b)| {
@@ -270,12 +274,14 @@ fn not_steady(trial: &TrialRecord) -> Option<String> {
     let step = shift(&rates).filter(|s| s.p_value < NOT_STEADY_P && weighty(s.before, s.after));
     let line = trend(&rates).filter(|t| t.p_value < NOT_STEADY_P && weighty(t.from, t.to));
     if let Some(line) = line {
+        // A line through rates that end in nothing passes below it.
+        let (from, to) = (line.from.max(0.0), line.to.max(0.0));
+        let by = if from > 0.0 { format!(" by {}", percent((to - from).abs() / from)) } else { String::new() };
         return Some(format!(
-            "The rate {} steadily by {} over the measured time, from about {} to {} IOPS.",
-            word(line.from, line.to),
-            percent((line.to - line.from).abs() / mean),
-            number(line.from.max(0.0)),
-            number(line.to.max(0.0))
+            "The rate {} steadily{by} over the measured time, from about {} to {} IOPS.",
+            word(from, to),
+            number(from),
+            number(to)
         ));
     }
     step.map(|step| {

@@ -1,11 +1,13 @@
 //! For each code a trial that earns the doubt and one that does not.
 
+mod steady;
+
 use super::*;
 use crate::example::{ExampleDisk, closed, latencies, open, trial, volume};
 use loadline_block::ErrorKind;
 use loadline_record::{
-    ClockCheck, Extents, FileSystemFacts, OperationRecord, OtherLoad, Residency, SteadyState, Stops, ThreadBusy,
-    VerifyFault, VerifyFaultKind, VerifyRecord,
+    ClockCheck, Extents, FileSystemFacts, OperationRecord, OtherLoad, Residency, Stops, ThreadBusy, VerifyFault,
+    VerifyFaultKind, VerifyRecord,
 };
 
 const KIB4: u64 = 4 << 10;
@@ -389,27 +391,6 @@ fn devices_side_by_side_add_up() {
     };
     assert_eq!(halves(2).codes(), []);
     halves(1).earns(DoubtCode::OtherLoad, &["sda and sdb"]);
-}
-
-#[test]
-fn a_rate_that_falls_is_not_steady() {
-    Scene::reads().with_rates(|i| 5_000.0 - 20.0 * i as f64).earns(DoubtCode::NotSteady, &["fell steadily", "IOPS"]);
-    Scene::reads().with_rates(|i| if i < 45 { 5_000.0 } else { 500.0 }).earns(DoubtCode::NotSteady, &["fell"]);
-    Scene::reads().with_rates(|i| if i < 20 { 4_000.0 } else { 5_000.0 }).earns(DoubtCode::NotSteady, &["rose"]);
-    Scene::reads().with_rates(|_| 5_000.0).lacks(DoubtCode::NotSteady);
-    // Within 5 %: significant, and of no weight.
-    Scene::reads().with_rates(|i| 5_000.0 - 2.0 * i as f64).lacks(DoubtCode::NotSteady);
-}
-
-#[test]
-fn a_steady_state_that_was_not_reached_is_told() {
-    let rule = |reached| {
-        Scene::reads().changed(|s| {
-            s.trial.steady_state = Some(SteadyState { reached, rounds: vec![9_000.0; 25], round_ns: 60_000_000_000 });
-        })
-    };
-    rule(false).earns(DoubtCode::NotSteady, &["25 rounds of 60 s", "9,000"]);
-    rule(true).lacks(DoubtCode::NotSteady);
 }
 
 #[test]

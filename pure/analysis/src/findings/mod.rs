@@ -89,8 +89,10 @@ pub mod codes {
 /// Rates that reach this share of the best one are as good: trials on a quiet disk differ by as much.
 const AS_GOOD: f64 = 0.98;
 /// Doubts that take a figure out of the running for the best, as long as there is another.
-const NOT_THE_BEST: [DoubtCode; 5] = [
+const NOT_THE_BEST: [DoubtCode; 7] = [
     DoubtCode::VerifyFailed,
+    DoubtCode::Errors,
+    DoubtCode::EndedEarly,
     DoubtCode::CachedReads,
     DoubtCode::UnwrittenExtents,
     DoubtCode::Buffered,

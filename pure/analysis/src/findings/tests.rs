@@ -519,6 +519,17 @@ fn what_is_missing_and_what_to_doubt_is_told_at_the_end() {
 }
 
 #[test]
+fn a_rate_with_failures_in_it_is_the_best_only_where_there_is_no_other_and_says_so() {
+    let mut record = run(sweep(1.0, &[1, 8]));
+    let doubt = |code| Doubt { code, detail: "64 of them.".into() };
+    record.cells[1].trials[0].doubts = vec![doubt(DoubtCode::Errors), doubt(DoubtCode::EndedEarly)];
+    let best = |record: &RunRecord| one(&summarize(record), codes::BEST_RANDOM_IOPS).clone();
+    assert!(best(&record).contains("(depth 1)"), "{}", best(&record));
+    record.cells[0].trials[0].doubts = vec![doubt(DoubtCode::Errors)];
+    assert!(best(&record).contains("(depth 8; in doubt: errors and ended-early)"), "{}", best(&record));
+}
+
+#[test]
 fn nothing_measured_finds_nothing_but_that() {
     let mut record = run(sweep(1.0, &[1, 8]));
     record.status = RunStatus::Unfinished;
