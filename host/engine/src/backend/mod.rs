@@ -50,16 +50,6 @@ pub(crate) fn trim(file: RawFd, io: &Io, trims: Trims) -> i32 {
     }
 }
 
-/// How many requests are handed over with one system call. With more, the device idles while the last of them are prepared, which reach
-/// the kernel long after the time that is noted; with fewer, the calls cost more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Portions {
-    /// Where nothing but this thread wants its processor.
-    pub(crate) few: u32,
-    /// Elsewhere; not less.
-    pub(crate) most: u32,
-}
-
 /// A way to hand over many requests and to collect their answers.
 pub(crate) trait Backend {
     /// Whether nothing reads the data of queued requests before `enter`.
@@ -70,9 +60,10 @@ pub(crate) trait Backend {
     fn has_workers(&self) -> bool {
         false
     }
-    /// Requests of a queue with so many `places` that are handed over with one system call.
-    fn portions(&self, _places: u32) -> Portions {
-        Portions { few: BATCH_MAX, most: BATCH_MAX }
+    /// Requests of a queue with so many `places` that are handed over with one system call at most. With more, the device idles while
+    /// the last of them are prepared, which reach the kernel long after the time that is noted; with fewer, the calls cost more.
+    fn batch_max(&self, _places: u32) -> u32 {
+        BATCH_MAX
     }
     /// Whether an answer can be collected.
     fn is_answered(&mut self) -> bool {

@@ -1,6 +1,6 @@
 //! `io_uring`: registered files and buffers, one issuer, deferred task work, one system call for submitting and waiting.
 
-use super::{BATCH_MAX, Backend, Io, Portions, SLICE, Trims, trim};
+use super::{BATCH_MAX, Backend, Io, SLICE, Trims, trim};
 use crate::buffers::Region;
 use io_uring::{IoUring, Probe, cqueue, opcode, squeue, types};
 use loadline_block::Operation;
@@ -12,8 +12,6 @@ use std::os::fd::RawFd;
 const REGISTERED_MAX: Bytes = Bytes::gib(1);
 /// How long the submitting kernel thread of SQPOLL waits for work before it sleeps.
 const SQPOLL_IDLE_MS: u32 = 1_000;
-/// Requests handed over at once where nobody else wants this processor: each call has its price, and four at once bring no more.
-const FEW: u32 = 8;
 
 /// What a tick has in place of a slot.
 const TICK: u64 = u64::MAX;
@@ -240,13 +238,13 @@ impl Backend for Uring {
         self.way == Way::Cached
     }
 
-    fn portions(&self, places: u32) -> Portions {
+    fn batch_max(&self, places: u32) -> u32 {
         match self.way {
             // The kernel holds requests back until the call has prepared them all, and who is to answer may wait for them: the other
             // three quarters of the queue are with the device meanwhile.
-            Way::Direct => Portions { few: FEW, most: (places / 4).clamp(FEW, BATCH_MAX) },
+            Way::Direct => (places / 4).clamp(8, BATCH_MAX),
             // They are answered within the call, or the kernel's own thread takes them one by one.
-            Way::Cached | Way::Polled => Portions { few: BATCH_MAX, most: BATCH_MAX },
+            Way::Cached | Way::Polled => BATCH_MAX,
         }
     }
 
@@ -370,10 +368,8 @@ mod tests {
             let options = UringOptions { buffered, ..UringOptions::default() };
             let (mut ring, _) = Uring::new(1, &[file.as_raw_fd()], &memory, options, None).unwrap();
             assert_eq!((ring.has_workers(), ring.announces()), (buffered, !buffered));
-            let most = [1, 32, 64, 128, 1024].map(|places| ring.portions(places).most);
-            assert_eq!(most, if buffered { [32; 5] } else { [8, 8, 16, 32, 32] });
-            let few = [1, 32, 64, 128, 1024].map(|places| ring.portions(places).few);
-            assert_eq!(few, [if buffered { 32 } else { 8 }; 5]);
+            let batches = [1, 32, 64, 128, 1024].map(|places| ring.batch_max(places));
+            assert_eq!(batches, if buffered { [32; 5] } else { [8, 8, 16, 32, 32] });
             let io = Io {
                 operation: Operation::Read,
                 durable: false,

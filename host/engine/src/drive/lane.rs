@@ -6,7 +6,6 @@
 
 use super::beat::{Beat, unanswered};
 use super::ledger::{GaveUp, Log, Times};
-use super::portion::Portion;
 use super::vigil::{AWAKE_MAX, Vigil, Wait};
 use crate::backend::{BATCH_MAX, Backend, Io, SLICE, error_kind};
 use crate::buffers::{Buffer, Buffers};
@@ -129,8 +128,8 @@ impl Lane {
         // Last in, first out: the buffer used last is the one still in the CPU's cache.
         let mut free: Vec<u32> = (0..self.slots).rev().collect();
         let mut outstanding: u32 = 0;
-        let portions = backend.portions(self.slots);
-        let mut unstamped: Vec<(Buffer, u32)> = Vec::with_capacity(portions.most as usize);
+        let batch_max = backend.batch_max(self.slots);
+        let mut unstamped: Vec<(Buffer, u32)> = Vec::with_capacity(batch_max as usize);
         let stamp_late = backend.waits_for_enter();
         // An open loop may have to issue before the workers are through, and with a depth of 1 there is nothing to gather.
         let gives_way = backend.has_workers() && !self.open_loop && self.slots > 1;
@@ -143,8 +142,6 @@ impl Lane {
         let mut before = true;
         let mut now = self.watch.now();
         self.generator.begin(now);
-        // An open loop hands over what is due.
-        let mut portion = if self.open_loop { Portion::most(portions) } else { Portion::new(portions, now) };
         let mut in_flight = false;
         // Looking through all flights takes time, so it is done a few times within the limit.
         let between_looks = Duration::from_ns(self.hang_limit.as_ns() / 16).max(SLICE);
@@ -155,7 +152,6 @@ impl Lane {
         loop {
             // Issue what is due.
             let due_until = if exhausted || settled { None } else { self.times.due_until(now, self.open_loop) };
-            let batch_max = portion.at(now, clock::thread_readiness);
             let mut batch = 0;
             let mut next_at = None;
             while let Some(due_until) = due_until

@@ -5,7 +5,6 @@ mod filling;
 mod lane;
 mod ledger;
 mod plumbing;
-mod portion;
 mod readback;
 mod settling;
 mod stops;
