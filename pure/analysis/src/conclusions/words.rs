@@ -84,8 +84,10 @@ pub(super) fn advice(record: &RunRecord, cell: &CellSummary, limit: Limit, infer
         Limit::Interface => "devices on another interface",
         Limit::Unexplained => return of_unexplained(record, cell),
     };
-    let of_disk = matches!(limit, Limit::DiskIops | Limit::DiskThroughput);
-    if of_disk && inferred && measured && record.header.environment.is_some() {
+    let is_of_disk = |limit| matches!(limit, Limit::DiskIops | Limit::DiskThroughput);
+    let of_disk = is_of_disk(limit);
+    let declared = record.header.environment.is_some() && cell.ceilings.iter().any(|c| is_of_disk(c.limit));
+    if of_disk && inferred && measured && declared {
         return format!(
             "find out what holds it, for the environment declares more than this for the disk and has nothing else that binds here: a \
              throttle, pauses, or another disk or size than declared. If the rate is the disk's own after all, {text}"
