@@ -1,6 +1,7 @@
 //! Threads of an emulation that run as soon as they wake.
 
 use crate::Bench;
+use crate::bad_disk::wait_until;
 use crate::emulate::{end, start};
 use crate::fault::{connected, head};
 use std::io::{Read, Write};
@@ -36,6 +37,8 @@ fn whoever_takes_requests_and_delivers_answers_does_not_wait_for_a_turn_where_th
         let mut stream = connected(&bench);
         stream.write_all(&head(0)).unwrap();
         stream.read_exact(&mut [0; 16 + 512]).unwrap();
+        // Whoever found out that the socket accepts was a client too, and may be leaving still.
+        assert!(wait_until(|| policies(child.id(), "client").len() == 1), "{more:?}");
         assert_eq!(policies(child.id(), "deliverer"), [u32::from(deliverer)], "{more:?}");
         assert_eq!(policies(child.id(), "client"), [u32::from(client)], "{more:?}");
         for normal in ["loadline", "viewer", "listener", "control"] {
