@@ -411,6 +411,10 @@ pub(crate) struct ShowArguments {
     /// The one-second series of each trial in place of the summary
     #[arg(long)]
     pub(crate) series: bool,
+    /// The text of the plan in place of the summary, to run it again or hunt with it; of several plans the one called NAME. Values
+    /// from the command line of the run are not in it, and told on standard error
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["series", "cell", "limits", "format"])]
+    pub(crate) plan: Option<String>,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

@@ -202,6 +202,19 @@ impl Overrides {
         spec.warm_up = self.warm_up.unwrap_or(spec.warm_up);
         spec.size = self.size.or(spec.size);
     }
+
+    /// The options that gave them, as they are typed; `None` without any.
+    pub(crate) fn typed(&self) -> Option<String> {
+        let options = [
+            self.short.then(|| "--short".to_owned()),
+            self.trials.map(|trials| format!("--trials {trials}")),
+            self.duration.map(|duration| format!("--duration '{duration}'")),
+            self.warm_up.map(|warm_up| format!("--warm-up '{warm_up}'")),
+            self.size.map(|size| format!("--size '{size}'")),
+        ];
+        let options: Vec<String> = options.into_iter().flatten().collect();
+        (!options.is_empty()).then(|| options.join(" "))
+    }
 }
 
 /// The load's shape in a fraction of its time.

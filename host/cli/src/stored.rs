@@ -79,6 +79,15 @@ fn status_name(status: RunStatus) -> &'static str {
 /// `show`: a run's summary, or the series of its trials.
 pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<Outcome> {
     let mut record = load(store, &arguments.run)?;
+    if let Some(name) = &arguments.plan {
+        let text = plan_text(&record, name)?;
+        let settings = run::settings_of(&record).ok();
+        if let Some(other) = settings.as_ref().and_then(|settings| settings.overrides.typed()) {
+            output::tell(&format!("the run had other values than the plan's own: {other}"));
+        }
+        output::print(text)?;
+        return Ok(Outcome::Done);
+    }
     let chosen = arguments.cell.as_deref().map(|typed| chosen_cells(&record, typed)).transpose()?;
     let wanted = |id: &str| chosen.as_ref().is_none_or(|ids| ids.contains(id));
     let text = if arguments.series {
@@ -119,6 +128,26 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         }
     }
     Ok(Outcome::Done)
+}
+
+/// What the run keeps of its plan: the only one, or the one called `name`.
+fn plan_text<'a>(record: &'a RunRecord, name: &str) -> Result<&'a str, Usage> {
+    let header = &record.header;
+    let id = &header.id;
+    let names: Vec<String> = header.plans.iter().map(|plan| format!("{:?}", plan.name)).collect();
+    let fitting: Vec<_> = header.plans.iter().filter(|plan| name.is_empty() || plan.name == name).collect();
+    match fitting[..] {
+        [plan] => Ok(&plan.text),
+        [] if names.is_empty() => {
+            Err(Usage(format!("run {id} has no plan to show: `{}` made it without one", header.verb)))
+        }
+        [] => Err(Usage(format!("run {id} has no plan {name:?}; it has {}", names.join(", ")))),
+        _ => Err(Usage(format!(
+            "run {id} has the plans {}: say which, as in --plan={}",
+            names.join(", "),
+            fitting[0].name
+        ))),
+    }
 }
 
 /// Test files with names that are still there; none where the run was told things that this version does not understand.

@@ -393,6 +393,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
                 inferred: false,
             }),
             bucket_ns: 0,
+            window_ns: 0,
             bursts_ended: vec![end],
             limits_unknown: Vec::new(),
             beside: Vec::new(),

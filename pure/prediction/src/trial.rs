@@ -232,6 +232,7 @@ fn told(
         ceilings: ceilings.list(),
         bursts_ended,
         bucket_ns: deepest_bucket(model, spec),
+        window_ns: longest_window(model, spec),
         limits_unknown: limits_unknown(model, spec, cache),
         beside: taken.beside.iter().map(|(name, _)| name.clone()).collect(),
     });
@@ -268,6 +269,7 @@ pub fn account(
         ceilings: Vec::new(),
         bursts_ended: Vec::new(),
         bucket_ns: deepest_bucket(model, spec),
+        window_ns: longest_window(model, spec),
         limits_unknown: limits_unknown(model, spec, cache),
         beside: Vec::new(),
     })
@@ -392,11 +394,18 @@ fn limits<'m>(model: &'m Model, volume: &'m VolumeSpec) -> impl Iterator<Item = 
 
 /// Depth of the deepest token bucket, ns.
 fn deepest_bucket(model: &Model, volume: &VolumeSpec) -> u64 {
-    let depth = |limit: &Limit| match limit.enforcement {
-        Enforcement::Bucket { depth } if limit.iops.is_some() || limit.throughput.is_some() => depth.as_ns(),
-        _ => 0,
-    };
-    limits(model, volume).map(depth).max().unwrap_or(0)
+    longest(model, volume, |held| if let Enforcement::Bucket { depth } = held { Some(*depth) } else { None })
+}
+
+/// Length of the longest window that counts, ns.
+fn longest_window(model: &Model, volume: &VolumeSpec) -> u64 {
+    longest(model, volume, |held| if let Enforcement::Window { length, .. } = held { Some(*length) } else { None })
+}
+
+/// The longest time by which a limit on the way is held, ns; 0 without one.
+fn longest(model: &Model, volume: &VolumeSpec, of: impl Fn(&Enforcement) -> Option<Duration>) -> u64 {
+    let limiting = limits(model, volume).filter(|limit| limit.iops.is_some() || limit.throughput.is_some());
+    limiting.filter_map(|limit| of(&limit.enforcement)).map(Duration::as_ns).max().unwrap_or(0)
 }
 
 /// Whether what the storage does depends on what it did long before: on credits saved up, or on a cache.

@@ -25,6 +25,9 @@ pub struct ModelRecord {
     /// Depth of the deepest token bucket on the way, as time at its rate, ns; 0 where no limit is held by one.
     #[serde(default)]
     pub bucket_ns: u64,
+    /// Length of the longest window in which a limit on the way counts, ns; 0 where none is held by windows.
+    #[serde(default)]
+    pub window_ns: u64,
     /// Limits that must be there and were not published, where requests passed them, and what they were taken for; in words.
     #[serde(default)]
     pub limits_unknown: Vec<String>,

@@ -361,3 +361,21 @@ fn a_variable_set_to_nothing_is_as_if_it_were_not_set() {
     let usage = text(&output("/x", &["rm"]).stderr);
     assert!(usage.contains("Usage: loadline rm ") && !usage.contains("--store <FILE> <RUNS>"), "{usage}");
 }
+
+#[test]
+fn the_plan_that_a_run_keeps_comes_out_as_it_was_read() {
+    let bench = Bench::new();
+    let (plan, other) = (bench.file("varied.toml", VARIED), VARIED.replace("\"varied\"", "\"other\""));
+    let other = bench.file("other.toml", &other);
+    bench.done(&["run", &plan, "--on", "data=null", "--trials", "1", "--duration", "20ms"]);
+    let shown = bench.run(&["show", "last", "--plan"]);
+    assert_eq!(text(&shown.stdout), VARIED);
+    let told = text(&shown.stderr);
+    assert!(told.contains("--trials 1 --duration '20 ms'"), "{told}");
+    let refusal = bench.refused(2, &["show", "last", "--plan=another"]);
+    assert!(refusal.contains("has no plan \"another\"; it has \"varied\""), "{refusal}");
+    bench.done(&["run", &plan, &other, "--on", "data=null", "--trials", "1", "--duration", "20ms"]);
+    let refusal = bench.refused(2, &["show", "last", "--plan"]);
+    assert!(refusal.contains("say which, as in --plan=varied"), "{refusal}");
+    assert!(bench.done(&["show", "last", "--plan=other"]).contains("name = \"other\""));
+}

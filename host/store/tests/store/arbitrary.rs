@@ -179,6 +179,7 @@ fn model() -> impl Strategy<Value = ModelRecord> {
         .prop_map(|((draw, delivered_ppm, seed, state), (waits, cache, ceilings, binding, bursts_ended))| {
             ModelRecord {
                 bucket_ns: u64::from(draw[1]),
+                window_ns: u64::from(draw[2]),
                 draw: DrawTaken {
                     number: draw[0],
                     latency_ppm: draw[1],

@@ -274,11 +274,16 @@ fn an_open_loop_of_which_nothing_was_answered_in_time_is_overloaded() {
 
 #[test]
 fn what_nothing_explains_names_the_command_that_finds_out() {
-    let record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
+    let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
     let cells = summarize(&record).cells;
-    let next = advice(&record, &cells[0], Limit::Unexplained, true);
-    let command = format!("loadline hunt PLAN --cell \"{}\" --on /mnt/data", cells[0].label);
-    assert!(next.ends_with(&command), "{next}");
+    let next = |record: &RunRecord| advice(record, &cells[0], Limit::Unexplained, true);
+    let (id, label) = (record.header.id.clone(), cells[0].label.clone());
+    let hunt =
+        format!("loadline show {id} --plan > plan.toml && loadline hunt plan.toml --cell \"{label}\" --on /mnt/data");
+    assert!(next(&record).ends_with(&hunt), "{}", next(&record));
+    record.header.plans.clear();
+    let hunt = format!("loadline hunt PLAN --cell \"{label}\" --on /mnt/data, with the plan of this load as PLAN");
+    assert!(next(&record).ends_with(&hunt), "{}", next(&record));
 }
 
 #[test]

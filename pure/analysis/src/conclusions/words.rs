@@ -11,6 +11,8 @@ use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, T
 const OTHERS_MOST: f64 = 0.5;
 /// Time that a hypervisor takes above this explains CPUs that are busy.
 const STEAL_MUCH: f64 = 0.1;
+/// What a volume is called on the command line where it gives no name.
+const VOLUME_USUAL: &str = "data";
 
 /// What binds.
 pub(super) const fn what_binds(limit: Limit) -> &'static str {
@@ -148,10 +150,12 @@ fn of_unexplained(record: &RunRecord, cell: &CellSummary) -> String {
         (Clock::Virtual, Some(environment)) => format!("--env {}", environment.name),
         _ => header.volumes.iter().find(|v| v.name == cell.volume).map_or_else(String::new, |volume| on(volume, cell)),
     };
-    format!(
-        "vary one factor at a time and see which moves it, with the plan of this run as PLAN: loadline hunt PLAN --cell \"{}\" {on}",
-        cell.label
-    )
+    let hunt = |plan: &str| format!("loadline hunt {plan} --cell \"{}\" {on}", cell.label);
+    let how = match &header.plans[..] {
+        [_] => format!("loadline show {} --plan > plan.toml && {}", header.id, hunt("plan.toml")),
+        _ => format!("{}, with the plan of this load as PLAN", hunt("PLAN")),
+    };
+    format!("vary one factor at a time and see which moves it: {how}")
 }
 
 /// The words that name a volume on the command line; what exists and is written to must be named twice.
@@ -159,7 +163,8 @@ fn on(volume: &VolumeFacts, cell: &CellSummary) -> String {
     let target = in_shell(&volume.target);
     let is_found = matches!(volume.kind, TargetKind::File | TargetKind::BlockDevice | TargetKind::Nbd);
     let overwrite = if is_found && !cell.reads_only() { format!(" --overwrite {target}") } else { String::new() };
-    format!("--on {target}{overwrite}")
+    let name = if volume.name == VOLUME_USUAL { String::new() } else { format!("{}=", volume.name) };
+    format!("--on {name}{target}{overwrite}")
 }
 
 /// As a shell takes it for one word.

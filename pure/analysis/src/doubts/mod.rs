@@ -17,7 +17,8 @@ use crate::words::{counted, listed, number, percent, seconds};
 use devices::Asked;
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, TargetKind, TrialRecord, VolumeFacts, is_of_others,
+    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, ModelRecord, Stage, TargetKind, TrialRecord,
+    VolumeFacts, is_of_others,
 };
 use loadline_units::Duration;
 
@@ -28,7 +29,7 @@ const SHORT_RUN_S: f64 = 30.0;
 pub(crate) const BUCKET_S: f64 = 1.0;
 /// A measurement may end this much early before it counts as shorter than asked: timers are not exact.
 const SHORT_RUN_SLACK: f64 = 0.01;
-/// A bucket that a model knows shows in a measurement from this share of its time on.
+/// A bucket, or a window, that a model knows shows in a measurement from this share of its time on.
 const BUCKET_SHOWN: f64 = 0.01;
 /// A load thread busier than this may be what holds the rate back.
 const GENERATOR_BUSY_MAX: f64 = 0.90;
@@ -94,7 +95,7 @@ pub fn doubts(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> 
         (DoubtCode::CpuStolen, cpu_stolen(trial)),
         (DoubtCode::ClockUnstable, clock_unstable(trial)),
         (DoubtCode::NotSteady, not_steady(load, trial)),
-        (DoubtCode::ShortRun, short_run(trial, volume)),
+        (DoubtCode::ShortRun, short_run(load, trial, volume)),
         (DoubtCode::FewSamples, few_samples(trial)),
     ];
     let applies = |code: DoubtCode| volume.kind != TargetKind::Modelled || MODELLED.contains(&code);
@@ -197,6 +198,9 @@ pub(crate) fn meaning(cell: &CellRecord, code: DoubtCode) -> &'static str {
             "more was completed than the arrivals asked for"
         }
         DoubtCode::OfferedLoadMissed => "all arrivals were issued, and not all completed in time",
+        DoubtCode::ShortRun if cell.trials.iter().any(is_of_windows) => {
+            "too short for a limit that counts in windows: what lasts may be more or less"
+        }
         code => code.meaning(),
     }
 }
@@ -295,20 +299,21 @@ fn not_steady(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
     })
 }
 
-fn short_run(trial: &TrialRecord, volume: &VolumeFacts) -> Option<String> {
+fn short_run(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> Option<String> {
     let measured_s = trial.measured_ns as f64 / 1e9;
     if volume.kind == TargetKind::Null || measured_s * (1.0 + SHORT_RUN_SLACK) >= SHORT_RUN_S || measured_s <= 0.0 {
         return None;
     }
     // A model knows how deep its buckets are, and whether it has any.
-    let bucket_s = match &trial.model {
-        Some(model) if model.bucket_ns as f64 / 1e9 < measured_s * BUCKET_SHOWN => return None,
+    let bucket_ns = match &trial.model {
         // A warm-up with the same load is as long as it takes to empty it.
-        Some(model) if model.bucket_ns <= trial.warm_up_ns => return None,
-        Some(model) => model.bucket_ns as f64 / 1e9,
-        None => BUCKET_S,
+        Some(model) if !shows(model.bucket_ns, trial) || model.bucket_ns <= trial.warm_up_ns => {
+            return short_of_windows(load, trial, model);
+        }
+        Some(model) => model.bucket_ns,
+        None => (BUCKET_S * 1e9) as u64,
     };
-    let bucket = if trial.model.is_some() { seconds((bucket_s * 1e9) as u64) } else { "about a second".to_owned() };
+    let bucket = if trial.model.is_some() { seconds(bucket_ns) } else { "about a second".to_owned() };
     let unless = if trial.warm_up_ns > 0 {
         format!(", unless the warm-up of {} used that up", seconds(trial.warm_up_ns))
     } else {
@@ -318,8 +323,34 @@ fn short_run(trial: &TrialRecord, volume: &VolumeFacts) -> Option<String> {
         "Measured for {}: a limit kept by a token bucket of {bucket} lets so short a run show up to {} more than \
          lasts{unless}.",
         seconds(trial.measured_ns),
-        percent((bucket_s / measured_s).min(1.0))
+        percent((bucket_ns as f64 / trial.measured_ns as f64).min(1.0))
     ))
+}
+
+/// Whether a prediction is short of windows, not of a bucket.
+fn is_of_windows(trial: &TrialRecord) -> bool {
+    trial.model.as_ref().is_some_and(|m| !shows(m.bucket_ns, trial) || m.bucket_ns <= trial.warm_up_ns)
+}
+
+/// Whether what a model saves up, or gives out at once, in so much time shows in the measurement.
+fn shows(span_ns: u64, trial: &TrialRecord) -> bool {
+    span_ns as f64 >= trial.measured_ns as f64 * BUCKET_SHOWN
+}
+
+/// A limit that counts in windows gives each window's share when it begins: a measurement has one share more or less than its time
+/// comes to. Only a load that waited for a limit has them; what others asked for has a rate of its own.
+fn short_of_windows(load: &LoadSummary, trial: &TrialRecord, model: &ModelRecord) -> Option<String> {
+    let is_limit = |stage: Stage| !matches!(stage, Stage::Cache | Stage::Service);
+    let waited = model.waits.iter().any(|wait| is_limit(wait.stage) && wait.total_ns() > 0);
+    (waited && model.window_ns > 0 && shows(model.window_ns, trial) && !is_of_others(&load.arrival)).then(|| {
+        format!(
+            "Measured for {}: a limit that counts in windows of {} gives out each one's share as it begins, so that so short a run \
+             may show up to {} more or less than lasts.",
+            seconds(trial.measured_ns),
+            seconds(model.window_ns),
+            percent((model.window_ns as f64 / trial.measured_ns as f64).min(1.0))
+        )
+    })
 }
 
 fn few_samples(trial: &TrialRecord) -> Option<String> {

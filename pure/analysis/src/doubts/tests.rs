@@ -1,5 +1,6 @@
 //! For each code a trial that earns the doubt and one that does not.
 
+mod short;
 mod steady;
 
 use super::*;
@@ -231,16 +232,6 @@ fn first_writes_of_blocks_are_told_until_they_are_few() {
     // A minute writes 1.14 GiB: a piece of 8 MiB is soon written.
     fresh(8 << 20, 0).lacks(DoubtCode::UnwrittenExtents);
     fresh(8 << 20, GIB).lacks(DoubtCode::UnwrittenExtents);
-}
-
-#[test]
-fn ten_seconds_are_short_and_thirty_are_not() {
-    let lasting = |s: u64| Scene::reads().changed(|scene| scene.trial.measured_ns = s * 1_000_000_000);
-    lasting(10).earns(DoubtCode::ShortRun, &["10 s", "10 %", "warm-up of 5 s"]);
-    lasting(5).changed(|s| s.trial.warm_up_ns = 0).earns(DoubtCode::ShortRun, &["5 s", "20 %"]);
-    lasting(30).lacks(DoubtCode::ShortRun);
-    Scene::reads().changed(|s| s.trial.measured_ns = 29_990_000_000).lacks(DoubtCode::ShortRun);
-    lasting(5).changed(|s| s.volume.kind = TargetKind::Null).lacks(DoubtCode::ShortRun);
 }
 
 #[test]
@@ -650,24 +641,6 @@ fn a_limit_that_nobody_knows_is_a_doubt_of_a_prediction() {
     predicted().lacks(DoubtCode::UnknownLimit);
     let unknown = |s: &mut Scene| s.trial.model.as_mut().unwrap().limits_unknown.push("what the cache answers".into());
     predicted().changed(unknown).earns(DoubtCode::UnknownLimit, &["what the cache answers"]);
-}
-
-/// A model knows whether a token bucket is on the way, and how deep it is.
-#[test]
-fn a_short_prediction_is_doubted_only_where_a_bucket_may_still_be_full() {
-    let short = |depth_ns: u64| {
-        predicted().changed(move |s| {
-            s.trial.measured_ns = 5_000_000_000;
-            s.trial.warm_up_ns = 0;
-            s.trial.model.as_mut().unwrap().bucket_ns = depth_ns;
-        })
-    };
-    short(0).lacks(DoubtCode::ShortRun);
-    short(500_000_000).earns(DoubtCode::ShortRun, &["10 %"]);
-    // A bucket of which no more than one request in a hundred comes, and one that the warm-up spent.
-    short(1_000_000).lacks(DoubtCode::ShortRun);
-    short(500_000_000).changed(|s| s.trial.warm_up_ns = 500_000_000).lacks(DoubtCode::ShortRun);
-    short(500_000_000).changed(|s| s.trial.warm_up_ns = 400_000_000).earns(DoubtCode::ShortRun, &["10 %"]);
 }
 
 #[test]

@@ -52,7 +52,12 @@ fn stop_alike(view: &View<'_>, a: (&Curve, &Plateau), b: (&Curve, &Plateau)) -> 
 fn limit(view: &View<'_>, plateau: &Plateau) -> Option<Limit> {
     let named = plateau.cells.iter().filter_map(|i| view.cells[*i].binding.as_ref());
     let is_limit = |l: &Limit| matches!(l, Limit::DiskIops | Limit::DiskThroughput) || is_known(*l);
-    named.map(|b| b.limit).find(is_limit)
+    let is_cpu = || !plateau.cells.is_empty() && plateau.cells.iter().all(|i| is_bound_by_cpu(&view.cells[*i]));
+    named.map(|b| b.limit).find(is_limit).or_else(|| is_cpu().then_some(Limit::Cpu))
+}
+
+fn is_bound_by_cpu(cell: &CellSummary) -> bool {
+    cell.binding.as_ref().is_some_and(|binding| binding.limit == Limit::Cpu)
 }
 
 /// Whether only a model can tell this limit.
@@ -118,6 +123,7 @@ const fn of_limit(limit: Option<Limit>) -> &'static str {
         Some(Limit::VmCachedThroughput) => ", the VM's limit on cached bytes (vm-cached-throughput)",
         Some(Limit::VmUncachedIops) => ", the VM's limit on uncached requests (vm-uncached-iops)",
         Some(Limit::VmUncachedThroughput) => ", the VM's limit on uncached bytes (vm-uncached-throughput)",
+        Some(Limit::Cpu) => ", where the machine has no CPU left (cpu)",
         Some(Limit::BurstExhausted) => ", what is left once burst credits are spent (burst-exhausted)",
         _ => "",
     }

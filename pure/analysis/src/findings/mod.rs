@@ -5,7 +5,7 @@ mod doubts;
 mod durable;
 mod levels;
 mod objective;
-mod stalls;
+pub(crate) mod stalls;
 pub(crate) mod trials;
 
 pub use objective::OBJECTIVE_USUAL;

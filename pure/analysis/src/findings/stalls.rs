@@ -6,7 +6,7 @@ use crate::statistics::median;
 use crate::summarize::trials_used;
 use crate::summary::Finding;
 use crate::words::{counted, load_name, number, percent, seconds, sentence, span};
-use loadline_record::{DoubtCode, Histogram, LoadSummary, RunRecord, Second, TrialRecord, is_of_others};
+use loadline_record::{CellRecord, DoubtCode, Histogram, LoadSummary, RunRecord, Second, TrialRecord, is_of_others};
 use loadline_units::Duration;
 
 /// A shorter wait is what throttles make that let requests through by slices: those of kernels and clouds take 100 ms and less.
@@ -144,6 +144,14 @@ fn words(view: &View<'_>, index: usize, trials: &[&TrialRecord], by_trial: &[Vec
     ))
 }
 
+/// The share of a cell's measured time in which its device stood still; `None` where it did not, or nothing tells.
+pub(crate) fn stood_still(cell: &CellRecord) -> Option<f64> {
+    let trials = trials_used(cell);
+    let total: f64 = trials.iter().filter_map(|trial| stalls(&cell.load, trial)).flatten().map(|s| s.length_ns).sum();
+    let measured: u64 = trials.iter().map(|trial| trial.measured_ns).sum();
+    (total > 0.0 && measured > 0).then(|| total / measured as f64)
+}
+
 /// The stalls of a trial in order; `None` where it cannot tell, or where what stopped may have been something else.
 fn stalls(load: &LoadSummary, trial: &TrialRecord) -> Option<Vec<Stall>> {
     let doubted = |code: DoubtCode| trial.doubts.iter().any(|doubt| doubt.code == code);
@@ -258,7 +266,7 @@ mod tests {
     use crate::example::{ExampleDisk, cell, closed, open, run, throttled};
     use crate::summarize;
     use loadline_block::Operation;
-    use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, Series, Stops, TrialRecord};
+    use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, Limit, LoadSummary, Series, Stops, TrialRecord};
     use loadline_units::Duration;
 
     const KIB4: u64 = 4 << 10;
@@ -331,6 +339,20 @@ mod tests {
         );
         let deep = told(standing_still(reads(256), &[(10_000, 900), (30_000, 900)])).unwrap();
         assert!(deep.contains("p99.9 is") && deep.contains("by that, and the maximum 900 ms"), "{deep}");
+    }
+
+    #[test]
+    fn a_load_that_stalls_keep_below_its_own_ceiling_is_told_of_them_where_its_limit_is() {
+        let of = |stops: &[(u64, u64)]| {
+            let load = LoadSummary { rate_iops: Some(5_000.0), ..closed("random", 1.0, KIB4, 32) };
+            let paced = standing_still(cell(load, &ExampleDisk::default(), &[1.0]), stops);
+            summarize(&run(vec![paced])).cells.remove(0).binding.unwrap()
+        };
+        let held = of(&NOW_AND_THEN);
+        assert_eq!(held.limit, Limit::Unexplained, "{held:?}");
+        let told = "The device stood still for 7.8 % of the time (finding `stalls`), and the load lacks 7.";
+        assert!(held.evidence.contains(told), "{}", held.evidence);
+        assert_eq!(of(&[]).limit, Limit::Arrival);
     }
 
     #[test]

@@ -4,13 +4,16 @@ use super::kinds::{alike, same};
 use super::passed::Of;
 use crate::curves::{doubted, outstanding, paced, sound};
 use crate::statistics::Interval;
-use crate::summary::CellSummary;
+use crate::summary::{CellSummary, OperationFigures};
+use crate::words::span;
 use loadline_record::{DoubtCode, Limit};
 
 /// A cell waits for a limit if its requests take this many times what they take where nothing waits.
 const WAITS: f64 = 2.0;
 /// A single random request on a spinning disk takes at least so long: half a turn at 10,000 turns a minute, ns.
 const SEEK_NS: f64 = 3e6;
+/// Latencies further apart than this are told apart.
+const OTHERWISE_MIN: f64 = 1.05;
 /// Or if it comes so near to it.
 pub(super) const NEAR: f64 = 0.95;
 /// Sizes of requests that tell limits apart differ by this factor.
@@ -40,6 +43,8 @@ pub(super) struct Seen {
     pub(super) interval: Option<Interval>,
     /// Whether the cell itself shows that something counts: clusters, counts that hardly scatter, or an offer unmet.
     pub(super) counted: bool,
+    /// Whether nothing but an unmet offer shows that: it does not show what holds the rate.
+    pub(super) unmet_alone: bool,
     /// Whether nothing but the latencies of single requests shows that: its rate is none that anything was counted to.
     pub(super) stalls: bool,
     /// Whether its own latencies are mostly waits for a turn.
@@ -74,15 +79,27 @@ pub(super) fn request_bytes(cell: &CellSummary) -> f64 {
     total.map_or(cell.load.block_bytes as f64, |total| total.throughput_bytes_per_s / total.iops)
 }
 
-/// Mean latency of a cell's requests over all operations, ns.
+/// What a cell's requests take on average over all operations, ns; in an open loop from their issue on.
 pub(super) fn latency_ns(cell: &CellSummary) -> Option<f64> {
-    let parts: Vec<(f64, f64)> = [&cell.read, &cell.write, &cell.trim]
-        .into_iter()
-        .flatten()
-        .map(|figures| (figures.iops, figures.service_ns.as_ref().unwrap_or(&figures.latency_ns).mean))
-        .collect();
-    let all: f64 = parts.iter().map(|part| part.0).sum();
-    (all > 0.0).then(|| parts.iter().map(|part| part.0 * part.1).sum::<f64>() / all)
+    mean_ns(cell, |figures| figures.service_ns.as_ref().unwrap_or(&figures.latency_ns).mean)
+}
+
+/// The same in words, which say what it counts from where the latency in tables, from when each was due, is another.
+pub(super) fn latency_in_words(cell: &CellSummary) -> Option<String> {
+    let own = latency_ns(cell)?;
+    let from_due = mean_ns(cell, |figures| figures.latency_ns.mean)?;
+    Some(if from_due > own * OTHERWISE_MIN {
+        format!("{} from their issue on ({} from when they were due)", span(own), span(from_due))
+    } else {
+        span(own)
+    })
+}
+
+/// A mean over all operations, each by its rate.
+fn mean_ns(cell: &CellSummary, of: fn(&OperationFigures) -> f64) -> Option<f64> {
+    let parts = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
+    let all: f64 = parts().map(|figures| figures.iops).sum();
+    (all > 0.0).then(|| parts().map(|figures| figures.iops * of(figures)).sum::<f64>() / all)
 }
 
 /// The cells with requests of this cell's kind, no smaller, at fewer outstanding, and what those take on average, ns.

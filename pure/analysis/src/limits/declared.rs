@@ -1,7 +1,7 @@
 //! Which of the ceilings that a declared environment gives a measurement reaches.
 
 use super::Case;
-use super::caps::{latency_ns, unhindered_ns, waits};
+use super::caps::{latency_in_words, latency_ns, unhindered_ns, waits};
 use crate::summarize::trials_used;
 use crate::words::{number, percent, seconds, span};
 use loadline_record::{Binding, Ceiling, Limit};
@@ -117,13 +117,13 @@ impl Case<'_> {
 
     /// What shows that requests wait for more than the device, in words.
     fn why_it_waits(&self, rate: f64) -> Option<String> {
-        let own = latency_ns(self.cell())?;
+        let (own, takes) = (latency_ns(self.cell())?, latency_in_words(self.cell())?);
         if let Some(declared) = self.declared_latency().filter(|declared| declared.iops >= rate * WAITS) {
             let needs = own * rate / declared.iops;
-            return Some(format!("its requests take {} where the device needs about {}", span(own), span(needs)));
+            return Some(format!("its requests take {takes} where the device needs about {}", span(needs)));
         }
         if let Some(least) = unhindered_ns(self.cells, self.seen, self.index).filter(|least| own >= WAITS * least) {
-            return Some(format!("its requests take {} and single ones {}", span(own), span(least)));
+            return Some(format!("its requests take {takes} and single ones {}", span(least)));
         }
         waits(self.cells, self.seen, self.index).then(|| "its requests are let through at a counted rate".to_owned())
     }

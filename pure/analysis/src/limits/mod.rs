@@ -24,6 +24,7 @@ use crate::curves::{
     Curve, Growth, PLATEAU_SPREAD, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound,
 };
 use crate::doubts::{held_back, stopped_share};
+use crate::findings::stalls::stood_still;
 use crate::summary::CellSummary;
 use crate::words::{listed, load_name, number, percent, sentence, span, throughput};
 use arriving::is_left_waiting;
@@ -176,11 +177,20 @@ fn seen(
             let spins = cell.load.pattern == "random"
                 && !level.contains(&index)
                 && volume.is_some_and(|volume| volume.devices.iter().any(|device| device.rotational == Some(true)));
-            let counted = clustered[index].is_some() || (is_closed && course.steady && !spins) || unmet || held();
+            let shown = clustered[index].is_some() || (is_closed && course.steady && !spins) || held();
             let turns = !spins && !level.contains(&index) && waits_for_turns(&record.cells[index]);
-            let stalls = !counted && (turns || waits_alone(cell));
-            let counted = counted || stalls;
-            Some(Seen { sustained: course.sustained, interval: course.interval, counted, stalls, turns, met, spins })
+            let is_waiting = turns || waits_alone(cell);
+            let stalls = !shown && !unmet && is_waiting;
+            Some(Seen {
+                sustained: course.sustained,
+                interval: course.interval,
+                counted: shown || unmet || stalls,
+                unmet_alone: unmet && !shown && !is_waiting,
+                stalls,
+                turns,
+                met,
+                spins,
+            })
         })
         .collect()
 }
@@ -304,16 +314,19 @@ impl Case<'_> {
     /// the same level was reached neither with CPU to spare nor in bursts, which want of CPU does not make.
     fn by_cpu(&self) -> Option<Binding> {
         let busy = machine_busy(self.record()).filter(|busy| *busy > CPU_BUSY_MAX)?;
+        let at_level = self.plateau().map_or(&[][..], |p| &p.cells);
+        let is_at_level = at_level.contains(&self.index);
         // A single request takes its time, whatever that is made of; and what is counted out waits for its turn, not for a CPU.
-        // Only what comes in bursts is counted below a rate that the same requests have had.
-        let is_counted = self.seen[self.index].as_ref().is_some_and(|seen| seen.counted)
-            && (self.clustered[self.index].is_some() || !self.is_outdone());
-        if is_counted || outstanding(self.cell()) == Some(1) {
+        // Only what comes in bursts is counted below a rate that the same requests have had. At a level that want of CPU alone would
+        // explain, neither a single request nor an offer that was not met shows more than the level does.
+        let is_counted =
+            self.seen[self.index].as_ref().is_some_and(|seen| seen.counted && !(is_at_level && seen.unmet_alone))
+                && (self.clustered[self.index].is_some() || !self.is_outdone());
+        if is_counted || (outstanding(self.cell()) == Some(1) && !is_at_level) {
             return None;
         }
-        let at_level = self.plateau().map_or(&[][..], |p| &p.cells);
         let spare = |i: &usize| machine_busy(&self.records[*i]).is_some_and(|busy| busy <= CPU_BUSY_MAX);
-        if at_level.contains(&self.index) && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some()) {
+        if is_at_level && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some()) {
             return None;
         }
         // Others take now more of the CPUs and now less.
@@ -551,7 +564,19 @@ impl Case<'_> {
             None => evidence,
         };
         let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
-        inferred(Limit::Unexplained, None, None, format!("{evidence}{below}{}", self.how_it_waits()))
+        let still = self.stood_still().unwrap_or_default();
+        inferred(Limit::Unexplained, None, None, format!("{evidence}{still}{below}{}", self.how_it_waits()))
+    }
+
+    /// That the device stood still meanwhile, and what of it a load lacks that has a rate of its own: a sentence, with a blank before it.
+    fn stood_still(&self) -> Option<String> {
+        let still = stood_still(self.record()).filter(|_| self.clustered[self.index].is_none())?;
+        let cell = self.cell();
+        let lacks = cell.load.rate_iops.or(cell.offered_iops).zip(iops(cell)).map(|(asked, rate)| 1.0 - rate / asked);
+        let lacks = lacks
+            .filter(|lacks| *lacks > 0.0)
+            .map_or_else(String::new, |lacks| format!(", and the load lacks {} of what it asks for", percent(lacks)));
+        Some(format!(" The device stood still for {} of the time (finding `stalls`){lacks}.", percent(still)))
     }
 
     /// Requests outstanding over the latency of a single one (Little's law), where that was measured and is not the wait for

@@ -1,6 +1,6 @@
 //! Cells whose requests wait, or do not, where no plateau shows for what.
 
-use super::caps::{at_level_of_another, explains, latency_ns, least_ns, request_bytes, waits};
+use super::caps::{at_level_of_another, explains, latency_in_words, latency_ns, least_ns, request_bytes, waits};
 use super::course::shows_counting;
 use super::kinds::{alike, apart};
 use super::single::waits_alone;
@@ -165,7 +165,8 @@ impl Case<'_> {
         let least = least_ns(self.cells, self.seen, self.index);
         match (own, least) {
             (Some(own), Some(least)) if own > least * 1.05 => {
-                format!("Its requests take {}, and {} where fewer are outstanding.", span(own), span(least))
+                let takes = latency_in_words(self.cell()).unwrap_or_else(|| span(own));
+                format!("Its requests take {takes}, and {} where fewer are outstanding.", span(least))
             }
             _ if self.seen[self.index].as_ref().is_some_and(|seen| seen.turns) => {
                 "Most of the time its requests wait for a turn, by how their latencies spread.".to_owned()
