@@ -128,8 +128,8 @@ impl Lane {
         // Last in, first out: the buffer used last is the one still in the CPU's cache.
         let mut free: Vec<u32> = (0..self.slots).rev().collect();
         let mut outstanding: u32 = 0;
-        let batch_max = backend.batch_max(self.slots);
-        let mut unstamped: Vec<(Buffer, u32)> = Vec::with_capacity(batch_max as usize);
+        let batch_usual = backend.batch_max(self.slots);
+        let mut unstamped: Vec<(Buffer, u32)> = Vec::with_capacity(BATCH_MAX as usize);
         let stamp_late = backend.waits_for_enter();
         // An open loop may have to issue before the workers are through, and with a depth of 1 there is nothing to gather.
         let gives_way = backend.has_workers() && !self.open_loop && self.slots > 1;
@@ -152,6 +152,9 @@ impl Lane {
         loop {
             // Issue what is due.
             let due_until = if exhausted || settled { None } else { self.times.due_until(now, self.open_loop) };
+            // Where waiting awake brings nothing, who answers waits for this thread's processor, or the device takes far longer than a call:
+            // nobody is kept waiting by a larger batch, and fewer calls wake them less often.
+            let batch_max = if self.vigil.rests() { BATCH_MAX } else { batch_usual };
             let mut batch = 0;
             let mut next_at = None;
             while let Some(due_until) = due_until

@@ -120,6 +120,12 @@ impl Vigil {
         self.judge(now, readiness(), waited)
     }
 
+    /// Whether sleep was found to bring as much lately, or is being sampled: whoever answers is woken, or scheduled, anyhow.
+    #[inline]
+    pub(super) const fn rests(&self) -> bool {
+        self.stretch.is_none() && self.judge_at.as_ns() != Instant::MAX.as_ns()
+    }
+
     /// The load is over: what the last stretch spent waiting awake.
     pub(super) fn ends(&mut self, readiness: impl FnOnce() -> Option<Readiness>) -> Duration {
         let waited = |stretch: Stretch| readiness().map(|ready| stretch.waited_awake(ready));
@@ -317,6 +323,7 @@ mod tests {
         /// The thread sleeps now, nearly always; once `changed`, it stays awake, but for samples.
         fn wakes_up_once(mut self, changed: impl FnOnce(&mut Self)) {
             let awake = self.run(8);
+            assert!(self.vigil.rests());
             assert!(awake < 0.05 && self.awake > 0, "{awake}");
             changed(&mut self);
             self.run(2);
@@ -327,7 +334,9 @@ mod tests {
     #[test]
     fn a_thread_whose_answers_come_soon_stays_awake() {
         let mut thread = Thread::new();
+        assert!(thread.vigil.rests(), "it samples sleep first");
         assert!(thread.run(4) > 0.98);
+        assert!(!thread.vigil.rests());
         // A stretch that is not over is told when the load is.
         let ready = thread.ready;
         let told = thread.told + thread.vigil.ends(|| Some(ready));
@@ -384,6 +393,7 @@ mod tests {
     #[test]
     fn a_thread_that_is_not_to_wait_awake_never_does() {
         let mut vigil = Vigil::never();
+        assert!(!vigil.rests(), "whoever always sleeps has not found out that it does as well");
         assert!(!vigil.stands(Instant::from_ns(u64::MAX - 1), || panic!("nobody asks"), |_| {}));
     }
 
