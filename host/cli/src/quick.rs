@@ -11,7 +11,7 @@ use crate::measure::Watch;
 use crate::moment::{self, Moment};
 use crate::output;
 use crate::preparation::{Work, label};
-use crate::quick_plan::{self, Ingredients};
+use crate::quick_plan::{self, Ingredients, Reached};
 use crate::report_file::ReportFile;
 use crate::run::{self, Beginning, Manner};
 use crate::settings::{self, Settings};
@@ -32,12 +32,14 @@ const FILL_TIME: Duration = Duration::from_s(12);
 /// The trials that find what the curve is a share of.
 const REACH_TIME: Duration = Duration::from_ms(1_500);
 const REACH_WARM_UP: Duration = Duration::from_ms(500);
-/// There are as many as it takes until one is no faster than those before, and no more than this.
+/// There are as many as it takes until one is no faster than those before, and no more than this,
 const REACH_TRIALS_MAX: u32 = 4;
+/// at the first of these depths; at each deeper one is one trial, as long as that is faster.
+const REACH_DEPTHS: [u32; 3] = [32, 128, 512];
 /// Faster by less than this is no faster.
 const REACH_GROWTH: f64 = 1.05;
 /// In place of what random reads reach, where the plan is only looked at.
-const REHEARSED_IOPS: f64 = 10_000.0;
+const REHEARSED: Reached = Reached { iops: 10_000.0, depth: REACH_DEPTHS[0] };
 /// Measured time of a row.
 const ROW_TIME: Duration = Duration::from_s(3);
 /// The shortest that may be asked for.
@@ -63,13 +65,13 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     refuse_too_small(&arguments.path, &volume)?;
     volumes::tell_unneeded(&settings, std::iter::once(&volume));
     let duration = arguments.duration.unwrap_or(ROW_TIME);
-    let planned = |volume: &Volume, reached_iops: f64| -> anyhow::Result<Work> {
+    let planned = |volume: &Volume, reached: Reached| -> anyhow::Result<Work> {
         let size = volume.size();
-        let ingredients = Ingredients { size, duration, objective, reached_iops, writable: volume.writable };
+        let ingredients = Ingredients { size, duration, objective, reached, writable: volume.writable };
         let plan = Plan::parse(&quick_plan::text(&ingredients), "quick").context("the plan of quick")?;
         Ok(Work::of(vec![plan], &settings.scope(), seed)?)
     };
-    refuse_impossible(&planned(&volume, REHEARSED_IOPS)?, &volume, settings.engine)?;
+    refuse_impossible(&planned(&volume, REHEARSED)?, &volume, settings.engine)?;
     let mut live = Live::new(quiet);
     live.say(&foretold(arguments, objective.limit, &volume));
     if let Some(warning) = not_storage(&volume.facts) {
@@ -80,11 +82,11 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     if !first.settle(&volume) || !first.fill(&mut volume, limit)? {
         return Ok(interrupted());
     }
-    let Some(reached_iops) = first.reach(&mut volume)? else { return Ok(interrupted()) };
+    let Some(reached) = first.reach(&mut volume)? else { return Ok(interrupted()) };
     live.clear();
     drop(live);
 
-    let work = planned(&volume, reached_iops)?;
+    let work = planned(&volume, reached)?;
     let id = moment::run_id(Moment::now());
     let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
     let beginning = Beginning { id, name: "quick".into(), verb: "quick", seed, settings, work, declared: None };
@@ -139,8 +141,8 @@ fn refuse_impossible(work: &Work, volume: &Volume, options: EngineOptions) -> an
 /// What will be done and how long it takes, in a line.
 fn foretold(arguments: &QuickArguments, limit: Duration, volume: &Volume) -> String {
     let row = arguments.duration.unwrap_or(ROW_TIME);
-    // The second trial usually tells that the first was as fast.
-    let measuring = (REACH_WARM_UP + REACH_TIME) * 2 + quick_plan::time(row, limit, volume.writable);
+    // The second trial usually tells that the first was as fast, and the third that a deeper queue is no faster.
+    let measuring = (REACH_WARM_UP + REACH_TIME) * 3 + quick_plan::time(row, limit, volume.writable);
     let (loads, size) = (quick_plan::loads(volume.writable), volume.size().human());
     let null = volume.facts.kind == TargetKind::Null;
     let fills = volume.writable && !null;
@@ -266,25 +268,25 @@ impl First<'_> {
         Ok(true)
     }
 
-    /// The most requests per second that random 4 KiB reads reach at depth 32, in trials until they get no faster: caches, clocks
-    /// and buckets that fill first make a single one too slow. `None` when the user stopped it.
-    fn reach(&mut self, volume: &mut Volume) -> anyhow::Result<Option<f64>> {
-        let mut most: Option<f64> = None;
-        for number in 0..REACH_TRIALS_MAX {
-            let Some(iops) = self.reach_once(volume, number)? else { return Ok(None) };
-            let is_faster = most.is_none_or(|most| iops > most * REACH_GROWTH);
-            most = Some(most.map_or(iops, |most| most.max(iops)));
-            if !is_faster {
-                break;
-            }
+    /// The most requests per second that random 4 KiB reads reach. `None` when the user stopped it.
+    fn reach(&mut self, volume: &mut Volume) -> anyhow::Result<Option<Reached>> {
+        let mut number = 0;
+        let reached = most_reached(|depth| {
+            number += 1;
+            self.reach_once(volume, depth, number - 1)
+        })?;
+        let Some((reached, failed)) = reached else { return Ok(None) };
+        if let Some((depth, why)) = failed {
+            let from = reached.depth;
+            self.live.say(&format!("with {depth} at once {why:#}; the curve rests on what {from} at once reach"));
         }
-        Ok(most)
+        Ok(Some(reached))
     }
 
     /// The same in one trial.
-    fn reach_once(&mut self, volume: &mut Volume, number: u32) -> anyhow::Result<Option<f64>> {
+    fn reach_once(&mut self, volume: &mut Volume, depth: u32, number: u32) -> anyhow::Result<Option<f64>> {
         let spec = LoadSpec {
-            arrival: Arrival::Closed { queue_depth: 32, rate_max: None, think_time: Duration::ZERO },
+            arrival: Arrival::Closed { queue_depth: depth, rate_max: None, think_time: Duration::ZERO },
             size: Some(volume.size()),
             warm_up: REACH_WARM_UP,
             duration: REACH_TIME,
@@ -298,7 +300,7 @@ impl First<'_> {
         self.live.expect(planned);
         self.live.begin(Step {
             place: "before the run".into(),
-            label: "finding what random reads reach".into(),
+            label: format!("finding what random reads reach, {depth} at once"),
             planned,
             is_guessed: false,
         });
@@ -315,6 +317,40 @@ impl First<'_> {
     }
 }
 
+/// A depth at which nothing could be reached, and why.
+type Failed = (u32, anyhow::Error);
+
+/// The most that trials of `once`, at the depth they are given, reach: until they get no faster, neither again (caches, clocks and buckets
+/// that fill first make a single one too slow) nor deeper, since open loops ask for as many at once as it takes. What a deeper one failed
+/// with is told: what fewer reached is known all the same, and the run itself shows what fails. `None` when the user stopped it.
+///
+/// # Errors
+/// The first depth's own.
+fn most_reached(
+    mut once: impl FnMut(u32) -> anyhow::Result<Option<f64>>,
+) -> anyhow::Result<Option<(Reached, Option<Failed>)>> {
+    let depth = REACH_DEPTHS[0];
+    let Some(iops) = once(depth)? else { return Ok(None) };
+    let mut most = Reached { iops, depth };
+    for _ in 1..REACH_TRIALS_MAX {
+        let Some(iops) = once(depth)? else { return Ok(None) };
+        let is_faster = iops > most.iops * REACH_GROWTH;
+        most.iops = most.iops.max(iops);
+        if !is_faster {
+            break;
+        }
+    }
+    for &depth in &REACH_DEPTHS[1..] {
+        match once(depth) {
+            Ok(Some(iops)) if iops > most.iops * REACH_GROWTH => most = Reached { iops, depth },
+            Ok(Some(_)) => break,
+            Ok(None) => return Ok(None),
+            Err(error) => return Ok(Some((most, Some((depth, error))))),
+        }
+    }
+    Ok(Some((most, None)))
+}
+
 /// Takes the volume for no larger than `size`; a test file gives back the rest of its space.
 fn shrink(volume: &mut Volume, size: Bytes, reason: String) -> anyhow::Result<()> {
     if volume.facts.kind == TargetKind::TestFile {
@@ -326,4 +362,44 @@ fn shrink(volume: &mut Volume, size: Bytes, reason: String) -> anyhow::Result<()
     volume.facts.size_bytes = Some(size.get());
     volume.facts.size_reason = reason;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was reached by trials that give these rates, each at the depth it was asked for, and which depths these were.
+    fn reached(rates: &[(u32, f64)]) -> (Option<Reached>, Vec<u32>) {
+        let mut left = rates.iter();
+        let mut asked = Vec::new();
+        let found = most_reached(|depth| {
+            asked.push(depth);
+            Ok(left.next().filter(|(of, _)| *of == depth).map(|(_, rate)| *rate))
+        });
+        (found.unwrap().map(|(reached, _)| reached), asked)
+    }
+
+    #[test]
+    fn what_a_curve_is_a_share_of_is_looked_for_until_nothing_is_faster() {
+        // As a throttle does: nothing is faster.
+        let level = [(32, 5_000.0), (32, 5_010.0), (128, 5_020.0)];
+        assert_eq!(reached(&level), (Some(Reached { iops: 5_010.0, depth: 32 }), vec![32, 32, 128]));
+        // Something fills first; then a deeper queue brings more, and a still deeper one does not.
+        let growing = [(32, 50.0), (32, 60.0), (32, 61.0), (128, 90.0), (512, 91.0)];
+        assert_eq!(reached(&growing), (Some(Reached { iops: 90.0, depth: 128 }), vec![32, 32, 32, 128, 512]));
+        // The user stopped it.
+        assert_eq!(reached(&[(32, 50.0)]).0, None);
+        assert_eq!(reached(&[(32, 50.0), (32, 50.0)]).0, None);
+    }
+
+    #[test]
+    fn what_fails_deeper_leaves_what_fewer_reached() {
+        let once =
+            |depth| if depth == 32 { Ok(Some(70.0)) } else { bail!("reading from the target failed: no memory") };
+        let (reached, failed) = most_reached(once).unwrap().unwrap();
+        assert_eq!(reached, Reached { iops: 70.0, depth: 32 });
+        let (depth, why) = failed.unwrap();
+        assert_eq!((depth, why.to_string().as_str()), (128, "reading from the target failed: no memory"));
+        assert!(most_reached(|_| bail!("gone")).is_err());
+    }
 }

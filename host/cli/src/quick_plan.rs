@@ -12,10 +12,19 @@ pub(crate) struct Ingredients {
     pub(crate) duration: Duration,
     /// The latency to keep.
     pub(crate) objective: Objective,
-    /// Requests per second that random 4 KiB reads reached at depth 32 just before.
-    pub(crate) reached_iops: f64,
+    /// What random 4 KiB reads reached just before.
+    pub(crate) reached: Reached,
     /// Whether the target may be written.
     pub(crate) writable: bool,
+}
+
+/// The most that a closed loop got.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Reached {
+    /// Requests per second.
+    pub(crate) iops: f64,
+    /// With so many outstanding.
+    pub(crate) depth: u32,
 }
 
 /// Loads on the curve, in percent of what was reached.
@@ -46,12 +55,13 @@ pub(crate) fn time(duration: Duration, limit: Duration, writable: bool) -> Durat
 pub(crate) fn text(of: &Ingredients) -> String {
     let mut text = format!(
         "# Made by `loadline quick`. The rates of the curve are {} to {} % of the {:.0} IOPS that random 4 KiB reads\n\
-         # reached at depth 32 in trials of their own just before the run, the fastest of them. Everything is short on purpose: for lasting\n\
+         # reached at depth {} in trials of their own just before the run, the fastest of them. Everything is short on purpose: for lasting\n\
          # figures of rate-limited disks run `outstanding-sweep`.\n\
          schema = 1\nname = \"quick\"\ndescription = \"A first answer in about a minute\"\n",
         CURVE_PERCENT[0],
         CURVE_PERCENT[CURVE_PERCENT.len() - 1],
-        of.reached_iops
+        of.reached.iops,
+        of.reached.depth
     );
     for row in ROWS {
         text.push_str(&row_text(of, row, "100 %"));
@@ -82,7 +92,7 @@ fn curve_text(of: &Ingredients) -> String {
     let Objective { of: figure, limit } = of.objective;
     let mut points: Vec<(u32, u64)> = CURVE_PERCENT
         .iter()
-        .map(|percent| (*percent, three_digits(of.reached_iops * f64::from(*percent) / 100.0)))
+        .map(|percent| (*percent, three_digits(of.reached.iops * f64::from(*percent) / 100.0)))
         .collect();
     points.dedup_by_key(|(_, rate)| *rate);
     let duration = curve_duration(of.duration);
@@ -157,12 +167,16 @@ mod tests {
     use super::*;
     use loadline_workload::Plan;
 
+    fn reached(iops: f64) -> Reached {
+        Reached { iops, depth: 32 }
+    }
+
     fn ingredients() -> Ingredients {
         Ingredients {
             size: Bytes::gib(4),
             duration: Duration::from_s(3),
             objective: objective("20 ms").unwrap(),
-            reached_iops: 50_000.0,
+            reached: reached(50_000.0),
             writable: true,
         }
     }
@@ -185,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_curve_is_named_by_shares_at_rates_of_three_digits() {
-        let plan = Plan::parse(&text(&Ingredients { reached_iops: 45_678.0, ..ingredients() }), "quick").unwrap();
+        let plan = Plan::parse(&text(&Ingredients { reached: reached(45_678.0), ..ingredients() }), "quick").unwrap();
         let curve: Vec<String> = plan.cells().map(|(spec, _)| label_of(spec)).filter(|l| l.contains("curve")).collect();
         assert_eq!(curve[0], "curve 10 %: random read 4 KiB, 4570 IOPS Poisson");
         assert_eq!(curve[6], "curve 110 %: random read 4 KiB, 50200 IOPS Poisson");
@@ -198,8 +212,8 @@ mod tests {
 
     #[test]
     fn a_device_of_a_few_requests_per_second_still_has_a_curve() {
-        for reached_iops in [0.2, 1.0, 7.0] {
-            let text = text(&Ingredients { reached_iops, ..ingredients() });
+        for iops in [0.2, 1.0, 7.0] {
+            let text = text(&Ingredients { reached: reached(iops), ..ingredients() });
             assert!(Plan::parse(&text, "quick").is_ok(), "{text}");
         }
     }
