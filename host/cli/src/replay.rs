@@ -189,16 +189,21 @@ pub(crate) fn replay(
     conclude(store, &id, Ended::Complete, arguments.printing.format, &|_, _| Ok(()))
 }
 
+/// Where a request ends, bytes.
+fn record_end(record: &Record) -> u64 {
+    record.offset + u64::from(record.length)
+}
+
 /// Where the requests of each export go: what is not asked for need not be there.
 fn targets(trace: &Trace, machine: &Machine, environment: &str) -> anyhow::Result<Vec<Target>> {
     let mut used = vec![0_u64; trace.exports.len()];
     for record in &trace.records {
         let end = &mut used[usize::from(record.export)];
-        *end = (*end).max(record.offset + u64::from(record.length)).max(1);
+        *end = (*end).max(record_end(record)).max(1);
     }
     let mut targets = Vec::new();
     let mut found = None;
-    for (name, end) in trace.exports.iter().zip(&used) {
+    for ((number, name), end) in trace.exports.iter().enumerate().zip(&used) {
         let target = machine.target(name);
         if *end > 0 {
             let Some(target) = target else {
@@ -208,8 +213,13 @@ fn targets(trace: &Trace, machine: &Machine, environment: &str) -> anyhow::Resul
                 );
             };
             if let Some(size) = machine.size(target).filter(|size| size.get() < *end) {
+                let own = || trace.records.iter().filter(|record| usize::from(record.export) == number);
+                let is_beyond = |record: &&Record| record_end(record) > size.get();
+                let (beyond, all) = (own().filter(is_beyond).count(), own().count());
                 bail!(
-                    "the trace reaches {} into {name}, which holds {size} in {environment}; give it a size that fits",
+                    "the trace reaches {} into {name}, which holds {size} in {environment}: {beyond} of its {all} requests lie beyond. Give the \
+                     disks a size that fits in an environment file of your own (size = \"...\"; `loadline environments show {environment}` \
+                     prints one to begin with)",
                     loadline_units::Bytes::new(*end)
                 );
             }

@@ -41,10 +41,12 @@ fn nearest_with<'k>(
     let meant = synonyms.iter().find(|(other, _)| *other == word).map_or(word.as_str(), |(_, key)| *key);
     known
         .into_iter()
-        .map(|known| (strsim::jaro_winkler(meant, &plain(known)), known))
-        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
-        .min_by(|(a, _), (b, _)| b.total_cmp(a))
-        .map(|(_, known)| known)
+        .map(|known| (known, plain(known)))
+        .map(|(known, plain)| (strsim::osa_distance(meant, &plain) > 1, strsim::jaro_winkler(meant, &plain), known))
+        .filter(|(_, similarity, _)| *similarity >= SIMILARITY_MIN)
+        // One slip is likelier than any likeness of more.
+        .min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))
+        .map(|(_, _, known)| known)
 }
 
 /// The entries of a table in the order of the text.

@@ -16,7 +16,7 @@ mod sharing;
 use disk::{Disk, Holding, Service, Sharing, Side};
 use loadline_analysis::{LimitFigure, Quantity, limits};
 use loadline_prediction::{PredictionError, SIZE_DEFAULT};
-use loadline_record::{CellRecord, Clock, RunRecord, TargetKind, VolumeFacts};
+use loadline_record::{CellRecord, Clock, RunRecord, TargetKind, VolumeFacts, is_of_others};
 use loadline_units::{ByteRate, Iops};
 use mechanics::Mechanics;
 use progress::Progress;
@@ -92,6 +92,15 @@ pub enum FitError {
         /// Its id.
         run: String,
     },
+    /// An application's requests, as emulations and replays record them.
+    #[error(
+        "run {run} is of what an application asked for, so that nothing in it was varied: a disk is fitted to a run of a plan (loadline run), \
+         of an emulated disk too (--on data=nbd+unix:...)"
+    )]
+    OfOthers {
+        /// Its id.
+        run: String,
+    },
     /// A load's specification is not of this version.
     #[error("cell {cell} of the run cannot be read by this version of loadline: {source}; measure it anew")]
     Cell {
@@ -136,6 +145,9 @@ pub fn fit(record: &RunRecord, name: &str) -> Result<Fitted, FitError> {
 /// # Errors
 /// [`FitError`].
 pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Result<Fitted, FitError> {
+    if !record.cells.is_empty() && record.cells.iter().all(|cell| is_of_others(&cell.load.arrival)) {
+        return Err(FitError::OfOthers { run: record.header.id.clone() });
+    }
     let (mut doubts, mut assumptions) = (Vec::new(), Vec::new());
     let record = &plausible(record);
     if record.header.clock == Clock::Virtual {
@@ -478,6 +490,14 @@ mod tests {
     use loadline_analysis::example;
     use loadline_record::DeviceFacts;
     use loadline_units::Bytes;
+
+    #[test]
+    fn what_an_application_asked_for_is_refused_as_such() {
+        let mut record = example::golden();
+        record.cells.iter_mut().for_each(|cell| cell.load.arrival = loadline_record::APPLICATION.to_owned());
+        let error = fit(&record, "own").unwrap_err().to_string();
+        assert!(error.contains(&record.header.id) && error.contains("a run of a plan"), "{error}");
+    }
 
     #[test]
     fn a_device_is_as_large_as_it_is_though_a_part_was_measured() {

@@ -113,7 +113,7 @@ impl DoubtCode {
             Self::UnwrittenExtents => {
                 "requests fell on blocks never written: reads need no disk then, and writes more than their own work"
             }
-            Self::ShortRun => "too short to see past a burst allowance or a cache",
+            Self::ShortRun => "too short to see past a burst allowance, a cache or the turns of a throttle",
             Self::GeneratorBound => "the measuring tool itself was the limit",
             Self::OfferedLoadMissed => "the arrivals asked for were not all issued, or not all completed in time",
             Self::OtherLoad => "something else used the same device meanwhile",

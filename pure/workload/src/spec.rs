@@ -465,6 +465,9 @@ impl std::fmt::Display for LoadSpec {
         match &self.arrival {
             Arrival::Closed { queue_depth, rate_max, think_time } => {
                 write!(f, ", depth {queue_depth}")?;
+                if self.threads > 1 {
+                    write!(f, " x {} threads", self.threads)?;
+                }
                 if let Some(rate) = rate_max {
                     write!(f, ", at most {rate}")?;
                 }
@@ -475,8 +478,9 @@ impl std::fmt::Display for LoadSpec {
             Arrival::Constant { rate } => write!(f, ", {rate} constant")?,
             Arrival::Poisson { rate } => write!(f, ", {rate} Poisson")?,
         }
-        if self.threads > 1 {
-            write!(f, " x {} threads", self.threads)?;
+        // Rates are those of all threads together.
+        if self.threads > 1 && !matches!(self.arrival, Arrival::Closed { .. }) {
+            write!(f, " over {} threads", self.threads)?;
         }
         if self.files > 1 {
             write!(f, ", {} files", self.files)?;
@@ -587,6 +591,15 @@ mod tests {
                 assert!(!load(reads, trims, Fill::Never).wants_full(origin));
             }
         }
+    }
+
+    #[test]
+    fn depths_are_of_each_thread_and_rates_of_all_together() {
+        let told = |arrival| LoadSpec { arrival, threads: 2, ..LoadSpec::default() }.to_string();
+        let rate: Iops = "400 IOPS".parse().unwrap();
+        let closed = Arrival::Closed { queue_depth: 8, rate_max: Some(rate), think_time: Duration::from_ms(1) };
+        assert_eq!(told(closed), "random read 4 KiB, depth 8 x 2 threads, at most 400 IOPS, think 1 ms");
+        assert_eq!(told(Arrival::Poisson { rate }), "random read 4 KiB, 400 IOPS Poisson over 2 threads");
     }
 
     #[test]

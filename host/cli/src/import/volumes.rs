@@ -28,6 +28,7 @@ pub(crate) fn assigned(
             targets.push(job.target.clone());
         }
     }
+    refuse_absent(told, &targets)?;
     let mut names: Vec<String> = Vec::new();
     for target in &targets {
         let name = name_of(target.as_deref(), told, declared, targets.len() == 1, &names)?;
@@ -48,6 +49,30 @@ pub(crate) fn assigned(
     Ok((volumes, jobs))
 }
 
+fn is_within(target: &str, path: &str) -> bool {
+    Path::new(target).starts_with(path)
+}
+
+/// Refuses a target that the results do not tell of: what was measured elsewhere would be called by its volume's name, or nothing would. Of
+/// one that they do not tell, or tell from a folder of their own on, nobody can say that it is another.
+fn refuse_absent(told: &[NamedTarget], targets: &[Option<String>]) -> Result<(), Usage> {
+    let may_be = |target: &Option<String>, path: &str| {
+        target
+            .as_deref()
+            .is_none_or(|target| is_within(target, path) || (targets.len() == 1 && !target.starts_with('/')))
+    };
+    let Some(absent) = told.iter().find(|named| !targets.iter().any(|target| may_be(target, &named.target))) else {
+        return Ok(());
+    };
+    let known: Vec<&str> = targets.iter().map(|target| target.as_deref().unwrap_or(UNTOLD)).collect();
+    Err(Usage(format!(
+        "--on {}={}: the results are of {}, and of nothing there; give one of these, or a folder that it is in",
+        absent.volume,
+        absent.target,
+        known.join(", ")
+    )))
+}
+
 /// The name of the volume that a target is.
 fn name_of(
     target: Option<&str>,
@@ -56,7 +81,7 @@ fn name_of(
     is_only: bool,
     taken: &[String],
 ) -> Result<String, Usage> {
-    let is_there = |path: &str| target.is_some_and(|target| Path::new(target).starts_with(path));
+    let is_there = |path: &str| target.is_some_and(|target| is_within(target, path));
     let sole = if is_only && told.len() == 1 { told.first() } else { None };
     if let Some(named) = told.iter().find(|named| is_there(&named.target)).or(sole) {
         return Ok(named.volume.clone());

@@ -514,6 +514,7 @@ fn a_trace_is_there_for_whoever_is_killed_and_not_where_nothing_began() {
     assert!(!bench.path("trace").exists(), "it is in the way the next time");
     let mut child = start(&bench, &["--trace", &trace]);
     assert_eq!(crate::fault::requests(&bench, &[1, 0, 0]), [0; 3]);
+    crate::fault::read_at(&bench, 1_000 << 20);
     let whole = || std::fs::metadata(bench.path("trace")).unwrap().len();
     let empty = whole();
     assert!(empty > 0, "no head");
@@ -524,6 +525,9 @@ fn a_trace_is_there_for_whoever_is_killed_and_not_where_nothing_began() {
     let (out, err) = (crate::text(&output.stdout), crate::text(&output.stderr));
     assert!(output.status.success() && err.contains("was cut short"), "{err}");
     assert!(out.contains("ended-early"), "{out}");
+    let small = bench.file("small.toml", ENVIRONMENT.replace("1 GiB", "64 MiB"));
+    let refusal = bench.refused(1, &["replay", &trace, "--env", &small]);
+    assert!(refusal.contains("1 of its 4 requests lie beyond") && refusal.contains("environment file"), "{refusal}");
 }
 
 #[test]

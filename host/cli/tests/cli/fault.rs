@@ -23,6 +23,14 @@ pub(crate) fn head(kind: u16) -> Vec<u8> {
     [&0x2560_9513_u32.to_be_bytes()[..], &[0, 0], &kind.to_be_bytes(), &[0; 16], &512_u32.to_be_bytes()].concat()
 }
 
+/// Reads 512 B of the first volume from there on.
+pub(crate) fn read_at(bench: &Bench, offset: u64) {
+    let (mut stream, mut asked) = (connected(bench), head(0));
+    asked[16..24].copy_from_slice(&offset.to_be_bytes());
+    stream.write_all(&asked).unwrap();
+    stream.read_exact(&mut [0; 16 + 512]).unwrap();
+}
+
 /// Asks for 512 B of the first volume, and is gone.
 pub(crate) fn leave(bench: &Bench) {
     connected(bench).write_all(&head(0)).unwrap();

@@ -131,6 +131,8 @@ fn a_declared_environment_gives_the_ceilings() {
     bench.done(&["import", &file, "--env", &two, "--on", "log=/dev/nvme1n1"]);
     assert_eq!(bench.last()["cells"][0]["volume"], "log");
     bench.done(&["rm", "last"]);
+    let elsewhere = bench.refused(2, &["import", &file, "--on", "log=/dev/nvme2n1"]);
+    assert!(elsewhere.contains("log=/dev/nvme2n1: the results are of /dev/nvme1n1"), "{elsewhere}");
     let placed = bench.file("placed.toml", text.replace("[volume.log]", "[volume.log]\npath = \"/dev/nvme1n1\""));
     bench.done(&["import", &file, "--env", &placed]);
     assert_eq!(bench.last()["cells"][0]["volume"], "log");

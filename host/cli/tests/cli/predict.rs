@@ -308,6 +308,7 @@ fn what_cannot_be_predicted_is_refused_before_anything_is_stored() {
     let buffered = bench.file("buffered.toml", SWEEP.replace("block =", "buffered = true\nblock ="));
     let refused = |arguments: &[&str]| bench.refused(2, &[&["predict"], arguments].concat());
     assert!(refused(&[&plan, "--env", "ds3-p3"]).contains("did you mean ds3-p30?"));
+    assert!(refused(&[&plan, "--env", "ds3-p31"]).contains("did you mean ds3-p30?"), "one slip, not two");
     assert!(refused(&[&buffered, "--env", "ds3-p30"]).contains("page cache is not modelled"));
     assert!(refused(&["outstanding-swep", "--env", "ds3-p30"]).contains("outstanding-sweep"));
     let wrong = bench.file("wrong.toml", TWO.replace("iops = \"100 IOPS\"", "iops = \"100\""));

@@ -8,6 +8,8 @@ use loadline_record::CellRecord;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// The key under which it stands how requests arrive.
+const ARRIVAL: &str = "arrival";
 /// Keys of a load that do not change what is asked of storage.
 const NOT_THE_LOAD: [&str; 6] = ["name", "trials", "pause", "hang_limit", "objective", "best_of_trials"];
 /// A cell that differs in more than so many keys is another load, not the same one changed.
@@ -90,13 +92,23 @@ fn key(cell: &CellRecord, by_volume: bool) -> String {
     format!("{:?}", keys(cell, by_volume))
 }
 
+/// A key with its value; how requests arrive by its parts, so that of two closed loops it is the depth that differs.
+fn told(name: &str, value: &Value) -> Vec<(String, String)> {
+    let kind =
+        value.as_object().filter(|kinds| name == ARRIVAL && kinds.len() == 1).and_then(|kinds| kinds.iter().next());
+    let Some((kind, Value::Object(parts))) = kind else { return vec![(name.to_owned(), canonical(value))] };
+    let parts =
+        parts.iter().filter(|(_, value)| !value.is_null()).map(|(part, value)| (part.clone(), canonical(value)));
+    std::iter::once((name.to_owned(), kind.clone())).chain(parts).collect()
+}
+
 /// The same key by key. Keys without a value do not count: a key that a later version adds is missing in older records.
 fn keys(cell: &CellRecord, by_volume: bool) -> BTreeMap<String, String> {
     let mut keys: BTreeMap<String, String> = match &cell.spec {
         Value::Object(fields) => fields
             .iter()
             .filter(|(name, value)| !value.is_null() && !NOT_THE_LOAD.contains(&name.as_str()))
-            .map(|(name, value)| (name.clone(), canonical(value)))
+            .flat_map(|(name, value)| told(name, value))
             .collect(),
         // A record without its load's specification has the figures that tables show.
         _ => BTreeMap::from([

@@ -198,9 +198,6 @@ pub(crate) fn meaning(cell: &CellRecord, code: DoubtCode) -> &'static str {
             "more was completed than the arrivals asked for"
         }
         DoubtCode::OfferedLoadMissed => "all arrivals were issued, and not all completed in time",
-        DoubtCode::ShortRun if cell.trials.iter().any(is_of_windows) => {
-            "too short for a limit that counts in windows: what lasts may be more or less"
-        }
         code => code.meaning(),
     }
 }
@@ -323,13 +320,8 @@ fn short_run(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> O
         "Measured for {}: a limit kept by a token bucket of {bucket} lets so short a run show up to {} more than \
          lasts{unless}.",
         seconds(trial.measured_ns),
-        percent((bucket_ns as f64 / trial.measured_ns as f64).min(1.0))
+        percent(bucket_ns as f64 / trial.measured_ns as f64)
     ))
-}
-
-/// Whether a prediction is short of windows, not of a bucket.
-fn is_of_windows(trial: &TrialRecord) -> bool {
-    trial.model.as_ref().is_some_and(|m| !shows(m.bucket_ns, trial) || m.bucket_ns <= trial.warm_up_ns)
 }
 
 /// Whether what a model saves up, or gives out at once, in so much time shows in the measurement.
@@ -348,7 +340,7 @@ fn short_of_windows(load: &LoadSummary, trial: &TrialRecord, model: &ModelRecord
              may show up to {} more or less than lasts.",
             seconds(trial.measured_ns),
             seconds(model.window_ns),
-            percent((model.window_ns as f64 / trial.measured_ns as f64).min(1.0))
+            percent(model.window_ns as f64 / trial.measured_ns as f64)
         )
     })
 }

@@ -334,8 +334,10 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
             )
         }
         (None, Some(lost)) => {
-            let (depth, latency, _) = told(lost)?;
-            format!("{name} miss {objective_name} at every depth tried: {latency} already at {depth}.")
+            let (depth, latency, rate) = told(lost)?;
+            // What a burst has before it is spent is not what is judged.
+            let then = if view.cells[lost].lasting.is_some() { format!(" ({rate})") } else { String::new() };
+            format!("{name} miss {objective_name} at every depth tried: {latency} already at {depth}{then}.")
         }
         // One depth that keeps it is no news.
         (Some(_), None) if curve.closed.len() < 2 => return None,

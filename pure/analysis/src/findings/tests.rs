@@ -210,6 +210,14 @@ fn an_objective_kept_or_missed_throughout_is_told_so() {
     let missed = one(&summarize(&run(sweep(1.0, &[256, 512]))), codes::OBJECTIVE);
     assert!(missed.contains("miss 20 ms on average at every depth tried: 51.2 ms already at depth 256"), "{missed}");
     assert_eq!(texts(&summarize(&run(sweep(1.0, &[1]))), codes::OBJECTIVE), Vec::<String>::new());
+    // 256 outstanding at 5,000 a second for 45 s, then at 500: the latter is judged, and it says so.
+    let spent = |depth| {
+        let mut cell = cell(closed("random", 1.0, KIB4, depth), &ExampleDisk::default(), &[1.0]);
+        cell.trials[0].series.seconds.iter_mut().skip(45).for_each(|second| second.operations[0].count /= 10);
+        cell
+    };
+    let missed = one(&summarize(&run([256, 512].map(spent).to_vec())), codes::OBJECTIVE);
+    assert!(missed.contains("512 ms already at depth 256 (500 IOPS, after 5,000"), "{missed}");
 }
 
 /// Each operation of a mix is to keep the objective; the text says which of them the figure is of.

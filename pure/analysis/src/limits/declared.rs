@@ -2,8 +2,10 @@
 
 use super::Case;
 use super::caps::{latency_in_words, latency_ns, unhindered_ns, waits};
+use super::kinds::alike;
+use crate::curves::sound;
 use crate::summarize::trials_used;
-use crate::words::{number, percent, seconds, span};
+use crate::words::{listed, number, percent, seconds, span};
 use loadline_record::{Binding, Ceiling, Limit};
 
 /// A ceiling is reached from this share of it on.
@@ -31,9 +33,13 @@ const WAITS: f64 = 2.0;
 
 /// The highest of the declared ceilings that a rate shows not to hold: what a burst has before it is spent shows nothing of what is left.
 pub(crate) fn surpassed(ceilings: &[Ceiling], rate: f64) -> Option<&Ceiling> {
-    let holding = |c: &&Ceiling| !matches!(c.limit, Limit::Latency | Limit::Arrival | Limit::BurstExhausted);
-    let passed = ceilings.iter().filter(holding).filter(|c| rate > c.iops * SURPASSED);
+    let passed = ceilings.iter().filter(|ceiling| is_surpassed(ceiling, rate));
     passed.max_by(|a, b| a.iops.total_cmp(&b.iops))
+}
+
+fn is_surpassed(ceiling: &Ceiling, rate: f64) -> bool {
+    let may_hold = !matches!(ceiling.limit, Limit::Latency | Limit::Arrival | Limit::BurstExhausted);
+    may_hold && rate > ceiling.iops * SURPASSED
 }
 
 impl Case<'_> {
@@ -59,12 +65,13 @@ impl Case<'_> {
     /// The lowest declared ceiling that the rate reaches; or that holds it all the same, since its requests wait.
     pub(super) fn by_declared(&self) -> Option<Binding> {
         let rate = self.seen[self.index].as_ref()?.sustained;
-        let reached = self.declared().find(|c| (REACHED..=SURPASSED).contains(&(rate / c.iops)));
+        let holding = || self.declared().filter(|ceiling| !self.is_refuted(ceiling));
+        let reached = holding().find(|c| (REACHED..=SURPASSED).contains(&(rate / c.iops)));
         let (ceiling, how) = if let Some(ceiling) = reached {
             let how = format!("It comes to {} of {} IOPS", percent(rate / ceiling.iops), number(ceiling.iops));
             (ceiling, how)
         } else {
-            let lowest = self.declared().find(|c| rate < c.iops)?;
+            let lowest = holding().find(|c| rate < c.iops)?;
             let why = self.why_it_waits(rate).filter(|_| self.may_wait_for(rate / lowest.iops, lowest.iops))?;
             let how = format!(
                 "It comes to {} of {} IOPS, and {why}, so that not every part of the storage is always asked",
@@ -87,6 +94,26 @@ impl Case<'_> {
         })
     }
 
+    /// Whether the same requests, asked otherwise, had more in this run than a declared ceiling lets through.
+    fn is_refuted(&self, ceiling: &Ceiling) -> bool {
+        let cell = self.cell();
+        let is_same = |other: usize| {
+            let load = &self.cells[other].load;
+            other != self.index
+                && alike(cell, &self.cells[other])
+                && load.pattern == cell.load.pattern
+                && load.block_bytes == cell.load.block_bytes
+                && sound(&self.cells[other])
+        };
+        let surpasses = |other: usize| {
+            let rate = self.seen[other].as_ref().map_or(0.0, |seen| seen.sustained);
+            let declared = &self.records[other].ceilings;
+            let passed = declared.iter().filter(|own| own.limit == ceiling.limit && rate > own.iops * SURPASSED);
+            passed.into_iter().any(|own| own.source == ceiling.source)
+        };
+        ceiling.limit != Limit::BurstExhausted && (0..self.cells.len()).any(|other| is_same(other) && surpasses(other))
+    }
+
     /// Whether a load that comes to `share` of a ceiling may wait for it all the same. Of n disks that are asked by chance D requests
     /// outstanding keep D / (D + n - 1) busy (a closed network of equal queues), so that a rate at that share grows with the power of
     /// the depth that is missing to one. What levels off, or grows by less, is held by something else.
@@ -106,8 +133,14 @@ impl Case<'_> {
     pub(super) fn passed_declared(&self) -> Option<String> {
         let rate = self.seen[self.index].as_ref()?.sustained;
         let passed = surpassed(&self.record().ceilings, rate)?;
+        let lower: Vec<String> = (self.record().ceilings.iter().filter(|other| is_surpassed(other, rate)))
+            .filter(|other| other.iops < passed.iops)
+            .map(|other| format!("{} at {} IOPS", other.limit.name(), number(other.iops)))
+            .collect();
+        let lower =
+            if lower.is_empty() { String::new() } else { format!(" Nor does what is lower: {}.", listed(&lower)) };
         Some(format!(
-            " A declared limit does not hold here: {} at {} IOPS ({}), of which it had {}.",
+            " A declared limit does not hold here: {} at {} IOPS ({}), of which it had {}.{lower}",
             passed.limit.name(),
             number(passed.iops),
             passed.source,
@@ -128,9 +161,10 @@ impl Case<'_> {
         waits(self.cells, self.seen, self.index).then(|| "its requests are let through at a counted rate".to_owned())
     }
 
-    /// Below every declared ceiling.
+    /// Below every declared ceiling; nothing where it is above one.
     pub(super) fn below_declared(&self) -> Option<String> {
-        let lowest = self.declared().next()?;
+        let rate = self.seen[self.index].as_ref()?.sustained;
+        let lowest = self.declared().next().filter(|lowest| rate < lowest.iops)?;
         Some(format!(
             "It is below every ceiling of the environment, of which {} is the lowest ({} IOPS: {}).",
             lowest.limit.name(),
@@ -168,6 +202,25 @@ mod tests {
             (Limit::VmUncachedIops, Some(5_100.0), false)
         );
         assert!(found[0].evidence.contains("as sold"), "{}", found[0].evidence);
+    }
+
+    #[test]
+    fn what_is_above_declared_ceilings_is_not_called_below_them_and_all_of_them_are_told() {
+        let ceilings = [(Limit::VmCachedIops, 1_200.0), (Limit::VmUncachedIops, 2_000.0), (Limit::DiskIops, 90_000.0)];
+        let found = bindings(&[32], &ceilings).remove(0);
+        assert!(!found.evidence.contains("below every ceiling"), "{}", found.evidence);
+        let told = "A declared limit does not hold here: vm-uncached-iops at 2,000 IOPS (as sold), of which it had 250 %. Nor does what \
+                    is lower: vm-cached-iops at 1,200 IOPS.";
+        assert!(found.evidence.contains(told), "{}", found.evidence);
+    }
+
+    #[test]
+    fn a_declared_ceiling_that_deeper_queues_surpass_does_not_bind_a_single_request() {
+        // 1,000 at depth 1, 5,000 at depth 32.
+        let found = bindings(&[1, 32], &[(Limit::VmCachedIops, 1_020.0), (Limit::DiskIops, 90_000.0)]);
+        assert_eq!((found[0].limit, found[0].inferred), (Limit::Latency, true), "{:?}", found[0]);
+        let found = bindings(&[1], &[(Limit::VmCachedIops, 1_020.0), (Limit::DiskIops, 90_000.0)]);
+        assert_eq!(found[0].limit, Limit::VmCachedIops, "{:?}", found[0]);
     }
 
     #[test]

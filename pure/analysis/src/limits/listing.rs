@@ -126,6 +126,10 @@ pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
             all.of_kind(index, &mut figures);
         }
     }
+    // Trials that differ widely make intervals that reach below nothing.
+    for low in figures.iter_mut().filter_map(|figure| figure.low.as_mut()) {
+        *low = low.max(0.0);
+    }
     figures
 }
 

@@ -9,6 +9,8 @@ fn ten_seconds_are_short_and_thirty_are_not() {
     lasting(10).earns(DoubtCode::ShortRun, &["10 s", "10 %", "warm-up of 5 s"]);
     lasting(5).changed(|s| s.trial.warm_up_ns = 0).earns(DoubtCode::ShortRun, &["5 s", "20 %"]);
     lasting(30).lacks(DoubtCode::ShortRun);
+    let within = |ms: u64| Scene::reads().changed(|scene| scene.trial.measured_ns = ms * 1_000_000);
+    within(300).earns(DoubtCode::ShortRun, &["300 ms", "up to 333 % more"]);
     Scene::reads().changed(|s| s.trial.measured_ns = 29_990_000_000).lacks(DoubtCode::ShortRun);
     lasting(5).changed(|s| s.volume.kind = TargetKind::Null).lacks(DoubtCode::ShortRun);
 }
