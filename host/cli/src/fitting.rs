@@ -97,11 +97,12 @@ fn write(file: &Path, text: &str, force: bool) -> anyhow::Result<()> {
 
 /// A load, measured and on the fitted disk, in a line.
 fn told(agreement: &Agreement, known: &str) -> String {
-    let Agreement { label, iops_measured, iops_fitted, p99_measured_ns, p99_fitted_ns } = agreement;
+    let Agreement { label, iops_measured, iops_fitted, p99_measured_ns, p99_fitted_ns, from_issue } = agreement;
+    let from = if *from_issue { " from issue on" } else { "" };
     let off = |fitted: f64, measured: f64| format!("{:+.1} %", (fitted / measured - 1.0) * 100.0);
     let span = |ns: f64| Duration::from_ns(ns as u64).human();
     format!(
-        "{label}: {known} {}, p99 {}; on the fitted disk {} ({}), p99 {} ({})",
+        "{label}: {known} {}, p99{from} {}; on the fitted disk {} ({}), p99 {} ({})",
         figures::iops(*iops_measured),
         span(*p99_measured_ns),
         figures::iops(*iops_fitted),

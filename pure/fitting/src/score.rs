@@ -49,6 +49,8 @@ pub struct Agreement {
     pub p99_measured_ns: f64,
     /// And on the fitted disk.
     pub p99_fitted_ns: f64,
+    /// Whether both count from a request's issue on, where latency counts from when it was due.
+    pub from_issue: bool,
 }
 
 /// Whether a load may tell of the disk: a measured closed or open loop of reads and writes past the page cache.
@@ -64,6 +66,7 @@ pub(crate) fn is_of_the_tool(cell: &CellRecord) -> bool {
 /// A load with the figures to be met.
 pub(crate) struct Wanted {
     label: String,
+    from_issue: bool,
     pub(crate) load: LoadSpec,
     pub(crate) iops: f64,
     pub(crate) figures: Figures,
@@ -187,7 +190,17 @@ impl<'w> Bench<'w> {
             let rates: Vec<f64> = cell.trials.iter().filter_map(TrialRecord::iops).collect();
             let iops = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
             let Some((figures, apart)) = figures(&cell.trials).filter(|_| iops > 0.0) else { continue };
-            wanted.push(Wanted { label: cell.label.clone(), load, iops, figures, apart, mean: mean(&cell.trials) });
+            let kept = cell.trials.iter().flat_map(|trial| trial.operations.values());
+            let from_issue = kept.into_iter().any(|kept| kept.service.is_some());
+            wanted.push(Wanted {
+                label: cell.label.clone(),
+                from_issue,
+                load,
+                iops,
+                figures,
+                apart,
+                mean: mean(&cell.trials),
+            });
         }
         Ok(Self { volume: volume.to_owned(), wanted, catalog: Catalog::builtin(), progress })
     }
@@ -378,6 +391,7 @@ impl<'w> Bench<'w> {
             iops_fitted: made.iops,
             p99_measured_ns: wanted.figures.p99,
             p99_fitted_ns: made.figures.p99,
+            from_issue: wanted.from_issue,
         };
         Ok(self.wanted.iter().zip(&made).map(one).collect())
     }

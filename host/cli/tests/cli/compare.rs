@@ -76,7 +76,7 @@ fn runs_without_a_common_cell_leave_a_gate_without_an_answer() {
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
     let told = text(&output.stdout);
     assert!(told.contains("no cell that both have") && told.contains("the nearest differs in blocks"), "{told}");
-    let deeper = bench.file("d.toml", PLAN.replace("queue_depth = 1", "queue_depth = 2"));
+    let deeper = bench.file("d.toml", PLAN.replace("[1, 8]", "[2, 4]"));
     bench.done(&["run", &deeper, "--on", "data=null"]);
     let told = text(&bench.run(&["compare", &a, "last"]).stdout);
     assert!(told.contains("the nearest differs in queue_depth"), "{told}");
