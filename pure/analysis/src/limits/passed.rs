@@ -92,7 +92,7 @@ fn waits_evenly(cell: &CellSummary) -> bool {
 }
 
 impl Case<'_> {
-    fn of(&self) -> Of<'_> {
+    pub(super) fn of(&self) -> Of<'_> {
         Of { cells: self.cells, records: self.records, courses: self.courses, seen: self.seen }
     }
 
