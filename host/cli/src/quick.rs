@@ -157,7 +157,8 @@ fn foretold(arguments: &QuickArguments, limit: Duration, volume: &Volume) -> Str
     };
     let after = if volume.facts.kind == TargetKind::TestFile { "; the test file is removed at the end" } else { "" };
     let target = &arguments.path;
-    format!("quick on {target}: {what}, then {loads} loads of {} each, about {time}{after}", row.human())
+    let more = loads + 1;
+    format!("quick on {target}: {what}, then {loads} or {more} loads of {} each, about {time}{after}", row.human())
 }
 
 /// What everyone who reads the figures must know first, where the target is no storage or cannot be measured as such.

@@ -40,7 +40,10 @@ const ROWS: [(&str, &str, &str, u32); 4] = [
 /// The least that every load can spread over: the largest block of [`ROWS`].
 pub(crate) const SIZE_LEAST: Bytes = Bytes::mib(1);
 
-/// Loads of the plan at most: fewer where rates of the curve coincide.
+/// The deepest of [`ROWS`].
+const ROWS_DEPTH_MAX: u32 = 32;
+
+/// Loads of the plan: fewer where rates of the curve coincide, one more where a deeper queue than those of the rows reached more.
 pub(crate) fn loads(writable: bool) -> usize {
     ROWS.len() + CURVE_PERCENT.len() + if writable { ROWS.len() + 1 } else { 0 }
 }
@@ -65,6 +68,11 @@ pub(crate) fn text(of: &Ingredients) -> String {
     );
     for row in ROWS {
         text.push_str(&row_text(of, row, "100 %"));
+    }
+    // What the curve is a share of is to be seen beside it: at the depth of the rows it would pass for a limit that the curve exceeds.
+    if of.reached.depth > ROWS_DEPTH_MAX {
+        let name = format!("RND4K Q{}T1", of.reached.depth);
+        text.push_str(&row_text(of, (&name, "random", "4 KiB", of.reached.depth), "100 %"));
     }
     text.push_str(&curve_text(of));
     if of.writable {
@@ -188,6 +196,18 @@ mod tests {
         let planned: Duration = plan.cells().map(|(spec, _)| spec.trial_time()).sum();
         assert!(planned < Duration::from_s(55), "{}", planned.clock());
         assert_eq!(planned, time(Duration::from_s(3), ingredients().objective.limit, true));
+    }
+
+    #[test]
+    fn a_deeper_queue_that_reached_more_is_a_row_of_its_own() {
+        let reached = Reached { depth: 128, ..reached(90_000.0) };
+        let text = text(&Ingredients { reached, ..ingredients() });
+        let plan = Plan::parse(&text, "quick").unwrap();
+        assert_eq!(plan.cells().count(), loads(true) + 1);
+        let labels: Vec<String> = plan.cells().map(|(spec, _)| label_of(spec)).collect();
+        assert_eq!(labels[4], "RND4K Q128T1: random read 4 KiB, depth 128");
+        assert!(labels[5].starts_with("curve 10 %"), "{labels:?}");
+        assert_eq!(ROWS.map(|row| row.3).into_iter().max(), Some(ROWS_DEPTH_MAX));
     }
 
     #[test]

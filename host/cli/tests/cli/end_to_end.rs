@@ -72,7 +72,8 @@ fn quick_measures_prints_and_leaves_a_report() {
     assert!(entries(target.as_ref()).is_empty());
     let report = std::fs::read_to_string(bench.path("loadline-report.html")).unwrap();
     assert!(report.contains("loadline"));
-    assert_eq!(bench.last()["cells"].as_array().unwrap().len(), 16);
+    // One more where a deeper queue reaches more.
+    assert!((16..=17).contains(&bench.last()["cells"].as_array().unwrap().len()));
     // A report is replaced, anything else is not.
     bench.done(&arguments);
     std::fs::write(bench.path("loadline-report.html"), "mine").unwrap();

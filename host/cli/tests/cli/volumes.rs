@@ -175,7 +175,7 @@ fn a_mounted_device_is_measured_by_reading_and_never_written() {
         let done = quick(target, &["--read-only"]);
         assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
         assert!(text(&done.stderr).contains("reads only"));
-        assert_eq!(bench.last()["cells"].as_array().unwrap().len(), 11);
+        assert!((11..=12).contains(&bench.last()["cells"].as_array().unwrap().len()));
     }
     assert_eq!(std::fs::read(&file).unwrap(), vec![b'x'; 4 << 20]);
     // What is full says so, and by how much.
@@ -195,7 +195,10 @@ fn quick_foretells_what_it_does_and_calls_memory_memory() {
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
     let first = told.lines().next().unwrap();
-    assert!(first.contains("fills 4.00 MiB first, then 16 loads") && first.contains("after the filling"), "{told}");
+    assert!(
+        first.contains("fills 4.00 MiB first, then 16 or 17 loads") && first.contains("after the filling"),
+        "{told}"
+    );
     assert!(told.contains("this is memory, not storage"), "{told}");
     assert!(told.contains("curve 10 %: random read 4 KiB"), "{told}");
     assert!(entries(folder.path()).is_empty());
