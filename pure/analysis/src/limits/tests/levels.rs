@@ -137,3 +137,11 @@ fn levels_of_two_sizes_that_deny_each_other_are_not_presumed_to_be_one_limit() {
         assert!(!binding.evidence.contains("no other block size was measured at a limit"), "{binding:?}");
     }
 }
+
+#[test]
+fn trials_that_differ_widely_make_no_interval_below_nothing() {
+    let of = |depth| cell(closed("random", 1.0, 4 * KIB, depth), &ExampleDisk::default(), &[0.05, 1.0]);
+    let figures = crate::limits(&run([8, 32].map(of).to_vec()));
+    let lows: Vec<f64> = figures.iter().filter_map(|figure| figure.low).collect();
+    assert!(lows.contains(&0.0) && lows.iter().all(|low| *low >= 0.0), "{figures:?}");
+}
