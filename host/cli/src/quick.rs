@@ -35,7 +35,7 @@ const REACH_WARM_UP: Duration = Duration::from_ms(500);
 /// There are as many as it takes until one is no faster than those before, and no more than this,
 const REACH_TRIALS_MAX: u32 = 4;
 /// at the first of these depths; at each deeper one is one trial, as long as that is faster.
-const REACH_DEPTHS: [u32; 3] = [32, 128, 512];
+const REACH_DEPTHS: [u32; 3] = [quick_plan::ROWS_DEPTH_MAX, 128, 512];
 /// Faster by less than this is no faster.
 const REACH_GROWTH: f64 = 1.05;
 /// In place of what random reads reach, where the plan is only looked at.

@@ -41,7 +41,7 @@ const ROWS: [(&str, &str, &str, u32); 4] = [
 pub(crate) const SIZE_LEAST: Bytes = Bytes::mib(1);
 
 /// The deepest of [`ROWS`].
-const ROWS_DEPTH_MAX: u32 = 32;
+pub(crate) const ROWS_DEPTH_MAX: u32 = 32;
 
 /// Loads of the plan: fewer where rates of the curve coincide, one more where a deeper queue than those of the rows reached more.
 pub(crate) fn loads(writable: bool) -> usize {

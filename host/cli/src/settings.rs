@@ -5,6 +5,7 @@ use crate::failure::Usage;
 use crate::preparation::Scope;
 use loadline_engine::target::{absolute, is_nbd_uri};
 use loadline_engine::{Access, EngineChoice, EngineOptions};
+use loadline_record::VOLUME_DEFAULT;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
 use serde::{Deserialize, Serialize};
@@ -50,9 +51,6 @@ pub(crate) struct Overrides {
     /// Times cut short.
     pub(crate) short: bool,
 }
-
-/// The name of a volume that was given none.
-pub(crate) const VOLUME_DEFAULT: &str = "data";
 
 /// What `--short` leaves of each value at most; a plan's own short form stays within them.
 const SHORT_WARM_UP: Duration = Duration::from_s(1);

@@ -190,8 +190,8 @@ impl<'w> Bench<'w> {
             let rates: Vec<f64> = cell.trials.iter().filter_map(TrialRecord::iops).collect();
             let iops = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
             let Some((figures, apart)) = figures(&cell.trials).filter(|_| iops > 0.0) else { continue };
-            let kept = cell.trials.iter().flat_map(|trial| trial.operations.values());
-            let from_issue = kept.into_iter().any(|kept| kept.service.is_some());
+            let mut kept = cell.trials.iter().flat_map(|trial| trial.operations.values());
+            let from_issue = kept.any(|kept| kept.service.is_some());
             wanted.push(Wanted {
                 label: cell.label.clone(),
                 from_issue,

@@ -16,7 +16,7 @@ pub use limit::{Binding, Ceiling, Limit};
 pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, Stage, StageWait, StateTaken};
 pub use run::{
     APPLICATION, CellRecord, Clock, ImportedFile, ImportedFrom, LoadSummary, PlanText, RECORDED, RunHeader, RunRecord,
-    RunStatus, is_of_others,
+    RunStatus, VOLUME_DEFAULT, is_of_others,
 };
 pub use series::{Second, SecondOperation, Series};
 pub use trial::{

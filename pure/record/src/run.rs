@@ -100,6 +100,9 @@ pub enum RunStatus {
     Failed,
 }
 
+/// What a volume is called where the command line gives it no name.
+pub const VOLUME_DEFAULT: &str = "data";
+
 /// How requests arrive that an emulation recorded.
 pub const RECORDED: &str = "recorded";
 /// How requests arrive that an application makes on an emulated disk.

@@ -2,9 +2,9 @@
 
 use crate::declared::Declared;
 use crate::failure::Usage;
-use crate::settings::{NamedTarget, VOLUME_DEFAULT};
+use crate::settings::NamedTarget;
 use loadline_imported::Job;
-use loadline_record::{TargetKind, VolumeFacts};
+use loadline_record::{TargetKind, VOLUME_DEFAULT, VolumeFacts};
 use std::path::Path;
 
 /// Where results do not say what was measured.

@@ -5,14 +5,14 @@ use crate::findings::how_much;
 use crate::limits::others_share;
 use crate::summary::CellSummary;
 use crate::words::{number, percent};
-use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
+use loadline_record::{
+    Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VOLUME_DEFAULT, VolumeFacts,
+};
 
 /// Other work took the CPUs if this share of their busy time was not the tool's.
 const OTHERS_MOST: f64 = 0.5;
 /// Time that a hypervisor takes above this explains CPUs that are busy.
 const STEAL_MUCH: f64 = 0.1;
-/// What a volume is called on the command line where it gives no name.
-const VOLUME_USUAL: &str = "data";
 
 /// What binds.
 pub(super) const fn what_binds(limit: Limit) -> &'static str {
@@ -163,7 +163,7 @@ fn on(volume: &VolumeFacts, cell: &CellSummary) -> String {
     let target = in_shell(&volume.target);
     let is_found = matches!(volume.kind, TargetKind::File | TargetKind::BlockDevice | TargetKind::Nbd);
     let overwrite = if is_found && !cell.reads_only() { format!(" --overwrite {target}") } else { String::new() };
-    let name = if volume.name == VOLUME_USUAL { String::new() } else { format!("{}=", volume.name) };
+    let name = if volume.name == VOLUME_DEFAULT { String::new() } else { format!("{}=", volume.name) };
     format!("--on {name}{target}{overwrite}")
 }
 

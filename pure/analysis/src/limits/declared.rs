@@ -37,6 +37,7 @@ pub(crate) fn surpassed(ceilings: &[Ceiling], rate: f64) -> Option<&Ceiling> {
     passed.max_by(|a, b| a.iops.total_cmp(&b.iops))
 }
 
+/// Whether a rate shows that a declared ceiling does not hold.
 fn is_surpassed(ceiling: &Ceiling, rate: f64) -> bool {
     let may_hold = !matches!(ceiling.limit, Limit::Latency | Limit::Arrival | Limit::BurstExhausted);
     may_hold && rate > ceiling.iops * SURPASSED
@@ -108,13 +109,11 @@ impl Case<'_> {
         };
         let surpasses = |other: usize| {
             let rate = self.seen[other].as_ref().map_or(0.0, |seen| seen.sustained);
-            let declared = &self.records[other].ceilings;
-            let passed = declared.iter().filter(|own| own.limit == ceiling.limit && rate > own.iops * SURPASSED);
-            passed.into_iter().any(|own| own.source == ceiling.source)
+            let is_it = |own: &Ceiling| own.limit == ceiling.limit && own.source == ceiling.source;
+            self.records[other].ceilings.iter().any(|own| is_it(own) && is_surpassed(own, rate))
         };
         let of = self.of();
-        let refutes = |other: usize| is_same(other) && surpasses(other) && !of.in_bucket(other, ceiling.iops);
-        ceiling.limit != Limit::BurstExhausted && (0..self.cells.len()).any(refutes)
+        (0..self.cells.len()).any(|other| is_same(other) && surpasses(other) && !of.in_bucket(other, ceiling.iops))
     }
 
     /// Whether a load that comes to `share` of a ceiling may wait for it all the same. Of n disks that are asked by chance D requests
@@ -136,8 +135,8 @@ impl Case<'_> {
     pub(super) fn passed_declared(&self) -> Option<String> {
         let rate = self.seen[self.index].as_ref()?.sustained;
         let passed = surpassed(&self.record().ceilings, rate)?;
-        let lower: Vec<String> = (self.record().ceilings.iter().filter(|other| is_surpassed(other, rate)))
-            .filter(|other| other.iops < passed.iops)
+        let lower: Vec<String> = (self.record().ceilings.iter())
+            .filter(|other| is_surpassed(other, rate) && other.iops < passed.iops)
             .map(|other| format!("{} at {} IOPS", other.limit.name(), number(other.iops)))
             .collect();
         let lower =

@@ -161,11 +161,10 @@ impl Case<'_> {
 
     /// "Its requests take 6.40 ms, and 1.00 ms where nothing waits." or what else shows it.
     fn waiting_in_words(&self) -> String {
-        let own = latency_ns(self.cell());
+        let own = latency_ns(self.cell()).zip(latency_in_words(self.cell()));
         let least = least_ns(self.cells, self.seen, self.index);
         match (own, least) {
-            (Some(own), Some(least)) if own > least * 1.05 => {
-                let takes = latency_in_words(self.cell()).unwrap_or_else(|| span(own));
+            (Some((own, takes)), Some(least)) if own > least * 1.05 => {
                 format!("Its requests take {takes}, and {} where fewer are outstanding.", span(least))
             }
             _ if self.seen[self.index].as_ref().is_some_and(|seen| seen.turns) => {
