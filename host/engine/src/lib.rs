@@ -12,6 +12,7 @@ mod drive;
 mod error;
 pub mod facts;
 mod fetch;
+mod in_place;
 mod nbd;
 mod options;
 mod scheduling;

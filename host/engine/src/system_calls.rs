@@ -46,6 +46,17 @@ pub(crate) fn extended_status(file: &File) -> ExtendedStatus {
     }
 }
 
+/// Has reads leave the access time of an open file alone, where this user may ask for that: the file's owner, and root. To look whether it
+/// is to be noted costs about 0.1 us for each of them.
+pub(crate) fn leave_access_time(file: &File) {
+    // SAFETY: F_GETFL takes and gives numbers only.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    if flags >= 0 {
+        // SAFETY: F_SETFL takes numbers only.
+        let _ = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags | libc::O_NOATIME) };
+    }
+}
+
 /// Writes back all that is dirty in the file system on which `file` lies, whoever wrote it.
 pub(crate) fn write_back_file_system(file: &File) -> io::Result<()> {
     // SAFETY: syncfs takes a number only.

@@ -1,6 +1,9 @@
 //! Linux AIO (`io_submit`): for machines where `io_uring` is forbidden. Asynchronous with direct I/O only.
 
+#![expect(clippy::inline_always, reason = "what returns after a sleep costs more than it does: see `in_place`")]
+
 use super::{Backend, Io, Trims, trim};
+use crate::in_place::system_call;
 use loadline_block::Operation;
 use loadline_units::{Duration, NS_PER_S};
 use std::io;
@@ -134,6 +137,7 @@ impl Backend for Aio {
         self.queued.push(block);
     }
 
+    #[inline(always)]
     fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
         self.submit()?;
         if self.ready > 0 {
@@ -150,23 +154,20 @@ impl Backend for Aio {
             }
             return Ok(());
         }
-        let least = i64::from(wait.is_some());
+        let call = [
+            self.context as usize,
+            usize::from(wait.is_some()),
+            self.events.len(),
+            self.events.as_mut_ptr() as usize,
+            &raw mut time as usize,
+            0,
+        ];
         // SAFETY: `events` has room for as many as are asked for, and `time` is a valid timespec.
-        let result = unsafe {
-            libc::syscall(
-                libc::SYS_io_getevents,
-                self.context,
-                least,
-                self.events.len() as i64,
-                self.events.as_mut_ptr(),
-                &raw mut time,
-            )
-        };
-        if result < 0 {
-            let error = io::Error::last_os_error();
-            return if error.raw_os_error() == Some(libc::EINTR) { Ok(()) } else { Err(error) };
+        match unsafe { system_call(libc::SYS_io_getevents, call) }.result() {
+            Ok(ready) => self.ready = ready,
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => return Ok(()),
+            Err(error) => return Err(error),
         }
-        self.ready = result as usize;
         self.outstanding -= self.ready;
         Ok(())
     }

@@ -1,17 +1,34 @@
 //! `io_uring`: registered files and buffers, one issuer, deferred task work, one system call for submitting and waiting.
 
+#![expect(clippy::inline_always, reason = "what returns after a sleep costs more than it does: see `in_place`")]
+
 use super::{BATCH_MAX, Backend, Io, SLICE, Trims, trim};
 use crate::buffers::Region;
+use crate::in_place::system_call;
 use io_uring::{IoUring, Probe, cqueue, opcode, squeue, types};
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration};
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 /// The kernel takes at most this much in one registered buffer.
 const REGISTERED_MAX: Bytes = Bytes::gib(1);
 /// How long the submitting kernel thread of SQPOLL waits for work before it sleeps.
 const SQPOLL_IDLE_MS: u32 = 1_000;
+
+/// `IORING_ENTER_GETEVENTS` of linux/io_uring.h: answers are put into the ring, and waited for.
+const GETEVENTS: usize = 1;
+/// `IORING_ENTER_EXT_ARG`: the argument is an [`Until`].
+const EXT_ARG: usize = 1 << 3;
+
+/// `struct io_uring_getevents_arg` of linux/io_uring.h.
+#[repr(C)]
+struct Until {
+    signals: u64,
+    signals_size: u32,
+    _min_wait_us: u32,
+    time: *const types::Timespec,
+}
 
 /// What a tick has in place of a slot.
 const TICK: u64 = u64::MAX;
@@ -164,6 +181,51 @@ impl Uring {
     }
 }
 
+impl Uring {
+    /// Hands over and waits, with the system call in the place of its caller.
+    #[inline(always)]
+    fn enter_here(&mut self, wait: Option<Duration>) -> io::Result<usize> {
+        let queue = self.ring.submission();
+        let queued = queue.len();
+        // Answers that were put off, or did not find room, come when they are asked for only.
+        let put_off = queue.taskrun() || queue.cq_overflow();
+        // What was queued stands in the ring from here on.
+        drop(queue);
+        if wait.is_none() && queued == 0 && !put_off {
+            return Ok(0);
+        }
+        let collects = if wait.is_some() || put_off { GETEVENTS } else { 0 };
+        let least = usize::from(wait.is_some());
+        let ring = self.ring.as_raw_fd() as usize;
+        let number = libc::SYS_io_uring_enter;
+        let Some(wait) = wait.filter(|wait| !self.ticks || *wait < SLICE) else {
+            // SAFETY: entries of the ring point to buffers of the driver that stay untouched until their slots are reaped.
+            return unsafe { system_call(number, [ring, queued, least, collects, 0, 0]) }.result();
+        };
+        let time = types::Timespec::from(std::time::Duration::from(wait));
+        let argument = Until { signals: 0, signals_size: 0, _min_wait_us: 0, time: &raw const time };
+        let (at, size) = (&raw const argument as usize, size_of::<Until>());
+        // SAFETY: as above; argument and time outlive the call, which reads them.
+        unsafe { system_call(number, [ring, queued, least, collects | EXT_ARG, at, size]) }.result()
+    }
+
+    /// Hands over to a thread of the kernel's, or polls.
+    fn enter_polled(&mut self, wait: Option<Duration>) -> io::Result<usize> {
+        let Some(wait) = wait else {
+            let polled = self.ring.params().is_setup_iopoll();
+            let queue = self.ring.submission();
+            if queue.is_empty() && !queue.taskrun() && !queue.cq_overflow() && !polled {
+                return Ok(0);
+            }
+            drop(queue);
+            return self.ring.submit();
+        };
+        let time = types::Timespec::from(std::time::Duration::from(wait));
+        let arguments = types::SubmitArgs::new().timespec(&time);
+        self.ring.submitter().submit_with_args(1, &arguments)
+    }
+}
+
 /// A discard of a block device, as blkdev_uring_cmd of the kernel reads it: the offset stands in `addr`, the length in `addr3`,
 /// which is where the command's own data begin.
 fn discard(device: types::Fixed, offset: u64, length: u64) -> squeue::Entry {
@@ -279,25 +341,10 @@ impl Backend for Uring {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
-        let result = match wait.filter(|_| self.answered.is_empty()) {
-            None => {
-                let polled = self.ring.params().is_setup_iopoll();
-                let queue = self.ring.submission();
-                if queue.is_empty() && !queue.taskrun() && !queue.cq_overflow() && !polled {
-                    return Ok(());
-                }
-                drop(queue);
-                self.ring.submit()
-            }
-            Some(wait) if self.ticks && wait >= SLICE => self.ring.submit_and_wait(1),
-            Some(wait) => {
-                let time = types::Timespec::from(std::time::Duration::from(wait));
-                let arguments = types::SubmitArgs::new().timespec(&time);
-                self.ring.submitter().submit_with_args(1, &arguments)
-            }
-        };
+        let wait = wait.filter(|_| self.answered.is_empty());
+        let result = if self.way == Way::Polled { self.enter_polled(wait) } else { self.enter_here(wait) };
         match result {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
@@ -353,7 +400,6 @@ pub(crate) fn available() -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsRawFd;
 
     #[test]
     fn workers_are_expected_behind_the_page_cache_and_answers_are_seen_before_they_are_collected() {

@@ -366,7 +366,8 @@ impl Lane {
     }
 
     /// Hands over, and waits awake for answers for a while from `now` on, then asleep.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "see `in_place`")]
+    #[inline(always)]
     fn wait_awake<B: Backend>(&mut self, backend: &mut B, now: Instant) -> std::io::Result<Wait> {
         if self.vigil.tells_apart() {
             return self.wait_awake_apart(backend, now).map(Wait::AwakeFor);

@@ -8,6 +8,7 @@ use super::ledger::{Log, Times};
 use crate::backend::{Io, Trims, trim};
 use crate::buffers::Buffers;
 use crate::clock::Watch;
+use crate::in_place::system_call;
 use crate::verify::Checker;
 use loadline_block::{Operation, Request};
 use loadline_units::{Duration, Instant};
@@ -296,29 +297,30 @@ impl Means {
 }
 
 /// Does one request: the bytes moved, or a negative error number.
+#[expect(clippy::inline_always, reason = "see `in_place`")]
+#[inline(always)]
 fn perform(file: i32, io: &Io, trims: Trims) -> i32 {
     let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };
-    let offset = io.offset as i64;
-    loop {
-        let result = match io.operation {
-            // SAFETY: the buffer is the worker's own, as long as the largest block, and in no other request.
-            Operation::Read => unsafe { libc::pread(file, io.buffer.cast(), io.length as usize, offset) },
-            Operation::Write if io.durable => {
-                // SAFETY: as above; one vector of that buffer.
-                unsafe { libc::pwritev2(file, &raw const vector, 1, offset, libc::RWF_DSYNC) }
-            }
-            // SAFETY: as above.
-            Operation::Write => unsafe { libc::pwrite(file, io.buffer.cast(), io.length as usize, offset) },
-            Operation::Trim => return trim(file, io, trims),
-            // SAFETY: fdatasync takes a number only.
-            Operation::Flush => unsafe { libc::fdatasync(file) as isize },
-        };
-        if result >= 0 {
-            return result as i32;
+    let (at, length, offset) = (io.buffer as usize, io.length as usize, io.offset as usize);
+    let to = file as usize;
+    let (number, arguments) = match io.operation {
+        Operation::Read => (libc::SYS_pread64, [to, at, length, offset, 0, 0]),
+        Operation::Write if io.durable => {
+            (libc::SYS_pwritev2, [to, &raw const vector as usize, 1, offset, 0, libc::RWF_DSYNC as usize])
         }
-        let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-        if errno != libc::EINTR {
-            return -errno;
+        Operation::Write => (libc::SYS_pwrite64, [to, at, length, offset, 0, 0]),
+        Operation::Trim => return trim(file, io, trims),
+        Operation::Flush => (libc::SYS_fdatasync, [to, 0, 0, 0, 0, 0]),
+    };
+    loop {
+        // SAFETY: the buffer is the worker's own, as long as the largest block, and in no other request; so is the one vector of it,
+        // which outlives the call.
+        match unsafe { system_call(number, arguments) }.result() {
+            Ok(moved) => return moved as i32,
+            Err(error) => match error.raw_os_error().unwrap_or(libc::EIO) {
+                libc::EINTR => {}
+                errno => return -errno,
+            },
         }
     }
 }

@@ -83,7 +83,10 @@ pub(crate) fn open_bypassing(
         Some(reason) => reason,
         None => match open(libc::O_DIRECT) {
             Ok(file) => match try_direct(&file, trial) {
-                Ok(alignment) => return Ok(Opened { file, not_direct: None, alignment }),
+                Ok(alignment) => {
+                    system_calls::leave_access_time(&file);
+                    return Ok(Opened { file, not_direct: None, alignment });
+                }
                 Err(reason) => reason,
             },
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
@@ -92,7 +95,9 @@ pub(crate) fn open_bypassing(
             Err(error) => return Err(error),
         },
     };
-    Ok(Opened { file: open(0)?, not_direct: Some(reason), alignment: Alignment::default() })
+    let file = open(0)?;
+    system_calls::leave_access_time(&file);
+    Ok(Opened { file, not_direct: Some(reason), alignment: Alignment::default() })
 }
 
 /// The alignment with which direct I/O works, or why it does not. A failing disk is no reason: that is for the
@@ -180,6 +185,17 @@ mod tests {
         assert!(zfs_means_it("2.3.0-rc1"));
         assert!(zfs_means_it("3.0.0"));
         assert!(!zfs_means_it(""));
+    }
+
+    #[test]
+    fn reads_leave_access_times_alone() {
+        use std::os::fd::AsRawFd;
+        for hopeless in [None, Some("buffered I/O was asked for".to_owned())] {
+            let opened = open_bypassing(hopeless, Trial::ReadOnly, |_| tempfile::tempfile()).unwrap();
+            // SAFETY: F_GETFL takes and gives numbers only.
+            let flags = unsafe { libc::fcntl(opened.file.as_raw_fd(), libc::F_GETFL) };
+            assert_ne!(flags & libc::O_NOATIME, 0);
+        }
     }
 
     #[test]
