@@ -3,7 +3,7 @@
 //! A processor foresees where `ret` leads by a list of the calls before it. When a thread wakes, that list holds the kernel's
 //! calls, or nothing: the kernel empties it for safety. On processors where it also has to guard its own returns
 //! (`spec_rstack_overflow` under `/sys/devices/system/cpu/vulnerabilities`), the first `ret` after a sleep was found to cost about
-//! 1 us, as much as all that this program does for a request (docs/decisions/0026-no-return-after-a-sleep.md). So what waits
+//! 1 us, several times what this program does for a request (docs/decisions/0026-no-return-after-a-sleep.md). So what waits
 //! for answers is compiled into the loop that takes them in, down to the instruction that enters the kernel: there is no `ret` between.
 
 #![expect(clippy::inline_always, reason = "a function that is not inlined returns")]
