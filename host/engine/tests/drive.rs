@@ -242,15 +242,21 @@ fn whoever_is_to_sleep_never_waits_awake_and_the_record_says_who_may() {
         return;
     }
     let open_loop = Arrival::Constant { rate: Iops::per_second(500).unwrap() };
-    for (arrival, sleep, may) in
-        [(closed(1), false, true), (closed(1), true, false), (closed(8), true, false), (open_loop, false, false)]
-    {
+    for (arrival, sleep, may) in [
+        (closed(1), false, true),
+        (closed(1), true, false),
+        (closed(8), true, false),
+        (open_loop.clone(), false, true),
+        (open_loop, true, false),
+    ] {
         let options = EngineOptions { engine: EngineChoice::IoUring, sleep, ..EngineOptions::default() };
         let spec = LoadSpec { arrival: arrival.clone(), ..short() };
         let record = run_trial(&mut volume, &spec, 0, 1, options, &Control::new()).unwrap();
         let told = record.engine.options.iter().any(|option| option.starts_with("waiting awake"));
         assert_eq!(told, may, "{arrival:?}, {sleep}: {:?}", record.engine.options);
-        if sleep {
+        let asleep = record.engine.options.iter().any(|option| option.starts_with("asleep between arrivals"));
+        assert_eq!(asleep, sleep && spec.offered().is_some(), "{arrival:?}, {sleep}: {:?}", record.engine.options);
+        if sleep && spec.offered().is_none() {
             assert!(record.surroundings.threads.iter().all(|thread| thread.spun == 0.0));
         }
     }

@@ -6,6 +6,7 @@
 
 use super::beat::{Beat, unanswered};
 use super::ledger::{GaveUp, Log, Times};
+use super::nap::Nap;
 use super::vigil::{AWAKE_MAX, Vigil, Wait};
 use crate::backend::{BATCH_MAX, Backend, Io, SLICE, error_kind};
 use crate::buffers::{Buffer, Buffers};
@@ -19,8 +20,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Of queues with more places than this an eighth may stand free at most, but for what cannot be handed over.
 const DEEP_MIN: u32 = 4 * BATCH_MAX;
-/// An arrival nearer than this is waited for by spinning: a sleeping thread wakes too late.
-const SPIN: Duration = Duration::from_us(80);
 /// Workers carry out what a queue holds in less than this. Who keeps the processor for longer is someone else.
 const WAY_MAX: Duration = Duration::from_ms(1);
 /// After the processor was kept by someone else, it is not left again for so many times as long.
@@ -73,6 +72,8 @@ pub(super) struct Lane {
     pub(super) stays_until: Instant,
     /// When the thread waits awake.
     pub(super) vigil: Vigil,
+    /// When it sleeps though something is due later.
+    pub(super) nap: Nap,
     /// What the thread reads the time from.
     pub(super) watch: Watch,
     /// Tells the conductor that the thread is not stuck in the kernel.
@@ -231,6 +232,9 @@ impl Lane {
                 batch += 1;
             }
             outstanding += batch;
+            if self.open_loop && batch > 0 {
+                self.nap.issued(now);
+            }
             if outstanding == 0 && (exhausted || settled || due_until.is_none()) {
                 break;
             }
@@ -247,9 +251,7 @@ impl Lane {
             let wait = match next_at {
                 _ if more => None,
                 None => Some(SLICE),
-                Some(at) => {
-                    Some(at.since(now).saturating_sub(SPIN)).filter(|w| *w > Duration::ZERO).map(|w| w.min(SLICE))
-                }
+                Some(at) => self.nap.before(at, now).map(|nap| nap.min(SLICE)),
             };
             let only_waits = next_at.is_none() && !more;
             let mut waited = Wait::Asleep;
@@ -307,6 +309,9 @@ impl Lane {
                 });
             }
             outstanding -= answers;
+            if outstanding == 0 {
+                self.nap.answered();
+            }
             self.vigil.turned(turned.since(now), answers, waited);
             if wait.is_none() && batch == 0 && answers == 0 {
                 if outstanding > 0 {

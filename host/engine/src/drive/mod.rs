@@ -4,6 +4,7 @@ mod beat;
 mod filling;
 mod lane;
 mod ledger;
+mod nap;
 mod plumbing;
 mod readback;
 mod settling;

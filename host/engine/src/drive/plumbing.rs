@@ -4,6 +4,7 @@ use super::TrialFiles;
 use super::beat::{Beat, Ends, Held};
 use super::lane::{Lane, LaneEnd, VolumeBound};
 use super::ledger::{Ledger, Log, Times};
+use super::nap::Nap;
 use super::vigil::Vigil;
 use super::workers::{Means, OPEN_WORKERS, Source, Stream, WORKERS_MAX, Worker};
 use crate::backend::Backend;
@@ -156,6 +157,8 @@ struct Part {
     thread: u32,
     slots: u32,
     sharers: usize,
+    /// Threads are to sleep while they wait, as applications do.
+    sleeps: bool,
     ring: UringOptions,
     files: Arc<TrialFiles>,
     ledger: Arc<Ledger>,
@@ -194,6 +197,7 @@ impl Part {
             checker: self.verify.as_ref().map(|l| Checker::new(Arc::clone(l), self.thread, self.slots)),
             hang_limit: self.spec.hang_limit,
             stays_until: Instant::ZERO,
+            nap: if self.sleeps { Nap::deep() } else { Nap::light() },
             vigil: if waits_awake { Vigil::new(self.slots, system_calls::is_held(), start_at) } else { Vigil::never() },
             watch: Watch::new(),
             beat: Arc::clone(&self.beat),
@@ -219,6 +223,7 @@ impl Threads {
                 thread,
                 slots,
                 sharers: number,
+                sleeps: setup.options.sleep,
                 ring: UringOptions {
                     sqpoll: setup.options.sqpoll,
                     iopoll: setup.options.iopoll,
@@ -376,7 +381,15 @@ fn drive<B: Backend>(
     make: impl FnOnce(&Part, &Buffers) -> Result<(B, Vec<String>), EngineError>,
 ) -> VerifyRecord {
     let prepared = part.buffers(part.slots, part.thread).and_then(|buffers| {
-        let (backend, in_force) = make(part, &buffers)?;
+        let (backend, mut in_force) = make(part, &buffers)?;
+        if part.spec.offered().is_some() {
+            let how = if part.sleeps {
+                "asleep between arrivals where there is time"
+            } else {
+                "waiting awake for answers that come soon"
+            };
+            in_force.push(how.to_owned());
+        }
         Ok((buffers, backend, in_force))
     });
     let (buffers, mut backend) = match prepared {
