@@ -64,6 +64,7 @@ pub(crate) struct Uring {
     ring: IoUring,
     fixed_buffers: bool,
     way: Way,
+    waits: Waits,
     /// The ring itself ends waits after a [`SLICE`]: a timer for each wait would be set and put off with each request.
     ticks: bool,
     trims: RingTrims,
@@ -155,7 +156,10 @@ impl Uring {
         // Nothing but I/O goes through a ring that is polled, and the kernel's thread of SQPOLL is left alone.
         let ticks = way != Way::Polled && ticks(&mut ring)?;
         let files = files.to_vec();
-        Ok((Self { ring, fixed_buffers, way, ticks, trims, files, answered: Vec::new() }, in_force))
+        Ok((
+            Self { ring, fixed_buffers, way, waits: options.waits, ticks, trims, files, answered: Vec::new() },
+            in_force,
+        ))
     }
 
     #[inline]
@@ -301,12 +305,14 @@ impl Backend for Uring {
     }
 
     fn batch_max(&self, places: u32) -> u32 {
-        match self.way {
+        match (self.way, self.waits) {
             // The kernel holds requests back until the call has prepared them all, and who is to answer may wait for them: the other
             // three quarters of the queue are with the device meanwhile.
-            Way::Direct => (places / 4).clamp(8, BATCH_MAX),
+            (Way::Direct, Waits::AwakeToo) => (places / 4).clamp(8, BATCH_MAX),
+            // The device goes on while the thread is woken: less of its queue may be missing then.
+            (Way::Direct, Waits::Asleep) => (places / 8).clamp(4, BATCH_MAX),
             // They are answered within the call, or the kernel's own thread takes them one by one.
-            Way::Cached | Way::Polled => BATCH_MAX,
+            (Way::Cached | Way::Polled, _) => BATCH_MAX,
         }
     }
 
@@ -412,10 +418,14 @@ mod tests {
         file.set_len(4096).unwrap();
         for buffered in [false, true] {
             let options = UringOptions { buffered, ..UringOptions::default() };
+            for (waits, direct) in [(Waits::AwakeToo, [8, 8, 16, 32, 32]), (Waits::Asleep, [4, 4, 8, 16, 32])] {
+                let options = UringOptions { waits, ..options };
+                let (ring, _) = Uring::new(1, &[file.as_raw_fd()], &memory, options, None).unwrap();
+                let batches = [1, 32, 64, 128, 1024].map(|places| ring.batch_max(places));
+                assert_eq!(batches, if buffered { [32; 5] } else { direct });
+            }
             let (mut ring, _) = Uring::new(1, &[file.as_raw_fd()], &memory, options, None).unwrap();
             assert_eq!((ring.has_workers(), ring.announces()), (buffered, !buffered));
-            let batches = [1, 32, 64, 128, 1024].map(|places| ring.batch_max(places));
-            assert_eq!(batches, if buffered { [32; 5] } else { [8, 8, 16, 32, 32] });
             let io = Io {
                 operation: Operation::Read,
                 durable: false,
