@@ -52,7 +52,7 @@ pub(crate) struct UringOptions {
 /// How a load thread waits for answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// Because it was asked to, or is an open loop's, which sleeps until its next arrival and wakes for it.
+    /// Because it was asked to, or is an open loop's: that knows when its next request is due, and decides by it how long it waits.
     #[default]
     Asleep,
     /// Awake where that brings more answers.
