@@ -28,7 +28,7 @@ Sections (all by default):
 Options:
   --rounds N          rounds, each tool once in each [5]
   --seconds N         seconds of each run, 2 or more [3]
-  --only TEXT         in `rate` and `truth`, only rows whose name contains TEXT, such as 'write, depth 32' or 'one CPU'
+  --only TEXT         in `rate`, `exports`, `emulate` and `truth`, only rows whose name contains TEXT, such as 'write, depth 32' or 'one CPU'
   --t-io-uring PATH   fio's t/io_uring, to be compared with in `rate`
   --as-scheduled      in `rate`, `agree` and `emulate`, leave everything where the scheduler puts it
   --all               every case of `truth`: depths 1 to 256, 4 KiB to 1 MiB, both ways; else a selection

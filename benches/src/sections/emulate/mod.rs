@@ -8,7 +8,7 @@ use crate::process;
 use crate::server::Server;
 use crate::statistics::{Spread, ratios};
 use crate::table::{Goal, Table};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use client::Load;
 use loadline_disk::{Directions, DiskSpec, EnvironmentSpec, IopsBudget, Limit, VolumeSpec};
 use loadline_units::{Bytes, Iops};
@@ -82,15 +82,26 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let title = "emulate: NBD with the disk model in the way, over nbdkit's memory plugin";
     let mut table =
         Table::new(title, &["random", "nbdkit / s", "loadline / s", "ratio", "goal", "CPU per request", "goal"]);
+    let mut count = 0;
     for (place, placed) in Pinned::places(bench.arguments.as_scheduled) {
-        rows(bench, *place, placed, &mut table)?;
+        count += rows(bench, *place, placed, &mut table)?;
+    }
+    if count == 0 {
+        bail!("no row of `emulate` has a name that contains {:?}", bench.arguments.only);
     }
     table.note("One CPU: servers share a processor with their client; two CPUs: they have one to themselves.");
     table.note("CPU is the server's, of both kinds, ours over nbdkit's. One connection over a unix socket.");
     bench.print(table)
 }
 
-fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table) -> Result<()> {
+/// Gives how many rows were wanted.
+fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table) -> Result<usize> {
+    let named = ROWS.iter().map(|(name, asker, load, goal)| (format!("{name}, {placed}"), *asker, *load, *goal));
+    let named: Vec<_> = named.filter(|(name, ..)| bench.arguments.wants(name)).collect();
+    if named.is_empty() {
+        return Ok(0);
+    }
+    let count = named.len();
     let folder = tempfile::tempdir()?;
     let (ours, peers) = (folder.path().join("ours"), folder.path().join("peer"));
     let mut peer = Command::new("nbdkit");
@@ -105,15 +116,14 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
     for server in &servers {
         client::fill(&server.socket)?;
     }
-    for (name, asker, load, goal) in ROWS {
-        let figures = bench.rounds(2, |bench, place| measure(bench, &servers[place], *asker, *load))?;
+    for (name, asker, load, goal) in named {
+        let figures = bench.rounds(2, |bench, place| measure(bench, &servers[place], asker, load))?;
         let of = |place: usize, figure: fn(&(f64, f64)) -> f64| figures[place].iter().map(figure).collect::<Vec<f64>>();
         let rates = [of(0, |one| one.0), of(1, |one| one.0)];
         let ratio = Spread::of(&ratios(&rates[1], &rates[0])).context("no rounds")?;
         let cpu = Spread::of(&ratios(&of(1, |one| one.1), &of(0, |one| one.1))).context("no rounds")?;
-        let name = format!("{name}, {placed}");
-        let reached = bench.verdicts.judge(&format!("emulate, {name}"), ratio.median, Goal::AtLeast(*goal));
-        let cheap = if *asker == Asker::Pipelining && load.length <= 4 << 10 {
+        let reached = bench.verdicts.judge(&format!("emulate, {name}"), ratio.median, Goal::AtLeast(goal));
+        let cheap = if asker == Asker::Pipelining && load.length <= 4 << 10 {
             bench.verdicts.judge(&format!("emulate, {name}, CPU"), cpu.median, Goal::AtMost(CPU))
         } else {
             ""
@@ -123,5 +133,5 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
         let cells = [name, median(0), median(1), ratio.to_string(), reached.into(), cpu.to_string(), cheap.into()];
         table.row(bench.marked(cells.to_vec()));
     }
-    Ok(())
+    Ok(count)
 }
