@@ -57,15 +57,31 @@ mod volumes;
 mod written;
 
 use arguments::{CommandLine, Verb};
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
 use failure::Outcome;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut line = CommandLine::parse();
+    let mut line = CommandLine::try_parse().map_err(with_verb).unwrap_or_else(|error| error.exit());
     // clap would take an empty variable for a mistake, and print usages as if the option had to be given.
     line.common.store = line.common.store.or_else(location::named_by_environment);
     failure::conclude(dispatch(&line))
+}
+
+/// Has what is no verb tell the nearest one after a slip that clap finds too far from it, as in a short word.
+fn with_verb(mut error: clap::Error) -> clap::Error {
+    if let (Some(ContextValue::String(word)), None) =
+        (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::SuggestedSubcommand))
+    {
+        let command = CommandLine::command();
+        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(clap::Command::get_name);
+        if let Some(verb) = loadline_document::nearest(word, verbs) {
+            let meant = ContextValue::Strings(vec![verb.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, meant);
+        }
+    }
+    error
 }
 
 fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {

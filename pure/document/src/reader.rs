@@ -19,6 +19,8 @@ pub type Synonym = (&'static str, &'static str);
 pub const NAME_MAX: usize = 100;
 /// Jaro-Winkler similarity from which a word is worth suggesting.
 const SIMILARITY_MIN: f64 = 0.7;
+/// Bytes of a word that is still worth suggesting after one slip, whatever its similarity: of `rnu` and `run` it is 0.6.
+const SLIP_MIN: usize = 3;
 /// Problems kept of one text at most; of these the first are told.
 const KEPT_MAX: usize = 10 * PROBLEMS_MAX;
 /// Keys of a table that a message names beside the nearest one.
@@ -42,8 +44,12 @@ fn nearest_with<'k>(
     known
         .into_iter()
         .map(|known| (known, plain(known)))
-        .map(|(known, plain)| (strsim::osa_distance(meant, &plain) > 1, strsim::jaro_winkler(meant, &plain), known))
-        .filter(|(_, similarity, _)| *similarity >= SIMILARITY_MIN)
+        .map(|(known, plain)| {
+            // Of two characters a slip leaves hardly anything.
+            let slip = plain.len() >= SLIP_MIN && strsim::osa_distance(meant, &plain) <= 1;
+            (!slip, strsim::jaro_winkler(meant, &plain), known)
+        })
+        .filter(|(far, similarity, _)| !far || *similarity >= SIMILARITY_MIN)
         // One slip is likelier than any likeness of more.
         .min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))
         .map(|(_, _, known)| known)
@@ -359,4 +365,27 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = &text[..end];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_found_after_one_slip_however_short_it_is() {
+        let verbs = ["run", "rm", "report", "replay", "list"];
+        let found = |word| nearest(word, verbs);
+        for (word, meant) in [
+            ("rnu", Some("run")),
+            ("urn", Some("run")),
+            ("runn", Some("run")),
+            ("un", Some("run")),
+            ("lits", Some("list")),
+            ("raport", Some("report")),
+            ("xyz", None),
+            ("", None),
+        ] {
+            assert_eq!(found(word), meant, "{word}");
+        }
+    }
 }

@@ -1,7 +1,18 @@
-//! What `quick` refuses at once, before a minute or a disk is spent.
+//! What is refused at once, before a minute or a disk is spent.
 
 use crate::bad_disk::run;
 use crate::{Bench, entries, or_skip, text};
+
+#[test]
+fn a_verb_with_a_slip_is_answered_with_the_one_that_was_meant() {
+    let bench = Bench::new();
+    for (word, tip) in [("rnu", "'run'"), ("qiuck", "'quick'"), ("plan", "'plans'"), ("replya", "'replay'")] {
+        let told = bench.refused(2, &[word, "x"]);
+        assert!(told.contains(&format!("unrecognized subcommand '{word}'")), "{told}");
+        assert!(told.lines().any(|line| line.contains("tip:") && line.contains(tip)), "{told}");
+    }
+    assert!(!bench.refused(2, &["xyzzy"]).contains("tip: a similar"));
+}
 
 #[test]
 fn too_little_time_or_space_is_refused_before_anything_is_filled() {
