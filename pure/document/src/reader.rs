@@ -45,14 +45,15 @@ fn nearest_with<'k>(
         .into_iter()
         .map(|known| (known, plain(known)))
         .map(|(known, plain)| {
+            let slip = strsim::osa_distance(meant, &plain) <= 1;
             // Of two characters a slip leaves hardly anything.
-            let slip = plain.len() >= SLIP_MIN && strsim::osa_distance(meant, &plain) <= 1;
-            (!slip, strsim::jaro_winkler(meant, &plain), known)
+            let near = slip && plain.len() >= SLIP_MIN;
+            (!slip, near, strsim::jaro_winkler(meant, &plain), known)
         })
-        .filter(|(far, similarity, _)| !far || *similarity >= SIMILARITY_MIN)
+        .filter(|(_, near, similarity, _)| *near || *similarity >= SIMILARITY_MIN)
         // One slip is likelier than any likeness of more.
-        .min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))
-        .map(|(_, _, known)| known)
+        .min_by(|a, b| a.0.cmp(&b.0).then(b.2.total_cmp(&a.2)))
+        .map(|(.., known)| known)
 }
 
 /// The entries of a table in the order of the text.
@@ -382,6 +383,10 @@ mod tests {
             ("un", Some("run")),
             ("lits", Some("list")),
             ("raport", Some("report")),
+            // The shortest only for what is like them, and then before what is further off.
+            ("rmm", Some("rm")),
+            ("rx", None),
+            ("ab", None),
             ("xyz", None),
             ("", None),
         ] {
