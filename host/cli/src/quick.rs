@@ -2,7 +2,7 @@
 
 use crate::arguments::QuickArguments;
 use crate::books::Opening;
-use crate::failure::{Outcome, Usage};
+use crate::failure::{Outcome, Stopped, Usage};
 use crate::figures;
 use crate::impossible::{self, Tried};
 use crate::interruption::Interruption;
@@ -49,6 +49,9 @@ const FILE_UNIT: Bytes = Bytes::mib(1);
 /// What database vendors commonly recommend.
 const OBJECTIVE_DEFAULT: &str = "20 ms";
 
+/// Of an end before the first load.
+const NOTHING_KEPT: &str = "interrupted before anything was measured; nothing is kept";
+
 /// Measures, prints, and leaves a report.
 pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> anyhow::Result<Outcome> {
     let objective = quick_plan::objective(arguments.objective.as_deref().unwrap_or(OBJECTIVE_DEFAULT))
@@ -61,7 +64,8 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let interruption = Interruption::watch()?;
     let store = Opening::start(store, |_| ());
     let need = Need { size: arguments.size, files: 1, writes: !settings.read_only, ..Need::default() };
-    let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access(), Some(&interruption))?;
+    let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access(), Some(&interruption))
+        .map_err(|error| if error.is::<Stopped>() { error.context(NOTHING_KEPT) } else { error })?;
     refuse_too_small(&arguments.path, &volume)?;
     volumes::tell_unneeded(&settings, std::iter::once(&volume));
     let duration = arguments.duration.unwrap_or(ROW_TIME);
@@ -179,7 +183,7 @@ fn not_storage(facts: &VolumeFacts) -> Option<String> {
 }
 
 fn interrupted() -> Outcome {
-    output::tell("interrupted before anything was measured; nothing is kept");
+    output::tell(NOTHING_KEPT);
     Outcome::Interrupted
 }
 

@@ -30,11 +30,11 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Waits until something comes true; gives up after ten seconds.
+/// Waits until something comes true; gives up after a minute, for machines that are busy.
 pub(crate) fn wait_until(mut what: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
     while !what() {
-        if started.elapsed() > Duration::from_secs(10) {
+        if started.elapsed() > Duration::from_secs(60) {
             return false;
         }
         std::thread::sleep(Duration::from_millis(5));

@@ -39,7 +39,7 @@ pub(crate) fn start_on(bench: &Bench, environment: &str, more: &[&str]) -> Child
     let child = command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while UnixStream::connect(bench.path("s")).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "it does not listen");
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not listen");
         std::thread::sleep(Duration::from_millis(5));
     }
     child
@@ -259,7 +259,7 @@ impl<'a> Attached<'a> {
                 println!("skipped: emulate --attach ({})", self.said());
                 return false;
             }
-            assert!(begun.elapsed() < Duration::from_secs(20), "it does not listen");
+            assert!(begun.elapsed() < Duration::from_secs(60), "it does not listen");
             std::thread::sleep(Duration::from_millis(5));
         }
         true

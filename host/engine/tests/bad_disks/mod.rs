@@ -11,11 +11,11 @@ pub(crate) const NO_SERVER: &str = "no nbdkit, nbdfuse or FUSE";
 pub(crate) const NO_LOOP: &str = "no loop device to be had";
 pub(crate) const NO_MOUNT: &str = "cannot mount";
 
-/// Waits up to five seconds for something to come true.
+/// Waits for something to come true; gives up after a minute, for machines that are busy.
 fn wait_until(mut what: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
     while !what() {
-        if started.elapsed() > Duration::from_secs(5) {
+        if started.elapsed() > Duration::from_secs(60) {
             return false;
         }
         std::thread::sleep(Duration::from_millis(10));

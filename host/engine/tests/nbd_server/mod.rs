@@ -111,7 +111,7 @@ impl Server {
     pub(crate) fn wait_for(&self, so: impl Fn(&State) -> bool) {
         let begun = Instant::now();
         while !so(&self.state) {
-            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", self.counts());
+            assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", self.counts());
             std::thread::sleep(Duration::from_millis(1));
         }
     }
