@@ -3,7 +3,7 @@
 use crate::arguments::Printing;
 use crate::attach::{self, AttachBy, Attached};
 use crate::catalog::{self, Own};
-use crate::emulated::{self, Emulated};
+use crate::emulated::{self, Emulated, Export};
 use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::fault;
@@ -17,7 +17,7 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{Account, Backing, Emulation, Figures, History, Refused, Settings, Tls, TraceSettings, Turns};
+use loadline_emulator::{Backing, Emulation, History, Refused, Settings, Tls, TraceSettings, Turns};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -228,7 +228,7 @@ pub(crate) fn emulate(
     // Not before: answers that wait for their clients to take them count when these are gone.
     emulation.close();
     let figures = emulation.figures();
-    let accounts = emulation.accounts();
+    let went = emulation.accounts_and_series();
     let turns = emulation.turns();
     let history = emulation.history();
     let names: Vec<String> = emulation.exports().iter().map(|export| export.name.clone()).collect();
@@ -245,8 +245,9 @@ pub(crate) fn emulate(
             output::tell(&late_delivery(name, late, turns));
         }
     }
-    let used = |(name, figures, _): &Export<'_>| !name.contains('/') || figures.requests() > 0;
-    let exports = names.iter().zip(&figures).zip(&accounts).map(|((name, figures), account)| (name, figures, account));
+    let used = |export: &Export<'_>| !export.name.contains('/') || export.figures.requests() > 0;
+    let exports = names.iter().zip(&figures).zip(&went);
+    let exports = exports.map(|((name, figures), (account, series))| Export { name, figures, account, series });
     let exports: Vec<Export<'_>> = exports.filter(used).collect();
     let table = summary(&exports, &history);
     let printed = output::print(&table.render(arguments.printing.format, output::colour_wanted()));
@@ -519,9 +520,6 @@ fn address(option: &str, typed: &str, insecure: bool, refusal: &str) -> anyhow::
     Ok(address)
 }
 
-/// The name of an export, what it did, and what became of its time.
-type Export<'a> = (&'a String, &'a Figures, &'a Account);
-
 fn summary(exports: &[Export<'_>], history: &History) -> Table {
     let mut table = Table::new(&[
         Column::words("volume", "export"),
@@ -537,7 +535,7 @@ fn summary(exports: &[Export<'_>], history: &History) -> Table {
         Column::words("its time", "held"),
         Column::words("doubts", "doubts"),
     ]);
-    for (name, figures, account) in exports {
+    for Export { name, figures, account, .. } in exports {
         let (held, span) = (account.held(), account.span());
         let doubts: Vec<&str> =
             emulated::doubts(name, figures, account, history).iter().map(|doubt| doubt.code.name()).collect();

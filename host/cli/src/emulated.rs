@@ -26,22 +26,30 @@ pub(crate) struct Emulated<'a> {
     pub(crate) history: &'a History,
 }
 
+/// An export: its name, what it did, what became of its time, and how that went second by second.
+pub(crate) struct Export<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) figures: &'a Figures,
+    pub(crate) account: &'a Account,
+    pub(crate) series: &'a Series,
+}
+
 /// Stores what each export did; gives the run's name. `None`: nobody asked for anything, and nothing is stored.
 ///
 /// # Errors
 /// The store cannot be opened or written.
 pub(crate) fn store(
     emulated: &Emulated<'_>,
-    exports: &[(&String, &Figures, &Account)],
+    exports: &[Export<'_>],
     path: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Option<String>> {
     let model = models(emulated.environment, 1, emulated.seed, Limits::Delivered).remove(0);
     let (mut cells, mut facts, mut trials) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, (name, figures, account)) in exports.iter().enumerate() {
+    for (number, Export { name, figures, account, series }) in exports.iter().enumerate() {
         if account.requests == 0 {
             continue;
         }
-        let mut trial = trial(figures, account, emulated.started_unix_s);
+        let mut trial = trial(figures, account, series, emulated.started_unix_s);
         trial.model = Some(modelled::record(&model, name, emulated.seed, account)?);
         let volume = volume_facts(&model, name, name)?;
         let label = "an application's load".to_owned();
@@ -130,8 +138,8 @@ fn late(figures: &Figures) -> Option<Doubt> {
     Some(Doubt { code: DoubtCode::LateDelivery, detail })
 }
 
-/// From the first request until the last answer. There is no course of seconds.
-fn trial(figures: &Figures, account: &Account, started_unix_s: u64) -> TrialRecord {
+/// From the first request until the last answer.
+fn trial(figures: &Figures, account: &Account, series: &Series, started_unix_s: u64) -> TrialRecord {
     let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
     for operation in Operation::ALL {
         let of = &figures.operations[operation.index()];
@@ -156,7 +164,7 @@ fn trial(figures: &Figures, account: &Account, started_unix_s: u64) -> TrialReco
         operations,
         offered_iops: None,
         missed: 0,
-        series: Series::default(),
+        series: series.clone(),
         errors: figures.errors.clone(),
         error_samples: Vec::new(),
         surroundings: Surroundings { asked, ..Surroundings::default() },

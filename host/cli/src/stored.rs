@@ -245,30 +245,36 @@ fn series(record: &RunRecord) -> Table {
         Column::numbers("errors", "errors"),
     ]);
     let latency = |ns: u64| Field::both(loadline_units::Duration::from_ns(ns).human(), ns);
+    let absent = || Field::both("-", serde_json::Value::Null);
     for cell in &record.cells {
         for trial in &cell.trials {
             let interval = u64::from(trial.series.interval_s);
             for (index, second) in trial.series.seconds.iter().enumerate() {
-                for operation in Operation::ALL {
-                    let figures = second.of(operation);
-                    if figures.count == 0 {
-                        continue;
-                    }
-                    table.push(vec![
+                let mut row = |operation: Field, requests, bytes, times: [Field; 3]| {
+                    let mut row = vec![
                         Field::text(&cell.id),
                         Field::text(&cell.volume),
                         Field::text(&cell.label),
                         Field::count(trial.trial.into()),
                         Field::count(index as u64 * interval),
-                        Field::text(operation.name()),
-                        Field::count(figures.count),
-                        Field::count(figures.bytes),
-                        latency(figures.p50_ns),
-                        latency(figures.p99_ns),
-                        latency(figures.max_ns),
-                        Field::both(format!("{:.1}", second.outstanding), second.outstanding),
-                        Field::count(second.errors),
-                    ]);
+                        operation,
+                        Field::count(requests),
+                        Field::count(bytes),
+                    ];
+                    row.extend(times);
+                    row.push(Field::both(format!("{:.1}", second.outstanding), second.outstanding));
+                    row.push(Field::count(second.errors));
+                    table.push(row);
+                };
+                let answered = Operation::ALL.into_iter().map(|operation| (operation, second.of(operation)));
+                for (operation, of) in answered.filter(|(_, of)| of.count > 0) {
+                    let times = [of.p50_ns, of.p99_ns, of.max_ns].map(latency);
+                    row(Field::text(operation.name()), of.count, of.bytes, times);
+                }
+                // What waited, or failed, where nothing was answered.
+                let nothing = Operation::ALL.iter().all(|operation| second.of(*operation).count == 0);
+                if nothing && (second.outstanding > 0.0 || second.errors > 0) {
+                    row(absent(), 0, 0, [absent(), absent(), absent()]);
                 }
             }
         }

@@ -2,12 +2,15 @@
 
 use crate::answer::{Answer, Ask, Leaves};
 use crate::clock::{Clock, Waiter};
+use crate::course::{Course, EndedRequest};
 use crate::done::History;
+use crate::held::Account;
 use crate::lead::Lead;
 use crate::model::{Change, ChangeError, Ended, Model};
 use crate::trace::{Record, Recorder};
 use loadline_block::{ErrorKind, Request};
 use loadline_disk::Layout;
+use loadline_record::Series;
 use loadline_units::{Duration, Instant};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration as Span;
@@ -106,6 +109,8 @@ struct State {
     recorder: Option<Recorder>,
     /// What was done so far.
     history: History,
+    /// Of each export that was asked for anything.
+    courses: Vec<Course>,
 }
 
 /// The model, its clock, and what it owes to whom.
@@ -226,6 +231,16 @@ impl Driver {
         self.state().history.clone()
     }
 
+    /// What became of the time of an export so far, and how that went from its first request until the last answer.
+    pub(crate) fn account_and_series(&self, export: usize) -> (Account, Series) {
+        let state = self.state();
+        let account = state.model.account(self.clock.now(), export);
+        let of_export = |under_way: &&UnderWay| usize::from(under_way.ask.export) == export;
+        let under_way = state.under_way.iter().flatten().filter(of_export).map(|under_way| under_way.ask.due_at);
+        let series = state.courses.get(export).map(|course| course.series(account.last, under_way));
+        (account, series.unwrap_or_default())
+    }
+
     /// Looks at the model as it is now.
     pub(crate) fn look<T>(&self, at: impl FnOnce(&Model, Instant) -> T) -> T {
         let state = self.state();
@@ -286,11 +301,22 @@ impl State {
             sequence: 0,
             recorder,
             history: History::default(),
+            courses: Vec::new(),
         }
+    }
+
+    /// Of an export.
+    fn course(&mut self, export: u16) -> &mut Course {
+        let export = usize::from(export);
+        if self.courses.len() <= export {
+            self.courses.resize_with(export + 1, Course::default);
+        }
+        &mut self.courses[export]
     }
 
     fn begin(&mut self, now: Instant, mut ask: Ask) {
         ask.due_at = now;
+        self.course(ask.export).begins(now);
         let parts = ask.parts_max();
         self.requests += 1;
         self.long += usize::from(ask.goes_ahead());
@@ -334,6 +360,13 @@ impl State {
             self.long -= usize::from(ask.goes_ahead());
             self.parts -= under_way.parts;
             let answer = ask.answer(at, error);
+            self.course(ask.export).ends(EndedRequest {
+                operation: ask.operation,
+                due_at: ask.due_at,
+                completed_at: at,
+                length: ask.length,
+                failed: answer.error().is_some(),
+            });
             answers.push(if under_way.ahead { Answer { leaves: Leaves::Rest, ..answer } } else { answer });
         }
         true

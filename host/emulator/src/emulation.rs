@@ -23,6 +23,7 @@ use crate::trace::{Recorder, TraceSettings};
 use crate::view::View;
 use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, VolumeSpec};
 use loadline_engine::Turns;
+use loadline_record::Series;
 use loadline_units::{Bytes, Duration, Instant};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -341,6 +342,12 @@ impl Emulation {
     pub fn accounts(&self) -> Vec<Account> {
         let exports = 0..self.serving.exports.len();
         self.serving.driver.look(|model, now| exports.map(|export| model.account(now, export)).collect())
+    }
+
+    /// What became of the time of each export so far, and how that went second by second, in their order.
+    #[must_use]
+    pub fn accounts_and_series(&self) -> Vec<(Account, Series)> {
+        (0..self.serving.exports.len()).map(|export| self.serving.driver.account_and_series(export)).collect()
     }
 
     /// What was done to it so far: faults, spent credits, other machines.

@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 
 /// From this share of the time on that nothing was asked for, whoever asks sets the pace.
 const IDLE_MOST: f64 = 0.5;
-/// Where requests spent so much of their time, that binds; as in predictions.
-const WAITED_MOST: f64 = 0.5;
 
 /// What became of the time of an export and of its requests so far, by the model's own clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -139,8 +137,8 @@ impl Account {
         let bound_by = if 1.0 - busy >= IDLE_MOST {
             Holder::Limit(Limit::Arrival)
         } else {
+            // Most of what there was: of limits that share it with latency, each less than half, the one that had more than that.
             let most = shares.iter().find(|held| held.by != Holder::Other(Other::Idle));
-            let most = most.filter(|held| held.share >= WAITED_MOST * busy);
             most.map_or(Holder::Limit(Limit::Latency), |held| held.by)
         };
         Held { bound_by: Some(bound_by), shares }
@@ -229,6 +227,14 @@ mod tests {
         let little = Waits { vm_uncached: waited(4, 0, 0), ..Waits::default() };
         assert_eq!(account(10, 10, little).held_over(S * 10).bound_by.map(Holder::name), Some("latency"));
         assert_eq!(Account::default().held_over(S), Held::default());
+        // Neither limit had half of the time, but both together left latency less than one of them had.
+        let several = Waits { disks: waited(7, 0, 5), ..Waits::default() };
+        let held = account(10, 10, several).held_over(S * 10);
+        assert_eq!(HeldBy::words(&held.shares), "burst-exhausted 50 %, latency 30 %, disk-iops 20 %");
+        let several = Waits { disks: waited(7, 0, 4), ..Waits::default() };
+        let held = account(10, 10, several).held_over(S * 10);
+        assert_eq!(HeldBy::words(&held.shares), "burst-exhausted 40 %, latency 30 %, disk-iops 30 %");
+        assert_eq!(held.bound_by.map(Holder::name), Some("burst-exhausted"));
     }
 
     #[test]

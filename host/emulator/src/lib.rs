@@ -13,6 +13,7 @@ mod clock;
 mod connection;
 mod contents;
 mod control;
+mod course;
 mod descriptors;
 mod done;
 mod driver;

@@ -35,8 +35,8 @@ pub struct Second {
 /// Intervals of equal length from the start of the measured time; the last one may be shorter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Length of an interval in seconds: 1, or a power of two when the trial was longer than a day, or predicted and longer than
-    /// an hour.
+    /// Length of an interval in seconds: 1, or a power of two when the trial was longer than a day, predicted and longer than an
+    /// hour, or emulated and longer than four.
     pub interval_s: u32,
     /// The intervals in order.
     pub seconds: Vec<Second>,

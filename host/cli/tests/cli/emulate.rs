@@ -107,7 +107,7 @@ fn what_was_asked_for_is_kept_with_what_held_it() {
     assert_eq!(crate::fault::requests(&bench, &[0, 1]), [0; 2]);
     bench.done(&["fault", &socket, "data", "--hang"]);
     crate::fault::leave(&bench);
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(2_300));
     bench.done(&["fault", &socket, "--clear-all"]);
     std::thread::sleep(Duration::from_millis(300));
     let (_, out, _) = end(child, "-INT");
@@ -121,7 +121,18 @@ fn what_was_asked_for_is_kept_with_what_held_it() {
     same(&rows[0]["iops"], &total["iops"]);
     same(&rows[0]["bytes_per_s"], &total["throughput_bytes_per_s"]);
     assert_eq!(rows[0]["requests"], 3, "{out}");
-    assert!(rows[0]["iops"].as_f64().unwrap() < 3.0 / 0.3, "{out}");
+    assert!(rows[0]["iops"].as_f64().unwrap() < 3.0 / 2.3, "{out}");
+    // Second by second: what hung was outstanding all the time, and is answered in the last one.
+    let seconds = bench.done(&["show", "last", "--series", "--format", "json"]);
+    let seconds: Vec<serde_json::Value> = serde_json::from_str(&seconds).unwrap();
+    let requests: u64 = seconds.iter().filter_map(|row| row["requests"].as_u64()).sum();
+    let outstanding = seconds[0]["outstanding"].as_f64().unwrap();
+    assert!(requests == 3 && outstanding > 0.5, "{seconds:?}");
+    let between: Vec<_> = seconds.iter().filter(|row| row["operation"].is_null()).collect();
+    assert!(!between.is_empty() && between.iter().all(|row| row["outstanding"] == 1.0), "{seconds:?}");
+    bench.done(&["report", "last", "-o", "report.html"]);
+    let html = std::fs::read_to_string(bench.path("report.html")).unwrap();
+    assert!(html.contains("over time") && !html.contains("No course over time"), "{seconds:?}");
 
     let child = start(&bench, &["--no-record"]);
     assert_eq!(crate::fault::requests(&bench, &[0]), [0]);

@@ -22,7 +22,10 @@ const TRIALS_MAX: usize = 100;
 /// From so many trials on, their table stands in two columns on paper.
 const TRIALS_MANY: usize = 6;
 
-/// Every cell, folded.
+/// Cells that are shown unfolded, as an application's on a volume or two are: more would bury what follows.
+const UNFOLDED_MAX: usize = 2;
+
+/// Every cell, folded where there are more than a few.
 pub(crate) fn cells(out: &mut String, run: &Run<'_>) {
     out.push_str("<p class=\"tools\" hidden><button type=\"button\" class=\"unfold\">Unfold all</button></p>\n");
     for view in &run.views {
@@ -34,8 +37,9 @@ fn cell(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     let name = run.cell_name(view.summary);
     put!(
         out,
-        "<details class=\"cell\" id=\"{}\"><summary><span class=\"cl\">{}</span> ",
+        "<details class=\"cell\" id=\"{}\"{}><summary><span class=\"cl\">{}</span> ",
         run.cell_anchor(view.index),
+        if run.views.len() <= UNFOLDED_MAX { " open" } else { "" },
         Escaped(&name)
     );
     let figures = view.summary.total.as_ref().map_or_else(
