@@ -13,9 +13,10 @@ use crate::run::conclude;
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use loadline_disk::{InitialState, Machine, Target};
-use loadline_emulator::{Dependence, Record, Replayed, Trace, account, replay_on, trial};
+use loadline_emulator::{Dependence, Moved, NoRoom, Record, Replayed, Trace, account, move_into, replay_on, trial};
 use loadline_prediction::{Limits, models, volume_facts};
 use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RECORDED, RunHeader, RunStatus, TrialRecord};
+use loadline_units::Bytes;
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -96,7 +97,7 @@ pub(crate) fn replay(
     let shown = arguments.trace.display();
     let file = std::fs::File::open(&arguments.trace)
         .map_err(|error| Usage(format!("cannot open the trace {shown}: {error}")))?;
-    let trace = Trace::read(BufReader::with_capacity(1 << 20, file)).with_context(|| format!("{shown}"))?;
+    let mut trace = Trace::read(BufReader::with_capacity(1 << 20, file)).with_context(|| format!("{shown}"))?;
     if trace.records.is_empty() && trace.cut_short {
         bail!(
             "{shown} was cut short before it held a request: whoever recorded it was killed, or could write no more; record it again, \
@@ -111,7 +112,7 @@ pub(crate) fn replay(
     let model = models(&environment, 1, seed, Limits::Delivered).remove(0);
     let mut machine = Machine::new(&model.spec, seed, InitialState::default())?;
     machine.keep_accounts();
-    let targets = targets(&trace, &machine, &environment.name)?;
+    let (targets, moved) = targets(&mut trace, &machine, &environment.name)?;
     if !quiet {
         output::tell(arguments.by.blind_spot());
         let failed = trace.records.iter().filter(|record| record.error.is_some()).count();
@@ -126,6 +127,7 @@ pub(crate) fn replay(
     if trace.cut_short {
         output::tell(&format!("{shown} {CUT_SHORT}"));
     }
+    moved.iter().flatten().for_each(|told| output::tell(told));
     let opening = Opening::start(store()?, |_| ());
     let dependence = match arguments.by {
         DependenceName::Time => Dependence::Time,
@@ -150,8 +152,10 @@ pub(crate) fn replay(
         trial.doubts = loadline_analysis::doubts(&cell.load, &trial, &volume);
         if trace.cut_short {
             trial.doubts.push(Doubt { code: DoubtCode::EndedEarly, detail: format!("The trace {CUT_SHORT}") });
-            trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
         }
+        let moved = moved[number].clone();
+        trial.doubts.extend(moved.map(|detail| Doubt { code: DoubtCode::RequestsMoved, detail }));
+        trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
         facts.push(volume);
         trials.push((cell.id.clone(), trial));
         cells.push(cell);
@@ -194,17 +198,23 @@ fn record_end(record: &Record) -> u64 {
     record.offset + u64::from(record.length)
 }
 
-/// Where the requests of each export go: what is not asked for need not be there.
-fn targets(trace: &Trace, machine: &Machine, environment: &str) -> anyhow::Result<Vec<Target>> {
+/// Where the requests of each export go: what is not asked for need not be there. What lies beyond the end is moved; says so of each
+/// export of which it is.
+fn targets(
+    trace: &mut Trace,
+    machine: &Machine,
+    environment: &str,
+) -> anyhow::Result<(Vec<Target>, Vec<Option<String>>)> {
     let mut used = vec![0_u64; trace.exports.len()];
     for record in &trace.records {
         let end = &mut used[usize::from(record.export)];
         *end = (*end).max(record_end(record)).max(1);
     }
-    let mut targets = Vec::new();
+    let (mut targets, mut told) = (Vec::new(), Vec::new());
     let mut found = None;
-    for ((number, name), end) in trace.exports.iter().enumerate().zip(&used) {
+    for ((export, name), end) in (0_u16..).zip(&trace.exports).zip(&used) {
         let target = machine.target(name);
+        let mut moved = None;
         if *end > 0 {
             let Some(target) = target else {
                 bail!(
@@ -213,20 +223,32 @@ fn targets(trace: &Trace, machine: &Machine, environment: &str) -> anyhow::Resul
                 );
             };
             if let Some(size) = machine.size(target).filter(|size| size.get() < *end) {
-                let own = || trace.records.iter().filter(|record| usize::from(record.export) == number);
-                let is_beyond = |record: &&Record| record_end(record) > size.get();
-                let (beyond, all) = (own().filter(is_beyond).count(), own().count());
-                bail!(
-                    "the trace reaches {} into {name}, which holds {size} in {environment}: {beyond} of its {all} requests lie beyond. Give the \
-                     disks a size that fits in an environment file of your own (size = \"...\"; `loadline environments show {environment}` \
-                     prints one to begin with)",
-                    loadline_units::Bytes::new(*end)
-                );
+                let reach = Bytes::new(*end);
+                let Moved { requests, asked_for, trims } = move_into(&mut trace.records, export, size).map_err(|NoRoom { asked_for }| {
+                    anyhow::anyhow!(
+                        "the trace asks for {} of {name}, in places of 1 MiB, and {environment} holds {size}: choose larger disks, or give \
+                         them a size in an environment file of your own (size = \"...\"; `loadline environments show {environment}` prints \
+                         one to begin with)",
+                        asked_for.human()
+                    )
+                })?;
+                let what = match (requests, trims) {
+                    (0, trims) => format!("{trims} trims were cut at its end"),
+                    (requests, trims) => format!(
+                        "{requests} beyond its end, to {} in places of 1 MiB, were moved to its last places that nobody asks for{}",
+                        asked_for.human(),
+                        if trims > 0 { format!(", and {trims} trims moved with them or cut") } else { String::new() }
+                    ),
+                };
+                moved = Some(format!(
+                    "{name}: the recorded requests reach {reach}, and {environment} holds {size}: {what}."
+                ));
             }
             found = found.or(Some(target));
         }
         targets.push(target);
+        told.push(moved);
     }
     let any = found.context("the trace has no request")?;
-    Ok(targets.into_iter().map(|target| target.unwrap_or(any)).collect())
+    Ok((targets.into_iter().map(|target| target.unwrap_or(any)).collect(), told))
 }

@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(HeldBy::words(&held.shares), "burst-exhausted 50 %, latency 30 %, disk-iops 20 %");
         let several = Waits { disks: waited(7, 0, 4), ..Waits::default() };
         let held = account(10, 10, several).held_over(S * 10);
-        assert_eq!(HeldBy::words(&held.shares), "burst-exhausted 40 %, latency 30 %, disk-iops 30 %");
+        assert_eq!(HeldBy::words(&held.shares), "burst-exhausted 40 %, disk-iops 30 %, latency 30 %");
         assert_eq!(held.bound_by.map(Holder::name), Some("burst-exhausted"));
     }
 

@@ -57,7 +57,7 @@ pub use meter::{Figures, OperationFigures};
 pub use metrics::SCRAPES_MAX;
 pub use model::{Change, ChangeError, Ended, FAULTS_MAX, Fault, FaultKind, Model, Which};
 pub use refusal::{Peer, REFUSALS_MAX, Reason, Refused};
-pub use replaying::{Dependence, Replayed, account, replay_on, trial};
+pub use replaying::{Dependence, Moved, NoRoom, Replayed, account, move_into, replay_on, trial};
 pub use serving::CONNECTIONS_MAX;
 pub use store::FolderError;
 pub use store::Losses;

@@ -1,6 +1,7 @@
 //! A recorded application on another disk, in virtual time.
 
 mod dependence;
+mod moved;
 
 use crate::held::Account;
 use crate::trace::Record;
@@ -11,6 +12,7 @@ use loadline_record::{
     Ending, EngineUsed, Histogram, OperationRecord, Second, SecondOperation, Series, Surroundings, TrialRecord,
 };
 use loadline_units::{Duration, Instant, NS_PER_S};
+pub use moved::{Moved, NoRoom, move_into};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 

@@ -46,13 +46,15 @@ pub enum DoubtCode {
     LateDelivery,
     /// An emulation's storage was changed on purpose: a fault, spent credits, another machine.
     ChangedMeanwhile,
+    /// A recorded load lay in part beyond the end of the storage that it was replayed on.
+    RequestsMoved,
     /// Another tool measured it: checks that need what loadline notes around a trial were not made.
     Imported,
 }
 
 impl DoubtCode {
     /// Every code, in the order in which reports list them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::VerifyFailed,
         Self::Errors,
         Self::EndedEarly,
@@ -67,6 +69,7 @@ impl DoubtCode {
         Self::ToolStopped,
         Self::LateDelivery,
         Self::ChangedMeanwhile,
+        Self::RequestsMoved,
         Self::OfferedLoadMissed,
         Self::DepthNotReached,
         Self::OtherLoad,
@@ -102,6 +105,7 @@ impl DoubtCode {
             Self::UnknownLimit => "unknown-limit",
             Self::LateDelivery => "late-delivery",
             Self::ChangedMeanwhile => "changed-meanwhile",
+            Self::RequestsMoved => "requests-moved",
             Self::Imported => "imported",
         }
     }
@@ -131,6 +135,9 @@ impl DoubtCode {
             Self::VerifyFailed => "data read back was not what was written",
             Self::ChangedMeanwhile => {
                 "the emulated storage was changed on purpose: figures mix what it was before and after"
+            }
+            Self::RequestsMoved => {
+                "requests of the recorded load lay beyond the end of this storage: they were put elsewhere on it"
             }
             Self::Imported => "another tool measured it: not every check of a measurement could be made",
             Self::LateDelivery => "an emulated disk answered later than it was to: clients measured this machine",

@@ -536,9 +536,17 @@ fn a_trace_is_there_for_whoever_is_killed_and_not_where_nothing_began() {
     let (out, err) = (crate::text(&output.stdout), crate::text(&output.stderr));
     assert!(output.status.success() && err.contains("was cut short"), "{err}");
     assert!(out.contains("ended-early"), "{out}");
+    // What lies beyond the end of a smaller disk is moved, and that is a doubt; more than it holds is refused.
     let small = bench.file("small.toml", ENVIRONMENT.replace("1 GiB", "64 MiB"));
-    let refusal = bench.refused(1, &["replay", &trace, "--env", &small]);
-    assert!(refusal.contains("1 of its 4 requests lie beyond") && refusal.contains("environment file"), "{refusal}");
+    bench.done(&["replay", &trace, "--env", &small]);
+    let run = bench.last();
+    let doubts = run["cells"][0]["doubts"].as_array().unwrap();
+    let moved = doubts.iter().find(|doubt| doubt["code"] == "requests-moved").expect("it is told");
+    assert!(moved["detail"].as_str().unwrap().contains("1 beyond its end"), "{moved}");
+    assert_eq!(crate::schema_errors(&run), Vec::<String>::new());
+    let none = bench.file("none.toml", ENVIRONMENT.replace("1 GiB", "1 MiB"));
+    let refusal = bench.refused(1, &["replay", &trace, "--env", &none]);
+    assert!(refusal.contains("asks for 2.00 MiB") && refusal.contains("environment file"), "{refusal}");
 }
 
 #[test]
