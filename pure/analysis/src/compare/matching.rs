@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 
 /// The key under which it stands how requests arrive.
 const ARRIVAL: &str = "arrival";
+/// The key under which it stands which volume an application asked, emulated or recorded.
+const APPLICATION: &str = "the application's volume";
+/// And of a replay, what made its requests come.
+const BY: &str = "by";
 /// Keys of a load that do not change what is asked of storage.
 const NOT_THE_LOAD: [&str; 6] = ["name", "trials", "pause", "hang_limit", "objective", "best_of_trials"];
 /// A cell that differs in more than so many keys is another load, not the same one changed.
@@ -50,6 +54,17 @@ pub(super) fn matched<'a>(
             None => only_first.push(*cell),
         }
     }
+    // An application that was recorded, and what became of the recording elsewhere.
+    only_first.retain(|cell| {
+        let is_that =
+            |other: &&CellRecord| is_replay_of(cell, other, by_volume) || is_replay_of(other, cell, by_volume);
+        let left = |other: &&CellRecord| !pairs.iter().any(|(_, b)| std::ptr::eq(*b, *other));
+        let counterpart = second.all.iter().copied().filter(left).find(is_that);
+        pairs.extend(counterpart.map(|other| (*cell, other)));
+        counterpart.is_none()
+    });
+    let order = |cell: &CellRecord| first.all.iter().position(|other| std::ptr::eq(*other, cell));
+    pairs.sort_by_key(|(cell, _)| order(cell));
     let taken = |cell: &CellRecord| pairs.iter().any(|(_, b)| std::ptr::eq(*b, cell));
     let only_second: Vec<&CellRecord> = second.all.iter().copied().filter(|c| !taken(c)).collect();
     let unmatched = |cells: &[&CellRecord], others: &[&CellRecord], side| -> Vec<Unmatched> {
@@ -92,6 +107,12 @@ fn key(cell: &CellRecord, by_volume: bool) -> String {
     format!("{:?}", keys(cell, by_volume))
 }
 
+/// Whether a cell is a replay, and another an application on a volume of the name of the recorded one.
+fn is_replay_of(replay: &CellRecord, application: &CellRecord, by_volume: bool) -> bool {
+    let (mut own, other) = (keys(replay, by_volume), keys(application, by_volume));
+    own.contains_key(APPLICATION) && own.remove(BY).is_some() && own == other
+}
+
 /// A key with its value; how requests arrive by its parts, so that of two closed loops it is the depth that differs.
 fn told(name: &str, value: &Value) -> Vec<(String, String)> {
     let kind =
@@ -118,6 +139,9 @@ fn keys(cell: &CellRecord, by_volume: bool) -> BTreeMap<String, String> {
     };
     if by_volume {
         keys.insert("the volume's name".to_owned(), cell.volume.clone());
+    }
+    if let Some(volume) = keys.remove("emulated").or_else(|| keys.remove("recorded")) {
+        keys.insert(APPLICATION.to_owned(), volume);
     }
     keys
 }
@@ -191,6 +215,22 @@ mod tests {
         assert_eq!(unmatched[0].differs, ["duration"]);
         assert_eq!(unmatched[1].differs, Vec::<String>::new());
         assert_eq!(unmatched[2].differs, ["duration"]);
+    }
+
+    #[test]
+    fn an_application_is_held_against_its_recording_elsewhere_and_ways_to_replay_are_two_loads() {
+        let replay = |volume, by: &str| json!({"recorded": volume, "by": by});
+        let emulated = made(&[("log", json!({"emulated": "log"})), ("data", json!({"emulated": "data"}))]);
+        let replayed = made(&[("data", replay("data", "answers")), ("log", replay("log", "answers"))]);
+        for (a, b) in [(&emulated, &replayed), (&replayed, &emulated), (&emulated, &emulated), (&replayed, &replayed)] {
+            let (matches, unmatched) = pairs(a, b);
+            assert!(matches.iter().all(|(a, b)| a.split(' ').next() == b.split(' ').next()), "{matches:?}");
+            assert_eq!((matches.len(), unmatched.len()), (2, 0));
+            assert_eq!(matches[0].0, a.cells[0].id, "in the order of the first side");
+        }
+        let by_time = made(&[("data", replay("data", "time")), ("log", replay("log", "time"))]);
+        let (matches, unmatched) = pairs(&replayed, &by_time);
+        assert_eq!((matches.len(), unmatched.len(), unmatched[0].differs.as_slice()), (0, 4, &["by".to_owned()][..]));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use super::Side;
 use super::comparison::Note;
 use crate::summarize::trials_used;
+use crate::summary::how;
 use crate::words::listed;
-use loadline_record::{CellRecord, Clock, ImportedFrom, RunHeader, RunStatus, TargetKind, VolumeFacts};
+use loadline_record::{CellRecord, ImportedFrom, RunHeader, RunStatus, TargetKind, VolumeFacts};
 
 /// Every note about `other` against `baseline`, whose matched cells are `pairs`.
 pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord, &CellRecord)]) -> Vec<Note> {
@@ -14,13 +15,13 @@ pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord
         found.push("same-run", "It is the baseline itself.".to_owned());
     }
     if a.clock != b.clock {
-        let name = |clock: Clock| if clock == Clock::Real { "measured" } else { "predicted" };
+        let name = |header: &RunHeader| how(None, &header.verb, header.clock);
         found.push(
             "clock",
             format!(
                 "The baseline was {}, this was {}: a difference may be the model's, not the storage's.",
-                name(a.clock),
-                name(b.clock)
+                name(a),
+                name(b)
             ),
         );
     }
