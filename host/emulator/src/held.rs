@@ -137,7 +137,7 @@ impl Account {
         let bound_by = if 1.0 - busy >= IDLE_MOST {
             Holder::Limit(Limit::Arrival)
         } else {
-            // Most of what there was: of limits that share it with latency, each less than half, the one that had more than that.
+            // Also where it is less than half: then several limits, or one and latency, share the time.
             let most = shares.iter().find(|held| held.by != Holder::Other(Other::Idle));
             most.map_or(Holder::Limit(Limit::Latency), |held| held.by)
         };

@@ -56,10 +56,13 @@ pub(super) fn matched<'a>(
     }
     // An application that was recorded, and what became of the recording elsewhere.
     only_first.retain(|cell| {
+        if !is_application(cell) {
+            return true;
+        }
         let is_that =
             |other: &&CellRecord| is_replay_of(cell, other, by_volume) || is_replay_of(other, cell, by_volume);
         let left = |other: &&CellRecord| !pairs.iter().any(|(_, b)| std::ptr::eq(*b, *other));
-        let counterpart = second.all.iter().copied().filter(left).find(is_that);
+        let counterpart = second.all.iter().copied().filter(|cell| is_application(cell)).filter(left).find(is_that);
         pairs.extend(counterpart.map(|other| (*cell, other)));
         counterpart.is_none()
     });
@@ -105,6 +108,11 @@ fn differs(cell: &CellRecord, others: &[&CellRecord], by_volume: bool) -> Vec<St
 /// What makes a cell what it is.
 fn key(cell: &CellRecord, by_volume: bool) -> String {
     format!("{:?}", keys(cell, by_volume))
+}
+
+/// Whether an application asked, whose requests are no plan's.
+fn is_application(cell: &CellRecord) -> bool {
+    ["emulated", "recorded"].iter().any(|key| cell.spec.get(key).is_some())
 }
 
 /// Whether a cell is a replay, and another an application on a volume of the name of the recorded one.
