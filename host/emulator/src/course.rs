@@ -14,19 +14,6 @@ struct Tally {
     latency: Histogram,
 }
 
-impl Tally {
-    fn in_second(&self) -> SecondOperation {
-        let at = |share| self.latency.quantile(share).map_or(0, Duration::as_ns);
-        SecondOperation {
-            count: self.latency.count(),
-            bytes: self.bytes,
-            p50_ns: at(0.5),
-            p99_ns: at(0.99),
-            max_ns: self.latency.max().map_or(0, Duration::as_ns),
-        }
-    }
-}
-
 /// How a request ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndedRequest {
@@ -117,7 +104,10 @@ impl Course {
     /// The second that goes on, as far as it came.
     fn second(&self) -> Second {
         Second {
-            operations: std::array::from_fn(|index| self.going_on[index].in_second()),
+            operations: std::array::from_fn(|index| {
+                let Tally { bytes, latency } = &self.going_on[index];
+                SecondOperation::of(latency, *bytes)
+            }),
             outstanding: self.outstanding_ns as f64 / NS_PER_S as f64,
             errors: self.errors,
         }

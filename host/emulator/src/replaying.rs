@@ -150,17 +150,7 @@ struct Tally {
 
 impl Tally {
     fn close(&mut self, length_ns: u64) -> Second {
-        let operations = std::array::from_fn(|index| {
-            let latency = &self.latencies[index];
-            let at = |share| latency.quantile(share).map_or(0, Duration::as_ns);
-            SecondOperation {
-                count: latency.count(),
-                bytes: self.bytes[index],
-                p50_ns: at(0.5),
-                p99_ns: at(0.99),
-                max_ns: latency.max().map_or(0, Duration::as_ns),
-            }
-        });
+        let operations = std::array::from_fn(|index| SecondOperation::of(&self.latencies[index], self.bytes[index]));
         let second =
             Second { operations, outstanding: self.outstanding_ns as f64 / length_ns.max(1) as f64, errors: 0 };
         self.latencies.iter_mut().for_each(Histogram::clear);

@@ -1,6 +1,8 @@
 //! What happened in each second of a trial.
 
+use crate::histogram::Histogram;
 use loadline_block::Operation;
+use loadline_units::Duration;
 use serde::{Deserialize, Serialize};
 
 /// Seconds kept one by one; a longer trial has neighbours joined, so that its memory stays bounded.
@@ -19,6 +21,21 @@ pub struct SecondOperation {
     pub p99_ns: u64,
     /// Largest latency, ns.
     pub max_ns: u64,
+}
+
+impl SecondOperation {
+    /// Of requests that completed with these latencies and moved so many bytes.
+    #[must_use]
+    pub fn of(latency: &Histogram, bytes: u64) -> Self {
+        let at = |share| latency.quantile(share).map_or(0, Duration::as_ns);
+        Self {
+            count: latency.count(),
+            bytes,
+            p50_ns: at(0.50),
+            p99_ns: at(0.99),
+            max_ns: latency.max().map_or(0, Duration::as_ns),
+        }
+    }
 }
 
 /// One interval of a trial: a second, unless the trial was so long that neighbours were joined.

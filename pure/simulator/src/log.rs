@@ -52,14 +52,7 @@ impl Tally {
     }
 
     fn in_second(&self) -> SecondOperation {
-        let at = |share| self.latency.quantile(share).map_or(0, Duration::as_ns);
-        SecondOperation {
-            count: self.count,
-            bytes: self.bytes,
-            p50_ns: at(0.50),
-            p99_ns: at(0.99),
-            max_ns: self.latency.max().map_or(0, Duration::as_ns),
-        }
+        SecondOperation { count: self.count, ..SecondOperation::of(&self.latency, self.bytes) }
     }
 }
 

@@ -35,10 +35,10 @@ pub struct NoRoom {
 pub fn move_into(records: &mut [Record], export: u16, size: Bytes) -> Result<Moved, NoRoom> {
     let size = size.get();
     let places = size / PIECE;
-    let own = |record: &&mut Record| record.export == export && record.length > 0;
+    let own = |record: &Record| record.export == export && record.length > 0;
     let end = |record: &Record| record.offset + u64::from(record.length);
     let mut asked_for = BTreeSet::new();
-    for record in records.iter_mut().filter(own).filter(|record| record.operation != Operation::Trim) {
+    for record in records.iter().filter(|record| own(record) && record.operation != Operation::Trim) {
         asked_for.extend(record.offset / PIECE..end(record).div_ceil(PIECE));
     }
     if asked_for.len() as u64 > places {
@@ -51,7 +51,7 @@ pub fn move_into(records: &mut [Record], export: u16, size: Bytes) -> Result<Mov
     let mut moved = Moved { requests: 0, asked_for: Bytes::new(beyond.len() as u64 * PIECE), trims: 0 };
     for record in records
         .iter_mut()
-        .filter(own)
+        .filter(|record| own(record))
         .filter(|record| end(record) > size || places.contains_key(&(record.offset / PIECE)))
     {
         let trims = record.operation == Operation::Trim;

@@ -100,14 +100,7 @@ impl Tally {
         self.service.clear();
     }
     fn in_second(&self) -> SecondOperation {
-        let at = |q| self.latency.quantile(q).map_or(0, Duration::as_ns);
-        SecondOperation {
-            count: self.count,
-            bytes: self.bytes,
-            p50_ns: at(0.50),
-            p99_ns: at(0.99),
-            max_ns: self.latency.max().map_or(0, Duration::as_ns),
-        }
+        SecondOperation { count: self.count, ..SecondOperation::of(&self.latency, self.bytes) }
     }
 }
 
