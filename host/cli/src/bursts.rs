@@ -40,6 +40,17 @@ impl std::str::FromStr for Bursts {
     }
 }
 
+impl std::fmt::Display for Bursts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = |fullness| if fullness == Fullness::Full { "full" } else { "empty" };
+        if self.disks == self.vm {
+            f.write_str(word(self.disks))
+        } else {
+            write!(f, "disks={},vm={}", word(self.disks), word(self.vm))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +62,9 @@ mod tests {
         assert_eq!([read("full"), read("empty")], [Ok((full, full)), Ok((empty, empty))]);
         assert_eq!(read("disks=full,vm=empty"), Ok((full, empty)));
         assert_eq!(read("vm=full, disks=empty"), Ok((empty, full)));
+        for text in ["full", "empty", "disks=full,vm=empty", "disks=empty,vm=full"] {
+            assert_eq!(text.parse::<Bursts>().unwrap().to_string(), text);
+        }
         // What is left open could mean either: it is asked for.
         for wrong in ["", "half", "disks=full", "vm=empty,vm=full", "disks=full,vm=half", "disk=full,vm=empty"] {
             assert!(read(wrong).unwrap_err().contains("disks=full,vm=empty"), "{wrong}");

@@ -2,7 +2,9 @@
 
 use crate::arguments::Printing;
 use crate::attach::{self, AttachBy, Attached};
+use crate::bursts::Bursts;
 use crate::catalog::{self, Own};
+use crate::credits::{self, CreditsWatch, Standing};
 use crate::emulated::{self, Emulated, Export};
 use crate::environments;
 use crate::failure::{Outcome, Usage};
@@ -17,7 +19,7 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{Backing, Emulation, History, Refused, Settings, Tls, TraceSettings, Turns};
+use loadline_emulator::{Account, Backing, Emulation, History, Refused, Settings, Tls, TraceSettings, Turns};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -100,6 +102,9 @@ pub(crate) struct EmulateArguments {
     /// Watch the clock rather than sleep while an answer is due soon: less late, for a CPU of its own
     #[arg(long)]
     spin: bool,
+    /// Credits of bursts at the beginning: full, empty, or apart for disks and the VM, as in disks=full,vm=empty
+    #[arg(long, default_value = "full", value_name = "STATE")]
+    bursts: Bursts,
     /// Wait for a turn on the processor as other programs do. By default the threads that take requests and deliver answers run as soon
     /// as they wake, in the real-time class where the system lets them
     #[arg(long)]
@@ -137,8 +142,10 @@ pub(crate) fn emulate(
         (Some(path), _) => Some(path.clone()),
         (None, None) => Some(default_socket(&environment.name)),
     };
-    let trace =
-        arguments.trace.as_ref().map(|path| TraceSettings { path: path.clone(), about: about(&environment, seed) });
+    let trace = arguments
+        .trace
+        .as_ref()
+        .map(|path| TraceSettings { path: path.clone(), about: about(&environment, seed, arguments.bursts) });
     if arguments.lie_about_flush && arguments.write_cache == Bytes::ZERO {
         return Err(Usage(
             "--lie-about-flush takes a write cache, which holds what a power cut then takes; with --write-cache \"0 B\" every write \
@@ -152,9 +159,10 @@ pub(crate) fn emulate(
         Backing::Memory { max } => format!("  contents: in memory, up to {}", max.human()),
         Backing::Folder(path) => format!("  contents: in {}, kept for the next time", path.display()),
     };
+    let initial = credits::initial(arguments.bursts);
     let settings = Settings {
         seed,
-        initial: InitialState::default(),
+        initial,
         backing,
         trace,
         write_cache: arguments.write_cache,
@@ -222,11 +230,13 @@ pub(crate) fn emulate(
             output::tell(&format!("  metrics: http://{address}/metrics"));
         }
     }
-    let mut troubles = wait(&mut emulation, &mut devices, &interruption, quiet);
+    let mut credits = Standings::new(&emulation, initial);
+    let mut troubles = wait(&mut emulation, &mut devices, &interruption, &mut credits, quiet);
     let unfinished = devices.map(Attached::release);
     let elapsed = emulation.elapsed();
     // Not before: answers that wait for their clients to take them count when these are gone.
     emulation.close();
+    credits.look(&emulation);
     let figures = emulation.figures();
     let went = emulation.accounts_and_series();
     let turns = emulation.turns();
@@ -246,17 +256,24 @@ pub(crate) fn emulate(
         }
     }
     let used = |export: &Export<'_>| !export.name.contains('/') || export.figures.requests() > 0;
-    let exports = names.iter().zip(&figures).zip(&went);
-    let exports = exports.map(|((name, figures), (account, series))| Export { name, figures, account, series });
+    let exports = names.iter().zip(&figures).zip(&went).zip(&credits.of_exports);
+    let exports = exports.map(|(((name, figures), (account, series)), credits)| Export {
+        name,
+        figures,
+        account,
+        series,
+        credits,
+    });
     let exports: Vec<Export<'_>> = exports.filter(used).collect();
     let table = summary(&exports, &history);
     let printed = output::print(&table.render(arguments.printing.format, output::colour_wanted()));
     if !arguments.no_record {
         let settings = serde_json::json!({
             "write_cache": arguments.write_cache, "lie_about_flush": arguments.lie_about_flush, "spin": arguments.spin,
-            "turns": turns.name(), "attached": arguments.attach.is_some(), "changes": history,
+            "bursts": arguments.bursts.to_string(), "turns": turns.name(), "attached": arguments.attach.is_some(), "changes": history,
         });
-        let emulated = Emulated { environment: &environment, seed, started_unix_s, settings, history: &history };
+        let emulated =
+            Emulated { environment: &environment, seed, initial, started_unix_s, settings, history: &history };
         if let (Some(run), false) = (emulated::store(&emulated, &exports, store)?, quiet) {
             output::tell(&format!("Stored as {run}: loadline show {run}"));
         }
@@ -316,9 +333,9 @@ fn spent(span: Duration) -> String {
     Duration::from_s((span.as_ns() + second / 2) / second).clock()
 }
 
-/// What a trace says of where it comes from: the seed, and the environment as it was written.
-fn about(environment: &Environment, seed: u64) -> String {
-    let about = serde_json::json!({ "environment": environment.text, "seed": seed });
+/// What a trace says of where it comes from: the seed, the environment as it was written, and the credits at the beginning.
+fn about(environment: &Environment, seed: u64, bursts: Bursts) -> String {
+    let about = serde_json::json!({ "environment": environment.text, "seed": seed, "bursts": bursts.to_string() });
     about.to_string()
 }
 
@@ -328,6 +345,7 @@ fn wait(
     emulation: &mut Emulation,
     devices: &mut Option<Attached>,
     interruption: &Interruption,
+    credits: &mut Standings,
     quiet: bool,
 ) -> Troubles {
     let mut warned = vec![quiet; emulation.exports().len()];
@@ -345,6 +363,7 @@ fn wait(
         }
         if shown.elapsed() >= SHOW {
             shown = std::time::Instant::now();
+            credits.look(emulation);
             let view = emulation.view();
             tell_over(&mut screen, quiet, troubles.fresh(emulation, view.trace_trouble.as_deref()));
             screen.draw(&view);
@@ -364,6 +383,26 @@ fn wait(
     tell_over(&mut screen, quiet, refusals.rest());
     screen.clear();
     troubles
+}
+
+/// The credits on the way of each export's requests.
+struct Standings {
+    of_exports: Vec<CreditsWatch>,
+}
+
+impl Standings {
+    fn new(emulation: &Emulation, initial: InitialState) -> Self {
+        let (_, standing) = emulation.standing();
+        Self { of_exports: standing.into_iter().map(|(_, saved)| CreditsWatch::new(initial, saved)).collect() }
+    }
+
+    fn look(&mut self, emulation: &Emulation) {
+        let (at, standing) = emulation.standing();
+        for (watch, (account, credits)) in self.of_exports.iter_mut().zip(standing) {
+            let Account { first, requests: answered, waits, .. } = account;
+            watch.look(Standing { at, first, answered, waits, credits });
+        }
+    }
 }
 
 /// What could not be kept, as far as it was told already.
@@ -535,8 +574,8 @@ fn summary(exports: &[Export<'_>], history: &History) -> Table {
         Column::words("its time", "held"),
         Column::words("doubts", "doubts"),
     ]);
-    for Export { name, figures, account, .. } in exports {
-        let (held, span) = (account.held(), account.span());
+    for Export { name, figures, account, series, .. } in exports {
+        let (held, span) = (account.held_through(series), account.span());
         let doubts: Vec<&str> =
             emulated::doubts(name, figures, account, history).iter().map(|doubt| doubt.code.name()).collect();
         let latency = figures.latency();

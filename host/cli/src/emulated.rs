@@ -1,17 +1,18 @@
 //! What an emulation did, as a run in the store: a cell for each volume that somebody used.
 
 use crate::books::Opening;
-use crate::modelled;
+use crate::credits::CreditsWatch;
+use crate::modelled::{self, How};
 use crate::moment::{self, Moment};
 use loadline_block::Operation;
 use loadline_catalog::Environment;
+use loadline_disk::InitialState;
 use loadline_emulator::{Account, Figures, Happened, History};
 use loadline_prediction::{Limits, models, volume_facts};
 use loadline_record::{
     APPLICATION, Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunStatus, Series,
     Surroundings, TrialRecord,
 };
-use loadline_units::Instant;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -19,6 +20,8 @@ use std::path::PathBuf;
 pub(crate) struct Emulated<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) seed: u64,
+    /// How it was before the first request.
+    pub(crate) initial: InitialState,
     pub(crate) started_unix_s: u64,
     /// Settings that matter to what clients saw.
     pub(crate) settings: serde_json::Value,
@@ -26,12 +29,13 @@ pub(crate) struct Emulated<'a> {
     pub(crate) history: &'a History,
 }
 
-/// An export: its name, what it did, what became of its time, and how that went second by second.
+/// An export: its name, what it did, what became of its time, how that went second by second, and what of its credits.
 pub(crate) struct Export<'a> {
     pub(crate) name: &'a str,
     pub(crate) figures: &'a Figures,
     pub(crate) account: &'a Account,
     pub(crate) series: &'a Series,
+    pub(crate) credits: &'a CreditsWatch,
 }
 
 /// Stores what each export did; gives the run's name. `None`: nobody asked for anything, and nothing is stored.
@@ -45,18 +49,20 @@ pub(crate) fn store(
 ) -> anyhow::Result<Option<String>> {
     let model = models(emulated.environment, 1, emulated.seed, Limits::Delivered).remove(0);
     let (mut cells, mut facts, mut trials) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, Export { name, figures, account, series }) in exports.iter().enumerate() {
+    for (number, Export { name, figures, account, series, credits }) in exports.iter().enumerate() {
         if account.requests == 0 {
             continue;
         }
         let mut trial = trial(figures, account, series, emulated.started_unix_s);
-        trial.model = Some(modelled::record(&model, name, emulated.seed, account)?);
+        let how = How { seed: emulated.seed, initial: emulated.initial, account, series, credits: Some(credits) };
+        trial.model = Some(modelled::record(&model, name, &how)?);
         let volume = volume_facts(&model, name, name)?;
         let label = "an application's load".to_owned();
         let spec = serde_json::json!({ "emulated": name });
         let cell = modelled::cell(format!("emulate-{number}"), name, label, APPLICATION, &trial, spec);
         trial.doubts = loadline_analysis::doubts(&cell.load, &trial, &volume);
         trial.doubts.extend(doubts(name, figures, account, emulated.history));
+        trial.doubts.extend(credits.doubt(&model, name, &trial));
         trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
         facts.push(volume);
         trials.push((cell.id.clone(), trial));
@@ -105,22 +111,29 @@ pub(crate) fn doubts(export: &str, figures: &Figures, account: &Account, history
 
 /// That the storage was changed before the export's last answer, with each change and its time.
 fn changed(export: &str, account: &Account, history: &History) -> Option<Doubt> {
-    account.first?;
+    let first = account.first?;
     let concerns = |happened: &&Happened| happened.concerns(export) && happened.at <= account.last;
     let all: Vec<&Happened> = history.told.iter().filter(concerns).collect();
     if all.is_empty() {
         return None;
     }
     let (told, rest) = all.split_at(all.len().min(TOLD_MAX));
-    let one = |happened: &&Happened| format!("at {} {}", happened.at.since(Instant::ZERO).human(), happened.what);
+    let one = |happened: &&Happened| {
+        let when = if happened.at < first {
+            format!("{} before it", first.since(happened.at).human())
+        } else {
+            format!("after {}", happened.at.since(first).human())
+        };
+        format!("{when} {}", happened.what)
+    };
     let mut told: Vec<String> = told.iter().map(one).collect();
     let more = rest.len() as u64 + history.more;
     if more > 0 {
         told.push(format!("and {more} more"));
     }
     let detail = format!(
-        "The storage was changed on purpose, counted from the beginning of the emulation: {}. The figures mix what was before and \
-         after, and ceilings are those of the environment at the beginning.",
+        "The storage was changed on purpose, counted from the first request as the seconds are: {}. The figures mix what was before \
+         and after, and ceilings are those of the environment at the beginning.",
         told.join("; ")
     );
     Some(Doubt { code: DoubtCode::ChangedMeanwhile, detail })

@@ -7,6 +7,7 @@ mod bursts;
 mod catalog;
 mod columnar;
 mod compare;
+mod credits;
 mod declared;
 mod doctor;
 mod dry_run;

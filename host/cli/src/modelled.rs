@@ -1,30 +1,58 @@
 //! What a model knows of requests that others made: recorded ones on other storage, an application's on an emulated disk.
 
+use crate::credits::CreditsWatch;
 use loadline_block::Operation;
 use loadline_disk::InitialState;
-use loadline_emulator::{Account, HeldBy, Holder};
+use loadline_emulator::{Account, HeldBy, Holder, Still, stands_still};
 use loadline_prediction::Model;
-use loadline_record::{Binding, CellRecord, Limit, LoadSummary, ModelRecord, TrialRecord};
+use loadline_record::{Binding, CellRecord, Limit, LoadSummary, ModelRecord, Series, TrialRecord};
 
 /// The model's account of the requests to a volume, from the beginning of the model on.
 ///
 /// # Errors
 /// The environment has no such volume.
-pub(crate) fn record(model: &Model, volume: &str, seed: u64, account: &Account) -> anyhow::Result<ModelRecord> {
-    let initial = InitialState::default();
-    Ok(loadline_prediction::account(model, volume, seed, initial, &account.waits, binding(account))?)
+pub(crate) fn record(model: &Model, volume: &str, how: &How<'_>) -> anyhow::Result<ModelRecord> {
+    let How { seed, initial, account, series, credits } = *how;
+    let record = loadline_prediction::account(model, volume, seed, initial, &account.waits, binding(account, series))?;
+    let bursts_ended = credits.map_or_else(Vec::new, |credits| credits.ended(series));
+    Ok(ModelRecord { bursts_ended, ..record })
+}
+
+/// How a model answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How<'a> {
+    pub(crate) seed: u64,
+    pub(crate) initial: InitialState,
+    pub(crate) account: &'a Account,
+    /// From the first request on.
+    pub(crate) series: &'a Series,
+    /// `None`: nothing saves any.
+    pub(crate) credits: Option<&'a CreditsWatch>,
 }
 
 /// What bound the requests of an account; `None`: there were none.
-fn binding(account: &Account) -> Option<Binding> {
-    let held = account.held();
+fn binding(account: &Account, series: &Series) -> Option<Binding> {
+    let held = account.held_through(series);
     let (limit, why) = match held.bound_by? {
         Holder::Limit(Limit::Arrival) => (Limit::Arrival, "for half of its time or more nothing was asked for; "),
         Holder::Limit(limit) => (limit, ""),
         Holder::Other(_) => (Limit::Unexplained, "faults that were made on purpose held it; "),
     };
-    let evidence = format!("Of the requests' own account: {why}its time went to {}.", HeldBy::words(&held.shares));
+    let words = HeldBy::words(&held.shares);
+    let still = stood_still(series);
+    let evidence = format!("Of the requests' own account: {why}its time went to {words}.{still}");
     Some(Binding { limit, ceiling_iops: None, utilization: None, evidence, inferred: false })
+}
+
+/// A sentence about the longest time in which nothing was answered while something waited, where there was one.
+fn stood_still(series: &Series) -> String {
+    let (count, longest) = stands_still(series).fold((0_u64, None::<Still>), |(count, longest), still| {
+        (count + 1, Some(longest.filter(|longest| longest.lasting >= still.lasting).unwrap_or(still)))
+    });
+    longest.map_or_else(String::new, |Still { from, lasting, .. }| {
+        let of = if count > 1 { format!(", the longest of {count} such times") } else { String::new() };
+        format!(" Nothing was answered for {} on end, from {} on{of}.", lasting.clock(), from.clock())
+    })
 }
 
 /// A cell of requests that others made, to one volume; `label` tells whose they were, `arrival` when they came.
@@ -84,14 +112,24 @@ mod tests {
             waits,
             ..Account::default()
         };
-        let bound = binding(&account).unwrap();
+        let bound = binding(&account, &Series::default()).unwrap();
         assert_eq!(bound.limit, Limit::DiskIops);
         assert_eq!(bound.evidence, "Of the requests' own account: its time went to disk-iops 80 %, latency 20 %.");
-        let idle = binding(&Account { busy: second * 2, ..account }).unwrap();
+        let idle = binding(&Account { busy: second * 2, ..account }, &Series::default()).unwrap();
         assert_eq!(idle.limit, Limit::Arrival);
         assert!(idle.evidence.contains("nothing was asked for; its time went to idle 80 %"), "{}", idle.evidence);
-        let held = binding(&Account { faults: second * 90, ..account }).unwrap();
+        let second_of = |count: u64| {
+            let mut second = loadline_record::Second { outstanding: 8.0, ..loadline_record::Second::default() };
+            second.operations[0].count = count;
+            second
+        };
+        let seconds = [50, 0, 7, 0, 0, 0, 50].map(second_of).into();
+        let series = Series { interval_s: 1, seconds, last_ns: 1_000_000_000 };
+        let stalled = binding(&account, &series).unwrap();
+        let told = "Nothing was answered for 3 s on end, from 3 s on, the longest of 2 such times.";
+        assert!(stalled.evidence.ends_with(told), "{}", stalled.evidence);
+        let held = binding(&Account { faults: second * 90, ..account }, &Series::default()).unwrap();
         assert_eq!(held.limit, Limit::Unexplained);
-        assert_eq!(binding(&Account::default()), None);
+        assert_eq!(binding(&Account::default(), &Series::default()), None);
     }
 }

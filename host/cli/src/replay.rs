@@ -2,21 +2,25 @@
 
 use crate::arguments::{self, Printing};
 use crate::books::Opening;
+use crate::bursts::Bursts;
 use crate::catalog::{self, Own};
+use crate::credits::{self, CreditsWatch, Standing};
 use crate::environments;
 use crate::execution::Ended;
 use crate::failure::{Outcome, Usage};
-use crate::modelled;
+use crate::modelled::{self, How};
 use crate::moment::{self, Moment};
 use crate::output;
 use crate::run::conclude;
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use loadline_disk::{InitialState, Machine, Target};
-use loadline_emulator::{Dependence, Moved, NoRoom, Record, Replayed, Trace, account, move_into, replay_on, trial};
+use loadline_disk::{Machine, Target};
+use loadline_emulator::{
+    Dependence, LateExport, Moved, NoRoom, Record, Replayed, Trace, account, move_into, replay_on, trial,
+};
 use loadline_prediction::{Limits, models, volume_facts};
 use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RECORDED, RunHeader, RunStatus, TrialRecord};
-use loadline_units::Bytes;
+use loadline_units::{Bytes, Duration};
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -39,6 +43,9 @@ pub(crate) struct ReplayArguments {
     /// What to call the run; by default the names of the trace and the environment
     #[arg(long, value_parser = arguments::name, value_name = "NAME")]
     name: Option<String>,
+    /// Credits of bursts when the first request comes: full, empty, or apart for disks and the VM, as in disks=full,vm=empty
+    #[arg(long, default_value = "full", value_name = "STATE")]
+    bursts: Bursts,
     #[command(flatten)]
     own: Own,
     #[command(flatten)]
@@ -110,7 +117,8 @@ pub(crate) fn replay(
     let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
     let environment = environments::read(&arguments.env, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
     let model = models(&environment, 1, seed, Limits::Delivered).remove(0);
-    let mut machine = Machine::new(&model.spec, seed, InitialState::default())?;
+    let initial = credits::initial(arguments.bursts);
+    let mut machine = Machine::new(&model.spec, seed, initial)?;
     machine.keep_accounts();
     let (targets, moved) = targets(&mut trace, &machine, &environment.name)?;
     if !quiet {
@@ -133,7 +141,19 @@ pub(crate) fn replay(
         DependenceName::Time => Dependence::Time,
         DependenceName::Answers => Dependence::Answers,
     };
-    let replayed = replay_on(&mut machine, &targets, &trace.records, dependence);
+    let saved = |target: &Target| machine.credits(machine.now(), *target);
+    let mut watches: Vec<_> = targets.iter().map(|target| CreditsWatch::new(initial, saved(target))).collect();
+    let replayed = replay_on(&mut machine, &targets, &trace.records, dependence, &mut |reached| {
+        for (number, (watch, target)) in watches.iter_mut().zip(&targets).enumerate() {
+            watch.look(Standing {
+                at: reached.now,
+                first: reached.first[number],
+                answered: reached.answered[number],
+                waits: reached.machine.held(*target).expect("accounts are kept"),
+                credits: reached.machine.credits(reached.now, *target),
+            });
+        }
+    });
     let started_unix_s = moment::unix_s();
     let mut cells = Vec::new();
     let mut facts = Vec::new();
@@ -144,7 +164,9 @@ pub(crate) fn replay(
             .collect();
         let Some(mut trial) = trial(&own, started_unix_s, dependence) else { continue };
         let waits = machine.held(targets[number]).expect("accounts are kept");
-        trial.model = Some(modelled::record(&model, export, seed, &account(&own, waits))?);
+        let (account, credits) = (account(&own, waits), &watches[number]);
+        let how = How { seed, initial, account: &account, series: &trial.series, credits: Some(credits) };
+        trial.model = Some(modelled::record(&model, export, &how)?);
         let volume = volume_facts(&model, export, export)?;
         let (id, label) = (format!("replay-{number}"), format!("recorded load, by {}", arguments.by.name()));
         let spec = serde_json::json!({ "recorded": export, "by": arguments.by.name() });
@@ -153,6 +175,8 @@ pub(crate) fn replay(
         if trace.cut_short {
             trial.doubts.push(Doubt { code: DoubtCode::EndedEarly, detail: format!("The trace {CUT_SHORT}") });
         }
+        trial.doubts.extend(credits.doubt(&model, export, &trial));
+        trial.doubts.extend(trace.late.iter().find(|late| late.export == *export).map(late_recording));
         let moved = moved[number].clone();
         trial.doubts.extend(moved.map(|detail| Doubt { code: DoubtCode::RequestsMoved, detail }));
         trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
@@ -180,7 +204,7 @@ pub(crate) fn replay(
         }),
         volumes: facts,
         settings: serde_json::json!({
-            "trace": arguments.trace, "by": arguments.by.name(), "recorded_on": trace.about,
+            "trace": arguments.trace, "by": arguments.by.name(), "bursts": arguments.bursts.to_string(), "recorded_on": trace.about,
             "cannot_know": arguments.by.blind_spot(),
         }),
     };
@@ -191,6 +215,18 @@ pub(crate) fn replay(
     }
     store.set_status(&id, RunStatus::Finished)?;
     conclude(store, &id, Ended::Complete, arguments.printing.format, &|_, _| Ok(()))
+}
+
+/// That the recorded requests came at this machine's pace as much as at the recorded disk's.
+fn late_recording(late: &LateExport) -> Doubt {
+    let LateExport { late_p99_ns, modelled_p99_ns, .. } = late;
+    let detail = format!(
+        "When it was recorded, answers left late: p99 {} after the model's time, beside a modelled latency of p99 {}. Whoever waited for \
+         them asked later than on the recorded disk.",
+        Duration::from_ns(*late_p99_ns).human(),
+        Duration::from_ns(*modelled_p99_ns).human()
+    );
+    Doubt { code: DoubtCode::LateDelivery, detail }
 }
 
 /// Where a request ends, bytes.

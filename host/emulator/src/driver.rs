@@ -7,7 +7,7 @@ use crate::done::History;
 use crate::held::Account;
 use crate::lead::Lead;
 use crate::model::{Change, ChangeError, Ended, Model};
-use crate::trace::{Record, Recorder};
+use crate::trace::{LateExport, Record, Recorder};
 use loadline_block::{ErrorKind, Request};
 use loadline_disk::Layout;
 use loadline_record::Series;
@@ -247,15 +247,15 @@ impl Driver {
         at(&state.model, self.clock.now())
     }
 
-    /// Ends the recording, with what is still under way.
-    pub(crate) fn end_recording(&self) -> std::io::Result<()> {
+    /// Ends the recording, with what is still under way, and how late answers were.
+    pub(crate) fn end_recording(&self, late: Vec<LateExport>) -> std::io::Result<()> {
         let mut state = self.state();
         let Some(mut recorder) = state.recorder.take() else { return Ok(()) };
         for under_way in state.under_way.iter().flatten() {
             recorder.record(under_way.record(None, None));
         }
         drop(state);
-        recorder.end()
+        recorder.end(late)
     }
 
     /// Has what was recorded so far written, and tells why it is not any more.

@@ -19,12 +19,12 @@ use crate::refusal::Refused;
 use crate::serving::Serving;
 use crate::store::{Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, PAGE, Store, Trouble};
 use crate::tls::Tls;
-use crate::trace::{Recorder, TraceSettings};
+use crate::trace::{LateExport, Recorder, TraceSettings};
 use crate::view::View;
 use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, VolumeSpec};
 use loadline_engine::Turns;
 use loadline_record::Series;
-use loadline_units::{Bytes, Duration, Instant};
+use loadline_units::{Bytes, Duration, Instant, Ratio};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
@@ -344,6 +344,16 @@ impl Emulation {
         self.serving.driver.look(|model, now| exports.map(|export| model.account(now, export)).collect())
     }
 
+    /// What became of the time of each export so far, and the share of burst credits that is left on its way, in their order; with the
+    /// time at which that is so.
+    #[must_use]
+    pub fn standing(&self) -> (Instant, Vec<(Account, Option<Ratio>)>) {
+        let exports = 0..self.serving.exports.len();
+        self.serving.driver.look(|model, now| {
+            (now, exports.map(|export| (model.account(now, export), model.credits(now, export))).collect())
+        })
+    }
+
     /// What became of the time of each export so far, and how that went second by second, in their order.
     #[must_use]
     pub fn accounts_and_series(&self) -> Vec<(Account, Series)> {
@@ -414,7 +424,13 @@ impl Emulation {
     pub fn end(mut self) -> Result<(), EmulationError> {
         self.close();
         let system = |what| move |error| EmulationError::System { what, error };
-        let traced = self.serving.driver.end_recording().map_err(system("write the trace"));
+        let late = |export: &Arc<Export>| {
+            let (late, modelled) = export.meter.figures().late()?;
+            let export = export.info.name.clone();
+            Some(LateExport { export, late_p99_ns: late.as_ns(), modelled_p99_ns: modelled.as_ns() })
+        };
+        let late = self.serving.exports.iter().filter_map(late).collect();
+        let traced = self.serving.driver.end_recording(late).map_err(system("write the trace"));
         let current = match &self.serving.folder {
             Some(_) => self.serving.bring_all_back().map_err(catching_up),
             None => Ok(()),

@@ -1,7 +1,7 @@
 //! What held an export's requests: its time, shared out among limits, latency, faults, and nothing to do.
 
 use loadline_disk::{Waited, Waits};
-use loadline_record::Limit;
+use loadline_record::{Limit, Second, Series};
 use loadline_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -117,10 +117,30 @@ impl Account {
         self.held_over(self.span())
     }
 
+    /// The same with the seconds of that time known. Where nothing at all was answered while requests waited, and faults held some, that
+    /// time is the faults': however few the requests were that waited, nobody could do anything else.
+    #[must_use]
+    pub fn held_through(&self, series: &Series) -> Held {
+        let all = stands_still(series).fold((Duration::ZERO, Duration::ZERO), |(lasting, waited), still| {
+            (lasting + still.lasting, waited + still.waited)
+        });
+        self.shared_out(self.span(), all)
+    }
+
     /// Shares `span` out, in which this account came about.
     #[must_use]
     pub fn held_over(&self, span: Duration) -> Held {
-        let spent = self.spent();
+        self.shared_out(span, (Duration::ZERO, Duration::ZERO))
+    }
+
+    /// Of `span`, nothing was answered for so long in all while requests waited, which took so much of their time.
+    fn shared_out(&self, span: Duration, (stood_still, waited): (Duration, Duration)) -> Held {
+        let mut spent = self.spent();
+        let by_faults = stood_still.min(self.faults);
+        // That time is shared out as it passed, not as it was waited.
+        if let Some((_, ns)) = spent.iter_mut().find(|(by, _)| *by == Holder::Other(Other::Faults)) {
+            *ns = (*ns - waited.as_ns() as f64).max(0.0);
+        }
         let all_ns: f64 = spent.iter().map(|(_, ns)| ns).sum();
         if self.requests == 0 && self.busy == Duration::ZERO {
             return Held::default();
@@ -129,8 +149,13 @@ impl Account {
         // Nothing was answered, and no fault is why: it takes its time.
         let spent = if all_ns > 0.0 { spent } else { vec![(Holder::Limit(Limit::Latency), 1.0)] };
         let all_ns = if all_ns > 0.0 { all_ns } else { 1.0 };
-        let mut shares: Vec<HeldBy> =
-            (spent.into_iter()).map(|(by, ns)| HeldBy { by, share: busy * ns / all_ns }).collect();
+        let by_faults = by_faults.as_s_f64() / span.as_s_f64().max(f64::MIN_POSITIVE);
+        let by_faults = by_faults.min(busy);
+        let share = |by: Holder, ns: f64| {
+            let alone = if by == Holder::Other(Other::Faults) { by_faults } else { 0.0 };
+            HeldBy { by, share: alone + (busy - by_faults) * ns / all_ns }
+        };
+        let mut shares: Vec<HeldBy> = spent.into_iter().map(|(by, ns)| share(by, ns)).collect();
         shares.push(HeldBy { by: Holder::Other(Other::Idle), share: 1.0 - busy });
         shares.retain(|held| held.share > 0.0);
         shares.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.by.cmp(&b.by)));
@@ -178,6 +203,43 @@ impl Account {
         }
         joined
     }
+}
+
+/// A time in which nothing was answered while something waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Still {
+    /// Since the first request.
+    pub from: Duration,
+    /// How long, to whole seconds of the series.
+    pub lasting: Duration,
+    /// How long requests waited in it, all together.
+    pub waited: Duration,
+}
+
+/// From so many requests outstanding in the mean of a second on, something waited through all of it.
+const WAITED: f64 = 0.99;
+
+/// The whole seconds of a series in which nothing was answered while something waited, those that follow on each other together.
+pub fn stands_still(series: &Series) -> impl Iterator<Item = Still> + '_ {
+    let each = Duration::from_s(u64::from(series.interval_s));
+    let last = series.seconds.len().saturating_sub(1);
+    let length = move |number: usize| if number == last { Duration::from_ns(series.last_ns) } else { each };
+    let is_still = |second: &Second| second.count() == 0 && second.errors == 0 && second.outstanding >= WAITED;
+    let mut seconds = series.seconds.iter().enumerate().peekable();
+    std::iter::from_fn(move || {
+        let (first, second) = seconds.find(|(_, second)| is_still(second))?;
+        let waited = |number, second: &Second| {
+            let length: Duration = length(number);
+            (length, Duration::from_ns((length.as_ns() as f64 * second.outstanding) as u64))
+        };
+        let (lasting, time) = waited(first, second);
+        let mut still = Still { from: each * first as u64, lasting, waited: time };
+        while let Some((number, second)) = seconds.next_if(|(_, second)| is_still(second)) {
+            let (lasting, time) = waited(number, second);
+            (still.lasting, still.waited) = (still.lasting + lasting, still.waited + time);
+        }
+        Some(still)
+    })
 }
 
 fn total_ns(waited: Waited) -> u64 {
@@ -250,6 +312,47 @@ mod tests {
         assert_eq!(serde_json::to_value(held.shares[1]).unwrap()["by"], "burst-exhausted");
         let back: HeldBy = serde_json::from_str(r#"{"by": "idle", "share": 1.0}"#).unwrap();
         assert_eq!(back.by, Holder::Other(Other::Idle));
+    }
+
+    /// Seconds with so many answers, and so many outstanding.
+    fn series(seconds: &[(u64, f64)]) -> Series {
+        let second = |(count, outstanding): &(u64, f64)| {
+            let mut second = Second { outstanding: *outstanding, ..Second::default() };
+            second.operations[0].count = *count;
+            second
+        };
+        Series { interval_s: 1, seconds: seconds.iter().map(second).collect(), last_ns: 1_000_000_000 }
+    }
+
+    #[test]
+    fn time_in_which_nothing_was_answered_is_the_faults_however_few_waited() {
+        // Four requests hung for 6 s of 10; before and after that 64 waited for the disk at any time.
+        let waits = Waits { disks: waited(250, 0, 0), ..Waits::default() };
+        let account = Account { faults: S * 24, ..account(256, 10, waits) };
+        let account = Account { first: Some(Instant::ZERO), last: Instant::ZERO + S * 10, ..account };
+        let busy = (500, 64.0);
+        let seconds = [busy, busy, (0, 4.0), (0, 4.0), (0, 4.0), (0, 4.0), (0, 4.0), (0, 4.0), busy, busy];
+        let held = account.held_through(&series(&seconds));
+        assert_eq!(HeldBy::words(&held.shares), "faults 60 %, disk-iops 39 %, latency 1 %");
+        assert_eq!(held.bound_by.map(Holder::name), Some("faults"));
+        assert_eq!(HeldBy::words(&account.held().shares), "disk-iops 89 %, faults 9 %, latency 2 %");
+        // Without faults it is what else held it that did.
+        let slow = Account { faults: Duration::ZERO, ..account };
+        assert_eq!(slow.held_through(&series(&seconds)), slow.held());
+        assert!((held.shares.iter().map(|held| held.share).sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn seconds_that_stand_still_are_found_with_their_beginning() {
+        let still = |seconds: &[(u64, f64)]| stands_still(&series(seconds)).collect::<Vec<_>>();
+        assert_eq!(still(&[(0, 0.0), (1, 1.0), (0, 0.5)]), []);
+        let found = still(&[(0, 2.0), (3, 1.0), (0, 1.0), (0, 1.0)]);
+        let expected = [(0, 1, 2), (2, 2, 2)].map(|(from, lasting, waited)| Still {
+            from: S * from,
+            lasting: S * lasting,
+            waited: S * waited,
+        });
+        assert_eq!(found, expected);
     }
 
     #[test]

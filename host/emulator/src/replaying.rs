@@ -36,6 +36,9 @@ pub struct Replayed {
     pub completed_at: Instant,
 }
 
+/// Between two looks at how far a replay has come.
+const LOOK: Duration = Duration::from_s(1);
+
 /// Requests of one asker that are outstanding, and those that wait for a place among them.
 #[derive(Clone)]
 struct Places {
@@ -43,14 +46,28 @@ struct Places {
     held: VecDeque<usize>,
 }
 
+/// How far a replay has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Reached<'a> {
+    /// The time.
+    pub now: Instant,
+    /// The machine at that time.
+    pub machine: &'a Machine,
+    /// Of each export: when its first request came.
+    pub first: &'a [Option<Instant>],
+    /// Of each export: requests answered.
+    pub answered: &'a [u64],
+}
+
 /// Puts recorded requests on a machine. `targets` are the places of the exports that records count. They come when they
-/// came, counted from the beginning of machine and recording alike.
+/// came, counted from the beginning of machine and recording alike. `watch` is told every second of that time, and at the end.
 #[must_use]
 pub fn replay_on(
     machine: &mut Machine,
     targets: &[Target],
     records: &[Record],
     dependence: Dependence,
+    watch: &mut dyn FnMut(Reached<'_>),
 ) -> Vec<Replayed> {
     let (asker, count) = askers(records);
     let (mut waiting, free, most) = match dependence {
@@ -69,6 +86,8 @@ pub fn replay_on(
     let never = Replayed { submitted_at: Instant::MAX, completed_at: Instant::MAX };
     let mut replayed = vec![never; records.len()];
     let mut under_way: Vec<usize> = Vec::new();
+    let (mut first, mut answered) = (vec![None; targets.len()], vec![0; targets.len()]);
+    let mut look_at = machine.now() + LOOK;
     loop {
         let comes = coming.peek().map(|Reverse((at, _))| *at);
         let now = match (comes, machine.next_event_at()) {
@@ -76,9 +95,14 @@ pub fn replay_on(
             (Some(at), None) | (None, Some(at)) => at,
             (Some(one), Some(other)) => one.min(other),
         };
+        while look_at <= now {
+            watch(Reached { now: look_at, machine, first: &first, answered: &answered });
+            look_at = look_at + LOOK;
+        }
         while let Some((id, completion)) = machine.pop_completed(now) {
             let number = under_way[id.index()];
             replayed[number].completed_at = completion.completed_at;
+            answered[usize::from(records[number].export)] += 1;
             let own = &mut places[asker[number] as usize];
             own.free += 1;
             coming.extend(own.held.pop_front().map(|held| Reverse((now, held))));
@@ -116,8 +140,10 @@ pub fn replay_on(
             }
             under_way[id] = number;
             replayed[number].submitted_at = now;
+            first[usize::from(export)].get_or_insert(now);
         }
     }
+    watch(Reached { now: machine.now(), machine, first: &first, answered: &answered });
     replayed
 }
 
@@ -159,12 +185,16 @@ impl Tally {
     }
 }
 
-/// Arrivals per second, as they were recorded. Flushes are none of them, as they are none of what is achieved.
-fn offered(requests: &[(Record, Replayed)]) -> Option<f64> {
-    let mut arrivals = requests.iter().map(|(record, _)| record).filter(|record| record.operation != Operation::Flush);
-    let first = arrivals.next()?.submitted_at;
-    let (others, last) = arrivals.fold((0_u64, first), |(count, _), record| (count + 1, record.submitted_at));
-    (others > 0).then(|| (others + 1) as f64 * 1e9 / last.since(first).as_ns().max(1) as f64)
+/// Arrivals per second, over the time from the first request to the last answer, less that in which the storage still worked off what
+/// had come: where it keeps up, as many as are achieved, however long nothing comes at the end or only a flush. Flushes are no
+/// arrivals, as they are none of what is achieved.
+fn offered(requests: &[(Record, Replayed)], measured_ns: u64) -> Option<f64> {
+    let arrivals = || requests.iter().filter(|(record, _)| record.operation != Operation::Flush);
+    let last_came = arrivals().map(|(_, replayed)| replayed.submitted_at).max()?;
+    let last_answered = arrivals().map(|(_, replayed)| replayed.completed_at).max()?;
+    let came_ns = measured_ns.saturating_sub(last_answered.since(last_came).as_ns());
+    let count = arrivals().count();
+    (count > 1 && came_ns > 0).then(|| count as f64 * 1e9 / came_ns as f64)
 }
 
 /// What happens to a request. One that is answered at once comes before.
@@ -243,7 +273,7 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
         warm_up_ns: 0,
         measured_ns,
         operations,
-        offered_iops: if dependence == Dependence::Time { offered(requests) } else { None },
+        offered_iops: if dependence == Dependence::Time { offered(requests, measured_ns) } else { None },
         missed: 0,
         series,
         errors: BTreeMap::new(),
@@ -300,8 +330,21 @@ mod tests {
     fn replay(latency: Duration, dependence: Dependence) -> Vec<(u64, u64)> {
         let (mut machine, target) = machine(latency);
         let ms = |at: Instant| at.as_ns() / 1_000_000;
-        let replayed = replay_on(&mut machine, &[target], &recorded(), dependence);
+        let replayed = replay_on(&mut machine, &[target], &recorded(), dependence, &mut |_| ());
         replayed.into_iter().map(|one| (ms(one.submitted_at), ms(one.completed_at))).collect()
+    }
+
+    #[test]
+    fn whoever_watches_is_told_every_second_and_the_end() {
+        let (mut machine, target) = machine(MS * 500);
+        let records: Vec<Record> = (0..4).map(|number| record(number, 890 + number * 600, 0)).collect();
+        let mut told = Vec::new();
+        let mut watch = |reached: Reached<'_>| {
+            let first = reached.first[0].map(|at| at.as_ns() / 1_000_000);
+            told.push((reached.now.as_ns() / 1_000_000, first, reached.answered[0]));
+        };
+        let _ = replay_on(&mut machine, &[target], &records, Dependence::Time, &mut watch);
+        assert_eq!(told, [(1_000, Some(890), 0), (2_000, Some(890), 2), (3_000, Some(890), 3), (3_190, Some(890), 4)]);
     }
 
     #[test]
@@ -320,10 +363,34 @@ mod tests {
         let pairs = [0, 2, 4, 6].into_iter().flat_map(|at| [(at, Operation::Write), (at + 1, Operation::Flush)]);
         let requests: Vec<_> = pairs.map(|(sequence, operation)| replayed(sequence, operation)).collect();
         let told = trial(&requests, 0, Dependence::Time).unwrap();
-        // Four writes within 30 ms, and 36 ms until the last answer.
-        assert_eq!((told.offered_iops.unwrap() as u64, told.iops().unwrap() as u64), (133, 111));
+        // Four writes, and 36 ms until the last answer, of which the storage took one for the last of them.
+        assert_eq!((told.offered_iops.unwrap() as u64, told.iops().unwrap() as u64), (114, 111));
         assert_eq!(trial(&requests, 0, Dependence::Answers).unwrap().offered_iops, None);
         assert_eq!(trial(&requests[1..2], 0, Dependence::Time).unwrap().offered_iops, None);
+    }
+
+    #[test]
+    fn time_in_which_nothing_comes_is_not_offered_faster_and_a_backlog_is() {
+        let at = |ms: u64| Instant::ZERO + MS * ms;
+        let replayed = |came: u64, answered: u64, operation| {
+            let record = Record { operation, ..record(came, came, answered) };
+            (record, Replayed { submitted_at: at(came), completed_at: at(answered) })
+        };
+        // A hundred writes in as many ms; after eight seconds of nothing a flush.
+        let writes = |latency: fn(u64) -> u64| -> Vec<(Record, Replayed)> {
+            (0..100).map(|came| replayed(came, came + latency(came), Operation::Write)).collect()
+        };
+        let mut quiet = writes(|_| 1);
+        quiet.push(replayed(8_099, 8_100, Operation::Flush));
+        let rates = |requests: &[(Record, Replayed)]| {
+            let told = trial(requests, 0, Dependence::Time).unwrap();
+            (told.offered_iops.unwrap(), told.iops().unwrap())
+        };
+        let (offered, achieved) = rates(&quiet);
+        assert!((offered / achieved - 1.0).abs() < 0.001, "{offered} {achieved}");
+        // Each takes longer than the one before: the last one is answered after twice the time.
+        let (offered, achieved) = rates(&writes(|came| came + 1));
+        assert!((offered / achieved - 2.0).abs() < 0.02, "{offered} {achieved}");
     }
 
     #[test]
@@ -395,7 +462,7 @@ mod tests {
             let recorded = two_closed_loops(before.map(|ms| MS * ms), depths);
             let wanted = two_closed_loops(after.map(|ms| MS * ms), depths);
             let (mut machine, targets) = pair(after.map(|ms| MS * ms));
-            let replayed = replay_on(&mut machine, &targets, &recorded, Dependence::Answers);
+            let replayed = replay_on(&mut machine, &targets, &recorded, Dependence::Answers, &mut |_| ());
             let mut replayed: Vec<Record> = recorded
                 .iter()
                 .zip(replayed)
@@ -427,7 +494,7 @@ mod tests {
         let mut records = vec![record(0, 0, 9), record(1, 0, 10), record(2, 10, 12), record(3, 10, 12)];
         records[0].offset = 4_096;
         let (mut machine, target) = machine(MS * 5);
-        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers);
+        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
         let mut spans: Vec<Record> = records
             .iter()
             .zip(&replayed)
@@ -455,7 +522,7 @@ mod tests {
             records.sort_by_key(|record| (record.submitted_at, record.client));
             (0..).zip(&mut records).for_each(|(sequence, record)| record.sequence = sequence);
             let (mut machine, target) = machine(MS * latency);
-            let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers);
+            let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
             for (client, thinking) in [(7, 10), (8, 3)] {
                 let wanted: Vec<Instant> =
                     one_by_one(client, thinking, latency, 50).iter().map(|record| record.submitted_at).collect();
@@ -473,7 +540,7 @@ mod tests {
         let second = [(2, 9, 11), (3, 11, 13)].map(|(number, from, until)| record(number, from, until));
         let records = [first, second.map(|record| Record { client: 9, ..record })].concat();
         let (mut machine, target) = machine(MS * 20);
-        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers);
+        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
         let came: Vec<u64> = replayed.iter().map(|one| one.submitted_at.as_ns() / 1_000_000).collect();
         assert_eq!(came, [0, 20, 45, 65]);
     }
@@ -505,7 +572,7 @@ mod tests {
             Record { length: 0, ..of(4, 6, 7, Operation::Flush, 0) },
         ];
         let (mut machine, target) = uneven();
-        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers);
+        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
         let all = replayed[..3].iter().map(|one| one.completed_at).max().unwrap();
         assert_eq!((all, replayed[4].submitted_at), (Instant::ZERO + MS * 50, all + MS * 2), "{replayed:?}");
         assert!(replayed.iter().all(|one| one.completed_at < Instant::MAX));
@@ -514,7 +581,7 @@ mod tests {
     #[test]
     fn requests_that_take_no_time_count_too() {
         let (mut machine, target) = machine(Duration::ZERO);
-        let replayed = replay_on(&mut machine, &[target], &recorded(), Dependence::Answers);
+        let replayed = replay_on(&mut machine, &[target], &recorded(), Dependence::Answers, &mut |_| ());
         let requests: Vec<(Record, Replayed)> = recorded().into_iter().zip(replayed).collect();
         assert_eq!(trial(&requests, 0, Dependence::Answers).unwrap().count(), 5);
     }
@@ -536,7 +603,7 @@ mod tests {
     fn a_trial_counts_each_request_once_and_keeps_its_seconds() {
         let (mut machine, target) = machine(MS * 500);
         let records: Vec<Record> = (0..4).map(|number| record(number, number * 600, number * 600 + 1)).collect();
-        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Time);
+        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Time, &mut |_| ());
         let requests: Vec<(Record, Replayed)> = records.into_iter().zip(replayed).collect();
         let trial = trial(&requests, 0, Dependence::Time).unwrap();
         // From 0 s to 1.8 s + 0.5 s.

@@ -5,6 +5,7 @@ use crate::model::{Change, ChangeError, Ended, Model};
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::{Machine, Target};
 use loadline_units::Instant;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::PathBuf;
@@ -37,6 +38,8 @@ const ERRORS: [ErrorKind; 8] = [
 const RECORD: usize = 44;
 /// And of those that did not tell clients apart.
 const RECORD_BEFORE: usize = 40;
+/// Where a record tells the length of what follows.
+const LENGTH: std::ops::Range<usize> = 32..36;
 /// Where a record tells the operation.
 const KIND: usize = 38;
 /// Stands for "not completed".
@@ -130,6 +133,24 @@ pub struct Done {
     pub change: Change,
 }
 
+/// An export of which answers left late.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LateExport {
+    /// Its name.
+    pub export: String,
+    /// How late, at the 99th percentile, ns.
+    pub late_p99_ns: u64,
+    /// The modelled latency at its 99th percentile, ns.
+    pub modelled_p99_ns: u64,
+}
+
+/// What stands at the end of a trace, as JSON.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct End {
+    #[serde(default)]
+    late: Vec<LateExport>,
+}
+
 /// What goes into the file: a record, with the text that follows it.
 type Line = (Record, Option<String>);
 
@@ -137,8 +158,8 @@ type Line = (Record, Option<String>);
 #[derive(Debug)]
 enum Batch {
     Lines(Vec<Line>),
-    /// The last ones: nothing is missing.
-    Last(Vec<Line>),
+    /// The last ones: nothing is missing; with how late answers were.
+    Last(Vec<Line>, Vec<LateExport>),
 }
 
 /// The thread that writes the file.
@@ -218,7 +239,7 @@ impl Recorder {
         match batches.try_send(Batch::Lines(std::mem::replace(&mut self.batch, fresh))) {
             Ok(()) => {}
             // It is being written as fast as that goes.
-            Err(TrySendError::Full(Batch::Lines(batch) | Batch::Last(batch))) => self.batch = batch,
+            Err(TrySendError::Full(Batch::Lines(batch) | Batch::Last(batch, _))) => self.batch = batch,
             Err(TrySendError::Disconnected(_)) => self.fail(),
         }
     }
@@ -239,11 +260,11 @@ impl Recorder {
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes it panicked")))
     }
 
-    /// Writes what is left.
-    pub(crate) fn end(mut self) -> io::Result<()> {
+    /// Writes what is left, and of which exports answers left so late that it matters.
+    pub(crate) fn end(mut self, late: Vec<LateExport>) -> io::Result<()> {
         if let Some((batches, _)) = &self.writer {
             // Where the thread is gone, it tells why.
-            let _ = batches.send(Batch::Last(std::mem::take(&mut self.batch)));
+            let _ = batches.send(Batch::Last(std::mem::take(&mut self.batch), late));
         }
         self.finish()
     }
@@ -254,8 +275,10 @@ fn write_batches(incoming: &Receiver<Batch>, out: &mut impl Write) -> io::Result
     let mut count = 0_u64;
     while let Ok(first) = incoming.recv() {
         for batch in std::iter::once(first).chain(std::iter::from_fn(|| incoming.try_recv().ok())) {
-            let is_last = matches!(batch, Batch::Last(_));
-            let (Batch::Lines(lines) | Batch::Last(lines)) = batch;
+            let (lines, late) = match batch {
+                Batch::Lines(lines) => (lines, None),
+                Batch::Last(lines, late) => (lines, Some(late)),
+            };
             for (record, text) in lines {
                 let mut bytes = record.encode();
                 count += 1;
@@ -267,11 +290,18 @@ fn write_batches(incoming: &Receiver<Batch>, out: &mut impl Write) -> io::Result
                     out.write_all(&bytes)?;
                 }
             }
-            if is_last {
+            if let Some(late) = late {
+                let text = if late.is_empty() {
+                    String::new()
+                } else {
+                    serde_json::to_string(&End { late }).expect("an end is plain data")
+                };
                 let mut end = [0; RECORD];
                 end[..8].copy_from_slice(&count.to_le_bytes());
+                end[LENGTH].copy_from_slice(&(text.len() as u32).to_le_bytes());
                 end[KIND] = END;
                 out.write_all(&end)?;
+                out.write_all(text.as_bytes())?;
             }
         }
         out.flush()?;
@@ -309,6 +339,8 @@ pub struct Trace {
     pub records: Vec<Record>,
     /// What was done to the emulation meanwhile, in the order of time.
     pub changes: Vec<Done>,
+    /// Exports of which answers left so late that what their clients did is this machine's pace as much as the disk's.
+    pub late: Vec<LateExport>,
     /// Whether whoever recorded was killed, or could write no more: the last requests and changes are missing. Of versions that wrote no
     /// end it is told only where a record stops in its midst.
     pub cut_short: bool,
@@ -335,7 +367,7 @@ impl Trace {
         let exports = exports?;
         let (mut records, mut changes) = (Vec::new(), Vec::new());
         let mut bytes = [0; RECORD];
-        let mut cut_short = !before;
+        let (mut late, mut cut_short) = (Vec::new(), !before);
         loop {
             let record = &mut bytes[..if before { RECORD_BEFORE } else { RECORD }];
             match read_up_to(&mut from, record)? {
@@ -356,8 +388,15 @@ impl Trace {
             }
             if bytes[KIND] == END && !before {
                 let count = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
+                let Some(text) = read_text_after(&bytes, &mut from)? else {
+                    cut_short = true;
+                    break;
+                };
                 if count != (records.len() + changes.len()) as u64 || read_up_to(&mut from, &mut [0])? > 0 {
                     return Err(TraceError::Foreign);
+                }
+                if !text.is_empty() {
+                    late = serde_json::from_slice::<End>(&text).map_err(|_| TraceError::Foreign)?.late;
                 }
                 cut_short = false;
                 break;
@@ -371,7 +410,7 @@ impl Trace {
             return Err(TraceError::Foreign);
         }
         changes.sort_by_key(|done: &Done| done.sequence);
-        Ok(Self { about, exports, records, changes, cut_short })
+        Ok(Self { about, exports, records, changes, late, cut_short })
     }
 }
 
@@ -392,18 +431,20 @@ fn read_up_to(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
 /// The change that a record announces; `None` where it is cut short.
 fn read_change(bytes: &[u8; RECORD], from: &mut impl Read) -> Result<Option<Done>, TraceError> {
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    let length = u32::from_le_bytes(bytes[32..36].try_into().expect("four bytes"));
-    let foreign = || TraceError::Record(number(0));
+    let Some(text) = read_text_after(bytes, from)? else { return Ok(None) };
+    let change = serde_json::from_slice(&text).map_err(|_| TraceError::Record(number(0)))?;
+    Ok(Some(Done { sequence: number(0), at: Instant::from_ns(number(8)), change }))
+}
+
+/// The text that follows a record; `None` where it is cut short.
+fn read_text_after(bytes: &[u8; RECORD], from: &mut impl Read) -> Result<Option<Vec<u8>>, TraceError> {
+    let length = u32::from_le_bytes(bytes[LENGTH].try_into().expect("four bytes"));
     if length > CHANGE_MAX {
-        return Err(foreign());
+        return Err(TraceError::Record(u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"))));
     }
     let mut text = Vec::new();
     from.take(u64::from(length)).read_to_end(&mut text)?;
-    if text.len() < length as usize {
-        return Ok(None);
-    }
-    let change = serde_json::from_slice(&text).map_err(|_| foreign())?;
-    Ok(Some(Done { sequence: number(0), at: Instant::from_ns(number(8)), change }))
+    Ok((text.len() == length as usize).then_some(text))
 }
 
 fn short(error: io::Error) -> TraceError {
@@ -494,157 +535,4 @@ pub fn repeat(model: &mut Model, trace: &Trace) -> Result<Vec<Option<Ended>>, Ch
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_record_comes_back(
-            sequence: u64, submitted: u64, completed in prop::option::of(0..NEVER), offset: u64, length: u32, export: u16,
-            client: u32, operation in 0usize..4, durable: bool, error in prop::option::of(0usize..8),
-        ) {
-            let record = Record {
-                sequence,
-                submitted_at: Instant::from_ns(submitted),
-                completed_at: completed.map(Instant::from_ns),
-                error: error.map(|place| ERRORS[place]),
-                client,
-                export,
-                operation: Operation::ALL[operation],
-                durable,
-                offset,
-                length,
-            };
-            prop_assert_eq!(Record::decode(&record.encode()), Some(record));
-        }
-
-        #[test]
-        fn no_bytes_make_reading_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Trace::read(&bytes[..]);
-            let _ = Trace::read(&[&MAGIC[..], &[0; 8], &bytes].concat()[..]);
-        }
-    }
-
-    fn record(sequence: u64) -> Record {
-        Record {
-            sequence,
-            submitted_at: Instant::from_ns(sequence),
-            completed_at: None,
-            error: None,
-            export: 0,
-            operation: Operation::Read,
-            durable: false,
-            offset: 0,
-            length: 512,
-            client: 3,
-        }
-    }
-
-    #[test]
-    fn a_trace_of_before_is_read_and_tells_no_clients() {
-        let head = [&[0; 4][..], &1_u32.to_le_bytes(), &4_u32.to_le_bytes(), b"data"].concat();
-        for magic in MAGICS_BEFORE {
-            let lines = (0..2).map(|sequence| record(sequence).encode()[..RECORD_BEFORE].to_vec());
-            let bytes = [&magic[..], &head, &lines.collect::<Vec<_>>().concat()].concat();
-            let trace = Trace::read(&bytes[..]).unwrap();
-            assert!(!trace.cut_short && Trace::read(&bytes[..bytes.len() - 1]).unwrap().cut_short);
-            assert_eq!(trace.records, [0, 1].map(|sequence| Record { client: 0, ..record(sequence) }));
-        }
-    }
-
-    /// What an emulation without exports records.
-    fn recorder(file: impl Write + Send + 'static) -> io::Result<Recorder> {
-        Recorder::over(file, &TraceSettings { path: PathBuf::new(), about: "here".into() }, &[])
-    }
-
-    /// A file that others see at once.
-    #[derive(Clone, Default)]
-    struct Shared(Arc<std::sync::Mutex<Vec<u8>>>);
-
-    impl Write for Shared {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn wait_until(holds: impl Fn() -> bool) {
-        let begun = std::time::Instant::now();
-        while !holds() {
-            assert!(begun.elapsed().as_secs() < 20, "it does not come about");
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-    }
-
-    #[test]
-    fn what_was_recorded_is_there_before_the_end_for_whoever_is_killed() {
-        let file = Shared::default();
-        let mut recorder = recorder(file.clone()).unwrap();
-        let length = || file.0.lock().unwrap().len();
-        let head = length();
-        assert!(head > MAGIC.len() + 4, "no head");
-        recorder.record(record(0));
-        recorder.record(record(1));
-        recorder.hurry();
-        wait_until(|| length() == head + 2 * RECORD);
-        recorder.record(record(2));
-        recorder.end().unwrap();
-        assert_eq!(length(), head + 4 * RECORD, "three requests and the end");
-    }
-
-    #[test]
-    fn a_trace_that_was_cut_short_anywhere_is_told_from_a_whole_one() {
-        let file = Shared::default();
-        let mut recorder = recorder(file.clone()).unwrap();
-        let head = file.0.lock().unwrap().len();
-        recorder.record(Record { export: 0, ..record(0) });
-        recorder.record_change(1, Instant::from_ns(1), &Change::Redeploy);
-        recorder.end().unwrap();
-        let mut bytes = file.0.lock().unwrap().clone();
-        // The one export that the record is of.
-        bytes.splice(head - 4..head, [&1_u32.to_le_bytes()[..], &4_u32.to_le_bytes(), b"data"].concat());
-        let head = head + 8;
-        let whole = Trace::read(&bytes[..]).unwrap();
-        assert_eq!((whole.records.len(), whole.changes.len(), whole.cut_short), (1, 1, false));
-        for length in head..bytes.len() {
-            let cut = Trace::read(&bytes[..length]).unwrap();
-            assert!(cut.cut_short, "{length} of {} bytes", bytes.len());
-            assert_eq!(cut.records.len(), usize::from(length >= head + RECORD));
-        }
-        let more = [&bytes[..], &[0]].concat();
-        assert!(matches!(Trace::read(&more[..]), Err(TraceError::Foreign)), "nothing follows the end");
-        // Without its last change the end counts one more than there is.
-        let lacking = [&bytes[..head + RECORD], &bytes[bytes.len() - RECORD..]].concat();
-        assert!(matches!(Trace::read(&lacking[..]), Err(TraceError::Foreign)));
-    }
-
-    #[test]
-    fn a_file_that_takes_no_more_is_told_while_it_runs_and_at_the_end() {
-        /// Has room for a head.
-        struct Full(usize);
-        impl Write for Full {
-            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
-                Ok(bytes.len())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let mut recorder = recorder(Full(30)).unwrap();
-        recorder.record(record(0));
-        let begun = std::time::Instant::now();
-        while recorder.error().is_none() {
-            assert!(begun.elapsed().as_secs() < 20, "it is never told");
-            recorder.hurry();
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        // Nothing piles up for a file that nobody writes.
-        (0..2 * BATCH as u64).for_each(|sequence| recorder.record(record(sequence)));
-        assert!(recorder.batch.is_empty());
-        assert_eq!(recorder.end().unwrap_err().kind(), io::ErrorKind::StorageFull);
-    }
-}
+mod tests;

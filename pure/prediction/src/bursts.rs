@@ -16,7 +16,7 @@ pub(crate) fn budgets(waits: &Waits) -> [(Stage, Waited); 4] {
 
 /// Notes when the credits of each stage were spent. Looked at in steps, it knows a moment to within one of them.
 #[derive(Debug, Clone)]
-pub(crate) struct BurstWatch {
+pub struct BurstWatch {
     begin: Waits,
     before: Waits,
     /// What had been waited when credits were first spent.
@@ -51,7 +51,8 @@ impl FirstEnd {
 
 impl BurstWatch {
     /// Begins with what was waited before the load. What an earlier trial left behind may have credits.
-    pub(crate) fn new(before: Waits, initial: InitialState, is_carried: bool) -> Self {
+    #[must_use]
+    pub fn new(before: Waits, initial: InitialState, is_carried: bool) -> Self {
         let saved = budgets(&before).map(|(stage, _)| {
             let of_vm = matches!(stage, Stage::VmCached | Stage::VmUncached);
             let bursts = initial.vm_bursts.filter(|_| of_vm).unwrap_or(initial.bursts);
@@ -60,8 +61,8 @@ impl BurstWatch {
         Self { begin: before, before, first_end: None, seen: [(false, None); 4], saved }
     }
 
-    /// Looks at a step that began `from` after the load did.
-    pub(crate) fn look(&mut self, from: Duration, now: Waits) {
+    /// Looks at a step that began `from` after the load did, when `now` had been waited in all.
+    pub fn look(&mut self, from: Duration, now: Waits) {
         let step = now.since(&self.before);
         let until = self.before.since(&self.begin);
         self.before = now;
@@ -86,7 +87,8 @@ impl BurstWatch {
     }
 
     /// The bursts that ended, with the rates around them. `warm_up` is the time from the load's begin to the measurement.
-    pub(crate) fn ends(&self, series: &Series, warm_up: Duration) -> Vec<BurstEnd> {
+    #[must_use]
+    pub fn ends(&self, series: &Series, warm_up: Duration) -> Vec<BurstEnd> {
         let stages = budgets(&Waits::default()).map(|(stage, _)| stage);
         let mut ends: Vec<BurstEnd> = stages
             .into_iter()

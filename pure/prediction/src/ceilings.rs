@@ -77,7 +77,8 @@ impl Ceilings {
     }
 
     /// The one of this name; of several the lowest.
-    pub(crate) fn named(&self, limit: Limit) -> Option<&Ceiling> {
+    #[must_use]
+    pub fn named(&self, limit: Limit) -> Option<&Ceiling> {
         self.found.iter().map(|found| &found.ceiling).find(|ceiling| ceiling.limit == limit)
     }
 }

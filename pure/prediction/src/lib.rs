@@ -16,6 +16,7 @@ mod trial;
 mod volumes;
 mod words;
 
+pub use bursts::BurstWatch;
 pub use ceilings::{Ceilings, ceilings};
 pub use models::{DRAWS_DEFAULT, DRAWS_MAX, Limits, Model, models};
 pub use reach::{Held, held, unreached};

@@ -76,7 +76,9 @@ pub enum ChangeError {
         size: Bytes,
     },
     /// Nothing saves credits.
-    #[error("there are no credits to spend on {0}: no limit there allows bursts")]
+    #[error(
+        "there are no credits to spend on {0}: no limit there allows bursts, as those of d4s-v5-p10 do (`loadline environments`)"
+    )]
     NoCredits(String),
     /// Nothing is cached.
     #[error("there is no cache to drop before {0}")]
