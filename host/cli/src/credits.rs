@@ -166,6 +166,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_is_told_with_how_long_it_lasts_and_what_comes_after() {
+        let catalog = crate::catalog::with_folder(None).unwrap();
+        let environment = crate::environments::read("d4s-v5-p10", &catalog).unwrap();
+        let model = loadline_prediction::models(&environment, 1, 0, loadline_prediction::Limits::Delivered).remove(0);
+        let mut figures = loadline_emulator::Figures::default();
+        let writes = &mut figures.operations[Operation::Write.index()];
+        (0..100).for_each(|_| writes.latency.record(Duration::from_ms(2)));
+        writes.bytes = Bytes::new(409_600);
+        let account = loadline_emulator::Account { first: Some(at(0)), last: at(60), ..Default::default() };
+        let trial = crate::emulated::trial(&figures, &account, &Series::default(), 0);
+        let told = |left| {
+            let mut watch = CreditsWatch::new(InitialState::default(), Some(Ratio::ONE));
+            watch.look(standing(60, Some(at(0)), Waits::default(), left));
+            watch.doubt(&model, "data", &trial).map(|doubt| doubt.detail)
+        };
+        let detail = told(750_000).expect("a quarter was spent");
+        for part in [
+            "100 % of them were left at its beginning and 75 % after 1 min 00 s",
+            "spent in 3 min 00 s more",
+            "IOPS at most (azure/premium-p10",
+        ] {
+            assert!(detail.contains(part), "{part}: {detail}");
+        }
+        // Nothing to speak of was spent, or all: then it waited for them.
+        assert_eq!([999_950, 0].map(told), [None, None]);
+    }
+
+    #[test]
     fn a_share_just_below_all_is_not_told_as_all() {
         assert_eq!([1.0, 0.9991, 0.5, 0.0].map(share), ["100 %", "99.91 %", "50 %", "0 %"]);
     }

@@ -563,6 +563,7 @@ fn summary(exports: &[Export<'_>], history: &History) -> Table {
     let mut table = Table::new(&[
         Column::words("volume", "export"),
         Column::numbers("requests", "requests"),
+        Column::numbers("over", "span_ns"),
         Column::numbers("IOPS", "iops"),
         Column::numbers("throughput", "bytes_per_s"),
         Column::numbers("p50", "latency_p50_ns"),
@@ -584,6 +585,7 @@ fn summary(exports: &[Export<'_>], history: &History) -> Table {
         table.push(vec![
             Field::text(*name),
             Field::count(figures.requests()),
+            time(Some(span).filter(|_| account.first.is_some())),
             figures.iops(span).map_or_else(absent, |iops| Field::both(fault::rate(iops), iops)),
             figures.bytes_per_s(span).map_or_else(absent, |rate| Field::both(format!("{:.1} MB/s", rate / 1e6), rate)),
             time(latency.quantile(0.5)),

@@ -152,7 +152,7 @@ fn late(figures: &Figures) -> Option<Doubt> {
 }
 
 /// From the first request until the last answer.
-fn trial(figures: &Figures, account: &Account, series: &Series, started_unix_s: u64) -> TrialRecord {
+pub(crate) fn trial(figures: &Figures, account: &Account, series: &Series, started_unix_s: u64) -> TrialRecord {
     let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
     for operation in Operation::ALL {
         let of = &figures.operations[operation.index()];

@@ -206,10 +206,10 @@ fn what_was_done_to_an_emulation_is_in_its_record_with_its_time() {
     let told = doubts.iter().find(|doubt| doubt["code"] == "changed-meanwhile").expect("a doubt");
     let told = told["detail"].as_str().unwrap();
     let changes = [
-        "s burst credits were spent; at ",
-        "s fault 2 began (data: requests take 5 ms longer); at ",
-        "s fault 2 ended (data: requests take 5 ms longer); at ",
-        "s disks and machine became those of faster. The figures mix",
+        " burst credits were spent; ",
+        " fault 2 began (data: requests take 5 ms longer); ",
+        " fault 2 ended (data: requests take 5 ms longer); ",
+        " disks and machine became those of faster. The figures mix",
     ];
     let places: Vec<usize> = changes.iter().map(|change| told.find(change).expect(told)).collect();
     assert!(places.is_sorted() && !told.contains("log") && !told.contains("power"), "{told}");

@@ -1,6 +1,7 @@
 //! Runs, or volumes of one run, against the first of them: ratios with intervals, and verdicts that noise seldom makes.
 //! `docs/how-we-compare.md` explains every rule to those who read the verdicts.
 
+mod asked;
 mod comparison;
 mod disks;
 mod draws;
@@ -261,6 +262,7 @@ impl<'a> Pairing<'a> {
         }
         let (figures, overall) = overalls(&mut compared, &samples, &ratios, rounds);
         let mut notes = notes::notes(baseline, other, &cells);
+        notes.extend(asked::notes(&cells));
         notes.extend(compared.iter().any(|cell| cell.draws.is_some()).then(notes::of_draws));
         Self {
             against: Against { side: place, notes, overall: figures, cells: compared, unmatched },

@@ -393,3 +393,37 @@ fn a_side_that_has_a_figure_shows_it_although_the_other_has_none() {
     assert!(cell.baseline_figure.is_some_and(|rate| (rate / 5_000.0 - 1.0).abs() < 0.01), "{cell:?}");
     assert_eq!((cell.other_figure, cell.deciding()), (None, None));
 }
+
+#[test]
+fn applications_that_asked_for_different_things_are_told_apart() {
+    // As an emulation keeps them: what was asked decides every figure.
+    let application = |id: &str, shares: (f64, u64), depth: u32, arrival: &str| {
+        let mut record = run(vec![cell(closed("random", shares.0, shares.1, depth), &ExampleDisk::default(), &STEADY)]);
+        record.header.id = id.to_owned();
+        let cell = &mut record.cells[0];
+        (cell.load.arrival, cell.load.pattern) = (arrival.to_owned(), arrival.to_owned());
+        cell.spec = serde_json::json!({ "emulated": cell.volume });
+        record
+    };
+    let noted = |a: &RunRecord, b: &RunRecord| {
+        let notes = against(a, b, &CompareOptions::default()).notes;
+        notes.into_iter().find(|note| note.code == "asked").map(|note| note.text)
+    };
+    let own = loadline_record::APPLICATION;
+    let base = application("a", (1.0, 4 << 10), 8, own);
+    assert_eq!(noted(&base, &application("b", (1.0, 4 << 10), 8, own)), None);
+    let other = application("b", (0.0, 16 << 10), 32, own);
+    let text = noted(&base, &other).expect("a note");
+    for part in
+        ["100 % reads, here 0.0 %", "4.00 KiB on average, here 16.0 KiB", "requests outstanding on average, here"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // What a plan asks for is told by its load.
+    let planned = |record: &RunRecord| {
+        let mut record = record.clone();
+        record.cells[0].load.arrival = "closed".to_owned();
+        record
+    };
+    assert_eq!(noted(&planned(&base), &planned(&other)), None);
+}

@@ -237,11 +237,30 @@ impl View<'_> {
             .then(|| self.finding(codes::BEST_RANDOM_IOPS, &format!("delivers up to {}.", listed(&parts)), &cells))
     }
 
+    /// What an application came to: nobody looked for the most there is.
+    fn came_to(&self) -> Option<Finding> {
+        let of_others: Vec<usize> = self.own.iter().copied().filter(|i| self.cells[*i].is_of_others()).collect();
+        let parts: Vec<String> = (of_others.iter())
+            .filter_map(|i| {
+                let cell = &self.cells[*i];
+                let (iops, bytes) = (cell.iops_lasting()?, cell.throughput_lasting()?);
+                let (name, much, warning) = (load_name(cell), how_much(cell), warning(cell));
+                Some(format!("{} IOPS and {} with {name} ({much}{warning})", number(iops), throughput(bytes)))
+            })
+            .collect();
+        (!parts.is_empty()).then(|| {
+            self.finding(codes::BEST_THROUGHPUT, &format!("came on average to {}.", listed(&parts)), &of_others)
+        })
+    }
+
     fn best_throughput(&self) -> Option<Finding> {
         let best = self.best_by_kind(
-            |c| c.trim.is_none() || c.read.is_some() || c.write.is_some(),
+            |c| !c.is_of_others() && (c.trim.is_none() || c.read.is_some() || c.write.is_some()),
             CellSummary::throughput_lasting,
         );
+        if best.is_empty() {
+            return self.came_to();
+        }
         let parts: Vec<String> = best
             .iter()
             .map(|(i, rate)| {
