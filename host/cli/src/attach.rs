@@ -324,6 +324,11 @@ fn without_ublk(error: &UblkError) -> String {
 pub(crate) fn detach(folder: &Path) -> anyhow::Result<Outcome> {
     let released = loadline_emulator::detach(folder)?;
     released.iter().for_each(tell_released);
+    if !released.is_empty() {
+        output::tell(
+            "The emulation that left it was killed, so that no record of what was done is in the store; --trace keeps every request, also then.",
+        );
+    }
     let what = if released.iter().any(|released| released.in_use) { "Nothing else" } else { "Nothing" };
     output::tell(&format!("{what} is attached at {} any more.", folder.display()));
     Ok(Outcome::Done)

@@ -109,6 +109,11 @@ pub(crate) fn with_folder(folder: Option<&Path>) -> anyhow::Result<Catalog> {
     let builtin = Catalog::builtin();
     let Some(folder) = folder else { return Ok(builtin) };
     let mut files = Vec::new();
+    if !folder.is_dir() {
+        let what = if folder.exists() { "is no folder" } else { "is not there" };
+        let place = folder.display();
+        return Err(Usage(format!("--catalog {place}: it {what}; name a folder of catalog files (*.toml)")).into());
+    }
     for path in toml_files(folder)? {
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         files.push((path.display().to_string(), text));

@@ -33,6 +33,8 @@ const JUDGE: Span = Span::from_secs(10);
 
 /// Between two looks at what is going on.
 const SHOW: Span = Span::from_secs(1);
+/// Memory for contents is taken from the system by so much.
+const MEMORY_MIN: Bytes = Bytes::mib(2);
 /// Bytes of writes that a disk's own cache holds by default.
 const WRITE_CACHE: Bytes = Bytes::mib(16);
 
@@ -112,6 +114,9 @@ pub(crate) struct EmulateArguments {
     /// Keep no record of what was done in the store
     #[arg(long)]
     no_record: bool,
+    /// What to call the record; by default "application on" and the environment's name
+    #[arg(long, value_parser = crate::arguments::name, conflicts_with = "no_record", value_name = "NAME")]
+    name: Option<String>,
     #[command(flatten)]
     own: Own,
     #[command(flatten)]
@@ -272,8 +277,15 @@ pub(crate) fn emulate(
             "write_cache": arguments.write_cache, "lie_about_flush": arguments.lie_about_flush, "spin": arguments.spin,
             "bursts": arguments.bursts.to_string(), "turns": turns.name(), "attached": arguments.attach.is_some(), "changes": history,
         });
-        let emulated =
-            Emulated { environment: &environment, seed, initial, started_unix_s, settings, history: &history };
+        let emulated = Emulated {
+            environment: &environment,
+            name: arguments.name.as_deref(),
+            seed,
+            initial,
+            started_unix_s,
+            settings,
+            history: &history,
+        };
         if let (Some(run), false) = (emulated::store(&emulated, &exports, store)?, quiet) {
             output::tell(&format!("Stored as {run}: loadline show {run}"));
         }
@@ -498,6 +510,12 @@ fn backing(arguments: &EmulateArguments) -> anyhow::Result<Backing> {
             );
         }
         return Ok(Backing::Folder(PathBuf::from(&arguments.backing)));
+    }
+    if let Some(max) = arguments.memory_max.filter(|max| *max < MEMORY_MIN) {
+        return Err(Usage(format!(
+            "--memory-max {max} holds nothing: memory is taken {MEMORY_MIN} at a time; give it that, or as much as clients will write"
+        ))
+        .into());
     }
     let half_of_free = || loadline_engine::facts::memory_available().map(|free| Bytes::new(free.get() / 2));
     let max = arguments.memory_max.or_else(half_of_free);

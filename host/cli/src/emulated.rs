@@ -19,6 +19,8 @@ use std::path::PathBuf;
 /// What was emulated, and since when.
 pub(crate) struct Emulated<'a> {
     pub(crate) environment: &'a Environment,
+    /// What to call the run, where somebody said so.
+    pub(crate) name: Option<&'a str>,
     pub(crate) seed: u64,
     /// How it was before the first request.
     pub(crate) initial: InitialState,
@@ -75,7 +77,7 @@ pub(crate) fn store(
     let environment = emulated.environment;
     let header = RunHeader {
         id: id.clone(),
-        name: format!("application on {}", environment.name),
+        name: emulated.name.map_or_else(|| format!("application on {}", environment.name), str::to_owned),
         verb: "emulate".into(),
         clock: Clock::Real,
         started: Moment::from_unix_s(emulated.started_unix_s).rfc3339(),

@@ -85,6 +85,11 @@ pub(crate) fn parsed(text: &str, source: &str, catalog: &Catalog) -> anyhow::Res
 }
 
 fn show(name: &str) -> anyhow::Result<()> {
+    if environment_text(name).is_none() && Path::new(name).is_file() {
+        // Whether it is one is told before it is taken for one.
+        let environment = read(name, &Catalog::builtin())?;
+        return output::print(&environment.text);
+    }
     let Some(text) = environment_text(name) else {
         let near = meant(name);
         return Err(Usage(format!(

@@ -11,10 +11,12 @@ use clap::{ArgGroup, Args, ValueEnum};
 use loadline_block::{ErrorKind, Operation};
 use loadline_catalog::Draw;
 use loadline_emulator::{
-    Change, Changed, ControlAnswer, ControlRequest, Fault, FaultKind, HeldBy, Holder, Losses, View, Which, ask_control,
+    Change, Changed, ContentsState, ControlAnswer, ControlRequest, ExportView, Fault, FaultKind, HeldBy, Holder,
+    Losses, NumberedFault, View, Which, ask_control,
 };
 use loadline_units::{Bytes, Duration, Ratio};
 use serde_json::Value as Json;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// Follows the name of an NBD socket to make that of its control socket.
@@ -161,12 +163,16 @@ pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<O
     match answer {
         ControlAnswer::Status(view) if json => output::print(&output::pretty(&view))?,
         ControlAnswer::Status(view) => {
-            print(&status(&view), arguments)?;
+            print(&status(&view, arguments.volume.is_none() && arguments.printing.format == Format::Table), arguments)?;
             if !quiet {
-                tell_clients(&view);
+                tell_beside(&view);
             }
         }
         ControlAnswer::Faults(faults) if json => output::print(&output::pretty(&faults))?,
+        ControlAnswer::Faults(faults) if faults.is_empty() && arguments.printing.format == Format::Table => {
+            let on = arguments.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
+            tell(&format!("no fault is in force{on}\n"))?;
+        }
         ControlAnswer::Faults(faults) => {
             let mut table = Table::new(&[Column::numbers("fault", "number"), Column::words("", "text")]);
             for fault in faults {
@@ -191,16 +197,22 @@ pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<O
 /// Leaves what an answer tells of a volume and its disks, or of one disk.
 fn narrow(answer: &mut ControlAnswer, volume: &str, socket: &Path) -> anyhow::Result<()> {
     let own = |name: &str| name.strip_prefix(volume).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let there: Vec<String> = match ask(socket, &ControlRequest::Status)? {
-        ControlAnswer::Status(view) => view.exports.into_iter().map(|export| export.export).collect(),
+    let there = match ask(socket, &ControlRequest::Status)? {
+        ControlAnswer::Status(view) => view.exports,
         _ => Vec::new(),
     };
-    if !there.iter().any(|name| name == volume) {
-        bail!("{}: there is no volume or disk {volume:?}; there are {}", socket.display(), there.join(", "));
-    }
+    let Some(named) = there.iter().find(|export| export.export == volume) else {
+        let names: Vec<&str> = there.iter().map(|export| export.export.as_str()).collect();
+        bail!("{}: there is no volume or disk {volume:?}; there are {}", socket.display(), names.join(", "));
+    };
+    // A disk that is asked for by itself meets what takes its volume away, too.
+    let meets = |fault: &NumberedFault| own(&fault.fault.on) || named.faults.contains(&fault.number);
     match answer {
-        ControlAnswer::Status(view) => view.exports.retain(|export| own(&export.export)),
-        ControlAnswer::Faults(faults) => faults.retain(|fault| own(&fault.fault.on)),
+        ControlAnswer::Status(view) => {
+            view.exports.retain(|export| own(&export.export));
+            view.faults.retain(meets);
+        }
+        ControlAnswer::Faults(faults) => faults.retain(meets),
         _ => {}
     }
     Ok(())
@@ -216,7 +228,11 @@ fn ask(socket: &Path, request: &ControlRequest) -> anyhow::Result<ControlAnswer>
     let control = if beside.exists() { &beside } else { socket };
     ask_control(control, request).map_err(|error| {
         let place = socket.display();
+        let is_socket = std::fs::metadata(control).is_ok_and(|found| found.file_type().is_socket());
         let what_to_do = match error.kind() {
+            std::io::ErrorKind::ConnectionRefused if !is_socket => {
+                "it is no socket; name the one that `loadline emulate` printed, or that was given as --control"
+            }
             std::io::ErrorKind::ConnectionRefused => {
                 "nobody listens there: its emulation was killed, and can be started again on the same socket"
             }
@@ -322,6 +338,7 @@ fn done(changed: &Changed, request: &ControlRequest) -> Table {
         Column::numbers("kept", "kept"),
         Column::numbers("torn", "torn"),
         Column::words("emptied", "emptied"),
+        Column::words("gone", "gone"),
     ]);
     let number = |number: Option<u64>| number.map_or_else(|| Field::both("-", Json::Null), Field::count);
     let losses = changed.losses;
@@ -337,6 +354,7 @@ fn done(changed: &Changed, request: &ControlRequest) -> Table {
         number(losses.map(|losses| losses.kept)),
         number(losses.map(|losses| losses.torn)),
         Field::text(changed.emptied.join(" ")),
+        Field::text(changed.gone.join(" ")),
     ]);
     table
 }
@@ -370,7 +388,15 @@ fn told(changed: &Changed, request: &ControlRequest) -> String {
         }
         ControlRequest::Change(Change::Begin(fault)) => {
             let number = changed.fault.unwrap_or_default();
-            format!("fault {number} began ({fault}); --clear {number} ends it\n")
+            let gone = match changed.gone.as_slice() {
+                [] => String::new(),
+                disks => format!(
+                    "what was on {} is gone for good: no other disk has a copy; the fault's end brings {} back empty\n",
+                    disks.join(", "),
+                    if disks.len() == 1 { "it" } else { "them" }
+                ),
+            };
+            format!("fault {number} began ({fault}); --clear {number} ends it\n{gone}")
         }
         ControlRequest::Change(Change::DropCaches(on)) => match on {
             Some(on) => format!("host caches before {on} have forgotten what is on disk\n"),
@@ -412,23 +438,28 @@ fn waiting(changed: &Changed) -> String {
 }
 
 /// What there is to be said beside the table of the volumes.
-fn tell_clients(view: &View) {
+fn tell_beside(view: &View) {
     let clients = |count: u64| if count == 1 { "1 client".to_owned() } else { format!("{count} clients") };
     let refused = match view.refused_total {
         0 => String::new(),
         count => format!("; {} refused or dropped since the beginning", clients(count)),
     };
-    output::tell(&format!("{} over NBD{refused}.", clients(view.clients as u64)));
+    let attached = if view.attached { "; its volumes are attached to this machine, too" } else { "" };
+    output::tell(&format!("{} over NBD{attached}{refused}.", clients(view.clients as u64)));
+    for fault in &view.faults {
+        output::tell(&format!("fault {}: {}", fault.number, fault.text));
+    }
     if let Some(trouble) = &view.trace_trouble {
         output::tell(&format!("Requests are not recorded any more: {trouble}."));
     }
 }
 
-/// What an emulation is doing, as a table.
-pub(crate) fn status(view: &View) -> Table {
+/// What an emulation is doing, as a table; of disks, on request only those that somebody asked by themselves, or with something to tell.
+fn status(view: &View, used_alone: bool) -> Table {
     let mut table = Table::new(&[
         Column::words("volume", "export"),
         Column::words("state", "state"),
+        Column::words("faults", "faults"),
         Column::numbers("IOPS", "iops"),
         Column::numbers("throughput", "bytes_per_s"),
         Column::numbers("p50", "p50_ns"),
@@ -444,7 +475,11 @@ pub(crate) fn status(view: &View) -> Table {
         Column::words("bound by", "bound_by"),
         Column::words("its time", "held"),
     ]);
-    for export in &view.exports {
+    let told = |export: &&ExportView| {
+        let whole = !export.export.contains('/') || export.state != ContentsState::Present;
+        whole || export.requests_total > 0 || !export.faults.is_empty() || !used_alone
+    };
+    for export in view.exports.iter().filter(told) {
         let absent = || Field::both("-", Json::Null);
         let time = |ns: Option<u64>| ns.map_or_else(absent, |ns| Field::both(Duration::from_ns(ns).human(), ns));
         let share = |share: Option<f64>| {
@@ -453,6 +488,7 @@ pub(crate) fn status(view: &View) -> Table {
         table.push(vec![
             Field::text(export.export.clone()),
             Field::text(export.state.name()),
+            faults(&export.faults),
             Field::both(rate(export.iops), export.iops),
             Field::both(format!("{:.1} MB/s", export.bytes_per_s / 1e6), export.bytes_per_s),
             time(export.p50_ns),
@@ -475,6 +511,12 @@ pub(crate) fn status(view: &View) -> Table {
 /// Requests a second, without their unit: of a few the tenths, too.
 pub(crate) fn rate(iops: f64) -> String {
     if iops > 0.0 && iops < 10.0 { format!("{iops:.1}") } else { format!("{iops:.0}") }
+}
+
+/// The faults that a volume's requests can meet, by their numbers.
+fn faults(numbers: &[u32]) -> Field {
+    let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    Field::both(if words.is_empty() { "-".to_owned() } else { words.join(" ") }, serde_json::json!(numbers))
 }
 
 /// What bound a volume.

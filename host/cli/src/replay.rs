@@ -40,7 +40,7 @@ pub(crate) struct ReplayArguments {
     /// Seed of every random choice; by default drawn anew and stored with the run
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// What to call the run; by default the names of the trace and the environment
+    /// What to call the run; by default the names of the trace and the environment, and --by
     #[arg(long, value_parser = arguments::name, value_name = "NAME")]
     name: Option<String>,
     /// Credits of bursts when the first request comes: full, empty, or apart for disks and the VM, as in disks=full,vm=empty
@@ -188,7 +188,10 @@ pub(crate) fn replay(
     let id = moment::run_id(Moment::now());
     let header = RunHeader {
         id: id.clone(),
-        name: arguments.name.clone().unwrap_or_else(|| format!("{stem} on {}", environment.name)),
+        name: arguments
+            .name
+            .clone()
+            .unwrap_or_else(|| format!("{stem} on {}, by {}", environment.name, arguments.by.name())),
         verb: "replay".into(),
         clock: Clock::Virtual,
         started: Moment::now().rfc3339(),

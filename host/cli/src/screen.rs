@@ -73,6 +73,12 @@ fn parts(export: &ExportView) -> Vec<String> {
     if export.state != ContentsState::Present {
         parts.push(export.state.name().to_owned());
     }
+    let faults: Vec<String> = export.faults.iter().map(u32::to_string).collect();
+    match faults.as_slice() {
+        [] => {}
+        [one] => parts.push(format!("fault {one}")),
+        several => parts.push(format!("faults {}", several.join(" "))),
+    }
     parts.push(format!("{:>7.1} MB/s", export.bytes_per_s / 1e6));
     parts.push(format!("p50 {}", time(export.p50_ns)));
     parts.push(format!("p99 {}", time(export.p99_ns)));
@@ -151,5 +157,8 @@ mod tests {
         let mut view = view(1);
         view.exports[0].state = ContentsState::Degraded;
         assert!(lines(&view, 200, 24)[0].contains("degraded"));
+        assert!(!lines(&view, 200, 24)[0].contains("fault"));
+        view.exports[0].faults = vec![3, 7];
+        assert!(lines(&view, 200, 24)[0].contains("degraded  faults 3 7"));
     }
 }

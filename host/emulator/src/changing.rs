@@ -45,6 +45,9 @@ pub struct Changed {
     /// Disks that came back empty, with another host.
     #[serde(default)]
     pub emptied: Vec<String>,
+    /// Disks whose contents are gone for good: no copy has them.
+    #[serde(default)]
+    pub gone: Vec<String>,
 }
 
 /// Why a change was not made, or not in full.
@@ -75,8 +78,8 @@ impl Serving {
         match change {
             Change::Begin(fault) => {
                 let number = self.driver.change(change)?;
-                self.take_away(fault)?;
-                Ok(Changed { fault: number, ..Changed::default() })
+                let gone = self.take_away(fault)?;
+                Ok(Changed { fault: number, gone, ..Changed::default() })
             }
             Change::Clear(which) => {
                 let cleared: Vec<u32> =
@@ -140,22 +143,24 @@ impl Serving {
         self.exports[..count].iter().map(|export| export.info.name.as_str())
     }
 
-    fn take_away(&self, fault: &Fault) -> Result<(), ChangeFailure> {
+    /// Gives the disks whose contents are gone for good.
+    fn take_away(&self, fault: &Fault) -> Result<Vec<String>, ChangeFailure> {
         if !fault.kind.takes_away() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let concerned = self.concerned(fault);
-        let Some(first) = concerned.first() else { return Ok(()) };
+        let Some(first) = concerned.first() else { return Ok(Vec::new()) };
         // No write goes to some of them only, or to none.
         let _alone = first.writing.write().unwrap_or_else(PoisonError::into_inner);
         for member in &concerned {
             member.disk.set_presence(Presence::Gone);
         }
         self.keep_behind()?;
-        if fault.kind == FaultKind::Lost {
-            self.empty(&concerned).map_err(contents("empty a disk"))?;
+        if fault.kind != FaultKind::Lost {
+            return Ok(Vec::new());
         }
-        Ok(())
+        let gone = self.empty(&concerned).map_err(contents("empty a disk"))?;
+        Ok(gone.into_iter().map(|member| self.name(member)).collect())
     }
 
     /// Notes, where contents outlive this process, which disks miss what a copy has or will have: whoever finds the contents after it
@@ -186,8 +191,9 @@ impl Serving {
     }
 
     /// Wipes disks at one moment, while nobody writes. Those of which a copy has the newest bytes still are stale then; where none
-    /// has, nothing is what there is.
-    fn empty(&self, lost: &[&Member]) -> Result<(), StoreError> {
+    /// has, nothing is what there is: gives these.
+    fn empty<'a>(&self, lost: &[&'a Member]) -> Result<Vec<&'a Member>, StoreError> {
+        let mut gone = Vec::new();
         for member in lost {
             member.disk.wipe()?;
             let mut kept = self
@@ -195,17 +201,20 @@ impl Serving {
                 .iter()
                 .filter(|other| other.is_copy_of(member) && !lost.iter().any(|also| std::ptr::eq(*also, *other)));
             match kept.next() {
-                None => member.disk.set_stale(false),
+                None => {
+                    member.disk.set_stale(false);
+                    gone.push(*member);
+                }
                 Some(first) if !first.disk.is_stale() || kept.any(|other| !other.disk.is_stale()) => {
                     member.disk.set_stale(true);
                     if member.disk.presence() == Presence::Live {
                         member.disk.set_presence(Presence::Waiting);
                     }
                 }
-                Some(_) => {}
+                Some(_) => gone.push(*member),
             }
         }
-        Ok(())
+        Ok(gone)
     }
 
     /// Puts disks back that no fault takes away but these, which end, and fills those that missed writes where a current copy is

@@ -56,6 +56,12 @@ pub struct NumberedFault {
     pub text: String,
 }
 
+impl NumberedFault {
+    pub(crate) fn of((number, fault): (u32, &Fault)) -> Self {
+        Self { number, text: fault.to_string(), fault: fault.clone() }
+    }
+}
+
 /// Reads one line of a client.
 ///
 /// # Errors
@@ -70,14 +76,9 @@ impl Serving {
     fn control(&self, request: &ControlRequest) -> ControlAnswer {
         match request {
             ControlRequest::Status => ControlAnswer::Status(self.view()),
-            ControlRequest::Faults => ControlAnswer::Faults(self.driver.look(|model, _| {
-                let numbered = |(number, fault): (u32, &Fault)| NumberedFault {
-                    number,
-                    text: fault.to_string(),
-                    fault: fault.clone(),
-                };
-                model.faults().map(numbered).collect()
-            })),
+            ControlRequest::Faults => {
+                ControlAnswer::Faults(self.driver.look(|model, _| model.faults().map(NumberedFault::of).collect()))
+            }
             ControlRequest::Change(change) => match self.change(change) {
                 Ok(changed) => ControlAnswer::Changed(changed),
                 Err(error) => ControlAnswer::Error(error.to_string()),

@@ -44,6 +44,9 @@ pub enum ListenError {
         /// Its bytes.
         length: usize,
     },
+    /// The folder for it is not there.
+    #[error("cannot make the socket {0}: its folder is not there; make it, or name another place")]
+    NoFolder(String),
     /// The system's answer.
     #[error("cannot listen on {place}: {error}")]
     System {
@@ -99,6 +102,9 @@ pub(crate) fn unix(welcome: Welcome, path: &Path) -> Result<Listener, ListenErro
             return Err(ListenError::Busy(place));
         }
         std::fs::remove_file(path).map_err(failed)?;
+    }
+    if path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        return Err(ListenError::NoFolder(place));
     }
     let listener = UnixListener::bind(path).map_err(failed)?;
     let file = SocketFile { path: path.to_owned(), identity: identity(path).map_err(failed)? };

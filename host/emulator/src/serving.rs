@@ -5,6 +5,7 @@ use crate::attach::{MountedFile, ServedDevice};
 use crate::changing::Member;
 use crate::clock::Woken;
 use crate::connection::{self, Connection, Encrypted};
+use crate::control::NumberedFault;
 use crate::descriptors::Descriptors;
 use crate::driver::Driver;
 use crate::export::Export;
@@ -193,6 +194,12 @@ impl Serving {
         self.receivers.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
     }
 
+    /// Whether volumes are files or block devices of this machine.
+    pub(crate) fn is_attached(&self) -> bool {
+        let receivers = self.receivers.read().unwrap_or_else(PoisonError::into_inner);
+        receivers.values().any(|receiver| !matches!(receiver, Receiver::Client(_)))
+    }
+
     fn receiver(&self, number: u32) -> Option<Receiver> {
         self.receivers.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
     }
@@ -253,12 +260,19 @@ impl Serving {
         }
     }
 
-    /// What was going on over the last second.
+    /// What was going on over the last second, and how things stand now.
     pub(crate) fn view(&self) -> View {
-        let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut view = View { clients: self.clients(), refused_total: self.refusals.total(), ..view.clone() };
-        for (view, export) in view.exports.iter_mut().zip(&self.exports) {
-            view.state = export.contents.state();
+        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        (view.clients, view.attached) = (self.clients(), self.is_attached());
+        view.refused_total = self.refusals.total();
+        let exports = 0..self.exports.len();
+        let (faults, on_exports) = self.driver.look(|model, _| {
+            let all = model.faults().map(NumberedFault::of).collect();
+            (all, exports.map(|export| model.faults_on(export)).collect::<Vec<_>>())
+        });
+        view.faults = faults;
+        for ((view, export), faults) in view.exports.iter_mut().zip(&self.exports).zip(on_exports) {
+            (view.state, view.faults) = (export.contents.state(), faults);
         }
         view
     }

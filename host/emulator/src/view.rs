@@ -1,6 +1,7 @@
 //! What an emulation is doing at the moment: one line for each volume, from the last second or so.
 
 use crate::contents::ContentsState;
+use crate::control::NumberedFault;
 use crate::held::{Account, Held, HeldBy, Holder};
 use crate::meter::Figures;
 use crate::serving::Serving;
@@ -15,6 +16,9 @@ pub struct ExportView {
     /// Whether it can be read and written, now.
     #[serde(default)]
     pub state: ContentsState,
+    /// The numbers of the faults in force that its requests can meet.
+    #[serde(default)]
+    pub faults: Vec<u32>,
     /// Reads, writes and trims that were done in a second.
     pub iops: f64,
     /// Bytes read and written in a second; of trims where nothing else was done.
@@ -52,8 +56,14 @@ pub struct ExportView {
 pub struct View {
     /// Since the beginning, ns.
     pub elapsed_ns: u64,
-    /// Clients at the moment.
+    /// Clients over NBD at the moment.
     pub clients: usize,
+    /// Whether its volumes are files or block devices of this machine as well.
+    #[serde(default)]
+    pub attached: bool,
+    /// Faults in force.
+    #[serde(default)]
+    pub faults: Vec<NumberedFault>,
     /// Clients that got no export or lost it by what they sent, since the beginning.
     #[serde(default)]
     pub refused_total: u64,
@@ -97,13 +107,7 @@ impl Viewer {
             });
         }
         self.accounts = accounts;
-        View {
-            elapsed_ns: now.since(Instant::ZERO).as_ns(),
-            clients: serving.clients(),
-            refused_total: serving.refusals.total(),
-            trace_trouble: None,
-            exports,
-        }
+        View { elapsed_ns: now.since(Instant::ZERO).as_ns(), exports, ..View::default() }
     }
 }
 
@@ -142,6 +146,11 @@ impl View {
                 self.refused_total as f64,
             ),
         ];
+        let attached = f64::from(u8::from(self.attached));
+        let own = own.into_iter().chain([
+            ("attached", "gauge", "Whether volumes are files or block devices of this machine.", attached),
+            ("faults", "gauge", "Faults in force.", self.faults.len() as f64),
+        ]);
         for (name, kind, help, value) in own {
             let suffix = if kind == "counter" { "_total" } else { "" };
             let _ = writeln!(text, "# TYPE loadline_{name} {kind}\n# HELP loadline_{name} {help}");
@@ -168,6 +177,8 @@ impl View {
             Some(view.bytes_total as f64)
         });
         family("errors", "counter", "", "Requests answered with an error.", &|view| Some(view.errors_total as f64));
+        let help = "Faults in force that its requests can meet.";
+        family("export_faults", "gauge", "", help, &|view| Some(view.faults.len() as f64));
         family("iops", "gauge", "", "Reads, writes and trims done in a second.", &|view| Some(view.iops));
         let help = "Bytes read and written in a second.";
         family("throughput_bytes_per_second", "gauge", "bytes_per_second", help, &|view| Some(view.bytes_per_s));
@@ -224,6 +235,7 @@ mod tests {
         let export = ExportView {
             export: "data".into(),
             state: ContentsState::Degraded,
+            faults: vec![3, 7],
             p50_ns: Some(1),
             p99_ns: Some(2),
             throttled: Some(0.5),
@@ -234,10 +246,13 @@ mod tests {
             bytes_per_s: 4_096.0,
             ..ExportView::default()
         };
-        let view = View { clients: 3, refused_total: 2, exports: vec![export], ..View::default() };
+        let view = View { clients: 3, attached: true, refused_total: 2, exports: vec![export], ..View::default() };
         let text = view.open_metrics();
         for line in [
             "loadline_clients 3",
+            "loadline_attached 1",
+            "loadline_faults 0",
+            "loadline_export_faults{export=\"data\"} 2",
             "loadline_refused_clients_total 2",
             "loadline_throughput_bytes_per_second{export=\"data\"} 4096",
             "loadline_held_ratio{export=\"data\",by=\"disk-iops\"} 0.75",
@@ -246,10 +261,11 @@ mod tests {
         ] {
             assert!(text.lines().any(|own| own == line), "{line}: {text}");
         }
-        // Every number of the status is in a family of its own; what bound it follows from the shares.
+        // Every number of the status is in a family of its own, and so is how many faults there are; what bound it follows from the
+        // shares.
         let told = serde_json::to_value(&view.exports[0]).unwrap();
         let numbers = told.as_object().unwrap().values().filter(|value| value.is_number()).count();
         let alone = text.lines().filter(|line| line.contains("{export=\"data\"} ")).count();
-        assert_eq!(alone, numbers, "{text}");
+        assert_eq!(alone, numbers + 1, "{text}");
     }
 }

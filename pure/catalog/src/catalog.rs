@@ -223,7 +223,21 @@ impl Catalog {
     /// No disk is called so, or it cannot be provisioned like that.
     pub fn disk_figures(&self, name: &str, provisioned: &Provisioned) -> Result<DiskFigures, EntryError> {
         let entry = self.disk_entry(name)?;
-        entry.resolve(self.disk_family(entry), provisioned)
+        entry.resolve(self.disk_family(entry), provisioned).map_err(|error| match error {
+            EntryError::SizeOutside { name, size, least, most, .. } => {
+                let larger = self.larger(entry, size);
+                EntryError::SizeOutside { name, size, least, most, larger }
+            }
+            other => other,
+        })
+    }
+
+    /// The smallest disk of the same family that holds so much.
+    fn larger(&self, than: &DiskEntry, size: Bytes) -> Option<String> {
+        let holds =
+            |disk: &&DiskEntry| disk.family == than.family && matches!(disk.size, SizeRule::Fixed(own) if own >= size);
+        let size_of = |disk: &&DiskEntry| if let SizeRule::Fixed(own) = disk.size { own } else { Bytes::ZERO };
+        self.disks.iter().filter(holds).min_by_key(size_of).map(|disk| disk.name.clone())
     }
 
     /// A disk as the model takes it, at the middle of what is uncertain.

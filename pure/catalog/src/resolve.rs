@@ -103,7 +103,10 @@ pub enum EntryError {
         bounds: Option<(Bytes, Bytes)>,
     },
     /// The size is not to be had.
-    #[error("{name} comes with {}, not with {size}", sizes(*.least, *.most))]
+    #[error(
+        "{name} comes with {}, not with {size}{}", sizes(*.least, *.most),
+        .larger.as_ref().map_or(String::new(), |larger| format!(": the next larger is {larger}"))
+    )]
     SizeOutside {
         /// The disk.
         name: String,
@@ -113,6 +116,8 @@ pub enum EntryError {
         least: Bytes,
         /// The most there is.
         most: Bytes,
+        /// The smallest of the same family that is as large as asked.
+        larger: Option<String>,
     },
     /// The figure follows and cannot be chosen.
     #[error("the {} of {name} follow from its size and cannot be provisioned: leave it out", .part.key())]
@@ -456,7 +461,7 @@ impl DiskEntry {
             (None, SizeRule::Fixed(size)) => Ok(Some(size)),
             (None, _) => Err(EntryError::SizeMissing { name: name(), bounds: Some((least, most)) }),
             (Some(size), _) if size < least || size > most => {
-                Err(EntryError::SizeOutside { name: name(), size, least, most })
+                Err(EntryError::SizeOutside { name: name(), size, least, most, larger: None })
             }
             (Some(size), _) => Ok(Some(size)),
         }

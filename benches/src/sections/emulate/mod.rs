@@ -45,20 +45,34 @@ const ROWS: &[(&str, Asker, Load, f64)] = &[
 /// The share of nbdkit's CPU time per request that a pipelining client may cost.
 const CPU: f64 = 0.4;
 
-/// Requests in a second, and CPU time of the server for each, in seconds.
-fn measure(bench: &Bench, server: &Server, asker: Asker, load: Load) -> Result<(f64, f64)> {
+/// What one run came to.
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    /// Requests in a second.
+    rate: f64,
+    /// CPU time of the server for each, in seconds.
+    cpu_s: f64,
+    /// Of a processor, what the client took; `None`: it was not looked at.
+    client: Option<f64>,
+}
+
+fn measure(bench: &Bench, server: &Server, asker: Asker, load: Load) -> Result<Figures> {
     bench.stop.check()?;
     let time = Duration::from_nanos(bench.arguments.length.as_ns());
     let before = server.cpu_s()?;
-    let rate = match asker {
-        Asker::Pipelining => client::rate(&server.socket, load, time)?,
-        Asker::Fio => fio(bench, server, load, time)?,
+    let (rate, client) = match asker {
+        Asker::Pipelining => (client::rate(&server.socket, load, time)?, None),
+        Asker::Fio => {
+            let (rate, busy) = fio(bench, server, load, time)?;
+            (rate, Some(busy))
+        }
     };
     let used = server.cpu_s()? - before;
-    Ok((rate, used / (rate * time.as_secs_f64()).max(1.0)))
+    Ok(Figures { rate, cpu_s: used / (rate * time.as_secs_f64()).max(1.0), client })
 }
 
-fn fio(bench: &Bench, server: &Server, load: Load, time: Duration) -> Result<f64> {
+/// Requests in a second, and how busy it was itself.
+fn fio(bench: &Bench, server: &Server, load: Load, time: Duration) -> Result<(f64, f64)> {
     let mut command = Command::new("fio");
     command.args(["--name=x", "--ioengine=nbd", "--time_based", "--output-format=json", "--randrepeat=1"]);
     command.arg(format!("--uri=nbd+unix:///?socket={}", server.socket.display()));
@@ -68,8 +82,10 @@ fn fio(bench: &Bench, server: &Server, load: Load, time: Duration) -> Result<f64
     let ended = process::run(&mut command, &bench.stop)?;
     let start = ended.stdout.find('{').context("fio tells no JSON")?;
     let told: serde_json::Value = serde_json::from_str(&ended.stdout[start..])?;
-    let side = &told["jobs"][0][if load.writes { "write" } else { "read" }]["iops"];
-    side.as_f64().context("fio tells no IOPS")
+    let job = &told["jobs"][0];
+    let side = &job[if load.writes { "write" } else { "read" }]["iops"];
+    let cpu = job["usr_cpu"].as_f64().zip(job["sys_cpu"].as_f64()).context("fio tells no CPU time")?;
+    Ok((side.as_f64().context("fio tells no IOPS")?, (cpu.0 + cpu.1) / 100.0))
 }
 
 /// Why it cannot run here, if it cannot.
@@ -80,8 +96,10 @@ pub(crate) fn obstacle() -> Option<String> {
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let title = "emulate: NBD with the disk model in the way, over nbdkit's memory plugin";
-    let mut table =
-        Table::new(title, &["random", "nbdkit / s", "loadline / s", "ratio", "goal", "CPU per request", "goal"]);
+    let mut table = Table::new(
+        title,
+        &["random", "nbdkit / s", "loadline / s", "ratio", "goal", "CPU per request", "goal", "client busy"],
+    );
     let mut count = 0;
     for (place, placed) in Pinned::places(bench.arguments.as_scheduled) {
         count += rows(bench, *place, placed, &mut table)?;
@@ -91,6 +109,9 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     }
     table.note("One CPU: servers share a processor with their client; two CPUs: they have one to themselves.");
     table.note("CPU is the server's, of both kinds, ours over nbdkit's. One connection over a unix socket.");
+    table.note(
+        "Busy is fio itself, before nbdkit and before us: where that is all of a processor, it asks no server faster.",
+    );
     bench.print(table)
 }
 
@@ -118,10 +139,10 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
     }
     for (name, asker, load, goal) in named {
         let figures = bench.rounds(2, |bench, place| measure(bench, &servers[place], asker, load))?;
-        let of = |place: usize, figure: fn(&(f64, f64)) -> f64| figures[place].iter().map(figure).collect::<Vec<f64>>();
-        let rates = [of(0, |one| one.0), of(1, |one| one.0)];
+        let of = |place: usize, figure: fn(&Figures) -> f64| figures[place].iter().map(figure).collect::<Vec<f64>>();
+        let rates = [of(0, |one| one.rate), of(1, |one| one.rate)];
         let ratio = Spread::of(&ratios(&rates[1], &rates[0])).context("no rounds")?;
-        let cpu = Spread::of(&ratios(&of(1, |one| one.1), &of(0, |one| one.1))).context("no rounds")?;
+        let cpu = Spread::of(&ratios(&of(1, |one| one.cpu_s), &of(0, |one| one.cpu_s))).context("no rounds")?;
         let reached = bench.verdicts.judge(&format!("emulate, {name}"), ratio.median, Goal::AtLeast(goal));
         let cheap = if asker == Asker::Pipelining && load.length <= 4 << 10 {
             bench.verdicts.judge(&format!("emulate, {name}, CPU"), cpu.median, Goal::AtMost(CPU))
@@ -130,7 +151,13 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
         };
         let median =
             |place: usize| Spread::of(&rates[place]).map_or("-".into(), |spread| format!("{:.0}", spread.median));
-        let cells = [name, median(0), median(1), ratio.to_string(), reached.into(), cpu.to_string(), cheap.into()];
+        let busy = |place: usize| {
+            let shares: Vec<f64> = figures[place].iter().filter_map(|one| one.client).collect();
+            Spread::of(&shares).map(|spread| format!("{:.0} %", spread.median * 100.0))
+        };
+        let busy = busy(0).zip(busy(1)).map_or_else(|| "-".into(), |(peer, ours)| format!("{peer}, {ours}"));
+        let (ratio, cpu) = (ratio.to_string(), cpu.to_string());
+        let cells = [name, median(0), median(1), ratio, reached.into(), cpu, cheap.into(), busy];
         table.row(bench.marked(cells.to_vec()));
     }
     Ok(count)

@@ -177,6 +177,21 @@ fn what_cannot_be_served_is_refused_with_what_to_do() {
     let socket = bench.path("s").display().to_string();
     let refusal = bench.refused(1, &["emulate", "ds3-p30", "--backing", &foreign, "--socket", &socket]);
     assert!(refusal.contains("was not made by loadline"), "{refusal}");
+    let lost = bench.path("nowhere").join("contents").display().to_string();
+    let refusal = bench.refused(1, &["emulate", "ds3-p30", "--backing", &lost, "--socket", &socket]);
+    assert!(refusal.contains("nowhere is not there") && !bench.path("nowhere").exists(), "{refusal}");
+    let refusal = bench.refused(1, &["emulate", "ds3-p30", "--socket", &lost]);
+    assert!(refusal.contains("its folder is not there; make it"), "{refusal}");
+    let refusal = bench.refused(2, &["emulate", "ds3-p30", "--memory-max", "1 KiB"]);
+    assert!(refusal.contains("2 MiB at a time"), "{refusal}");
+    let refusal = bench.refused(2, &["emulate", "ds3-p30", "--catalog", &lost]);
+    assert!(refusal.contains("it is not there; name a folder of catalog files"), "{refusal}");
+    let sized =
+        "schema = 1\nname = \"mine\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p10\", size = \"200 GiB\" }]\n";
+    let refusal = bench.refused(2, &["emulate", &bench.file("sized.toml", sized)]);
+    assert!(refusal.contains("the next larger is azure/premium-p15"), "{refusal}");
+    let whole = bench.file("whole.toml", sized.replace("200 GiB", "100 GiB"));
+    assert_eq!(bench.done(&["environments", "show", &whole]), sized.replace("200 GiB", "100 GiB"));
     let taken = bench.file("taken", "x");
     assert!(bench.refused(1, &["emulate", "ds3-p30", "--socket", &taken]).contains("is not a socket"));
 }
@@ -429,6 +444,7 @@ fn what_a_killed_emulation_left_attached_is_taken_down() {
     let output = bench.command(&["emulate", "--detach", &name]).output().unwrap();
     let said = crate::text(&output.stderr);
     assert!(output.status.success() && said.matches("Released /dev/loop").count() == 2, "{said}");
+    assert!(said.contains("no record of what was done is in the store"), "{said}");
     // The next one on the same folder, socket and all takes it down by itself.
     attached.restart();
     attached.child().kill().unwrap();
@@ -552,7 +568,7 @@ fn a_trace_is_there_for_whoever_is_killed_and_not_where_nothing_began() {
 #[test]
 fn memory_that_is_full_is_told_with_its_bound() {
     let bench = Bench::new();
-    let mut child = start(&bench, &["--memory-max", "0 B", "--write-cache", "0 B"]);
+    let mut child = start(&bench, &["--memory-max", "2 MiB", "--write-cache", "0 B"]);
     let mut lines = std::io::BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
     let mut hears = |what: &str| {
@@ -560,9 +576,11 @@ fn memory_that_is_full_is_told_with_its_bound() {
             assert!(std::io::BufRead::read_line(&mut lines, &mut said).unwrap() > 0, "{said}");
         }
     };
-    hears("contents: in memory, up to 0 B");
-    assert_eq!(crate::fault::requests(&bench, &[1]), [28]);
-    hears("Contents fill the 0 B of memory");
+    hears("contents: in memory, up to 2.00 MiB");
+    // Each page of a mirror takes two.
+    let errors = (0..600).map(|page| crate::fault::write_at(&bench, page * 4_096));
+    assert_eq!(errors.into_iter().find(|error| *error != 0), Some(28));
+    hears("Contents fill the 2 MiB of memory");
     end(child, "-TERM");
 }
 

@@ -31,6 +31,16 @@ pub(crate) fn read_at(bench: &Bench, offset: u64) {
     stream.read_exact(&mut [0; 16 + 512]).unwrap();
 }
 
+/// Writes 512 B of the first volume from there on; gives the error.
+pub(crate) fn write_at(bench: &Bench, offset: u64) -> u32 {
+    let (mut stream, mut asked) = (connected(bench), head(1));
+    asked[16..24].copy_from_slice(&offset.to_be_bytes());
+    stream.write_all(&[&asked[..], &[1; 512]].concat()).unwrap();
+    let mut reply = [0; 16];
+    stream.read_exact(&mut reply).unwrap();
+    u32::from_be_bytes(reply[4..8].try_into().unwrap())
+}
+
 /// Asks for 512 B of the first volume, and is gone.
 pub(crate) fn leave(bench: &Bench) {
     connected(bench).write_all(&head(0)).unwrap();
@@ -104,10 +114,57 @@ fn faults_begin_are_listed_and_end() {
     assert!(fault(&["log", "--lose"]).contains("requests find the disk lost"));
     assert_eq!(fault(&["log", "--clear"]), "fault 6 cleared\n");
     assert_eq!(fault(&["log", "--clear"]), "no fault was in force there\n");
-    assert!(fault(&["--status"]).contains("log/0"));
+    assert!(!fault(&["--status"]).contains("log/0") && fault(&["log", "--status"]).contains("log/0"));
     let (status, _, err) = end(child, "-TERM");
     assert_eq!(status, 0, "{err}");
     assert!(!bench.path("s.control").exists());
+}
+
+#[test]
+fn what_is_gone_for_good_is_told_and_what_is_not_is_not() {
+    let bench = Bench::new();
+    let child = start(&bench, &[]);
+    let socket = bench.path("s").display().to_string();
+    let fault = |words: &[&str]| bench.done(&[&["fault", &socket][..], words].concat());
+    assert_eq!(requests(&bench, &[1]), [0]);
+    assert!(!fault(&["data/0", "--lose"]).contains("gone"), "the other disk has a copy");
+    // The first one comes back empty, and there is nothing left to fill it from.
+    let last = fault(&["data/1", "--lose"]);
+    assert!(last.contains("what was on data/1 is gone for good: no other disk has a copy"), "{last}");
+    assert!(fault(&["--status"]).contains("absent"));
+    let single: Json = serde_json::from_str(&fault(&["log", "--lose", "--format", "json"])).unwrap();
+    assert_eq!(single["gone"], Json::from(vec!["log/0"]));
+    let detached: Json = serde_json::from_str(&fault(&["log", "--detach", "--format", "json"])).unwrap();
+    assert_eq!(detached["gone"], Json::from(Vec::<String>::new()));
+    end(child, "-TERM");
+}
+
+#[test]
+fn faults_are_seen_where_they_are_met() {
+    let bench = Bench::new();
+    let child = start(&bench, &[]);
+    let socket = bench.path("s").display().to_string();
+    let fault = |words: &[&str]| bench.done(&[&["fault", &socket][..], words].concat());
+    fault(&["data", "--hang"]);
+    fault(&["data", "--delay", "1 ms"]);
+    fault(&["data/1", "--error", "io"]);
+    let status: Json = serde_json::from_str(&fault(&["--status", "--format", "json"])).unwrap();
+    let met = |name: &str| {
+        let exports = status["exports"].as_array().unwrap();
+        exports.iter().find(|export| export["export"] == name).unwrap()["faults"].clone()
+    };
+    // A delay of a volume lies in the guest: its disks by themselves have none.
+    let expected = [("data", vec![1, 2, 3]), ("data/0", vec![1]), ("data/1", vec![1, 3]), ("log", vec![])];
+    for (name, numbers) in expected {
+        assert_eq!(met(name), Json::from(numbers), "{name}");
+    }
+    assert_eq!(status["faults"].as_array().unwrap().len(), 3);
+    let listed = |name: &str| fault(&[name, "--list", "--format", "csv"]).lines().skip(1).count();
+    assert_eq!(["data", "data/0", "data/1"].map(listed), [3, 1, 2]);
+    let output = bench.command(&["fault", &socket, "--status"]).output().unwrap();
+    let (table, beside) = (crate::text(&output.stdout), crate::text(&output.stderr));
+    assert!(table.contains("1 2 3") && beside.contains("fault 1: data: requests hang"), "{table} {beside}");
+    end(child, "-TERM");
 }
 
 #[test]
@@ -125,7 +182,7 @@ fn programs_are_told_what_the_control_socket_tells() {
     let cut = json(&["--power-cut", "--seed", "3"]);
     assert_eq!((&cut["seed"], &cut["losses"]["writes"]), (&Json::from(3), &Json::from(0)));
     assert!(json(&["--power-cut"])["seed"].is_u64());
-    assert!(fault(&["--power-cut", "--seed", "3", "--format", "csv"]).ends_with("\n,,0,,3,0,0,0,0,\n"));
+    assert!(fault(&["--power-cut", "--seed", "3", "--format", "csv"]).ends_with("\n,,0,,3,0,0,0,0,,\n"));
     assert_eq!(json(&["--clear-all"])["cleared"], Json::from(vec![1]));
 
     // Status has the keys of the example in the document, and so has its table.
@@ -167,6 +224,10 @@ fn what_cannot_be_done_says_what_to_do() {
         assert!(told.contains(reason), "{told}");
     }
     assert_eq!(bench.done(&["fault", &socket, "--list", "--format", "csv"]), "number,text\n");
+    assert_eq!(bench.done(&["fault", &socket, "--list"]), "no fault is in force\n");
+    assert_eq!(bench.done(&["fault", &socket, "log", "--list"]), "no fault is in force on log\n");
+    let file = bench.file("pair.toml", "no socket");
+    assert!(bench.refused(1, &["fault", &file, "--list"]).contains("it is no socket"));
     refused(2, &["data"]);
     refused(2, &["data", "--hang", "--lose"]);
     let other = bench.file("other.toml", crate::emulate::ENVIRONMENT.replace("volume.log", "volume.logs"));

@@ -190,6 +190,20 @@ pub(crate) struct Under {
     pub(crate) disk: Option<usize>,
 }
 
+impl Under {
+    /// Whether requests to `self` can meet a fault of this kind on `on`.
+    pub(crate) fn can_meet(&self, on: &Self, kind: &FaultKind) -> bool {
+        self.volume == on.volume
+            && match (self.disk, on.disk) {
+                (Some(own), Some(other)) => own == other,
+                // What is wrong with a volume as a whole lies in the guest, or in all of its disks: one of them by itself is fine
+                // unless the volume is gone.
+                (Some(_), None) => kind.takes_away() || matches!(kind, FaultKind::Hang),
+                (None, _) => true,
+            }
+    }
+}
+
 /// The volumes of an environment, as far as it matters which request reaches which disk.
 #[derive(Debug, Clone)]
 pub(crate) struct Volumes(Vec<(String, Layout, usize)>);
@@ -247,18 +261,15 @@ impl Volumes {
         draw: u64,
         there: &impl Fn(usize) -> bool,
     ) -> bool {
-        if export.volume != on.volume {
+        if !export.can_meet(on, &fault.kind) {
             return false;
         }
         let end = request.offset + u64::from(request.length);
         let within = |from: u64, to: u64| from < fault.until.map_or(u64::MAX, Bytes::get) && to > fault.from.get();
         let flush = request.operation == Operation::Flush;
         match (export.disk, on.disk) {
-            (None, None) => flush || within(request.offset, end),
-            (Some(own), Some(other)) => own == other && (flush || within(request.offset, end)),
-            // What is wrong with a volume as a whole lies in the guest, or in all of its disks: one of them by itself is fine
-            // unless the volume is gone.
-            (Some(_), None) => fault.kind.takes_away() || matches!(fault.kind, FaultKind::Hang),
+            (None, None) | (Some(_), Some(_)) => flush || within(request.offset, end),
+            (Some(_), None) => true,
             (None, Some(disk)) => {
                 let layout = self.layout(on.volume);
                 match reach(layout, request, disk, &within) {

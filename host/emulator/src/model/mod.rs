@@ -164,6 +164,14 @@ impl Model {
         self.faults.iter().map(|(active, _)| (active.number, &active.fault))
     }
 
+    /// The numbers of the faults in force that requests to an export can meet.
+    pub(crate) fn faults_on(&self, export: usize) -> Vec<u32> {
+        let names = self.volumes.names();
+        let Some(own) = names.get(export).and_then(|name| self.volumes.find(name)) else { return Vec::new() };
+        let meets = |(active, on): &&(Active, Under)| own.can_meet(on, &active.fault.kind);
+        self.faults.iter().filter(meets).map(|(active, _)| active.number).collect()
+    }
+
     /// Takes a request at `now`; gives its number, used again once it was answered.
     ///
     /// # Panics

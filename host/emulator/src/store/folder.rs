@@ -28,6 +28,14 @@ pub enum FolderError {
         /// The answer.
         error: io::Error,
     },
+    /// There is no folder to make it in.
+    #[error("cannot make the folder {path} for contents: {parent} is not there; make that, or name another place")]
+    NoParent {
+        /// The folder.
+        path: String,
+        /// Where it was to be made.
+        parent: String,
+    },
     /// Somebody else's files.
     #[error("{0} is not empty and was not made by loadline; name a folder that is new or empty")]
     Foreign(String),
@@ -93,7 +101,14 @@ impl Folder {
         volumes: &[(String, String)],
         disks: &[(String, u64)],
     ) -> Result<(Self, Vec<File>), FolderError> {
-        std::fs::create_dir_all(path).map_err(failed("make the folder", path))?;
+        if !path.is_dir() {
+            // One that is misspelt is not made with all that leads to it.
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir());
+            if let Some(parent) = parent.map(|parent| parent.display().to_string()) {
+                return Err(FolderError::NoParent { path: path.display().to_string(), parent });
+            }
+            std::fs::create_dir(path).map_err(failed("make the folder", path))?;
+        }
         let list = path.join(LIST);
         if !list.exists() {
             let mut entries = std::fs::read_dir(path).map_err(failed("read the folder", path))?;

@@ -175,7 +175,7 @@ fn what_is_not_in_the_catalog_is_told_at_its_place() {
     );
     refuses(
         "[volume.data]\ndisks = [{ sku = \"azure/premium-p30\", size = \"2 TiB\" }]",
-        "e.toml:4:46: volume.data.disks.size: azure/premium-p30 comes with at most 1 TiB, not with 2 TiB",
+        "e.toml:4:46: volume.data.disks.size: azure/premium-p30 comes with at most 1 TiB, not with 2 TiB: the next larger is azure/premium-p40",
     );
 }
 
