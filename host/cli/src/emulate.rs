@@ -273,9 +273,12 @@ pub(crate) fn emulate(
     let table = summary(&exports, &history);
     let printed = output::print(&table.render(arguments.printing.format, output::colour_wanted()));
     if !arguments.no_record {
+        let first = |export: &Export<'_>| Some((export.name.to_owned(), export.account.first?.as_ns().into()));
+        let first: serde_json::Map<String, Json> = exports.iter().filter_map(first).collect();
         let settings = serde_json::json!({
             "write_cache": arguments.write_cache, "lie_about_flush": arguments.lie_about_flush, "spin": arguments.spin,
             "bursts": arguments.bursts.to_string(), "turns": turns.name(), "attached": arguments.attach.is_some(), "changes": history,
+            "first_request_ns": first,
         });
         let emulated = Emulated {
             environment: &environment,

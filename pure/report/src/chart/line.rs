@@ -65,6 +65,15 @@ pub(crate) struct Reference {
     pub(crate) label: String,
 }
 
+/// A vertical line across the chart: something happened.
+#[derive(Debug, Clone)]
+pub(crate) struct Mark {
+    /// Where.
+    pub(crate) x: f64,
+    /// What, for whoever points at it.
+    pub(crate) label: String,
+}
+
 /// A whole chart.
 #[derive(Debug, Clone)]
 pub(crate) struct LineChart {
@@ -84,6 +93,8 @@ pub(crate) struct LineChart {
     pub(crate) references: Vec<Reference>,
     /// Vertical separators: where a trial ends.
     pub(crate) separators: Vec<f64>,
+    /// Vertical lines: where something happened.
+    pub(crate) marks: Vec<Mark>,
     /// How much room.
     pub(crate) size: Size,
     /// Whether lines are named at their ends.
@@ -259,6 +270,17 @@ impl LineChart {
                 put!(out, "<path class=\"sep\" d=\"M{} {}V{}\"/>", at(x), at(frame.top), at(frame.bottom));
             }
         }
+        for Mark { x, label } in &self.marks {
+            if let Some(x) = frame.x(&self.x, *x) {
+                let (x, label) = (at(x), Escaped(label));
+                put!(
+                    out,
+                    "<path class=\"mark\" d=\"M{x} {}V{}\"><title>{label}</title></path>",
+                    at(frame.top),
+                    at(frame.bottom)
+                );
+            }
+        }
         out.push_str(&texts);
         let middle = at(f64::midpoint(frame.left, frame.right));
         let label = fitted(&self.x.label, frame.width - 20.0);
@@ -343,14 +365,18 @@ impl LineChart {
         }
         let mut path = String::new();
         // A gap in the figures is a gap in the line; between neighbours a separator breaks it, too.
-        let mut last_x: Option<f64> = None;
+        let (mut last_x, mut gap) = (None::<f64>, false);
         for (x_value, place) in line.points.values().map(|(x, y)| (x, self.place(frame, x, y))) {
             let Some((x, y)) = place else {
-                last_x = None;
+                (last_x, gap) = (None, true);
                 continue;
             };
             let broken = last_x.is_none_or(|last| self.separators.iter().any(|s| last < *s && *s <= x_value));
             put!(path, "{}{} {}", if broken { 'M' } else { 'L' }, at(x), at(y));
+            // One alone between two gaps is seen as a dot.
+            if std::mem::take(&mut gap) {
+                path.push_str("h0");
+            }
             last_x = Some(x_value);
         }
         if !path.is_empty() && !matches!(line.points, Points::Scattered(_)) {
@@ -473,6 +499,7 @@ mod tests {
             lines: vec![Line::bare(String::new(), 0, points)],
             references: references.collect(),
             separators: Vec::new(),
+            marks: Vec::new(),
             size,
             names: false,
             hover: None,

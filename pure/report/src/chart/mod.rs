@@ -6,7 +6,7 @@ mod line;
 
 pub(crate) use axis::{Axis, Ticks};
 pub(crate) use bars::{Bar, BarChart};
-pub(crate) use line::{Hover, Line, LineChart, Point, Reference, Size};
+pub(crate) use line::{Hover, Line, LineChart, Mark, Point, Reference, Size};
 
 /// How many series are told apart by colour, marker and dash at once.
 pub(crate) const STYLES: usize = 8;

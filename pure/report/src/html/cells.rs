@@ -2,7 +2,7 @@
 
 use super::overview::{self, figure};
 use super::{CellView, Escaped, Run, table};
-use crate::chart::{Axis, Hover, Line, LineChart, Reference, Size, Ticks};
+use crate::chart::{Axis, Hover, Line, LineChart, Mark, Reference, Size, Ticks};
 use crate::figures::{self, MISSING, plain};
 use crate::put;
 use crate::rows;
@@ -69,7 +69,7 @@ fn cell(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
 /// The charts: large ones for the screen, and for paper the same beside each other.
 fn charts(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     let curve = percentile_curve(run, view);
-    let course = course(view);
+    let course = course(run, view);
     if let (None, Some(from), true) = (&course, &run.summary.run.imported, view.record.is_some_and(has_no_seconds)) {
         let tool = Escaped(plain(&from.tool_and_version()));
         put!(out, "<p class=\"note\">No course over time: {tool} told no seconds.</p>\n");
@@ -263,6 +263,7 @@ fn percentile_curve(run: &Run<'_>, view: &CellView<'_>) -> Option<LineChart> {
         lines,
         references,
         separators: Vec::new(),
+        marks: Vec::new(),
         size: Size::Large,
         hover: Some(Hover { x: "percent", y: "ns" }),
     })
@@ -282,6 +283,9 @@ fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
         .collect()
 }
 
+/// From so many requests outstanding in the mean of a second on, something waited through all of it.
+const STOOD_STILL: f64 = 0.99;
+
 /// One interval of all trials laid end to end.
 struct Moment<'a> {
     /// Seconds of measured time since the first trial's start.
@@ -290,6 +294,8 @@ struct Moment<'a> {
     covered_s: f64,
     count: u64,
     bytes: u64,
+    /// Nothing was answered while something waited.
+    stood_still: bool,
     operations: &'a [SecondOperation; 4],
 }
 
@@ -312,6 +318,7 @@ fn moments<'a>(trials: impl Iterator<Item = &'a Series>) -> (Vec<Moment<'a>>, Ve
                     covered_s,
                     count: second.count(),
                     bytes: second.bytes(),
+                    stood_still: second.count() + second.errors == 0 && second.outstanding >= STOOD_STILL,
                     operations: &second.operations,
                 });
             }
@@ -345,6 +352,8 @@ struct Course<'a> {
     moments: Vec<Moment<'a>>,
     /// Where later trials begin, s.
     boundaries: Vec<f64>,
+    /// What was done to the storage meanwhile.
+    marks: Vec<Mark>,
     /// Whether bytes say more than requests.
     large: bool,
 }
@@ -354,27 +363,44 @@ fn has_no_seconds(record: &CellRecord) -> bool {
 }
 
 /// The course of a cell; `None` where it is too short to have one.
-fn course<'a>(view: &CellView<'a>) -> Option<Course<'a>> {
+fn course<'a>(run: &Run<'_>, view: &CellView<'a>) -> Option<Course<'a>> {
     let (moments, boundaries) = moments(view.record?.trials.iter().map(|t| &t.series));
     let large = view.summary.load.block_bytes >= LARGE_BLOCK.get();
-    (moments.len() >= 2).then_some(Course { moments, boundaries, large })
+    let marks = changes(&run.record.header.settings, &view.summary.volume);
+    (moments.len() >= 2).then_some(Course { moments, boundaries, marks, large })
+}
+
+/// What was done to an emulation, as its settings tell, to a volume or what shares it, in seconds from its first request on.
+fn changes(settings: &serde_json::Value, volume: &str) -> Vec<Mark> {
+    let Some(first_ns) = settings["first_request_ns"][volume].as_u64() else { return Vec::new() };
+    let told = settings["changes"]["told"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let under = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('/'));
+    let mark = |change: &serde_json::Value| {
+        let on = change["on"].as_str();
+        let concerns = on.is_none_or(|on| on == volume || under(volume, on) || under(on, volume));
+        let at_s = change["at_ns"].as_u64().filter(|_| concerns)?.checked_sub(first_ns)? as f64 / 1e9;
+        Some(Mark { x: at_s, label: format!("after {} s {}", figures::tick(at_s), change["what"].as_str()?) })
+    };
+    told.iter().filter_map(mark).collect()
 }
 
 impl Course<'_> {
     const fn heading(&self) -> &'static str {
         if self.large { "Throughput over time" } else { "IOPS over time" }
     }
-    /// How so many seconds became `most` points at most; empty where none was left out.
+    /// How so many seconds became `most` points at most, and what dashed lines are; empty where none was left out and there are none.
     fn caption(&self, most: usize) -> String {
         let seconds = self.moments.len();
+        let marks = if self.marks.is_empty() { "" } else { "Dashed lines: what was done to the storage on purpose." };
         if seconds <= most {
-            return String::new();
+            return marks.to_owned();
         }
         let stretch = seconds.div_ceil(most / 2);
-        format!(
+        let thinned = format!(
             "{} seconds drawn as at most {most} points: the smallest and the largest of every {stretch}.",
             figures::count(seconds as u64)
-        )
+        );
+        [thinned.as_str(), marks].join(" ").trim_end().to_owned()
     }
     fn x(&self, most: usize) -> Axis {
         let label = match (self.boundaries.is_empty(), most > PAPER_POINTS_MAX) {
@@ -405,6 +431,7 @@ impl Course<'_> {
             lines: vec![Line::bare("rate".to_owned(), 0, thinned(rate, most))],
             references: Vec::new(),
             separators: self.boundaries.clone(),
+            marks: self.marks.clone(),
             size: Size::Wide,
             names: false,
             hover: Some(Hover { x: "s", y: if self.large { "bytes/s" } else { "IOPS" } }),
@@ -414,19 +441,21 @@ impl Course<'_> {
     fn latency(&self, run: &Run<'_>, view: &CellView<'_>, most: usize) -> LineChart {
         let mut lines = Vec::new();
         for operation in Operation::ALL {
-            // A second without requests has no percentiles.
-            let seconds: Vec<(f64, SecondOperation)> =
-                self.moments.iter().map(|m| (m.at_s, m.operations[operation.index()])).collect();
-            if seconds.iter().all(|(_, of)| of.count == 0) {
+            // A second without requests has no percentiles; where all stood still, the line is broken.
+            let seconds: Vec<(f64, bool, SecondOperation)> =
+                self.moments.iter().map(|m| (m.at_s, m.stood_still, m.operations[operation.index()])).collect();
+            if seconds.iter().all(|(.., of)| of.count == 0) {
                 continue;
             }
+            let whole = seconds.len() <= most;
             for (name, quantile) in [("p50", (|s| s.p50_ns) as fn(&SecondOperation) -> u64), ("p99", |s| s.p99_ns)] {
-                let points = seconds.iter().filter(|(_, of)| of.count > 0);
-                let points = points.map(|(at_s, of)| (*at_s, quantile(of).max(1) as f64)).collect();
+                let points = seconds.iter().filter(|(_, still, of)| of.count > 0 || *still && whole);
+                let latency = |of: &SecondOperation| if of.count > 0 { quantile(of).max(1) as f64 } else { f64::NAN };
+                let points = points.map(|(at_s, _, of)| (*at_s, latency(of))).collect();
                 lines.push(Line::bare(format!("{} {name}", operation.name()), lines.len(), thinned(points, most)));
             }
         }
-        let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y);
+        let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y).filter(|y| y.is_finite());
         let y = Axis::logarithmic("latency", figures::latency_tick, values);
         LineChart {
             id: format!("{}-late", run.cell_anchor(view.index)),
@@ -437,6 +466,7 @@ impl Course<'_> {
             lines,
             references: Vec::new(),
             separators: self.boundaries.clone(),
+            marks: self.marks.clone(),
             size: Size::Wide,
             names: false,
             hover: Some(Hover { x: "s", y: "ns" }),

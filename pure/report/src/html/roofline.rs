@@ -208,6 +208,7 @@ fn chart(run: &Run<'_>, roof: &Roof<'_>, styles: &Styles, id: String) -> LineCha
         lines: drawn,
         references: Vec::new(),
         separators: Vec::new(),
+        marks: Vec::new(),
         size: Size::Roof,
         names: true,
         hover: None,

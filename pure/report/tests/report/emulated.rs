@@ -36,6 +36,50 @@ fn an_emulation_is_told_as_one() {
     assert!(text.contains("  emulated 2026-01-31T14:22:33Z"), "{text}");
 }
 
+/// The paths of the large charts with this id's end: what was drawn of each line.
+fn lines<'a>(page: &'a str, id: &str) -> Vec<&'a str> {
+    let chart = page.split("<svg").find(|chart| chart.contains(&format!("{id}-t "))).expect("the chart");
+    let chart = chart.split("</svg>").next().unwrap();
+    chart
+        .split("data-name=")
+        .skip(1)
+        .map(|line| line.split_once(" d=\"").unwrap().1.split('"').next().unwrap())
+        .collect()
+}
+
+#[test]
+fn what_was_done_to_it_is_drawn_where_it_was_done_and_what_stood_still_has_no_latency() {
+    let mut record = emulated();
+    record.cells[0].trials.truncate(1);
+    let told = |volume: &str| {
+        serde_json::json!({ "first_request_ns": { volume: 4_000_000_000_u64 }, "changes": { "told": [
+            { "at_ns": 3_000_000_000_u64, "on": null, "what": "came before" },
+            { "at_ns": 6_500_000_000_u64, "on": "data/0", "what": "fault 1 began (data/0: requests hang)" },
+            { "at_ns": 7_000_000_000_u64, "on": "log", "what": "another's" },
+        ], "more": 0 } })
+    };
+    let before = html(&[(&record, &summarize(&record))]);
+    record.header.settings = told("data");
+    let seconds = &mut record.cells[0].trials[0].series.seconds;
+    assert!(seconds.len() > 5, "{}", seconds.len());
+    for second in &mut seconds[2..4] {
+        second.operations = Default::default();
+        second.outstanding = 4.0;
+    }
+    let page = html(&[(&record, &summarize(&record))]);
+    let title = "<title>after 2.5 s fault 1 began (data/0: requests hang)</title>";
+    // Of rate and of latency, on the screen and on paper.
+    assert_eq!((page.matches(title).count(), page.matches("class=\"mark\"").count()), (4, 4));
+    assert!(page.contains("Dashed lines: what was done to the storage on purpose."));
+    assert!(!before.contains("class=\"mark\"") && !before.contains("Dashed lines"));
+    let breaks = |page: &str, id: &str| lines(page, id).iter().map(|d| d.matches('M').count()).max().unwrap();
+    assert_eq!((breaks(&before, "-late"), breaks(&page, "-late")), (1, 2));
+    // Of the rate it is known that it was nothing.
+    assert_eq!(breaks(&page, "-rate"), 1);
+    record.header.settings = told("log");
+    assert!(!html(&[(&record, &summarize(&record))]).contains("class=\"mark\""));
+}
+
 #[test]
 fn beside_a_measurement_it_is_told_apart() {
     let (emulated, mut measured) = (emulated(), emulated());

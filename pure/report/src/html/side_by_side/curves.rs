@@ -220,6 +220,7 @@ fn chart(
         lines: lines.collect(),
         references,
         separators: Vec::new(),
+        marks: Vec::new(),
         size,
         names: size == Size::Large,
         hover: None,
