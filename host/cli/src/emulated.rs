@@ -122,7 +122,7 @@ fn changed(export: &str, account: &Account, history: &History) -> Option<Doubt> 
     let (told, rest) = all.split_at(all.len().min(TOLD_MAX));
     let one = |happened: &&Happened| {
         let when = if happened.at < first {
-            format!("{} before it", first.since(happened.at).human())
+            format!("{} before it,", first.since(happened.at).human())
         } else {
             format!("after {}", happened.at.since(first).human())
         };
