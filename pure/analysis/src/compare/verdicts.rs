@@ -55,7 +55,8 @@ pub(super) fn verdict(
     let (Some(p_same), Some(p_value), Some(p_adjusted)) = (ratio.p_same(margin), ratio.p_different(), p_adjusted)
     else {
         return cannot(
-            "either side has one trial, and on one of them fewer than 10 of its seconds tell this figure: its error is not known",
+            "either side has one trial, and on one of them fewer than 10 of its seconds tell this figure: its error is not known; \
+             more trials tell it, or longer ones",
         );
     };
     let level = 1.0 - CONFIDENCE;
@@ -67,14 +68,19 @@ pub(super) fn verdict(
         return (if better { Verdict::Better } else { Verdict::Worse }, None);
     }
     if p_value <= FALSE_CALLS {
-        return cannot("different if it were looked at alone, but so many looks turn up as much by chance");
+        return cannot(
+            "different if it were looked at alone, but so many looks turn up as much by chance; fewer cells, or more trials, tell more",
+        );
     }
     if p_value <= level {
         return cannot(
-            "the interval leaves out no difference, but narrowly: more than 1 of 40 comparisons do so by chance",
+            "the interval leaves out no difference, but narrowly: more than 1 of 40 comparisons do so by chance; \
+             more trials, or longer ones, tell more",
         );
     }
-    cannot("the interval reaches from no difference to beyond the margin")
+    cannot(
+        "the interval reaches from no difference to beyond the margin; more trials, or longer ones, make it narrower",
+    )
 }
 
 #[cfg(test)]
