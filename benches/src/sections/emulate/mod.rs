@@ -110,7 +110,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     table.note("One CPU: servers share a processor with their client; two CPUs: they have one to themselves.");
     table.note("CPU is the server's, of both kinds, ours over nbdkit's. One connection over a unix socket.");
     table.note(
-        "Busy is fio itself, before nbdkit and before us: where that is all of a processor, it asks no server faster.",
+        "Busy is fio itself, before nbdkit and before us: at all of a processor only answers that cost it less are faster.",
     );
     bench.print(table)
 }
