@@ -5,10 +5,11 @@ mod words;
 
 use crate::curves::{is_like, met_lasting, outstanding, paced};
 use crate::doubts::held_back;
+use crate::findings::rises::Rise;
 use crate::findings::trials::{Levels, apart};
 use crate::findings::{OBJECTIVE_USUAL, how_much, warning};
 use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
-use crate::words::{blocks, load_name, load_names, number, percent, sentence, span, throughput};
+use crate::words::{blocks, counted, load_name, load_names, number, percent, sentence, span, throughput};
 use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
 use loadline_units::Duration;
 use words::{advice, doubts, first, lift, meaning, what_binds};
@@ -115,7 +116,13 @@ impl<'a> Told<'a> {
         let (cell, is_alone) = (cells[0], cells.len() == 1);
         let name = sentence(&load_names(cells));
         let levels = self.levels(cell);
-        let level = if levels.is_some() { format!("{}, the mean of two levels,", level(cell)) } else { level(cell) };
+        let rise = self.rise(cell);
+        let of = rise.as_ref().map(Rise::count).or_else(|| levels.as_ref().map(|_| 2));
+        let level = match of {
+            None => level(cell),
+            Some(2) => format!("{}, the mean of two levels,", level(cell)),
+            Some(more) => format!("{}, the mean of {},", level(cell), counted(more, "level")),
+        };
         let Some(binding) = &cell.binding else {
             let text = format!("{name} reach {level} at {}; what stops them is not known.", how_much(cell));
             return self.conclusion(cell, text, &[], None);
@@ -150,6 +157,7 @@ impl<'a> Told<'a> {
             .or_else(|| apart(own?, self.record.header.clock))
             .into_iter()
             .collect();
+        meant.extend(rise.map(|rise| format!("It had {}: something changed while it was measured.", rise.words())));
         meant.extend(little.clone().or_else(|| meaning(cell, binding.limit).map(str::to_owned)));
         meant.extend(more);
         meant.extend(self.range(cell, deeper));
@@ -255,7 +263,9 @@ impl<'a> Told<'a> {
     fn conclusion(&self, cell: &CellSummary, text: String, meant: &[String], next: Option<String>) -> Conclusion {
         let binding = cell.binding.as_ref();
         let evidence = binding.map(|b| b.evidence.trim()).filter(|e| !e.is_empty());
-        let changed = self.levels(cell).map(|_| "First find out what changed between the trials, and measure again.");
+        let between = self.levels(cell).map(|_| "First find out what changed between the trials, and measure again.");
+        let within = "First find out what changed while it was measured, and measure again.";
+        let changed = between.or_else(|| self.rise(cell).map(|_| within));
         let steps: Vec<String> = changed
             .or_else(|| first(cell, self.record.header.clock))
             .map(str::to_owned)
@@ -277,6 +287,11 @@ impl<'a> Told<'a> {
     fn levels(&self, cell: &CellSummary) -> Option<Levels<'a>> {
         let own = self.record.cells.iter().find(|c| c.id == cell.id)?;
         Levels::of(own, self.record.header.clock, Levels::tested(self.record)).filter(|_| cell.lasting.is_none())
+    }
+
+    /// How the cell's rate rose while it was measured.
+    fn rise(&self, cell: &CellSummary) -> Option<Rise> {
+        cell.rise(self.record.cells.iter().find(|c| c.id == cell.id)?, self.record.header.clock)
     }
 
     /// The limit's code, and how it is known: "(disk-iops, inferred)".

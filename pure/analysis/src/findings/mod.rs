@@ -5,6 +5,7 @@ mod doubts;
 mod durable;
 mod levels;
 mod objective;
+pub(crate) mod rises;
 pub(crate) mod stalls;
 pub(crate) mod trials;
 
@@ -16,7 +17,8 @@ use crate::curves::{Curve, iops, outstanding};
 use crate::limits::{Direction, one_direction, surpassed};
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::words::{counted, listed, load_name, number, sentence, span, throughput};
-use loadline_record::{Ceiling, DoubtCode, Limit, RunRecord, RunStatus, is_of_others};
+use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, RunStatus, is_of_others};
+use rises::Rise;
 
 /// Stable codes of findings.
 pub mod codes {
@@ -48,6 +50,8 @@ pub mod codes {
     pub const TREND: &str = "trend-over-trials";
     /// Something changed between trials, and rates with it.
     pub const LEVELS: &str = "levels-over-trials";
+    /// Something changed while a trial went on, and its rate rose.
+    pub const RATE_ROSE: &str = "rate-rose";
     /// How rates grow with the disks of the run's layouts.
     pub const SCALING: &str = "scaling";
     /// Whether measurements began in the steady state, where that was asked for.
@@ -62,7 +66,7 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 20] = [
+    pub const ALL: [&str; 21] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
@@ -77,6 +81,7 @@ pub mod codes {
         FLUSH_LATENCY,
         TREND,
         LEVELS,
+        RATE_ROSE,
         SCALING,
         STEADY_STATE,
         VERIFIED,
@@ -111,6 +116,8 @@ pub(crate) fn findings(
     found.extend(trials::verify_failed(record));
     let directions: Vec<Option<Direction>> =
         (0..cells.len()).map(|index| one_direction(cells, curves, index)).collect();
+    let rises: Vec<Option<Rise>> =
+        record.cells.iter().zip(cells).map(|(own, cell)| cell.rise(own, record.header.clock)).collect();
     for volume in &record.header.volumes {
         let own: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].volume == volume.name).collect();
         let view = View {
@@ -118,6 +125,7 @@ pub(crate) fn findings(
             own: &own,
             clustered,
             directions: &directions,
+            rises: &rises,
             prefix: if record.header.volumes.len() > 1 { format!("{}: ", volume.name) } else { String::new() },
         };
         if volume.kind == loadline_record::TargetKind::Null {
@@ -127,6 +135,7 @@ pub(crate) fn findings(
         let curves: Vec<&Curve> =
             curves.iter().filter(|c| c.closed.iter().chain(&c.open).any(|i| own.contains(i))).collect();
         found.extend(trials::levels(&view, record));
+        found.extend(rises::told(&view));
         let mut best = view.best_random_iops().into_iter().chain(view.best_throughput());
         let mut plateaus = levels::plateaus(&view, &curves).into_iter();
         found.extend(best.next());
@@ -178,6 +187,8 @@ pub(crate) struct View<'a> {
     clustered: &'a [Option<Clusters>],
     /// Of mixes, by cell of the run: the direction whose limit stops them.
     directions: &'a [Option<Direction>],
+    /// By cell of the run.
+    rises: &'a [Option<Rise>],
     /// Names the volume where there are several.
     prefix: String,
 }
@@ -228,7 +239,8 @@ impl View<'_> {
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
                 let (name, much, warning) = (load_name(cell), how_much(cell), warning(cell));
-                let (rate, then) = bursts::apart(cell, number).unwrap_or_else(|| (number(*rate), String::new()));
+                let apart = bursts::apart(cell, number).or_else(|| self.rises[*i].as_ref()?.apart(1.0, number));
+                let (rate, then) = apart.unwrap_or_else(|| (number(*rate), String::new()));
                 format!("{rate} {name} a second{then} ({much}{warning})")
             })
             .collect();
@@ -265,7 +277,9 @@ impl View<'_> {
             .iter()
             .map(|(i, rate)| {
                 let cell = &self.cells[*i];
-                let (rate, then) = bursts::apart_in_bytes(cell).unwrap_or_else(|| (throughput(*rate), String::new()));
+                let rose = || self.rises[*i].as_ref()?.apart(rate / cell.iops_lasting()?, throughput);
+                let apart = bursts::apart_in_bytes(cell).or_else(rose);
+                let (rate, then) = apart.unwrap_or_else(|| (throughput(*rate), String::new()));
                 format!("{rate}{then} with {} ({}{})", load_name(cell), how_much(cell), warning(cell))
             })
             .collect();
@@ -413,6 +427,10 @@ impl View<'_> {
 }
 
 impl CellSummary {
+    /// How the rate of a measured cell rose and stayed, its record given; `None` where something else is said of what lasts.
+    pub(crate) fn rise(&self, own: &CellRecord, clock: Clock) -> Option<Rise> {
+        Rise::of(own, clock).filter(|_| self.lasting.is_none())
+    }
     /// Whether it reads alone.
     #[must_use]
     pub fn reads_only(&self) -> bool {

@@ -166,15 +166,50 @@ fn falls(trial: &TrialRecord) -> Vec<Fall> {
     begins.zip(ends.windows(2)).filter_map(|(begin, ends)| fall_at(trial, &rates, (begin, ends[0], ends[1]))).collect()
 }
 
+/// A rate that was kept for a time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Level {
+    /// Requests per second.
+    pub(crate) iops: f64,
+    /// For how long, ns.
+    pub(crate) length_ns: f64,
+}
+
+/// The levels of a trial whose rate rose from one to the next and kept the last; `None` where it did not, or fell.
+pub(crate) fn rises(trial: &TrialRecord) -> Option<Vec<Level>> {
+    if !falls(trial).is_empty() {
+        return None;
+    }
+    // Backwards it falls.
+    let mut rates = rates(trial);
+    rates.reverse();
+    let interval_s = f64::from(trial.series.interval_s);
+    let counts: Vec<f64> = rates.iter().map(|rate| rate * interval_s).collect();
+    let splits = splits(&counts, LEVELS_DEPTH);
+    let lengths: Vec<usize> = parts(&rates, &splits).map(<[f64]>::len).collect();
+    if splits.is_empty() || lengths.iter().any(|length| *length < LEVEL_INTERVALS_MIN) {
+        return None;
+    }
+    let begins = [0].into_iter().chain(splits.iter().map(|split| split + 1));
+    let ends = splits.iter().copied().skip(1).chain([rates.len()]);
+    let moments: Option<Vec<f64>> =
+        begins.zip(&splits).zip(ends).map(|((begin, split), end)| moment(&rates, (begin, *split, end))).collect();
+    let edges: Vec<f64> = [0.0].into_iter().chain(moments?).chain([rates.len() as f64]).collect();
+    let levels = parts(&rates, &splits).zip(edges.windows(2)).map(|(part, edges)| {
+        let length_ns = (edges[1] - edges[0]) * interval_s * 1e9;
+        Some(Level { iops: median(part)?, length_ns })
+    });
+    let mut levels: Vec<Level> = levels.collect::<Option<_>>()?;
+    levels.reverse();
+    Some(levels)
+}
+
 /// The fall between two levels: the first from `begin` on, the second up to `end`, and the interval `split` in between.
 fn fall_at(trial: &TrialRecord, rates: &[f64], (begin, split, end): (usize, usize, usize)) -> Option<Fall> {
     let (first, second) = (&rates[begin..split], &rates[split + 1..end]);
     let (before, after) = (median(first)?, median(second)?);
-    // What was let through around it, put as so much time at either level.
-    let (from, to) = (split.saturating_sub(AROUND).max(begin), (split + AROUND + 1).min(end));
-    let sum: f64 = rates[from..to].iter().sum();
-    let at = from as f64 + (sum - after * (to - from) as f64) / (before - after);
-    let intervals = at.clamp(split as f64 - 0.5, split as f64 + 1.5);
+    let (from, to) = around_split((begin, split, end));
+    let intervals = moment(rates, (begin, split, end))?;
     let interval_ns = f64::from(trial.series.interval_s) * 1e9;
     let at_ns = trial.warm_up_ns as f64 + intervals * interval_ns;
     let above: f64 = rates[..to].iter().map(|rate| rate / after - 1.0).sum();
@@ -189,6 +224,21 @@ fn fall_at(trial: &TrialRecord, rates: &[f64], (begin, split, end): (usize, usiz
     let before_interval = interval.map(|ends| Interval { low: ends.low.min(before), high: ends.high.max(before) });
     let at_interval_ns = off_ns.map(|off| Interval { low: (at_ns - off).max(0.0), high: at_ns + off });
     Some(Fall { at_ns, before, after, at_interval_ns, before_interval, intervals, saved_s })
+}
+
+/// The intervals from which the moment of a fall is found.
+fn around_split((begin, split, end): (usize, usize, usize)) -> (usize, usize) {
+    (split.saturating_sub(AROUND).max(begin), (split + AROUND + 1).min(end))
+}
+
+/// When the rate fell between two levels, as in [`fall_at`], in intervals: what was let through around it, put as so much time at either
+/// level.
+fn moment(rates: &[f64], (begin, split, end): (usize, usize, usize)) -> Option<f64> {
+    let (before, after) = (median(&rates[begin..split])?, median(&rates[split + 1..end])?);
+    let (from, to) = around_split((begin, split, end));
+    let sum: f64 = rates[from..to].iter().sum();
+    let at = from as f64 + (sum - after * (to - from) as f64) / (before - after);
+    Some(at.clamp(split as f64 - 0.5, split as f64 + 1.5))
 }
 
 /// Where counts of intervals fall from level to level: the intervals in which they do, each of which belongs to neither. They are split in
@@ -380,6 +430,37 @@ mod tests {
         cell.trials[0].warm_up_ns = 2_000_000_000;
         let course = course(&cell).unwrap();
         assert!((course.sustained - 1_001.0).abs() < 2.0 && !course.fall().unwrap().is_burst(), "{course:?}");
+    }
+
+    #[test]
+    fn a_rate_that_rises_and_stays_has_a_level_before_and_one_after() {
+        // 10.5 s at 1,000, then 3,000.
+        let cell = of(counts(&[(10, 1_000), (1, 2_000), (19, 3_000)]));
+        let levels = rises(&cell.trials[0]).unwrap();
+        let [before, after] = levels[..] else { panic!("{levels:?}") };
+        assert!((before.iops - 1_001.0).abs() < 2.0 && (after.iops - 3_001.0).abs() < 2.0, "{levels:?}");
+        assert!((before.length_ns / 1e9 - 10.5).abs() < 0.02, "{levels:?}");
+        assert!((before.length_ns + after.length_ns - 30e9).abs() < 1.0, "{levels:?}");
+        // What it has in the end is no fall, and its mean is what it was before: of the whole time.
+        assert_eq!(course(&cell).unwrap().fall(), None);
+    }
+
+    #[test]
+    fn three_levels_that_rise_are_three() {
+        let levels = rises(&of(counts(&[(20, 1_000), (20, 2_000), (20, 3_000)])).trials[0]).unwrap();
+        assert_eq!(levels.iter().map(|level| libm::round(level.iops / 1e3)).collect::<Vec<f64>>(), [1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn climbs_dips_peaks_and_short_beginnings_are_no_rise() {
+        let none = |cell: &CellRecord| assert_eq!(rises(&cell.trials[0]), None);
+        none(&of(counts(&[(30, 1_000)])));
+        none(&of((0..60).map(|i| 1_000 + 45 * i)));
+        none(&of(counts(&[(10, 3_000), (10, 1_000), (10, 3_000)])));
+        none(&of(counts(&[(10, 1_000), (10, 3_000), (10, 1_000)])));
+        none(&of(counts(&[(20, 3_000), (20, 1_000)])));
+        none(&of(counts(&[(2, 1_000), (28, 3_000)])));
+        none(&of((0..40).map(|i| 2_000 + 300 * (i * 7 % 5))));
     }
 
     #[test]

@@ -30,7 +30,7 @@ use crate::words::{listed, load_name, number, percent, sentence, span, throughpu
 use arriving::is_left_waiting;
 use caps::{Caps, Seen, caps, explains};
 pub(crate) use counters::exceeded_shares;
-pub(crate) use course::{Course, Fall, course, fall};
+pub(crate) use course::{Course, Fall, Level, course, fall, rises};
 pub(crate) use declared::surpassed;
 pub(crate) use direction::{Direction, one_direction};
 use kinds::{
