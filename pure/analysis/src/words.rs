@@ -85,8 +85,8 @@ pub(crate) fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What a cell asks for, without how much of it: "random 4 KiB reads", "sequential 1 MiB requests (70 % reads)"; where others of the
-/// run are called the same, with what tells it from them: "random 4 KiB reads (zipf 1.2)".
+/// What a cell asks for, without how much of it: "random 4 KiB reads", "sequential 1 MiB requests (70 % reads)", "recorded reads
+/// (4.5 KiB on average)"; where others of the run are called the same, with what tells it from them: "random 4 KiB reads (zipf 1.2)".
 pub(crate) fn load_name(cell: &CellSummary) -> String {
     load_names(&[cell])
 }
@@ -103,7 +103,9 @@ pub(crate) fn load_names(cells: &[&CellSummary]) -> String {
         _ => "requests",
     };
     let is_mix = what == "requests";
-    let mut asides: Vec<String> = is_mix.then(|| format!("{} reads", percent(load.read_ratio))).into_iter().collect();
+    let is_of_others = cell.is_of_others();
+    let mut asides: Vec<String> = is_of_others.then(|| format!("{} on average", blocks(cell))).into_iter().collect();
+    asides.extend(is_mix.then(|| format!("{} reads", percent(load.read_ratio))));
     for words in cells.iter().flat_map(|cell| &cell.identity.told) {
         if !asides.contains(words) {
             asides.push(words.clone());
@@ -112,7 +114,8 @@ pub(crate) fn load_names(cells: &[&CellSummary]) -> String {
     let aside = if asides.is_empty() { String::new() } else { format!(" ({})", asides.join(", ")) };
     let also = if others.is_empty() { "" } else { " and writes" };
     let buffered = if load.buffered { "buffered " } else { "" };
-    format!("{buffered}{} {} {what}{also}{aside}", load.pattern, blocks(cell))
+    let size = if is_of_others { String::new() } else { format!("{} ", blocks(cell)) };
+    format!("{buffered}{} {size}{what}{also}{aside}", load.pattern)
 }
 
 /// The block size of a cell, or the sizes of its mix: "4 KiB", "4 KiB + 1 MiB".

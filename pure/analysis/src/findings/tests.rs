@@ -620,7 +620,7 @@ fn a_rate_that_an_application_lowers_is_no_burst_and_what_is_answered_in_time_ke
     assert!(texts(&summary, codes::OBJECTIVE).is_empty(), "{:?}", summary.findings);
     assert_eq!(
         one(&summary, codes::BEST_THROUGHPUT),
-        "Came on average to 3,750 IOPS and 15.4 MB/s with recorded 4 KiB reads (4,091 arrivals a second on average)."
+        "Came on average to 3,750 IOPS and 15.4 MB/s with recorded reads (4 KiB on average) (4,091 arrivals a second on average)."
     );
     let all = format!("{:?} {:?}", summary.findings, summary.conclusions);
     assert!(!["burst", "in time", "lasts", "ffer more"].iter().any(|word| all.contains(word)), "{all}");
@@ -629,11 +629,11 @@ fn a_rate_that_an_application_lowers_is_no_burst_and_what_is_answered_in_time_ke
 #[test]
 fn recorded_requests_that_wait_are_told_with_what_they_wait_for() {
     let summary = summarize(&recorded(&FALLING, 204e6));
-    assert_eq!(one(&summary, codes::OBJECTIVE), "Recorded 4 KiB reads miss 20 ms on average: 204 ms.");
+    assert_eq!(one(&summary, codes::OBJECTIVE), "Recorded reads (4 KiB on average) miss 20 ms on average: 204 ms.");
     let [told] = summary.conclusions.as_slice() else { panic!("{:?}", summary.conclusions) };
     assert!(
         told.text.starts_with(
-            "Recorded 4 KiB reads, 4,091 arrivals a second on average, are answered after 204 ms on average"
+            "Recorded reads (4 KiB on average), 4,091 arrivals a second on average, are answered after 204 ms on average"
         ) && told.text.ends_with("at most: the disk's requests per second bind (disk-iops, predicted)."),
         "{told:?}"
     );
