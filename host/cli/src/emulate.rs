@@ -5,12 +5,13 @@ use crate::attach::{self, AttachBy, Attached};
 use crate::bursts::Bursts;
 use crate::catalog::{self, Own};
 use crate::credits::{self, CreditsWatch, Standing};
-use crate::emulated::{self, Emulated, Export};
+use crate::emulated::{self, Done, Emulated, Export};
 use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::fault;
 use crate::interruption::Interruption;
-use crate::moment;
+use crate::keeping::Keeper;
+use crate::moment::{self, Moment};
 use crate::output::{self, Column, Field, Table};
 use crate::place::{Place, Secrecy};
 use crate::refusals::Refusals;
@@ -20,6 +21,7 @@ use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
 use loadline_emulator::{Account, Backing, Emulation, History, Refused, Settings, Tls, TraceSettings, Turns};
+use loadline_record::RunStatus;
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -175,7 +177,9 @@ pub(crate) fn emulate(
         spin: arguments.spin,
         hasten: !arguments.no_haste,
     };
+    let kept_in = (!arguments.no_record).then(store).transpose()?;
     let interruption = Interruption::watch()?;
+    let mut keeper = kept_in.map(Keeper::start);
     let started_unix_s = moment::unix_s();
     let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
     let secrecy = match tls {
@@ -235,18 +239,30 @@ pub(crate) fn emulate(
             output::tell(&format!("  metrics: http://{address}/metrics"));
         }
     }
+    let emulated = Emulated {
+        id: moment::run_id(Moment::from_unix_s(started_unix_s)),
+        environment: &environment,
+        name: arguments.name.as_deref(),
+        seed,
+        initial,
+        started_unix_s,
+        settings: emulated::Settings {
+            write_cache: arguments.write_cache,
+            lie_about_flush: arguments.lie_about_flush,
+            spin: arguments.spin,
+            bursts: arguments.bursts.to_string(),
+            attached: arguments.attach.is_some(),
+        },
+    };
     let mut credits = Standings::new(&emulation, initial);
-    let mut troubles = wait(&mut emulation, &mut devices, &interruption, &mut credits, quiet);
+    let mut going = Going { emulated: &emulated, devices: &mut devices, credits: &mut credits, keeper: &mut keeper };
+    let mut troubles = wait(&mut emulation, &mut going, &interruption, quiet);
     let unfinished = devices.map(Attached::release);
     let elapsed = emulation.elapsed();
     // Not before: answers that wait for their clients to take them count when these are gone.
     emulation.close();
     credits.look(&emulation);
-    let figures = emulation.figures();
-    let went = emulation.accounts_and_series();
-    let turns = emulation.turns();
-    let history = emulation.history();
-    let names: Vec<String> = emulation.exports().iter().map(|export| export.name.clone()).collect();
+    let done = Done::of(&emulation);
     // What the last second brought.
     troubles.fresh(&emulation, None).iter().filter(|_| !quiet).for_each(|text| output::tell(text));
     let ended = emulation.end();
@@ -255,42 +271,20 @@ pub(crate) fn emulate(
     if !quiet {
         output::tell(&format!("Emulated {} for {}.", environment.name, spent(elapsed)));
     }
-    for (name, figures) in names.iter().zip(&figures) {
+    let exports = done.exports(&credits.of_exports);
+    for Export { name, figures, .. } in &exports {
         if let (Some(late), false) = (figures.late(), quiet) {
-            output::tell(&late_delivery(name, late, turns));
+            output::tell(&late_delivery(name, late, done.turns));
         }
     }
-    let used = |export: &Export<'_>| !export.name.contains('/') || export.figures.requests() > 0;
-    let exports = names.iter().zip(&figures).zip(&went).zip(&credits.of_exports);
-    let exports = exports.map(|(((name, figures), (account, series)), credits)| Export {
-        name,
-        figures,
-        account,
-        series,
-        credits,
-    });
-    let exports: Vec<Export<'_>> = exports.filter(used).collect();
-    let table = summary(&exports, &history);
+    let table = summary(&exports, &done.history);
     let printed = output::print(&table.render(arguments.printing.format, output::colour_wanted()));
-    if !arguments.no_record {
-        let first = |export: &Export<'_>| Some((export.name.to_owned(), export.account.first?.as_ns().into()));
-        let first: serde_json::Map<String, Json> = exports.iter().filter_map(first).collect();
-        let settings = serde_json::json!({
-            "write_cache": arguments.write_cache, "lie_about_flush": arguments.lie_about_flush, "spin": arguments.spin,
-            "bursts": arguments.bursts.to_string(), "turns": turns.name(), "attached": arguments.attach.is_some(), "changes": history,
-            "first_request_ns": first,
-        });
-        let emulated = Emulated {
-            environment: &environment,
-            name: arguments.name.as_deref(),
-            seed,
-            initial,
-            started_unix_s,
-            settings,
-            history: &history,
-        };
-        if let (Some(run), false) = (emulated::store(&emulated, &exports, store)?, quiet) {
-            output::tell(&format!("Stored as {run}: loadline show {run}"));
+    if let Some(keeper) = keeper
+        && let Some(record) = emulated::record(&emulated, &done, &credits.of_exports, RunStatus::Finished)?
+    {
+        keeper.end(&record)?;
+        if !quiet {
+            output::tell(&format!("Stored as {0}: loadline show {0}", emulated.id));
         }
     }
     // Whose terminal is closed has the record all the same, and so has who lacks a whole trace.
@@ -354,20 +348,24 @@ fn about(environment: &Environment, seed: u64, bursts: Bursts) -> String {
     about.to_string()
 }
 
-/// Sleeps until the user wants an end. Shows what is going on where somebody sees it; warns, once for each export, when answers
-/// leave so late that it matters.
-fn wait(
-    emulation: &mut Emulation,
-    devices: &mut Option<Attached>,
-    interruption: &Interruption,
-    credits: &mut Standings,
-    quiet: bool,
-) -> Troubles {
+/// What goes on with an emulation.
+struct Going<'a> {
+    emulated: &'a Emulated<'a>,
+    devices: &'a mut Option<Attached>,
+    credits: &'a mut Standings,
+    keeper: &'a mut Option<Keeper>,
+}
+
+/// Sleeps until the user wants an end. Shows what is going on where somebody sees it, and keeps it in the store; warns, once for each
+/// export, when answers leave so late that it matters.
+fn wait(emulation: &mut Emulation, going: &mut Going<'_>, interruption: &Interruption, quiet: bool) -> Troubles {
+    let Going { emulated, devices, credits, keeper } = going;
     let mut warned = vec![quiet; emulation.exports().len()];
     let (mut judged, mut shown) = (std::time::Instant::now(), std::time::Instant::now());
     let mut screen = Screen::new(quiet);
     let mut refusals = Refusals::new(std::time::Instant::now());
     let mut troubles = Troubles::default();
+    let mut kept = 0;
     while !interruption.asked() {
         std::thread::sleep(LOOK);
         let (refused, more) = emulation.take_refused();
@@ -382,6 +380,10 @@ fn wait(
             let view = emulation.view();
             tell_over(&mut screen, quiet, troubles.fresh(emulation, view.trace_trouble.as_deref()));
             screen.draw(&view);
+            if let Some(keeper) = keeper {
+                tell_over(&mut screen, quiet, troubles.kept(keeper.trouble()));
+                kept = keep(emulation, emulated, credits, keeper, kept);
+            }
         }
         if judged.elapsed() < JUDGE || warned.iter().all(|warned| *warned) {
             continue;
@@ -398,6 +400,20 @@ fn wait(
     tell_over(&mut screen, quiet, refusals.rest());
     screen.clear();
     troubles
+}
+
+/// Keeps what was done so far, where it is time and anything was since `kept` requests; gives how many there are now.
+fn keep(emulation: &Emulation, emulated: &Emulated<'_>, credits: &Standings, keeper: &mut Keeper, kept: u64) -> u64 {
+    if !keeper.is_time() {
+        return kept;
+    }
+    let done = Done::of(emulation);
+    let requests = done.requests();
+    let record =
+        (requests > kept).then(|| emulated::record(emulated, &done, &credits.of_exports, RunStatus::Unfinished));
+    // What is wrong with it is told at the end.
+    keeper.keep(record.and_then(|record| record.ok().flatten()));
+    requests
 }
 
 /// The credits on the way of each export's requests.
@@ -420,38 +436,55 @@ impl Standings {
     }
 }
 
-/// What could not be kept, as far as it was told already.
-#[derive(Debug, Default)]
-struct Troubles {
-    memory: bool,
-    backing: bool,
-    trace: bool,
+/// What cannot be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    Memory,
+    Backing,
+    Trace,
+    Record,
 }
 
+/// What could not be kept, as far as it was told already.
+#[derive(Debug, Default)]
+struct Troubles(Vec<Trouble>);
+
 impl Troubles {
+    /// The text of what is wrong, the first time.
+    fn once<T>(&mut self, trouble: Trouble, wrong: Option<T>, text: impl FnOnce(T) -> String) -> Option<String> {
+        let wrong = wrong.filter(|_| !self.0.contains(&trouble))?;
+        self.0.push(trouble);
+        Some(text(wrong))
+    }
+
     /// What is to be told now, each trouble once; `trace`: why requests are not recorded any more.
     fn fresh(&mut self, emulation: &Emulation, trace: Option<&str>) -> Vec<String> {
-        let mut texts = Vec::new();
-        if let (Some(max), false) = (emulation.memory_was_full(), self.memory) {
-            self.memory = true;
-            texts.push(format!(
+        let memory = self.once(Trouble::Memory, emulation.memory_was_full(), |max| {
+            format!(
                 "Contents fill the {max} of memory that they may take: writes fail with ENOSPC. --memory-max lets them take more, \
                  --backing DIR keeps them in files."
-            ));
-        }
-        if let (Some(trouble), false) = (emulation.backing_trouble(), self.backing) {
-            self.backing = true;
-            texts.push(format!(
+            )
+        });
+        let backing = self.once(Trouble::Backing, emulation.backing_trouble(), |trouble| {
+            format!(
                 "The folder of --backing failed: {trouble}. Clients get ENOSPC where it is full, and EIO otherwise: make room there, \
                  or look at the device under it."
-            ));
-        }
-        if let (Some(trouble), false) = (trace, self.trace) {
-            self.trace = true;
-            texts
-                .push(format!("The trace ends here, and is written no more: {trouble}. Clients are served as before."));
-        }
-        texts
+            )
+        });
+        let trace = self.once(Trouble::Trace, trace, |trouble| {
+            format!("The trace ends here, and is written no more: {trouble}. Clients are served as before.")
+        });
+        memory.into_iter().chain(backing).chain(trace).collect()
+    }
+
+    /// The same of the record in the store.
+    fn kept(&mut self, trouble: Option<String>) -> Option<String> {
+        self.once(Trouble::Record, trouble, |trouble| {
+            format!(
+                "The record of what was done so far cannot be kept: {trouble}. It is tried again, and at the end; --store FILE names \
+                 another place the next time."
+            )
+        })
     }
 }
 

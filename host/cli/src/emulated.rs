@@ -1,23 +1,26 @@
 //! What an emulation did, as a run in the store: a cell for each volume that somebody used.
 
-use crate::books::Opening;
 use crate::credits::CreditsWatch;
 use crate::modelled::{self, How};
-use crate::moment::{self, Moment};
+use crate::moment::Moment;
 use loadline_block::Operation;
 use loadline_catalog::Environment;
 use loadline_disk::InitialState;
-use loadline_emulator::{Account, Figures, Happened, History};
+use loadline_emulator::{Account, Emulation, Figures, Happened, History, Turns};
 use loadline_prediction::{Limits, models, volume_facts};
 use loadline_record::{
-    APPLICATION, Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunStatus, Series,
-    Surroundings, TrialRecord,
+    APPLICATION, Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord,
+    RunStatus, Series, Surroundings, TrialRecord,
 };
+use loadline_units::Bytes;
+use serde::Serialize;
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-/// What was emulated, and since when.
+/// What is emulated, and since when.
 pub(crate) struct Emulated<'a> {
+    /// Of the run.
+    pub(crate) id: String,
     pub(crate) environment: &'a Environment,
     /// What to call the run, where somebody said so.
     pub(crate) name: Option<&'a str>,
@@ -25,10 +28,27 @@ pub(crate) struct Emulated<'a> {
     /// How it was before the first request.
     pub(crate) initial: InitialState,
     pub(crate) started_unix_s: u64,
-    /// Settings that matter to what clients saw.
-    pub(crate) settings: serde_json::Value,
-    /// What was done to it meanwhile.
-    pub(crate) history: &'a History,
+    /// Settings that matter to what clients see.
+    pub(crate) settings: Settings,
+}
+
+/// As they stand in a record.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Settings {
+    pub(crate) write_cache: Bytes,
+    pub(crate) lie_about_flush: bool,
+    pub(crate) spin: bool,
+    pub(crate) bursts: String,
+    pub(crate) attached: bool,
+}
+
+/// What was done up to a moment, by every export.
+pub(crate) struct Done {
+    names: Vec<String>,
+    figures: Vec<Figures>,
+    went: Vec<(Account, Series)>,
+    pub(crate) turns: Turns,
+    pub(crate) history: History,
 }
 
 /// An export: its name, what it did, what became of its time, how that went second by second, and what of its credits.
@@ -40,17 +60,50 @@ pub(crate) struct Export<'a> {
     pub(crate) credits: &'a CreditsWatch,
 }
 
-/// Stores what each export did; gives the run's name. `None`: nobody asked for anything, and nothing is stored.
+impl Done {
+    /// Up to now.
+    pub(crate) fn of(emulation: &Emulation) -> Self {
+        Self {
+            names: emulation.exports().iter().map(|export| export.name.clone()).collect(),
+            figures: emulation.figures(),
+            went: emulation.accounts_and_series(),
+            turns: emulation.turns(),
+            history: emulation.history(),
+        }
+    }
+
+    /// Requests that have been answered, over all exports.
+    pub(crate) fn requests(&self) -> u64 {
+        self.went.iter().map(|(account, _)| account.requests).sum()
+    }
+
+    /// Each export with its `credits`; of the disks those that somebody used by themselves.
+    pub(crate) fn exports<'a>(&'a self, credits: &'a [CreditsWatch]) -> Vec<Export<'a>> {
+        let all = self.names.iter().zip(&self.figures).zip(&self.went).zip(credits);
+        let all = all.map(|(((name, figures), (account, series)), credits)| Export {
+            name,
+            figures,
+            account,
+            series,
+            credits,
+        });
+        all.filter(|export| !export.name.contains('/') || export.figures.requests() > 0).collect()
+    }
+}
+
+/// What each export did so far, as a run. `None`: nobody asked for anything.
 ///
 /// # Errors
-/// The store cannot be opened or written.
-pub(crate) fn store(
+/// The model cannot be made of the environment.
+pub(crate) fn record(
     emulated: &Emulated<'_>,
-    exports: &[Export<'_>],
-    path: impl FnOnce() -> anyhow::Result<PathBuf>,
-) -> anyhow::Result<Option<String>> {
+    done: &Done,
+    credits: &[CreditsWatch],
+    status: RunStatus,
+) -> anyhow::Result<Option<RunRecord>> {
+    let exports = done.exports(credits);
     let model = models(emulated.environment, 1, emulated.seed, Limits::Delivered).remove(0);
-    let (mut cells, mut facts, mut trials) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut cells, mut volumes) = (Vec::new(), Vec::new());
     for (number, Export { name, figures, account, series, credits }) in exports.iter().enumerate() {
         if account.requests == 0 {
             continue;
@@ -61,22 +114,29 @@ pub(crate) fn store(
         let volume = volume_facts(&model, name, name)?;
         let label = "an application's load".to_owned();
         let spec = serde_json::json!({ "emulated": name });
-        let cell = modelled::cell(format!("emulate-{number}"), name, label, APPLICATION, &trial, spec);
+        let mut cell = modelled::cell(format!("emulate-{number}"), name, label, APPLICATION, &trial, spec);
         trial.doubts = loadline_analysis::doubts(&cell.load, &trial, &volume);
-        trial.doubts.extend(doubts(name, figures, account, emulated.history));
+        trial.doubts.extend(doubts(name, figures, account, &done.history));
         trial.doubts.extend(credits.doubt(&model, name, &trial));
         trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
-        facts.push(volume);
-        trials.push((cell.id.clone(), trial));
+        cell.trials.push(trial);
+        volumes.push(volume);
         cells.push(cell);
     }
     if cells.is_empty() {
         return Ok(None);
     }
-    let id = moment::run_id(Moment::from_unix_s(emulated.started_unix_s));
     let environment = emulated.environment;
+    let first: serde_json::Map<String, Json> = exports
+        .iter()
+        .filter_map(|export| Some((export.name.to_owned(), export.account.first?.as_ns().into())))
+        .collect();
+    let mut settings = serde_json::to_value(&emulated.settings)?;
+    settings["turns"] = done.turns.name().into();
+    settings["changes"] = serde_json::to_value(&done.history)?;
+    settings["first_request_ns"] = first.into();
     let header = RunHeader {
-        id: id.clone(),
+        id: emulated.id.clone(),
         name: emulated.name.map_or_else(|| format!("application on {}", environment.name), str::to_owned),
         verb: "emulate".into(),
         clock: Clock::Real,
@@ -91,16 +151,10 @@ pub(crate) fn store(
             text: environment.text.clone(),
             hash: environment.hash(),
         }),
-        volumes: facts,
-        settings: emulated.settings.clone(),
+        volumes,
+        settings,
     };
-    let mut books = Opening::start(path()?, |_| ()).begin(header, cells)?;
-    let store = books.store()?;
-    for (cell, trial) in &trials {
-        store.finish_trial(&id, cell, trial)?;
-    }
-    store.set_status(&id, RunStatus::Finished)?;
-    Ok(Some(id))
+    Ok(Some(RunRecord { header, status, cells }))
 }
 
 /// Changes that a doubt tells one by one.

@@ -26,6 +26,7 @@ mod hunt;
 mod import;
 mod impossible;
 mod interruption;
+mod keeping;
 mod leftovers;
 mod live;
 mod location;

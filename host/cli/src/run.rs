@@ -158,6 +158,13 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
         search::VERB if stored.header.clock == Clock::Real => {
             return search::resume_measured(&stored, &Manner { quiet, format }, Books::ready(store, claim));
         }
+        "emulate" => {
+            return Err(Usage(format!(
+                "run {id} is an emulation that was killed: what applications asked of it cannot be asked again; `loadline show {id}` \
+                 has what it did, and `loadline emulate` begins another"
+            ))
+            .into());
+        }
         _ => {}
     }
     let settings = settings_of(&stored)?;

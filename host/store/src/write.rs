@@ -41,24 +41,24 @@ impl Store {
     /// # Errors
     /// As those of [`Store::begin_run`], [`Store::finish_trial`] and [`Store::set_status`]; nothing is stored then.
     pub fn add_run(&self, record: &RunRecord) -> Result<(), StoreError> {
-        let RunRecord { header, cells, .. } = record;
-        check_id(&header.id)?;
-        let run = &header.id;
-        let document = to_document(header, || format!("the header of run {run}"))?;
-        let begun: Vec<CellRecord> = cells.iter().map(|c| CellRecord { trials: Vec::new(), ..c.clone() }).collect();
-        let mut trials = Vec::new();
-        for cell in cells {
-            for trial in &cell.trials {
-                trials.push((cell.id.as_str(), trial, document_of(run, &cell.id, trial)?));
+        let whole = Whole::of(record)?;
+        self.write("store a run", |transaction| whole.insert(transaction))
+    }
+
+    /// Stores a run as it stands, with all its trials, in place of what there was of it, in one transaction: of one that is told
+    /// while it goes on.
+    ///
+    /// # Errors
+    /// As those of [`Store::add_run`]; [`StoreError::RunFinished`] when what there was is finished. What there was stays then.
+    pub fn replace_run(&self, record: &RunRecord) -> Result<(), StoreError> {
+        let whole = Whole::of(record)?;
+        let run = &record.header.id;
+        self.write("store a run as it stands", |transaction| {
+            if find_run(transaction, run)?.is_some() {
+                // The rest goes with it: ON DELETE CASCADE.
+                transaction.execute("DELETE FROM runs WHERE key = ?", [open_run(transaction, run)?])?;
             }
-        }
-        self.write("store a run", |transaction| {
-            begin(transaction, header, &document, &begun)?;
-            let run_key = open_run(transaction, run)?;
-            for (cell, trial, document) in &trials {
-                finish(transaction, run_key, (run, cell), trial, document)?;
-            }
-            mark(transaction, run, record.status)
+            whole.insert(transaction)
         })
     }
 
@@ -119,6 +119,38 @@ impl Store {
         drop(claim);
         self.give_back_space();
         Ok(())
+    }
+}
+
+/// A run with all its trials, as documents.
+struct Whole<'a> {
+    record: &'a RunRecord,
+    header: String,
+    /// Without their trials.
+    cells: Vec<CellRecord>,
+    trials: Vec<(&'a str, &'a TrialRecord, String)>,
+}
+
+impl<'a> Whole<'a> {
+    fn of(record: &'a RunRecord) -> Result<Self, StoreError> {
+        let run = &record.header.id;
+        check_id(run)?;
+        let header = to_document(&record.header, || format!("the header of run {run}"))?;
+        let without = |cell: &CellRecord| CellRecord { trials: Vec::new(), ..cell.clone() };
+        let trials = record.cells.iter().flat_map(|cell| cell.trials.iter().map(|trial| (cell.id.as_str(), trial)));
+        let trials: Result<_, StoreError> =
+            trials.map(|(cell, trial)| Ok((cell, trial, document_of(run, cell, trial)?))).collect();
+        Ok(Self { record, header, cells: record.cells.iter().map(without).collect(), trials: trials? })
+    }
+
+    fn insert(&self, transaction: &Transaction<'_>) -> Result<(), Trouble> {
+        let (header, run) = (&self.record.header, &self.record.header.id);
+        begin(transaction, header, &self.header, &self.cells)?;
+        let run_key = open_run(transaction, run)?;
+        for (cell, trial, document) in &self.trials {
+            finish(transaction, run_key, (run, cell), trial, document)?;
+        }
+        mark(transaction, run, self.record.status)
     }
 }
 

@@ -75,7 +75,7 @@ impl RunInfo {
     }
 }
 
-fn is_emulated(verb: &str, clock: Clock) -> bool {
+pub(crate) fn is_emulated(verb: &str, clock: Clock) -> bool {
     verb == "emulate" && clock == Clock::Real
 }
 

@@ -285,3 +285,21 @@ fn a_finished_run_is_stored_whole_or_not_at_all() {
     assert_eq!(store.load("whole").unwrap(), run);
     assert!(matches!(store.add_run(&run), Err(StoreError::RunExists { .. })));
 }
+
+#[test]
+fn a_run_told_while_it_goes_on_takes_the_place_of_what_there_was_of_it() {
+    let (_folder, store) = new_store();
+    let at = |seed: u64, status: RunStatus| {
+        let mut cell = made::cell(0, 1);
+        cell.trials = vec![made::trial(0, seed, 3)];
+        RunRecord { header: made::header("live", "live", 1), status, cells: vec![cell] }
+    };
+    for run in [at(1, RunStatus::Unfinished), at(2, RunStatus::Unfinished), at(3, RunStatus::Finished)] {
+        store.replace_run(&run).unwrap();
+        assert_eq!(store.load("live").unwrap(), run);
+        assert_eq!((rows(&store, "runs"), rows(&store, "trials")), (1, 1));
+    }
+    // What is finished is never edited again, and what cannot be stored takes no other's place.
+    assert!(matches!(store.replace_run(&at(4, RunStatus::Finished)), Err(StoreError::RunFinished { .. })));
+    assert_eq!(store.load("live").unwrap(), at(3, RunStatus::Finished));
+}

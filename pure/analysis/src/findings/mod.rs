@@ -15,7 +15,7 @@ use crate::clusters::Clusters;
 use crate::compare::{scaling_of, scaling_sentences};
 use crate::curves::{Curve, iops, outstanding};
 use crate::limits::{Direction, one_direction, surpassed};
-use crate::summary::{CellSummary, Finding, OperationFigures};
+use crate::summary::{CellSummary, Finding, OperationFigures, is_emulated};
 use crate::words::{counted, listed, load_name, number, sentence, span, throughput};
 use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, RunStatus, is_of_others};
 use rises::Rise;
@@ -496,6 +496,10 @@ fn scaling(record: &RunRecord) -> Option<Finding> {
 }
 
 fn incomplete(record: &RunRecord, cells: &[CellSummary]) -> Option<Finding> {
+    if record.status == RunStatus::Unfinished && is_emulated(&record.header.verb, record.header.clock) {
+        let text = "The emulation goes on, or was killed: these are its figures when they were last kept.";
+        return Some(Finding { code: codes::INCOMPLETE.to_owned(), text: text.to_owned(), cells: Vec::new() });
+    }
     let empty: Vec<String> = cells.iter().filter(|c| c.total.is_none()).map(|c| c.id.clone()).collect();
     let wanted: usize = record.cells.iter().map(|c| c.trials_planned as usize).sum();
     let done: usize = record.cells.iter().map(|c| c.trials.len()).sum();
