@@ -326,8 +326,8 @@ pub(crate) fn detach(folder: &Path) -> anyhow::Result<Outcome> {
     released.iter().for_each(tell_released);
     if !released.is_empty() {
         output::tell(
-            "The emulation that left it was killed: its record in the store ends some seconds before that, or up to a twentieth of its time \
-             (loadline list); --trace keeps every request, also then.",
+            "The emulation that left it was killed. Unless it was to keep no record, what it did is in the store (loadline list) up to some \
+             seconds before that, or up to a twentieth of its time; --trace keeps every request, also then.",
         );
     }
     let what = if released.iter().any(|released| released.in_use) { "Nothing else" } else { "Nothing" };

@@ -16,6 +16,7 @@ use crate::output::{self, Column, Field, Table};
 use crate::place::{Place, Secrecy};
 use crate::refusals::Refusals;
 use crate::screen::Screen;
+use crate::troubles::Troubles;
 use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
@@ -179,8 +180,22 @@ pub(crate) fn emulate(
     };
     let kept_in = (!arguments.no_record).then(store).transpose()?;
     let interruption = Interruption::watch()?;
-    let mut keeper = kept_in.map(Keeper::start);
     let started_unix_s = moment::unix_s();
+    let emulated = Emulated {
+        id: moment::run_id(Moment::from_unix_s(started_unix_s)),
+        environment: &environment,
+        name: arguments.name.as_deref(),
+        seed,
+        initial,
+        started_unix_s,
+        settings: emulated::Settings {
+            write_cache: arguments.write_cache,
+            lie_about_flush: arguments.lie_about_flush,
+            spin: arguments.spin,
+            bursts: arguments.bursts.to_string(),
+            attached: arguments.attach.is_some(),
+        },
+    };
     let mut emulation = Emulation::start(&environment.spec(&Draw::MIDDLE), &settings)?;
     let secrecy = match tls {
         None => Secrecy::None,
@@ -190,7 +205,8 @@ pub(crate) fn emulate(
         }
     };
     let asked = Asked { socket, address, metrics };
-    let opened = match asked.open(&mut emulation, arguments, &environment.name) {
+    let opened = asked.open(&mut emulation, arguments, kept_in, &emulated);
+    let Opened { mut devices, places, control, metrics, mut keeper } = match opened {
         Ok(opened) => opened,
         Err(error) => {
             drop(emulation);
@@ -201,7 +217,6 @@ pub(crate) fn emulate(
             return Err(error);
         }
     };
-    let Opened { mut devices, places, control, metrics } = opened;
     for (name, asked, seen) in emulation.cut_short() {
         if !quiet && !name.contains('/') {
             output::tell(&format!(
@@ -239,21 +254,6 @@ pub(crate) fn emulate(
             output::tell(&format!("  metrics: http://{address}/metrics"));
         }
     }
-    let emulated = Emulated {
-        id: moment::run_id(Moment::from_unix_s(started_unix_s)),
-        environment: &environment,
-        name: arguments.name.as_deref(),
-        seed,
-        initial,
-        started_unix_s,
-        settings: emulated::Settings {
-            write_cache: arguments.write_cache,
-            lie_about_flush: arguments.lie_about_flush,
-            spin: arguments.spin,
-            bursts: arguments.bursts.to_string(),
-            attached: arguments.attach.is_some(),
-        },
-    };
     let mut credits = Standings::new(&emulation, initial);
     let mut going = Going { emulated: &emulated, devices: &mut devices, credits: &mut credits, keeper: &mut keeper };
     let mut troubles = wait(&mut emulation, &mut going, &interruption, quiet);
@@ -279,12 +279,15 @@ pub(crate) fn emulate(
     }
     let table = summary(&exports, &done.history);
     let printed = output::print(&table.render(arguments.printing.format, output::colour_wanted()));
-    if let Some(keeper) = keeper
-        && let Some(record) = emulated::record(&emulated, &done, &credits.of_exports, RunStatus::Finished)?
-    {
-        keeper.end(&record)?;
-        if !quiet {
-            output::tell(&format!("Stored as {0}: loadline show {0}", emulated.id));
+    if let Some(keeper) = keeper {
+        let record = emulated::record(&emulated, &done, &credits.of_exports, RunStatus::Finished)?;
+        if record.cells.is_empty() {
+            keeper.forget(&emulated.id)?;
+        } else {
+            keeper.end(&record)?;
+            if !quiet {
+                output::tell(&format!("Stored as {0}: loadline show {0}", emulated.id));
+            }
         }
     }
     // Whose terminal is closed has the record all the same, and so has who lacks a whole trace.
@@ -306,11 +309,33 @@ struct Opened {
     places: Vec<Place>,
     control: Option<PathBuf>,
     metrics: Option<SocketAddr>,
+    /// Of the record.
+    keeper: Option<Keeper>,
 }
 
 impl Asked {
-    /// Lets them in.
+    /// Lets them in; `kept_in`: the store for the record.
     fn open(
+        self,
+        emulation: &mut Emulation,
+        arguments: &EmulateArguments,
+        kept_in: Option<PathBuf>,
+        emulated: &Emulated<'_>,
+    ) -> anyhow::Result<Opened> {
+        let begun = || emulated::record(emulated, &Done::of(emulation), &[], RunStatus::Unfinished);
+        let keeper = kept_in.map(|path| Keeper::start(&path, &begun()?)).transpose()?;
+        match self.let_in(emulation, arguments, &emulated.environment.name) {
+            Ok(opened) => Ok(Opened { keeper, ..opened }),
+            Err(error) => {
+                if let Some(keeper) = keeper {
+                    keeper.forget(&emulated.id)?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn let_in(
         self,
         emulation: &mut Emulation,
         arguments: &EmulateArguments,
@@ -332,7 +357,7 @@ impl Asked {
         }
         let control = listen_control(emulation, arguments.control.as_deref(), self.socket.as_deref(), environment)?;
         let metrics = self.metrics.map(|address| emulation.listen_metrics(address)).transpose()?;
-        Ok(Opened { devices, places, control, metrics })
+        Ok(Opened { devices, places, control, metrics, keeper: None })
     }
 }
 
@@ -412,7 +437,7 @@ fn keep(emulation: &Emulation, emulated: &Emulated<'_>, credits: &Standings, kee
     let record =
         (requests > kept).then(|| emulated::record(emulated, &done, &credits.of_exports, RunStatus::Unfinished));
     // What is wrong with it is told at the end.
-    keeper.keep(record.and_then(|record| record.ok().flatten()));
+    keeper.keep(record.and_then(Result::ok));
     requests
 }
 
@@ -433,58 +458,6 @@ impl Standings {
             let Account { first, requests: answered, waits, .. } = account;
             watch.look(Standing { at, first, answered, waits, credits });
         }
-    }
-}
-
-/// What cannot be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trouble {
-    Memory,
-    Backing,
-    Trace,
-    Record,
-}
-
-/// What could not be kept, as far as it was told already.
-#[derive(Debug, Default)]
-struct Troubles(Vec<Trouble>);
-
-impl Troubles {
-    /// The text of what is wrong, the first time.
-    fn once<T>(&mut self, trouble: Trouble, wrong: Option<T>, text: impl FnOnce(T) -> String) -> Option<String> {
-        let wrong = wrong.filter(|_| !self.0.contains(&trouble))?;
-        self.0.push(trouble);
-        Some(text(wrong))
-    }
-
-    /// What is to be told now, each trouble once; `trace`: why requests are not recorded any more.
-    fn fresh(&mut self, emulation: &Emulation, trace: Option<&str>) -> Vec<String> {
-        let memory = self.once(Trouble::Memory, emulation.memory_was_full(), |max| {
-            format!(
-                "Contents fill the {max} of memory that they may take: writes fail with ENOSPC. --memory-max lets them take more, \
-                 --backing DIR keeps them in files."
-            )
-        });
-        let backing = self.once(Trouble::Backing, emulation.backing_trouble(), |trouble| {
-            format!(
-                "The folder of --backing failed: {trouble}. Clients get ENOSPC where it is full, and EIO otherwise: make room there, \
-                 or look at the device under it."
-            )
-        });
-        let trace = self.once(Trouble::Trace, trace, |trouble| {
-            format!("The trace ends here, and is written no more: {trouble}. Clients are served as before.")
-        });
-        memory.into_iter().chain(backing).chain(trace).collect()
-    }
-
-    /// The same of the record in the store.
-    fn kept(&mut self, trouble: Option<String>) -> Option<String> {
-        self.once(Trouble::Record, trouble, |trouble| {
-            format!(
-                "The record of what was done so far cannot be kept: {trouble}. It is tried again, and at the end; --store FILE names \
-                 another place the next time."
-            )
-        })
     }
 }
 

@@ -91,7 +91,7 @@ impl Done {
     }
 }
 
-/// What each export did so far, as a run. `None`: nobody asked for anything.
+/// What each export did so far, as a run; without cells as long as nobody asked for anything.
 ///
 /// # Errors
 /// The model cannot be made of the environment.
@@ -100,7 +100,7 @@ pub(crate) fn record(
     done: &Done,
     credits: &[CreditsWatch],
     status: RunStatus,
-) -> anyhow::Result<Option<RunRecord>> {
+) -> anyhow::Result<RunRecord> {
     let exports = done.exports(credits);
     let model = models(emulated.environment, 1, emulated.seed, Limits::Delivered).remove(0);
     let (mut cells, mut volumes) = (Vec::new(), Vec::new());
@@ -122,9 +122,6 @@ pub(crate) fn record(
         cell.trials.push(trial);
         volumes.push(volume);
         cells.push(cell);
-    }
-    if cells.is_empty() {
-        return Ok(None);
     }
     let environment = emulated.environment;
     let first: serde_json::Map<String, Json> = exports
@@ -154,7 +151,7 @@ pub(crate) fn record(
         volumes,
         settings,
     };
-    Ok(Some(RunRecord { header, status, cells }))
+    Ok(RunRecord { header, status, cells })
 }
 
 /// Changes that a doubt tells one by one.

@@ -1,6 +1,7 @@
 //! What an emulation did so far, kept in the store while it goes on: one that is killed, or whose machine ends, leaves it there.
 
 use crate::location;
+use anyhow::Context;
 use loadline_record::RunRecord;
 use loadline_store::{Claim, Store};
 use std::path::{Path, PathBuf};
@@ -16,26 +17,56 @@ const SHARE: u32 = 20;
 
 /// Keeps records on a thread of its own: a store that does not answer holds nobody up.
 pub(crate) struct Keeper {
-    path: PathBuf,
     records: SyncSender<RunRecord>,
-    thread: JoinHandle<Option<Kept>>,
+    thread: JoinHandle<Kept>,
     trouble: Arc<Mutex<Option<String>>>,
     begun: Instant,
     last: Instant,
 }
 
-/// The store, and the claim of the run in it, once there was something to keep.
-type Kept = (Store, Claim);
+/// The store, and the right to a run in it.
+struct Kept {
+    path: PathBuf,
+    store: Store,
+    claim: Claim,
+}
+
+impl Kept {
+    /// Puts a record in place of the one before; where the store was removed or moved meanwhile, in a new one.
+    fn put(&mut self, record: &RunRecord) -> anyhow::Result<()> {
+        if self.store.replace_run(record).is_ok() {
+            return Ok(());
+        }
+        self.store = location::open_store(&self.path)?;
+        Ok(self.store.replace_run(record)?)
+    }
+}
 
 impl Keeper {
-    /// Nothing is made at `path` before there is something to keep.
-    pub(crate) fn start(path: PathBuf) -> Self {
+    /// Opens the store, and puts there that the run has begun: what cannot be kept is to be known before there is anything to lose,
+    /// and runs that are made meanwhile are added after this one.
+    ///
+    /// # Errors
+    /// The store cannot be opened, or written.
+    pub(crate) fn start(path: &Path, record: &RunRecord) -> anyhow::Result<Self> {
+        let start = || {
+            let store = location::open_store(path)?;
+            let claim = store.claim(&record.header.id)?;
+            store.replace_run(record)?;
+            anyhow::Ok(Kept { path: path.to_owned(), store, claim })
+        };
+        let kept = start().with_context(|| {
+            format!(
+                "cannot keep a record of this emulation in {}; --store FILE names another place, --no-record does without one",
+                path.display()
+            )
+        })?;
         let (records, received) = sync_channel(1);
         let trouble = Arc::default();
-        let (place, told) = (path.clone(), Arc::clone(&trouble));
-        let thread = std::thread::spawn(move || keep(&place, &received, &told));
+        let told = Arc::clone(&trouble);
+        let thread = std::thread::spawn(move || keep(kept, &received, &told));
         let begun = Instant::now();
-        Self { path, records, thread, trouble, begun, last: begun }
+        Ok(Self { records, thread, trouble, begun, last: begun })
     }
 
     /// Whether it is time to keep what was done since the last time.
@@ -60,33 +91,33 @@ impl Keeper {
     /// Keeps the last record.
     ///
     /// # Errors
-    /// The store cannot be opened, or written.
+    /// The store cannot be written.
     pub(crate) fn end(self, record: &RunRecord) -> anyhow::Result<()> {
-        let Self { path, records, thread, .. } = self;
-        drop(records);
-        let mut kept = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        put(&path, &mut kept, record)
+        self.stop().put(record)
+    }
+
+    /// Takes back that the run has begun: there is nothing to tell of it.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub(crate) fn forget(self, run: &str) -> anyhow::Result<()> {
+        let Kept { store, claim, .. } = self.stop();
+        // Who removes a run takes it for that.
+        drop(claim);
+        Ok(store.remove(run)?)
+    }
+
+    fn stop(self) -> Kept {
+        drop(self.records);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
 /// Keeps what is received until nothing more can be.
-fn keep(path: &Path, records: &Receiver<RunRecord>, trouble: &Mutex<Option<String>>) -> Option<Kept> {
-    let mut kept = None;
+fn keep(mut kept: Kept, records: &Receiver<RunRecord>, trouble: &Mutex<Option<String>>) -> Kept {
     for record in records {
-        let failed = put(path, &mut kept, &record).err().map(|error| format!("{error:#}"));
+        let failed = kept.put(&record).err().map(|error| format!("{error:#}"));
         *trouble.lock().unwrap_or_else(PoisonError::into_inner) = failed;
     }
     kept
-}
-
-fn put(path: &Path, kept: &mut Option<Kept>, record: &RunRecord) -> anyhow::Result<()> {
-    if kept.is_none() {
-        let store = location::open_store(path)?;
-        let claim = store.claim(&record.header.id)?;
-        *kept = Some((store, claim));
-    }
-    if let Some((store, _)) = kept {
-        store.replace_run(record)?;
-    }
-    Ok(())
 }

@@ -53,6 +53,7 @@ mod screen;
 mod search;
 mod settings;
 mod stored;
+mod troubles;
 mod verdict;
 mod verification;
 mod volumes;

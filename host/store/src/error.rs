@@ -94,6 +94,18 @@ pub enum StoreError {
         /// The store.
         path: PathBuf,
     },
+    /// The file that was opened is not at its path any more.
+    #[error(
+        "could not {attempt}: the store {} was removed, moved or replaced while it was in use; try again with the store in its place, \
+         or name another with --store",
+        path.display()
+    )]
+    Moved {
+        /// What was to be done.
+        attempt: &'static str,
+        /// Where it was.
+        path: PathBuf,
+    },
     /// Another process kept the store to itself for too long.
     #[error("could not {attempt}: another process is writing to the store {} and did not finish; try again", path.display())]
     Busy {

@@ -6,6 +6,7 @@ use crate::reading::{AsFound, Unwritable};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,8 @@ pub struct Store {
     pub(crate) path: PathBuf,
     /// How the file was when it was opened, where this user may only read it.
     pub(crate) only_read: Option<AsFound>,
+    /// Device and inode of the file that was opened.
+    pub(crate) file: Option<(u64, u64)>,
 }
 
 impl Store {
@@ -64,7 +67,8 @@ impl Store {
         let settled = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
         settled.map_err(|error| told(error.into()))?;
         let path = std::fs::canonicalize(&path).map_err(|source| StoreError::Path { path, source })?;
-        Ok(Self { connection, path, only_read: None })
+        let file = file_at(&path);
+        Ok(Self { connection, path, only_read: None, file })
     }
 
     /// The file, as an absolute path without symbolic links.
@@ -80,7 +84,12 @@ impl Store {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
     ) -> Result<T, StoreError> {
         self.check_writable()?;
-        self.within(TransactionBehavior::Immediate, attempt, work)
+        let done = self.within(TransactionBehavior::Immediate, attempt, work)?;
+        // SQLite writes on to a file that has no name any more, or another one; nobody would find there what was stored.
+        if file_at(&self.path) != self.file {
+            return Err(StoreError::Moved { attempt, path: self.path.clone() });
+        }
+        Ok(done)
     }
 
     /// Does `work` on one consistent view of the store.
@@ -128,6 +137,11 @@ impl Store {
             Ok::<_, rusqlite::Error>(())
         })();
     }
+}
+
+/// Device and inode of the file at `path`, if there is one.
+fn file_at(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// What the first page of an SQLite file says of it.

@@ -162,7 +162,7 @@ fn open_unwritable(path: PathBuf, why: Unwritable) -> Result<Store, StoreError> 
     })();
     found.check_unchanged(&path)?;
     match opened {
-        Ok(connection) => Ok(Store { connection, path, only_read: Some(found) }),
+        Ok(connection) => Ok(Store { connection, path, only_read: Some(found), file: None }),
         Err(Trouble::Sql(error))
             if matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) =>
         {

@@ -19,7 +19,7 @@ impl Store {
         check_id(&header.id)?;
         let run = &header.id;
         let document = to_document(header, || format!("the header of run {run}"))?;
-        self.write("begin a run", |transaction| begin(transaction, header, &document, cells))
+        self.write("begin a run", |transaction| begin(transaction, None, header, &document, cells))
     }
 
     /// Stores a finished trial whole, in one transaction: when this returns, it is on the disk.
@@ -42,11 +42,11 @@ impl Store {
     /// As those of [`Store::begin_run`], [`Store::finish_trial`] and [`Store::set_status`]; nothing is stored then.
     pub fn add_run(&self, record: &RunRecord) -> Result<(), StoreError> {
         let whole = Whole::of(record)?;
-        self.write("store a run", |transaction| whole.insert(transaction))
+        self.write("store a run", |transaction| whole.insert(transaction, None))
     }
 
     /// Stores a run as it stands, with all its trials, in place of what there was of it, in one transaction: of one that is told
-    /// while it goes on.
+    /// while it goes on. As long as it does, it counts as added when that began ([`Store::resolve`]'s `last`), and then anew.
     ///
     /// # Errors
     /// As those of [`Store::add_run`]; [`StoreError::RunFinished`] when what there was is finished. What there was stays then.
@@ -54,11 +54,14 @@ impl Store {
         let whole = Whole::of(record)?;
         let run = &record.header.id;
         self.write("store a run as it stands", |transaction| {
+            let mut place = None;
             if find_run(transaction, run)?.is_some() {
+                let key = open_run(transaction, run)?;
                 // The rest goes with it: ON DELETE CASCADE.
-                transaction.execute("DELETE FROM runs WHERE key = ?", [open_run(transaction, run)?])?;
+                transaction.execute("DELETE FROM runs WHERE key = ?", [key])?;
+                place = (record.status == RunStatus::Unfinished).then_some(key);
             }
-            whole.insert(transaction)
+            whole.insert(transaction, place)
         })
     }
 
@@ -143,9 +146,10 @@ impl<'a> Whole<'a> {
         Ok(Self { record, header, cells: record.cells.iter().map(without).collect(), trials: trials? })
     }
 
-    fn insert(&self, transaction: &Transaction<'_>) -> Result<(), Trouble> {
+    /// `place`: the key that it had, or a new one.
+    fn insert(&self, transaction: &Transaction<'_>, place: Option<i64>) -> Result<(), Trouble> {
         let (header, run) = (&self.record.header, &self.record.header.id);
-        begin(transaction, header, &self.header, &self.cells)?;
+        begin(transaction, place, header, &self.header, &self.cells)?;
         let run_key = open_run(transaction, run)?;
         for (cell, trial, document) in &self.trials {
             finish(transaction, run_key, (run, cell), trial, document)?;
@@ -154,9 +158,10 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// A new run, its volumes and its cells.
+/// A new run, its volumes and its cells; `place`: its key, or the next one.
 fn begin(
     transaction: &Transaction<'_>,
+    place: Option<i64>,
     header: &RunHeader,
     document: &str,
     cells: &[CellRecord],
@@ -168,11 +173,11 @@ fn begin(
     let planned: u64 = cells.iter().map(|c| u64::from(c.trials_planned)).sum();
     transaction
         .prepare_cached(
-            "INSERT INTO runs (id, name, verb, clock, started, version, status, cells, trials_planned)
-         VALUES (:id, :name, :verb, :clock, :started, :version, :status, :cells, :planned)",
+            "INSERT INTO runs (key, id, name, verb, clock, started, version, status, cells, trials_planned)
+         VALUES (:key, :id, :name, :verb, :clock, :started, :version, :status, :cells, :planned)",
         )?
         .execute(named_params! {
-            ":id": run, ":name": header.name, ":verb": header.verb, ":clock": clock_name(header.clock),
+            ":key": place, ":id": run, ":name": header.name, ":verb": header.verb, ":clock": clock_name(header.clock),
             ":started": header.started, ":version": header.version, ":status": status_name(RunStatus::Unfinished),
             ":cells": column(cells.len() as u64), ":planned": column(planned),
         })?;

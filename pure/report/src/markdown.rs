@@ -15,7 +15,7 @@ pub fn markdown(summary: &RunSummary) -> String {
     let run = &summary.run;
     let mut out = format!("# {}\n\n", escape(&run.name));
     put!(out, "**{}**\n\n", escape(&rows::verdict(summary)));
-    if let Some(warning) = rows::status_warning(run.status) {
+    if let Some(warning) = rows::status_warning(run) {
         put!(out, "**The run is {warning}.**\n\n");
     }
     if !summary.conclusions.is_empty() {

@@ -2,7 +2,9 @@
 
 use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
-use loadline_analysis::{CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunSummary, best_cell};
+use loadline_analysis::{
+    CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunInfo, RunSummary, best_cell,
+};
 use loadline_block::Operation;
 use loadline_record::{Clock, DoubtCode, HistogramSnapshot, RunStatus};
 use std::collections::BTreeSet;
@@ -326,9 +328,10 @@ pub(crate) const fn limit_name(limit: Limit) -> &'static str {
 }
 
 /// How far the run has come, in a word or two; `None` when there is nothing to warn of.
-pub(crate) const fn status_warning(status: RunStatus) -> Option<&'static str> {
-    match status {
+pub(crate) fn status_warning(run: &RunInfo) -> Option<&'static str> {
+    match run.status {
         RunStatus::Finished => None,
+        RunStatus::Unfinished if run.is_emulated() => Some("unfinished: its emulation goes on, or was killed"),
         RunStatus::Unfinished => Some("unfinished: some cells are still missing"),
         RunStatus::Interrupted => Some("interrupted: some cells may be missing"),
         RunStatus::Failed => Some("failed: what was finished before is here"),

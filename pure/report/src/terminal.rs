@@ -133,7 +133,7 @@ fn header(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
         let line = format!("{}: {}, {size}, {direct}", plain(&volume.name), rows::place(volume));
         put!(out, "{}\n", colour.paint(Style::Dim, &line));
     }
-    if let Some(warning) = rows::status_warning(run.status) {
+    if let Some(warning) = rows::status_warning(run) {
         put!(out, "{}\n", colour.paint(Style::Red, &format!("The run is {warning}.")));
     }
 }

@@ -18,6 +18,7 @@ mod haste;
 mod hunt;
 mod import;
 mod impossible;
+mod kept;
 mod limits;
 mod nbd;
 mod only_read;

@@ -299,7 +299,29 @@ fn a_run_told_while_it_goes_on_takes_the_place_of_what_there_was_of_it() {
         assert_eq!(store.load("live").unwrap(), run);
         assert_eq!((rows(&store, "runs"), rows(&store, "trials")), (1, 1));
     }
+    // As long as it goes on it was added when it began, and at its end it is what was added last.
+    let last = || store.resolve("last").unwrap();
+    let other = RunRecord { header: made::header("other", "other", 1), ..at(1, RunStatus::Unfinished) };
+    store.replace_run(&other).unwrap();
+    begin(&store, "later", "later", 2);
+    store.replace_run(&RunRecord { header: other.header.clone(), ..at(2, RunStatus::Unfinished) }).unwrap();
+    assert_eq!(last(), "later");
+    store.replace_run(&RunRecord { header: other.header, ..at(3, RunStatus::Finished) }).unwrap();
+    assert_eq!(last(), "other");
     // What is finished is never edited again, and what cannot be stored takes no other's place.
     assert!(matches!(store.replace_run(&at(4, RunStatus::Finished)), Err(StoreError::RunFinished { .. })));
     assert_eq!(store.load("live").unwrap(), at(3, RunStatus::Finished));
+}
+
+#[test]
+fn what_is_written_to_a_store_that_was_removed_or_replaced_is_not_taken_for_stored() {
+    let (folder, store) = new_store();
+    begin(&store, "a", "a", 0);
+    let trial = |number| store.finish_trial("a", &made::cell(0, 2).id, &made::trial(number, 0, 1));
+    let elsewhere = folder.path().join("elsewhere.db");
+    std::fs::rename(store.path(), &elsewhere).unwrap();
+    assert!(matches!(trial(0), Err(StoreError::Moved { .. })));
+    std::fs::copy(&elsewhere, store.path()).unwrap();
+    assert!(matches!(trial(1), Err(StoreError::Moved { .. })));
+    assert!(matches!(store.remove("a"), Err(StoreError::Moved { .. })));
 }

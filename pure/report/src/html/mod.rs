@@ -245,7 +245,7 @@ pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
 fn lead(out: &mut String, run: &Run<'_>) {
     let info = &run.summary.run;
     put!(out, "<p class=\"lead\">{}</p>\n", Escaped(rows::verdict(run.summary)));
-    if let Some(warning) = rows::status_warning(info.status) {
+    if let Some(warning) = rows::status_warning(info) {
         put!(out, "<p class=\"warn\">The run is {warning}.</p>\n");
     }
     let volumes: Vec<String> =
