@@ -3,19 +3,26 @@
 use crate::failure::Outcome;
 use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Signals that come within this are one wish: `timeout` sends one to the process and one to its group, a closed terminal may send
-/// two. Nobody presses Ctrl-C twice as fast.
-const ONE_WISH: Duration = Duration::from_millis(100);
+/// Signals that come within this are one wish: `timeout` sends one to the process and one to its group at once.
+const TOGETHER: Duration = Duration::from_millis(10);
+/// And within this, as long as the first was not noticed: nobody was told that another one ends at once.
+const UNNOTICED: Duration = Duration::from_millis(100);
 
 /// Whether the user asked for an end.
-#[derive(Debug, Clone)]
-pub(crate) struct Interruption(Arc<AtomicBool>);
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Interruption(Arc<Wish>);
+
+#[derive(Debug, Default)]
+struct Wish {
+    asked: AtomicBool,
+    /// Whoever can do something about it knows.
+    noticed: AtomicBool,
+}
 
 impl Interruption {
     /// Takes over the signals for the rest of the process; SIGHUP not where it is ignored, as under `nohup`.
@@ -23,49 +30,48 @@ impl Interruption {
     /// # Errors
     /// The system refuses the handlers.
     pub(crate) fn watch() -> anyhow::Result<Self> {
-        let asked = Arc::new(AtomicBool::new(false));
-        let signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for Ctrl-C and SIGTERM")?;
-        let set = Arc::clone(&asked);
+        let wish = Arc::<Wish>::default();
+        let watched = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !ignores(SIGHUP));
+        let signals = Signals::new(watched).context("cannot watch for Ctrl-C and SIGTERM")?;
+        let heeded = Arc::clone(&wish);
         std::thread::Builder::new()
             .name("signals".into())
-            .spawn(move || heed(signals, &set))
+            .spawn(move || heed(signals, &heeded))
             .context("cannot start the thread that waits for Ctrl-C and SIGTERM")?;
-        if !ignores(SIGHUP) {
-            flag::register(SIGHUP, Arc::clone(&asked)).context("cannot watch for SIGHUP")?;
-        }
-        Ok(Self(asked))
+        Ok(Self(wish))
     }
     /// Of a user who has asked for an end.
     #[cfg(test)]
     pub(crate) fn asked_already() -> Self {
-        Self(Arc::new(AtomicBool::new(true)))
+        Self(Arc::new(Wish { asked: AtomicBool::new(true), ..Wish::default() }))
     }
     /// Whether an end was asked for.
     pub(crate) fn asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        let asked = self.0.asked.load(Ordering::Relaxed);
+        if asked {
+            self.0.noticed.store(true, Ordering::Relaxed);
+        }
+        asked
     }
 }
 
 /// Waits for signals as long as the process lives.
-fn heed(mut signals: Signals, asked: &AtomicBool) {
-    let mut wishes = Wishes::default();
-    for _ in &mut signals {
-        asked.store(true, Ordering::Relaxed);
-        if wishes.end_at_once(Instant::now()) {
+fn heed(mut signals: Signals, wish: &Wish) {
+    let mut first = None;
+    for signal in &mut signals {
+        let now = Instant::now();
+        let since = now.duration_since(*first.get_or_insert(now));
+        // A terminal that is closed may send it more than once, by the shell and by the kernel.
+        if signal != SIGHUP && is_second(since, wish.noticed.load(Ordering::Relaxed)) {
             signal_hook::low_level::exit(i32::from(Outcome::Interrupted.status()));
         }
+        wish.asked.store(true, Ordering::Relaxed);
     }
 }
 
-/// When the first signal came.
-#[derive(Debug, Default)]
-struct Wishes(Option<Instant>);
-
-impl Wishes {
-    /// Whether a signal is a second wish.
-    fn end_at_once(&mut self, now: Instant) -> bool {
-        now.duration_since(*self.0.get_or_insert(now)) > ONE_WISH
-    }
+/// Whether a signal so long after the first is a second wish.
+fn is_second(since_first: Duration, noticed: bool) -> bool {
+    since_first > if noticed { TOGETHER } else { UNNOTICED }
 }
 
 /// Whether this process was started with a signal ignored.
@@ -82,9 +88,17 @@ mod tests {
 
     #[test]
     fn a_second_wish_is_one_that_does_not_come_with_the_first() {
-        let (mut wishes, begun) = (Wishes::default(), Instant::now());
-        for (after_ms, at_once) in [(50_000, false), (50_001, false), (50_100, false), (50_101, true), (90_000, true)] {
-            assert_eq!(wishes.end_at_once(begun + Duration::from_millis(after_ms)), at_once, "{after_ms} ms");
-        }
+        let after = |us| [false, true].map(|noticed| is_second(Duration::from_micros(us), noticed));
+        assert_eq!([0, 10_000].map(after), [[false, false]; 2]);
+        assert_eq!([10_001, 100_000].map(after), [[false, true]; 2]);
+        assert_eq!(after(100_001), [true, true]);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_noticed_by_whoever_looks() {
+        let nobody = Interruption::default();
+        assert!(!nobody.asked() && !nobody.0.noticed.load(Ordering::Relaxed));
+        let asked = Interruption::asked_already();
+        assert!(asked.asked() && asked.0.noticed.load(Ordering::Relaxed));
     }
 }

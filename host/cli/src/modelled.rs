@@ -67,6 +67,11 @@ pub(crate) fn cell(
     let transfers: Vec<_> = [Operation::Read, Operation::Write].iter().filter_map(|way| trial.of(*way)).collect();
     let count: u64 = transfers.iter().map(|of| of.count).sum();
     let bytes: u64 = transfers.iter().map(|of| of.bytes).sum();
+    // Of trims where nothing else has a size.
+    let (sized, size) = match trial.of(Operation::Trim) {
+        Some(trims) if count == 0 => (trims.count, trims.bytes),
+        _ => (count, bytes),
+    };
     let reads = trial.of(Operation::Read).map_or(0, |of| of.count);
     CellRecord {
         id,
@@ -75,7 +80,7 @@ pub(crate) fn cell(
         load: LoadSummary {
             pattern: arrival.into(),
             read_ratio: reads as f64 / count.max(1) as f64,
-            block_bytes: bytes / count.max(1),
+            block_bytes: size / sized.max(1),
             size_bytes: None,
             queue_depth: None,
             threads: 1,

@@ -45,9 +45,9 @@ pub(crate) fn environment(catalog: &Catalog) -> anyhow::Result<Environment> {
 fn of_this_machine(volumes: Option<&str>, catalog: &Catalog) -> anyhow::Result<Recognised> {
     let Some(provider) = provider(&facts::firmware()) else {
         return Err(Usage(
-            "this machine is none of Azure, AWS and Google Cloud, as far as its firmware tells: without --env limits are \
-             inferred from what is measured. To have them declared, write the environment (docs/formats/environment.md), or make one of a \
-             measured run: loadline fit RUN -o FILE"
+            "this machine is none of Azure, AWS and Google Cloud, as far as its firmware tells: name an environment (`loadline \
+             environments` lists those that come along), write one (docs/formats/environment.md), or make one of a measured run: \
+             loadline fit RUN -o FILE. What is measured without --env has its limits inferred"
                 .to_owned(),
         )
         .into());

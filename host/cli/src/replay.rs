@@ -16,7 +16,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use loadline_disk::{Machine, Target};
 use loadline_emulator::{
-    Dependence, LateExport, Moved, NoRoom, Record, Replayed, Trace, account, move_into, replay_on, trial,
+    Dependence, LateExport, Moved, NoRoom, Record, Replayed, Trace, account, move_into, replay_on, requests, trial,
 };
 use loadline_prediction::{Limits, models, volume_facts};
 use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RECORDED, RunHeader, RunStatus, TrialRecord};
@@ -53,8 +53,8 @@ pub(crate) struct ReplayArguments {
 }
 
 /// What is to be known of a trace without an end; follows its name.
-const CUT_SHORT: &str = "was cut short: whoever records it is still at it, was killed, or could write no more. Requests of its last second \
-                         or two, and those under way then, are missing.";
+const CUT_SHORT: &str = "was cut short: whoever records it is still at it, was killed, or could write no more. What came after its last \
+                         record is missing: of a killed one a second or two and what was under way, of a full disk all the rest.";
 
 /// What makes a request come, by the names that people type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -114,6 +114,7 @@ pub(crate) fn replay(
     if trace.records.is_empty() {
         bail!("{shown} holds no request: nothing was asked of the emulation");
     }
+    trace.records = requests(&trace.records);
     let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
     let environment = environments::read(&arguments.env, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
     let model = models(&environment, 1, seed, Limits::Delivered).remove(0);
@@ -234,7 +235,7 @@ fn late_recording(late: &LateExport) -> Doubt {
 
 /// Where a request ends, bytes.
 fn record_end(record: &Record) -> u64 {
-    record.offset + u64::from(record.length)
+    record.offset + record.length
 }
 
 /// Where the requests of each export go: what is not asked for need not be there. What lies beyond the end is moved; says so of each

@@ -14,6 +14,9 @@ use std::time::Duration as Span;
 
 /// Bytes of a line at most.
 pub const CONTROL_LINE_MAX: usize = 4 << 20;
+/// Bytes of a longer one that are read on to find its end, and for how long.
+const SKIPPED_MAX: usize = 64 << 20;
+const SKIPPING_MAX: Span = Span::from_secs(10);
 /// Control connections at once. One more takes the place of that which has been idle longest; where all are at work it is closed.
 pub const CONTROL_CONNECTIONS_MAX: usize = 64;
 /// Between two looks at whether everything ends.
@@ -175,28 +178,53 @@ fn serve(serving: &Serving, asker: &Asker) -> io::Result<()> {
             }
             Err(error) => return Err(error),
         }
-        let whole = line.ends_with(b"\n");
-        if !whole && line.len() < CONTROL_LINE_MAX {
+        let too_long = !line.ends_with(b"\n") && line.len() == CONTROL_LINE_MAX;
+        // Whoever sends no more may have left out the end of the last line.
+        let mut is_last = !too_long && !line.ends_with(b"\n");
+        if line.is_empty() {
             return Ok(());
         }
         *asker.idle_since() = None;
-        let answer = if whole {
+        let answer = if too_long {
+            // Who is not done with it would not come to read the answer.
+            is_last = !skip_line(&mut lines)?;
+            ControlAnswer::Error(format!("a request is at most {CONTROL_LINE_MAX} bytes long"))
+        } else {
             match parse_control(&line) {
                 Ok(request) => serving.control(&request),
                 Err(error) => ControlAnswer::Error(error),
             }
-        } else {
-            ControlAnswer::Error(format!("a request is at most {CONTROL_LINE_MAX} bytes long"))
         };
         let mut text = serde_json::to_string(&answer).expect("answers are plain data");
         text.push('\n');
         out.write_all(text.as_bytes())?;
-        if !whole {
+        if is_last {
             return Ok(());
         }
         line.clear();
         *asker.idle_since() = Some(std::time::Instant::now());
     }
+}
+
+/// Reads on to the end of a line that is too long; `false`: it has none within [`SKIPPED_MAX`] and [`SKIPPING_MAX`].
+fn skip_line(lines: &mut BufReader<&UnixStream>) -> io::Result<bool> {
+    let (begun, mut skipped) = (std::time::Instant::now(), 0);
+    while skipped < SKIPPED_MAX && begun.elapsed() < SKIPPING_MAX {
+        let bytes = match lines.fill_buf() {
+            Ok([]) => return Ok(false),
+            Ok(bytes) => bytes,
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => continue,
+            Err(error) => return Err(error),
+        };
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let count = end.map_or(bytes.len(), |end| end + 1);
+        lines.consume(count);
+        skipped += count;
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Asks an emulation something over its control socket.

@@ -7,8 +7,8 @@ use crate::done::History;
 use crate::held::Account;
 use crate::lead::Lead;
 use crate::model::{Change, ChangeError, Ended, Model};
-use crate::trace::{LateExport, Record, Recorder};
-use loadline_block::{ErrorKind, Request};
+use crate::trace::{LateExport, Part, Record, Recorder};
+use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::Layout;
 use loadline_record::Series;
 use loadline_units::{Duration, Instant};
@@ -55,8 +55,11 @@ impl Cut {
     }
 
     /// Bytes that go to the model at once.
-    fn slice(self, carries_bytes: bool) -> u64 {
-        let most = if carries_bytes { SLICE_BYTES_MAX } else { SLICE_TRIM_MAX };
+    pub(crate) fn slice(self, operation: Operation) -> u64 {
+        let most = match operation {
+            Operation::Read | Operation::Write => SLICE_BYTES_MAX,
+            Operation::Trim | Operation::Flush => SLICE_TRIM_MAX,
+        };
         self.interleave.map_or(most, |piece| most.min(piece * (SLICE_PARTS_MAX / self.copies).max(1)))
     }
 
@@ -252,7 +255,7 @@ impl Driver {
         let mut state = self.state();
         let Some(mut recorder) = state.recorder.take() else { return Ok(()) };
         for under_way in state.under_way.iter().flatten() {
-            recorder.record(under_way.record(None, None));
+            recorder.record(under_way.record(None, None, false));
         }
         drop(state);
         recorder.end(late)
@@ -343,10 +346,9 @@ impl State {
             let under_way = self.under_way[id].take().expect("every request of the model is owed to someone");
             let ask = under_way.ask;
             if let Some(recorder) = &mut self.recorder {
-                recorder.record(under_way.record(Some(at), error));
+                recorder.record(under_way.record(Some(at), error, under_way.is_followed(error)));
             }
-            // What failed once is not gone on with.
-            if error.is_none() && under_way.until < ask.length {
+            if under_way.is_followed(error) {
                 let request = ask.part(now, under_way.until);
                 let until = under_way.until + u64::from(request.length);
                 self.submit(UnderWay { until, sequence: self.sequence, request, ..under_way });
@@ -406,7 +408,12 @@ impl State {
 }
 
 impl UnderWay {
-    fn record(&self, completed_at: Option<Instant>, error: Option<ErrorKind>) -> Record {
+    /// Whether another slice follows one that ended like that: what failed once is not gone on with.
+    fn is_followed(&self, error: Option<ErrorKind>) -> bool {
+        error.is_none() && self.until < self.ask.length
+    }
+
+    fn record(&self, completed_at: Option<Instant>, error: Option<ErrorKind>, is_followed: bool) -> Record {
         let Request { operation, durable, offset, length, due_at } = self.request;
         Record {
             sequence: self.sequence,
@@ -418,7 +425,8 @@ impl UnderWay {
             operation,
             durable,
             offset,
-            length,
+            length: length.into(),
+            part: Part::of(offset > self.ask.offset, is_followed),
         }
     }
 }
@@ -429,20 +437,13 @@ impl Ask {
         Request {
             operation: self.operation,
             durable: self.durable,
-            length: (self.length - from).min(self.slice()) as u32,
+            length: (self.length - from).min(self.cut.slice(self.operation)) as u32,
             offset: self.offset + from,
             due_at: now,
         }
     }
-    fn slice(&self) -> u64 {
-        use loadline_block::Operation::{Flush, Read, Trim, Write};
-        match self.operation {
-            Read | Write => self.cut.slice(true),
-            Trim | Flush => self.cut.slice(false),
-        }
-    }
     fn parts_max(&self) -> u64 {
-        self.cut.parts(self.length.min(self.slice()))
+        self.cut.parts(self.length.min(self.cut.slice(self.operation)))
     }
 }
 

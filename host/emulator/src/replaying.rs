@@ -2,7 +2,9 @@
 
 mod dependence;
 mod moved;
+mod slices;
 
+use crate::driver::Cut;
 use crate::held::Account;
 use crate::trace::Record;
 use dependence::{Flushes, NONE, askers, dependences, outstanding_most};
@@ -13,6 +15,7 @@ use loadline_record::{
 };
 use loadline_units::{Duration, Instant, NS_PER_S};
 pub use moved::{Moved, NoRoom, move_into};
+pub use slices::requests;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -59,7 +62,7 @@ pub struct Reached<'a> {
     pub answered: &'a [u64],
 }
 
-/// Puts recorded requests on a machine. `targets` are the places of the exports that records count. They come when they
+/// Puts recorded [`requests`] on a machine, long ones in slices as an emulation of it would. `targets` are the places of the exports that records count. They come when they
 /// came, counted from the beginning of machine and recording alike. `watch` is told every second of that time, and at the end.
 #[must_use]
 pub fn replay_on(
@@ -85,7 +88,20 @@ pub fn replay_on(
         free.into_iter().map(|number| Reverse((due(number), number))).collect();
     let never = Replayed { submitted_at: Instant::MAX, completed_at: Instant::MAX };
     let mut replayed = vec![never; records.len()];
-    let mut under_way: Vec<usize> = Vec::new();
+    let cuts: Vec<Cut> = targets.iter().map(|target| Cut::of(machine.layout(*target))).collect();
+    // Of each of the machine's numbers: the request, and where the slice of it that is under way ends.
+    let mut under_way: Vec<(usize, u64)> = Vec::new();
+    let submit = |machine: &mut Machine, under_way: &mut Vec<(usize, u64)>, (number, from): (usize, u64), now| {
+        let Record { operation, durable, length, offset, export, .. } = records[number];
+        let export = usize::from(export);
+        let length = (length - from).min(cuts[export].slice(operation)) as u32;
+        let request = Request { operation, durable, length, offset: offset + from, due_at: now };
+        let id = machine.submit(now, targets[export], request).index();
+        if under_way.len() <= id {
+            under_way.resize(id + 1, (0, 0));
+        }
+        under_way[id] = (number, from + u64::from(length));
+    };
     let (mut first, mut answered) = (vec![None; targets.len()], vec![0; targets.len()]);
     let mut look_at = machine.now() + LOOK;
     loop {
@@ -100,7 +116,11 @@ pub fn replay_on(
             look_at = look_at + LOOK;
         }
         while let Some((id, completion)) = machine.pop_completed(now) {
-            let number = under_way[id.index()];
+            let (number, until) = under_way[id.index()];
+            if until < records[number].length {
+                submit(machine, &mut under_way, (number, until), completion.completed_at);
+                continue;
+            }
             replayed[number].completed_at = completion.completed_at;
             answered[usize::from(records[number].export)] += 1;
             let own = &mut places[asker[number] as usize];
@@ -126,19 +146,14 @@ pub fn replay_on(
             if waiting.as_mut().is_some_and(|(_, flushes)| flushes.holds(&records[number], number)) {
                 continue;
             }
-            let Record { operation, durable, length, offset, export, .. } = records[number];
+            let Record { export, .. } = records[number];
             let own = &mut places[asker[number] as usize];
             if own.free == 0 {
                 own.held.push_back(number);
                 continue;
             }
             own.free -= 1;
-            let request = Request { operation, durable, length, offset, due_at: now };
-            let id = machine.submit(now, targets[usize::from(export)], request).index();
-            if under_way.len() <= id {
-                under_way.resize(id + 1, 0);
-            }
-            under_way[id] = number;
+            submit(machine, &mut under_way, (number, 0), now);
             replayed[number].submitted_at = now;
             first[usize::from(export)].get_or_insert(now);
         }
@@ -242,17 +257,17 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
         if happens == Happens::Comes {
             outstanding += 1;
             let asked = asked.entry(record.operation).or_default();
-            *asked = (asked.0 + 1, asked.1 + u64::from(record.length));
+            *asked = (asked.0 + 1, asked.1 + record.length);
             continue;
         }
         outstanding -= 1;
         let latency = replayed.completed_at.since(replayed.submitted_at);
         let index = record.operation.index();
         tally.latencies[index].record(latency);
-        tally.bytes[index] += u64::from(record.length);
+        tally.bytes[index] += record.length;
         let own = operations.entry(record.operation).or_default();
         own.count += 1;
-        own.bytes += u64::from(record.length);
+        own.bytes += record.length;
         own.latency.record(latency);
     }
     let last_ns = step.as_ns() - boundary.since(until).as_ns();
@@ -291,6 +306,7 @@ pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: D
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::Part;
     use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec};
     use loadline_units::Bytes;
 
@@ -319,6 +335,7 @@ mod tests {
             offset: 0,
             length: 4_096,
             client: 0,
+            part: Part::Whole,
         }
     }
 
@@ -424,7 +441,7 @@ mod tests {
             for export in coming.drain(..) {
                 let asked = record(records.len() as u64, 0, 0);
                 let Record { operation, durable, length, offset, .. } = asked;
-                let request = Request { operation, durable, length, offset, due_at: now };
+                let request = Request { operation, durable, length: length as u32, offset, due_at: now };
                 numbers[machine.submit(now, targets[usize::from(export)], request).index()] = records.len();
                 records.push(Record { export, submitted_at: now, ..asked });
             }

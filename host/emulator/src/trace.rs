@@ -4,7 +4,7 @@ use crate::export::Export;
 use crate::model::{Change, ChangeError, Ended, Model};
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::{Machine, Target};
-use loadline_units::Instant;
+use loadline_units::{Instant, NS_PER_S};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -14,7 +14,9 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 /// How a trace begins.
-const MAGIC: &[u8; 8] = b"LLTRACE3";
+const MAGIC: &[u8; 8] = b"LLTRACE4";
+/// How those began that did not tell slices of long requests from requests.
+const MAGIC_WITHOUT_PARTS: &[u8; 8] = b"LLTRACE3";
 /// How those began that did not tell clients apart, and before them those in which nothing went wrong on purpose.
 const MAGICS_BEFORE: [&[u8; 8]; 2] = [b"LLTRACE2", b"LLTRACE1"];
 /// Stands in place of an operation: what follows the record, as text, was done to the emulation.
@@ -42,6 +44,12 @@ const RECORD_BEFORE: usize = 40;
 const LENGTH: std::ops::Range<usize> = 32..36;
 /// Where a record tells the operation.
 const KIND: usize = 38;
+/// And whether it is durable, why it failed, and which part of a request it is.
+const FLAGS: usize = 39;
+const DURABLE: u8 = 1;
+const ERROR_SHIFT: u8 = 1;
+const ERROR_MASK: u8 = 0x1f;
+const PART_SHIFT: u8 = 6;
 /// Stands for "not completed".
 const NEVER: u64 = u64::MAX;
 /// Records handed to the file's thread at once, and batches that wait for it at most: then requests wait as well.
@@ -58,6 +66,39 @@ pub struct TraceSettings {
     /// What the trace is to say of where it comes from: free text.
     pub about: String,
 }
+
+/// Which part of what was asked a record is: long requests are handed over in slices, each when the one before it is completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Part {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Its beginning: another one follows.
+    First,
+    /// What neither begins nor ends it.
+    Middle,
+    /// Its end, as far as it came.
+    Last,
+}
+
+impl Part {
+    const ALL: [Self; 4] = [Self::Whole, Self::First, Self::Middle, Self::Last];
+
+    /// By whether it goes on with something, and whether something goes on with it.
+    pub(crate) const fn of(goes_on: bool, is_followed: bool) -> Self {
+        match (goes_on, is_followed) {
+            (false, false) => Self::Whole,
+            (false, true) => Self::First,
+            (true, true) => Self::Middle,
+            (true, false) => Self::Last,
+        }
+    }
+}
+
+/// The latest time that a record can tell: ten years after the beginning.
+const TIME_MAX: Instant = Instant::from_ns(10 * 366 * 86_400 * NS_PER_S);
+/// And where a request can end at most: clients count bytes in numbers with a sign.
+const END_MAX: u64 = 1 << 63;
 
 /// One request to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,11 +119,13 @@ pub struct Record {
     pub durable: bool,
     /// Where the range begins.
     pub offset: u64,
-    /// In bytes.
-    pub length: u32,
+    /// In bytes; of one slice no more than fit into 32 bits.
+    pub length: u64,
     /// The connection, or file, on which it came: tells requests of one client from those of others, no more. 0 where the trace does
     /// not tell.
     pub client: u32,
+    /// Which part of a request it is.
+    pub part: Part,
 }
 
 impl Record {
@@ -92,11 +135,13 @@ impl Record {
         bytes[8..16].copy_from_slice(&self.submitted_at.as_ns().to_le_bytes());
         bytes[16..24].copy_from_slice(&self.completed_at.map_or(NEVER, Instant::as_ns).to_le_bytes());
         bytes[24..32].copy_from_slice(&self.offset.to_le_bytes());
-        bytes[32..36].copy_from_slice(&self.length.to_le_bytes());
+        bytes[32..36].copy_from_slice(&(self.length as u32).to_le_bytes());
         bytes[36..38].copy_from_slice(&self.export.to_le_bytes());
         bytes[KIND] = self.operation.index() as u8;
         let error = self.error.and_then(|error| ERRORS.iter().position(|known| *known == error));
-        bytes[39] = u8::from(self.durable) | (error.map_or(0, |place| place as u8 + 1) << 1);
+        bytes[FLAGS] = u8::from(self.durable)
+            | (error.map_or(0, |place| place as u8 + 1) << ERROR_SHIFT)
+            | ((self.part as u8) << PART_SHIFT);
         bytes[40..].copy_from_slice(&self.client.to_le_bytes());
         bytes
     }
@@ -109,16 +154,24 @@ impl Record {
             submitted_at: Instant::from_ns(number(8)),
             completed_at: (completed != NEVER).then(|| Instant::from_ns(completed)),
             offset: number(24),
-            length: u32::from_le_bytes(bytes[32..36].try_into().expect("four bytes")),
+            length: u32::from_le_bytes(bytes[LENGTH].try_into().expect("four bytes")).into(),
             export: u16::from_le_bytes(bytes[36..38].try_into().expect("two bytes")),
             operation: *Operation::ALL.get(usize::from(bytes[KIND]))?,
-            durable: bytes[39] & 1 == 1,
-            error: match bytes[39] >> 1 {
+            durable: bytes[FLAGS] & DURABLE > 0,
+            error: match bytes[FLAGS] >> ERROR_SHIFT & ERROR_MASK {
                 0 => None,
                 place => Some(*ERRORS.get(usize::from(place) - 1)?),
             },
             client: u32::from_le_bytes(bytes[40..].try_into().expect("four bytes")),
+            part: Part::ALL[usize::from(bytes[FLAGS] >> PART_SHIFT)],
         })
+    }
+
+    /// Whether any disk, at any time, can have met such a request.
+    fn is_possible(&self) -> bool {
+        let ends = self.offset.checked_add(self.length).is_some_and(|end| end <= END_MAX);
+        let completed = self.completed_at.is_none_or(|at| (self.submitted_at..=TIME_MAX).contains(&at));
+        ends && completed && self.submitted_at <= TIME_MAX
     }
 }
 
@@ -211,8 +264,9 @@ impl Recorder {
             operation: Operation::Flush,
             durable: false,
             offset: 0,
-            length: text.len() as u32,
+            length: text.len() as u64,
             client: 0,
+            part: Part::Whole,
         };
         self.line((record, Some(text)));
     }
@@ -355,7 +409,7 @@ impl Trace {
         let mut magic = [0; 8];
         from.read_exact(&mut magic).map_err(short)?;
         let before = MAGICS_BEFORE.contains(&&magic);
-        if magic != *MAGIC && !before {
+        if magic != *MAGIC && magic != *MAGIC_WITHOUT_PARTS && !before {
             return Err(TraceError::Foreign);
         }
         let about = read_text(&mut from)?;
@@ -401,7 +455,8 @@ impl Trace {
                 cut_short = false;
                 break;
             }
-            let record = Record::decode(&bytes).filter(|record| usize::from(record.export) < exports.len());
+            let known = |record: &Record| usize::from(record.export) < exports.len() && record.is_possible();
+            let record = Record::decode(&bytes).filter(known);
             records.push(record.ok_or(TraceError::Record(records.len() as u64))?);
         }
         records.sort_unstable_by_key(|record| record.sequence);
@@ -481,7 +536,8 @@ pub fn replay(machine: &mut Machine, targets: &[Target], records: &[Record]) -> 
     for (number, record) in records.iter().enumerate() {
         let now = record.submitted_at;
         take(machine, &under_way, now);
-        let Record { operation, durable, length, offset, .. } = *record;
+        let Record { operation, durable, offset, .. } = *record;
+        let length = record.length as u32;
         let request = Request { operation, durable, length, offset, due_at: now };
         let id = machine.submit(now, targets[usize::from(record.export)], request).index();
         if under_way.len() <= id {
@@ -516,7 +572,8 @@ pub fn repeat(model: &mut Model, trace: &Trace) -> Result<Vec<Option<Ended>>, Ch
         }
         let now = record.submitted_at;
         take(model, &under_way, now);
-        let Record { operation, durable, length, offset, .. } = *record;
+        let Record { operation, durable, offset, .. } = *record;
+        let length = record.length as u32;
         let id =
             model.submit(now, usize::from(record.export), Request { operation, durable, length, offset, due_at: now });
         if under_way.len() <= id {

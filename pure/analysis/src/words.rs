@@ -95,17 +95,20 @@ pub(crate) fn load_name(cell: &CellSummary) -> String {
 pub(crate) fn load_names(cells: &[&CellSummary]) -> String {
     let [cell, others @ ..] = cells else { return String::new() };
     let load = &cell.load;
-    let trims_only = cell.trim.is_some() && cell.read.is_none() && cell.write.is_none();
+    let transfers = cell.read.is_some() || cell.write.is_some();
     let what = match load.read_ratio {
-        _ if trims_only => "trims",
+        _ if cell.trim.is_some() && !transfers => "trims",
+        _ if cell.flush.is_some() && !transfers => "flushes",
         r if r >= 1.0 => "reads",
         r if r <= 0.0 => "writes",
         _ => "requests",
     };
     let is_mix = what == "requests";
     let is_of_others = cell.is_of_others();
-    let mut asides: Vec<String> = is_of_others.then(|| format!("{} on average", blocks(cell))).into_iter().collect();
+    let mut asides = Vec::new();
+    asides.extend((is_of_others && load.block_bytes > 0).then(|| format!("{} on average", blocks(cell))));
     asides.extend(is_mix.then(|| format!("{} reads", percent(load.read_ratio))));
+    asides.extend((is_of_others && transfers && cell.trim.is_some()).then(|| "with trims".to_owned()));
     for words in cells.iter().flat_map(|cell| &cell.identity.told) {
         if !asides.contains(words) {
             asides.push(words.clone());
@@ -153,6 +156,22 @@ mod tests {
         assert_eq!(load_name(&cells[0]), "random 4 KiB + 1 MiB reads");
         let sizes = [512, 4 << 10, 66 << 10, 1_000, 39_204, 817_789].map(block);
         assert_eq!(sizes, ["512 B", "4 KiB", "66 KiB", "1000 B", "38.3 KiB", "799 KiB"]);
+    }
+
+    #[test]
+    fn what_others_asked_for_is_called_by_what_it_was() {
+        let load = closed("random", 1.0, 4 << 10, 1);
+        let mut cell = summarize(&run(vec![cell(load, &ExampleDisk::default(), &[1.0])])).cells.remove(0);
+        (cell.load.pattern, cell.load.arrival) = ("recorded".into(), "recorded".into());
+        assert_eq!(load_name(&cell), "recorded reads (4 KiB on average)");
+        cell.trim = cell.read.clone();
+        assert_eq!(load_name(&cell), "recorded reads (4 KiB on average, with trims)");
+        cell.read = None;
+        cell.load.read_ratio = 0.0;
+        assert_eq!(load_name(&cell), "recorded trims (4 KiB on average)");
+        cell.flush = cell.trim.take();
+        cell.load.block_bytes = 0;
+        assert_eq!(load_name(&cell), "recorded flushes");
     }
 
     #[test]

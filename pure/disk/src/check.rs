@@ -13,6 +13,10 @@ use std::collections::BTreeSet;
 pub const DISKS_MAX: usize = 4_096;
 /// The longest time that a specification may speak of: anything longer would overflow sums of times.
 pub const SPAN_MAX: Duration = Duration::from_s(1_000_000);
+/// What a disk holds at least: a sector.
+const SIZE_MIN: Bytes = Bytes::new(512);
+/// What a volume holds at most: places in files are numbers with a sign.
+const SIZE_MAX: Bytes = Bytes::new(1 << 63);
 
 /// An environment that contradicts itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -133,6 +137,10 @@ impl VolumeSpec {
             return fail(&place, format!("an interleave of {interleave} is more than its smallest disk holds"));
         }
         check_latency(&format!("{place}, host cache"), self.host_cache.latency)?;
+        let columns = u64::from(self.layout.columns()).max(1);
+        if self.disks.iter().filter_map(|disk| disk.size).any(|size| size.get() > SIZE_MAX.get() / columns) {
+            return fail(&place, "it would hold more than 2^63 B, beyond which no system counts");
+        }
         if self.host_cache.mode == HostCache::ReadWrite && self.host_cache.dirty_max == Ratio::ZERO {
             return fail(&place, "a read-write cache that may hold no writes is a read-only one");
         }
@@ -147,8 +155,11 @@ impl DiskSpec {
         for (name, latency) in [("read", Some(read)), ("write", Some(write)), ("flush", flush)] {
             latency.map_or(Ok(()), |latency| check_latency(&format!("{place}, {name} latency"), latency))?;
         }
-        if self.size == Some(Bytes::ZERO) {
-            return fail(place, "a disk of 0 B holds nothing");
+        if self.size.is_some_and(|size| size < SIZE_MIN) {
+            return fail(
+                place,
+                format!("a disk of {} holds nothing: it has sectors of {SIZE_MIN}", self.size.unwrap_or_default()),
+            );
         }
         if self.parallelism.requests == Some(0) {
             return fail(place, "no request in service at once means none ever; leave it out for no bound");
@@ -246,4 +257,33 @@ fn check_budget(place: &str, budget: Option<Directions<Rate>>) -> Checked {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_holds_a_sector_and_no_more_than_can_be_counted() {
+        let volume = |columns: u32, size: u64| {
+            let disk = DiskSpec { size: Some(Bytes::new(size)), ..DiskSpec::default() };
+            let layout = match columns {
+                1 => Layout::Single,
+                columns => Layout::Stripe { columns, interleave: Bytes::new(512) },
+            };
+            VolumeSpec { name: "data".into(), disks: vec![disk; columns as usize], layout, ..VolumeSpec::default() }
+        };
+        let reason = |columns, size| {
+            let volumes = vec![volume(columns, size)];
+            EnvironmentSpec { volumes, ..EnvironmentSpec::default() }.check().err().map(|error| error.reason)
+        };
+        for size in [0, 1, 511] {
+            let told = reason(1, size).unwrap();
+            assert_eq!(told, format!("a disk of {size} B holds nothing: it has sectors of 512 B"));
+        }
+        for (columns, most) in [(1, 1 << 63), (2, 1 << 62)] {
+            assert_eq!((reason(columns, 512), reason(columns, most)), (None, None));
+            assert!(reason(columns, most + 1).unwrap().contains("more than 2^63 B"), "{columns} disks");
+        }
+    }
 }

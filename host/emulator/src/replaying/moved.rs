@@ -36,7 +36,7 @@ pub fn move_into(records: &mut [Record], export: u16, size: Bytes) -> Result<Mov
     let size = size.get();
     let places = size / PIECE;
     let own = |record: &Record| record.export == export && record.length > 0;
-    let end = |record: &Record| record.offset + u64::from(record.length);
+    let end = |record: &Record| record.offset + record.length;
     let mut asked_for = BTreeSet::new();
     for record in records.iter().filter(|record| own(record) && record.operation != Operation::Trim) {
         asked_for.extend(record.offset / PIECE..end(record).div_ceil(PIECE));
@@ -58,12 +58,12 @@ pub fn move_into(records: &mut [Record], export: u16, size: Bytes) -> Result<Mov
         let (piece, within) = (record.offset / PIECE, record.offset % PIECE);
         let offset = places.get(&piece).map_or(record.offset, |piece| piece * PIECE + within);
         if trims {
-            let length = u64::from(record.length);
+            let length = record.length;
             record.offset = if offset < size { offset } else { size - length.min(PIECE).min(size) };
-            record.length = length.min(size - record.offset) as u32;
+            record.length = length.min(size - record.offset);
             moved.trims += 1;
         } else {
-            record.offset = offset.min(size - u64::from(record.length));
+            record.offset = offset.min(size - record.length);
             moved.requests += 1;
         }
     }
@@ -73,10 +73,11 @@ pub fn move_into(records: &mut [Record], export: u16, size: Bytes) -> Result<Mov
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::Part;
     use loadline_units::Instant;
     use proptest::prelude::*;
 
-    fn record(operation: Operation, offset: u64, length: u32) -> Record {
+    fn record(operation: Operation, offset: u64, length: u64) -> Record {
         Record {
             sequence: 0,
             submitted_at: Instant::ZERO,
@@ -88,10 +89,11 @@ mod tests {
             offset,
             length,
             client: 0,
+            part: Part::Whole,
         }
     }
 
-    fn places(records: &[Record]) -> Vec<(u64, u32)> {
+    fn places(records: &[Record]) -> Vec<(u64, u64)> {
         records.iter().map(|record| (record.offset, record.length)).collect()
     }
 
@@ -126,7 +128,7 @@ mod tests {
     #[test]
     fn trims_ask_for_no_place_and_end_where_the_storage_does() {
         let mut records = [
-            record(Operation::Trim, 0, u32::MAX),
+            record(Operation::Trim, 0, u32::MAX.into()),
             record(Operation::Trim, 100 * PIECE, 1 << 30),
             record(Operation::Write, 200 * PIECE, 512),
             record(Operation::Trim, 200 * PIECE + 512, 512),
@@ -145,7 +147,7 @@ mod tests {
     proptest! {
         #[test]
         fn everything_lies_within_and_nothing_is_put_on_anything_else(
-            asked in prop::collection::vec((0_u64..64, 0_u64..2_048, 1_u32..256), 1..40), pieces in 1_u64..64,
+            asked in prop::collection::vec((0_u64..64, 0_u64..2_048, 1_u64..256), 1..40), pieces in 1_u64..64,
         ) {
             let before: Vec<Record> =
                 asked.iter().map(|(piece, sector, sectors)| record(Operation::Write, piece * PIECE + sector * 512, sectors * 512)).collect();
@@ -153,8 +155,8 @@ mod tests {
             let size = pieces * PIECE;
             if move_into(&mut after, 0, Bytes::new(size)).is_ok() {
                 for (one, there) in before.iter().zip(&after) {
-                    prop_assert!(there.offset + u64::from(there.length) <= size && there.length == one.length);
-                    let whole = one.offset / PIECE == (one.offset + u64::from(one.length) - 1) / PIECE;
+                    prop_assert!(there.offset + there.length <= size && there.length == one.length);
+                    let whole = one.offset / PIECE == (one.offset + one.length - 1) / PIECE;
                     prop_assert!(!whole || there.offset % PIECE == one.offset % PIECE);
                     // Pieces are different ones as they were before.
                     for (other, elsewhere) in before.iter().zip(&after) {

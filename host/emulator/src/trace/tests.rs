@@ -7,7 +7,7 @@ proptest! {
     #[test]
     fn a_record_comes_back(
         sequence: u64, submitted: u64, completed in prop::option::of(0..NEVER), offset: u64, length: u32, export: u16,
-        client: u32, operation in 0usize..4, durable: bool, error in prop::option::of(0usize..8),
+        client: u32, operation in 0usize..4, durable: bool, error in prop::option::of(0usize..8), part in 0usize..4,
     ) {
         let record = Record {
             sequence,
@@ -19,7 +19,8 @@ proptest! {
             operation: Operation::ALL[operation],
             durable,
             offset,
-            length,
+            length: length.into(),
+            part: Part::ALL[part],
         };
         prop_assert_eq!(Record::decode(&record.encode()), Some(record));
     }
@@ -43,6 +44,28 @@ fn record(sequence: u64) -> Record {
         offset: 0,
         length: 512,
         client: 3,
+        part: Part::Whole,
+    }
+}
+
+#[test]
+fn a_record_that_no_disk_can_have_met_is_named() {
+    let head = [MAGIC, &[0; 4][..], &1_u32.to_le_bytes(), &4_u32.to_le_bytes(), b"data"].concat();
+    let read = |records: &[Record]| {
+        let bytes: Vec<[u8; RECORD]> = records.iter().map(Record::encode).collect();
+        Trace::read(&[&head[..], &bytes.concat()].concat()[..])
+    };
+    let fine = Record { completed_at: Some(Instant::from_ns(7)), ..record(0) };
+    assert_eq!(read(&[fine, record(1)]).unwrap().records.len(), 2);
+    let late = Instant::from_ns(TIME_MAX.as_ns() + 1);
+    for wrong in [
+        Record { offset: u64::MAX - 4, ..record(1) },
+        Record { offset: END_MAX - 511, ..record(1) },
+        Record { submitted_at: late, ..record(1) },
+        Record { completed_at: Some(late), ..record(1) },
+        Record { completed_at: Some(Instant::ZERO), ..record(1) },
+    ] {
+        assert!(matches!(read(&[fine, wrong]), Err(TraceError::Record(1))), "{wrong:?}");
     }
 }
 

@@ -6,8 +6,8 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_disk::{EnvironmentSpec, InitialState, Layout, Place};
 use loadline_emulator::protocol::request::code;
 use loadline_emulator::{
-    CONTROL_CONNECTIONS_MAX, Change, ControlAnswer, ControlRequest, Ended, Fault, FaultKind, Model, SCRAPES_MAX,
-    Settings, Trace, TraceSettings, Which, ask_control, repeat,
+    CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, Change, ControlAnswer, ControlRequest, Ended, Fault, FaultKind, Model,
+    SCRAPES_MAX, Settings, Trace, TraceSettings, Which, ask_control, repeat,
 };
 use loadline_units::{Bytes, Duration, Ratio};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -257,6 +257,13 @@ fn the_control_socket_answers_line_for_line() {
         let answer = lines.next().unwrap().unwrap();
         assert!(answer.starts_with(answered), "{asked}: {answer}");
     }
+    // A line that is too long costs its answer only, and the last one needs no end.
+    stream.write_all(&[&vec![b'x'; CONTROL_LINE_MAX + (1 << 20)][..], b"\n"].concat()).unwrap();
+    assert!(lines.next().unwrap().unwrap().starts_with("{\"error\":\"a request is at most 4194304 bytes"));
+    stream.write_all(b"\"faults\"").unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "{\"faults\":[]}");
+    assert!(lines.next().is_none());
 }
 
 #[test]
