@@ -51,7 +51,11 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
         ]);
     }
     if table.is_empty() && arguments.printing.format == Format::Table {
-        output::tell("no stored run passes; `loadline quick` or `loadline run` makes one");
+        output::tell(if filter == Filter::default() {
+            "the store holds no run; `loadline quick` or `loadline run` makes one"
+        } else {
+            "no stored run passes these filters; `loadline list` without them shows what there is"
+        });
         return Ok(Outcome::Done);
     }
     output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;

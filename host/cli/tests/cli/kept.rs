@@ -51,6 +51,9 @@ fn what_an_emulation_did_so_far_is_in_the_store_while_it_goes_on_and_after_it_is
     let told = bench.refused(2, &["run", "--resume", "soak"]);
     assert!(told.contains("is an emulation that was killed"), "{told}");
     bench.done(&["rm", "soak"]);
+    let told = |list: &[&str]| crate::text(&bench.run(list).stderr);
+    assert!(told(&["list"]).contains("the store holds no run"));
+    assert!(told(&["list", "--name", "soak"]).contains("no stored run passes these filters"));
 }
 
 /// As long as it goes on, `last` is what was run since it began; at its end, it is the emulation.

@@ -497,9 +497,12 @@ fn scaling(record: &RunRecord) -> Option<Finding> {
 
 fn incomplete(record: &RunRecord, cells: &[CellSummary]) -> Option<Finding> {
     if record.status == RunStatus::Unfinished && is_emulated(&record.header.verb, record.header.clock) {
-        let figures = if cells.is_empty() { "nothing had been asked of it" } else { "these are its figures" };
-        let text = format!("The emulation goes on, or was killed: {figures} when they were last kept.");
-        return Some(Finding { code: codes::INCOMPLETE.to_owned(), text, cells: Vec::new() });
+        let text = if cells.is_empty() {
+            "The emulation goes on, or was killed: nothing had been asked of it when its record was last kept."
+        } else {
+            "The emulation goes on, or was killed: these are its figures when they were last kept."
+        };
+        return Some(Finding { code: codes::INCOMPLETE.to_owned(), text: text.to_owned(), cells: Vec::new() });
     }
     let empty: Vec<String> = cells.iter().filter(|c| c.total.is_none()).map(|c| c.id.clone()).collect();
     let wanted: usize = record.cells.iter().map(|c| c.trials_planned as usize).sum();
