@@ -282,7 +282,11 @@ pub(crate) fn emulate(
     if let Some(keeper) = keeper {
         let record = emulated::record(&emulated, &done, &credits.of_exports, RunStatus::Finished)?;
         if record.cells.is_empty() {
-            keeper.forget(&emulated.id)?;
+            if let Err(error) = keeper.forget(&emulated.id) {
+                output::tell(&format!(
+                    "That it began stays in the store, though nobody asked it for anything: {error:#}"
+                ));
+            }
         } else {
             keeper.end(&record)?;
             if !quiet {
@@ -328,7 +332,8 @@ impl Asked {
             Ok(opened) => Ok(Opened { keeper, ..opened }),
             Err(error) => {
                 if let Some(keeper) = keeper {
-                    keeper.forget(&emulated.id)?;
+                    // What is told is why there is nothing to keep.
+                    let _ = keeper.forget(&emulated.id);
                 }
                 Err(error)
             }

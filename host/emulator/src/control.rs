@@ -187,7 +187,7 @@ fn serve(serving: &Serving, asker: &Asker) -> io::Result<()> {
         *asker.idle_since() = None;
         let answer = if too_long {
             // Who is not done with it would not come to read the answer.
-            is_last = !skip_line(&mut lines)?;
+            is_last = !skip_line(&mut lines, serving)?;
             ControlAnswer::Error(format!("a request is at most {CONTROL_LINE_MAX} bytes long"))
         } else {
             match parse_control(&line) {
@@ -207,9 +207,9 @@ fn serve(serving: &Serving, asker: &Asker) -> io::Result<()> {
 }
 
 /// Reads on to the end of a line that is too long; `false`: it has none within [`SKIPPED_MAX`] and [`SKIPPING_MAX`].
-fn skip_line(lines: &mut BufReader<&UnixStream>) -> io::Result<bool> {
+fn skip_line(lines: &mut BufReader<&UnixStream>, serving: &Serving) -> io::Result<bool> {
     let (begun, mut skipped) = (std::time::Instant::now(), 0);
-    while skipped < SKIPPED_MAX && begun.elapsed() < SKIPPING_MAX {
+    while skipped < SKIPPED_MAX && begun.elapsed() < SKIPPING_MAX && !serving.is_ending() {
         let bytes = match lines.fill_buf() {
             Ok([]) => return Ok(false),
             Ok(bytes) => bytes,

@@ -118,7 +118,7 @@ pub fn replay_on(
         while let Some((id, completion)) = machine.pop_completed(now) {
             let (number, until) = under_way[id.index()];
             if until < records[number].length {
-                submit(machine, &mut under_way, (number, until), completion.completed_at);
+                submit(machine, &mut under_way, (number, until), now);
                 continue;
             }
             replayed[number].completed_at = completion.completed_at;

@@ -3,7 +3,7 @@
 use super::Side;
 use super::comparison::Note;
 use crate::summarize::trials_used;
-use crate::summary::how;
+use crate::summary::{how, is_emulated};
 use crate::words::listed;
 use loadline_record::{CellRecord, ImportedFrom, RunHeader, RunStatus, TargetKind, VolumeFacts};
 
@@ -64,7 +64,13 @@ pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord
     }
     for (side, name) in [(baseline, "The baseline"), (other, "This run")] {
         if side.run.status != RunStatus::Finished {
-            found.push("incomplete", format!("{name} is not finished: trials or cells are missing."));
+            let header = &side.run.header;
+            let what = if is_emulated(&header.verb, header.clock) {
+                "its emulation goes on, or was killed"
+            } else {
+                "trials or cells are missing"
+            };
+            found.push("incomplete", format!("{name} is not finished: {what}."));
         }
     }
     found.0

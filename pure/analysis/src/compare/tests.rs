@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run, volume};
-use loadline_record::{Clock, DeviceFacts, LoadSummary, Scatter};
+use loadline_record::{Clock, DeviceFacts, LoadSummary, RunHeader, RunStatus, Scatter};
 
 fn made(factors: &[f64]) -> RunRecord {
     let disk = ExampleDisk::default();
@@ -273,6 +273,15 @@ fn across_clocks_targets_and_machines_it_says_so() {
     assert!(notes[0].text.contains("measured") && notes[0].text.contains("predicted"));
     let itself = against(&base, &base, &CompareOptions::default());
     assert_eq!(itself.notes[0].code, "same-run");
+    let unfinished = |verb: &str, clock: Clock| {
+        let header = RunHeader { verb: verb.into(), clock, ..other.header.clone() };
+        let run = RunRecord { header, status: RunStatus::Unfinished, ..other.clone() };
+        let notes = against(&base, &run, &CompareOptions::default()).notes;
+        notes.into_iter().find(|note| note.code == "incomplete").expect("it is not finished").text
+    };
+    assert_eq!(unfinished("run", Clock::Real), "This run is not finished: trials or cells are missing.");
+    let told = unfinished("emulate", Clock::Real);
+    assert_eq!(told, "This run is not finished: its emulation goes on, or was killed.");
     assert_eq!(verdicts(&itself), [Verdict::Same; 3]);
 }
 
