@@ -12,7 +12,8 @@ use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::Layout;
 use loadline_record::Series;
 use loadline_units::{Duration, Instant};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration as Span;
 
 /// Parts of requests under way at once, over all connections: a request has one for each piece of its layout that it touches
@@ -23,8 +24,14 @@ const SLICE_PARTS_MAX: u64 = 1 << 15;
 /// Bytes of such a slice: reads and writes, and what carries no bytes.
 const SLICE_BYTES_MAX: u64 = 1 << 25;
 const SLICE_TRIM_MAX: u64 = 1 << 30;
-/// Slices begun in one go: of a disk that answers at once a request for all of it would keep others waiting until the last one.
+/// Parts begun in one go, about a millisecond's work: then whoever else wants something of the model comes first. Of a disk that
+/// answers at once, a request for all of it would keep others waiting until the last of its slices.
+const GO_PARTS_MAX: u64 = 1 << 15;
+/// And slices.
 const SLICES_MAX: u32 = 64;
+/// For how long others are waited for at most, and between two looks at whether they are through.
+const GIVE_WAY_MAX: Span = Span::from_millis(10);
+const GIVE_WAY_LOOK: Span = Span::from_micros(20);
 
 /// What is due within so much is waited for awake: about what a thread's sleep and wake-up take.
 const LINGER: Duration = Duration::from_us(5);
@@ -120,6 +127,8 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Driver {
     state: Mutex<State>,
+    /// Those who wait for the state.
+    wanting: AtomicU32,
     room: Condvar,
     pub(crate) lead: Arc<Lead>,
     pub(crate) clock: Clock,
@@ -132,11 +141,30 @@ impl Driver {
         let clock = Clock::start();
         let state = State::new(model, recorder);
         let (lead, waiter) = (Arc::clone(&state.lead), Waiter::new(clock, spins)?);
-        Ok(Self { state: Mutex::new(state), room: Condvar::new(), lead, clock, waiter })
+        let (state, wanting) = (Mutex::new(state), AtomicU32::new(0));
+        Ok(Self { state, wanting, room: Condvar::new(), lead, clock, waiter })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                self.wanting.fetch_add(1, Ordering::Relaxed);
+                let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                self.wanting.fetch_sub(1, Ordering::Relaxed);
+                state
+            }
+        }
+    }
+
+    /// Lets those have the state who wait for it: whoever took it for long and takes it again at once is there before they wake.
+    fn give_way(&self) {
+        let begun = std::time::Instant::now();
+        // Asleep, as they may need this processor.
+        while self.wanting.load(Ordering::Relaxed) > 0 && begun.elapsed() < GIVE_WAY_MAX {
+            std::thread::sleep(GIVE_WAY_LOOK);
+        }
     }
 
     /// Hands requests to the model, now, and takes every answer that is due by now: theirs, and others'. Where parts must end first, it
@@ -150,9 +178,16 @@ impl Driver {
     ) -> bool {
         let mut state = self.state();
         let mut now = self.clock.now();
-        let mut gone = false;
+        let (mut gone, mut begun) = (false, 0);
         for ask in asks.drain(..) {
             let parts = ask.parts_max();
+            begun += parts;
+            if begun > GO_PARTS_MAX && begun > parts {
+                self.leave(state);
+                self.give_way();
+                state = self.state();
+                (now, begun) = (self.clock.now(), parts);
+            }
             if state.parts + parts > PARTS_MAX && state.parts > 0 {
                 state.set_alarm(&self.waiter);
                 state.waiting += 1;
@@ -179,8 +214,11 @@ impl Driver {
             }
             state.begin(now, ask);
         }
-        self.collect_soon(&mut state, answers);
+        let all = self.collect_soon(&mut state, answers);
         self.leave(state);
+        if !all {
+            self.give_way();
+        }
         !gone
     }
 
@@ -192,8 +230,8 @@ impl Driver {
     }
 
     /// Takes what is due by now, and what follows so soon that waiting for it takes less than being woken for it; and the long read that
-    /// ends next, if it is time for its bytes to leave.
-    fn collect_soon(&self, state: &mut State, answers: &mut Vec<Answer>) {
+    /// ends next, if it is time for its bytes to leave. `false`: more is due already, for the next time.
+    fn collect_soon(&self, state: &mut State, answers: &mut Vec<Answer>) -> bool {
         let mut now = self.clock.now();
         let last = now + LINGER_MAX;
         let mut all = state.collect(now, answers);
@@ -208,6 +246,7 @@ impl Driver {
             all = state.collect(now, answers);
         }
         answers.extend(state.take_ahead(now));
+        all
     }
 
     /// Does something to the model, now, and records it. Gives the number of a fault that began.
@@ -276,8 +315,11 @@ impl Driver {
         if state.alarm_at <= now {
             state.alarm_at = Instant::MAX;
         }
-        self.collect_soon(&mut state, answers);
+        let all = self.collect_soon(&mut state, answers);
         self.leave(state);
+        if !all {
+            self.give_way();
+        }
     }
 
     fn leave(&self, mut state: MutexGuard<'_, State>) {
@@ -341,7 +383,7 @@ impl State {
 
     /// Takes what is due by `now`; `false`: more of it is left for the next time.
     fn collect(&mut self, now: Instant, answers: &mut Vec<Answer>) -> bool {
-        let mut slices = 0;
+        let (mut slices, mut begun) = (0, 0);
         while let Some((id, Ended { at, error })) = self.model.pop_ended(now) {
             let under_way = self.under_way[id].take().expect("every request of the model is owed to someone");
             let ask = under_way.ask;
@@ -352,8 +394,8 @@ impl State {
                 let request = ask.part(now, under_way.until);
                 let until = under_way.until + u64::from(request.length);
                 self.submit(UnderWay { until, sequence: self.sequence, request, ..under_way });
-                slices += 1;
-                if slices == SLICES_MAX {
+                (slices, begun) = (slices + 1, begun + under_way.parts);
+                if slices == SLICES_MAX || begun >= GO_PARTS_MAX {
                     return false;
                 }
                 continue;

@@ -2,7 +2,7 @@
 
 use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, free, memory, slow};
-use loadline_disk::Layout;
+use loadline_disk::{Layout, VolumeSpec};
 use loadline_emulator::protocol::request::code;
 use loadline_emulator::{Backing, Settings};
 use loadline_units::{Bytes, Duration};
@@ -205,4 +205,25 @@ fn clients_that_read_and_write_at_once_find_their_own_bytes() {
             });
         }
     });
+}
+
+#[test]
+fn whoever_trims_what_is_finely_striped_keeps_nobody_else_from_an_answer() {
+    const TRIMS: u64 = 16;
+    let striped = Layout::Stripe { columns: 2, interleave: Bytes::new(512) };
+    let mut spec = environment(striped, vec![disk(Bytes::gib(1)); 2]);
+    spec.volumes.push(VolumeSpec { name: "log".into(), disks: vec![disk(Bytes::mib(64))], ..VolumeSpec::default() });
+    let served = Served::new(&spec);
+    let mut reader = Client::simple(&served.socket(), "log");
+    let mut trimmer = Client::simple(&served.socket(), "data");
+    let trim = |cookie| Ask { kind: code::TRIM, cookie, length: 2 << 30, ..Ask::default() };
+    trimmer.put(&(0..TRIMS).flat_map(|cookie| trimmer.bytes(trim(cookie))).collect::<Vec<u8>>());
+    // Each goes to the model in 128 slices; whoever asks for something small has its turn between two of them.
+    let mut reads = 0;
+    while served.emulation.figures()[0].requests() == 0 {
+        assert_eq!(reader.read(reads % 1_000 * 4_096, 4_096), vec![0; 4_096]);
+        reads += 1;
+    }
+    assert!(reads >= 10, "{reads} reads within {TRIMS} trims");
+    (0..TRIMS).for_each(|_| assert_eq!(trimmer.reply().0, 0));
 }
