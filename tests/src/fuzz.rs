@@ -3,11 +3,11 @@
 
 use loadline_block::{Operation, Request};
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Layout, VolumeSpec};
-use loadline_emulator::protocol::negotiation::{ExportInfo, Negotiation, OPTIONS_MAX, Step};
-use loadline_emulator::protocol::reply::ReplyTo;
-use loadline_emulator::protocol::request::{Command, Incoming, Message, NbdRequest, Rules};
-use loadline_emulator::protocol::{BLOCK_MIN, PAYLOAD_MAX, ReplyForm};
 use loadline_emulator::{Change, ControlRequest, KEY_MAX, Keys, Model, Trace, USER_MAX, Which, parse_control};
+use loadline_nbd::negotiation::{ExportInfo, Negotiation, NegotiationStep, OPTIONS_MAX};
+use loadline_nbd::reply::ReplyTo;
+use loadline_nbd::request::{Command, Incoming, Message, NbdRequest, Rules};
+use loadline_nbd::{BLOCK_MIN, PAYLOAD_MAX, ReplyForm};
 use loadline_record::Histogram;
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
 use loadline_workload::Plan;
@@ -168,17 +168,17 @@ pub fn nbd_negotiation(bytes: &[u8]) {
     let exports = [export("data", 1 << 40), export("data/0", 1 << 30)];
     let talk = |pieces: &[&[u8]]| {
         let (mut negotiation, mut out, mut buffer) = (Negotiation::default(), Vec::new(), Vec::new());
-        let mut last = Step::More;
+        let mut last = NegotiationStep::More;
         for piece in pieces {
             buffer.extend_from_slice(piece);
             let mut input = &buffer[..];
             loop {
                 last = negotiation.feed(&mut input, &exports, &mut out);
-                if last != Step::Next {
+                if last != NegotiationStep::Next {
                     break;
                 }
             }
-            if last != Step::More {
+            if last != NegotiationStep::More {
                 break;
             }
             let left = input.len();
@@ -191,7 +191,7 @@ pub fn nbd_negotiation(bytes: &[u8]) {
     assert_eq!(talk(&[first, second]), whole);
     let options = (bytes.len() / 16).min(OPTIONS_MAX as usize);
     assert!(whole.0.len() <= options * 512, "{} bytes answer {options} options", whole.0.len());
-    if let Step::Transmit(agreement) = whole.1 {
+    if let NegotiationStep::Transmit(agreement) = whole.1 {
         assert!(agreement.export < exports.len());
         assert!(!agreement.allocation || agreement.form != ReplyForm::Simple);
     }
@@ -201,14 +201,14 @@ pub fn nbd_negotiation(bytes: &[u8]) {
 /// through lies within the export.
 pub fn nbd_requests(bytes: &[u8]) {
     let Some((form, bytes)) = bytes.split_first() else { return };
-    let sizes_told = *form < 128;
+    let knows_block_sizes = *form < 128;
     // The second one ends where numbers do.
     let size = if *form & 64 == 0 { 1 << 30 } else { u64::MAX - 511 };
     let form = [ReplyForm::Simple, ReplyForm::Structured, ReplyForm::Extended][usize::from(*form) % 3];
-    let rules = Rules { size, form, allocation: form != ReplyForm::Simple, sizes_told };
+    let rules = Rules { size, form, allocation: form != ReplyForm::Simple, knows_block_sizes };
     let within = |request: &NbdRequest| {
         assert!(request.offset.checked_add(request.length).is_some_and(|end| end <= size), "{request:?}");
-        assert!(!sizes_told || request.offset.is_multiple_of(u64::from(BLOCK_MIN)), "{request:?}");
+        assert!(!knows_block_sizes || request.offset.is_multiple_of(u64::from(BLOCK_MIN)), "{request:?}");
         if request.command == Command::Read {
             // What stands before its bytes tells all of them.
             let mut header = Vec::new();

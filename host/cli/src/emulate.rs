@@ -21,7 +21,9 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::InitialState;
-use loadline_emulator::{Account, Backing, Emulation, History, Refused, Settings, Tls, TraceSettings, Turns};
+use loadline_emulator::{
+    Account, Backing, Emulation, History, RefusalRemedy, Refused, Settings, Tls, TraceSettings, Turns,
+};
 use loadline_record::RunStatus;
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
@@ -399,7 +401,7 @@ fn wait(emulation: &mut Emulation, going: &mut Going<'_>, interruption: &Interru
     while !interruption.asked() {
         std::thread::sleep(LOOK);
         let (refused, more) = emulation.take_refused();
-        let refused = refused.iter().map(Refused::to_string).collect();
+        let refused = refused.iter().map(refusal_line).collect();
         tell_over(&mut screen, quiet, refusals.lines(std::time::Instant::now(), refused, more));
         if let Some(devices) = devices {
             devices.follow(emulation, &mut || screen.clear(), quiet);
@@ -578,6 +580,17 @@ const OPEN_CONTENTS: &str = "unencrypted: whoever reaches it could read and writ
 /// And the figures.
 const OPEN_METRICS: &str = "unencrypted whether or not clients are: whoever reaches it could see the figures of every volume, though \
                             no contents. Listen on 127.0.0.1 or [::1], or say --insecure";
+
+/// A refused client, with the option that would let it in.
+fn refusal_line(refused: &Refused) -> String {
+    let line = refused.to_string();
+    match refused.remedy() {
+        Some(RefusalRemedy::OfferTls) => {
+            format!("{}; --tls-certificates or --tls-psk offers it.", line.trim_end_matches('.'))
+        }
+        None => line,
+    }
+}
 
 /// The address that was typed; one that other machines reach only if the user knows what that means.
 fn address(option: &str, typed: &str, insecure: bool, refusal: &str) -> anyhow::Result<SocketAddr> {

@@ -2,9 +2,9 @@
 
 use crate::contents::Settles;
 use crate::driver::Cut;
-use crate::protocol::NbdError;
-use crate::protocol::reply::ReplyTo;
 use loadline_block::{ErrorKind, Operation};
+use loadline_nbd::NbdError;
+use loadline_nbd::reply::ReplyTo;
 use loadline_units::Instant;
 
 /// Shorter reads leave in one piece when they end.

@@ -1,9 +1,9 @@
 //! What a client sends, on its way in: bytes that were read and not understood yet, and those of long writes, which are received
 //! into pages that take their place among the contents.
 
-use crate::protocol::request::Awaited;
 use crate::store::{PAGE, Page};
 use loadline_engine::fetch;
+use loadline_nbd::request::Awaited;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, recv, recvmsg};

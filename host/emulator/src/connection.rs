@@ -9,14 +9,14 @@ use crate::haste::Haste;
 use crate::meter::bytes_held;
 use crate::outgoing::{Outgoing, Sent};
 use crate::pace::Pace;
-use crate::protocol::NbdError;
-use crate::protocol::negotiation::{Agreement, Encryption, Negotiation, Step, Trouble};
-use crate::protocol::reply::ReplyTo;
-use crate::protocol::request::{Command, Incoming, Message, NbdRequest, Rules, Violation};
 use crate::refusal::{Peer, Reason};
 use crate::serving::Serving;
 use crate::tls::{CarrierTurns, Handshake, Tls};
 use loadline_block::Operation;
+use loadline_nbd::NbdError;
+use loadline_nbd::negotiation::{Agreement, Encryption, Negotiation, NegotiationError, NegotiationStep};
+use loadline_nbd::reply::ReplyTo;
+use loadline_nbd::request::{Command, Incoming, Message, NbdRequest, Rules, Violation};
 use loadline_units::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -150,14 +150,14 @@ fn negotiate(
         // Whoever leaves does so for what they were told, or else for no reason of ours.
         let told = || {
             let failed = handshake.as_ref().and_then(Handshake::failure).map(Reason::Tls);
-            failed.or_else(|| negotiation.trouble().cloned().map(Reason::Negotiation))
+            failed.or_else(|| negotiation.error().cloned().map(Reason::Negotiation))
         };
         send_all(&socket, &out).ok_or_else(told)?;
         out.clear();
         match step {
-            Step::Next => {}
-            Step::Close => return Err(told()),
-            Step::More => {
+            NegotiationStep::Next => {}
+            NegotiationStep::Close => return Err(told()),
+            NegotiationStep::More => {
                 let slow = begun.elapsed() > NEGOTIATION_MAX;
                 match if slow { Err(Errno::AGAIN) } else { buffer.read(&socket) } {
                     Ok(true) => {}
@@ -165,10 +165,10 @@ fn negotiate(
                     Ok(false) | Err(_) => return Err(told()),
                 }
             }
-            Step::Encrypt => {
+            NegotiationStep::Encrypt => {
                 // What came unencrypted must not count as if it had come encrypted.
                 let Some(Encrypted { tls, .. }) = encrypted.filter(|_| left == 0) else {
-                    return Err(Some(Trouble::Plain.into()));
+                    return Err(Some(NegotiationError::Plain.into()));
                 };
                 let turns = CarrierTurns { hastens: serving.hastens, clock: serving.driver.clock };
                 let encrypted = tls.encrypt(Arc::clone(outer), turns);
@@ -177,7 +177,7 @@ fn negotiate(
                 hurry(&socket)?;
                 negotiation.encrypted();
             }
-            Step::Transmit(agreement) => {
+            NegotiationStep::Transmit(agreement) => {
                 set_socket_timeout(&*socket, Timeout::Recv, None).map_err(system)?;
                 return Ok((agreement, socket));
             }
@@ -215,8 +215,8 @@ impl Turn {
 impl Connection {
     /// Takes requests until nothing more comes, or what comes is none.
     fn transmit(&self, serving: &Serving, buffer: &mut Buffer, roomy: bool) -> Result<(), Violation> {
-        let Agreement { form, allocation, sizes_told, .. } = self.agreement;
-        let rules = Rules { size: self.export.info.size, form, allocation, sizes_told };
+        let Agreement { form, allocation, knows_block_sizes, .. } = self.agreement;
+        let rules = Rules { size: self.export.info.size, form, allocation, knows_block_sizes };
         let mut incoming = Incoming::new(rules);
         let mut turn = Turn::new(Haste::new(serving.hastens));
         let mut landing = Landing::default();

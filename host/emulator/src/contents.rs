@@ -1,10 +1,10 @@
 //! The bytes of a volume, laid over its disks as requests are.
 
 use crate::made::Made;
-use crate::protocol::NbdError;
-use crate::protocol::reply::{EXTENTS_MAX, Extent};
 use crate::store::{Disk, Fresh, PAGE, Page, Presence, Still, StoreError};
 use loadline_disk::Layout;
+use loadline_nbd::NbdError;
+use loadline_nbd::reply::{EXTENTS_MAX, Extent};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::ops::Range;

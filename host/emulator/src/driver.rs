@@ -495,10 +495,10 @@ mod tests {
     use crate::answer::Body;
     use crate::contents::Settles;
     use crate::model::{Fault, FaultKind};
-    use crate::protocol::ReplyForm;
-    use crate::protocol::reply::ReplyTo;
     use loadline_block::Operation;
     use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, VolumeSpec};
+    use loadline_nbd::ReplyForm;
+    use loadline_nbd::reply::ReplyTo;
     use loadline_units::{Bytes, Ratio};
     use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -645,7 +645,7 @@ mod tests {
             over.store(true, Ordering::SeqCst);
             driver.give_up();
             let answers = client.join().unwrap();
-            let failed = Body::Error { error: crate::protocol::NbdError::Io, read: false };
+            let failed = Body::Error { error: loadline_nbd::NbdError::Io, read: false };
             assert!(answers.iter().all(|answer| answer.body == failed && answer.timed.is_none()));
             assert!(answers.iter().map(|answer| answer.to.cookie).eq(room..count));
             // What it had handed over is under way still; cleared, it makes room for whoever waits and did not give up.

@@ -4,7 +4,7 @@ use crate::answer::{Answer, Body, Leaves};
 use crate::contents::Contents;
 use crate::driver::Cut;
 use crate::meter::{Delivered, Meter};
-use crate::protocol::negotiation::ExportInfo;
+use loadline_nbd::negotiation::ExportInfo;
 
 /// A volume, or one disk of one.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Clients that came for an export and got none, or lost theirs by what they sent: who they are and why, for whoever runs the
 //! emulation.
 
-use crate::protocol::negotiation::Trouble;
-use crate::protocol::request::Violation;
+use loadline_nbd::negotiation::NegotiationError;
+use loadline_nbd::request::Violation;
 use rustix::fd::OwnedFd;
 use rustix::net::{getpeername, sockopt};
 use std::io;
@@ -66,7 +66,7 @@ pub enum Reason {
     TooManyFiles(usize),
     /// What was agreed on, or not.
     #[error(transparent)]
-    Negotiation(#[from] Trouble),
+    Negotiation(#[from] NegotiationError),
     /// It took its time.
     #[error("it chose no export within {} s", crate::connection::NEGOTIATION_MAX.as_secs())]
     Slow,
@@ -91,6 +91,24 @@ pub struct Refused {
     pub peer: Peer,
     /// Why.
     pub reason: Reason,
+}
+
+/// What whoever runs the emulation can change, so that such a client is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalRemedy {
+    /// Give it certificates or keys.
+    OfferTls,
+}
+
+impl Refused {
+    /// What would let the client in; `None`: nothing on this side.
+    #[must_use]
+    pub const fn remedy(&self) -> Option<RefusalRemedy> {
+        match self.reason {
+            Reason::Negotiation(NegotiationError::NoTls) => Some(RefusalRemedy::OfferTls),
+            _ => None,
+        }
+    }
 }
 
 impl std::fmt::Display for Refused {
@@ -143,9 +161,12 @@ mod tests {
         (0..REFUSALS_MAX + 3).for_each(|_| refusals.add(Peer::Unknown, Reason::Slow));
         let (kept, more) = refusals.take();
         assert_eq!((kept.len(), more, refusals.total()), (REFUSALS_MAX, 3, REFUSALS_MAX as u64 + 3));
-        refusals.add(Peer::Process(7, Some("fio".into())), Trouble::TlsRequired.into());
+        refusals.add(Peer::Process(7, Some("fio".into())), NegotiationError::TlsRequired.into());
         let (kept, more) = refusals.take();
         let told: Vec<String> = kept.iter().map(Refused::to_string).collect();
-        assert_eq!((told, more), (vec![format!("Refused a client, process 7 (fio): {}.", Trouble::TlsRequired)], 0));
+        assert_eq!(
+            (told, more),
+            (vec![format!("Refused a client, process 7 (fio): {}.", NegotiationError::TlsRequired)], 0)
+        );
     }
 }

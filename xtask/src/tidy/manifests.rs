@@ -11,6 +11,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/workload", &["pure/units", "pure/block", "pure/document"]),
     ("pure/disk", &["pure/units", "pure/block"]),
     ("pure/catalog", &["pure/units", "pure/document", "pure/disk"]),
+    // The network protocol of volumes: what a server of an emulated disk and a client with a load have in common.
+    ("pure/nbd", &["pure/units", "pure/block"]),
     ("pure/simulator", &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/record"]),
     ("pure/record", &["pure/units", "pure/block"]),
     // Joins what is sold with the model and the load, and speaks of it in records.
@@ -40,9 +42,9 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/report", &["pure/units", "pure/block", "pure/record", "pure/analysis"]),
     // Puts records into the words of other tools; loads as the options that they would be.
     ("pure/exported", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/analysis"]),
-    ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record"]),
+    ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/nbd"]),
     // The kernel's devices that a program serves are the engine's, as the only crate with unsafe code.
-    ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record", "host/engine"]),
+    ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record", "pure/nbd", "host/engine"]),
     ("host/store", &["pure/units", "pure/block", "pure/record"]),
     ("apps/", &["pure/units", "pure/block", "pure/record"]),
     ("host/cli", &["pure/", "host/", "apps/"]),

@@ -3,7 +3,7 @@
 use super::volatile::Volatile;
 use super::{Fresh, Store, StoreError};
 use crate::made::Made;
-use crate::protocol::reply::Extent;
+use loadline_nbd::reply::Extent;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,7 @@
 use super::StoreError;
 use super::page::{PAGE, Page, Spare};
 use crate::made::Made;
-use crate::protocol::reply::Extent;
+use loadline_nbd::reply::Extent;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use std::fs::File;
 use std::io;

@@ -3,7 +3,7 @@
 use super::StoreError;
 use super::page::{Old, PAGE, Page, Spare};
 use crate::made::{Made, ZEROES};
-use crate::protocol::reply::Extent;
+use loadline_nbd::reply::Extent;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};

@@ -8,12 +8,12 @@ mod page;
 mod volatile;
 
 use crate::made::Made;
-use crate::protocol::NbdError;
-use crate::protocol::reply::Extent;
 pub(crate) use disk::{Disk, Keeping, Presence};
 pub(crate) use file::{FileStore, Trouble};
 pub(crate) use folder::Folder;
 pub use folder::FolderError;
+use loadline_nbd::NbdError;
+use loadline_nbd::reply::Extent;
 pub(crate) use memory::{Budget, MemoryStore, Still};
 use page::{Old, Spare};
 pub(crate) use page::{PAGE, Page};

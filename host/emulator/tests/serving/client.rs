@@ -1,6 +1,6 @@
 //! A client written for these tests: it can say anything.
 
-use loadline_emulator::protocol::{
+use loadline_nbd::{
     EXTENDED_REPLY_MAGIC, EXTENDED_REQUEST_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, REQUEST_MAGIC, SIMPLE_REPLY_MAGIC,
     command_flag, option::code as option_code, request::code,
 };

@@ -3,11 +3,11 @@
 use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, free, memory, slow};
 use loadline_disk::Layout;
-use loadline_emulator::protocol::option::code as option_code;
-use loadline_emulator::protocol::request::code;
 use loadline_emulator::{
     Change, Fault, FaultKind, IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, Settings, Trace, TraceSettings, Which,
 };
+use loadline_nbd::option::code as option_code;
+use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Ratio};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

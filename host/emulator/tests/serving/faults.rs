@@ -4,11 +4,11 @@ use crate::client::{Ask, Client};
 use crate::{SEED, Served, disk, environment, free, limited, memory};
 use loadline_block::{ErrorKind, Operation};
 use loadline_disk::{EnvironmentSpec, InitialState, Layout, Place};
-use loadline_emulator::protocol::request::code;
 use loadline_emulator::{
     CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, Change, ControlAnswer, ControlRequest, Ended, Fault, FaultKind, Model,
     SCRAPES_MAX, Settings, Trace, TraceSettings, Which, ask_control, repeat,
 };
+use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Ratio};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

@@ -3,8 +3,8 @@
 use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, free, memory, slow};
 use loadline_disk::{Layout, VolumeSpec};
-use loadline_emulator::protocol::request::code;
 use loadline_emulator::{Backing, Settings};
+use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration};
 use std::io::Write;
 

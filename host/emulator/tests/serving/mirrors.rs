@@ -3,9 +3,9 @@
 use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, memory};
 use loadline_disk::{EnvironmentSpec, Layout, Place};
-use loadline_emulator::protocol::command_flag;
-use loadline_emulator::protocol::request::code;
 use loadline_emulator::{Backing, Change, Changed, ContentsState, Fault, FaultKind, Settings, Which};
+use loadline_nbd::command_flag;
+use loadline_nbd::request::code;
 use loadline_units::{Bytes, Ratio};
 use proptest::prelude::*;
 

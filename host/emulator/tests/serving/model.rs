@@ -6,8 +6,8 @@ use loadline_disk::{
     Directions, DiskSpec, Enforcement, EnvironmentSpec, HostCache, HostCacheSpec, InitialState, IopsBudget, Latency,
     LatencySpec, Layout, Limit, Machine, Parallelism, Target, VmSpec, VolumeSpec,
 };
-use loadline_emulator::protocol::request::code;
 use loadline_emulator::{Change, Fault, FaultKind, Settings, Trace, TraceSettings, replay};
+use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
 /// Reads of 4 KiB, `depth` at a time, until `count` were answered.

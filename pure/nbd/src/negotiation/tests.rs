@@ -1,4 +1,4 @@
-//! The talk at the beginning, byte by byte.
+//! The negotiation, byte by byte.
 
 use super::super::OPTION_REPLY_MAGIC;
 use super::*;
@@ -39,22 +39,22 @@ fn meta(name: &str, queries: &[&str]) -> Vec<u8> {
 }
 
 /// What the server sends and how it ends, given pieces of bytes.
-fn talk(pieces: &[&[u8]]) -> (Vec<u8>, Step) {
+fn talk(pieces: &[&[u8]]) -> (Vec<u8>, NegotiationStep) {
     let (mut negotiation, mut out, mut buffer) = (Negotiation::default(), Vec::new(), Vec::new());
     let exports = exports();
-    let mut last = Step::More;
+    let mut last = NegotiationStep::More;
     for piece in pieces {
         buffer.extend_from_slice(piece);
         let mut input = &buffer[..];
         loop {
             last = negotiation.feed(&mut input, &exports, &mut out);
-            if last != Step::Next {
+            if last != NegotiationStep::Next {
                 break;
             }
         }
         let left = input.len();
         buffer.drain(..buffer.len() - left);
-        if last != Step::More {
+        if last != NegotiationStep::More {
             break;
         }
     }
@@ -65,7 +65,7 @@ fn talk(pieces: &[&[u8]]) -> (Vec<u8>, Step) {
 fn replies(mut out: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
     let mut found = Vec::new();
     while !out.is_empty() {
-        let mut take = Take(out);
+        let mut take = WireReader(out);
         assert_eq!(take.u64(), Some(OPTION_REPLY_MAGIC));
         let (code, kind) = (take.u32().unwrap(), take.u32().unwrap());
         found.push((code, kind, take.counted().unwrap().to_vec()));
@@ -80,7 +80,12 @@ fn go_tells_about_the_export_and_takes_it() {
     let (out, step) = talk(&[&flags(3), &option(8, &[]), &option(7, &go)]);
     assert_eq!(
         step,
-        Step::Transmit(Agreement { export: 1, form: ReplyForm::Structured, allocation: false, sizes_told: true })
+        NegotiationStep::Transmit(Agreement {
+            export: 1,
+            form: ReplyForm::Structured,
+            allocation: false,
+            knows_block_sizes: true
+        })
     );
     let replies = replies(&out);
     let kinds: Vec<(u32, u32)> = replies.iter().map(|(code, kind, _)| (*code, *kind)).collect();
@@ -103,11 +108,16 @@ fn the_empty_name_is_the_first_export_and_the_oldest_way_pads_with_zeroes() {
     let (out, step) = talk(&[&flags(1), &option(1, b"")]);
     assert_eq!(
         step,
-        Step::Transmit(Agreement { export: 0, form: ReplyForm::Simple, allocation: false, sizes_told: false })
+        NegotiationStep::Transmit(Agreement {
+            export: 0,
+            form: ReplyForm::Simple,
+            allocation: false,
+            knows_block_sizes: false
+        })
     );
     assert_eq!(out.len(), 8 + 2 + 124);
     assert_eq!(talk(&[&flags(3), &option(1, b"data")]).0.len(), 8 + 2);
-    assert_eq!(talk(&[&flags(3), &option(1, b"nothing")]), (Vec::new(), Step::Close));
+    assert_eq!(talk(&[&flags(3), &option(1, b"nothing")]), (Vec::new(), NegotiationStep::Close));
 }
 
 #[test]
@@ -115,7 +125,7 @@ fn contexts_belong_to_the_export_they_were_selected_for() {
     let set = |name| option(10, &meta(name, &["base:allocation", "x-other:thing"]));
     let go = |name| option(7, &named(name, &[0, 0]));
     let allocation = |pieces: &[&[u8]]| match talk(pieces).1 {
-        Step::Transmit(agreement) => agreement.allocation,
+        NegotiationStep::Transmit(agreement) => agreement.allocation,
         other => panic!("{other:?}"),
     };
     let structured = option(8, &[]);
@@ -154,7 +164,7 @@ fn what_is_not_offered_is_refused_and_the_talk_goes_on() {
         let replies = replies(&out);
         assert_eq!((replies[0].0, replies[0].1), (code, kind as u32));
         assert_eq!(replies.len(), 4, "{code}: two exports and the end of the list follow");
-        assert_eq!(step, Step::More);
+        assert_eq!(step, NegotiationStep::More);
     }
 }
 
@@ -165,17 +175,22 @@ fn extended_headers_take_the_place_of_structured_replies() {
     assert_eq!(replies(&out)[2].1, OptionReply::ExtendedHeaderRequired as u32);
     assert_eq!(
         step,
-        Step::Transmit(Agreement { export: 0, form: ReplyForm::Extended, allocation: false, sizes_told: true })
+        NegotiationStep::Transmit(Agreement {
+            export: 0,
+            form: ReplyForm::Extended,
+            allocation: false,
+            knows_block_sizes: true
+        })
     );
-    assert_eq!(talk(&[&flags(3), &option(11, &[]), &option(1, b"data")]).1, Step::Close);
+    assert_eq!(talk(&[&flags(3), &option(11, &[]), &option(1, b"data")]).1, NegotiationStep::Close);
 }
 
 #[test]
 fn good_bye_is_answered_and_strangers_are_not() {
     let (out, step) = talk(&[&flags(3), &option(2, &[])]);
-    assert_eq!((replies(&out).len(), step), (1, Step::Close));
-    assert_eq!(talk(&[&flags(4)]), (Vec::new(), Step::Close));
-    assert_eq!(talk(&[&flags(3), b"GET / HTTP/1.0\r\n\r\n"]), (Vec::new(), Step::Close));
+    assert_eq!((replies(&out).len(), step), (1, NegotiationStep::Close));
+    assert_eq!(talk(&[&flags(4)]), (Vec::new(), NegotiationStep::Close));
+    assert_eq!(talk(&[&flags(3), b"GET / HTTP/1.0\r\n\r\n"]), (Vec::new(), NegotiationStep::Close));
 }
 
 #[test]
@@ -184,7 +199,7 @@ fn whoever_talks_without_end_is_cut_off() {
     pieces.extend((0..=OPTIONS_MAX).map(|_| option(99, &[])));
     let all = pieces.concat();
     let (out, step) = talk(&[&all]);
-    assert_eq!(step, Step::Close);
+    assert_eq!(step, NegotiationStep::Close);
     assert_eq!(replies(&out).len(), OPTIONS_MAX as usize);
 }
 
@@ -230,17 +245,17 @@ proptest! {
 }
 
 /// What the server answers to bare options, by code and kind.
-fn answers(negotiation: &mut Negotiation, codes: &[u32]) -> (Vec<(u32, u32)>, Step) {
+fn answers(negotiation: &mut Negotiation, codes: &[u32]) -> (Vec<(u32, u32)>, NegotiationStep) {
     let mut input = codes
         .iter()
         .flat_map(|code| [&OPTION_MAGIC.to_be_bytes()[..], &code.to_be_bytes(), &[0; 4]].concat())
         .collect::<Vec<u8>>();
-    let (mut out, mut last) = (Vec::new(), Step::More);
+    let (mut out, mut last) = (Vec::new(), NegotiationStep::More);
     while !input.is_empty() {
         let mut rest = &input[..];
         last = negotiation.feed(&mut rest, &[], &mut out);
         input = rest.to_vec();
-        if last != Step::Next {
+        if last != NegotiationStep::Next {
             break;
         }
     }
@@ -258,26 +273,32 @@ fn nothing_is_told_before_a_connection_is_encrypted_where_it_must_be() {
     use option::code::{ABORT, LIST, STARTTLS, STRUCTURED_REPLY};
     let begun = |encryption: Encryption| {
         let mut negotiation = Negotiation::new(encryption);
-        assert_eq!(negotiation.feed(&mut &3_u32.to_be_bytes()[..], &[], &mut Vec::new()), Step::Next);
+        assert_eq!(negotiation.feed(&mut &3_u32.to_be_bytes()[..], &[], &mut Vec::new()), NegotiationStep::Next);
         negotiation
     };
     let required = 0x8000_0005;
     let mut negotiation = begun(Encryption::Required);
     assert_eq!(
         answers(&mut negotiation, &[LIST, STRUCTURED_REPLY, STARTTLS]),
-        (vec![(LIST, required), (STRUCTURED_REPLY, required), (STARTTLS, 1)], Step::Encrypt)
+        (vec![(LIST, required), (STRUCTURED_REPLY, required), (STARTTLS, 1)], NegotiationStep::Encrypt)
     );
     negotiation.encrypted();
     assert_eq!(
         answers(&mut negotiation, &[STARTTLS, LIST, ABORT]),
-        (vec![(STARTTLS, 0x8000_0003), (LIST, 1), (ABORT, 1)], Step::Close)
+        (vec![(STARTTLS, 0x8000_0003), (LIST, 1), (ABORT, 1)], NegotiationStep::Close)
     );
-    assert_eq!(answers(&mut begun(Encryption::Required), &[option::code::EXPORT_NAME]), (vec![], Step::Close));
+    assert_eq!(
+        answers(&mut begun(Encryption::Required), &[option::code::EXPORT_NAME]),
+        (vec![], NegotiationStep::Close)
+    );
     let mut offered = begun(Encryption::Offered);
-    assert_eq!(answers(&mut offered, &[STRUCTURED_REPLY, STARTTLS]).1, Step::Encrypt);
+    assert_eq!(answers(&mut offered, &[STRUCTURED_REPLY, STARTTLS]).1, NegotiationStep::Encrypt);
     // What was agreed on in the open counts no more.
     assert_eq!(offered.form, ReplyForm::Structured);
     offered.encrypted();
     assert_eq!(offered.form, ReplyForm::Simple);
-    assert_eq!(answers(&mut begun(Encryption::None), &[STARTTLS]), (vec![(STARTTLS, 0x8000_0002)], Step::Next));
+    assert_eq!(
+        answers(&mut begun(Encryption::None), &[STARTTLS]),
+        (vec![(STARTTLS, 0x8000_0002)], NegotiationStep::Next)
+    );
 }

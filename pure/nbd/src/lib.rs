@@ -1,5 +1,7 @@
-//! The NBD protocol as its specification says (NetworkBlockDevice/nbd, doc/proto.md, read 2026-11): bytes in, typed
-//! messages out. Nothing here touches a socket, and nothing grows with what a client sends.
+//! The NBD protocol, for servers and clients: bytes in, typed messages out.
+//!
+//! It follows the specification of the NBD project (NetworkBlockDevice/nbd, `doc/proto.md`, read 2026-11). All numbers are
+//! big-endian. Nothing here touches a socket, and nothing grows with what the other side sends.
 
 pub mod negotiation;
 pub mod option;
@@ -27,16 +29,18 @@ pub const EXTENDED_REPLY_MAGIC: u32 = 0x6e8a_278c;
 
 /// Flags of the greeting and the client's answer to it; the two have the same values.
 pub mod handshake_flag {
-    /// Options may be haggled over.
+    /// Replies to options have a fixed form, so that options can be negotiated.
     pub const FIXED_NEWSTYLE: u16 = 1 << 0;
     /// No 124 zeroes at the end of the oldest way to choose an export.
     pub const NO_ZEROES: u16 = 1 << 1;
 }
 
-/// What an export can do.
+/// Flags of an export: which commands and features it supports.
 pub mod transmission_flag {
     /// Always set.
     pub const HAS_FLAGS: u16 = 1 << 0;
+    /// Writes are refused.
+    pub const READ_ONLY: u16 = 1 << 1;
     /// Flushes are understood.
     pub const SEND_FLUSH: u16 = 1 << 2;
     /// Durable writes are understood.
@@ -57,7 +61,7 @@ pub mod transmission_flag {
     pub const SEND_FAST_ZERO: u16 = 1 << 11;
 }
 
-/// What a request may ask for besides.
+/// Flags of a request.
 pub mod command_flag {
     /// Durable when it is answered.
     pub const FUA: u16 = 1 << 0;
@@ -73,15 +77,15 @@ pub mod command_flag {
     pub const PAYLOAD_LEN: u16 = 1 << 5;
 }
 
-/// The block that requests are multiples of, where clients are told, in bytes: a disk's sector.
+/// The smallest block that this server announces, in bytes: a disk's sector. Offsets and lengths are multiples of it.
 pub const BLOCK_MIN: u32 = 512;
-/// The block that clients should prefer, in bytes.
+/// The block size that this server recommends, in bytes.
 pub const BLOCK_PREFERRED: u32 = 4_096;
-/// Bytes that a read or write may carry, where clients are told.
+/// The longest read or write that this server announces, in bytes.
 pub const PAYLOAD_MAX: u32 = 1 << 25;
 /// The number under which the context `base:allocation` is selected.
 pub const ALLOCATION_CONTEXT: u32 = 1;
-/// The context that tells holes from data.
+/// The context that distinguishes holes from data.
 pub const ALLOCATION: &str = "base:allocation";
 
 /// Errors that the protocol knows.
@@ -92,6 +96,8 @@ pub enum NbdError {
     Denied = 1,
     /// The device could not do it.
     Io = 5,
+    /// Out of memory.
+    NoMemory = 12,
     /// Malformed, out of bounds or not aligned.
     Invalid = 22,
     /// No space left, or a write beyond the end.
@@ -105,10 +111,26 @@ pub enum NbdError {
 }
 
 impl NbdError {
-    /// Its number on the wire.
+    /// Its number on the wire, which is also the error number of Linux.
     #[must_use]
+    #[inline]
     pub const fn code(self) -> u32 {
         self as u32
+    }
+
+    /// The error of this number. A number that the protocol does not know is a failure like any other.
+    #[must_use]
+    pub const fn of_code(code: u32) -> Self {
+        match code {
+            1 => Self::Denied,
+            12 => Self::NoMemory,
+            22 => Self::Invalid,
+            28 => Self::NoSpace,
+            75 => Self::Overflow,
+            95 => Self::NotSupported,
+            108 => Self::Shutdown,
+            _ => Self::Io,
+        }
     }
 
     /// What kind of error it is.
@@ -116,7 +138,7 @@ impl NbdError {
     pub const fn kind(self) -> ErrorKind {
         match self {
             Self::Denied => ErrorKind::Denied,
-            Self::Io => ErrorKind::Io,
+            Self::Io | Self::NoMemory => ErrorKind::Io,
             Self::NoSpace => ErrorKind::NoSpace,
             Self::Invalid | Self::Overflow | Self::NotSupported => ErrorKind::Refused,
             Self::Shutdown => ErrorKind::Gone,
@@ -136,11 +158,11 @@ pub enum ReplyForm {
     Extended,
 }
 
-/// Reads numbers off the front of bytes.
+/// Reads big-endian numbers from the front of bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Take<'a>(pub(crate) &'a [u8]);
+pub(crate) struct WireReader<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Take<'a> {
+impl<'a> WireReader<'a> {
     pub(crate) fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;

@@ -1,8 +1,9 @@
-//! Requests: parsed as their bytes come, checked against the export.
+//! Requests, as a server gets them: parsed while their bytes arrive, and checked against the export.
 
 use super::reply::COMPACT_DATA_MAX;
 use super::{
-    BLOCK_MIN, EXTENDED_REQUEST_MAGIC, NbdError, PAYLOAD_MAX, REQUEST_MAGIC, ReplyForm, Take, command_flag as flag,
+    BLOCK_MIN, EXTENDED_REQUEST_MAGIC, NbdError, PAYLOAD_MAX, REQUEST_MAGIC, ReplyForm, WireReader,
+    command_flag as flag,
 };
 
 /// Bytes of a request's header.
@@ -10,8 +11,8 @@ pub const HEADER: usize = 28;
 /// Bytes of an extended request's header.
 pub const EXTENDED_HEADER: usize = 32;
 
-/// Bytes of a write are handed over up to a multiple of so many from the export's beginning, or up to the write's end: what
-/// belongs in one piece comes in one piece.
+/// Writes are passed on in stretches that end at multiples of this, counted from the export's beginning, or at the write's
+/// end. A stretch is never split.
 pub const STRETCH: u64 = 64 << 10;
 
 /// Numbers of the commands.
@@ -20,7 +21,7 @@ pub mod code {
     pub const READ: u16 = 0;
     /// Bytes to the export.
     pub const WRITE: u16 = 1;
-    /// Good-bye.
+    /// The client leaves.
     pub const DISCONNECT: u16 = 2;
     /// Make writes durable.
     pub const FLUSH: u16 = 3;
@@ -30,16 +31,16 @@ pub mod code {
     pub const CACHE: u16 = 5;
     /// Zeroes to the export.
     pub const WRITE_ZEROES: u16 = 6;
-    /// What is where.
+    /// Which ranges are data, and which are holes.
     pub const BLOCK_STATUS: u16 = 7;
 }
 
-/// What is asked for, checked.
+/// A command whose arguments were checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Bytes from the export.
     Read,
-    /// Bytes to the export; they have been handed over before.
+    /// Bytes to the export; they were passed on before as [`Message::Data`].
     Write,
     /// Make writes durable.
     Flush,
@@ -62,11 +63,11 @@ pub enum Command {
 /// A request that the export can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NbdRequest {
-    /// What is asked for.
+    /// Its command.
     pub command: Command,
     /// It must be durable when it is answered.
     pub durable: bool,
-    /// Goes back with the answer.
+    /// Returned with the reply.
     pub cookie: u64,
     /// Where the range begins; 0 for a flush.
     pub offset: u64,
@@ -74,16 +75,16 @@ pub struct NbdRequest {
     pub length: u64,
 }
 
-/// What came.
+/// A message from a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message<'a> {
     /// A request, whole.
     Request(NbdRequest),
     /// A request that cannot be answered but with an error.
     Refused {
-        /// Goes back with the answer.
+        /// Returned with the reply.
         cookie: u64,
-        /// Goes back with an extended answer.
+        /// Returned with an extended reply.
         offset: u64,
         /// Whether it was a read, which is answered in chunks where those were agreed on.
         read: bool,
@@ -99,22 +100,22 @@ pub enum Message<'a> {
         /// The write, once all its bytes are here.
         whole: Option<NbdRequest>,
     },
-    /// The client ends the connection, once what it asked for was answered.
+    /// The client ends the connection, once its requests were answered.
     Disconnect,
 }
 
-/// Bytes that are no request: the connection cannot go on.
+/// Why bytes are not a request. The connection cannot go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// Where a request was to begin, something else did.
+    /// Something else stands where a request begins.
     #[error("the client sent {0:#010x} where a request begins")]
     Magic(u32),
-    /// A request with more bytes than are taken.
+    /// A request with more bytes than the server accepts.
     #[error("the client announced {0} bytes of data, more than are taken")]
     Payload(u64),
 }
 
-/// What requests are checked against.
+/// The limits that requests are checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     /// The export's size in bytes.
@@ -123,12 +124,12 @@ pub struct Rules {
     pub form: ReplyForm,
     /// Whether `base:allocation` was selected.
     pub allocation: bool,
-    /// Whether the client was told which blocks there are: then it keeps to them, and carries at most [`PAYLOAD_MAX`] bytes.
-    /// Who was not may ask for any bytes, as the specification has it.
-    pub sizes_told: bool,
+    /// Whether the client knows the block sizes. Then it must keep to them, and to at most [`PAYLOAD_MAX`] bytes a request.
+    /// By the specification a client that does not know them may ask for any bytes.
+    pub knows_block_sizes: bool,
 }
 
-/// Turns a connection's bytes into messages. It keeps no bytes itself.
+/// Turns the bytes of a connection into messages. It stores no bytes itself.
 #[derive(Debug, Clone)]
 pub struct Incoming {
     rules: Rules,
@@ -138,19 +139,19 @@ pub struct Incoming {
 /// Bytes of a request that are still to come.
 #[derive(Debug, Clone, Copy)]
 struct Payload {
-    /// Where they go; `None`: nowhere, the request was refused.
+    /// The write they belong to; `None`: the request was refused, and the bytes are skipped.
     write: Option<NbdRequest>,
     refused: Option<NbdError>,
     read: bool,
     cookie: u64,
     offset: u64,
-    /// Bytes that have come.
+    /// Bytes that have arrived.
     taken: u64,
     left: u64,
 }
 
 impl Payload {
-    /// How many of the bytes that are here are taken now: up to where the last stretch ends that is here in full.
+    /// How many of the available bytes are passed on now: up to the end of the last complete stretch.
     fn count(&self, here: u64) -> u64 {
         let here = here.min(self.left);
         if here == self.left || self.refused.is_some() {
@@ -161,7 +162,7 @@ impl Payload {
     }
 }
 
-/// Bytes of a write that are still to come.
+/// The bytes of a write that are still to arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Awaited {
     /// Where the first one goes.
@@ -187,10 +188,10 @@ impl Incoming {
         Self { rules, payload: None }
     }
 
-    /// Takes the next message off `input`; `None`: more bytes are needed.
+    /// Removes the next message from `input`; `None`: more bytes are needed.
     ///
     /// # Errors
-    /// Bytes that are no request; where the next one begins is unknown then.
+    /// Bytes that are not a request. Where the next one begins is unknown then.
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Message<'a>>, Violation> {
         loop {
             if let Some(payload) = &mut self.payload {
@@ -208,7 +209,7 @@ impl Incoming {
                 }
                 match refused {
                     None => {
-                        // It was let through, so that its range lies within the export.
+                        // It was checked, so its range lies within the export.
                         let offset = offset + taken;
                         return Ok(Some(Message::Data { offset, bytes, whole: write.filter(|_| left == 0) }));
                     }
@@ -248,7 +249,7 @@ impl Incoming {
         }
     }
 
-    /// Where the writes begin whose bytes are all in `input`, as far as it is understood.
+    /// The offsets of the writes that are complete in `input`.
     pub fn writes_ahead<'a>(&self, mut input: &'a [u8]) -> impl Iterator<Item = u64> + use<'a> {
         let mut ahead = self.clone();
         let messages = std::iter::from_fn(move || ahead.next(&mut input).ok().flatten());
@@ -260,22 +261,24 @@ impl Incoming {
 
     /// Bytes of a header.
     #[must_use]
+    #[inline]
     pub fn header_bytes(&self) -> usize {
         if self.rules.form == ReplyForm::Extended { EXTENDED_HEADER } else { HEADER }
     }
 
-    /// The bytes of a write that are still to come, if it is one that was let through.
+    /// The bytes still to arrive of a write that was accepted.
     #[must_use]
+    #[inline]
     pub fn awaited(&self) -> Option<Awaited> {
         let Payload { write, offset, taken, left, .. } = self.payload?;
         write.map(|_| Awaited { offset: offset + taken, left })
     }
 
-    /// So many of the bytes that are [awaited](Self::awaited) were taken off what comes next, without [`Incoming::next`]; gives the
-    /// write if these were the last ones.
+    /// Notes that the caller received `count` of the [awaited](Self::awaited) bytes by itself. Returns the write if these were
+    /// its last bytes.
     ///
     /// # Panics
-    /// Where so many were not awaited.
+    /// When fewer bytes were awaited.
     pub fn came(&mut self, count: u64) -> Option<NbdRequest> {
         let payload =
             self.payload.as_mut().filter(|payload| payload.left >= count).expect("no more came than was awaited");
@@ -291,7 +294,7 @@ impl Incoming {
     fn header(&self, input: &mut &[u8]) -> Result<Option<Header>, Violation> {
         let extended = self.rules.form == ReplyForm::Extended;
         let expected = if extended { EXTENDED_REQUEST_MAGIC } else { REQUEST_MAGIC };
-        let mut take = Take(input);
+        let mut take = WireReader(input);
         match take.u32() {
             Some(magic) if magic != expected => return Err(Violation::Magic(magic)),
             None => return Ok(None),
@@ -313,11 +316,11 @@ impl Rules {
     /// Bytes that a read or write may carry.
     fn payload_max(self) -> u64 {
         let most = u64::from(PAYLOAD_MAX);
-        if self.sizes_told { most } else { self.size.clamp(most, u64::from(u32::MAX)) }
+        if self.knows_block_sizes { most } else { self.size.clamp(most, u64::from(u32::MAX)) }
     }
 
-    /// Bytes that a read may ask for: where their number stands in 32 bits together with what comes before them, as many as fit. Only
-    /// who was told of no sizes asks for more than is promised, and the specification lets it be refused.
+    /// The longest read. A structured reply has its length in 32 bits, including the offset before the bytes. Only a client that
+    /// does not know the block sizes asks for more, and the specification allows refusing it.
     fn read_max(self) -> u64 {
         let most = self.payload_max();
         if self.form == ReplyForm::Structured { most.min(COMPACT_DATA_MAX) } else { most }
@@ -350,7 +353,7 @@ impl Rules {
         if command == Command::Flush {
             return if offset == 0 && length == 0 { Ok(request) } else { Err(NbdError::Invalid) };
         }
-        let block = if self.sizes_told { u64::from(BLOCK_MIN) } else { 1 };
+        let block = if self.knows_block_sizes { u64::from(BLOCK_MIN) } else { 1 };
         if length == 0 || !offset.is_multiple_of(block) || !length.is_multiple_of(block) {
             return Err(NbdError::Invalid);
         }

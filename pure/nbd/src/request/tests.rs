@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const SIZE: u64 = 1 << 30;
 
 fn rules(form: ReplyForm) -> Rules {
-    Rules { size: SIZE, form, allocation: form != ReplyForm::Simple, sizes_told: true }
+    Rules { size: SIZE, form, allocation: form != ReplyForm::Simple, knows_block_sizes: true }
 }
 
 fn bytes(form: ReplyForm, flags: u16, kind: u16, cookie: u64, offset: u64, length: u64) -> Vec<u8> {
@@ -97,7 +97,7 @@ fn errors_are_those_of_the_specification() {
 
 #[test]
 fn who_was_told_of_no_blocks_may_ask_for_any_bytes() {
-    let rules = Rules { sizes_told: false, ..rules(ReplyForm::Simple) };
+    let rules = Rules { knows_block_sizes: false, ..rules(ReplyForm::Simple) };
     for (kind, offset, length) in
         [(0, 1, 1_048_591), (0, 0, (1 << 25) + 1), (1, 7, (1 << 25) + 1), (4, 5, 3), (6, 9, 1)]
     {
@@ -123,8 +123,8 @@ fn lengths_at_the_borders_of_numbers_are_let_through_where_they_fit_and_refused_
     const MAX_32: u64 = u32::MAX as u64;
     // As many bytes as there can be whole blocks of.
     let size = u64::MAX - 511;
-    let one = |form, sizes_told, kind, offset, length| {
-        let rules = Rules { size, form, allocation: form != Simple, sizes_told };
+    let one = |form, knows_block_sizes, kind, offset, length| {
+        let rules = Rules { size, form, allocation: form != Simple, knows_block_sizes };
         let input = bytes(form, 0, kind, 7, offset, length);
         let (mut incoming, mut input) = (Incoming::new(rules), &input[..]);
         match incoming.next(&mut input).unwrap() {
@@ -138,7 +138,7 @@ fn lengths_at_the_borders_of_numbers_are_let_through_where_they_fit_and_refused_
     };
     let (read, trim, cache, zero, status) =
         (code::READ, code::TRIM, code::CACHE, code::WRITE_ZEROES, code::BLOCK_STATUS);
-    for (form, sizes_told, kind, offset, length, expected) in [
+    for (form, knows_block_sizes, kind, offset, length, expected) in [
         (Simple, false, read, 0, MAX_32, Ok(())),
         // What stands before the bytes of a chunk counts in its length, which has 32 bits.
         (Structured, false, read, 0, MAX_32 - 8, Ok(())),
@@ -167,12 +167,12 @@ fn lengths_at_the_borders_of_numbers_are_let_through_where_they_fit_and_refused_
             (Extended, true, kind, 0, u64::MAX, Err(Invalid)),
         ]
     })) {
-        let found = one(form, sizes_told, kind, offset, length);
-        assert_eq!(found, expected, "{form:?} {sizes_told} {kind} {offset} {length}");
+        let found = one(form, knows_block_sizes, kind, offset, length);
+        assert_eq!(found, expected, "{form:?} {knows_block_sizes} {kind} {offset} {length}");
         if let (Ok(()), code::READ) = (found, kind) {
             let mut header = Vec::new();
-            crate::protocol::reply::ReplyTo { form, cookie: 7, offset }.data(&mut header, length);
-            let told = if form == Simple { length } else { u64::from(Take(&header[16..20]).u32().unwrap()) - 8 };
+            crate::reply::ReplyTo { form, cookie: 7, offset }.data(&mut header, length);
+            let told = if form == Simple { length } else { u64::from(WireReader(&header[16..20]).u32().unwrap()) - 8 };
             assert_eq!(told, length);
         }
     }

@@ -1,9 +1,8 @@
-//! Replies to requests, as bytes.
+//! Replies to requests, as a server sends them.
 
 use super::{
     ALLOCATION_CONTEXT, EXTENDED_REPLY_MAGIC, NbdError, ReplyForm, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC,
 };
-use smallvec::SmallVec;
 
 /// The last chunk of a reply.
 const DONE: u16 = 1;
@@ -22,7 +21,7 @@ const CHUNK_ERROR: u16 = 0x8001;
 /// An error at an offset: bytes before it that were sent are as they are on the disk.
 const CHUNK_ERROR_OFFSET: u16 = 0x8002;
 
-/// Bytes of a chunk's header, without what it tells.
+/// Bytes of a structured chunk's header, without its payload.
 const CHUNK_HEADER: usize = 20;
 /// The same of an extended one.
 const CHUNK_HEADER_MAX: usize = 32;
@@ -32,13 +31,13 @@ const STATE_HOLE: u32 = 1;
 /// It reads as zeroes.
 const STATE_ZERO: u32 = 2;
 
-/// Extents told in one reply at most.
+/// The most extents of one reply.
 pub const EXTENTS_MAX: usize = 1_024;
 
 /// The longest extent that 32 bits hold and that ends on a block.
 const COMPACT_EXTENT_MAX: u64 = (1 << 32) - super::BLOCK_PREFERRED as u64;
 
-/// The most bytes of a read that a chunk's length of 32 bits tells of: their offset counts in it.
+/// The longest read in one structured chunk: its length has 32 bits and includes the offset.
 pub const COMPACT_DATA_MAX: u64 = u32::MAX as u64 - 8;
 
 /// A run of bytes that is all data or all hole.
@@ -50,7 +49,7 @@ pub struct Extent {
     pub hole: bool,
 }
 
-/// Whose reply it is, and how it looks.
+/// Which request a reply belongs to, and its form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplyTo {
     /// As agreed.
@@ -61,9 +60,24 @@ pub struct ReplyTo {
     pub offset: u64,
 }
 
+/// A chunk's header as bytes: 20 of them, or 32 with extended headers; none where replies have no chunks.
+#[derive(Debug, Clone, Copy)]
+pub struct ChunkHeader {
+    bytes: [u8; CHUNK_HEADER_MAX],
+    length: usize,
+}
+
+impl std::ops::Deref for ChunkHeader {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
 impl ReplyTo {
-    /// A chunk's header, and how many of its bytes count.
-    fn header(&self, (flags, kind): (u16, u16), length: u64) -> ([u8; CHUNK_HEADER_MAX], usize) {
+    fn header(&self, (flags, kind): (u16, u16), length: u64) -> ChunkHeader {
         let mut header = [0; CHUNK_HEADER_MAX];
         header[4..6].copy_from_slice(&flags.to_be_bytes());
         header[6..8].copy_from_slice(&kind.to_be_bytes());
@@ -74,20 +88,19 @@ impl ReplyTo {
                 header[..4].copy_from_slice(&STRUCTURED_REPLY_MAGIC.to_be_bytes());
                 let length = u32::try_from(length).expect("no chunk is longer than 32 bits can tell");
                 header[16..CHUNK_HEADER].copy_from_slice(&length.to_be_bytes());
-                (header, CHUNK_HEADER)
+                ChunkHeader { bytes: header, length: CHUNK_HEADER }
             }
             ReplyForm::Extended => {
                 header[..4].copy_from_slice(&EXTENDED_REPLY_MAGIC.to_be_bytes());
                 header[16..24].copy_from_slice(&self.offset.to_be_bytes());
                 header[24..].copy_from_slice(&length.to_be_bytes());
-                (header, CHUNK_HEADER_MAX)
+                ChunkHeader { bytes: header, length: CHUNK_HEADER_MAX }
             }
         }
     }
 
     fn chunk(&self, out: &mut Vec<u8>, flags_and_kind: (u16, u16), length: u64) {
-        let (header, count) = self.header(flags_and_kind, length);
-        out.extend_from_slice(&header[..count]);
+        out.extend_from_slice(&self.header(flags_and_kind, length));
     }
 
     fn simple(&self, out: &mut Vec<u8>, error: u32) {
@@ -98,16 +111,16 @@ impl ReplyTo {
         out.extend_from_slice(&header);
     }
 
-    /// What stands before the `length` bytes of a read.
+    /// Appends what precedes the `length` bytes of a read.
     ///
     /// # Panics
-    /// In a structured reply, where they are more than [`COMPACT_DATA_MAX`].
+    /// In a structured reply, when they are more than [`COMPACT_DATA_MAX`].
     pub fn data(&self, out: &mut Vec<u8>, length: u64) {
         self.data_with(out, length, DONE);
     }
 
-    /// As [`ReplyTo::data`], of a read that may still fail: [`ReplyTo::end`] or [`ReplyTo::failed`] follows on the bytes.
-    pub(crate) fn data_begun(&self, out: &mut Vec<u8>, length: u64) {
+    /// As [`ReplyTo::data`], of a read that may still fail: [`ReplyTo::end`] or [`ReplyTo::failed`] follows the bytes.
+    pub fn data_begun(&self, out: &mut Vec<u8>, length: u64) {
         self.data_with(out, length, MORE);
     }
 
@@ -120,34 +133,35 @@ impl ReplyTo {
         }
     }
 
-    /// What follows on the bytes of a read that was [begun](ReplyTo::data_begun), when all went well: nothing where replies have no
-    /// chunks.
-    pub(crate) fn end(&self) -> SmallVec<[u8; CHUNK_HEADER_MAX]> {
+    /// What follows the bytes of a read that was [begun](ReplyTo::data_begun) and succeeded; empty where replies have no chunks.
+    #[must_use]
+    pub fn end(&self) -> ChunkHeader {
         if !self.may_fail_late() {
-            return SmallVec::new();
+            return ChunkHeader { bytes: [0; CHUNK_HEADER_MAX], length: 0 };
         }
-        let (header, count) = self.header((DONE, CHUNK_NONE), 0);
-        SmallVec::from_slice(&header[..count])
+        self.header((DONE, CHUNK_NONE), 0)
     }
 
-    /// Whether an error can be told after the first bytes of a read.
-    pub(crate) fn may_fail_late(&self) -> bool {
+    /// Whether an error can be reported after the first bytes of a read.
+    #[must_use]
+    #[inline]
+    pub fn may_fail_late(&self) -> bool {
         self.form != ReplyForm::Simple
     }
 
-    /// An error at `offset` of a read that was [begun](ReplyTo::data_begun): as many bytes as were promised came before, and those from
-    /// there on stand for nothing.
+    /// Appends an error at `offset` of a read that was [begun](ReplyTo::data_begun). All announced bytes were sent before it; those
+    /// from `offset` on are meaningless.
     ///
     /// # Panics
-    /// Where replies have no chunks.
-    pub(crate) fn failed(&self, out: &mut Vec<u8>, error: NbdError, offset: u64) {
+    /// When replies have no chunks.
+    pub fn failed(&self, out: &mut Vec<u8>, error: NbdError, offset: u64) {
         self.chunk(out, (DONE, CHUNK_ERROR_OFFSET), 14);
         out.extend_from_slice(&error.code().to_be_bytes());
         out.extend_from_slice(&0u16.to_be_bytes());
         out.extend_from_slice(&offset.to_be_bytes());
     }
 
-    /// Success without bytes.
+    /// Appends success without bytes.
     pub fn done(&self, out: &mut Vec<u8>) {
         if self.form == ReplyForm::Extended {
             self.chunk(out, (DONE, CHUNK_NONE), 0);
@@ -156,7 +170,7 @@ impl ReplyTo {
         }
     }
 
-    /// An error. `read`: of a read, which is answered in chunks where those were agreed on.
+    /// Appends an error. `read`: of a read, which is answered in chunks if those were agreed on.
     pub fn error(&self, out: &mut Vec<u8>, error: NbdError, read: bool) {
         if self.form == ReplyForm::Extended || (self.form == ReplyForm::Structured && read) {
             self.chunk(out, (DONE, CHUNK_ERROR), 6);
@@ -167,7 +181,7 @@ impl ReplyTo {
         }
     }
 
-    /// The extents from the request's offset on, in `base:allocation`. There is at least one, and chunks were agreed on.
+    /// Appends the extents from the request's offset on, in `base:allocation`. There is at least one, and chunks were agreed on.
     pub fn extents(&self, out: &mut Vec<u8>, extents: &[Extent]) {
         let state = |hole: bool| if hole { STATE_HOLE | STATE_ZERO } else { 0 };
         if self.form == ReplyForm::Extended {

@@ -1,14 +1,14 @@
-//! The beginning of a connection: which export, and how replies look.
+//! The server's side of the negotiation: which export the client gets, and which form replies have.
 
-use super::option::{self, ClientOption, OptionReply, OptionTrouble, info_type};
+use super::option::{self, ClientOption, OptionError, OptionReply, info_type};
 use super::{
     ALLOCATION, ALLOCATION_CONTEXT, BLOCK_MIN, BLOCK_PREFERRED, GREETING_MAGIC, OPTION_MAGIC, PAYLOAD_MAX, ReplyForm,
-    Take, handshake_flag, transmission_flag,
+    WireReader, handshake_flag, transmission_flag,
 };
 
 /// Data of an option beyond this is skipped and the option refused, in bytes.
 pub const OPTION_DATA_MAX: u32 = 64 << 10;
-/// Options of one connection; a client that sends more is talking for its own sake.
+/// The most options of one connection. A client that sends more is disconnected.
 pub const OPTIONS_MAX: u32 = 1_024;
 /// Bytes before an option's data.
 const OPTION_HEADER: usize = 16;
@@ -49,7 +49,7 @@ impl ExportInfo {
     }
 }
 
-/// What both sides go on with.
+/// What client and server agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Agreement {
     /// Which of the exports.
@@ -58,16 +58,16 @@ pub struct Agreement {
     pub form: ReplyForm,
     /// Whether `base:allocation` may be asked for.
     pub allocation: bool,
-    /// Whether the client was told which blocks there are: not if it asked for the export the oldest way.
-    pub sizes_told: bool,
+    /// Whether the client knows the block sizes: not if it chose the export by the oldest option.
+    pub knows_block_sizes: bool,
 }
 
-/// Where the talk stands.
+/// What the caller does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum NegotiationStep {
     /// The bytes given so far end within a message.
     More,
-    /// A message was dealt with.
+    /// A message was handled; there may be another one in the input.
     Next,
     /// Encryption begins after what is to be sent was sent; then [`Negotiation::encrypted`].
     Encrypt,
@@ -78,7 +78,7 @@ pub enum Step {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum NegotiationState {
     Flags,
     Option,
     /// The rest of an option's data, which is not looked at.
@@ -99,17 +99,17 @@ pub enum Encryption {
     Done,
 }
 
-/// Why a client may go without an export.
+/// Why a client may leave without an export.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
-    /// Nothing has this name, of which the beginning is here.
+pub enum NegotiationError {
+    /// There is no export of this name, of which the beginning is here.
     #[error("it asked for the export {0:?}, which is not there")]
     NoExport(String),
     /// It asked for something unencrypted where that is not served.
     #[error("it does not encrypt, and this address takes TLS only")]
     TlsRequired,
-    /// It wants to encrypt where nobody can.
-    #[error("it wants TLS, and there is none here; --tls-certificates or --tls-psk offers it")]
+    /// It wants to encrypt, and this server has neither certificates nor keys.
+    #[error("it wants TLS, and there is none here")]
     NoTls,
     /// It sent plain bytes where encrypted ones were to come.
     #[error("it asked for TLS and went on unencrypted")]
@@ -117,27 +117,27 @@ pub enum Trouble {
     /// It speaks another protocol, or this one wrongly.
     #[error("what it sent is not the beginning of an NBD connection")]
     Foreign,
-    /// It asks and asks.
+    /// It sends options without end.
     #[error("it sent more than {OPTIONS_MAX} options and chose no export")]
     Endless,
 }
 
 /// Characters of an export's name that are repeated.
-const NAME_TOLD_MAX: usize = 64;
+const NAME_SHOWN_MAX: usize = 64;
 
-impl Trouble {
+impl NegotiationError {
     fn no_export(name: &[u8]) -> Self {
-        Self::NoExport(String::from_utf8_lossy(name).chars().take(NAME_TOLD_MAX).collect())
+        Self::NoExport(String::from_utf8_lossy(name).chars().take(NAME_SHOWN_MAX).collect())
     }
 }
 
-/// The server's side of the talk at the beginning.
+/// The server's state machine of the negotiation.
 #[derive(Debug, Clone)]
 pub struct Negotiation {
-    /// The last thing that went wrong and was not put right since.
-    trouble: Option<Trouble>,
+    /// The last refusal, unless the client got what it wanted since.
+    error: Option<NegotiationError>,
     encryption: Encryption,
-    state: State,
+    state: NegotiationState,
     no_zeroes: bool,
     form: ReplyForm,
     /// The export for which `base:allocation` was selected.
@@ -155,30 +155,30 @@ impl Negotiation {
     /// Before the first message.
     #[must_use]
     pub const fn new(encryption: Encryption) -> Self {
-        let (state, form) = (State::Flags, ReplyForm::Simple);
-        Self { trouble: None, encryption, state, no_zeroes: false, form, allocation: None, options: 0 }
+        let (state, form) = (NegotiationState::Flags, ReplyForm::Simple);
+        Self { error: None, encryption, state, no_zeroes: false, form, allocation: None, options: 0 }
     }
 
-    /// Goes on over the encrypted connection: what was agreed on before counts no more.
+    /// Goes on over the encrypted connection. What was agreed on before no longer counts.
     pub fn encrypted(&mut self) {
         self.encryption = Encryption::Done;
-        self.trouble = None;
+        self.error = None;
         (self.form, self.allocation) = (ReplyForm::Simple, None);
     }
 
-    /// Why the client may go without an export; `None`: nothing was refused that it did not get after all.
+    /// Why the client may leave without an export; `None`: it got whatever it asked for.
     #[must_use]
-    pub const fn trouble(&self) -> Option<&Trouble> {
-        self.trouble.as_ref()
+    pub const fn error(&self) -> Option<&NegotiationError> {
+        self.error.as_ref()
     }
 
-    /// The connection is not to be gone on with.
-    fn give_up(&mut self, trouble: Trouble) -> Step {
-        self.trouble = Some(trouble);
-        Step::Close
+    /// Ends the connection.
+    fn give_up(&mut self, error: NegotiationError) -> NegotiationStep {
+        self.error = Some(error);
+        NegotiationStep::Close
     }
 
-    /// What the server says first.
+    /// The server's first bytes.
     #[must_use]
     pub fn greeting() -> [u8; 18] {
         let mut greeting = [0; 18];
@@ -189,66 +189,66 @@ impl Negotiation {
         greeting
     }
 
-    /// Deals with the first message in `input`, takes it off, and appends to `out` what is to be sent.
-    pub fn feed(&mut self, input: &mut &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Step {
+    /// Handles the first message in `input`, removes it from there, and appends the reply to `out`.
+    pub fn feed(&mut self, input: &mut &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> NegotiationStep {
         match self.state {
-            State::Flags => {
-                let mut take = Take(input);
-                let Some(flags) = take.u32() else { return Step::More };
+            NegotiationState::Flags => {
+                let mut take = WireReader(input);
+                let Some(flags) = take.u32() else { return NegotiationStep::More };
                 *input = take.0;
                 let known = u32::from(handshake_flag::FIXED_NEWSTYLE | handshake_flag::NO_ZEROES);
                 if flags & !known != 0 {
-                    return self.give_up(Trouble::Foreign);
+                    return self.give_up(NegotiationError::Foreign);
                 }
                 self.no_zeroes = flags & u32::from(handshake_flag::NO_ZEROES) != 0;
-                self.state = State::Option;
-                Step::Next
+                self.state = NegotiationState::Option;
+                NegotiationStep::Next
             }
-            State::Skip(left) => {
+            NegotiationState::Skip(left) => {
                 let skipped = (left as usize).min(input.len());
                 *input = &input[skipped..];
                 let left = left - skipped as u32;
-                self.state = if left == 0 { State::Option } else { State::Skip(left) };
-                if left == 0 { Step::Next } else { Step::More }
+                self.state = if left == 0 { NegotiationState::Option } else { NegotiationState::Skip(left) };
+                if left == 0 { NegotiationStep::Next } else { NegotiationStep::More }
             }
-            State::Option => self.option(input, exports, out),
+            NegotiationState::Option => self.option(input, exports, out),
         }
     }
 
-    fn option(&mut self, input: &mut &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Step {
-        let mut take = Take(input);
-        let Some(magic) = take.u64() else { return Step::More };
+    fn option(&mut self, input: &mut &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> NegotiationStep {
+        let mut take = WireReader(input);
+        let Some(magic) = take.u64() else { return NegotiationStep::More };
         if magic != OPTION_MAGIC {
-            return self.give_up(Trouble::Foreign);
+            return self.give_up(NegotiationError::Foreign);
         }
-        let (Some(code), Some(length)) = (take.u32(), take.u32()) else { return Step::More };
+        let (Some(code), Some(length)) = (take.u32(), take.u32()) else { return NegotiationStep::More };
         if length > OPTION_DATA_MAX {
             if self.counts_too_many() {
-                return self.give_up(Trouble::Endless);
+                return self.give_up(NegotiationError::Endless);
             }
             if code == option::code::EXPORT_NAME {
-                return self.give_up(Trouble::Foreign);
+                return self.give_up(NegotiationError::Foreign);
             }
             *input = &input[OPTION_HEADER..];
-            self.state = State::Skip(length);
+            self.state = NegotiationState::Skip(length);
             option::reply(out, code, OptionReply::TooBig, &[b"the option's data is too long"]);
-            return Step::Next;
+            return NegotiationStep::Next;
         }
-        let Some(data) = take.bytes(length as usize) else { return Step::More };
+        let Some(data) = take.bytes(length as usize) else { return NegotiationStep::More };
         *input = take.0;
         if self.counts_too_many() {
-            return self.give_up(Trouble::Endless);
+            return self.give_up(NegotiationError::Endless);
         }
         match ClientOption::parse(code, data) {
             Ok(option) => self.answer(code, &option, exports, out),
-            Err(trouble) => {
-                let (kind, text): (_, &[u8]) = match trouble {
-                    OptionTrouble::Unknown => (OptionReply::Unsupported, b"no such option"),
-                    OptionTrouble::Malformed => (OptionReply::Invalid, b"the option's data is malformed"),
-                    OptionTrouble::TooBig => (OptionReply::TooBig, b"the option's data is too long"),
+            Err(error) => {
+                let (kind, text): (_, &[u8]) = match error {
+                    OptionError::Unknown => (OptionReply::Unsupported, b"no such option"),
+                    OptionError::Malformed => (OptionReply::Invalid, b"the option's data is malformed"),
+                    OptionError::TooBig => (OptionReply::TooBig, b"the option's data is too long"),
                 };
                 option::reply(out, code, kind, &[text]);
-                Step::Next
+                NegotiationStep::Next
             }
         }
     }
@@ -258,25 +258,33 @@ impl Negotiation {
         self.options > OPTIONS_MAX
     }
 
-    fn answer(&mut self, code: u32, option: &ClientOption<'_>, exports: &[ExportInfo], out: &mut Vec<u8>) -> Step {
+    fn answer(
+        &mut self,
+        code: u32,
+        option: &ClientOption<'_>,
+        exports: &[ExportInfo],
+        out: &mut Vec<u8>,
+    ) -> NegotiationStep {
         let ack = |out: &mut Vec<u8>| option::reply(out, code, OptionReply::Ack, &[]);
-        // Whoever goes on unencrypted did not insist.
-        if self.trouble == Some(Trouble::NoTls) && !matches!(option, ClientOption::StartTls | ClientOption::Abort) {
-            self.trouble = None;
+        // A client that goes on unencrypted did not insist.
+        if self.error == Some(NegotiationError::NoTls)
+            && !matches!(option, ClientOption::StartTls | ClientOption::Abort)
+        {
+            self.error = None;
         }
         if self.encryption == Encryption::Required && !matches!(option, ClientOption::StartTls | ClientOption::Abort) {
-            self.trouble = Some(Trouble::TlsRequired);
+            self.error = Some(NegotiationError::TlsRequired);
             if matches!(option, ClientOption::ExportName(_)) {
-                return Step::Close;
+                return NegotiationStep::Close;
             }
             option::reply(out, code, OptionReply::TlsRequired, &[b"encrypt first: this address takes TLS only"]);
-            return Step::Next;
+            return NegotiationStep::Next;
         }
         match option {
             ClientOption::ExportName(name) => {
-                let Some(export) = find(exports, name) else { return self.give_up(Trouble::no_export(name)) };
+                let Some(export) = find(exports, name) else { return self.give_up(NegotiationError::no_export(name)) };
                 if self.form == ReplyForm::Extended {
-                    return self.give_up(Trouble::Foreign);
+                    return self.give_up(NegotiationError::Foreign);
                 }
                 out.extend_from_slice(&exports[export].size.to_be_bytes());
                 out.extend_from_slice(&exports[export].flags(self.form).to_be_bytes());
@@ -287,7 +295,7 @@ impl Negotiation {
             }
             ClientOption::Abort => {
                 ack(out);
-                Step::Close
+                NegotiationStep::Close
             }
             ClientOption::List => {
                 for export in exports {
@@ -296,28 +304,28 @@ impl Negotiation {
                     option::reply(out, code, OptionReply::Server, &parts);
                 }
                 ack(out);
-                Step::Next
+                NegotiationStep::Next
             }
             ClientOption::StartTls => match self.encryption {
                 Encryption::Offered | Encryption::Required => {
                     ack(out);
-                    Step::Encrypt
+                    NegotiationStep::Encrypt
                 }
                 Encryption::None => {
-                    self.trouble = Some(Trouble::NoTls);
+                    self.error = Some(NegotiationError::NoTls);
                     option::reply(out, code, OptionReply::Policy, &[b"there is no TLS here"]);
-                    Step::Next
+                    NegotiationStep::Next
                 }
                 Encryption::Done => {
                     option::reply(out, code, OptionReply::Invalid, &[b"the connection is encrypted already"]);
-                    Step::Next
+                    NegotiationStep::Next
                 }
             },
             ClientOption::Info { name, go, wants_name, wants_description } => {
                 let Some(number) = find(exports, name) else {
-                    self.trouble = Some(Trouble::no_export(name));
+                    self.error = Some(NegotiationError::no_export(name));
                     option::reply(out, code, OptionReply::Unknown, &[b"no such export"]);
-                    return Step::Next;
+                    return NegotiationStep::Next;
                 };
                 let export = &exports[number];
                 let mut tell = |kind: u16, parts: [&[u8]; 3]| {
@@ -334,9 +342,9 @@ impl Negotiation {
                 if *wants_description {
                     tell(info_type::DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
                 }
-                self.trouble = None;
+                self.error = None;
                 ack(out);
-                if *go { self.agree(number, true) } else { Step::Next }
+                if *go { self.agree(number, true) } else { NegotiationStep::Next }
             }
             ClientOption::StructuredReply => {
                 if self.form == ReplyForm::Extended {
@@ -346,16 +354,16 @@ impl Negotiation {
                     self.form = ReplyForm::Structured;
                     ack(out);
                 }
-                Step::Next
+                NegotiationStep::Next
             }
             ClientOption::ExtendedHeaders => {
                 self.form = ReplyForm::Extended;
                 ack(out);
-                Step::Next
+                NegotiationStep::Next
             }
             ClientOption::MetaContext { name, queries, set } => {
                 self.contexts(code, name, queries, *set, exports, out);
-                Step::Next
+                NegotiationStep::Next
             }
         }
     }
@@ -393,9 +401,9 @@ impl Negotiation {
         option::reply(out, code, OptionReply::Ack, &[]);
     }
 
-    fn agree(&self, export: usize, sizes_told: bool) -> Step {
+    fn agree(&self, export: usize, knows_block_sizes: bool) -> NegotiationStep {
         let allocation = self.allocation == Some(export);
-        Step::Transmit(Agreement { export, form: self.form, allocation, sizes_told })
+        NegotiationStep::Transmit(Agreement { export, form: self.form, allocation, knows_block_sizes })
     }
 }
 

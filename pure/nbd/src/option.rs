@@ -1,17 +1,17 @@
-//! Options that a client sends at the beginning, and replies to them.
+//! Options that a client sends during negotiation, and the server's replies to them.
 
-use super::{OPTION_REPLY_MAGIC, Take};
+use super::{OPTION_REPLY_MAGIC, WireReader};
 
-/// A name or query may be so long.
+/// The longest name or query, in bytes.
 const STRING_MAX: usize = 4_096;
 /// Queries for contexts in one option.
 const QUERIES_MAX: u32 = 256;
 
 /// Numbers of the options.
 pub mod code {
-    /// Chooses an export the oldest way.
+    /// Chooses an export; the oldest option, without a reply for a refusal.
     pub const EXPORT_NAME: u32 = 1;
-    /// Ends the talk.
+    /// Ends the negotiation.
     pub const ABORT: u32 = 2;
     /// Lists exports.
     pub const LIST: u32 = 3;
@@ -36,13 +36,13 @@ pub mod code {
 pub enum ClientOption<'a> {
     /// Choose this export and go; there is no reply for a refusal.
     ExportName(&'a [u8]),
-    /// Good-bye.
+    /// The client ends the negotiation.
     Abort,
-    /// What is there?
+    /// List the exports.
     List,
     /// Encrypt from here on.
     StartTls,
-    /// What is this export like? With `go`: and take it.
+    /// Describe this export. With `go`: and choose it.
     Info {
         /// The export's name.
         name: &'a [u8],
@@ -53,24 +53,24 @@ pub enum ClientOption<'a> {
         /// The description is wanted.
         wants_description: bool,
     },
-    /// Structured replies, please.
+    /// Use structured replies.
     StructuredReply,
     /// Contexts of an export, by queries; with `set` they are selected.
     MetaContext {
         /// The export's name.
         name: &'a [u8],
-        /// What is asked for.
+        /// Patterns of the contexts wanted.
         queries: Vec<&'a [u8]>,
         /// Whether they are selected rather than listed.
         set: bool,
     },
-    /// Extended headers, please.
+    /// Use extended headers.
     ExtendedHeaders,
 }
 
 /// Why an option is not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OptionTrouble {
+pub enum OptionError {
     /// No such option.
     Unknown,
     /// Its data is not what the option takes.
@@ -84,8 +84,8 @@ impl<'a> ClientOption<'a> {
     ///
     /// # Errors
     /// Unknown options and data that does not fit them.
-    pub fn parse(code: u32, data: &'a [u8]) -> Result<Self, OptionTrouble> {
-        let bare = |option: Self| if data.is_empty() { Ok(option) } else { Err(OptionTrouble::Malformed) };
+    pub fn parse(code: u32, data: &'a [u8]) -> Result<Self, OptionError> {
+        let bare = |option: Self| if data.is_empty() { Ok(option) } else { Err(OptionError::Malformed) };
         match code {
             code::EXPORT_NAME => Ok(Self::ExportName(data)),
             code::ABORT => Ok(Self::Abort),
@@ -95,22 +95,22 @@ impl<'a> ClientOption<'a> {
             code::STRUCTURED_REPLY => bare(Self::StructuredReply),
             code::LIST_META_CONTEXT | code::SET_META_CONTEXT => meta_context(data, code == code::SET_META_CONTEXT),
             code::EXTENDED_HEADERS => bare(Self::ExtendedHeaders),
-            _ => Err(OptionTrouble::Unknown),
+            _ => Err(OptionError::Unknown),
         }
     }
 }
 
-fn string(bytes: Option<&[u8]>) -> Result<&[u8], OptionTrouble> {
-    let bytes = bytes.ok_or(OptionTrouble::Malformed)?;
-    if bytes.len() > STRING_MAX { Err(OptionTrouble::TooBig) } else { Ok(bytes) }
+fn string(bytes: Option<&[u8]>) -> Result<&[u8], OptionError> {
+    let bytes = bytes.ok_or(OptionError::Malformed)?;
+    if bytes.len() > STRING_MAX { Err(OptionError::TooBig) } else { Ok(bytes) }
 }
 
-fn info(data: &[u8], go: bool) -> Result<ClientOption<'_>, OptionTrouble> {
-    let mut take = Take(data);
+fn info(data: &[u8], go: bool) -> Result<ClientOption<'_>, OptionError> {
+    let mut take = WireReader(data);
     let name = string(take.counted())?;
-    let count = take.u16().ok_or(OptionTrouble::Malformed)?;
+    let count = take.u16().ok_or(OptionError::Malformed)?;
     if take.0.len() != usize::from(count) * 2 {
-        return Err(OptionTrouble::Malformed);
+        return Err(OptionError::Malformed);
     }
     let (mut wants_name, mut wants_description) = (false, false);
     while let Some(wanted) = take.u16() {
@@ -120,22 +120,22 @@ fn info(data: &[u8], go: bool) -> Result<ClientOption<'_>, OptionTrouble> {
     Ok(ClientOption::Info { name, go, wants_name, wants_description })
 }
 
-fn meta_context(data: &[u8], set: bool) -> Result<ClientOption<'_>, OptionTrouble> {
-    let mut take = Take(data);
+fn meta_context(data: &[u8], set: bool) -> Result<ClientOption<'_>, OptionError> {
+    let mut take = WireReader(data);
     let name = string(take.counted())?;
-    let count = take.u32().ok_or(OptionTrouble::Malformed)?;
+    let count = take.u32().ok_or(OptionError::Malformed)?;
     if count > QUERIES_MAX {
-        return Err(OptionTrouble::TooBig);
+        return Err(OptionError::TooBig);
     }
-    let queries: Result<Vec<&[u8]>, OptionTrouble> = (0..count).map(|_| string(take.counted())).collect();
+    let queries: Result<Vec<&[u8]>, OptionError> = (0..count).map(|_| string(take.counted())).collect();
     let queries = queries?;
     if !take.0.is_empty() {
-        return Err(OptionTrouble::Malformed);
+        return Err(OptionError::Malformed);
     }
     Ok(ClientOption::MetaContext { name, queries, set })
 }
 
-/// Numbers of what is told about an export.
+/// Kinds of information about an export.
 pub mod info_type {
     /// Its size and what it can do.
     pub const EXPORT: u16 = 0;
