@@ -1,6 +1,6 @@
 //! Latencies in two clusters with next to nothing between: the mark of requests that are let through in bursts.
 
-use crate::summarize::trials_used;
+use crate::trials::trials_used;
 use crate::words::{percent, span};
 use loadline_record::{CellRecord, Histogram};
 

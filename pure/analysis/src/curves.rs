@@ -1,7 +1,7 @@
 //! Cells that differ only in how much is asked at once, put in order: how the rate grows with the load, and where it stops.
 
-use crate::summarize::trials_used;
 use crate::summary::CellSummary;
+use crate::trials::trials_used;
 use loadline_record::{CellRecord, DoubtCode};
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 
 use crate::limits::{Course, Fall, course, fall};
 use crate::statistics::{mean, median};
-use crate::summarize::trials_used;
 use crate::summary::{CellSummary, LastingFigures, LastingLatency};
+use crate::trials::trials_used;
 use crate::words::{number, throughput};
 use loadline_block::Operation;
 use loadline_record::{

@@ -14,9 +14,11 @@ mod limits;
 mod load_details;
 mod load_keys;
 mod search;
+mod stalls;
 pub mod statistics;
 mod summarize;
 mod summary;
+mod trials;
 mod words;
 
 pub use clusters::{Clusters, in_two};

@@ -4,7 +4,7 @@
 use crate::compare::latency_estimate;
 use crate::curves::met_of;
 use crate::lasting::lasting;
-use crate::summarize::trials_used;
+use crate::trials::trials_used;
 use loadline_record::CellRecord;
 
 /// Kept and lost are near enough when they are no further apart than this.

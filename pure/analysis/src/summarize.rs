@@ -13,11 +13,11 @@ use crate::summary::{
     BestOf, CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView,
     RunInfo, RunSummary, SCHEMA, SteadyStateView, TotalFigures,
 };
+use crate::trials::{cell_doubts, latency_figures, merged, trials_counted, trials_used};
 use crate::words::load_name;
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, RunHeader,
-    RunRecord, SteadyState, TrialRecord,
+    CellRecord, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, SteadyState, TrialRecord,
 };
 
 /// Estimates, limits and findings of a run, finished or not.
@@ -73,21 +73,6 @@ fn run_info(record: &RunRecord) -> RunInfo {
         imported,
         settings,
     }
-}
-
-/// The trials that figures rest on: of all that count, those of the most plausible draw, where what was predicted drew several.
-pub(crate) fn trials_used(cell: &CellRecord) -> Vec<&TrialRecord> {
-    let all = trials_counted(cell);
-    let likely: Vec<&TrialRecord> = all.iter().copied().filter(|trial| !trial.is_alternative()).collect();
-    if likely.is_empty() { all } else { likely }
-}
-
-/// The trials that count: the complete ones, or, where none is, whatever was measured. The doubts of those left out stay with
-/// the cell.
-pub(crate) fn trials_counted(cell: &CellRecord) -> Vec<&TrialRecord> {
-    let measured: Vec<&TrialRecord> = cell.trials.iter().filter(|t| t.measured_ns > 0).collect();
-    let complete: Vec<&TrialRecord> = measured.iter().copied().filter(|t| t.ending == Ending::Complete).collect();
-    if complete.is_empty() { measured } else { complete }
 }
 
 fn summarize_cell(cell: &CellRecord) -> CellSummary {
@@ -292,27 +277,6 @@ fn operation_figures(
     })
 }
 
-/// The figures of the latencies of all `records` together, as well as they are known.
-pub(crate) fn latency_figures<'a>(
-    records: impl Iterator<Item = &'a OperationRecord> + Clone,
-) -> Option<HistogramSnapshot> {
-    if records.clone().all(|record| record.told.is_none()) {
-        return merged(records.map(|record| Some(&record.latency)))?.snapshot();
-    }
-    let parts: Option<Vec<(u64, HistogramSnapshot)>> =
-        records.filter(|record| record.count > 0).map(|r| Some((r.figures_count(), r.figures()?))).collect();
-    HistogramSnapshot::pooled(&parts?)
-}
-
-/// All of `histograms` in one; `None` where one is missing, since a part would pass for the whole.
-fn merged<'a>(histograms: impl Iterator<Item = Option<&'a Histogram>>) -> Option<Histogram> {
-    let mut all = Histogram::new();
-    for histogram in histograms {
-        all.merge(histogram?);
-    }
-    Some(all)
-}
-
 fn cpu_figures(trials: &[TrialRecord]) -> CpuFigures {
     let seconds = |of: fn(&TrialRecord) -> u64| trials.iter().map(of).sum::<u64>() as f64 / 1e9;
     CpuFigures {
@@ -321,32 +285,12 @@ fn cpu_figures(trials: &[TrialRecord]) -> CpuFigures {
     }
 }
 
-/// Every distinct doubt of all trials, with how many trials have it where not all do.
-pub(crate) fn cell_doubts(cell: &CellRecord, used: usize) -> Vec<Doubt> {
-    let trials = cell.trials.len();
-    let mut doubts = cell.doubts();
-    for doubt in &mut doubts {
-        let having = cell.trials.iter().filter(|t| t.doubts.iter().any(|d| d.code == doubt.code)).count();
-        if having < trials {
-            doubt.detail = format!("In {having} of {trials} trials: {}", doubt.detail);
-        }
-        if doubt.code == DoubtCode::EndedEarly && used < trials && used + having <= trials {
-            doubt.detail.push_str(match used {
-                0 => "",
-                1 => " The figures rest on the other trial.",
-                _ => " The figures rest on the other trials.",
-            });
-        }
-    }
-    doubts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::example::{ExampleDisk, cell, closed, flushing, golden, latencies, open, run};
     use loadline_block::ErrorKind;
-    use loadline_record::RunStatus;
+    use loadline_record::{Doubt, DoubtCode, Ending, RunStatus};
 
     fn depth_8(factors: &[f64]) -> RunRecord {
         run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), factors)])

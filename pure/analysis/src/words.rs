@@ -1,6 +1,7 @@
 //! Figures as people read them, and loads by name.
 
 use crate::summary::CellSummary;
+use loadline_record::DoubtCode;
 use loadline_units::{Bytes, Duration, percent_places};
 
 /// A count or a rate: thousands apart, one decimal below 100.
@@ -130,10 +131,44 @@ pub(crate) fn blocks(cell: &CellSummary) -> String {
     )
 }
 
+/// Doubts that take a figure out of the running for the best, as long as there is another.
+pub(crate) const NOT_THE_BEST: [DoubtCode; 7] = [
+    DoubtCode::VerifyFailed,
+    DoubtCode::Errors,
+    DoubtCode::EndedEarly,
+    DoubtCode::CachedReads,
+    DoubtCode::UnwrittenExtents,
+    DoubtCode::Buffered,
+    DoubtCode::CompressedOrSparse,
+];
+
 /// A block size: exact where that is short ("4 KiB"), rounded for the mean of a mix or of what others asked for.
 pub(crate) fn block(bytes: u64) -> String {
     let exact = Bytes::new(bytes).to_string();
     if exact.len() <= 9 && bytes.is_multiple_of(SECTOR) { exact } else { size(bytes) }
+}
+
+/// The amount of a cell's load in words: "depth 32", "depth 8 x 4 threads", "5,000 arrivals a second".
+pub(crate) fn how_much(cell: &CellSummary) -> String {
+    match (cell.load.queue_depth, cell.offered_iops.or(cell.load.rate_iops)) {
+        (Some(depth), _) if cell.load.threads > 1 => format!("depth {depth} x {} threads", cell.load.threads),
+        (Some(depth), _) => format!("depth {depth}"),
+        (None, Some(rate)) if cell.is_of_others() => format!("{} arrivals a second on average", number(rate)),
+        (None, Some(rate)) => format!("{} arrivals a second", number(rate)),
+        (None, None) if cell.is_of_others() => "the application's own pace".to_owned(),
+        (None, None) => "open loop".to_owned(),
+    }
+}
+
+/// The doubts that change what a rate means, to stand right beside it.
+pub(crate) fn warning(cell: &CellSummary) -> String {
+    let codes: Vec<String> = cell
+        .doubts
+        .iter()
+        .filter(|d| NOT_THE_BEST.contains(&d.code) || d.code == DoubtCode::GeneratorBound)
+        .map(|d| d.code.name().to_owned())
+        .collect();
+    if codes.is_empty() { String::new() } else { format!("; in doubt: {}", listed(&codes)) }
 }
 
 /// What sizes of blocks are multiples of.

@@ -1,7 +1,7 @@
 //! What applications asked for, where two that are compared did not ask for the same: a difference may be theirs, not the storage's.
 
 use super::comparison::Note;
-use crate::summarize::trials_used;
+use crate::trials::trials_used;
 use crate::words::{listed, number, percent, size};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, is_of_others};

@@ -3,7 +3,7 @@
 use super::comparison::{DrawRange, Figure, Verdict};
 use super::sample::value;
 use crate::statistics::mean;
-use crate::summarize::trials_counted;
+use crate::trials::trials_counted;
 use loadline_record::{CellRecord, DrawTaken, VolumeFacts};
 
 /// The logarithm of a figure in each draw; what was measured has one, without a draw.

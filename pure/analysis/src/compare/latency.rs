@@ -3,7 +3,7 @@
 use super::comparison::Figure;
 use super::sample::Sample;
 use crate::statistics::mean_over_trials;
-use crate::summarize::{latency_figures, trials_used};
+use crate::trials::{latency_figures, trials_used};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, OperationRecord};
 

@@ -3,7 +3,7 @@
 use super::Side;
 use super::comparison::{Figure, FigureValue, Unmatched};
 use super::sample::Sample;
-use crate::summarize::{cell_doubts, trials_used};
+use crate::trials::{cell_doubts, trials_used};
 use loadline_record::CellRecord;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -27,7 +27,7 @@ pub use disks::{scaling_of, scaling_sentences};
 pub use latency::{LatencyEstimate, latency_estimate};
 
 use crate::statistics::CONFIDENCE;
-use crate::summarize::{cell_doubts, trials_used};
+use crate::trials::{cell_doubts, trials_used};
 use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord, TrialRecord};
 use loadline_units::Ratio;
 use overall::{Part, together};

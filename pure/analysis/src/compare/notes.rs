@@ -2,8 +2,8 @@
 
 use super::Side;
 use super::comparison::Note;
-use crate::summarize::trials_used;
 use crate::summary::{how, is_emulated};
+use crate::trials::trials_used;
 use crate::words::listed;
 use loadline_record::{CellRecord, ImportedFrom, RunHeader, RunStatus, TargetKind, VolumeFacts};
 

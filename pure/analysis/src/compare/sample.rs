@@ -2,7 +2,7 @@
 
 use super::comparison::Figure;
 use crate::statistics::{MeanError, NORMAL_95, mean, scatter_error, series_error};
-use crate::summarize::{latency_figures, trials_used};
+use crate::trials::{latency_figures, trials_used};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, Histogram, OperationRecord, Second, TrialRecord};
 

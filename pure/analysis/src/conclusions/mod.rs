@@ -5,11 +5,12 @@ mod words;
 
 use crate::curves::{is_like, met_lasting, outstanding, paced};
 use crate::doubts::held_back;
+use crate::findings::OBJECTIVE_USUAL;
 use crate::findings::rises::Rise;
 use crate::findings::trials::{Levels, apart};
-use crate::findings::{OBJECTIVE_USUAL, how_much, warning};
 use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
 use crate::words::{blocks, counted, load_name, load_names, number, percent, sentence, span, throughput};
+use crate::words::{how_much, warning};
 use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
 use loadline_units::Duration;
 use words::{advice, doubts, first, lift, meaning, what_binds};

@@ -1,9 +1,9 @@
 //! Each limit in words: what binds, what that means for the figure, and what would move it.
 
 use crate::doubts::meaning as meaning_of_doubt;
-use crate::findings::how_much;
 use crate::limits::others_share;
 use crate::summary::CellSummary;
+use crate::words::how_much;
 use crate::words::{number, percent};
 use loadline_record::{
     Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VOLUME_DEFAULT, VolumeFacts,

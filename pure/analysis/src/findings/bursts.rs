@@ -1,9 +1,9 @@
 //! When bursts ended, as a model knows it.
 
-use super::{View, codes, how_much};
-use crate::summarize::{trials_counted, trials_used};
+use super::{View, codes};
 use crate::summary::{CellSummary, Finding, LastingFigures};
-use crate::words::{counted, load_name, number, throughput};
+use crate::trials::{trials_counted, trials_used};
+use crate::words::{counted, how_much, load_name, number, throughput};
 use loadline_record::{BurstEnd, CellRecord, RunRecord, Stage, TrialRecord};
 use loadline_units::Duration;
 

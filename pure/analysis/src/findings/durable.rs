@@ -1,10 +1,10 @@
 //! How long it takes to make writes durable, against what etcd asks of its log disk.
 
-use super::{View, codes, warning};
+use super::{View, codes};
 use crate::doubts::REQUESTS_BEYOND_MIN;
-use crate::summarize::trials_used;
 use crate::summary::{Finding, OperationFigures};
-use crate::words::{counted, span};
+use crate::trials::trials_used;
+use crate::words::{counted, span, warning};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, DoubtCode, OperationRecord, RunRecord};
 use loadline_units::Duration;

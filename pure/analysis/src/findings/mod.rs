@@ -16,8 +16,8 @@ use crate::compare::{scaling_of, scaling_sentences};
 use crate::curves::{Curve, iops, outstanding};
 use crate::limits::{Direction, one_direction, surpassed};
 use crate::summary::{CellSummary, Finding, OperationFigures, is_emulated};
-use crate::words::{counted, listed, load_name, number, sentence, span, throughput};
-use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, RunStatus, is_of_others};
+use crate::words::{NOT_THE_BEST, counted, how_much, listed, load_name, number, sentence, span, throughput, warning};
+use loadline_record::{Ceiling, CellRecord, Clock, Limit, RunRecord, RunStatus, is_of_others};
 use rises::Rise;
 
 /// Stable codes of findings.
@@ -93,16 +93,6 @@ pub mod codes {
 
 /// Rates that reach this share of the best one are as good: trials on a quiet disk differ by as much.
 const AS_GOOD: f64 = 0.98;
-/// Doubts that take a figure out of the running for the best, as long as there is another.
-const NOT_THE_BEST: [DoubtCode; 7] = [
-    DoubtCode::VerifyFailed,
-    DoubtCode::Errors,
-    DoubtCode::EndedEarly,
-    DoubtCode::CachedReads,
-    DoubtCode::UnwrittenExtents,
-    DoubtCode::Buffered,
-    DoubtCode::CompressedOrSparse,
-];
 
 /// All findings of a run. On each volume the first three tell what it sustains, what stops it and where the latency objective is
 /// lost.
@@ -452,18 +442,6 @@ impl CellSummary {
     }
 }
 
-/// The amount of a cell's load in words: "depth 32", "depth 8 x 4 threads", "5,000 arrivals a second".
-pub(crate) fn how_much(cell: &CellSummary) -> String {
-    match (cell.load.queue_depth, cell.offered_iops.or(cell.load.rate_iops)) {
-        (Some(depth), _) if cell.load.threads > 1 => format!("depth {depth} x {} threads", cell.load.threads),
-        (Some(depth), _) => format!("depth {depth}"),
-        (None, Some(rate)) if cell.is_of_others() => format!("{} arrivals a second on average", number(rate)),
-        (None, Some(rate)) => format!("{} arrivals a second", number(rate)),
-        (None, None) if cell.is_of_others() => "the application's own pace".to_owned(),
-        (None, None) => "open loop".to_owned(),
-    }
-}
-
 /// So many requests outstanding, in the words of the plan: its depth, where every cell has one thread.
 fn at_depth(view: &View<'_>, curve: &Curve, outstanding: u64) -> String {
     let outstanding = number(outstanding as f64);
@@ -472,17 +450,6 @@ fn at_depth(view: &View<'_>, curve: &Curve, outstanding: u64) -> String {
     } else {
         format!("{outstanding} outstanding")
     }
-}
-
-/// The doubts that change what a rate means, to stand right beside it.
-pub(crate) fn warning(cell: &CellSummary) -> String {
-    let codes: Vec<String> = cell
-        .doubts
-        .iter()
-        .filter(|d| NOT_THE_BEST.contains(&d.code) || d.code == DoubtCode::GeneratorBound)
-        .map(|d| d.code.name().to_owned())
-        .collect();
-    if codes.is_empty() { String::new() } else { format!("; in doubt: {}", listed(&codes)) }
 }
 
 /// What more disks bring, where the volumes of the run are layouts of different numbers of them.

@@ -1,10 +1,10 @@
 //! Rates that rose while a trial went on, and stayed there: the mean over it is the rate of no time.
 
-use super::{View, codes, how_much};
+use super::{View, codes};
 use crate::limits::{Level, rises};
-use crate::summarize::trials_used;
 use crate::summary::Finding;
-use crate::words::{counted, listed, load_name, number, seconds};
+use crate::trials::trials_used;
+use crate::words::{counted, how_much, listed, load_name, number, seconds};
 use loadline_record::{CellRecord, Clock, is_of_others};
 
 /// Where the mean comes as near to the last level as this, nothing need be said.

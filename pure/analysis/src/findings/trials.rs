@@ -1,18 +1,12 @@
 //! What the trials of a cell say together: trends over their number, and data read back.
 
-use super::{View, codes, how_much};
+use super::{View, codes};
 use crate::statistics::{Step, first_differs, mann_kendall, mean, step, theil_sen_slope};
-use crate::summarize::trials_used;
 use crate::summary::Finding;
-use crate::words::{counted, load_name, number, percent, seconds, significance, throughput};
+use crate::trials::{CHANGE_MIN, SIGNIFICANCE, TRIALS_MIN, trials_used};
+use crate::words::{counted, how_much, load_name, number, percent, seconds, significance, throughput};
 use loadline_record::{CellRecord, Clock, RunRecord, SteadyState, TrialRecord};
 
-/// Fewer trials than this cannot show a trend: of five in any order two of 120 orders rise or fall throughout.
-pub(crate) const TRIALS_MIN: usize = 5;
-/// How rarely noise alone may pass for a trend in any of the cells tested together.
-pub(crate) const SIGNIFICANCE: f64 = 0.05;
-/// A smaller change over all trials is of no practical weight.
-const CHANGE_MIN: f64 = 0.05;
 /// How rarely noise alone may pass for two levels in any of the cells tested together.
 const STEP_SIGNIFICANCE: f64 = 0.01;
 /// Levels that are closer than this share of the larger one are not told apart from what trials differ by.
@@ -185,15 +179,6 @@ pub(crate) fn apart(cell: &CellRecord, clock: Clock) -> Option<String> {
 
 fn ends(rates: &[f64]) -> (f64, f64) {
     rates.iter().fold((f64::INFINITY, 0.0), |(least, most), rate| (rate.min(least), rate.max(most)))
-}
-
-/// By how much of its mean a rate rises over trials, or after the first, where that is no chance at `level`.
-pub(crate) fn rise(rates: &[f64], level: f64) -> Option<f64> {
-    let mean = mean(rates).filter(|mean| *mean > 0.0 && rates.len() >= TRIALS_MIN)?;
-    let change = theil_sen_slope(rates)? * (rates.len() - 1) as f64;
-    let steadily = mann_kendall(rates).filter(|test| test.p_value < level).map(|_| change);
-    let at_once = || first_differs(rates).filter(|test| test.p_value < level).map(|test| test.others - test.first);
-    steadily.or_else(at_once).map(|change| change / mean).filter(|change| *change > CHANGE_MIN)
 }
 
 fn moving(rates: &[f64], level: f64) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Open loops that complete nearly all of what they offer while what is missing waits, and the longer they last the longer.
 
 use crate::doubts::{in_flight_at_the_end, many_missed};
-use crate::summarize::trials_used;
+use crate::trials::trials_used;
 use loadline_block::Operation;
 use loadline_record::{CellRecord, TrialRecord, is_of_others};
 

@@ -5,7 +5,7 @@ use crate::statistics::{
     CONFIDENCE, Interval, around, mean, mean_over_trials, median, scatter_error, series_interval, t_quantile, variance,
     variance_below,
 };
-use crate::summarize::trials_used;
+use crate::trials::trials_used;
 use loadline_record::{CellRecord, Histogram, Scatter, TrialRecord};
 
 /// A rate that falls by less than this factor is noise or drift.

@@ -4,7 +4,7 @@ use super::Case;
 use super::caps::{latency_in_words, latency_ns, unhindered_ns, waits};
 use super::kinds::alike;
 use crate::curves::sound;
-use crate::summarize::trials_used;
+use crate::trials::trials_used;
 use crate::words::{listed, number, percent, seconds, span};
 use loadline_record::{Binding, Ceiling, Limit};
 

@@ -24,7 +24,7 @@ use crate::curves::{
     Curve, Growth, PLATEAU_SPREAD, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound,
 };
 use crate::doubts::{held_back, stopped_share};
-use crate::findings::stalls::stood_still;
+use crate::stalls::stood_still;
 use crate::summary::CellSummary;
 use crate::words::{listed, load_name, number, percent, sentence, span, throughput};
 use arriving::is_left_waiting;

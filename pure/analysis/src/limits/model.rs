@@ -1,7 +1,7 @@
 //! What bound a predicted cell: the model knows it, draw by draw.
 
 use crate::statistics::mean;
-use crate::summarize::{trials_counted, trials_used};
+use crate::trials::{trials_counted, trials_used};
 use crate::words::{listed, number};
 use loadline_record::{Binding, Ceiling, CellRecord, Limit, TrialRecord};
 

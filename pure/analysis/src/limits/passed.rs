@@ -5,9 +5,9 @@ use super::kinds::alike;
 use super::{Case, Course};
 use crate::curves::{doubted, paced, sound};
 use crate::doubts::BUCKET_S;
-use crate::findings::how_much;
-use crate::summarize::trials_used;
 use crate::summary::{CellSummary, OperationFigures};
+use crate::trials::trials_used;
+use crate::words::how_much;
 use crate::words::{number, seconds};
 use loadline_record::{CellRecord, DoubtCode};
 

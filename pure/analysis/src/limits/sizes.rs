@@ -3,8 +3,8 @@
 use super::kinds::{SAME_RATE, alike, apart, highest, moved, requests_of, same};
 use super::{Case, inferred};
 use crate::curves::{doubted, iops, outstanding};
-use crate::findings::how_much;
 use crate::summary::CellSummary;
+use crate::words::how_much;
 use crate::words::{number, size, throughput};
 use loadline_record::{Binding, DoubtCode, Limit};
 

@@ -1,7 +1,7 @@
 //! Requests that wait for a turn, by their own latencies: what they take ends where service times do not, or a few take far longer than
 //! most would have it.
 
-use crate::summarize::trials_used;
+use crate::trials::trials_used;
 use loadline_record::{CellRecord, Histogram};
 use std::collections::BTreeMap;
 
