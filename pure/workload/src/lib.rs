@@ -4,18 +4,16 @@ mod fio;
 mod generator;
 mod plan;
 mod presets;
-mod rules;
 mod schedule;
-mod spec;
 
 pub use fio::{FioError, FioJobs, FioProblem, ReportedJob, ReportedProblem, fio_jobs, is_fio, reported_job};
 pub use generator::{Due, LoadGenerator, Next, Region, RegionTooSmall};
 pub use loadline_document::{NAME_MAX, PROBLEMS_MAX, Problem, text_hash};
-pub use plan::{CELLS_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
-pub use presets::{Preset, nearest_preset, preset, presets, short_form};
-pub use schedule::{RunCell, Step, cell_id, run_cells, schedule};
-pub use spec::{
+pub use loadline_load::{
     Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure,
     LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, SteadyStateRule, THREADS_MAX,
     TRIALS_MAX,
 };
+pub use plan::{CELLS_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
+pub use presets::{Preset, nearest_preset, preset, presets, short_form};
+pub use schedule::{RunCell, Step, cell_id, run_cells, schedule};

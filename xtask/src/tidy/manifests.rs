@@ -8,29 +8,41 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/units", &[]),
     ("pure/block", &["pure/units"]),
     ("pure/document", &["pure/units"]),
-    ("pure/workload", &["pure/units", "pure/block", "pure/document"]),
+    // What a load is, as data: the words that plans, generators and records share.
+    ("pure/load", &["pure/units"]),
+    ("pure/workload", &["pure/units", "pure/block", "pure/document", "pure/load"]),
     ("pure/disk", &["pure/units", "pure/block"]),
     ("pure/catalog", &["pure/units", "pure/document", "pure/disk"]),
     // The network protocol of volumes: what a server of an emulated disk and a client with a load have in common.
     ("pure/nbd", &["pure/units", "pure/block"]),
-    ("pure/simulator", &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/record"]),
-    ("pure/record", &["pure/units", "pure/block"]),
+    ("pure/simulator", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/disk", "pure/record"]),
+    ("pure/record", &["pure/units", "pure/block", "pure/load"]),
     // Joins what is sold with the model and the load, and speaks of it in records.
     (
         "pure/prediction",
-        &["pure/units", "pure/block", "pure/workload", "pure/disk", "pure/catalog", "pure/record", "pure/simulator"],
+        &[
+            "pure/units",
+            "pure/block",
+            "pure/load",
+            "pure/workload",
+            "pure/disk",
+            "pure/catalog",
+            "pure/record",
+            "pure/simulator",
+        ],
     ),
     // Puts what a cloud and devices (as records have them) tell into the words of the catalog.
     ("pure/recognition", &["pure/units", "pure/catalog", "pure/record"]),
     // Puts what other tools report into records; loads by the meaning that their options have to a plan.
-    ("pure/imported", &["pure/units", "pure/block", "pure/workload", "pure/record"]),
-    ("pure/analysis", &["pure/units", "pure/block", "pure/record"]),
+    ("pure/imported", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/record"]),
+    ("pure/analysis", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     // Tries what the analysis infers on the model, until a modelled disk does what was measured.
     (
         "pure/fitting",
         &[
             "pure/units",
             "pure/block",
+            "pure/load",
             "pure/workload",
             "pure/disk",
             "pure/catalog",
@@ -39,14 +51,14 @@ const LEFT_OF: &[(&str, &[&str])] = &[
             "pure/prediction",
         ],
     ),
-    ("pure/report", &["pure/units", "pure/block", "pure/record", "pure/analysis"]),
+    ("pure/report", &["pure/units", "pure/block", "pure/load", "pure/record", "pure/analysis"]),
     // Puts records into the words of other tools; loads as the options that they would be.
-    ("pure/exported", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/analysis"]),
+    ("pure/exported", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/record", "pure/analysis"]),
     ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/nbd"]),
     // The kernel's devices that a program serves are the engine's, as the only crate with unsafe code.
     ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record", "pure/nbd", "host/engine"]),
-    ("host/store", &["pure/units", "pure/block", "pure/record"]),
-    ("apps/", &["pure/units", "pure/block", "pure/record"]),
+    ("host/store", &["pure/units", "pure/block", "pure/load", "pure/record"]),
+    ("apps/", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     ("host/cli", &["pure/", "host/", "apps/"]),
 ];
 

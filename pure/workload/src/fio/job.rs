@@ -2,7 +2,7 @@
 
 use super::units::{self, Bare};
 use super::{FioProblem, Purpose, Section, Setting, base};
-use crate::spec::{Arrival, BlockShare, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern};
+use loadline_load::{Arrival, BlockShare, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
 /// A job that is read: options are taken one by one, and what is left over is judged at the end.

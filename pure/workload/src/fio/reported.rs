@@ -1,7 +1,7 @@
 //! The load of a job that fio has run, by the options that it reports with its results.
 
 use super::{Purpose, Section, Setting, Settings, canonical, job};
-use crate::spec::LoadSpec;
+use loadline_load::LoadSpec;
 
 /// A job with the load that it was.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,7 @@ pub fn reported_job<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Arrival, Pattern};
+    use loadline_load::{Arrival, Pattern};
     use loadline_units::{Bytes, Duration, Ratio};
 
     #[test]

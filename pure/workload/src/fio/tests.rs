@@ -1,7 +1,7 @@
 //! Job files as fio reads them, onto loads; and what is refused.
 
 use super::*;
-use crate::spec::{Arrival, Distribution, Pattern};
+use loadline_load::{Arrival, Distribution, Pattern};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
 fn jobs(text: &str) -> FioJobs {

@@ -1,11 +1,11 @@
 //! One `[[load]]` of a plan: its keys, the dimensions that they make, and the cells of their matrix.
 
 use super::{Budget, CELLS_MAX, LIST_MAX, Order, PLAN_TRIALS_MAX, PlanLoad, TOP_KEYS};
-use crate::spec::{
+use loadline_document::{Item, Key, Reader, entries, kind, list, nested};
+use loadline_load::{
     Arrival, BlockShare, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure, LoadSpec, Objective,
     Pattern, QUEUE_DEPTH_MAX, SteadyStateRule, THREADS_MAX, TRIALS_MAX,
 };
-use loadline_document::{Item, Key, Reader, entries, kind, list, nested};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use std::collections::BTreeSet;
 use std::ops::Range;

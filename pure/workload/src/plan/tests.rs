@@ -1,12 +1,12 @@
 //! Plans read well, and every error is told at its place with what to write.
 
 use super::*;
-use crate::spec::{
+use crate::{Preset, presets};
+use loadline_document::PROBLEMS_MAX;
+use loadline_load::{
     Arrival, BlockShare, Distribution, Fill, FlushCadence, FlushMethod, LatencyFigure, Objective, Pattern,
     SteadyStateRule,
 };
-use crate::{Preset, presets};
-use loadline_document::PROBLEMS_MAX;
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use proptest::prelude::*;
 

@@ -16,7 +16,7 @@ impl LoadSpec {
     }
     /// Every rule about one key that does not hold, one for each key; where all of them hold, the first about several keys.
     #[must_use]
-    pub(crate) fn broken(&self) -> Vec<SpecError> {
+    pub fn broken(&self) -> Vec<SpecError> {
         let mut broken = self.broken_alone();
         if broken.is_empty() {
             broken.extend(self.broken_together());
@@ -25,7 +25,7 @@ impl LoadSpec {
     }
     /// Every rule that a key breaks whatever the others say, one for each key.
     #[must_use]
-    pub(crate) fn broken_alone(&self) -> Vec<SpecError> {
+    pub fn broken_alone(&self) -> Vec<SpecError> {
         let rules = [
             ("block", self.blocks_broken()),
             ("align", self.align_broken()),

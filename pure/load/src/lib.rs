@@ -1,0 +1,12 @@
+//! What a load asks of storage, as data: which requests, how many at once or how often, for how long.
+//!
+//! Plans are read into a [`LoadSpec`], engines and the simulator carry it out, and records keep it.
+
+mod rules;
+mod spec;
+
+pub use spec::{
+    Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure,
+    LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, SteadyStateRule, THREADS_MAX,
+    TRIALS_MAX,
+};
