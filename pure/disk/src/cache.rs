@@ -1,7 +1,7 @@
-//! The host's cache: which blocks it holds, which of them the disk does not have yet, and what gives way.
+//! The host's cache: present blocks, dirty blocks, and eviction by the clock algorithm.
 //!
-//! A block is present as soon as a request for it was let through: of two requests for the same block at once, the second
-//! is a hit. Blocks give way by the clock algorithm (second chance); those not yet on the disk never do.
+//! A block is present as soon as a request for it was admitted: of two requests for the same block at once, the second
+//! is a hit. Eviction is the clock algorithm (second chance). Dirty blocks are never evicted.
 
 use crate::Warmth;
 
@@ -10,7 +10,7 @@ pub(crate) const BLOCK: u64 = 4096;
 /// Words of 64 blocks in a chunk: 128 MiB of a disk.
 const WORDS: usize = 512;
 const CHUNK_BLOCKS: u64 = WORDS as u64 * 64;
-/// Chunks of a disk at most: what lies past 128 TiB is never cached.
+/// Chunks of a disk at most: blocks past 128 TiB are never cached.
 const CHUNKS_MAX: u64 = 1 << 20;
 
 /// A run of blocks: the first and how many.
@@ -29,7 +29,7 @@ impl Run {
         Self { first, count: end - first }
     }
 
-    /// Chunk, word in it, and mask, where that is one word.
+    /// Chunk, word in it, and mask, if the run lies in one word.
     #[inline]
     const fn in_a_word(self) -> Option<(usize, usize, u64)> {
         let bit = self.first % 64;
@@ -56,30 +56,30 @@ impl Run {
     }
 }
 
-/// A bit for each block, by what is known of it. Each kind lies by itself: a look costs a miss of the processor's own caches,
-/// and so more of them stay there.
+/// One bit per block and state. Each state has its own array: a look costs a miss of the processor's caches, and so
+/// more of the bits stay there.
 #[derive(Debug, Clone)]
 struct Chunk {
     present: [u64; WORDS],
-    /// Asked for since the hand last came by.
+    /// Accessed since the hand last came by.
     touched: [u64; WORDS],
     dirty: [u64; WORDS],
-    /// Words at which the hand of the clock has something to do, where blocks may give way or were asked for, and words that hold
-    /// something dirty: a search passes over the others 64 at a time.
+    /// Two sets of words. One has work for the clock hand: blocks that may be evicted or were accessed. The other has
+    /// dirty blocks. A search skips all other words 64 at a time.
     any_due: Marks,
     any_dirty: Marks,
 }
 
 impl Chunk {
-    /// Makes `count` blocks of a word present, those of `mask`; says how many were not, and whether the hand of the clock has something
-    /// to do at the word that it had not before.
+    /// Makes `count` blocks of a word present, those of `mask`. Returns how many were not, and whether the word is new
+    /// work for the clock hand.
     #[inline]
     fn insert(&mut self, word: usize, count: u64, mask: u64) -> (u64, bool) {
         let present = self.present[word];
         // Mostly all of them or none were there, which need not be counted.
         let new = if present & mask == 0 { count } else { u64::from((mask & !present).count_ones()) };
         self.present[word] = present | mask;
-        // What is dirty is looked at last: it lies elsewhere in memory, and mostly the word is due already.
+        // The dirty bits come last: they lie elsewhere in memory, and mostly the word is due already.
         (new, !self.any_due.has(word) && (present | mask) & !self.dirty[word] != 0)
     }
 }
@@ -126,7 +126,7 @@ pub(crate) struct BlockMap {
     /// Chunks that were never touched are present in full.
     warm: bool,
     dirty: u64,
-    /// Where the next search for blocks to write back begins, and how often it came round.
+    /// Start of the next search for blocks to write back, and the number of completed rounds.
     hand: u64,
     rounds: u64,
 }
@@ -175,12 +175,12 @@ impl BlockMap {
         None
     }
 
-    /// Whether a cache keeps track of these blocks at all.
+    /// Whether a cache tracks these blocks at all.
     pub(crate) const fn is_within(run: Run) -> bool {
         run.first + run.count <= CHUNKS_MAX * CHUNK_BLOCKS
     }
 
-    /// Whether every block is present; if so they count as asked for.
+    /// Whether every block is present; if so they count as accessed.
     fn hit(&mut self, run: Run) -> bool {
         if !Self::is_within(run) {
             return false;
@@ -199,7 +199,7 @@ impl BlockMap {
         true
     }
 
-    /// As [`BlockMap::hit`], and where it is none as [`BlockMap::insert`], in one look at the blocks. `None`: it was a hit.
+    /// [`BlockMap::hit`], or [`BlockMap::insert`] for a miss, in one look at the blocks. `None`: it was a hit.
     #[inline]
     fn ask(&mut self, run: Run) -> Option<u64> {
         let Some((index, word, mask)) = run.in_a_word() else { return self.ask_words(run) };
@@ -223,7 +223,7 @@ impl BlockMap {
         if self.hit(run) { None } else { Some(self.insert(run)) }
     }
 
-    /// Makes every block present; says how many were not.
+    /// Makes every block present; returns how many were not.
     #[inline]
     fn insert(&mut self, run: Run) -> u64 {
         let Some((index, word, mask)) = run.in_a_word() else { return self.insert_words(run) };
@@ -251,7 +251,7 @@ impl BlockMap {
         new
     }
 
-    /// Marks every block as not yet on the disk; says how many were not marked before.
+    /// Marks every block as dirty; returns how many were clean.
     fn mark_dirty(&mut self, run: Run) -> u64 {
         let mut new = 0;
         for (chunk, word, mask) in run.words() {
@@ -275,7 +275,7 @@ impl BlockMap {
         (self.rounds, self.hand)
     }
 
-    /// Takes the next blocks to write back, at most `count_max` in a run: the search goes on upwards and round again.
+    /// Returns the next run of at most `count_max` blocks to write back. The search goes upwards and round again.
     pub(crate) fn take_dirty(&mut self, count_max: u64) -> Option<Run> {
         if self.dirty == 0 {
             return None;
@@ -328,13 +328,13 @@ impl BlockMap {
 #[derive(Debug, Clone)]
 pub(crate) struct Cache {
     maps: Vec<BlockMap>,
-    /// In blocks; `u64::MAX`: without bound.
+    /// In blocks; `u64::MAX`: no bound.
     capacity: u64,
     used: u64,
     /// Blocks not yet on the disk, those on their way included, and the most that there may be.
     dirty: u64,
     dirty_max: u64,
-    /// Where the hand of the clock is: member, chunk, word.
+    /// Position of the clock hand: member, chunk, word.
     hand: (usize, usize, usize),
 }
 
@@ -373,7 +373,8 @@ impl Cache {
         &self.maps[member]
     }
 
-    /// Whether every block of a member's run is present; if so they count as asked for, else they are from now on.
+    /// Whether every block of a member's run is present. The blocks count as accessed; after a miss they are present
+    /// from now on.
     #[inline]
     pub(crate) fn ask(&mut self, member: usize, run: Run) -> bool {
         let Some(new) = self.maps[member].ask(run) else { return true };
@@ -381,7 +382,7 @@ impl Cache {
         false
     }
 
-    /// Makes blocks of a member present; others give way where the cache is full.
+    /// Makes blocks of a member present; a full cache evicts others.
     #[inline]
     pub(crate) fn insert(&mut self, member: usize, run: Run) {
         let new = self.maps[member].insert(run);
@@ -396,24 +397,24 @@ impl Cache {
         }
     }
 
-    /// Whether a write of so many blocks may be taken. One larger than all that may be dirty is taken alone.
+    /// Whether the cache has room for a write of so many blocks. A write larger than the dirty limit is accepted alone.
     pub(crate) const fn has_room(&self, blocks: u64) -> bool {
         self.dirty == 0 || self.dirty + blocks <= self.dirty_max
     }
 
-    /// Takes a write.
+    /// Accepts a write.
     pub(crate) fn write(&mut self, member: usize, run: Run) {
-        // Dirty first: what is not yet on the disk does not give way.
+        // Dirty first, so that these blocks are not evicted.
         self.dirty += self.maps[member].mark_dirty(run);
         self.insert(member, run);
     }
 
-    /// Takes the next run of a member to write back.
+    /// Returns the next run of a member to write back.
     pub(crate) fn take_dirty(&mut self, member: usize, count_max: u64) -> Option<Run> {
         self.maps[member].take_dirty(count_max)
     }
 
-    /// So many blocks have reached their disk.
+    /// Records that this many blocks have reached their disk.
     pub(crate) const fn wrote_back(&mut self, blocks: u64) {
         self.dirty -= blocks;
     }
@@ -438,12 +439,12 @@ impl Cache {
         }
     }
 
-    /// Moves the hand of the clock over one word at which it has something to do, or to the next chunk that has such: of its blocks, at
-    /// most `count_max` that were not asked for since the hand last came by give way. Two rounds find every clean block, and clean
-    /// blocks there are: no more are dirty than the cache holds.
+    /// Moves the clock hand to the next word with work, or to the next chunk that has one. There it evicts at most
+    /// `count_max` blocks that were not accessed since the hand last came by. Two rounds find every clean block. Clean
+    /// blocks exist, since the dirty ones fit into the cache.
     ///
-    /// A word whose blocks are all dirty and were not asked for is passed over: nothing would change there. So a cache that is full of
-    /// writes, in which few blocks may give way, is not searched word by word.
+    /// The hand skips a word if all its blocks are dirty and none was accessed. So it does not search a cache full of
+    /// writes word by word.
     fn evict(&mut self, count_max: u64) {
         let (member, number, from) = self.hand;
         let members = self.maps.len();

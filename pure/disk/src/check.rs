@@ -1,4 +1,4 @@
-//! Holds an environment to the rules that the model relies on.
+//! Checks an environment against the rules that the model relies on.
 
 use crate::gate::Rate;
 use crate::limit::{common_factor, rates};
@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 pub const DISKS_MAX: usize = 4_096;
 /// The longest time that a specification may speak of: anything longer would overflow sums of times.
 pub const SPAN_MAX: Duration = Duration::from_s(1_000_000);
-/// What a disk holds at least: a sector.
+/// The smallest disk: one sector.
 const SIZE_MIN: Bytes = Bytes::new(512);
-/// What a volume holds at most: places in files are numbers with a sign.
+/// The largest volume: file offsets are signed numbers.
 const SIZE_MAX: Bytes = Bytes::new(1 << 63);
 
 /// An environment that contradicts itself.
@@ -24,7 +24,7 @@ const SIZE_MAX: Bytes = Bytes::new(1 << 63);
 pub struct EnvironmentError {
     /// The part that is wrong: "volume data, disk 0, limit".
     pub place: String,
-    /// Why, and what to write instead.
+    /// The reason, and what to write instead.
     pub reason: String,
 }
 
@@ -35,7 +35,7 @@ fn fail(place: &str, reason: impl Into<String>) -> Checked {
 }
 
 impl EnvironmentSpec {
-    /// Holds the invariants.
+    /// Checks the invariants.
     ///
     /// # Errors
     /// The first rule that does not hold, with its place.
@@ -91,7 +91,7 @@ impl Layout {
         }
     }
 
-    /// How many times the smallest disk it holds.
+    /// Its capacity, as a multiple of the smallest disk.
     #[must_use]
     pub const fn columns(&self) -> u32 {
         match *self {
@@ -102,7 +102,7 @@ impl Layout {
 }
 
 impl VolumeSpec {
-    /// What it holds; `None` when a disk has no end.
+    /// Its capacity; `None` if a disk has no end.
     #[must_use]
     pub fn size(&self) -> Option<Bytes> {
         let sizes: Option<Vec<Bytes>> = self.disks.iter().map(|disk| disk.size).collect();
@@ -198,7 +198,7 @@ fn check_latency(place: &str, latency: LatencySpec) -> Checked {
     Ok(())
 }
 
-/// A limit of several disks: what is merged is told by places on one disk, which mean nothing here.
+/// A limit of several disks may not merge requests: merging goes by offsets on one disk, which mean nothing here.
 fn check_shared(place: &str, limit: &Limit) -> Checked {
     if limit.merge.is_some() {
         return fail(place, "requests are merged on a disk, not where several share a budget");

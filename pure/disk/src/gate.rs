@@ -1,7 +1,7 @@
-//! Gates: how long a request waits until a rate lets it pass, in closed form and exactly.
+//! Rate limiters in closed form: token buckets and windows compute exactly when a request passes.
 //!
-//! A gate serves in the order in which it is asked. It is told the time at which a request reaches it and answers with the
-//! time at which the request has passed; nothing happens in between, so a gate costs the same however long it was idle.
+//! A gate serves in the order of calls. It takes the time at which a request reaches it and returns the time at which
+//! the request passes. Nothing happens in between, so a gate costs the same however long it was idle.
 
 #![expect(
     clippy::inline_always,
@@ -11,8 +11,8 @@
 use crate::Enforcement;
 use loadline_units::{NS_PER_S, Ratio};
 
-/// A token bucket in virtual time (the generic cell rate algorithm, ITU-T I.371): it keeps when the bucket would be full
-/// again. With no depth it is a smooth rate.
+/// A token bucket in virtual time (the generic cell rate algorithm, ITU-T I.371). It stores the moment at which the
+/// bucket will be full again. With no depth it is an even rate.
 ///
 /// Invariant: `rest < rate`; the moment is `full_at + rest / rate` ns, exactly.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub(crate) struct TokenBucket {
     memo: Price,
 }
 
-/// The time that some tokens take, `whole + rest / rate` ns, and what that leaves of the bucket's depth.
+/// The time of some tokens, `whole + rest / rate` ns, and the bucket's depth less that time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Price {
     tokens: u64,
@@ -40,7 +40,8 @@ impl TokenBucket {
         Self { rate, depth, full_at: 0, rest: 0, memo: Price { spare: depth, ..Price::default() } }
     }
 
-    /// When `tokens`, asked for at `now`, have passed. More tokens than the bucket holds pass when it is full and leave a debt.
+    /// When `tokens`, requested at `now`, have passed. More tokens than the bucket's depth pass when it is full and
+    /// leave a debt.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: u64, tokens: u64) -> u64 {
         if self.memo.tokens != tokens {
@@ -49,7 +50,7 @@ impl TokenBucket {
         self.pass_at_price(now)
     }
 
-    /// As [`TokenBucket::pass`], where as many are asked for as the last time.
+    /// [`TokenBucket::pass`] for the same number of tokens as the last time.
     #[inline(always)]
     pub(crate) fn pass_easily(&mut self, now: u64, tokens: u64) -> Option<u64> {
         (self.memo.tokens == tokens).then(|| self.pass_at_price(now))
@@ -62,7 +63,7 @@ impl TokenBucket {
             (self.full_at, self.rest) = (now, 0);
         }
         let passed_at = if price.spare > 0 {
-            // The bucket holds these tokens: they pass once it holds no less.
+            // These tokens fit into the bucket: they pass once it has as many.
             let rest = self.rest + price.rest;
             let carry = u64::from(rest > 0) + u64::from(rest > self.rate);
             now.max((self.full_at + carry).saturating_sub(price.spare))
@@ -90,19 +91,19 @@ impl TokenBucket {
         }
     }
 
-    /// Takes out all that is saved; a debt stays.
+    /// Empties the bucket; a debt stays.
     fn empty(&mut self, now: u64) {
         self.full_at = self.full_at.max(now + self.depth);
     }
 
-    /// What it owes is owed no more.
+    /// Cancels a debt.
     pub(crate) fn break_off(&mut self, now: u64) {
         if self.full_at > now + self.depth {
             (self.full_at, self.rest) = (now + self.depth, 0);
         }
     }
 
-    /// How much is saved, as a share of what fits; `None`: nothing fits.
+    /// The saved share of the depth; `None`: no depth.
     fn level(&self, now: u64) -> Option<Ratio> {
         let missing = self.full_at.saturating_sub(now);
         share(u128::from(self.depth.saturating_sub(missing)), u128::from(self.depth))
@@ -115,9 +116,9 @@ fn share(part: u128, whole: u128) -> Option<Ratio> {
     Ratio::ppm(u32::try_from(ppm).ok()?)
 }
 
-/// A quota in each window of time, with what bursts may take from the bank.
+/// A quota in each window of time, plus what bursts may draw from the credit bank.
 ///
-/// What every request looks at is in whole tokens: a window lets a request pass as long as fewer than `room` have passed it.
+/// The fast path counts whole tokens: a window admits a request as long as fewer than `room` have passed.
 #[derive(Debug, Clone)]
 pub(crate) struct Windows {
     /// The end of the current window, and when the last request passed.
@@ -128,28 +129,28 @@ pub(crate) struct Windows {
     quota: Box<Quota>,
 }
 
-/// More than any rate gives in a window, and so little that what has passed it never overflows.
+/// More than any rate gives in a window, and low enough that the count never overflows.
 const ROOM_MAX: u64 = u64::MAX / 2;
 
-/// What windows give, in nano-tokens.
+/// The quota of windows, in nano-tokens.
 #[derive(Debug, Clone)]
 struct Quota {
     length: u64,
     jitter: u64,
     seed: u64,
-    /// What the rate gives to each window.
+    /// The quota of the plain rate in each window.
     base: u128,
     /// The most that a window may give while the bank lasts; `base` without burst.
     most: u128,
     bank: u128,
     bank_max: u128,
-    /// Number of the current window, what it gives, and what of that was owed when it began.
+    /// Number of the current window, its quota, and the debt at its start.
     number: u64,
     allowed: u128,
     owed: u128,
 }
 
-/// SplitMix64's finisher: a hash for window edges, which must not depend on when they are asked for.
+/// SplitMix64's finisher: a hash for window edges, which must not depend on the time of the call.
 const fn scramble(value: u64) -> u64 {
     let mut z = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -181,7 +182,7 @@ impl Windows {
         at
     }
 
-    /// As [`Windows::pass`], where the current window has room.
+    /// [`Windows::pass`], if the current window has room.
     #[inline(always)]
     pub(crate) fn pass_easily(&mut self, now: u64, tokens: u64) -> Option<u64> {
         let at = now.max(self.last);
@@ -193,11 +194,11 @@ impl Windows {
         Some(at)
     }
 
-    /// As [`Windows::pass`], where some windows may give more than others.
+    /// [`Windows::pass`], if windows may have different quotas.
     #[inline(never)]
     fn pass_bursting(&mut self, now: u64, tokens: u64) -> Passed {
         let at = self.pass(now, tokens);
-        // In a window that gives less than a burst would, whatever was waited is for want of credits.
+        // In a window below the burst's quota, all waiting is for lack of credits.
         Passed { at, unsaved: if self.quota.allowed < self.quota.most { at - now } else { 0 } }
     }
 
@@ -214,7 +215,7 @@ impl Windows {
         }
     }
 
-    /// Goes back to the window of `now`, which is as good as new.
+    /// Returns to the window of `now`, with its full quota.
     pub(crate) fn break_off(&mut self, now: u64) {
         if self.last > now {
             self.last = now;
@@ -234,7 +235,7 @@ impl Windows {
 
     /// How many credits are left at `now`, as a share of all that may be saved.
     fn credits(&self, now: u64) -> Option<Ratio> {
-        // To be asked must change nothing.
+        // A query must change nothing.
         let mut windows = self.clone();
         if now >= windows.end {
             windows.roll(now);
@@ -243,12 +244,12 @@ impl Windows {
         share(quota.bank.saturating_sub(used.saturating_sub(quota.base)), quota.bank_max)
     }
 
-    /// What of the current window is taken, nano-tokens.
+    /// The used part of the current window, nano-tokens.
     fn used(&self) -> u128 {
         self.quota.owed + u128::from(self.passed) * u128::from(NS_PER_S)
     }
 
-    /// Moves on to the window in which `at` lies. What one request took beyond its window is owed by the next.
+    /// Moves on to the window of `at`. The next window pays the excess of one request over its window.
     fn roll(&mut self, at: u64) {
         let mut used = self.used();
         let quota = &mut *self.quota;
@@ -266,14 +267,14 @@ impl Windows {
         self.begin(number, used);
     }
 
-    /// A window begins, of which so much is owed already.
+    /// Begins a window with this debt.
     fn begin(&mut self, number: u64, owed: u128) {
         (self.quota.number, self.quota.owed, self.passed) = (number, owed, 0);
         self.end = self.quota.edge(number + 1);
         self.give();
     }
 
-    /// The current window gives what it may: as long as less was used than that, a request passes.
+    /// Sets the current window's quota: a request passes as long as less was used.
     fn give(&mut self) {
         let quota = &mut *self.quota;
         quota.allowed = quota.allows();
@@ -283,12 +284,12 @@ impl Windows {
 }
 
 impl Quota {
-    /// What a window may give with what is in the bank.
+    /// The quota of a window with the present credit bank.
     fn allows(&self) -> u128 {
         self.most.min(self.base + self.bank)
     }
 
-    /// Where window `number` begins. Windows lie at a phase of their own, so that gates do not open all at once.
+    /// Start of window `number`. Each gate has its own phase, so that gates do not open all at once.
     fn edge(&self, number: u64) -> u64 {
         let phase = scramble(self.seed) % self.length;
         let early = if self.jitter == 0 {
@@ -296,7 +297,7 @@ impl Quota {
         } else {
             scramble(self.seed ^ number.wrapping_mul(0xd134_2543_de82_ef95)) % (2 * self.jitter + 1)
         };
-        // Two lengths later than its number says, so that time 0 lies in no negative window.
+        // Shifted by two lengths, so that time 0 lies in no negative window.
         (number * self.length + phase + 2 * self.jitter - early).saturating_sub(2 * self.length)
     }
 
@@ -318,7 +319,7 @@ pub(crate) struct Passed {
     pub(crate) unsaved: u64,
 }
 
-/// A rate under its enforcement, with saved-up credits where it may burst.
+/// A rate under its enforcement, with saved-up credits if it may burst.
 #[derive(Debug, Clone)]
 pub(crate) enum Gate {
     Steady(TokenBucket),
@@ -334,7 +335,7 @@ pub(crate) struct Bursting {
     credits: TokenBucket,
 }
 
-/// What a gate lets pass: tokens per second, and tokens that may be saved up for a faster rate.
+/// The rate of a gate: tokens per second, and tokens that may be saved up for a faster rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rate {
     pub(crate) base: u64,
@@ -382,7 +383,8 @@ impl Gate {
         }
     }
 
-    /// Forgets those who have not passed by `now`: whoever comes next waits for none of them. The credits that they counted on are spent.
+    /// Drops requests that have not passed by `now`: later ones do not wait for them. The credits that they had used
+    /// stay spent.
     pub(crate) fn break_off(&mut self, now: u64) {
         match self {
             Self::Steady(bucket) => bucket.break_off(now),
@@ -436,7 +438,7 @@ mod tests {
         Rate { base, burst: None }
     }
 
-    /// How many single tokens, all asked for at once, pass until `end`.
+    /// How many single tokens, all requested at once, pass until `end`.
     fn passed_until(gate: &mut Gate, end: u64) -> u64 {
         (0..u64::MAX).take_while(|_| gate.pass(0, 1).at < end).count() as u64
     }
@@ -543,7 +545,7 @@ mod tests {
             for begin in 0..passed.len() {
                 let mut sum = 0u128;
                 for (at, tokens) in &passed[begin..] {
-                    // What one request takes beyond is owed: the last one of a stretch is not counted against it.
+                    // The excess of one request is a debt: the last one of a stretch does not count against it.
                     let span = u128::from(at - passed[begin].0);
                     let allowed = match enforcement {
                         Enforcement::Smooth => span * u128::from(rate),

@@ -12,8 +12,8 @@ const NORMAL_P99: f64 = 2.326_347_874_040_841;
 /// Cells of equal probability.
 const CELLS: usize = 512;
 
-/// Draws from a log-normal distribution through a table of its quantiles. Between two quantiles the draw is linear; in the
-/// first and the last cell, where that would bend the tail, it is computed.
+/// Draws from a log-normal distribution through a table of its quantiles, linear between two of them. In the first and
+/// the last cell a line would bend the tail, so the draw is computed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sampler {
     spec: LatencySpec,
@@ -42,7 +42,7 @@ impl Sampler {
         Self { spec, location, scale, quantiles }
     }
 
-    /// What it draws from.
+    /// The distribution.
     pub(crate) const fn spec(&self) -> LatencySpec {
         self.spec
     }

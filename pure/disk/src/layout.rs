@@ -1,21 +1,21 @@
-//! The guest's layout: which parts of which disks a request becomes.
+//! The guest's layout: splits a request into parts on the disks of a volume.
 
 use crate::Layout;
 use loadline_block::Operation;
 
-/// Where a byte of a volume lies: on which column, and where there.
+/// The place of a byte of a volume: its column, and its offset there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Location {
     /// Which column; every copy of it has the byte at the same place.
     pub column: usize,
     /// From the start of the column's disks.
     pub offset: u64,
-    /// So many bytes from here on follow one another on the column.
+    /// This many bytes from here on are contiguous on the column.
     pub run: u64,
 }
 
 impl Layout {
-    /// Disks that hold the same: those of column `c` are `c * copies` and the following.
+    /// Number of copies: column `c` has the disks from `c * copies` on.
     #[must_use]
     pub const fn copies(&self) -> usize {
         match *self {
@@ -24,7 +24,7 @@ impl Layout {
         }
     }
 
-    /// Where the byte at `offset` of a volume lies, as requests are split.
+    /// The place of the byte at `offset` of a volume, as requests are split.
     #[must_use]
     pub const fn locate(&self, offset: u64) -> Location {
         match *self {
@@ -39,11 +39,11 @@ impl Layout {
     }
 }
 
-/// What is divided by again and again; most of it are powers of two, which need no division.
+/// A divisor in frequent use. Most are powers of two, which need no division.
 #[derive(Debug, Clone, Copy)]
 struct Divisor {
     value: u64,
-    /// The power of two, where it is one.
+    /// The exponent, if it is a power of two.
     shift: Option<u32>,
 }
 
@@ -52,7 +52,7 @@ impl Divisor {
         Self { value, shift: value.is_power_of_two().then(|| value.trailing_zeros()) }
     }
 
-    /// How often it is contained, and what is left.
+    /// Quotient and remainder.
     #[inline]
     const fn divide(self, number: u64) -> (u64, u64) {
         match self.shift {
@@ -115,13 +115,13 @@ impl Placement {
         copy
     }
 
-    /// Whether a disk, by its place, is not there: nothing goes to it.
+    /// Whether a disk, by its index, is absent: no requests go to it.
     #[inline]
     pub(crate) fn is_absent(&self, disk: usize) -> bool {
         self.absent.get(disk).is_some_and(|absent| *absent)
     }
 
-    /// Takes a disk, by its place, away or puts it back. Reads go to other copies meanwhile.
+    /// Removes a disk, by its index, or puts it back. Reads go to other copies meanwhile.
     pub(crate) fn set_absent(&mut self, disk: usize, absent: bool) {
         self.absent.resize((self.columns.value * self.copies) as usize, false);
         self.absent[disk] = absent;
@@ -130,8 +130,8 @@ impl Placement {
         }
     }
 
-    /// The whole range as the one part that it is, where each byte lies on one disk, all of which are there, and the range within
-    /// one interleave.
+    /// The whole range as one part, if each byte lies on one disk, all disks are present, and the range lies within one
+    /// interleave.
     #[inline]
     pub(crate) fn only_part(&self, offset: u64, length: u64) -> Option<Piece> {
         if self.copies != 1 || !self.absent.is_empty() {
@@ -143,8 +143,8 @@ impl Placement {
         is_one.then(|| Piece { disk: column as usize, offset: row * self.interleave.value + within, length })
     }
 
-    /// The next part: one for each interleave that the range touches, on every copy for what changes data, on one of them
-    /// in turn for a read; a flush goes to all disks.
+    /// The next part: one for each interleave that the range touches. Writes and trims go to every copy, a read to one
+    /// of them in turn, a flush to all disks.
     #[inline]
     pub(crate) fn next(&mut self, split: &mut Split) -> Option<Piece> {
         if split.operation == Operation::Flush {

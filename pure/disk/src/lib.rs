@@ -1,7 +1,7 @@
-//! The disk model: mechanisms by which storage answers requests, as data and, under the given clock, as behaviour.
+//! The disk model: the mechanisms of cloud disks, as data and as a state machine under a given clock.
 //!
-//! [`EnvironmentSpec`] says what there is; [`Machine`] answers requests as it would. A request passes the guest's layout, the
-//! host's cache, the virtual machine's budgets, the disk's limits, and service, in this order.
+//! [`EnvironmentSpec`] describes the storage; [`Machine`] completes requests on it. A request passes the guest's
+//! layout, the host's cache, the virtual machine's budgets, the disk's limits, and service, in this order.
 
 mod cache;
 mod check;

@@ -1,4 +1,4 @@
-//! A limit at work: what a request counts for, and when it has passed the rates of its direction.
+//! A limit in operation: counts a request's units, and computes when it has passed the rates of its direction.
 
 #![expect(
     clippy::inline_always,
@@ -25,7 +25,7 @@ pub struct Waited {
 }
 
 impl Waited {
-    /// What has been waited since `earlier`, an account of the same limit.
+    /// The waiting since `earlier`, an account of the same limit.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             iops: self.iops.saturating_sub(earlier.iops),
@@ -57,7 +57,7 @@ struct Gates {
 #[derive(Debug, Clone)]
 enum Held {
     Nothing,
-    /// Both directions by one gate that knows no bursts: what most limits are, and so close at hand.
+    /// Both directions in one gate without bursts. Most limits are of this kind, so it is stored inline.
     Steady(TokenBucket),
     Windows(Windows),
     Otherwise(Box<Otherwise>),
@@ -139,7 +139,7 @@ impl Gates {
         at
     }
 
-    /// As [`Gates::pass`], where a few instructions tell; else `None`, and nothing has changed.
+    /// The fast path of [`Gates::pass`]; `None` if it does not apply, and then nothing has changed.
     #[inline(always)]
     fn pass_easily(&mut self, now: u64, units: u64) -> Option<u64> {
         let at = if let Held::Steady(bucket) = &mut self.held {
@@ -207,7 +207,7 @@ pub(crate) fn rates<T: Copy + Into<Rate>>(budget: Option<Directions<T>>) -> Opti
     })
 }
 
-/// A run of requests each of which begins where the one before ended.
+/// A run of contiguous requests.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stream {
     direction: usize,
@@ -221,11 +221,11 @@ struct Stream {
 struct Merging {
     larger_than: u64,
     streams: [Stream; STREAMS_MAX],
-    /// The stream that gives way to the next new one.
+    /// The stream that the next new one replaces.
     oldest: usize,
 }
 
-/// What a request counts for.
+/// The units of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Charge {
     requests: u64,
@@ -237,7 +237,7 @@ struct Charge {
 pub(crate) struct Limiter {
     iops: Gates,
     throughput: Gates,
-    /// A request of so many bytes at most counts as one whatever came before; none where requests are merged.
+    /// A request of at most this many bytes is one unit, whatever came before; 0 if requests are merged.
     one_max: u64,
     least_charge: u64,
     counted_size: Option<u64>,
@@ -268,7 +268,7 @@ impl Limiter {
 
     /// When a request that reaches the limit at `now` has passed it.
     ///
-    /// What takes longer to tell is left to other functions altogether: so nothing is kept in memory for the time after they are called.
+    /// The slow path is in separate functions, so that the fast path saves no registers for a call.
     pub(crate) fn pass(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
         let moves_bytes = matches!(operation, Operation::Read | Operation::Write);
         if !moves_bytes || length == 0 || length > self.one_max {
@@ -282,7 +282,7 @@ impl Limiter {
         }
     }
 
-    /// As [`Limiter::pass`], for whatever request.
+    /// [`Limiter::pass`] for any request.
     #[inline(never)]
     fn pass_counted(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
         let direction = usize::from(operation != Operation::Read);

@@ -1,4 +1,4 @@
-//! A whole environment as one state machine that is told the time.
+//! A whole environment as one state machine; time is an argument.
 
 #![expect(
     clippy::inline_always,
@@ -57,24 +57,24 @@ const fn number_of(answer: Entry) -> u32 {
     (answer.what & ((1 << NUMBER_BITS) - 1)) as u32
 }
 
-/// Storage under a clock that the caller keeps: requests go in at their time and come out at theirs.
+/// Storage under the caller's clock: requests go in at their time and come out at theirs.
 ///
-/// Times never go back: neither may `now` be earlier than at the call before, nor does an answer come at a time earlier than
-/// the one before it. A completion's time follows from the environment, the seed, the initial state, and the requests with
-/// their times alone; how often the machine is asked changes nothing.
+/// Times never go back: `now` may not be earlier than in the call before, and no answer is earlier than the one before
+/// it. A completion's time depends only on the environment, the seed, the initial state, and the requests with their
+/// times. The rate of polling changes nothing.
 #[derive(Debug, Clone)]
 pub struct Machine {
     targets: Vec<TargetState>,
     disks: Vec<DiskState>,
     vm_cached: Option<Limiter>,
-    /// Whether only what hosts' caches answer counts against `vm_cached`: not what goes beyond them, nor disks in the host.
+    /// Whether only answers of hosts' caches count against `vm_cached`, and not misses or disks in the host.
     only_answers_count: bool,
     vm_uncached: Option<Limiter>,
     pools: Vec<Limiter>,
     caches: Vec<CacheState>,
     samplers: Vec<Sampler>,
     random: Xoshiro256PlusPlus,
-    /// Answers that are certain, and what is to happen inside before others are.
+    /// Certain answers, and internal events that come before others are certain.
     answers: Queue,
     events: Queue,
     outstanding: Vec<Outstanding>,
@@ -83,7 +83,7 @@ pub struct Machine {
     free_parts: Vec<u32>,
     sequence: u64,
     now: u64,
-    /// Whose waiting it was, where somebody wants to know.
+    /// Waiting by target, if the caller wants it.
     accounts: Option<Box<Accounts>>,
 }
 
@@ -93,7 +93,7 @@ struct TargetState {
     layout: Layout,
     placement: Placement,
     disks: Vec<usize>,
-    /// The disk, where there is one.
+    /// The disk, if there is only one.
     only: Option<usize>,
     size: u64,
 }
@@ -149,7 +149,7 @@ impl Seeds {
     }
 }
 
-/// Where a latency is among the samplers; equal ones share theirs.
+/// The index of a latency among the samplers; equal ones share one.
 fn sampler(samplers: &mut Vec<Sampler>, spec: LatencySpec) -> usize {
     samplers.iter().position(|sampler| sampler.spec() == spec).unwrap_or_else(|| {
         samplers.push(Sampler::new(spec));
@@ -158,7 +158,7 @@ fn sampler(samplers: &mut Vec<Sampler>, spec: LatencySpec) -> usize {
 }
 
 impl Machine {
-    /// Storage as specified. `seed` decides service times and where windows begin.
+    /// Storage as specified. `seed` decides service times and the start of windows.
     ///
     /// # Errors
     /// When the environment contradicts itself: see [`EnvironmentSpec::check`].
@@ -245,7 +245,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Puts caches before the disks that have one: one for each disk with a capacity of its own, one for all others.
+    /// Adds the caches: one for each disk with its own capacity, one for all others.
     fn add_caches(&mut self, environment: &EnvironmentSpec, initial: InitialState) {
         let vm_size = environment.vm.as_ref().and_then(|vm| vm.cache_size);
         let mut groups: Vec<CacheGroup<'_>> = Vec::new();
@@ -271,7 +271,7 @@ impl Machine {
         }
         for CacheGroup { capacity, members } in groups {
             let blocks = capacity.map(|size| size.get() / BLOCK);
-            // The share that may be dirty is that of the first member that takes writes.
+            // The dirty share is that of the first write-back member.
             let spec = members.iter().map(|(_, _, spec)| *spec).find(|s| s.mode == HostCache::ReadWrite);
             let spec = spec.unwrap_or(members[0].2);
             let dirty_max = spec.dirty_max.of(blocks.unwrap_or(u64::MAX / 2));
@@ -301,13 +301,13 @@ impl Machine {
         self.targets.iter().position(|target| target.name == name).map(Target)
     }
 
-    /// What a target is called: [`Machine::target`] finds it by this.
+    /// The name of a target: [`Machine::target`] finds it by this.
     #[must_use]
     pub fn name(&self, target: Target) -> &str {
         &self.targets[target.0].name
     }
 
-    /// Where a target ends; `None`: nowhere.
+    /// The end of a target; `None`: no end.
     #[must_use]
     pub fn size(&self, target: Target) -> Option<Bytes> {
         let size = self.targets[target.0].size;
@@ -320,8 +320,9 @@ impl Machine {
         self.targets[target.0].layout
     }
 
-    /// The guest's device queues before each column of `target`: places are those of all its copies together, queues those of the
-    /// copy that has the fewest. `None`: without bound. The machine itself takes more: whoever loads it keeps to this.
+    /// The guest's device queues before each column of `target`. Places are those of all its copies together, queues
+    /// those of the copy with the fewest. `None`: no bound. The machine accepts more requests; its load must respect
+    /// the bound.
     #[must_use]
     pub fn device_queues(&self, target: Target) -> Option<Vec<DeviceQueues>> {
         let target = &self.targets[target.0];
@@ -370,7 +371,8 @@ impl Machine {
             waits.cache_hits += cache.hits;
             waits.cache_misses += cache.misses;
         }
-        // Nobody waits for what caches write back: of all disks at the machine's budget and in pools, of its own at the disks.
+        // Waiting of write-back is nobody's: at the machine's budget and in pools that of all disks, at the disks their
+        // own.
         let mut behind = Waits::default();
         for (number, disk) in self.disks.iter().enumerate() {
             let of_disk = disk.write_back.waited;
@@ -389,7 +391,7 @@ impl Machine {
         waits.since(&behind)
     }
 
-    /// The time it was last told.
+    /// The time of the last call.
     #[must_use]
     pub const fn now(&self) -> Instant {
         Instant::from_ns(self.now)
@@ -401,7 +403,7 @@ impl Machine {
         self.outstanding.len() - self.free.len()
     }
 
-    /// Takes a request at `now`. One that does not lie within the target is refused at once.
+    /// Submits a request at `now`. A request outside the target is refused at once.
     ///
     /// # Panics
     /// When `now` is before an earlier call's, or [`OUTSTANDING_MAX`] requests are outstanding.
@@ -431,7 +433,7 @@ impl Machine {
         RequestId(id)
     }
 
-    /// Makes room for one more outstanding request than there ever were.
+    /// Makes room for one more outstanding request than ever before.
     #[cold]
     fn more_room(&mut self) -> u32 {
         assert!(self.outstanding.len() < OUTSTANDING_MAX, "{OUTSTANDING_MAX} requests are outstanding");
@@ -457,31 +459,31 @@ impl Machine {
         Instant::from_ns(if answer < event { answer } else { event })
     }
 
-    /// The next answer of those that are certain already, whoever asks what or when from now on, and when it comes. Another may come
-    /// before it, of a request that is not submitted yet or that something inside still holds.
+    /// The next certain answer and its time; later calls do not change it. Another answer may still come first, from a
+    /// future request or an internal event.
     #[must_use]
     pub fn next_certain(&mut self) -> Option<(RequestId, Instant)> {
         let first = self.answers.first()?;
         Some((RequestId(number_of(first)), Instant::from_ns(first.at)))
     }
 
-    /// When the last thing happens until `until`, as [`Machine::next_event_at`] means it, of what is planned already: a hint, which may
-    /// leave out what was planned long after what comes behind it. `None`: nothing of that is planned.
+    /// The last internal event until `until`, in the sense of [`Machine::next_event_at`], among planned ones. This is a
+    /// hint: it may miss events that were planned long after later ones. `None`: none is planned.
     #[must_use]
     pub fn last_planned_until(&self, until: Instant) -> Option<Instant> {
         let until = until.as_ns();
         self.answers.last_until(until).max(self.events.last_until(until)).map(Instant::from_ns)
     }
 
-    /// Takes the next answer that came until `now`.
+    /// Returns the next answer until `now`.
     #[inline]
     pub fn pop_completed(&mut self, now: Instant) -> Option<(RequestId, Completion)> {
         let id = self.take_completed(now)?;
         Some((id, self.completion(id)))
     }
 
-    /// As [`Machine::pop_completed`], without the answer itself: [`Machine::completion`] tells it until the next request is
-    /// submitted.
+    /// [`Machine::pop_completed`] without the answer itself: [`Machine::completion`] returns it until the next
+    /// submission.
     #[inline(always)]
     pub fn take_completed(&mut self, now: Instant) -> Option<RequestId> {
         let now = now.as_ns();
@@ -495,7 +497,7 @@ impl Machine {
         Some(RequestId(id))
     }
 
-    /// The answer to a request that was just taken.
+    /// The answer to the last popped request.
     ///
     /// # Panics
     /// For a number that was never given out.
@@ -505,7 +507,7 @@ impl Machine {
         self.outstanding[id.index()].answer()
     }
 
-    /// Lets happen what happens inside until `now`.
+    /// Processes internal events until `now`.
     #[inline(always)]
     fn advance(&mut self, now: u64) {
         assert!(now >= self.now, "time went back from {} to {now} ns", self.now);

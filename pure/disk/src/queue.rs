@@ -1,4 +1,4 @@
-//! What is to happen when: a priority queue of small entries that come nearly in order.
+//! The event queue: a priority queue of small entries that come nearly in order.
 
 #![expect(
     clippy::inline_always,
@@ -7,7 +7,7 @@
 
 use std::hint::select_unpredictable;
 
-/// An entry: the moment in ns, and 64 bits that decide among entries of one moment and say what it is.
+/// An entry: its time in ns, and 64 bits that order entries of one time and identify the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(crate) at: u64,
@@ -23,10 +23,10 @@ impl Entry {
 
 /// Children of a node. Four lie in one cache line, and halve the levels of two.
 const ARITY: usize = 4;
-/// How many later entries a new one may be put before. What comes earlier than so many goes to the heap.
+/// How many later entries a new one may be inserted before. Earlier ones go to the heap.
 const REACH: usize = 32;
-/// How many of the last entries a new one is compared with without a branch: in which of these places it belongs is chance, and
-/// a processor that guesses wrong loses more time than the comparisons take.
+/// How many of the last entries a new one is compared with without a branch. Its position among these is random, and a
+/// mispredicted branch costs more than the comparisons.
 const CLOSE: usize = 4;
 
 /// One of two, without a branch.
@@ -35,7 +35,7 @@ fn choose(first: bool, one: Entry, other: Entry) -> Entry {
     Entry { at: select_unpredictable(first, one.at, other.at), what: select_unpredictable(first, one.what, other.what) }
 }
 
-/// Puts an entry where it belongs among a few, behind which there is a place.
+/// Inserts an entry in order among a few, with a free place behind them.
 #[inline(always)]
 fn put_close(near: &mut [Entry; CLOSE + 1], entry: Entry) {
     let mut last = entry;
@@ -50,11 +50,11 @@ fn put_close(near: &mut [Entry; CLOSE + 1], entry: Entry) {
 
 /// Entries, the earliest first. Of two at one moment, that which was added first must have the smaller `what`.
 ///
-/// Behind a limit answers come nearly in the order of their requests: most entries are added at the end of a run or close
-/// to it, and taken from its front, in a few instructions whatever their number. The others go to a heap.
+/// Behind a limit answers come nearly in the order of their requests. Most entries are added at the end of a run or
+/// close to it, and removed from its front, in a few instructions whatever their number. The others go to a heap.
 #[derive(Debug, Clone)]
 pub(crate) struct Queue {
-    /// When the first entry is; `u64::MAX` where there is none.
+    /// Time of the first entry; `u64::MAX` if there is none.
     first_at: u64,
     run: Run,
     heap: Heap,
@@ -67,7 +67,7 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// When the first entry is; `u64::MAX` where there is none.
+    /// Time of the first entry; `u64::MAX` if there is none.
     #[inline(always)]
     pub(crate) const fn first_at(&self) -> u64 {
         self.first_at
@@ -93,7 +93,7 @@ impl Queue {
         }
     }
 
-    /// Takes the first entry.
+    /// Removes the first entry.
     #[inline(always)]
     pub(crate) fn pop_first(&mut self) -> Option<Entry> {
         if !self.heap.is_empty() {
@@ -116,7 +116,7 @@ impl Queue {
     }
 }
 
-/// What stands behind the last entry of a run.
+/// The entry behind the last one of a run.
 const END: Entry = Entry { at: u64::MAX, what: u64::MAX };
 
 /// Entries in their order, and [`END`] behind them, in one piece that moves on through a buffer and back to its beginning when it comes
@@ -133,7 +133,7 @@ impl Run {
         if self.head < self.tail { self.buffer.get(self.head).copied() } else { None }
     }
 
-    /// Takes the first entry; says also when the next is, `u64::MAX` where there is none.
+    /// Removes the first entry; also returns the time of the next, `u64::MAX` if there is none.
     #[inline(always)]
     fn pop_first(&mut self) -> Option<(Entry, u64)> {
         let [first, next] = self.buffer.get(self.head..)?.first_chunk()?;
@@ -144,7 +144,7 @@ impl Run {
         Some((*first, next.at))
     }
 
-    /// Adds an entry; does not where its place is too far from the end.
+    /// Adds an entry, unless its place is too far from the end.
     #[inline(always)]
     fn push(&mut self, entry: Entry) -> bool {
         let close = self.tail.wrapping_sub(CLOSE + 1);
@@ -162,7 +162,7 @@ impl Run {
         true
     }
 
-    /// Puts an entry before more than a few others, or into a run of few; does not where its place is too far from the end.
+    /// Inserts an entry before more than a few others, or into a run of few, unless its place is too far from the end.
     #[inline(never)]
     fn push_far(&mut self, entry: Entry) -> bool {
         if self.tail + 2 > self.buffer.len() {
@@ -242,7 +242,7 @@ impl Heap {
         }
     }
 
-    /// Takes the first entry, which must have been looked at.
+    /// Removes the first entry. The caller has looked at it.
     #[inline]
     fn pop_first(&mut self) -> Entry {
         assert!(!self.hole, "the first entry was taken before");
@@ -347,7 +347,7 @@ mod tests {
                 let until = queue.first_at().saturating_add(20);
                 let last = expected.iter().map(|entry| entry.at).take_while(|at| *at <= until).last();
                 let told = queue.last_until(until);
-                // What lies in the heap is left out.
+                // Entries in the heap do not count.
                 prop_assert!(told == last || told < last && !queue.heap.is_empty());
                 if let Some(first) = expected.pop_first() {
                     prop_assert_eq!(queue.pop_first(), Some(first));

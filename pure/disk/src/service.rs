@@ -1,4 +1,4 @@
-//! Service: what happens to a request once it has passed the limits.
+//! Service of a request after the limits: places, a shared pipe, and the head of a spinning disk.
 
 use crate::gate::{Gate, Rate};
 use crate::limit::Waited;
@@ -8,7 +8,7 @@ use loadline_units::{Bytes, Duration, NS_PER_S};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A request that the head passed over so often for nearer ones is taken next, however far it is.
+/// After so many passes for nearer requests, the head serves a request next, however far it is.
 const PASSED_OVER_MAX: u32 = 128;
 
 /// How many requests and bytes a disk has in service at once.
@@ -31,7 +31,7 @@ impl Lanes {
         }
     }
 
-    /// Lets everything go that is served or waits.
+    /// Drops all requests in service or waiting.
     pub(crate) fn break_off(&mut self, now: u64) {
         if let Some(places) = &mut self.places {
             *places = places.drain().map(|Reverse(free_at)| Reverse(free_at.min(now))).collect();
@@ -53,7 +53,7 @@ impl Lanes {
         Waited { iops: requests, throughput: bytes, credits: Duration::ZERO }
     }
 
-    /// When a request that comes at `now` and takes `service` of its own is done. Requests come in their order.
+    /// When a request that comes at `now` and needs `service` is done. Requests come in their order.
     pub(crate) fn serve(&mut self, now: u64, service: u64, length: u64) -> u64 {
         let mut begins = now;
         if let Some(places) = &self.places
@@ -82,7 +82,7 @@ impl Lanes {
 /// A request for the head.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Errand {
-    /// Whose it is.
+    /// The part that it belongs to.
     pub(crate) part: u32,
     pub(crate) operation: Operation,
     pub(crate) offset: u64,
@@ -105,7 +105,7 @@ pub(crate) struct Spindle {
     revolution: u64,
     /// Bytes of a track.
     track: u64,
-    /// Where the last transfer ended, and its operation.
+    /// End of the last transfer, and its operation.
     head: u64,
     last: Operation,
     waiting: VecDeque<Errand>,
@@ -128,25 +128,25 @@ impl Spindle {
         }
     }
 
-    /// A request comes; says when the head is done with it, if it is taken at once.
+    /// Adds a request; returns when the head is done with it, if it starts at once.
     pub(crate) fn arrive(&mut self, now: u64, errand: Errand) -> Option<u64> {
         self.waiting.push_back(errand);
         if self.busy.is_some() { None } else { self.take(now) }
     }
 
-    /// Lets everything go that is under way or waits.
+    /// Drops all requests in service or waiting.
     pub(crate) fn break_off(&mut self) {
         self.waiting.clear();
         self.busy = None;
     }
 
-    /// The head is done: gives out what it did, and when it is done with the next.
+    /// The head is done: returns its request, and when it is done with the next one.
     pub(crate) fn done(&mut self, now: u64) -> (Errand, Option<u64>) {
         let errand = self.busy.take().expect("the head was busy");
         (errand, self.take(now))
     }
 
-    /// Takes the nearest of the first requests, and says when the head will be done with it.
+    /// Starts the nearest of the first requests, and returns when the head will be done with it.
     fn take(&mut self, now: u64) -> Option<u64> {
         let reach = (self.spec.queue_depth.max(1) as usize).min(self.waiting.len());
         let nearest = if self.waiting.front()?.passed_over >= PASSED_OVER_MAX {

@@ -1,7 +1,7 @@
 //! Storage as data: disks, virtual machines, caches, layouts and environments. Mechanisms only; no product is named here.
 //!
-//! Every rate is what is *enforced*. Where a provider is known to deliver more or less than it publishes, the published
-//! figure stays with the catalog entry and the enforced one comes here.
+//! Every rate is the *enforced* one. Some providers deliver more or less than they publish. Then the catalog entry has
+//! the published figure, and this specification the enforced one.
 
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
 use serde::{Deserialize, Serialize};
@@ -12,35 +12,35 @@ use serde::{Deserialize, Serialize};
 pub struct EnvironmentSpec {
     /// Its name.
     pub name: String,
-    /// The virtual machine's own limits; `None` where it has none.
+    /// The virtual machine's own limits; `None`: it has none.
     pub vm: Option<VmSpec>,
     /// Budgets that several disks share, such as one for all disks of a type on a virtual machine.
     pub pools: Vec<PoolSpec>,
-    /// The volumes, each under a name of its own.
+    /// The volumes, with unique names.
     pub volumes: Vec<VolumeSpec>,
 }
 
-/// What a virtual machine allows all its disks together.
+/// The total that a virtual machine allows its disks.
 ///
-/// The two budgets add: what is answered by the host's cache counts against `cached`, what goes to network disks against
-/// `uncached`, a miss of the cache against both (azure-docs, disks-performance).
+/// The two budgets add. Answers of the host's cache count against `cached`, requests to network disks against
+/// `uncached`, a cache miss against both (azure-docs, disks-performance).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VmSpec {
     /// The size's name, for messages.
     pub name: String,
-    /// What goes to network disks.
+    /// The budget for network disks.
     pub uncached: Option<Limit>,
-    /// What goes through the host: cached disks, and disks of [`Place::Local`].
+    /// The budget for the host: cached disks, and disks of [`Place::Local`].
     pub cached: Option<Limit>,
-    /// Whether `cached` is an estimate, for want of a published figure: then it holds for what the host's cache answers alone. What
-    /// goes beyond the cache has the limits of its way there, and disks in the host have limits of their own.
+    /// Whether `cached` is an estimate, without a published figure. Then it covers only answers of the host's cache.
+    /// Misses have the limits of their way, and disks in the host have limits of their own.
     pub cached_estimated: bool,
     /// Data disks at most.
     pub disks_max: Option<u32>,
-    /// The host's cache, shared by every disk whose cache has no capacity of its own; `None`: without bound.
+    /// The host's cache, shared by all disks without their own capacity; `None`: no bound.
     pub cache_size: Option<Bytes>,
-    /// Processors, where known.
+    /// Processors, if known.
     pub vcpus: Option<u32>,
 }
 
@@ -48,7 +48,7 @@ pub struct VmSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolSpec {
-    /// What disks call it by in [`DiskSpec::pool`] or [`DiskSpec::allowance`].
+    /// The name that disks use in [`DiskSpec::pool`] or [`DiskSpec::allowance`].
     pub name: String,
     /// The budget.
     pub limit: Limit,
@@ -60,7 +60,7 @@ pub struct PoolSpec {
 pub struct VolumeSpec {
     /// Its name in the environment.
     pub name: String,
-    /// Its disks, in the layout's order. A stripe of mirrors takes the copies of its first column first.
+    /// Its disks, in the layout's order. In a stripe of mirrors the copies of the first column come first.
     pub disks: Vec<DiskSpec>,
     /// How the guest lays data over them.
     pub layout: Layout,
@@ -82,7 +82,7 @@ pub enum Layout {
         /// Length of a piece.
         interleave: Bytes,
     },
-    /// Every disk has everything: a write goes to all, a read to one of them in turn.
+    /// Every disk has all data: a write goes to all, a read to one of them in turn.
     Mirror {
         /// Disks alike.
         copies: u32,
@@ -98,7 +98,7 @@ pub enum Layout {
     },
 }
 
-/// What the virtual machine's host caches of a disk.
+/// How the virtual machine's host caches a disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostCache {
@@ -115,15 +115,15 @@ pub enum HostCache {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostCacheSpec {
-    /// What is cached.
+    /// The cached operations.
     pub mode: HostCache,
     /// Capacity for each disk; `None`: all such disks share [`VmSpec::cache_size`].
     pub capacity: Option<Bytes>,
-    /// How long a hit, or a write taken by the cache, is in service.
+    /// Service time of a hit, or of a write that the cache accepts.
     pub latency: LatencySpec,
-    /// Share of the capacity that may hold writes not yet on the disk. When it is used up, writes stall.
+    /// Share of the capacity for dirty blocks. When it is used up, writes stall.
     pub dirty_max: Ratio,
-    /// Stalled writes go on when what is not yet on the disk has fallen to this share of what may be.
+    /// Stalled writes resume when dirty blocks have fallen to this share of their maximum.
     pub resume_at: Ratio,
 }
 
@@ -146,11 +146,11 @@ impl Default for HostCacheSpec {
 pub struct DiskSpec {
     /// The product's name, for messages; empty for a disk given in full.
     pub name: String,
-    /// Capacity; `None`: as much as is asked for.
+    /// Capacity; `None`: unlimited.
     pub size: Option<Bytes>,
     /// How it hangs on the virtual machine.
     pub place: Place,
-    /// What the provider allows it.
+    /// The provider's limit.
     pub limit: Limit,
     /// A budget shared with other disks, by its name in [`EnvironmentSpec::pools`].
     pub pool: Option<String>,
@@ -162,14 +162,14 @@ pub struct DiskSpec {
     pub parallelism: Parallelism,
     /// The mechanics of a spinning disk, added to `latency`.
     pub spinning: Option<Spinning>,
-    /// What its limits hold back.
+    /// Whether its limits delay requests or answers.
     pub holds: Holds,
-    /// The queues through which the guest's operating system reaches it; `None`: they hold whatever is asked, or give it out in
-    /// order, which is the same. Loads wait for a place in them; the disk itself does not know them.
+    /// The guest's device queues to it; `None`: they accept any number, or serve in order, which is the same. Loads
+    /// wait for a place in them; the disk itself does not know them.
     pub device_queues: Option<DeviceQueues>,
 }
 
-/// What a disk's limits hold back.
+/// Whether a disk's limits delay requests or answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
@@ -180,7 +180,7 @@ pub enum Holds {
     Answers,
 }
 
-/// The queues of a block device in the guest: one for each of some processors, each with places of its own.
+/// The queues of a block device in the guest: one per group of processors, each with its own places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceQueues {
@@ -201,7 +201,7 @@ pub enum Place {
     Local,
 }
 
-/// What may pass: a disk's limits, a virtual machine's budget, or a pool's.
+/// A rate limit: of a disk, of a virtual machine's budget, or of a pool.
 ///
 /// A trim counts as one request and no bytes; a flush as nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,13 +211,13 @@ pub struct Limit {
     pub iops: Option<Directions<IopsBudget>>,
     /// Bytes per second.
     pub throughput: Option<Directions<ThroughputBudget>>,
-    /// A request counts as one unit for each started piece of this size; `None`: as one whatever its size.
+    /// A request counts as one unit for each started piece of this size; `None`: as one, whatever its size.
     pub counted_size: Option<Bytes>,
     /// Requests that follow one another on the disk are counted together.
     pub merge: Option<Merge>,
-    /// A request that is not merged costs at least so many bytes of the throughput.
+    /// An unmerged request costs at least this many bytes of the throughput.
     pub least_charge: Option<Bytes>,
-    /// How the rates are held.
+    /// The mechanism of the rates.
     pub enforcement: Enforcement,
 }
 
@@ -234,17 +234,17 @@ pub enum Directions<T> {
         /// For writes and trims.
         write: Option<T>,
     },
-    /// One budget whose price differs: with reads at rate `r` and writes at rate `w`, `r / read + w / write <= 1`. Neither
+    /// One budget with two prices: with reads at rate `r` and writes at rate `w`, `r / read + w / write <= 1`. Neither
     /// may burst.
     Traded {
-        /// What reads alone may do.
+        /// The rate of reads alone.
         read: T,
-        /// What writes alone may do.
+        /// The rate of writes alone.
         write: T,
     },
 }
 
-/// Requests per second, with what may be saved up.
+/// Requests per second, with saved-up credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IopsBudget {
@@ -255,17 +255,17 @@ pub struct IopsBudget {
     pub burst: Option<IopsBurst>,
 }
 
-/// A faster rate while saved-up credits last. What `rate` allows and is not used is saved, up to `credits`.
+/// A faster rate while saved-up credits last. Unused `rate` is saved, up to `credits`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IopsBurst {
     /// The most while credits last.
     pub rate: Iops,
-    /// Counted requests that can be saved up; a request takes as many as it counts for.
+    /// Counted requests that can be saved up; a request spends its units.
     pub credits: u64,
 }
 
-/// Bytes per second, with what may be saved up.
+/// Bytes per second, with saved-up credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThroughputBudget {
@@ -276,13 +276,13 @@ pub struct ThroughputBudget {
     pub burst: Option<ThroughputBurst>,
 }
 
-/// A faster rate while saved-up credits last. What `rate` allows and is not used is saved, up to `credits`.
+/// A faster rate while saved-up credits last. Unused `rate` is saved, up to `credits`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThroughputBurst {
     /// The most while credits last.
     pub rate: ByteRate,
-    /// What can be saved up.
+    /// The most that can be saved up.
     pub credits: Bytes,
 }
 
@@ -314,7 +314,7 @@ impl ThroughputBudget {
     }
 }
 
-/// What a rate per second gives in `span`, rounded down.
+/// The product of a rate per second and `span`, rounded down.
 fn saved(rate: u64, span: Duration) -> u64 {
     let product = u128::from(rate) * u128::from(span.as_ns()) / u128::from(loadline_units::NS_PER_S);
     u64::try_from(product).unwrap_or(u64::MAX)
@@ -329,19 +329,19 @@ pub struct Merge {
     pub larger_than: Bytes,
 }
 
-/// How a rate is held.
+/// The mechanism of a rate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Enforcement {
     /// Evenly: each request waits until the one before is paid for.
     #[default]
     Smooth,
-    /// A token bucket: what is not used is saved for `depth`, then lost.
+    /// A token bucket: unused rate is saved for `depth`, then lost.
     Bucket {
         /// How much can be saved, as time at the rate.
         depth: Duration,
     },
-    /// A quota in each window, spent as fast as requests come; what is left at its end is lost.
+    /// A quota in each window, spent as fast as requests come; the rest is lost at its end.
     Window {
         /// Length of a window.
         length: Duration,
@@ -371,25 +371,25 @@ pub struct LatencySpec {
     pub median: Duration,
     /// 99 of 100 draws are shorter; not below `median`. Equal: no spread.
     pub p99: Duration,
-    /// Added for each KiB: what bounds a single stream.
+    /// Added for each KiB: the limit of a single stream.
     pub per_kib: Duration,
 }
 
-/// How much a disk has in service at once; `None` is without bound.
+/// How much a disk has in service at once; `None`: no bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parallelism {
-    /// Requests in service at once; the others wait in order. A spinning disk serves one at a time whatever is said here.
+    /// Requests in service at once; the others wait in order. A spinning disk always serves one at a time.
     pub requests: Option<u32>,
-    /// What all requests in service transfer together, read and written.
+    /// The total transfer rate of all requests in service, read and written.
     pub throughput: Option<ByteRate>,
 }
 
-/// The mechanics of a spinning disk: seek, rotation, transfer, and a queue from which the nearest request is taken.
+/// The mechanics of a spinning disk: seek, rotation, transfer, and a queue in which the nearest request is next.
 ///
 /// A seek over the share `d` of the disk takes `seek_min + (seek_max - seek_min) x sqrt(d)` (Ruemmler and Wilkes 1994,
-/// for the longer seeks of a disk that spends most of them accelerating). The disk under the head is where time and speed
-/// have turned it. A request that begins where the one before ended waits for neither.
+/// for the longer seeks of a disk that spends most of them accelerating). The angle under the head follows from time
+/// and speed. A request that begins at the end of the one before waits for neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spinning {
@@ -401,7 +401,7 @@ pub struct Spinning {
     pub seek_max: Duration,
     /// While the head is over the data.
     pub transfer: ByteRate,
-    /// Requests among which the nearest is taken; 1 for none but the first.
+    /// The nearest of so many requests is next; 1: the first.
     pub queue_depth: u32,
 }
 
@@ -428,13 +428,13 @@ pub enum Fullness {
     Empty,
 }
 
-/// What caches hold.
+/// The initial contents of caches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Warmth {
     /// Nothing.
     #[default]
     Cold,
-    /// The beginning of each disk, as far as the capacity goes.
+    /// The beginning of each disk, up to the capacity.
     Warm,
 }

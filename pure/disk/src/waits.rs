@@ -1,16 +1,16 @@
-//! The account of waiting: where requests were held, for what, and for how long.
+//! The account of waiting: at which limits requests waited, for what, and for how long.
 
 use crate::limit::Waited;
 use loadline_units::Duration;
 
-/// How long requests to a target have waited so far, by what held them. What a cache writes back meanwhile is not in it.
+/// The waiting of requests to a target so far, by limit. Write-back of a cache is not part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// At the virtual machine's budget for what goes through the host's cache; of all volumes together.
+    /// At the virtual machine's budget for the host's cache; of all volumes together.
     pub vm_cached: Waited,
-    /// At the virtual machine's budget for what goes to network disks; of all volumes together.
+    /// At the virtual machine's budget for network disks; of all volumes together.
     pub vm_uncached: Waited,
-    /// At what the virtual machine allows all disks of a kind together, of all such disks.
+    /// At the virtual machine's totals by type of disk, of all such disks.
     pub allowances: Waited,
     /// At budgets shared by several disks, of all disks that share them.
     pub pools: Waited,
@@ -19,7 +19,7 @@ pub struct Waits {
     /// At the target's disks themselves: for one of the places in service, and for the bytes of others. The queue before the head
     /// of a spinning disk is not in it.
     pub service: Waited,
-    /// Writes that the host's cache could not take, of all disks that share it.
+    /// Writes for which the host's cache had no room, of all disks that share it.
     pub cache: Duration,
     /// Parts of reads that the host's cache answered, of all disks that share it.
     pub cache_hits: u64,
@@ -28,7 +28,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// What has been waited since `earlier`, an account of the same machine.
+    /// The waiting since `earlier`, an account of the same machine.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The search for blocks that give way, against one that looks at every word.
+//! The eviction search gives the same result as a search that looks at every word.
 
 use super::*;
 use rand_core::{Rng, SeedableRng};
@@ -104,8 +104,8 @@ fn the_same_blocks_give_way_as_where_every_word_is_looked_at() {
     assert!(cache.dirty() > 0 && cache.used == capacity, "{} {}", cache.dirty(), cache.used);
 }
 
-/// Full of writes to every 16th block of a disk, of which one has just been carried away: the hand finds it without a look at
-/// the others.
+/// The cache is full of writes to every 16th block of a disk, and one was just written back. The hand finds it without
+/// a look at the others.
 #[test]
 fn of_a_cache_full_of_writes_only_what_may_give_way_is_looked_at() {
     let capacity = 40 * CHUNK_BLOCKS / 16;

@@ -1,18 +1,18 @@
-//! Whose waiting it was: what each target's own requests waited for, where a limit holds those of several.
+//! Waiting by target: the waiting of each target's own requests at limits that several share.
 
 use super::{Known, Machine, Path, Target, Waits};
 use crate::limit::{Limiter, Waited};
 
-/// What is known of it, for each target.
+/// The account of each target.
 #[derive(Debug, Clone)]
 pub(super) struct Accounts {
     /// By target.
     held: Vec<Waits>,
     /// By a request's number: its target.
     whose: Vec<u32>,
-    /// Of the request whose parts begin: the part that ends last, and when.
+    /// For the request whose parts begin: the part that ends last, and its end.
     last: (u64, Waits),
-    /// What of each limit's waiting has an owner already, or needs none.
+    /// The part of each limit's waiting that has an owner already, or needs none.
     vm_cached: Waited,
     vm_uncached: Waited,
     pools: Vec<Waited>,
@@ -21,7 +21,7 @@ pub(super) struct Accounts {
     caches: Vec<[u64; 2]>,
 }
 
-/// What has been waited beyond what was `seen`, which it brings up to date.
+/// The waiting beyond `seen`, which becomes `now`.
 fn beyond(seen: &mut Waited, now: Waited) -> Waited {
     let beyond = now.since(*seen);
     *seen = now;
@@ -29,7 +29,7 @@ fn beyond(seen: &mut Waited, now: Waited) -> Waited {
 }
 
 impl Machine {
-    /// Keeps, from here on, for each target what its own requests wait for: [`Machine::held`]. It changes no answer.
+    /// From here on, counts for each target the waiting of its own requests: [`Machine::held`]. It changes no answer.
     ///
     /// # Panics
     /// When requests are outstanding: theirs is not known.
@@ -47,12 +47,11 @@ impl Machine {
         }));
     }
 
-    /// What the requests to `target` themselves waited for so far, wherever others wait too; `None`: no accounts are kept.
+    /// The waiting of the requests to `target` so far, also at shared limits; `None`: no accounts are kept.
     ///
-    /// Of a request in several parts it is the waiting of the part that ended last: the request took no longer for the others.
-    /// Before a disk whose time for it is not known in advance (it spins, or serves so many at once) it is the part that passed the
-    /// limits last. Flushes
-    /// that wait until a cache has written back count as waiting for the cache.
+    /// Of a request in several parts the part that ended last counts: the others delayed nothing. Some disks do not
+    /// know a part's end in advance, because they spin or have limited places. There the part that passed the limits
+    /// last counts. Flushes that wait for a cache's write-back count as waiting for the cache.
     #[must_use]
     pub fn held(&self, target: Target) -> Option<Waits> {
         Some(self.accounts.as_ref()?.held[target.0])
@@ -63,7 +62,7 @@ impl Machine {
     pub(super) fn account_part(&mut self, now: u64, disk: usize, known: Known) {
         let of_disk = &self.disks[disk];
         let accounts = self.accounts.as_mut().expect("accounts are kept");
-        // What waited nowhere is most of what there is where it matters how long this takes.
+        // On the fast path most requests wait nowhere.
         let waited = known.admitted > now || accounts.disks[disk][1] != of_disk.lanes.waited();
         let mut waits = if waited {
             accounts.take(of_disk, self.vm_uncached.as_ref(), &self.pools, disk)
@@ -101,7 +100,7 @@ impl Machine {
         }
     }
 
-    /// A write that `since` waited for room in a cache was taken at `now`.
+    /// The cache accepted, at `now`, a write that had waited for room since `since`.
     pub(super) fn account_resumed(&mut self, now: u64, id: u32, disk: usize, since: u64) {
         // Of several parts the last one counts.
         let counts = self.outstanding[id as usize].parts == 1;
@@ -116,7 +115,7 @@ impl Machine {
         }
     }
 
-    /// A flush has waited until a cache wrote back what it had to.
+    /// A flush has waited for a cache's write-back.
     pub(super) fn account_flushed(&mut self, now: u64, id: u32) {
         let state = &self.outstanding[id as usize];
         let Some(accounts) = self.accounts.as_mut() else { return };
@@ -126,7 +125,7 @@ impl Machine {
         }
     }
 
-    /// A part that limits held back has found its place at `disk`.
+    /// A part that a limit had delayed has found its place at `disk`.
     pub(super) fn account_served(&mut self, id: u32, disk: usize) {
         // Of several parts the last one counts.
         let counts = self.outstanding[id as usize].parts == 1;
@@ -138,7 +137,7 @@ impl Machine {
         }
     }
 
-    /// Nobody waited for what was just passed behind a cache.
+    /// The last waiting behind a cache is nobody's.
     pub(super) fn account_nobody(&mut self, disk: usize) {
         if let Some(accounts) = self.accounts.as_mut() {
             accounts.take(&self.disks[disk], self.vm_uncached.as_ref(), &self.pools, disk);
@@ -147,7 +146,7 @@ impl Machine {
 }
 
 impl Accounts {
-    /// What has been waited, and has no owner yet, on the way to a disk beyond any cache.
+    /// The waiting without an owner so far, on the way to a disk behind any cache.
     fn take(
         &mut self,
         of_disk: &super::DiskState,

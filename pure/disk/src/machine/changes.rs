@@ -1,10 +1,10 @@
-//! What may change in a machine while it runs, and what can be told of its state.
+//! Changes to a running machine (dropped caches, spent credits, power cuts, absent disks), and queries of its state.
 
 use super::{Machine, Path, Queue, Target};
 use loadline_units::{Instant, Ratio};
 
 impl Machine {
-    /// Forgets what caches before the target's disks hold, apart from what is not on a disk yet.
+    /// Drops the clean contents of caches before the target's disks.
     ///
     /// # Panics
     /// When `now` is before an earlier call's.
@@ -36,9 +36,9 @@ impl Machine {
         }
     }
 
-    /// Breaks off all that is outstanding, as when the power goes: it is never answered, and its numbers are free. Limits, places and
-    /// heads are free from `now` on; what caches hold stays, also what is on its way from there to a disk. The credits of bursts that
-    /// requests counted on which waited for their turn are spent.
+    /// Aborts all outstanding requests, as in a power cut: they are never answered, and their numbers are free. Limits,
+    /// places and heads are free from `now` on. Caches keep their contents, including blocks in write-back. Burst
+    /// credits that waiting requests had used stay spent.
     ///
     /// # Panics
     /// When `now` is before an earlier call's.
@@ -60,8 +60,8 @@ impl Machine {
         self.break_off_caches(now, parts);
     }
 
-    /// The share of burst credits that are left at `now`, of whatever has least: the target's disks, their pools, the virtual
-    /// machine. `None`: nothing saves any.
+    /// The share of burst credits left at `now`, of the bucket with the least: the target's disks, their pools, the
+    /// virtual machine. `None`: there are no credits.
     #[must_use]
     pub fn credits(&self, now: Instant, target: Target) -> Option<Ratio> {
         let now = now.as_ns();
@@ -79,8 +79,8 @@ impl Machine {
         self.targets[target.0].disks.iter().any(|disk| matches!(self.disks[*disk].path, Path::Cached { .. }))
     }
 
-    /// Takes a disk of a volume away, or puts it back: nothing goes to it through the volume, and reads go to its other copies.
-    /// Where no copy is left, a request is answered as if that part had taken no time: whoever asks knows that it failed.
+    /// Removes a disk of a volume, or puts it back. No request reaches it through the volume, and reads go to its other
+    /// copies. Without another copy, that part takes no time: the caller knows that the request failed.
     ///
     /// # Panics
     /// When `now` is before an earlier call's, or the volume has no such disk.

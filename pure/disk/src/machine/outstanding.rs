@@ -1,4 +1,4 @@
-//! What a machine keeps of requests that were not answered yet, and what is to happen to them.
+//! Outstanding requests of a machine, and their planned events.
 
 #![expect(
     clippy::inline_always,
@@ -8,7 +8,7 @@
 use loadline_block::{Completion, ErrorKind, Operation, Request};
 use loadline_units::Instant;
 
-/// Bits of an entry of a queue that say whose it is; above them stands the order in which entries were made.
+/// Low bits of a queue entry that identify its owner; the bits above are the order of insertion.
 pub(super) const NUMBER_BITS: u32 = 24;
 
 /// A request that was not answered yet.
@@ -20,7 +20,7 @@ pub(super) struct Outstanding {
     pub(super) length: u32,
     pub(super) offset: u64,
     pub(super) due: u64,
-    /// Parts whose end is not known yet.
+    /// Parts without a known end.
     pub(super) parts: u32,
     pub(super) submitted: u64,
     pub(super) admitted: u64,
@@ -46,7 +46,7 @@ impl Outstanding {
         }
     }
 
-    /// The answer, once it is certain. Field by field: what was written in small pieces is slow to be read in large ones.
+    /// The answer, once it is certain. Field by field: a wide read of narrow writes is slow.
     #[inline(always)]
     pub(super) const fn answer(&self) -> Completion {
         let Self { operation, durable, refused, length, offset, due, submitted, admitted, completed, .. } = *self;
@@ -60,8 +60,8 @@ impl Outstanding {
     }
 }
 
-/// What is known of a request, or of a part of it, when it is handed over: when it has passed the limits and is answered,
-/// as far as that does not depend on events to come.
+/// The known times of a request or part at submission: when it has passed the limits and when it is answered, unless
+/// they depend on later events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     pub(super) admitted: u64,
@@ -74,7 +74,7 @@ impl Known {
     }
 }
 
-/// A part of a request whose end is not known yet, or a run of blocks on its way from a cache to its disk.
+/// A part without a known end, or a run of blocks in write-back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub(super) owner: Owner,
@@ -92,10 +92,10 @@ pub(super) enum Owner {
     WriteBack(u64),
 }
 
-/// What happens inside, by the bits above the number.
+/// Internal events, by the bits above the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A part has passed the limits before a disk that serves so many at once.
+    /// A part has passed the limits before a disk with limited places.
     Admitted(u32),
     /// A part reaches the head of a spinning disk.
     Arrives(u32),

@@ -1,4 +1,4 @@
-//! Service: when a part that has passed the limits is done.
+//! Service: computes when a part that has passed the limits is done.
 
 #![expect(
     clippy::inline_always,
@@ -13,7 +13,7 @@ use loadline_block::Operation;
 use rand_core::Rng;
 
 impl Machine {
-    /// A part that passes a disk's limits at `at`, and reached it at `now`, comes to where only so many are served at once.
+    /// A part that reached a disk at `now` and passes its limits at `at` comes to a disk with limited places.
     #[inline(never)]
     pub(super) fn reach_turn(&mut self, now: u64, at: u64, part: Part) -> Known {
         let Part { owner, disk, operation, length, .. } = part;
@@ -52,7 +52,7 @@ impl Machine {
         }
     }
 
-    /// A part that limits held back comes for a place: only now, since what they let pass meanwhile came before it.
+    /// A delayed part comes for its place only after the limit: parts that passed meanwhile came first.
     pub(super) fn admitted(&mut self, now: u64, number: u32) {
         let Part { owner, disk, operation, length, .. } = self.parts[number as usize];
         let waited = self.disks[disk].lanes.waited();

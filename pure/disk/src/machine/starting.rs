@@ -1,4 +1,4 @@
-//! Starting: the way of a request's parts past the budgets of the virtual machine and the limits of disks.
+//! Start of a request: the way of its parts through the virtual machine's budgets and the disks' limits.
 
 #![expect(
     clippy::inline_always,
@@ -14,7 +14,7 @@ use loadline_block::Operation;
 use rand_core::Rng;
 
 impl Machine {
-    /// The parts of a request begin their way. What it asks for is read from its place: passed on, it would be written a second time.
+    /// Starts the parts of a request. The request is read in place, since passing it on would copy it once more.
     pub(super) fn start_parts(&mut self, now: u64, id: u32, target: Target) -> Known {
         let Outstanding { operation, offset, length, .. } = self.outstanding[id as usize];
         let TargetState { disks, placement, .. } = &self.targets[target.0];
@@ -54,7 +54,7 @@ impl Machine {
         known
     }
 
-    /// A part of a request begins its way. What is not known at once counts as a part that is waited for.
+    /// Starts one part. A part without a known end counts as pending.
     #[inline(always)]
     pub(super) fn start(
         &mut self,
@@ -74,7 +74,7 @@ impl Machine {
         }
     }
 
-    /// As [`Machine::start`], for a disk whose requests go through the host.
+    /// [`Machine::start`], for a disk whose requests go through the host.
     #[inline(always)]
     fn start_at_host(
         &mut self,
@@ -125,7 +125,7 @@ impl Machine {
         }
     }
 
-    /// When a part of a local disk has passed the budget of what goes through the host.
+    /// When a part of a local disk has passed the host's budget.
     #[inline(never)]
     fn pass_host(&mut self, now: u64, operation: Operation, offset: u64, length: u64) -> u64 {
         if self.only_answers_count { now } else { pass(&mut self.vm_cached, now, operation, offset, length) }
@@ -165,7 +165,7 @@ impl Machine {
         Known { admitted: at, completed }
     }
 
-    /// A part goes on at `at`.
+    /// A part continues at `at`.
     #[inline(never)]
     pub(super) fn part_follows(&mut self, at: u64, part: Part, event: fn(u32) -> Event) {
         let part = self.new_part(part);

@@ -1,4 +1,4 @@
-//! Writes that the host's cache takes and carries to the disk later.
+//! Write-back: the host's cache accepts writes and sends them to the disk later.
 
 use super::{CacheState, Known, Machine, Owner, Part, Path, Waits, pass};
 use crate::cache::{BLOCK, Run};
@@ -8,21 +8,21 @@ use rand_core::Rng;
 
 /// Runs of blocks of a disk on their way from the cache at once.
 const IN_FLIGHT_MAX: usize = 32;
-/// Blocks of a run at most: 256 KiB, what providers count as one request.
+/// Blocks of a run at most: 256 KiB, one request in the providers' count.
 const RUN_MAX: u64 = 64;
 
-/// What is on its way from the cache to a disk, and which flushes wait for it.
+/// Runs in write-back to a disk, and the flushes that wait for them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WriteBack {
     /// Numbers of the runs on their way.
     in_flight: Vec<u64>,
     issued: u64,
     flushes: Vec<Flush>,
-    /// How long they waited at limits: nobody waited for them there.
+    /// Their waiting at limits, which delays no request.
     pub(super) waited: Waits,
 }
 
-/// A flush that waits until what was dirty when it came is on the disk.
+/// A flush that waits until all blocks that were dirty at its arrival are on the disk.
 #[derive(Debug, Clone, Copy)]
 struct Flush {
     id: u32,
@@ -33,7 +33,7 @@ struct Flush {
 }
 
 impl Machine {
-    /// A part of a write comes to a cache that takes writes.
+    /// A part of a write reaches a write-back cache.
     pub(super) fn write_to_cache(&mut self, now: u64, id: u32, disk: usize, offset: u64, length: u64) -> Known {
         let Path::Cached { cache, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
         let state = &mut self.caches[cache];
@@ -49,7 +49,7 @@ impl Machine {
         self.take_write(now, disk, offset, length)
     }
 
-    /// The cache takes a write.
+    /// The cache accepts a write.
     fn take_write(&mut self, now: u64, disk: usize, offset: u64, length: u64) -> Known {
         let Path::Cached { cache, member, hit, .. } = self.disks[disk].path else {
             unreachable!("the disk has a cache")
@@ -61,7 +61,7 @@ impl Machine {
         Known { admitted: at, completed: done }
     }
 
-    /// A flush comes to a cache that takes writes.
+    /// A flush reaches a write-back cache.
     pub(super) fn flush_cache(&mut self, now: u64, id: u32, disk: usize) {
         let Path::Cached { cache, member, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
         let (rounds, hand) = self.caches[cache].cache.member(member).swept();
@@ -92,8 +92,8 @@ impl Machine {
         self.account_nobody(disk);
     }
 
-    /// Nobody waits for anything any more: writes that waited for room in a cache are not done, flushes not answered. What was on its
-    /// way from caches to disks, the parts in `before`, sets out anew.
+    /// Nothing waits any more: writes that waited for room are not done, flushes not answered. Write-back in flight,
+    /// the parts in `before`, starts anew.
     pub(super) fn break_off_caches(&mut self, now: u64, before: Vec<Part>) {
         for cache in &mut self.caches {
             cache.stalled.clear();
@@ -115,7 +115,7 @@ impl Machine {
         }
     }
 
-    /// What has been waited so far at the limits between a cache and its disk.
+    /// The waiting so far at the limits between a cache and its disk.
     fn waits_behind_cache(&self, disk: usize) -> Waits {
         let disk = &self.disks[disk];
         Waits {
@@ -141,7 +141,7 @@ impl Machine {
         self.end_flushes(now, disk);
     }
 
-    /// Lets stalled writes go on, in their order, as far as there is room.
+    /// Resumes stalled writes, in their order, as far as there is room.
     fn resume(&mut self, now: u64, cache: usize) {
         let CacheState { stalling, resume_at, cache: blocks, .. } = &self.caches[cache];
         if !*stalling || blocks.dirty() > *resume_at {
@@ -163,7 +163,7 @@ impl Machine {
         self.caches[cache].stalling = false;
     }
 
-    /// Ends the flushes whose blocks are on the disk.
+    /// Completes the flushes whose blocks are on the disk.
     fn end_flushes(&mut self, now: u64, disk: usize) {
         if self.disks[disk].write_back.flushes.is_empty() {
             return;

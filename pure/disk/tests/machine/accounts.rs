@@ -1,4 +1,4 @@
-//! Whose waiting it was.
+//! Waiting is counted for the target whose requests wait.
 
 use crate::drive::{MIB, constant, disk, environment, limit, reads, run, volume, writes};
 use crate::replay::{environments, requests};
@@ -16,7 +16,7 @@ fn at_limits(waits: &Waits) -> Duration {
     [vm_cached, vm_uncached, allowances, pools, disks].into_iter().map(total).fold(Duration::ZERO, |sum, one| sum + one)
 }
 
-/// Two disks of 1,000 IOPS each behind a machine that lets 1,500 through.
+/// Two disks of 1,000 IOPS each behind a machine with a limit of 1,500.
 fn shared() -> EnvironmentSpec {
     let one = disk(limit(1_000, 1 << 40));
     let vm = VmSpec { uncached: Some(limit(1_500, 1 << 40)), ..VmSpec::default() };
@@ -42,7 +42,7 @@ fn without_accounts_nothing_is_told() {
 #[test]
 fn what_volumes_share_is_told_apart() {
     let mut machine = accounted(&shared());
-    // One asks deeply and is held by its own disk, the other by what the first leaves of the machine's budget.
+    // One load is deep and limited by its own disk; the other gets the rest of the machine's budget.
     let loads = [reads("a", 4_096, 64), reads("b", 4_096, 2)];
     run(&mut machine, &loads, Duration::ZERO, Duration::from_s(5));
     let all = machine.waits(machine.target("a").unwrap());
@@ -103,7 +103,7 @@ fn writes_that_a_full_cache_holds_and_flushes_behind_them_wait_for_the_cache() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Accounts change no answer; on one disk without a cache they tell exactly how long each request was held.
+    /// Accounts change no answer. On one disk without a cache they have each request's exact delay.
     #[test]
     fn accounts_tell_what_answers_tell(
         environment in environments(), requests in requests(), seed in any::<u64>(), single in any::<bool>(),

@@ -1,4 +1,4 @@
-//! The host's caches: what hits, what is counted where, and how writes fill them and stall.
+//! The host's caches: hits, counting, and how writes fill them and stall.
 
 use crate::drive::{Load, MIB, constant, disk, environment, limit, rates, reads, run, volume, writes};
 use loadline_block::{Operation, Request};
@@ -40,7 +40,7 @@ fn writes_go_through_a_read_only_cache_and_are_then_in_it() {
     assert!(read[0].count.abs_diff(8_000) <= 40, "{}", read[0].count);
 }
 
-/// A published cached limit counts misses and writes too; an estimate of what the cache answers says nothing of them.
+/// A published cached limit counts misses and writes too; an estimate covers answers of the cache alone.
 #[test]
 fn an_estimated_limit_holds_for_what_the_cache_answers_alone() {
     let mut environment = setup(HostCache::ReadOnly, None);
@@ -92,7 +92,7 @@ fn a_read_write_cache_takes_writes_at_its_own_rate_until_it_is_full_and_stalls()
     let mut environment = setup(HostCache::ReadWrite, Some(Bytes::mib(256)));
     environment.volumes[0].host_cache.dirty_max = Ratio::percent(50);
     let mut machine = Machine::new(&environment, 1, COLD).unwrap();
-    // 128 MiB may wait to be written: 32,768 blocks, filled at 8,000 a second less what the disk takes meanwhile.
+    // 128 MiB may be dirty: 32,768 blocks, filled at 8,000 a second less the disk's own rate.
     let load = Load { span: 1 << 39, ..writes("data", 4096, 32) };
     let first = run(&mut machine, &[load], Duration::ZERO, Duration::from_s(4));
     assert_eq!(first[0].count / 100, 320);
@@ -142,7 +142,7 @@ fn a_flush_waits_until_what_was_written_is_on_the_disk() {
             None => {}
         }
     }
-    // The cache takes 8,000 a second, the disk 500.
+    // The cache's rate is 8,000 a second, the disk's 500.
     assert!(last_write.as_ns() < 200_000_000, "{last_write:?}");
     assert!(flushed.as_ns() > 1_990_000_000 && flushed.as_ns() < 2_200_000_000, "{flushed:?}");
     assert!(written_through.as_ns() >= constant(Duration::from_ms(1)).write.median.as_ns());

@@ -16,7 +16,7 @@ fn machine(environment: &EnvironmentSpec) -> (Machine, Target) {
     (machine, target)
 }
 
-/// How long until `count` requests, all asked for at `now`, are answered.
+/// The time until `count` requests, all submitted at `now`, are answered.
 fn all(machine: &mut Machine, target: Target, now: Instant, operation: Operation, count: u64) -> Duration {
     for number in 0..count {
         let request = Request { operation, durable: false, length: 4_096, offset: number * 4_096, due_at: now };
@@ -140,7 +140,7 @@ fn who_comes_after_a_break_waits_for_nothing_that_came_before() {
                 assert!(machine.outstanding() > 100, "disk {number}, {mode:?}: all were answered");
                 machine.break_off(now);
                 assert_eq!(machine.outstanding(), 0);
-                // What a cache still carries to the disk, and one turn of whatever is held, at most.
+                // Write-back in flight, and at most one turn of each limited resource.
                 let took = all(&mut machine, data, now, Operation::Read, 1);
                 assert!(took < Duration::from_s(2), "disk {number}, {mode:?}, round {round}: {took:?}");
                 now = machine.now() + Duration::from_s(1);

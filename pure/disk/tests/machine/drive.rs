@@ -15,7 +15,7 @@ pub(crate) struct Load {
     pub(crate) volume: &'static str,
     pub(crate) operation: Operation,
     pub(crate) length: u32,
-    /// Requests kept outstanding.
+    /// Requests outstanding.
     pub(crate) depth: u32,
     /// Requests a second, instead of `depth`.
     pub(crate) rate: Option<u64>,

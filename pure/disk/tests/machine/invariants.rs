@@ -1,5 +1,5 @@
-//! What holds for any environment and any requests: none is lost or overtaken, none is answered too early, no budget is
-//! exceeded over any stretch beyond what it may save up.
+//! Invariants of all environments and requests: none is lost or overtaken, none is answered too early, no budget is
+//! exceeded over any stretch by more than its savings.
 
 use crate::drive::{constant, disk, environment, volume};
 use crate::replay::{environments, requests};
@@ -11,7 +11,8 @@ use loadline_disk::{
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, NS_PER_S};
 use proptest::prelude::*;
 
-/// Submits each request when it is due and takes answers as they come: the numbers given out, and the answers in their order.
+/// Submits each request when it is due and collects answers as they come. Returns the numbers, and the answers in their
+/// order.
 fn answers(machine: &mut Machine, requests: &[Request]) -> (Vec<RequestId>, Vec<(RequestId, Completion)>) {
     let target = machine.target("data").unwrap();
     let (mut given, mut answers) = (Vec::new(), Vec::new());
@@ -28,7 +29,7 @@ fn answers(machine: &mut Machine, requests: &[Request]) -> (Vec<RequestId>, Vec<
     (given, answers)
 }
 
-/// A machine whose service times are all known: 0.7 ms and 3 us for each KiB, 0.1 ms in a cache.
+/// A machine with fixed service times: 0.7 ms and 3 us for each KiB, 0.1 ms in a cache.
 fn without_spread(environment: &mut EnvironmentSpec) {
     let exact = |us, per_kib| {
         let median = Duration::from_us(us);
@@ -42,7 +43,7 @@ fn without_spread(environment: &mut EnvironmentSpec) {
     }
 }
 
-/// Lets the limits of disks that do not spin hold back answers.
+/// Makes the limits of disks that do not spin delay answers.
 fn hold_answers(environment: &mut EnvironmentSpec) {
     for disk in environment.volumes.iter_mut().flat_map(|volume| &mut volume.disks) {
         if disk.spinning.is_none() {
@@ -60,7 +61,7 @@ fn budgets() -> impl Strategy<Value = Limit> {
             jitter: Duration::from_us(ms * 10 * share),
         }),
     ];
-    // One of the two budgets, so that the moment of admission is the moment at which this one let pass.
+    // One of the two budgets only, so that the moment of admission is that of this budget.
     let burst = prop::option::of((1u64..5, 0u64..200));
     (enforcement, any::<bool>(), 50u64..20_000, burst).prop_map(|(enforcement, requests, rate, burst)| {
         let iops = IopsBudget {
@@ -85,7 +86,8 @@ fn budgets() -> impl Strategy<Value = Limit> {
     })
 }
 
-/// What a limit allows over `span` ns at `rate` with `saved` on top, in nano-tokens. Of a window's quota some may be used at either end.
+/// The allowance of a limit over `span` ns at `rate` with `saved` on top, in nano-tokens. Some of a window's quota may
+/// be used at either end.
 fn allowed(enforcement: Enforcement, rate: u64, saved: u64, span: u64) -> u128 {
     let (rate, span) = (u128::from(rate), u128::from(span));
     let depth = match enforcement {
@@ -140,7 +142,8 @@ proptest! {
         }
     }
 
-    /// Where limits hold back answers, service begins at once, and an answer comes neither before its end nor before it has passed.
+    /// If limits delay answers, service begins at once. An answer comes neither before its end nor before it has passed
+    /// the limit.
     #[test]
     fn held_back_answers_come_after_their_service_and_their_limits(
         environment in environments(), requests in requests(), seed in any::<u64>(),
@@ -180,7 +183,7 @@ proptest! {
         prop_assert!(answers.is_sorted_by(|(_, a), (_, b)| order(a, b)));
     }
 
-    /// Over any stretch no more is admitted than the rates, what may be saved up, and one request allow.
+    /// Over any stretch no more is admitted than the rates, the savings, and one request allow.
     #[test]
     fn no_stretch_of_time_gives_more_than_the_budget(
         limit in budgets(), asked in prop::collection::vec((0u64..4_000_000, 1u32..65), 2..300), seed in any::<u64>(),
@@ -216,7 +219,7 @@ proptest! {
             let (begin, largest) = (first.admitted_at, u128::from(units(first)) * u128::from(NS_PER_S));
             let mut sum = 0;
             for (_, answer) in &answers[index..] {
-                // The last one of a stretch may take more than is left: it is owed by those after it.
+                // The last one of a stretch may exceed the rest: later ones pay its debt.
                 let span = answer.admitted_at.since(begin).as_ns();
                 let fast = burst.map_or(base, |(rate, _)| rate);
                 prop_assert!(sum <= allowed(limit.enforcement, fast, 0, span) + largest, "{sum} in {span} ns");

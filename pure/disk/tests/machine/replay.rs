@@ -1,5 +1,5 @@
-//! Exact replay: the same requests at the same times complete at the same nanosecond, however often the machine is asked;
-//! bytes are kept over splitting, and a specification survives being written down.
+//! Exact replay: the same requests at the same times complete at the same nanosecond, however often the machine is
+//! polled. Splitting preserves bytes, and a specification survives serialization.
 
 use crate::drive::{disk, environment, limit, volume};
 use loadline_block::{Completion, Operation, Request};
@@ -81,7 +81,7 @@ pub(crate) fn requests() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
-/// Submits at the due times; `looks` asks in between as well, at every event and half-way to the next arrival.
+/// Submits at the due times; `looks` also polls in between, at every event and half-way to the next arrival.
 fn answers(machine: &mut Machine, requests: &[Request], looks: bool) -> Vec<Completion> {
     let target = machine.target("data").unwrap();
     let mut answers = Vec::new();
@@ -142,7 +142,7 @@ proptest! {
     #[test]
     fn another_seed_gives_other_times(environment in environments(), requests in requests()) {
         let machine = |seed| Machine::new(&environment, seed, InitialState::default()).unwrap();
-        // A read-write cache takes writes, and answers reads of what it took, in its own time, which may have no spread.
+        // A read-write cache accepts writes, and answers reads of them, in its own time, which may have no spread.
         let takes_writes = environment.volumes.iter().any(|volume| volume.host_cache.mode == HostCache::ReadWrite);
         let moved = requests.iter().any(|r| match r.operation {
             Operation::Read | Operation::Write => !takes_writes,

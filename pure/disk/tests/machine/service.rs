@@ -1,4 +1,4 @@
-//! Service: latencies, what is served at once, spinning disks, and requests that are refused.
+//! Service: latencies, places, spinning disks, and refused requests.
 
 use crate::drive::{Load, constant, disk, environment, limit, rates, reads, run, volume, writes};
 use loadline_block::{ErrorKind, Operation, Request};
@@ -36,7 +36,7 @@ fn places_and_the_pipe_bound_what_is_served_at_once() {
     assert_eq!(rates(&single(one), NEW, &[reads("data", 4 << 10, 1)]), [1_000]);
 }
 
-/// Reads at 100 a second and writes at 1,000, for one place that takes 1 ms.
+/// Reads at 100 a second and writes at 1,000, for one place with 1 ms of service.
 fn one_place(enforcement: Enforcement) -> DiskSpec {
     let rate = |rate| Iops::per_second(rate).map(IopsBudget::steady);
     let iops = Some(Directions::Apart { read: rate(100), write: rate(1_000) });
@@ -82,7 +82,7 @@ fn what_passes_a_limit_together_waits_for_one_another_at_a_place() {
             assert_eq!(answer.completed_at, answer.admitted_at + Duration::from_ms(number as u64 + 1), "{number}");
         }
     }
-    // 45 ms for each ten: the waits for the place are told as such.
+    // 45 ms for each ten: the waits for the place are counted as such.
     assert_eq!(machine.waits(target).service.iops, Duration::from_ms(3 * 45));
 }
 
@@ -197,7 +197,7 @@ fn an_environment_that_contradicts_itself_is_refused_with_its_place() {
     assert_eq!(error.place, "volume data, disk 0, read latency");
 }
 
-/// Copies have their places together, columns each their own; without queues there is no bound.
+/// The copies of a column share their places; columns have their own. Without queues there is no bound.
 #[test]
 fn a_volume_tells_the_queues_before_each_of_its_columns() {
     let queues = |queues, depth| DeviceQueues { queues, depth };
@@ -216,7 +216,7 @@ fn a_volume_tells_the_queues_before_each_of_its_columns() {
     assert_eq!(machine.device_queues(machine.target("data").unwrap()), None);
 }
 
-/// Of requests at the same moment the first passes at once and takes its service; later ones pass while they are served.
+/// Of requests at the same moment the first passes at once and is served; later ones pass during its service.
 #[test]
 fn a_limit_that_holds_back_answers_lets_requests_be_served_meanwhile() {
     let limit = Limit {

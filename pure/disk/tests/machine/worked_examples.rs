@@ -1,4 +1,4 @@
-//! Examples that providers work out on their pages: they are arithmetic and must come out exactly.
+//! Worked examples from providers' pages: they are arithmetic and must come out exactly.
 
 use crate::drive::{Load, constant};
 use crate::drive::{MIB, disk, environment, limit, rates, reads, run, total_rate, volume, writes};
@@ -53,8 +53,8 @@ fn disks_add_up_until_the_virtual_machine_binds() {
     }
 }
 
-/// The same page: three cached disks and two uncached ones, 5,000 IOPS asked of each, are 25,000 in all; asked for more, the
-/// budgets give 16,000 and 10,000.
+/// The same page: three cached disks and two uncached ones, with 5,000 IOPS requested of each, give 25,000 in all. With
+/// more requests the budgets give 16,000 and 10,000.
 #[test]
 fn cached_and_uncached_budgets_add() {
     let one = disk(limit(5_000, 200 * MIB));
@@ -102,7 +102,7 @@ fn bursts_of_disks_do_not_pass_the_virtual_machines_limit() {
     for loads in [&all[..], &all[..2]] {
         assert_eq!(rate(&with_vm, NEW, loads), 192_000_000);
     }
-    // A machine that bursts has credits of its own, full or spent whatever those of the disks are.
+    // A machine that bursts has its own credits, full or spent independent of the disks'.
     let mut bursting = with_vm;
     let uncached = &mut bursting.vm.as_mut().unwrap().uncached.as_mut().unwrap().throughput;
     let [steady, most] = [192_000_000, 400_000_000].map(|rate| ByteRate::per_second(rate).unwrap());
@@ -119,8 +119,8 @@ fn bursts_of_disks_do_not_pass_the_virtual_machines_limit() {
     }
 }
 
-/// azure-docs, disks-performance: the two budgets of a virtual machine used at once. Published are 12,800 and 77,000 IOPS;
-/// the page measured 13,052.65 and 78,521.23 alone, which is what 1.02 of the published rates gives within 0.1 %.
+/// azure-docs, disks-performance: both budgets of a virtual machine at once. Published are 12,800 and 77,000 IOPS. The
+/// page measured 13,052.65 and 78,521.23 alone, which is 1.02 of the published rates within 0.1 %.
 #[test]
 fn both_budgets_can_be_used_up_at_once() {
     let part = |rate: u64| rate * 102 / 100;
@@ -173,7 +173,7 @@ fn small_requests_cost_a_throughput_volume_a_mebibyte() {
     assert_eq!(rates(&environment, empty, &[in_sequence(128)]), [320]);
 }
 
-/// A straight line between what reads alone and writes alone may do.
+/// A straight line between the rates of reads alone and writes alone.
 #[test]
 fn reads_and_writes_trade_one_budget() {
     let iops = |read, write| Directions::Traded {
@@ -222,7 +222,7 @@ fn each_part_of_a_split_request_counts() {
     assert_eq!(rates(&environment, NEW, &[in_sequence]), [2_000]);
 }
 
-/// Where a bucket of credits is sized by how long it lasts.
+/// A bucket of credits whose size follows from how long it lasts.
 #[test]
 fn a_bucket_of_one_second_delivers_that_much_more_in_a_short_run() {
     let mut limit = limit(3_000, 125 * MIB);
