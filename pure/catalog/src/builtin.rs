@@ -1,6 +1,6 @@
-//! The catalog and the environments that come with loadline, embedded as text.
+//! The built-in catalog and environments, embedded as text.
 
-/// The catalog's files by name; a test in `tests/` holds this list against the folder.
+/// The catalog's files by name; a test in `tests/` compares this list with the folder.
 pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("aws/gp2.toml", include_str!("../../../catalog/aws/gp2.toml")),
     ("aws/gp3.toml", include_str!("../../../catalog/aws/gp3.toml")),
@@ -192,7 +192,7 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("gcp/vm-hyperdisk.toml", include_str!("../../../catalog/gcp/vm-hyperdisk.toml")),
 ];
 
-/// The environments by name, in the order of the field cases; a test holds this list against the folder.
+/// The environments by name, in the order of the field cases; a test compares this list with the folder.
 pub(crate) const ENVIRONMENTS: &[(&str, &str)] = &[
     ("search-farm-dev", include_str!("../../../environments/search-farm-dev.toml")),
     ("search-farm-prod", include_str!("../../../environments/search-farm-prod.toml")),

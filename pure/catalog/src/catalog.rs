@@ -1,4 +1,4 @@
-//! All catalog files together: what is there by which name, and what it comes to.
+//! The whole catalog: look-up of entries by name, listing, and resolution to the disk model's specs.
 
 use crate::builtin::BUILTIN;
 use crate::entry::{Cap, DiskEntry, Family, HostCacheEntry, SizeRule, VmEntry};
@@ -23,7 +23,7 @@ pub struct Catalog {
     pub(crate) builtin_families: usize,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A disk.
@@ -43,10 +43,10 @@ impl Kind {
     }
 }
 
-/// What to list.
+/// A filter for lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// With this in their names; of machines known by a pattern those that it stands for too.
+    /// Part of the name; for machines known by a pattern, part of the names that it stands for.
     pub name: Option<String>,
     /// Of this provider.
     pub provider: Option<String>,
@@ -60,13 +60,13 @@ pub struct Filter {
     pub size_min: Option<Bytes>,
 }
 
-/// A filter asks for a provider, a family or a region of prices that is not there.
+/// A filter names a provider, a family or a region of prices that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no {kind} {name:?} is in the catalog: {}", .near.as_ref().map_or_else(|| format!("there are {}", .known.join(", ")), |near| format!("did you mean {near}?")))]
 pub struct FilterUnknown {
     /// "provider", "family" or "price's region".
     kind: &'static str,
-    /// As asked.
+    /// The name in the filter.
     name: String,
     /// The nearest that is there.
     near: Option<String>,
@@ -88,21 +88,21 @@ impl FilterUnknown {
 /// A line of the list: an entry with the most that it can do for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// As it is asked for; for machines known by a pattern, the pattern.
+    /// The name for look-ups; for machines known by a pattern, the pattern.
     pub name: String,
     /// What it is.
     pub kind: Kind,
     /// Its family.
     pub family: String,
-    /// The largest that it can be; `None` for machines, and where not recorded.
+    /// The largest size; `None` for machines, and if not recorded.
     pub size: Option<Bytes>,
     /// `None`: without a known limit.
     pub iops: Option<Iops>,
     /// `None`: without a known limit.
     pub throughput: Option<ByteRate>,
-    /// What the limit is on, for machines with more than one row.
+    /// The direction or budget of the limit, for machines with more than one row.
     pub detail: String,
-    /// What it costs, where known: one for each region.
+    /// Prices, if known: one for each region.
     pub prices: Vec<Price>,
 }
 
@@ -146,12 +146,12 @@ impl Catalog {
     pub fn disks(&self) -> &[DiskEntry] {
         &self.disks
     }
-    /// Every virtual machine that has an entry of its own, in the order of the files.
+    /// Every virtual machine with its own entry, in the order of the files.
     #[must_use]
     pub fn vms(&self) -> &[VmEntry] {
         &self.vms
     }
-    /// What machines allow all disks of a type together, in the order of the files.
+    /// The totals that machines allow all disks of a type, in the order of the files.
     #[must_use]
     pub fn caps(&self) -> &[Cap] {
         &self.caps
@@ -172,7 +172,7 @@ impl Catalog {
         &self.families[cap.family]
     }
 
-    /// How hosts of whatever provider cache disks; of several, the one that was added last.
+    /// How hosts of any provider cache disks; of several, the one that was added last.
     pub(crate) fn any_host_cache(&self) -> Option<&HostCacheEntry> {
         self.host_caches.last()
     }
@@ -193,7 +193,7 @@ impl Catalog {
         let family = self.cap_family(cap);
         (family.at(cap.line), format!("{}/{}", family.provider, cap.machines))
     }
-    /// What is enforced of a cap under `draw`.
+    /// The enforced figure of a cap under `draw`.
     #[must_use]
     pub fn cap_limit(&self, cap: &Cap, draw: &Draw) -> Limit {
         let mechanism = self.cap_family(cap).mechanism.clone();
@@ -217,7 +217,7 @@ impl Catalog {
         })
     }
 
-    /// A disk's figures with what was provisioned.
+    /// A disk's figures with the provisioned ones.
     ///
     /// # Errors
     /// No disk is called so, or it cannot be provisioned like that.
@@ -232,7 +232,7 @@ impl Catalog {
         })
     }
 
-    /// The smallest disk of the same family that holds so much.
+    /// The smallest disk of the same family with at least this size.
     fn larger(&self, than: &DiskEntry, size: Bytes) -> Option<String> {
         let holds =
             |disk: &&DiskEntry| disk.family == than.family && matches!(disk.size, SizeRule::Fixed(own) if own >= size);
@@ -240,7 +240,7 @@ impl Catalog {
         self.disks.iter().filter(holds).min_by_key(size_of).map(|disk| disk.name.clone())
     }
 
-    /// A disk as the model takes it, at the middle of what is uncertain.
+    /// A disk for the model, at the middle of all intervals.
     ///
     /// # Errors
     /// As [`Catalog::disk_figures`].
@@ -254,8 +254,7 @@ impl Catalog {
         self.vms.iter().rev().find(|vm| vm.name == name)
     }
 
-    /// The rows that say what the machine of this name allows all disks of a type together, with its processors where
-    /// its name tells them: one for each type.
+    /// The caps of this machine, one row for each type of disk. Their processors are those in its name, if it has them.
     #[must_use]
     pub fn caps_of(&self, name: &str) -> Vec<(&Cap, Option<u32>)> {
         let mut found: Vec<(&Cap, Option<u32>)> = Vec::new();
@@ -329,7 +328,7 @@ impl Catalog {
         })
     }
 
-    /// A virtual machine as the model takes it, at the middle of what is uncertain.
+    /// A virtual machine for the model, at the middle of all intervals.
     ///
     /// # Errors
     /// As [`Catalog::vm_figures`].
@@ -337,7 +336,7 @@ impl Catalog {
         self.vm_figures(name).map(|figures| figures.spec(&Draw::MIDDLE, false))
     }
 
-    /// The machine that is sold and differs least in its words, but for the first, and then in its number of processors.
+    /// The nearest machine that is sold: by its words, except the first, and then by its number of processors.
     fn nearest_sold(&self, name: &str) -> Option<String> {
         let words = |name: &str| name.split('-').map(str::to_owned).collect::<Vec<String>>();
         let number = |words: &[String]| words.iter().rev().find_map(|word| word.parse::<u32>().ok());
@@ -360,7 +359,7 @@ impl Catalog {
         nearest.map(|(_, known)| known).or_else(|| self.nearest_number(name))
     }
 
-    /// The name with the nearest number of processors that it is sold with, where only that is wrong.
+    /// The name with the nearest number of processors that is sold, if only that number is wrong.
     fn nearest_number(&self, name: &str) -> Option<String> {
         let (provider, machine) = name.split_once('/')?;
         let fits =
@@ -407,7 +406,7 @@ impl Catalog {
             .or_else(|| nearest_name(&plain, names.iter().map(String::as_str)))
     }
 
-    /// Every machine that has a name, be it in a row of its own. Those known by a pattern have none.
+    /// Every machine with a name, also in a row of its own. Those known by a pattern have none.
     fn vm_names(&self) -> Vec<String> {
         let exact = self.caps.iter().filter(|cap| cap.is_exact());
         let machines = exact.map(|cap| format!("{}/{}", self.cap_family(cap).provider, cap.machines));
@@ -423,7 +422,7 @@ impl Catalog {
         self.caps.iter().filter(named).collect()
     }
 
-    /// What `filter` leaves, disks before machines, in the order of the files.
+    /// The entries that pass `filter`, disks before machines, in the order of the files.
     #[must_use]
     pub fn list(&self, filter: &Filter) -> Vec<Listing> {
         let disks = self.disks.iter().map(|disk| (self.disk_family(disk), self.disk_listing(disk), None));
@@ -442,7 +441,7 @@ impl Catalog {
     /// # Errors
     /// [`FilterUnknown`], which names the nearest.
     pub fn check_filter(&self, filter: &Filter) -> Result<(), FilterUnknown> {
-        // A family that only says how hosts cache has nothing to list.
+        // A family that only describes host caches has nothing to list.
         let has_entries = |index: usize| {
             self.disks.iter().any(|disk| disk.family == index)
                 || self.vms.iter().any(|vm| vm.family == index)
@@ -543,8 +542,8 @@ fn highest_of<T, U: Ord>(found: &Directions<T>, of: impl Fn(&T) -> U) -> Option<
     }
 }
 
-/// A name as the catalog writes it: lower case, dashes for underscores and blanks, and without the word that Azure puts before the
-/// sizes of its machines where that leaves a letter, as in "`Standard_D8s_v3`".
+/// A name in the catalog's form: lower case, dashes for underscores and blanks. Azure's word before the sizes of its
+/// machines is removed if that leaves a letter, as in "`Standard_D8s_v3`".
 fn plain_name(name: &str) -> String {
     let plain = name.trim().to_lowercase().replace(['_', ' '], "-");
     let is_underscored = |rest: &str| rest.to_lowercase().starts_with("standard_");
@@ -587,8 +586,8 @@ fn nearest_by_number<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Op
     names.filter_map(|known| Some((off(known)?, known))).min().map(|(_, known)| known)
 }
 
-/// A name that only lacks its beginning is completed, by the shortest that ends so; one that differs in a number alone has the nearest;
-/// other names are compared without the provider where the word has none.
+/// Completes a name that only lacks its beginning, by the shortest with that end. A name that differs in a number alone
+/// has the nearest number. Other names are compared without the provider if the word has none.
 fn nearest_name<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<String> {
     let (provider, word) = name.split_once('/').map_or(("", name), |(provider, word)| (provider, word));
     let ends = |full: &&str| {
@@ -619,7 +618,7 @@ impl Filter {
             listing.name.contains(&part) || cap.is_some_and(stands_for)
         };
         let same = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
-        // What is not known is not known to be enough.
+        // An unknown figure does not pass a filter.
         self.name.as_ref().is_none_or(called)
             && same(&self.provider, &family.provider)
             && same(&self.family, &family.name)

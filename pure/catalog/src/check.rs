@@ -1,5 +1,4 @@
-//! What is wrong with a catalog: rules that miss their published rows, figures that fall with size, duplicates, and
-//! contradictions.
+//! Checks a catalog: rules that miss their published rows, figures that fall with size, duplicates, and contradictions.
 
 use crate::catalog::{Catalog, Kind, words_and_numbers};
 use crate::entry::{Choice, DiskEntry, Family, Figure, Published, SizeRule, VmEntry};
@@ -9,12 +8,12 @@ use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
 use std::collections::BTreeMap;
 
-/// What kind of thing is wrong.
+/// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProblemKind {
     /// Two entries have one name; the later one counts.
     Duplicate,
-    /// A figure falls where the size, or the number of processors, rises.
+    /// A figure falls while the size, or the number of processors, rises.
     Falls,
     /// Two figures cannot both be true.
     Contradiction,
@@ -48,18 +47,18 @@ pub struct CatalogProblem {
     pub place: String,
     /// The entry's name.
     pub name: String,
-    /// What kind of thing.
+    /// The kind of problem.
     pub kind: ProblemKind,
     /// In words.
     pub text: String,
 }
 
-/// What machines have in common that differ in one number of their names: the words, the other numbers, and the place of that one.
+/// Machines that differ in one number of their names: the common words, the other numbers, and the place of that one.
 type Kin = (String, Vec<u64>);
 
 /// How far a published figure may lie from its rule: sources round.
 const ROUNDING: Ratio = Ratio::percent(1);
-/// And how far where throughputs are rounded to tens.
+/// The tolerance for throughputs that are rounded to tens.
 const TENS_ROUNDED: Bytes = Bytes::mib(5);
 
 impl Catalog {
@@ -91,7 +90,7 @@ impl Catalog {
         let disks = self.disks.iter().map(|disk| (Kind::Disk, &disk.name, disk.family, self.disk_place(disk)));
         let vms = self.vms.iter().map(|vm| (Kind::Vm, &vm.name, vm.family, self.vm_place(vm)));
         for (kind, name, family, place) in disks.chain(vms) {
-            // An entry of one's own stands in place of one that comes along: that is what it is for.
+            // A user's entry may replace a built-in one.
             let is_own = family >= self.builtin_families;
             if let Some(first) = seen.insert((kind, name.as_str(), is_own), place.clone()) {
                 let text = format!("is also at {first}; this one counts");
@@ -100,7 +99,7 @@ impl Catalog {
         }
     }
 
-    /// Limits change: each source has the date that it states, a file's or that of an entry with a source of its own.
+    /// Limits change, so each source must have its date: that of the file, or of an entry with its own source.
     fn check_dates(&self, problems: &mut Vec<CatalogProblem>) {
         let mut tell = |place: String, name: String, source: &str| {
             let text = format!(
@@ -215,8 +214,8 @@ impl Catalog {
         }
     }
 
-    /// Within a family, of machines whose names differ in one number alone, which is their size, that with more processors has at
-    /// least the figures of the other. Others may be of different kinds.
+    /// Within a family, a machine with more processors has at least the figures of one with fewer, if their names
+    /// differ in one number alone, the size. Other pairs may be of different kinds.
     fn check_machines_rise(&self, problems: &mut Vec<CatalogProblem>) {
         for (index, family) in self.families.iter().enumerate() {
             let mut kinds: BTreeMap<Kin, Vec<(u32, u64, &VmEntry)>> = BTreeMap::new();
@@ -235,7 +234,7 @@ impl Catalog {
                 kind.sort_by_key(|(vcpus, number, _)| (*vcpus, *number));
                 for pair in kind.windows(2) {
                     let [(few, number, small), (many, higher, large)] = pair else { continue };
-                    // A number that does not rise with the processors tells a generation.
+                    // A number that does not rise with the processors is a generation.
                     if few == many || number >= higher {
                         continue;
                     }
@@ -261,7 +260,7 @@ impl Catalog {
         }
     }
 
-    /// Where a source gives IOPS for a size of request, the throughput beside them lets as many of these through.
+    /// If a source gives IOPS for a request size, the throughput beside them must allow that many such requests.
     fn check_iops_at(&self, problems: &mut Vec<CatalogProblem>) {
         for disk in &self.disks {
             let family = self.disk_family(disk);
@@ -321,7 +320,7 @@ impl Catalog {
                 tell(ProblemKind::Contradiction, format!("has a limit for {disk}, which is not in the catalog"));
             }
             let Some((least, _)) = cap.vcpus else { continue };
-            // Rows of one's own stand in place of those that come along, as entries do.
+            // A user's rows may replace built-in ones, like entries.
             let is_own = |cap: &crate::Cap| cap.family >= self.builtin_families;
             let alike = |other: &&crate::Cap| {
                 other.machines == cap.machines && other.disk == cap.disk && is_own(other) == is_own(cap)
@@ -340,7 +339,7 @@ impl Catalog {
     }
 }
 
-/// What a machine allows where all its network disks are of families that it names.
+/// The limit of a machine if all its network disks are of families that it names.
 fn for_some(vm: &VmEntry) -> Option<&Limit> {
     vm.uncached_for.as_ref().map(|(_, limit)| limit)
 }
@@ -356,7 +355,7 @@ fn falls(small: &Limit, large: &Limit) -> bool {
     below(iops(small), iops(large)) || below(rate(small), rate(large))
 }
 
-/// Whether a burst of `large` is below that of `small`, where both have one.
+/// Whether a burst of `large` is below that of `small`, if both have one.
 fn burst_falls(small: &Limit, large: &Limit) -> bool {
     let iops = |limit: &Limit| limit.iops.map(|found| pair(found, |b: IopsBudget| b.burst.map_or(0, |b| b.rate.get())));
     let rate = |limit: &Limit| {
@@ -378,8 +377,8 @@ fn pair<T: Copy>(found: Directions<T>, of: impl Fn(T) -> u64) -> (u64, u64) {
 }
 
 impl DiskEntry {
-    /// The most that it does for good at this size, whatever has to be provisioned for it; of reads or writes the
-    /// larger. `None` where no bound is known.
+    /// The highest lasting figure at this size, with any provisioning; the larger of reads and writes. `None`: no known
+    /// bound.
     #[must_use]
     pub fn highest(&self, size: Option<Bytes>) -> (Option<Iops>, Option<ByteRate>) {
         let first = highest(self.iops.as_ref(), size, None);
@@ -390,7 +389,7 @@ impl DiskEntry {
 }
 
 impl DiskEntry {
-    /// What it does in a burst at this size.
+    /// The burst at this size.
     fn bursts(&self, size: Bytes) -> (Option<Iops>, Option<ByteRate>) {
         let burst = self.burst.as_ref();
         let iops = burst.and_then(|burst| burst.iops.as_ref()?.at(Some(size), None).ok().flatten());
@@ -436,7 +435,7 @@ fn highest<T: Scalar>(figure: Option<&Figure<T>>, size: Option<Bytes>, other: Op
     }
 }
 
-/// Where what comes unasked at the row's size differs from the row.
+/// Differences between the default at the row's size and the row.
 fn differences(disk: &DiskEntry, family: &Family, row: &Published) -> Vec<String> {
     let figures = match disk.resolve(family, &Provisioned { size: Some(row.size), ..Provisioned::default() }) {
         Ok(figures) => figures,
@@ -472,8 +471,8 @@ fn differences(disk: &DiskEntry, family: &Family, row: &Published) -> Vec<String
     rows.into_iter().filter_map(wrong).collect()
 }
 
-/// Where the most that can be provisioned at the row's size differs from the row: the row itself must be had, and more
-/// must not.
+/// Differences between the most that can be provisioned at the row's size and the row: the row itself must be possible,
+/// and more must not.
 fn highest_differences(disk: &DiskEntry, family: &Family, row: &Published) -> Vec<String> {
     let chosen = |part: Part| match part {
         Part::Iops => matches!(&disk.iops, Some(Figure::Together(p)) if p.choice != Choice::None),

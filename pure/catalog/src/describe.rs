@@ -1,4 +1,4 @@
-//! What is known of an entry, in words and with its units.
+//! Describes an entry in words and with units.
 
 use crate::catalog::{Catalog, vcpus_text};
 use crate::entry::{
@@ -37,7 +37,7 @@ impl Facts {
 }
 
 impl Catalog {
-    /// What is known of the disk or virtual machine of this name.
+    /// Describes the disk or virtual machine of this name.
     ///
     /// # Errors
     /// [`EntryError::Unknown`], with the nearest name.
@@ -83,7 +83,7 @@ impl Catalog {
 }
 
 impl Catalog {
-    /// Its price in each region, and what of a disk these leave out.
+    /// Its price in each region, and the parts of a disk that these leave out.
     fn price_facts(&self, name: &str, disk: Option<&DiskEntry>) -> Facts {
         let mut facts = Facts::default();
         let prices = self.prices(name);
@@ -183,14 +183,15 @@ fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family, price: Facts) {
     source_facts(facts, vm.note.as_deref(), (&vm.origin, family), vm.line);
 }
 
-/// What a machine allows disks of each type, which may be from several files: the first tells how limits are held, and each its source.
+/// A machine's totals by type of disk, which may be from several files: the first gives the mechanism, and each its
+/// source.
 fn cap_facts(facts: &mut Facts, name: &str, caps: &[(&Cap, &Family)], price: Facts) {
     let (first, family) = caps[0];
     facts.add("name", "name", name);
     facts.add("kind", "kind", "vm");
     facts.add("family", "family", format!("{}: {}", family.name, family.title));
     for (cap, _) in caps {
-        // Of a machine each type has one row; a pattern stands for machines of all sizes, with a row for each.
+        // A machine has one row for each type; a pattern stands for machines of all sizes, with a row for each.
         let alike = caps.iter().filter(|(other, _)| other.disk == cap.disk).count();
         let (key, label) = match cap.vcpus {
             Some((least, _)) if alike > 1 => {
@@ -304,7 +305,7 @@ fn provided<T: Scalar>(provision: &Provision<T>) -> String {
     }
 }
 
-/// What may be provisioned: a bound by itself is told as such.
+/// The range that may be provisioned; a single bound is described as such.
 fn the_most<T: Scalar>(rule: &Rule<T>) -> String {
     let text = rule.to_string();
     format!("the most is {}", text.strip_prefix("at most ").unwrap_or(&text))
@@ -330,7 +331,7 @@ fn span(time: Duration) -> String {
     format!("{}{}{part} {unit}", ns / scale, if part.is_empty() { "" } else { "." })
 }
 
-/// A throughput for people: in MiB/s where it is a whole number of them, else in MB/s with up to two decimals.
+/// A throughput for people: in MiB/s if it is a whole number of them, else in MB/s with up to two decimals.
 #[must_use]
 pub fn rate_text(rate: ByteRate) -> String {
     const MIB: u64 = 1 << 20;
@@ -340,7 +341,7 @@ pub fn rate_text(rate: ByteRate) -> String {
     decimals(rate, 1e6, "MB/s")
 }
 
-/// A throughput in the unit in which [`rate_text`] puts another that it stands beside, so that the two can be compared.
+/// A throughput in the unit that [`rate_text`] uses for another one beside it, so that the two can be compared.
 #[must_use]
 pub fn rate_text_beside(rate: ByteRate, other: ByteRate) -> String {
     const MIB: u64 = 1 << 20;

@@ -1,11 +1,11 @@
-//! What a catalog file says, typed: families with their mechanism, and the disks and virtual machines in them.
+//! Typed contents of a catalog file: a family with its mechanism, and its disks and virtual machines.
 
 use crate::figure::{Factor, Interval, Proportion, Rule};
 use crate::megabytes::PublishedUnits;
 use loadline_disk::{Holds, Limit, Merge, Parallelism, Place, Spinning};
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 
-/// One catalog file: what its entries have in common.
+/// One catalog file: the common facts of its entries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Family {
     /// The file's name, for messages.
@@ -16,25 +16,25 @@ pub struct Family {
     pub name: String,
     /// For people.
     pub title: String,
-    /// Where its figures are from.
+    /// The source of its figures.
     pub source: String,
-    /// Of the source; `None` where it was not recorded.
+    /// The source's date; `None` if not recorded.
     pub date: Option<String>,
-    /// What its publisher's megabytes were taken for; `None` where that is no question.
+    /// How to read its publisher's megabytes; `None` if they are unambiguous.
     pub units: Option<PublishedUnits>,
-    /// How its limits are held.
+    /// The mechanism of its limits.
     pub mechanism: Mechanism,
     /// How long requests are in service; `None` for virtual machines.
     pub latency: Option<LatencyIntervals>,
     /// Numbers of processors that machines known by a pattern are sold with; empty for any.
     pub sold_vcpus: Vec<u32>,
-    /// The same by pattern: where there is one, only these are sold.
+    /// The same by pattern: if there is one, only these are sold.
     pub sold: Vec<Sold>,
-    /// The size of request at which the source's IOPS are reached; `None` where it does not say.
+    /// The request size at which the source's IOPS are reached; `None` if it does not say.
     pub iops_at: Option<Bytes>,
 }
 
-/// Machines that are sold: a pattern as in [`Cap::machines`], and the numbers that `#` stands for.
+/// Machines that are sold: a pattern as in [`Cap::machines`], and the values of `#`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sold {
     /// The pattern; it has a `#`.
@@ -43,34 +43,34 @@ pub struct Sold {
     pub vcpus: Vec<u32>,
 }
 
-/// Where figures are from.
+/// The origin of figures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Who says so; `None`: the family's source.
+    /// The source; `None`: the family's.
     pub source: Option<String>,
-    /// Of that source; `None` where it was not recorded.
+    /// The source's date; `None` if not recorded.
     pub date: Option<String>,
 }
 
-/// What a family's entries share.
+/// The mechanism that a family's entries share.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mechanism {
     /// A request counts as one unit for each started piece of this size.
     pub counted_size: Option<Bytes>,
     /// Requests in sequence are counted together.
     pub merge: Option<Merge>,
-    /// A request that is not merged costs at least so many bytes.
+    /// An unmerged request costs at least this many bytes.
     pub least_charge: Option<Bytes>,
-    /// How the rates are held.
+    /// The mechanism of the rates.
     pub enforcement: EnforcementInterval,
-    /// How long a full bucket of credits lasts at the full burst, where credits are not given otherwise.
+    /// How long a full bucket of credits lasts at the full burst, unless credits are given otherwise.
     pub burst_span: Option<Duration>,
     /// How much of the plain rate counts as filling a bucket while it is spent, for its size: credits are (burst - this share
     /// of the plain rate) x [`Mechanism::burst_span`].
     pub burst_refilled: Interval<Factor>,
-    /// Whether reads and writes that have figures of their own draw on one budget all the same.
+    /// Whether reads and writes with separate figures share one budget.
     pub reads_and_writes: ReadsAndWrites,
-    /// Where the disk is.
+    /// The place of the disk.
     pub place: Place,
     /// One budget for all disks of the type on a virtual machine, by their total size.
     pub shared_by_type: bool,
@@ -78,9 +78,9 @@ pub struct Mechanism {
     pub host_cache_below: Option<Bytes>,
     /// Whether hosts cache such disks at all.
     pub host_cached: bool,
-    /// What is delivered of the published limits.
+    /// The delivered share of the published limits.
     pub delivered: Delivered,
-    /// What a disk's limits hold back.
+    /// Whether a disk's limits delay requests or answers.
     pub holds: Holds,
     /// How guests reach a disk.
     pub device_queues: Option<DeviceQueuesInterval>,
@@ -91,7 +91,7 @@ pub struct Mechanism {
 pub struct DeviceQueuesInterval {
     /// Requests that each has room for.
     pub depth: Interval<u32>,
-    /// How many there are where the machine's processors are not known; otherwise there is one for each.
+    /// The number of queues if the machine's processors are not known; otherwise one for each.
     pub queues: Interval<u32>,
 }
 
@@ -116,7 +116,7 @@ impl Default for Mechanism {
     }
 }
 
-/// How reads and writes with a figure each stand to one another.
+/// How reads and writes with a figure each share a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadsAndWrites {
     /// Each has a budget.
@@ -125,14 +125,14 @@ pub enum ReadsAndWrites {
     Traded,
 }
 
-/// How rates are held, as far as it is known.
+/// The mechanism of rates, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnforcementInterval {
     /// Evenly.
     Smooth,
     /// A token bucket of this depth.
     Bucket(Interval<Duration>),
-    /// A quota in each window, whose edges lie off by up to the jitter.
+    /// A quota in each window, whose edges vary by up to the jitter.
     Window {
         /// A window.
         length: Interval<Duration>,
@@ -157,7 +157,7 @@ impl Default for Delivered {
     }
 }
 
-/// How long requests are in service, with what is uncertain about it.
+/// Service times, with their uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatencyIntervals {
     /// Reads.
@@ -168,7 +168,7 @@ pub struct LatencyIntervals {
     pub flush: Option<LatencyInterval>,
 }
 
-/// A log-normal time by its median and 99th percentile, and what each KiB adds.
+/// A log-normal time by its median and 99th percentile, and the time for each KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatencyInterval {
     /// Half of all requests are faster.
@@ -179,18 +179,18 @@ pub struct LatencyInterval {
     pub per_kib: Interval<Duration>,
 }
 
-/// What a provider's hosts cache disks with.
+/// The host caches of a provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostCacheEntry {
-    /// Whose hosts.
+    /// The provider of the hosts.
     pub provider: String,
-    /// Of a hit, and of a write that the cache takes.
+    /// Of a hit, and of a write that the cache accepts.
     pub latency: LatencyInterval,
-    /// What machines without a published limit are taken to allow.
+    /// The estimate for machines without a published limit.
     pub unpublished: Option<CachedEstimate>,
 }
 
-/// What a machine may allow through its host's cache, for each of its processors.
+/// The estimated limit of a machine through its host's cache, per processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CachedEstimate {
     /// Requests per second.
@@ -206,7 +206,7 @@ pub struct DiskEntry {
     pub name: String,
     /// Its family, by index in the catalog.
     pub(crate) family: usize,
-    /// Its size, or what may be chosen.
+    /// Its size, or the range to choose from.
     pub size: SizeRule,
     /// Requests per second.
     pub iops: Option<Figure<Iops>>,
@@ -214,21 +214,21 @@ pub struct DiskEntry {
     pub throughput: Option<Figure<ByteRate>>,
     /// While credits last.
     pub burst: Option<BurstRule>,
-    /// What else it can be sold as, by name.
+    /// Other variants, by name.
     pub options: Vec<DiskOption>,
-    /// Figures that the source itself lists, to hold the rules against.
+    /// Figures in the source, to check the rules.
     pub published: Vec<Published>,
     /// How much it has in service at once.
     pub parallelism: Parallelism,
     /// The mechanics of a spinning disk.
     pub spinning: Option<Spinning>,
-    /// No more than this on a machine whose device queues serve threads in their order.
+    /// The most on a machine whose device queues serve threads in order.
     pub in_order_most: Option<Rates>,
     /// Sold by requests per second as well as by size.
     pub by_iops: Option<ByIops>,
-    /// Where its figures are from, if not from the family's source.
+    /// The origin of its figures, if not the family's source.
     pub origin: Origin,
-    /// What else is to be known.
+    /// A note.
     pub note: Option<String>,
     /// The line of its file.
     pub line: usize,
@@ -243,15 +243,15 @@ pub struct Rates {
     pub throughput: ByteRate,
 }
 
-/// What of requests per second may be provisioned in place of what follows from the size. Such a disk has limits of its own, whatever
-/// disks of the type share by their size.
+/// Requests per second that may be provisioned instead of the figure that follows from the size. Such a disk has its
+/// own limits, even if disks of the type share others by their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByIops {
     /// The least that may be chosen.
     pub least: Iops,
     /// The most.
     pub most: Iops,
-    /// Bytes per second, whatever is chosen.
+    /// Bytes per second, for every choice.
     pub throughput: ByteRate,
 }
 
@@ -267,7 +267,7 @@ pub enum SizeRule {
         /// The largest.
         most: Bytes,
     },
-    /// Not recorded: whoever uses it says it.
+    /// Not recorded: an environment must state it.
     Unknown,
 }
 
@@ -285,7 +285,7 @@ pub enum Figure<T> {
     },
 }
 
-/// A rule, and whether what it gives is only the most that may be provisioned.
+/// A rule, and whether its result is only the most that may be provisioned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provision<T> {
     /// The figure, or the most that may be chosen.
@@ -299,9 +299,9 @@ pub struct Provision<T> {
 pub enum Choice<T> {
     /// It follows from its rule.
     None,
-    /// It is provisioned, up to what its rule gives.
+    /// It is provisioned, up to the result of its rule.
     Provisioned {
-        /// What one gets without choosing; `None`: one has to.
+        /// The figure without a choice; `None`: a choice is required.
         default: Option<T>,
         /// The least that may be chosen.
         least: Option<T>,
@@ -360,7 +360,7 @@ pub struct DiskOption {
     pub throughput: ByteRate,
 }
 
-/// A row of the source: what the rules must give for a size.
+/// A row of the source: the figures that the rules must give for a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published {
     /// For this size.
@@ -373,7 +373,7 @@ pub struct Published {
     pub burst_iops: Option<Iops>,
     /// While credits last.
     pub burst_throughput: Option<ByteRate>,
-    /// Whether these are the most that may be provisioned rather than what comes unasked.
+    /// Whether these are the most that may be provisioned, and not the default.
     pub highest: bool,
 }
 
@@ -386,7 +386,7 @@ pub struct VmEntry {
     pub(crate) family: usize,
     /// To network disks, as published.
     pub uncached: Option<Limit>,
-    /// To network disks, where all of them are of certain families: these families, and the limit instead.
+    /// The limit for network disks if all of them are of these families.
     pub uncached_for: Option<(Vec<String>, Limit)>,
     /// Through the host's cache and to disks in the host, as published.
     pub cached: Option<Limit>,
@@ -394,25 +394,25 @@ pub struct VmEntry {
     pub cache_size: Option<Bytes>,
     /// Data disks at most.
     pub data_disks: Option<u32>,
-    /// Processors, where recorded.
+    /// Processors, if recorded.
     pub vcpus: Option<u32>,
     /// Whether its device queues give out places in the order in which threads ask.
     pub queues_in_order: bool,
-    /// Queues before each of its network disks, where they were counted.
+    /// Queues before each of its network disks, if they were counted.
     pub device_queues: Option<u32>,
     /// Families of disks that cannot be attached to it.
     pub takes_no: Vec<String>,
     /// Whether its hosts cache no disks behind the network.
     pub caches_none: bool,
-    /// Where its figures are from, if not from the family's source.
+    /// The origin of its figures, if not the family's source.
     pub origin: Origin,
-    /// What else is to be known.
+    /// A note.
     pub note: Option<String>,
     /// The line of its file.
     pub line: usize,
 }
 
-/// What machines of a kind allow all disks of one type together.
+/// The total that machines of a kind allow all disks of one type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cap {
     /// The machines' family, by index in the catalog.
@@ -425,7 +425,7 @@ pub struct Cap {
     pub vcpus: Option<(u32, Option<u32>)>,
     /// As published.
     pub limit: Limit,
-    /// What else is to be known.
+    /// A note.
     pub note: Option<String>,
     /// The line of its file.
     pub line: usize,
@@ -434,7 +434,7 @@ pub struct Cap {
 /// A machine that a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fit {
-    /// Where its name tells them.
+    /// The number in its name, if there is one.
     pub(crate) vcpus: Option<u32>,
 }
 
@@ -457,7 +457,7 @@ fn fit(machines: &str, machine: &str) -> Option<Fit> {
 }
 
 impl Cap {
-    /// Whether this row is about `machine` (without the provider), and how many processors its name tells.
+    /// Whether this row is about `machine` (without the provider), and the number of processors in its name.
     pub(crate) fn fits(&self, machine: &str) -> Option<Fit> {
         let Fit { vcpus } = fit(&self.machines, machine)?;
         if let (Some((least, most)), Some(vcpus)) = (self.vcpus, vcpus)
@@ -474,7 +474,7 @@ impl Cap {
 }
 
 impl Family {
-    /// Whether a machine that a pattern is about is sold, with so many processors as its name tells.
+    /// Whether a machine of a pattern is sold with the number of processors in its name.
     pub(crate) fn sells(&self, machine: &str, vcpus: u32) -> bool {
         if self.sold.is_empty() {
             return self.sold_vcpus.is_empty() || self.sold_vcpus.contains(&vcpus);
@@ -482,7 +482,7 @@ impl Family {
         self.sold.iter().any(|sold| fit(&sold.machines, machine).is_some() && sold.vcpus.contains(&vcpus))
     }
 
-    /// Every machine that it says is sold, without the provider.
+    /// Every machine that is sold by this pattern, without the provider.
     pub(crate) fn sold_names(&self) -> impl Iterator<Item = String> {
         let of = |sold: &Sold| {
             let machines = sold.machines.clone();

@@ -21,16 +21,17 @@ pub const DISKS_MAX: usize = 1_000;
 
 /// A virtual machine and its volumes, with the figures of the catalog as published.
 ///
-/// Invariants, kept by [`Environment::parse`]: at least one volume; every volume has the disks that its layout needs.
+/// Invariants, checked by [`Environment::parse`]: at least one volume; every volume has the disks that its layout
+/// needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Environment {
     /// Its name.
     pub name: String,
-    /// What it stands for, in one line.
+    /// Its purpose, in one line.
     pub description: Option<String>,
     /// The text that it was read from.
     pub text: String,
-    /// The virtual machine; `None` where none bounds the disks.
+    /// The virtual machine; `None`: the disks have no common limit.
     pub vm: Option<VmFigures>,
     /// In the order of the text.
     pub volumes: Vec<EnvironmentVolume>,
@@ -47,20 +48,20 @@ pub struct EnvironmentVolume {
     pub disks: Vec<DiskFigures>,
     /// How data lies on them.
     pub layout: Layout,
-    /// What the host caches.
+    /// How the host caches it.
     pub host_cache: HostCacheFigures,
-    /// Where it is on this machine, for `run` and `crawl`.
+    /// Its path on this machine, for `run` and `crawl`.
     pub path: Option<String>,
 }
 
-/// A host's cache, with what is uncertain about it.
+/// A host's cache, with its uncertainty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostCacheFigures {
-    /// What is cached.
+    /// The cached operations.
     pub mode: HostCache,
     /// For each disk; `None`: the disks share the machine's.
     pub capacity: Option<Bytes>,
-    /// Of a hit; `None` where nothing is cached.
+    /// Of a hit; `None` without a cache.
     pub latency: Option<LatencyInterval>,
     /// Share that writes may fill; `None`: the model's own.
     pub dirty_max: Option<Ratio>,
@@ -75,8 +76,8 @@ struct Pool {
     /// The disks' name.
     disks: String,
     limits: LimitFigures,
-    /// Whether it is what the machine allows them. Otherwise it is what they have by their total size, and those behind a network have
-    /// no limits of their own beside it.
+    /// Whether it is the machine's total for them. Otherwise it follows from their total size, and those behind a
+    /// network have no other limits.
     is_allowance: bool,
 }
 
@@ -92,7 +93,7 @@ impl Environment {
         read::environment(text, source, catalog)
     }
 
-    /// The environment as the disk model takes it, under `draw`.
+    /// The environment for the disk model, under `draw`.
     #[must_use]
     pub fn spec(&self, draw: &Draw) -> EnvironmentSpec {
         let pools_of = |disk: &DiskFigures| {
@@ -109,7 +110,7 @@ impl Environment {
                             disk.allowance = Some(pool.name.clone());
                         } else if !figures.is_by_iops {
                             disk.pool = Some(pool.name.clone());
-                            // A disk in the host is a device of its own, whatever all of them come to.
+                            // A disk in the host is a separate device, independent of the others' total.
                             if disk.place == Place::Network {
                                 disk.limit = Limit::default();
                             }
@@ -130,7 +131,7 @@ impl Environment {
         }
     }
 
-    /// Whether every network disk is of a family for which the machine has a limit of its own.
+    /// Whether every network disk is of a family with a separate limit of the machine.
     fn is_only_for(&self, vm: &VmFigures) -> bool {
         let Some((families, _)) = &vm.uncached_for else { return false };
         let disks = self.volumes.iter().flat_map(|volume| &volume.disks);
@@ -138,8 +139,8 @@ impl Environment {
         network.peek().is_some() && network.all(|disk| families.contains(&disk.family))
     }
 
-    /// The names of the disks behind a network for which the machine has no limit in the catalog, where it is one of those that limit
-    /// each type of disk for itself.
+    /// The network disks for which the catalog has no limit of the machine, if it is one that limits each type of disk
+    /// separately.
     #[must_use]
     pub fn uncapped(&self) -> Vec<String> {
         let Some(vm) = self.vm.as_ref().filter(|vm| vm.uncached.is_none() && !vm.caps.is_empty()) else {

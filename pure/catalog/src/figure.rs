@@ -1,5 +1,5 @@
-//! Figures as providers write them: shares above the whole, intervals of uncertainty, proportions, and rules that give a
-//! figure for a size.
+//! Figures in the form of providers: shares above the whole, intervals of uncertainty, proportions, and rules that give
+//! a figure for a size.
 
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
 
@@ -99,7 +99,7 @@ impl std::fmt::Display for Factor {
     }
 }
 
-/// Where a figure that is not known exactly may lie. Invariant: `low <= mid <= high`.
+/// The interval of an uncertain figure. Invariant: `low <= mid <= high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval<T> {
     /// The least that is plausible.
@@ -137,7 +137,7 @@ impl<T: Scalar> Interval<T> {
     }
 }
 
-/// So much of one quantity for so much of another: "3 IOPS per GiB". Exact.
+/// A proportion of two quantities: "3 IOPS per GiB". Exact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proportion {
     numerator: u128,
@@ -158,7 +158,7 @@ impl Proportion {
         let denominator = scale.checked_mul(u128::from(whole.get())).filter(|d| *d > 0)?;
         Some(Self { numerator, denominator, text: text.to_owned() })
     }
-    /// What belongs to `of`, rounded down.
+    /// The result for `of`, rounded down.
     #[must_use]
     pub fn times(&self, of: u64) -> u64 {
         let product = self.numerator.checked_mul(u128::from(of)).map_or(u128::MAX, |p| p / self.denominator);
@@ -208,7 +208,7 @@ pub struct Formula<T> {
     pub most: Option<T>,
 }
 
-/// What a rule lacks to give a figure.
+/// The missing input of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lack {
     /// The size.

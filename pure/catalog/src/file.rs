@@ -71,7 +71,7 @@ const VM_KEYS: &[&str] = &[
 ];
 const CAP_KEYS: &[&str] = &["machines", "vcpus", "read", "write", "note"];
 
-/// What one file holds.
+/// The contents of one file.
 #[derive(Debug)]
 pub(crate) struct CatalogFile {
     pub(crate) family: Family,
@@ -82,7 +82,7 @@ pub(crate) struct CatalogFile {
     pub(crate) prices: Vec<Priced>,
 }
 
-/// What a file is about.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum About {
     Disks,

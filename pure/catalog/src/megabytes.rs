@@ -1,5 +1,5 @@
-//! What a publisher's "MB/s" is taken for. Publishers use the word for 10^6 bytes and for 2^20; figures in catalog files are written
-//! in the unit that is meant, and a family that needs it says which of them its publisher's word was taken for, and why.
+//! Ambiguous megabytes. Publishers use "MB/s" for 10^6 bytes and for 2^20. Catalog files use the unit that is meant. If
+//! the unit is ambiguous, the family states the reading and the reason.
 
 use crate::catalog::Catalog;
 use crate::check::{CatalogProblem, ProblemKind};
@@ -10,7 +10,7 @@ use loadline_disk::{Directions, Limit, ThroughputBudget};
 use loadline_document::{Item, Reader, nested};
 use loadline_units::ByteRate;
 
-/// How many bytes a publisher's megabyte is taken for.
+/// The reading of a publisher's megabyte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Megabyte {
     /// 10^6.
@@ -44,14 +44,14 @@ impl Megabyte {
     }
 }
 
-/// What the figures of a family were published in, and what they were taken for.
+/// The published unit of a family's figures, and how to read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedUnits {
     /// The publisher's word.
     pub published: String,
-    /// What disks move, or what a machine allows to network disks.
+    /// For a disk's throughput, or a machine's to network disks.
     pub taken_as: Megabyte,
-    /// What a machine allows through its host's cache; for disks the same as the other.
+    /// For a machine's throughput through its host's cache; for disks the same as the other.
     pub cached_taken_as: Megabyte,
     /// Why.
     pub because: String,
@@ -94,7 +94,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Published
     Some(PublishedUnits { published, taken_as, cached_taken_as, because })
 }
 
-/// What is meant to network disks, or of a disk, and what through a host's cache.
+/// The reading for network disks or for a disk, and that for a host's cache.
 fn read_taken(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<(Megabyte, Megabyte)> {
     if item.get_ref().as_table().is_none() {
         return reader.word(key, item, MEGABYTES, "").map(|both| (both, both));
@@ -107,8 +107,7 @@ fn read_taken(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<(Me
 }
 
 impl Catalog {
-    /// Names figures that are no whole number of the unit in which their family says it takes its publisher's: one that was copied as
-    /// it stood on the page.
+    /// Names figures that are no whole number of the stated unit: probably copied from the page as they stood.
     pub(crate) fn check_units(&self, problems: &mut Vec<CatalogProblem>) {
         let mut tell = |place: String, name: &str, rate: ByteRate, unit: Megabyte| {
             if !unit.is_whole(rate) {
@@ -139,7 +138,7 @@ impl Catalog {
     }
 }
 
-/// Every throughput that a disk's entry tells.
+/// Every throughput in a disk's entry.
 fn disk_rates(disk: &DiskEntry) -> Vec<ByteRate> {
     let mut found = Vec::new();
     match &disk.throughput {
@@ -244,7 +243,7 @@ mod tests {
         assert_eq!(rows, listed, "every disk of these families is in the tables");
     }
 
-    /// What is provisioned in MB/s is what the provider defines, 10^6 bytes.
+    /// Figures provisioned in MB/s are in the provider's definition, 10^6 bytes.
     #[test]
     fn disks_whose_throughput_is_chosen_have_what_was_chosen() {
         let wanted = Provisioned {

@@ -1,4 +1,4 @@
-//! The parts that catalog files and environment files are written in: intervals, rules, mechanisms, latencies, limits.
+//! Readers for the common parts of catalog and environment files: intervals, rules, mechanisms, latencies, limits.
 
 use crate::entry::{
     BurstRule, Choice, Credits, Delivered, DeviceQueuesInterval, EnforcementInterval, Figure, LatencyInterval,
@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 /// A quantity that can be read from an item.
 pub(crate) trait Readable: Scalar {
-    /// Reads it, or tells what to write.
+    /// Reads it, or reports what to write.
     fn read(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Self>;
 }
 
@@ -83,9 +83,9 @@ fn proportion<T: Scalar + FromStr, U: Scalar + FromStr>(
     found
 }
 
-/// What a rule's figure may follow from beside the size.
+/// The other figure that a rule may depend on, beside the size.
 pub(crate) trait Follows: Readable + Quantity {
-    /// The key for what belongs to the other figure.
+    /// The key for the proportion to the other figure.
     const PER_OTHER: &'static str;
     /// Reads that proportion.
     fn per_other(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Proportion>;
@@ -105,7 +105,7 @@ impl Follows for ByteRate {
 
 const RULE_WANTED: &str = "a rate, or a table such as { per_size = \"3 IOPS per GiB\", least = ..., most = ... }";
 
-/// A rule with the keys that say what may be chosen.
+/// A rule with the keys for the permitted choices.
 fn provision<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Provision<T>> {
     if item.get_ref().as_table().is_none() {
         let rule = T::read(reader, key, item).map(Rule::Fixed)?;
@@ -280,7 +280,7 @@ const HOLDS: &[(&str, Holds)] = &[("requests", Holds::Requests), ("answers", Hol
 const READS_AND_WRITES: &[(&str, ReadsAndWrites)] =
     &[("apart", ReadsAndWrites::Apart), ("traded", ReadsAndWrites::Traded)];
 
-/// Takes one of [`MECHANISM_KEYS`] into `mechanism`.
+/// Reads one of [`MECHANISM_KEYS`] into `mechanism`.
 pub(crate) fn mechanism_key(
     reader: &mut Reader<'_>,
     key: &str,
@@ -412,7 +412,7 @@ pub(crate) fn latencies(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> 
             _ => &mut flush,
         }) = Some(found);
     }
-    // One direction stands for both: what is known of a disk may be only that.
+    // One direction stands for both: a source may give only that one.
     let (Some(read), Some(write)) = (read.or(write), write.or(read)) else {
         reader.problem(item.span(), key, format!("says no time: write {wanted}"));
         return None;

@@ -1,4 +1,4 @@
-//! What something costs: charges as price lists write them, and what they come to in a month.
+//! Prices: charges as price lists write them, and their sum over a month.
 
 mod bill;
 mod cost;
@@ -15,7 +15,7 @@ use loadline_units::{ByteRate, Bytes, Iops};
 /// Hours of a month, as is usual in price lists: 365 days in twelve parts.
 pub const HOURS_PER_MONTH: u64 = 730;
 const MONTHS_PER_YEAR: u64 = 12;
-/// Parts of one unit of a currency in which amounts are kept.
+/// Amounts are stored in parts of a currency unit: so many in one.
 const PARTS: u128 = 1_000_000_000;
 
 /// An amount of money.
@@ -41,12 +41,12 @@ impl Money {
     pub const fn currency(self) -> Currency {
         self.currency
     }
-    /// So many times as much.
+    /// Multiplies a cost.
     #[must_use]
     pub const fn times(self, count: u32) -> Self {
         Self { billionths: self.billionths.saturating_mul(count as u128), ..self }
     }
-    /// Both together; `None` where their currencies differ.
+    /// The sum; `None` if the currencies differ.
     #[must_use]
     pub fn plus(self, other: Self) -> Option<Self> {
         let billionths = self.billionths.saturating_add(other.billionths);
@@ -75,18 +75,18 @@ impl std::fmt::Display for Currency {
     }
 }
 
-/// What something costs in one region. Invariant: at least one charge, all in one currency.
+/// The price of an entry in one region. Invariant: at least one charge, all in one currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Price {
     /// They add up.
     pub charges: Vec<Charge>,
-    /// Where, where known.
+    /// The region, if known.
     pub region: Option<String>,
-    /// When that was asked, where known.
+    /// The date of the price, if known.
     pub date: Option<String>,
     /// For whom or under which conditions: "Linux, on demand".
     pub terms: Option<String>,
-    /// Who says so.
+    /// The source of the price.
     pub source: String,
 }
 
@@ -98,30 +98,30 @@ impl Price {
     }
 }
 
-/// One line of a price: so much for so much.
+/// One charge of a price: an amount per unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Charge {
     money: Money,
     basis: Basis,
-    /// Only what is above this counts, in the basis' smallest unit.
+    /// Only the part above this counts, in the basis' smallest unit.
     above: u64,
     /// And no more than this.
     up_to: Option<u64>,
     text: String,
 }
 
-/// What a charge is for.
+/// The basis of a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
     /// For having it.
     Whole(Span),
-    /// For so many bytes of its size.
+    /// Per number of bytes of its size.
     Size(u64, Span),
     /// For each request per second that is provisioned.
     Iops(Span),
-    /// For so many bytes per second that are provisioned.
+    /// Per number of provisioned bytes per second.
     Throughput(u64, Span),
-    /// For so many requests that are made.
+    /// Per number of completed requests.
     Requests(u64),
 }
 
@@ -142,7 +142,7 @@ pub enum ChargeError {
     /// It does not begin with an amount and a currency.
     #[error("does not begin with an amount and a currency's three letters, as in \"0.08 USD per\"")]
     Amount,
-    /// Nobody knows what one gets for it.
+    /// The charge has no basis.
     #[error(
         "is per {unit:?}, which is none of month, hour, year, GiB-month, IOPS-month, MiB/s-month and 1000000 requests"
     )]
@@ -150,12 +150,12 @@ pub enum ChargeError {
         /// As written after "per".
         unit: String,
     },
-    /// A bound on what cannot be bounded, or in another unit.
+    /// A bound on an unbounded basis, or in another unit.
     #[error("is bounded by {bound:?}, which is no {what}")]
     Bound {
         /// As written.
         bound: String,
-        /// What it is for.
+        /// The basis.
         what: &'static str,
     },
     /// Nothing lies between its bounds.
@@ -224,7 +224,7 @@ impl Basis {
     }
 }
 
-/// What is bought, in the smallest units; `None`: nothing of it.
+/// The amounts bought, in the smallest units; `None`: nothing of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Bought {
     size: Option<Bytes>,
@@ -233,7 +233,7 @@ struct Bought {
 }
 
 impl Charge {
-    /// What it is for.
+    /// The basis in words.
     #[must_use]
     pub const fn basis(&self) -> Basis {
         self.basis

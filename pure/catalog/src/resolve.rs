@@ -1,5 +1,5 @@
-//! From entries to specs: what was provisioned gives published figures, and a draw from what is uncertain gives the
-//! enforced ones that the disk model takes.
+//! Resolves entries to the disk model's specs: provisioned figures give published ones, and a draw from the intervals
+//! gives the enforced ones.
 
 use crate::entry::{
     BurstRule, ByIops, CachedEstimate, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure,
@@ -13,28 +13,28 @@ use loadline_disk::{
 };
 use loadline_units::{ByteRate, Bytes, Duration, Iops, NS_PER_S, Ratio};
 
-/// What is chosen of a disk when it is made.
+/// The user's choices for a disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Provisioned {
     /// Its size; `None`: as sold.
     pub size: Option<Bytes>,
-    /// Requests per second, where they are chosen.
+    /// Requests per second, if they are chosen.
     pub iops: Option<Iops>,
-    /// Bytes per second, where they are chosen.
+    /// Bytes per second, if they are chosen.
     pub throughput: Option<ByteRate>,
     /// One of the disk's options.
     pub option: Option<String>,
 }
 
-/// Where in their intervals the uncertain parameters are taken: 0 % at the low end, 50 % in the middle, 100 % at the
+/// The place of a draw in the intervals of uncertain parameters: 0 % at the low end, 50 % in the middle, 100 % at the
 /// high end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draw {
     /// Of latencies.
     pub latency: Ratio,
-    /// Of the windows and buckets that hold limits.
+    /// Of the windows and buckets of limits.
     pub enforcement: Ratio,
-    /// Of what is delivered of the published limits; `None`: exactly what is published.
+    /// Of the delivered share of published limits; `None`: exactly the published figures.
     pub delivered: Option<Ratio>,
     /// Of the size of buckets of credits.
     pub bursts: Ratio,
@@ -52,7 +52,7 @@ impl Draw {
     pub const PUBLISHED: Self = Self { delivered: None, ..Self::MIDDLE };
 }
 
-/// What of a disk something is wrong with.
+/// The wrong part of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Its name.
@@ -81,25 +81,25 @@ impl Part {
     }
 }
 
-/// Why the catalog does not give what was asked of it.
+/// Why the catalog cannot resolve a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     /// Nothing is called so.
     #[error("no {kind} {name:?} is in the catalog{}", .near.as_ref().map_or(String::new(), |near| format!(": did you mean {near}?")))]
     Unknown {
-        /// As asked.
+        /// The requested name.
         name: String,
         /// "disk" or "VM size".
         kind: &'static str,
         /// The nearest that is there.
         near: Option<String>,
     },
-    /// The size must be said.
+    /// The size is missing.
     #[error("{name} has no size of its own: give a size{}", .bounds.map_or(String::new(), |(least, most)| format!(" from {least} to {most}")))]
     SizeMissing {
         /// The disk.
         name: String,
-        /// What may be chosen, where known.
+        /// The permitted range, if known.
         bounds: Option<(Bytes, Bytes)>,
     },
     /// The size is not to be had.
@@ -110,13 +110,13 @@ pub enum EntryError {
     SizeOutside {
         /// The disk.
         name: String,
-        /// As asked.
+        /// The requested size.
         size: Bytes,
         /// The least there is.
         least: Bytes,
         /// The most there is.
         most: Bytes,
-        /// The smallest of the same family that is as large as asked.
+        /// The smallest disk of the same family with at least that size.
         larger: Option<String>,
     },
     /// The figure follows and cannot be chosen.
@@ -127,14 +127,14 @@ pub enum EntryError {
         /// Which figure.
         part: Part,
     },
-    /// The figure must be said.
+    /// The figure is missing.
     #[error("{name} has no {} of its own: give {} {}", .part.key(), .part.key(), .most.as_ref().map_or("= ...".to_owned(), |most| format!("up to {most}")))]
     Unchosen {
         /// The disk.
         name: String,
         /// Which figure.
         part: Part,
-        /// What may be chosen at this size.
+        /// The most at this size.
         most: Option<String>,
     },
     /// More than can be provisioned.
@@ -144,9 +144,9 @@ pub enum EntryError {
         name: String,
         /// Which figure.
         part: Part,
-        /// As asked.
+        /// The requested figure.
         wanted: String,
-        /// What there is.
+        /// The most.
         most: String,
         /// At this size.
         size: Option<Bytes>,
@@ -158,9 +158,9 @@ pub enum EntryError {
         name: String,
         /// Which figure.
         part: Part,
-        /// As asked.
+        /// The requested figure.
         wanted: String,
-        /// What there is.
+        /// The least.
         least: String,
     },
     /// The disk has no such option.
@@ -168,20 +168,20 @@ pub enum EntryError {
     NoOption {
         /// The disk.
         name: String,
-        /// As asked.
+        /// The requested option.
         option: String,
-        /// What there is.
+        /// The known options.
         known: Vec<String>,
     },
 }
 
-/// The sizes that there are. A disk of one size may be used in part: only its most is told.
+/// The permitted sizes. A disk of one size may be used in part, so only its most is printed.
 fn sizes(least: Bytes, most: Bytes) -> String {
     if least.get() <= 1 { format!("at most {most}") } else { format!("{least} to {most}") }
 }
 
 impl EntryError {
-    /// What is wrong.
+    /// The wrong part.
     #[must_use]
     pub const fn part(&self) -> Part {
         match self {
@@ -196,23 +196,23 @@ impl EntryError {
     }
 }
 
-/// Limits as published, with how they are held.
+/// Published limits with their mechanism.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitFigures {
     /// As published; its enforcement is not set.
     pub limit: Limit,
-    /// How it is held.
+    /// Its mechanism.
     pub mechanism: Mechanism,
 }
 
-/// A disk with what was provisioned: its figures as published, and what is uncertain.
+/// A disk with its provisioned figures: published figures, and their uncertainty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiskFigures {
     /// The SKU's name; empty for a disk given in full.
     pub name: String,
     /// Its family's name; empty for a disk given in full.
     pub family: String,
-    /// As it was asked for.
+    /// The user's choices.
     pub wanted: Provisioned,
     /// Its size.
     pub size: Option<Bytes>,
@@ -224,9 +224,9 @@ pub struct DiskFigures {
     pub parallelism: Parallelism,
     /// The mechanics of a spinning disk.
     pub spinning: Option<Spinning>,
-    /// No more than this on a machine whose device queues serve threads in their order.
+    /// The most on a machine whose device queues serve threads in order.
     pub in_order_most: Option<Rates>,
-    /// Whether its limits were bought for it alone: it has no part in what disks of the type share by their size.
+    /// Whether its limits were bought for it alone: it does not share the limits by size of its type.
     pub is_by_iops: bool,
 }
 
@@ -237,12 +237,12 @@ pub struct EstimatedLimit {
     pub estimate: CachedEstimate,
     /// The processors.
     pub vcpus: u32,
-    /// How limits are held there.
+    /// The mechanism of its limits.
     pub mechanism: Mechanism,
 }
 
 impl EstimatedLimit {
-    /// What is enforced under `draw`: the place of what is delivered decides that of the estimate too.
+    /// The enforced limit under `draw`: the place of the delivered share is also that of the estimate.
     fn enforced(&self, draw: &Draw) -> Limit {
         let place = draw.delivered.unwrap_or(Ratio::percent(50));
         let iops = Iops::of(self.estimate.iops.at(place).get() * u64::from(self.vcpus));
@@ -263,11 +263,11 @@ pub struct VmFigures {
     pub name: String,
     /// To network disks.
     pub uncached: Option<LimitFigures>,
-    /// Instead of `uncached`, where all network disks are of these families.
+    /// Instead of `uncached`, if all network disks are of these families.
     pub uncached_for: Option<(Vec<String>, LimitFigures)>,
     /// Through the host.
     pub cached: Option<LimitFigures>,
-    /// Through the host's cache, where nothing was published.
+    /// Through the host's cache, if nothing was published.
     pub cached_estimate: Option<EstimatedLimit>,
     /// For all disks of a type together, by the disk's full name.
     pub caps: Vec<(String, LimitFigures)>,
@@ -275,11 +275,11 @@ pub struct VmFigures {
     pub disks_max: Option<u32>,
     /// The host's cache.
     pub cache_size: Option<Bytes>,
-    /// Processors, where known.
+    /// Processors, if known.
     pub vcpus: Option<u32>,
     /// Whether its device queues give out places in the order in which threads ask.
     pub queues_in_order: bool,
-    /// Queues before each of its network disks, where they were counted.
+    /// Queues before each of its network disks, if they were counted.
     pub device_queues: Option<u32>,
     /// Families of disks that cannot be attached to it.
     pub takes_no: Vec<String>,
@@ -288,7 +288,7 @@ pub struct VmFigures {
 }
 
 impl LimitFigures {
-    /// What is enforced under `draw`.
+    /// The enforced figures under `draw`.
     #[must_use]
     pub fn enforced(&self, draw: &Draw) -> Limit {
         let mechanism = &self.mechanism;
@@ -356,7 +356,7 @@ fn each<T, U>(found: Directions<T>, mut change: impl FnMut(T) -> U) -> Direction
 }
 
 impl DiskFigures {
-    /// The disk as the model takes it, under `draw`.
+    /// The disk for the model, under `draw`.
     #[must_use]
     pub fn spec(&self, draw: &Draw) -> DiskSpec {
         let latency = self.latency.map_or_else(Latency::default, |found| {
@@ -382,7 +382,7 @@ impl DiskFigures {
         }
     }
 
-    /// Holds the disk to what it has on `vm`.
+    /// Restricts the disk to its limits on `vm`.
     pub(crate) fn hold_on(&mut self, vm: Option<&VmFigures>) {
         let Some(most) = self.in_order_most.filter(|_| vm.is_some_and(|vm| vm.queues_in_order)) else { return };
         let limit = &mut self.limits.limit;
@@ -414,8 +414,7 @@ impl DiskFigures {
 }
 
 impl VmFigures {
-    /// The machine as the model takes it, under `draw`. Where every network disk is of a family in `uncached_for`, pass
-    /// `true`.
+    /// The machine for the model, under `draw`. Pass `true` if every network disk is of a family in `uncached_for`.
     #[must_use]
     pub fn spec(&self, draw: &Draw, only_for: bool) -> VmSpec {
         let uncached = match &self.uncached_for {
@@ -436,7 +435,7 @@ impl VmFigures {
 }
 
 impl DiskEntry {
-    /// The disk with what was provisioned.
+    /// The disk with its provisioned figures.
     pub(crate) fn resolve(&self, family: &Family, wanted: &Provisioned) -> Result<DiskFigures, EntryError> {
         let size = self.size_of(wanted.size)?;
         self.figures(family, size, wanted)
@@ -537,7 +536,7 @@ impl DiskEntry {
         Ok(Some(Rates { iops, throughput }))
     }
 
-    /// One figure; `None` where it has no bound.
+    /// One figure; `None`: no bound.
     fn figure<T: Scalar>(
         &self,
         figure: Option<&Figure<T>>,
@@ -616,7 +615,7 @@ fn single<T: Scalar>(found: Directions<T>) -> T {
     }
 }
 
-/// Reads and writes apart become one budget at a price each, where they are traded.
+/// Separate figures for reads and writes become one budget with two prices, if they are traded.
 fn priced<T: Copy + PartialEq>(found: Directions<T>, traded: bool) -> Directions<T> {
     match found {
         Directions::Apart { read: Some(read), write: Some(write) } => directions(read, write, traded),

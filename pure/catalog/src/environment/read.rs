@@ -68,7 +68,7 @@ pub(super) fn environment(text: &str, source: &str, catalog: &Catalog) -> Result
         tell_not_cached(reader, top, vm.as_ref(), &volumes);
         let pools = pools(catalog, vm.as_ref(), &volumes);
         let environment = Environment { name: name?, description, text: text.to_owned(), vm, volumes, pools };
-        // The model has rules of its own, which hold for every draw if they hold for one.
+        // The model has its own rules; if they hold for one draw, they hold for all.
         if reader.problem_count() == 0
             && let Err(error) = environment.spec(&Draw::PUBLISHED).check()
         {
@@ -159,7 +159,7 @@ fn read_volumes(reader: &mut Reader<'_>, top: &DeTable<'_>, catalog: &Catalog) -
     volumes
 }
 
-/// As the command line takes them: `--on NAME=TARGET`.
+/// In the form of the command line: `--on NAME=TARGET`.
 fn is_volume_name(reader: &mut Reader<'_>, key: &Key<'_>) -> bool {
     let name: &str = key.get_ref();
     let good = name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -225,7 +225,7 @@ fn read_volume(
     Some(EnvironmentVolume { name: name.to_owned(), disks, layout, host_cache, path })
 }
 
-/// How long a hit takes is the provider's, unless the environment says it.
+/// The time of a hit is the provider's, unless the environment sets it.
 fn give_hit_latency(
     reader: &mut Reader<'_>,
     top: &DeTable<'_>,
@@ -409,7 +409,7 @@ fn read_full_limit(
     }
     if let Some(span) = traded.filter(|_| reader.problem_count() == before) {
         let figures = [is_together(disk.iops.as_ref()), is_together(disk.throughput.as_ref())];
-        // One of both may stand for all requests; that neither has a price each is a slip.
+        // One of both may stand for all requests. If neither has separate figures, `traded` is a mistake.
         if figures.iter().all(|together| *together != Some(false)) {
             let message = "trades reads for writes, and neither iops nor throughput has a figure for each: write \
                            iops = { read = ..., write = ... }, or leave reads_and_writes out; one figure is one budget for both";
@@ -425,7 +425,7 @@ fn read_full_limit(
     (reader.problem_count() == before).then_some(())
 }
 
-/// Whether a figure is for both directions; `None` where there is none.
+/// Whether a figure is for both directions; `None` without a figure.
 fn is_together<T>(figure: Option<&Figure<T>>) -> Option<bool> {
     figure.map(|figure| matches!(figure, Figure::Together(_)))
 }
@@ -458,7 +458,7 @@ fn read_host_cache(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Optio
     Some(cache)
 }
 
-/// A layout that fits so many disks.
+/// A layout for this many disks.
 fn read_layout(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, disks: usize) -> Option<Layout> {
     let disks = u32::try_from(disks).expect("an environment has few disks");
     let (layout, needed) = if item.get_ref().as_table().is_none() {
@@ -502,7 +502,7 @@ fn read_layout(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, disks: usize
     Some(layout)
 }
 
-/// No piece of an interleave that is longer than the smallest disk fits on it: the volume would hold nothing.
+/// An interleave longer than the smallest disk fits on no disk: the volume would be empty.
 fn tell_too_long(
     reader: &mut Reader<'_>,
     key: &str,
@@ -524,7 +524,7 @@ fn tell_too_long(
     None
 }
 
-/// Columns, copies and the interleave, which is 256 KiB where it is not written.
+/// Columns, copies and the interleave, by default 256 KiB.
 fn read_columns(
     reader: &mut Reader<'_>,
     key: &str,
@@ -549,7 +549,7 @@ fn read_columns(
     Some((columns, copies, interleave))
 }
 
-/// A provider's machines take that provider's disks.
+/// A provider's machines only accept that provider's disks.
 fn tell_foreign(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) {
     let Some(vm) = vm.filter(|vm| !vm.name.is_empty()) else { return };
     let provider = |name: &str| name.split_once('/').map(|(provider, _)| provider.to_owned());
@@ -567,7 +567,7 @@ fn tell_foreign(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigure
     }
 }
 
-/// A machine takes so many data disks and no more.
+/// A machine has a limit on data disks.
 fn tell_too_many(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) {
     let Some((vm, most)) = vm.and_then(|vm| vm.disks_max.map(|most| (vm, most))) else { return };
     let disks = volumes.iter().flat_map(|volume| &volume.disks);
@@ -605,7 +605,7 @@ fn tell_not_cached(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFig
     }
 }
 
-/// The budgets that disks of one name share: what they have by their total size, and what the machine allows them.
+/// The shared budgets of disks of one name: by their total size, and by the machine's total.
 fn pools(catalog: &Catalog, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) -> Vec<Pool> {
     let disks: Vec<&DiskFigures> = volumes.iter().flat_map(|volume| &volume.disks).collect();
     let names: BTreeSet<&str> = disks.iter().map(|disk| disk.name.as_str()).filter(|name| !name.is_empty()).collect();

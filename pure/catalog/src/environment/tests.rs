@@ -1,4 +1,4 @@
-//! Environments read well, come to what they should, and every error is told at its place with what to write.
+//! Environments are read correctly, and every error is reported at its place with a remedy.
 
 use super::*;
 use loadline_disk::{DeviceQueues, Directions, Enforcement, Holds, IopsBudget, LatencySpec, ThroughputBudget};
@@ -231,7 +231,7 @@ fn a_layout_fits_its_disks() {
         &format!("{two}layout = {{ stripe = {{ interleave = \"1000 B\" }} }}"),
         "e.toml:5:36: volume.data.layout.stripe.interleave: is not a multiple of 512 B above 0",
     );
-    // What would not fit two disks is not advised, and nothing twice.
+    // Advice never suggests a layout that would not fit two disks, and repeats nothing.
     let none = parse(&with(two)).unwrap_err().to_string();
     assert!(none.contains("has 2 disks and no layout: write layout = { stripe"), "{none}");
     let unknown = parse(&with(&format!("{two}\nlayout = \"raid5\""))).unwrap_err().to_string();
@@ -320,7 +320,7 @@ fn a_misspelt_environment_is_recognised() {
     assert_eq!(environment_text("zzz"), None);
 }
 
-/// An environment that comes along with a stretch of it replaced.
+/// A built-in environment with a stretch of it replaced.
 fn mutated() -> impl Strategy<Value = String> {
     let pieces =
         ["", "[", "]", "{", "}", "\"", "=", "\n", "[volume.data]\n", "-1", "0", "true", "é", "count = 9", "\"0 B\""];
@@ -381,7 +381,7 @@ fn a_disk_in_full_may_say_what_its_limits_hold_back_and_how_the_guest_reaches_it
     assert!(refused.to_string().contains("vm.holds"), "a machine's budgets hold back requests: {refused}");
 }
 
-/// A partition has its own limits, and several of them no more than the machine gives so many.
+/// A partition has its own limits, and several of them at most the machine's total for their number.
 #[test]
 fn each_local_ssd_has_its_own_limits_and_several_what_their_number_has() {
     let spec = |sku: &str, count: u32| {
@@ -435,7 +435,7 @@ fn a_machine_whose_queues_serve_in_order_holds_a_disk_to_less() {
     }
 }
 
-/// Sold by IOPS, with limits of its own; by size it shares with others of its type.
+/// Sold by IOPS, it has its own limits; by size it shares with others of its type.
 #[test]
 fn a_disk_that_is_sold_by_iops_or_by_size_has_what_was_bought() {
     let of = |disks: &str| {

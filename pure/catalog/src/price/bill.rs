@@ -1,4 +1,4 @@
-//! What an environment costs in a month.
+//! The monthly bill of an environment.
 
 use super::{CostError, Money};
 use crate::catalog::Catalog;
@@ -11,29 +11,29 @@ use loadline_disk::Place;
 pub struct Item {
     /// The volume that it is of; `None` of the machine.
     pub volume: Option<String>,
-    /// Its name in the catalog; `None` of what is given in full.
+    /// Its name in the catalog; `None` if it is given in full.
     pub name: Option<String>,
     /// How many of it.
     pub count: u32,
-    /// What one costs in a month.
+    /// The monthly cost of one.
     pub each: ItemCost,
 }
 
-/// What is known of an item's cost.
+/// The cost of an item, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemCost {
     /// In a month.
     Monthly(Money),
-    /// A disk of the machine's host, which has no price of its own.
+    /// A disk of the machine's host, without its own price.
     WithMachine,
-    /// It is given in full: nobody sells it.
+    /// It is given in full and not sold.
     NotSold,
-    /// The catalog does not tell.
+    /// The catalog has no price.
     Unknown(CostError),
 }
 
 impl Item {
-    /// What all of them cost together; `None` where that is not known.
+    /// The total cost of all of them; `None` if unknown.
     #[must_use]
     pub fn monthly(&self) -> Option<Money> {
         match &self.each {
@@ -44,7 +44,8 @@ impl Item {
 }
 
 impl Environment {
-    /// What is paid for in a region, the machine first, then disks in the order of their volumes; disks that are alike are one item.
+    /// The items of the bill in a region: the machine first, then disks in the order of their volumes. Equal disks are
+    /// one item.
     #[must_use]
     pub fn bill(&self, catalog: &Catalog, region: &str) -> Vec<Item> {
         let mut items = Vec::new();

@@ -1,4 +1,4 @@
-//! Prices by name and region, what a disk or machine costs in a month, and what is wrong with prices.
+//! Prices by name and region, the monthly cost of a disk or machine, and checks of prices.
 
 use super::{Basis, Bought, Money, Price};
 use crate::catalog::{Catalog, FilterUnknown};
@@ -8,24 +8,24 @@ use crate::figure::Scalar;
 use crate::resolve::{EntryError, Provisioned};
 use std::collections::BTreeMap;
 
-/// A price and what has it.
+/// A price and its entry.
 #[derive(Debug, Clone)]
 pub(crate) struct Priced {
     /// `provider/name`.
     pub(crate) name: String,
     pub(crate) price: Price,
-    /// Of the file that it stands in, by index in the catalog.
+    /// The index in the catalog of the file that contains it.
     pub(crate) family: usize,
     /// The line of that file.
     pub(crate) line: usize,
-    /// Whether it stands in a list of prices, whose source and date are the file's.
+    /// Whether it is in a list of prices, whose source and date are the file's.
     pub(crate) is_listed: bool,
 }
 
-/// What one price is for: a name, its region and terms, and whether it is of one's own.
+/// The key of a price: a name, its region and terms, and whether it is the user's.
 type Sold<'p> = (&'p str, Option<&'p str>, Option<&'p str>, bool);
 
-/// Why the catalog does not tell what something costs.
+/// Why the catalog has no cost for an entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CostError {
     /// It cannot be bought like that.
@@ -34,19 +34,19 @@ pub enum CostError {
     /// There is no price for it there.
     #[error("no price of {name} in {region} is in the catalog{}", others(.known))]
     NoPrice {
-        /// What was asked for.
+        /// The entry.
         name: String,
-        /// Where.
+        /// The region.
         region: String,
         /// Regions for which there is one.
         known: Vec<String>,
     },
-    /// Its price leaves out a part of what is bought.
+    /// Its price leaves out a part of the purchase.
     #[error("the price of {name} in {region} says nothing of its {part}")]
     Unpriced {
-        /// What was asked for.
+        /// The entry.
         name: String,
-        /// Where.
+        /// The region.
         region: String,
         /// "IOPS", "throughput", "size" or the option.
         part: String,
@@ -60,20 +60,20 @@ fn others(known: &[String]) -> String {
 /// A dimension that may be provisioned, as far as prices go.
 struct Chosen<T> {
     what: &'static str,
-    /// What is bought of it.
+    /// The amount bought.
     amount: Option<T>,
-    /// What comes unasked.
+    /// The default amount.
     unasked: Option<T>,
     /// Whether the price has a charge for it.
     is_charged: bool,
 }
 
 impl<T: Scalar> Chosen<T> {
-    /// Whether the price covers it: by a charge for what is provisioned, or because that is no more than what comes with the disk.
+    /// Whether the price covers it: by a charge for it, or because it is within the default.
     fn is_covered(&self) -> bool {
         if self.is_charged { self.amount.is_some() } else { self.amount == self.unasked }
     }
-    /// What has no price, where it has no charge.
+    /// The part without a price, if it has no charge.
     fn left_out(&self) -> Option<String> {
         let beyond = self.unasked.map_or(String::new(), |unasked| format!(" above {unasked}"));
         (!self.is_charged).then(|| format!("{}{beyond}", self.what))
@@ -81,8 +81,9 @@ impl<T: Scalar> Chosen<T> {
 }
 
 impl Catalog {
-    /// What is known of the price of this name, one for each region and its terms; of several for the same, the one that
-    /// was added last, and one of one's own in place of all that come along. A name with `@` has the prices of the name without, unless it has some of its own.
+    /// The prices of this name, one for each region and terms. Of several for the same key the one added last counts,
+    /// and a user's price replaces all built-in ones. A name with `@` has the prices of the name without, unless it has
+    /// its own.
     #[must_use]
     pub fn prices(&self, name: &str) -> Vec<&Price> {
         let of = |name: &str| {
@@ -101,8 +102,8 @@ impl Catalog {
         if own.is_empty() { name.split_once('@').map_or(own, |(plain, _)| of(plain)) } else { own }
     }
 
-    /// What a disk as provisioned, or a machine, costs in a month of [`super::HOURS_PER_MONTH`] in a region, without the
-    /// requests that some are charged for. Of several prices there the first counts.
+    /// The monthly cost ([`super::HOURS_PER_MONTH`]) of a provisioned disk, or of a machine, in a region, without
+    /// charges for requests. Of several prices there the first counts.
     ///
     /// # Errors
     /// It is not in the catalog, cannot be provisioned like that, or has no price there that covers it.
@@ -158,7 +159,7 @@ impl Catalog {
         FilterUnknown::check("price's region", region, known)
     }
 
-    /// What of a disk may be provisioned and is left out by one of its prices, for each of these.
+    /// The provisionable parts of a disk that its prices leave out, for each of these prices.
     pub(crate) fn unpriced(&self, disk: &DiskEntry) -> Vec<String> {
         let left_out = |price: &&Price| {
             let (iops, throughput) = disk.chosen_parts(price, &Provisioned::default());
@@ -172,8 +173,8 @@ impl Catalog {
         self.prices(&disk.name).iter().filter_map(left_out).collect()
     }
 
-    /// Prices change, and differ by region: each says when and where, is of something that is in the catalog, and is there
-    /// once.
+    /// Prices change, and differ by region. So each must have a date and a region, name an entry of the catalog, and be
+    /// unique.
     pub(crate) fn check_prices(&self, problems: &mut Vec<CatalogProblem>) {
         let mut seen: BTreeMap<Sold<'_>, String> = BTreeMap::new();
         for priced in &self.prices {
@@ -192,7 +193,7 @@ impl Catalog {
                 );
                 tell(ProblemKind::Unplaced, text);
             }
-            // A list without a date is told of once, with its file.
+            // A list without a date is reported once, with its file.
             if price.date.is_none() && !priced.is_listed {
                 let text = format!(
                     "has a price without a date, of {}: write date = \"...\" beside it, or leave the price to the note",
@@ -238,7 +239,7 @@ fn uncovered<T: Scalar, U: Scalar>(one: &Chosen<T>, other: &Chosen<U>) -> Option
 }
 
 impl DiskEntry {
-    /// Whether IOPS and throughput are provisioned, always or where one wants that.
+    /// Whether IOPS and throughput are provisioned, always or as an option.
     fn is_chosen(&self) -> (bool, bool) {
         fn is<T>(figure: Option<&Figure<T>>) -> bool {
             matches!(figure, Some(Figure::Together(found)) if matches!(found.choice, Choice::Provisioned { .. }))
@@ -246,7 +247,7 @@ impl DiskEntry {
         (is(self.iops.as_ref()) || self.by_iops.is_some(), is(self.throughput.as_ref()))
     }
 
-    /// What is provisioned of it, and whether `price` charges for that.
+    /// The provisioned parts, and whether `price` charges for them.
     fn chosen_parts(
         &self,
         price: &Price,

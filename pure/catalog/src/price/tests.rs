@@ -1,4 +1,4 @@
-//! How prices are read, what they come to, and what is said where they do not tell.
+//! Reading of prices, their sums, and the errors for missing ones.
 
 use crate::{Catalog, Charge, CostError, ProblemKind, Provisioned};
 use loadline_units::{ByteRate, Bytes, Iops};
@@ -37,7 +37,7 @@ fn cost(amount: &str, wanted: &Provisioned) -> String {
         Err(error) => error.to_string(),
     }
 }
-/// What is refused, without its place.
+/// The error, without its place.
 fn refusal(amount: &str) -> String {
     let text = format!("{DISKS}free = {{ {FREE}, price = {} }}\n", at(amount));
     let error = Catalog::default().with(&[("own.toml", &text)]).unwrap_err().to_string();
@@ -193,7 +193,7 @@ fn a_price_without_region_or_date_is_named() {
     assert_eq!(found[0].0, ProblemKind::Undated);
     assert!(found[0].1.starts_with("has a price without a date, of a letter: write date"), "{}", found[0].1);
     assert_eq!(kinds("{ amount = \"8 USD per month\", source = \"a letter\" }").len(), 2);
-    // A list is told of once.
+    // A list is reported once.
     let list = format!("{}[region.here]\nfree = \"8 USD per month\"\n", LIST.replace("date = \"2026-10-06\"\n", ""));
     let text = format!("{DISKS}free = {{ {FREE} }}\n");
     let found = Catalog::default().with(&[("own.toml", &text), ("prices.toml", &list)]).unwrap().check();
@@ -247,7 +247,7 @@ fn prices_that_come_along_come_to_what_their_sources_say() {
 }
 
 proptest::proptest! {
-    /// Whatever is written, it is a charge that is shown as it was written, or told.
+    /// Any text is either a charge that prints as it was written, or an error.
     #[test]
     fn a_text_is_a_charge_as_it_stands_or_none(text in "[0-9.]{0,9} ?[A-Za-z]{0,4} ?(per|for)? [A-Za-z/0-9 -]{0,20}( above [0-9A-Za-z ]{0,9})?( up to [0-9A-Za-z ]{0,9})?") {
         if let Ok(charge) = text.parse::<Charge>() {
@@ -255,7 +255,7 @@ proptest::proptest! {
         }
     }
 
-    /// Tiers that follow one another cost what one charge for all of it does: whole billionths are not rounded.
+    /// Consecutive tiers cost as much as one charge for all of it: whole billionths are not rounded.
     #[test]
     fn tiers_at_one_rate_are_one_charge(billionths in 0u64..1_000_000_000, count in 1u64..200_000, bound in 1u64..200_000) {
         let rate = format!("0.{billionths:09} USD per IOPS-month");
