@@ -1,8 +1,8 @@
-//! The words that every layer shares: what is asked of storage, and how it was answered.
+//! The vocabulary of all layers: operations, requests, completions and errors of storage.
 
 use loadline_units::{Bytes, Duration, Instant};
 
-/// What a request asks for.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
@@ -41,34 +41,34 @@ impl Operation {
 /// One request to storage. `offset` and `length` are zero for a flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked.
+    /// The operation.
     pub operation: Operation,
     /// A write that must be durable when it completes (force unit access).
     pub durable: bool,
     /// Length of the range, in bytes.
     pub length: u32,
-    /// Where the range begins, from the start of the volume.
+    /// Start of the range, from the start of the volume.
     pub offset: u64,
-    /// When the load wanted it; latency counts from here.
+    /// When the request is due; latency counts from here.
     pub due_at: Instant,
 }
 
 impl Request {
-    /// Where the range begins.
+    /// Start of the range.
     #[must_use]
     pub const fn start(&self) -> Bytes {
         Bytes::new(self.offset)
     }
 }
 
-/// How one request went, in time: `due_at <= submitted_at <= admitted_at <= completed_at`.
+/// The times of one request: `due_at <= submitted_at <= admitted_at <= completed_at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// The request that was completed.
     pub request: Request,
-    /// When it was handed to storage.
+    /// When it was submitted to storage.
     pub submitted_at: Instant,
-    /// When it had passed the limits (known to models only; a real device's is its submission).
+    /// When it had passed the limits (known to models only; for a real device it is the submission).
     pub admitted_at: Instant,
     /// When the answer came.
     pub completed_at: Instant,
@@ -77,7 +77,7 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// From when the load wanted it until the answer: hides no waiting.
+    /// From due to the answer: hides no waiting.
     #[must_use]
     pub const fn latency(&self) -> Duration {
         self.completed_at.since(self.request.due_at)
@@ -89,7 +89,7 @@ impl Completion {
     }
 }
 
-/// Why a request failed, as far as it matters to what happens next.
+/// Why a request failed, as far as it matters for the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
@@ -105,7 +105,7 @@ pub enum ErrorKind {
     Refused,
     /// Not permitted (EPERM, EACCES, EROFS).
     Denied,
-    /// Fewer bytes than asked.
+    /// Fewer bytes than requested.
     Short,
     /// Anything else.
     Other,

@@ -1,4 +1,4 @@
-//! Fingerprints of texts: FNV-1a with 64 bits, which tells apart but does not protect.
+//! Fingerprints of texts: FNV-1a with 64 bits, which distinguishes texts but does not protect them.
 
 /// The fingerprint of a text: FNV-1a (64 bit), 16 hexadecimal digits.
 /// (Fowler, Noll, Vo; draft-eastlake-fnv: offset basis 0xcbf29ce484222325, prime 0x100000001b3.)

@@ -1,5 +1,5 @@
-//! Typed values out of TOML documents, with every problem at its place in the text: what plans, environments and catalog
-//! files share.
+//! A reader of typed values from TOML, with every problem at its place in the text. Plans, environments and catalog
+//! files use it.
 
 mod fingerprint;
 mod reader;
@@ -7,7 +7,7 @@ mod reader;
 pub use fingerprint::text_hash;
 pub use reader::{Item, Key, NAME_MAX, Quantity, Reader, Synonym, entries, kind, list, nearest, nested};
 
-/// Problems told of one text at most.
+/// Problems reported for one text at most.
 pub const PROBLEMS_MAX: usize = 20;
 
 /// One thing wrong with a text.
@@ -17,17 +17,17 @@ pub struct Problem {
     pub line: usize,
     /// The character in the line, from 1.
     pub column: usize,
-    /// The key that is wrong, with the table it stands in if it is nested; `None` where the text is not TOML.
+    /// The wrong key, with its table if it is nested; `None` if the text is not TOML.
     pub key: Option<String>,
-    /// What is wrong and what to write.
+    /// The problem and the remedy.
     pub message: String,
 }
 
-/// A text that does not say what it should.
+/// A text with problems.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", lines(.source_name, .problems, *.more))]
 pub struct DocumentError {
-    /// Where the text is from: a file's path, or the name of one that comes along.
+    /// The origin of the text: a file's path, or the name of a built-in one.
     pub source_name: String,
     /// At least one, in the order of the text, at most [`PROBLEMS_MAX`].
     pub problems: Vec<Problem>,

@@ -1,4 +1,4 @@
-//! Reads typed values out of a TOML tree and collects what is wrong with them, each at its place in the text.
+//! Reads typed values from a TOML tree and collects the problems, each at its place in the text.
 
 use crate::{DocumentError, PROBLEMS_MAX, Problem};
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio, UnitError};
@@ -17,11 +17,12 @@ pub type Synonym = (&'static str, &'static str);
 
 /// Characters in a name at most.
 pub const NAME_MAX: usize = 100;
-/// Jaro-Winkler similarity from which a word is worth suggesting.
+/// Jaro-Winkler similarity from which a word is suggested.
 const SIMILARITY_MIN: f64 = 0.7;
-/// Bytes of a word that is still worth suggesting after one slip, whatever its similarity: of `rnu` and `run` it is 0.6.
+/// The shortest word that is suggested after one slip, in bytes, whatever its similarity: for `rnu` and `run` that is
+/// 0.6.
 const SLIP_MIN: usize = 3;
-/// Problems kept of one text at most; of these the first are told.
+/// Problems collected of one text at most; the first of them are reported.
 const KEPT_MAX: usize = 10 * PROBLEMS_MAX;
 /// Keys of a table that a message names beside the nearest one.
 const FEW: usize = 8;
@@ -46,12 +47,12 @@ fn nearest_with<'k>(
         .map(|known| (known, plain(known)))
         .map(|(known, plain)| {
             let slip = strsim::osa_distance(meant, &plain) <= 1;
-            // Of two characters a slip leaves hardly anything.
+            // A slip in a word of two characters leaves hardly anything in common.
             let near = slip && plain.len() >= SLIP_MIN;
             (!slip, near, strsim::jaro_winkler(meant, &plain), known)
         })
         .filter(|(_, near, similarity, _)| *near || *similarity >= SIMILARITY_MIN)
-        // One slip is likelier than any likeness of more.
+        // One slip is more likely than any similarity with more.
         .min_by(|a, b| a.0.cmp(&b.0).then(b.2.total_cmp(&a.2)))
         .map(|(.., known)| known)
 }
@@ -92,7 +93,7 @@ impl Quantity for Ratio {
     const EXAMPLE: &'static str = "a share such as \"70 %\"";
 }
 
-/// Collects the problems of one text. Its methods give `None` where they have told a problem.
+/// Collects the problems of one text. Its methods return `None` after they have added a problem.
 #[derive(Debug)]
 pub struct Reader<'t> {
     text: &'t str,
@@ -104,8 +105,8 @@ pub struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// Parses `text` and has `read` make what it stands for; `source_name` names the text in errors. `read` is given the
-    /// document's top table and gives `None` only after telling a problem.
+    /// Parses `text` and calls `read` with the document's top table; `source_name` names the text in errors. `read`
+    /// returns `None` only after it has added a problem.
     ///
     /// # Errors
     /// The problems, in the order of the text.
@@ -141,8 +142,8 @@ impl<'t> Reader<'t> {
         (self.problems.into_iter().take(PROBLEMS_MAX).map(|(_, problem)| problem).collect(), more)
     }
 
-    /// Checks that the document is of the one version known; `format` names it, as in "plan". `None` where it is of
-    /// another, so that nothing else about it can be told.
+    /// Checks that the document has the one known version; `format` names it, as in "plan". `None`: it has another
+    /// version, so nothing else can be checked.
     pub fn schema(&mut self, top: &DeTable<'_>, known: u64, format: &str) -> Option<()> {
         let Some(item) = top.get("schema") else {
             self.problem(0..0, "schema", format!("is missing: write schema = {known} at the top"));
@@ -172,7 +173,7 @@ impl<'t> Reader<'t> {
         position(self.text, item.span().start).0
     }
 
-    /// Tells that something is wrong at `span`, which belongs to `key`.
+    /// Adds a problem at `span`, which belongs to `key`.
     pub fn problem(&mut self, span: Range<usize>, key: &str, message: String) {
         self.tell(span.start, Some(shown(key)), message);
     }
@@ -189,7 +190,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Tells that a key is not known in `table`, which `owner` names for people.
+    /// Adds the problem of an unknown key in `table`, which `owner` names for people.
     pub fn unknown_key(&mut self, table: &str, key: &Key<'_>, known: &[&str], owner: &str) {
         let word: &str = key.get_ref();
         let message = match nearest_with(word, known.iter().copied(), self.synonyms) {
@@ -251,7 +252,7 @@ impl<'t> Reader<'t> {
         None
     }
 
-    /// One of a few words, each with what it stands for; `or` adds what else may be written.
+    /// One of a few words, each with its meaning; `or` adds further permitted values.
     pub fn word<T: Copy>(&mut self, key: &str, item: &Item<'_>, words: &[(&str, T)], or: &str) -> Option<T> {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let wanted = format!("write {}{or}", known.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or "));
@@ -287,8 +288,8 @@ impl<'t> Reader<'t> {
         Some(name)
     }
 
-    /// The known entries of a table in the order of the text, after telling of unknown keys; `wanted` says what to
-    /// write where it is no table.
+    /// The known entries of a table in the order of the text; unknown keys become problems. `wanted` is the remedy if
+    /// it is no table.
     pub fn table<'i, 'd>(
         &mut self,
         key: &str,
@@ -334,7 +335,7 @@ pub fn list(words: &[&str]) -> String {
     words.join(", ")
 }
 
-/// What a value is, for people.
+/// The type of a value, for people.
 #[must_use]
 pub fn kind(value: &DeValue<'_>) -> String {
     match value {
@@ -357,7 +358,7 @@ fn shown(text: &str) -> String {
     format!("{beginning}...")
 }
 
-/// Line and column, in characters and from 1, of the character that holds the byte at `offset`.
+/// Line and column, in characters and from 1, of the character with the byte at `offset`.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
@@ -383,7 +384,7 @@ mod tests {
             ("un", Some("run")),
             ("lits", Some("list")),
             ("raport", Some("report")),
-            // The shortest only for what is like them, and then before what is further off.
+            // A short word is suggested only for a similar one, and then before less similar ones.
             ("rmm", Some("rm")),
             ("rx", None),
             ("ab", None),

@@ -1,13 +1,14 @@
-//! The guest's device queues: where the threads of a load wait for a place when it has more outstanding than they have room for.
+//! The guest's device queues: threads wait for a place if the load has more requests outstanding than the queues have
+//! places.
 //!
-//! As Linux does it (block/blk-mq-tag.c, lib/sbitmap.c): each queue has its places; a thread asks in the queue of the processor that it
-//! is on, and where it finds none it sleeps at the end of that queue's line. One sleeper is woken for each eighth of a queue's places
-//! that became free, and is then on any processor. Meanwhile nothing of it is issued, and what is answered of it lies until it looks,
-//! one answer for each request that it issues (`io_submit` and `io_getevents` with `min_nr` and `nr` of 1, which is how fio asks unless
-//! it is told otherwise). So the answers of a thread keep their order, and each takes as many turns of the thread as that has requests
-//! outstanding. With one thread nothing changes but the order of waiting, and nothing is kept.
+//! This follows Linux (block/blk-mq-tag.c, lib/sbitmap.c). Each queue has its places. A thread submits to the queue of
+//! its processor, and sleeps at the end of that queue's line if it is full. For each eighth of a queue's places that
+//! became free, one sleeper wakes, on any processor. While a thread sleeps it issues nothing, and its answers lie until
+//! it looks: one answer for each request that it issues. That is fio's default (`io_submit` and `io_getevents` with
+//! `min_nr` and `nr` of 1). So the answers of a thread stay in order, and each takes as many turns of the thread as it
+//! has requests outstanding. With one thread only the order of waiting changes, so nothing is modelled.
 //!
-//! Held against measurements in `docs/prediction.md`, "Device queues".
+//! `docs/prediction.md`, "Device queues", compares it with measurements.
 
 use loadline_block::{Completion, Operation, Request};
 use loadline_disk::{DeviceQueues, Layout};
@@ -15,8 +16,8 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
-/// What part of a queue's places has to become free for one more sleeper to be woken (`SBQ_WAIT_QUEUES` in lib/sbitmap.c), and the most
-/// places that are waited for (`SBQ_WAKE_BATCH`).
+/// The share of a queue's places that must become free to wake one more sleeper (`SBQ_WAIT_QUEUES` in lib/sbitmap.c),
+/// and the most places of a wake-up (`SBQ_WAKE_BATCH`).
 const WAKE_SHARE: u32 = 8;
 const WAKE_BATCH_MAX: u32 = 8;
 
@@ -41,7 +42,7 @@ pub(crate) struct GuestQueue {
 #[derive(Debug, Clone)]
 struct Line {
     places: i64,
-    /// What takes several places may leave a debt.
+    /// A request of several places may leave a debt.
     free: i64,
     batch: u32,
     /// Places that become free until the next sleeper is woken.
@@ -82,12 +83,12 @@ impl GuestQueue {
         }
     }
 
-    /// Whether a thread sleeps for want of a place.
+    /// Whether a thread sleeps because there is no place.
     pub(crate) fn is_blocked(&self, thread: u32) -> bool {
         self.threads[thread as usize].blocked.is_some()
     }
 
-    /// A thread that is awake asks for the places of a request; without them it sleeps.
+    /// An awake thread requests the places of a request; without them it sleeps.
     pub(crate) fn enter(&mut self, thread: u32, request: &Request) -> bool {
         let queue = self.threads[thread as usize].queue;
         let (mut columns, each) = touched(self.layout, self.lines.len() / self.queues, request);
@@ -102,7 +103,7 @@ impl GuestQueue {
         true
     }
 
-    /// A request of a thread that has its places goes to the machine under this number.
+    /// A request with its places goes to the machine under this number.
     pub(crate) fn entered(&mut self, id: usize, thread: u32) {
         if self.taken.len() <= id {
             self.taken.resize(id + 1, 0);
@@ -130,7 +131,7 @@ impl GuestQueue {
         self.threads[thread as usize].answered.push_back(*completion);
     }
 
-    /// Whether a thread that waits for its answers is quicker than one that sleeps for a place, where one answer wakes both.
+    /// Whether a thread that waits for its answers goes before one that sleeps for a place, if one answer wakes both.
     pub(crate) fn is_answered_first(&mut self) -> bool {
         self.woken.is_empty() || self.random.next_u64().is_multiple_of(2)
     }
@@ -167,8 +168,8 @@ fn any(random: &mut Xoshiro256PlusPlus, count: usize) -> usize {
     (random.next_u64() % count as u64) as usize
 }
 
-/// The columns in which a request takes places, and how many in each: one, or for what changes data one on every copy. A flush takes
-/// none.
+/// The columns in which a request takes places, and how many in each: one for a read; one on every copy for a write or
+/// trim. A flush takes none.
 fn touched(layout: Layout, columns: usize, request: &Request) -> (impl Iterator<Item = usize> + Clone, i64) {
     let first = layout.locate(request.offset);
     let count = match (request.operation, layout) {
@@ -206,7 +207,7 @@ mod tests {
         GuestQueue::new(layout, &vec![DeviceQueues { queues, depth }; columns], threads, 1)
     }
 
-    /// A thread asks for a place under a number; says whether it got it.
+    /// A thread requests a place under a number; returns whether it got it.
     fn ask(queue: &mut GuestQueue, id: usize, thread: u32, request: Request) -> bool {
         let found = queue.enter(thread, &request);
         if found {
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(woken, wanted);
     }
 
-    /// Nobody is left asleep before a queue that is empty, however few became free.
+    /// No thread stays asleep before an empty queue, however few places became free.
     #[test]
     fn the_last_answer_wakes_all_who_sleep() {
         let mut queue = queue(1, 1, 16, 4);
@@ -270,7 +271,7 @@ mod tests {
         assert_eq!(order, [2, 0, 1]);
     }
 
-    /// Of two columns the first is full: a thread that needs it sleeps, another goes on in the second.
+    /// The first of two columns is full: a thread that needs it sleeps, another goes on in the second.
     #[test]
     fn a_thread_sleeps_where_it_finds_no_place_and_others_go_on() {
         let (first, second) = (read(0, 4096), read(64 << 10, 4096));

@@ -1,7 +1,7 @@
-//! A load on the disk model in virtual time: what a trial on storage that one does not have would yield.
+//! Runs a load on the disk model in virtual time, with the record of a measured trial.
 //!
-//! The same [`LoadGenerator`](loadline_workload::LoadGenerator) that drives real devices asks, the same
-//! [`Machine`](loadline_disk::Machine) that an emulated disk consists of answers, and the same record comes out.
+//! It has the same [`LoadGenerator`](loadline_workload::LoadGenerator) as real devices, the same
+//! [`Machine`](loadline_disk::Machine) as an emulated disk, and the same record.
 
 mod guest;
 mod log;

@@ -1,4 +1,4 @@
-//! Keeps what a simulated trial yields: histograms by operation and a series of seconds, in memory that does not grow with
+//! The results of a simulated trial: histograms by operation and a series of seconds, in memory that does not grow with
 //! the number of requests.
 
 #![expect(
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 const SECOND: Duration = Duration::from_ns(NS_PER_S);
 
-/// One operation in a stretch of time. In this order: of two sums side by side compilers make one of two parts, which takes more
-/// instructions than both.
+/// One operation in a stretch of time. The order of fields matters: compilers join two adjacent sums into one of two
+/// parts, which takes more instructions than both.
 #[derive(Debug, Clone, Default)]
 #[repr(C)]
 struct Tally {
@@ -56,7 +56,7 @@ impl Tally {
     }
 }
 
-/// Where a trial is.
+/// The phase of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     WarmUp,
@@ -66,7 +66,7 @@ pub(crate) enum Stage {
     After,
 }
 
-/// What comes out of a log besides the record's operations and series.
+/// The results of a log besides the record's operations and series.
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
     pub(crate) operations: BTreeMap<Operation, OperationRecord>,
@@ -79,10 +79,10 @@ pub(crate) struct Kept {
     pub(crate) steady_state: Option<SteadyState>,
 }
 
-/// The notes of one trial. It is told the time before each event, and then the event.
+/// The log of one trial. The caller gives the time before each event, and then the event.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
-    /// Requests are kept by when they were due, so that none escapes at the end of the measurement.
+    /// Requests count by their due time, so that none is missed at the end of the measurement.
     open_loop: bool,
     due_times: bool,
     duration: Duration,
@@ -162,7 +162,7 @@ impl Log {
         self.to
     }
 
-    /// Tells the time; so many requests were outstanding since it was told before.
+    /// Sets the time; `outstanding` requests were in flight since the last call.
     pub(crate) fn tell(&mut self, now: Instant, outstanding: u64) {
         while now >= self.boundary {
             self.end_of_stretch(outstanding);
@@ -272,7 +272,7 @@ impl Log {
         }
     }
 
-    /// A request was answered at the time last told. `completion` gives the answer as often as it is asked.
+    /// A request was answered at the time last set. `completion` returns the answer, any number of times.
     #[inline(always)]
     pub(crate) fn completed(&mut self, completion: impl Fn() -> Completion) {
         if self.stage != Stage::Measuring {

@@ -1,4 +1,4 @@
-//! The loop: asks the load what comes next, tells the machine, and goes from event to event.
+//! The simulation loop: takes the next requests of the load, submits them to the machine, and goes from event to event.
 
 #![expect(
     clippy::inline_always,
@@ -16,25 +16,25 @@ use loadline_workload::{Due, LoadGenerator, LoadSpec, Next, Region, RegionTooSma
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Requests of a thread outstanding at once in an open loop at most; what comes beyond waits to be issued.
+/// Requests of a thread in flight in an open loop at most; further ones wait to be issued.
 pub const OPEN_OUTSTANDING_MAX: u32 = 4_096;
 /// Events at one instant for each request outstanding, and in all, above which time will not go on: a bucket of tokens that is as deep
 /// as any gives fewer requests at once.
 const AT_ONCE_FOR_EACH: u64 = 64;
 const AT_ONCE: u64 = 1 << 22;
-/// Events between two looks at whether time goes on.
+/// Events between two checks that time advances.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
-/// What a load spreads over when neither it nor the storage says how large that is.
+/// The range of a load if neither it nor the storage has a size.
 pub const UNBOUNDED_SIZE: Bytes = Bytes::gib(1024);
 
-/// What tells one trial from another.
+/// The parameters of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrialSetup {
     /// Which trial of its cell, from 0.
     pub trial: u32,
     /// Decides every choice of the load, together with the trial's number.
     pub seed: u64,
-    /// What the record says about when it was made, seconds since 1970.
+    /// The start time in the record, seconds since 1970.
     pub started_unix_s: u64,
 }
 
@@ -47,7 +47,7 @@ pub enum SimulationError {
     /// It does not fit.
     #[error("the load does not fit on the modelled storage: {0}")]
     Region(#[from] RegionTooSmall),
-    /// It goes through the page cache.
+    /// The load uses the page cache.
     #[error("{load}: the operating system's page cache is not modelled; leave out `buffered` to predict the storage")]
     Buffered {
         /// The load in words.
@@ -78,7 +78,7 @@ pub enum Reached {
     Events,
 }
 
-/// Runs on until the time that `run_for` knows, in steps of so many events; says whether it came to the end.
+/// Runs on until the time that `run_for` knows, in steps of so many events; returns whether it came to the end.
 pub(crate) fn is_over(
     mut run_for: impl FnMut(u64) -> Result<Reached, SimulationError>,
 ) -> Result<bool, SimulationError> {
@@ -91,7 +91,7 @@ pub(crate) fn is_over(
     }
 }
 
-/// Whether time goes on, looked at now and then.
+/// Checks now and then that time advances.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Progress {
     at: Instant,
@@ -100,8 +100,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// `events` more have happened, and it is `now`; says how many happened at this very time where they are so many, with
-    /// `outstanding` requests, that it will never pass.
+    /// `events` more have happened, and it is `now`. Returns the events at this very time if there are so many, with
+    /// `outstanding` requests, that time will never advance.
     pub(crate) fn look(&mut self, now: Instant, events: u64, outstanding: u64) -> Option<u64> {
         if self.at != now {
             *self = Self { at: now, events: 0 };
@@ -112,13 +112,13 @@ impl Progress {
     }
 }
 
-/// What a simulated trial yields.
+/// The results of a simulated trial.
 #[derive(Debug, Clone)]
 pub struct Simulated {
     /// As from a real device.
     pub record: TrialRecord,
-    /// How long requests waited at each limit, from the beginning of the measurement on: of a machine that keeps accounts, what the
-    /// load's own requests waited on the way that decided when they were answered, else what their parts did.
+    /// The waiting at each limit, from the beginning of the measurement on. A machine with accounts gives the waiting
+    /// that decided the answers of the load's own requests; otherwise it is that of their parts.
     pub waits: Waits,
     /// The storage as it is afterwards: its caches warm, its credits spent. Nothing is outstanding.
     pub machine: Machine,
@@ -126,7 +126,7 @@ pub struct Simulated {
 
 /// A load on a machine, on its way through virtual time.
 ///
-/// It begins at the machine's own time, after the pause that the load asks for.
+/// It begins at the machine's own time, after the load's pause.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     machine: Machine,
@@ -140,17 +140,17 @@ pub(crate) struct Party {
     target: Target,
     setup: TrialSetup,
     generators: Vec<LoadGenerator>,
-    /// Requests that a thread may still have outstanding, in an open loop; a closed one has a bound of its own.
+    /// Further requests that a thread may have in flight, in an open loop; a closed loop has its own bound.
     places: Vec<u32>,
-    /// Which thread a request belongs to, by its number; kept where there are several.
+    /// The thread of a request, by its number; only with several threads.
     threads: Vec<u32>,
-    /// The guest's device queues, where several threads may have more outstanding than they have room for.
+    /// The guest's device queues, if several threads may have more outstanding than there are places.
     guest: Option<Box<GuestQueue>>,
-    /// When a thread wants to be asked again.
+    /// The next wake-up of each thread.
     timers: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// The first of these; `Instant::MAX` where there is none.
+    /// The first of these; `Instant::MAX` if there is none.
     next_timer: Instant,
-    /// Which of a thread's timers holds.
+    /// The valid timer of each thread.
     armed: Vec<Instant>,
     log: Log,
     open_loop: bool,
@@ -187,7 +187,7 @@ pub fn simulate(
     Ok(simulation.finish())
 }
 
-/// Where `load` puts its requests.
+/// The range of `load`'s requests.
 fn region(load: &LoadSpec, size: Option<Bytes>) -> Region {
     let files = u64::from(load.files);
     let wanted = load.size.map(|size| load.start + Bytes::new(size.get() / files));
@@ -215,7 +215,7 @@ impl Simulation {
         Ok(Self { machine, party, progress: Progress::default() })
     }
 
-    /// Goes on until the trial is over or nothing more happens until `until`; says whether it is over.
+    /// Runs until the trial is over or nothing more happens until `until`; returns whether it is over.
     ///
     /// # Errors
     /// [`SimulationError::Timeless`].
@@ -223,7 +223,8 @@ impl Simulation {
         is_over(|events| self.run_for(until, events))
     }
 
-    /// As [`Simulation::run_until`], but for `events` at most: so the caller may look up now and then, however little time passes.
+    /// [`Simulation::run_until`] with at most `events` events, so that the caller regains control however little time
+    /// passes.
     ///
     /// # Errors
     /// [`SimulationError::Timeless`].
@@ -277,7 +278,7 @@ impl Simulation {
         self.party.is_over()
     }
 
-    /// What the trial yields. One that is not over yet counts as interrupted.
+    /// The results. An unfinished trial counts as interrupted.
     #[must_use]
     pub fn finish(self) -> Simulated {
         let Self { mut machine, party, .. } = self;
@@ -292,7 +293,7 @@ fn waits_of(machine: &Machine, target: Target) -> Waits {
     machine.held(target).unwrap_or_else(|| machine.waits(target))
 }
 
-/// Lets everything that is outstanding be answered.
+/// Waits until all outstanding requests are answered.
 pub(crate) fn drain(machine: &mut Machine) {
     while machine.outstanding() > 0
         && let Some(at) = machine.next_event_at()
@@ -324,7 +325,7 @@ impl Party {
             .collect::<Result<_, _>>()?;
         let open_loop = load.offered().is_some();
         let count = generators.len();
-        // Requests of one thread wait in their order, which is as good as no wait here; and a queue may have to hold all.
+        // Requests of one thread wait in order, which makes no difference here; and a queue may have room for all.
         let most = load.outstanding().unwrap_or(u64::from(load.threads) * u64::from(OPEN_OUTSTANDING_MAX));
         let queues = machine
             .device_queues(target)
@@ -361,7 +362,7 @@ impl Party {
         })
     }
 
-    /// When a thread wants to be asked again.
+    /// When a thread wants to run again.
     #[inline(always)]
     pub(crate) fn timer_at(&self) -> Option<Instant> {
         (self.next_timer < Instant::MAX).then_some(self.next_timer)
@@ -413,7 +414,7 @@ impl Party {
         self.now = now;
     }
 
-    /// A request of its own was answered. `issued` is told the number of each request that follows.
+    /// One of its requests was answered. `issued` gets the number of each request that follows.
     #[inline(always)]
     pub(crate) fn answer(&mut self, machine: &mut Machine, id: RequestId, issued: &mut impl FnMut(usize)) {
         let thread = self.thread_of(id);
@@ -430,7 +431,7 @@ impl Party {
         }
     }
 
-    /// As [`Party::answer`], where the thread stands before device queues. Apart, so that the way of all others stays short.
+    /// [`Party::answer`] for a thread before device queues. It is separate, so that the fast path stays short.
     #[inline(never)]
     fn answer_in_guest(&mut self, machine: &mut Machine, id: RequestId, issued: &mut impl FnMut(usize)) {
         let thread = self.thread_of(id);
@@ -457,7 +458,8 @@ impl Party {
         self.generators[thread as usize].complete(self.now);
     }
 
-    /// A thread before device queues issues what is due and looks at its answers, one by one, until it sleeps or there are none.
+    /// A thread before device queues issues due requests and looks at its answers, one by one, until it sleeps or there
+    /// are none.
     #[inline(never)]
     fn go_on_in_guest(&mut self, machine: &mut Machine, thread: u32, issued: &mut impl FnMut(usize)) {
         loop {
@@ -485,7 +487,7 @@ impl Party {
         self.guest.as_mut().is_none_or(|guest| guest.enter(thread, request))
     }
 
-    /// Issues what a thread wanted to be asked for by now.
+    /// Issues the requests of a thread whose timer has expired.
     #[inline(always)]
     pub(crate) fn look_at_timers(&mut self, machine: &mut Machine, issued: &mut impl FnMut(usize)) {
         if let Some(thread) = self.timer(self.now) {
@@ -497,7 +499,7 @@ impl Party {
         }
     }
 
-    /// The thread that wanted to be asked again by now.
+    /// The thread whose timer has expired by now.
     fn timer(&mut self, now: Instant) -> Option<u32> {
         let Reverse((at, thread)) = self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)?;
         self.timers.pop();
@@ -509,13 +511,13 @@ impl Party {
         })
     }
 
-    /// Whose request it is.
+    /// The owner of a request.
     #[inline]
     fn thread_of(&self, id: RequestId) -> u32 {
         if self.generators.len() == 1 { 0 } else { self.threads[id.index()] }
     }
 
-    /// Keeps what requests had waited when the measurement began. The time may pass several boundaries at once.
+    /// Stores the waiting so far when the measurement begins. The time may pass several boundaries at once.
     #[cold]
     fn pass_boundary(&mut self, machine: &Machine, now: Instant) {
         self.log.tell(now, self.outstanding);
@@ -527,8 +529,8 @@ impl Party {
         }
     }
 
-    /// A request was answered. `completion` gives the answer as often as it is asked: few of its parts are looked at, as long as nothing
-    /// hangs.
+    /// A request was answered. `completion` returns the answer, any number of times: few of its fields are read as long
+    /// as nothing hangs.
     #[inline(always)]
     fn answered(&mut self, completion: impl Fn() -> Completion) {
         let silent = self.now.since(self.answered_at);
@@ -545,7 +547,7 @@ impl Party {
         }
     }
 
-    /// For so long nothing was answered that a request may have hung.
+    /// Nothing was answered for so long that a request may have hung.
     #[cold]
     fn hung(&mut self, completion: Completion) {
         if completion.completed_at.since(completion.submitted_at) <= self.hang_limit {
@@ -562,7 +564,7 @@ impl Party {
         )));
     }
 
-    /// Issues what is due of a thread, which stands before device queues or does not.
+    /// Issues the due requests of a thread, with or without device queues.
     #[inline(always)]
     fn issue<const GUEST: bool>(&mut self, machine: &mut Machine, thread: u32, issued: &mut impl FnMut(usize)) {
         let index = thread as usize;
@@ -573,7 +575,7 @@ impl Party {
             match self.generators[index].due(self.now) {
                 Due::Now(due_at) => {
                     let request = self.generators[index].take(due_at);
-                    // What is asked before the measurement begins is no part of it.
+                    // Requests before the measurement do not count.
                     if let Some(bound) = &mut self.volume
                         && !bound.takes(u64::from(request.length), self.log.has_begun())
                     {
@@ -584,7 +586,7 @@ impl Party {
                     if self.open_loop {
                         self.places[index] -= 1;
                     }
-                    // It is outstanding from now on: the time was told for those before.
+                    // It is outstanding from now on; the time was set for those before.
                     self.outstanding += 1;
                     self.log.issued(&request);
                     if GUEST && !self.enter(thread, &request) {
@@ -605,7 +607,7 @@ impl Party {
         }
     }
 
-    /// A request goes to the machine.
+    /// Submits a request to the machine.
     #[inline(always)]
     fn submit<const GUEST: bool>(
         &mut self,
@@ -627,7 +629,7 @@ impl Party {
         }
     }
 
-    /// What the trial yields, and where it waited. One that is not over yet counts as interrupted.
+    /// The results and the waiting. An unfinished trial counts as interrupted.
     pub(crate) fn finish(mut self, machine: &Machine) -> (TrialRecord, Waits) {
         let ending = self.ending.take().unwrap_or(Ending::Interrupted);
         // A measurement in which nothing happened any more lasts its time all the same.

@@ -1,4 +1,4 @@
-//! Several loads on one machine at the same time, each on a volume of its own.
+//! Several loads on one machine at the same time, each on its own volume.
 
 use crate::simulation::{Party, Progress, Reached, SimulationError, TrialSetup, drain, is_over};
 use loadline_disk::{Machine, Target, Waits};
@@ -6,14 +6,14 @@ use loadline_record::TrialRecord;
 use loadline_units::Instant;
 use loadline_workload::LoadSpec;
 
-/// Loads that begin at the same time and share what the machine has.
+/// Loads that begin at the same time and share the machine.
 ///
-/// Each is on its way as if it were alone, but for what the others take of budgets that all share.
+/// Each runs as if it were alone, except for budgets that all share.
 #[derive(Debug, Clone)]
 pub struct Together {
     machine: Machine,
     parties: Vec<Party>,
-    /// Whose a request is, by its number.
+    /// The owner of each request, by its number.
     owners: Vec<u32>,
     /// The request that was answered last, by its number.
     last: usize,
@@ -36,7 +36,7 @@ impl Together {
         })
     }
 
-    /// Goes on until all trials are over or nothing more happens until `until`; says whether they are over.
+    /// Runs until all trials are over or nothing more happens until `until`; returns whether they are over.
     ///
     /// # Errors
     /// [`SimulationError::Timeless`].
@@ -44,7 +44,8 @@ impl Together {
         is_over(|events| self.run_for(until, events))
     }
 
-    /// As [`Together::run_until`], but for `events` at most: so the caller may look up now and then, however little time passes.
+    /// [`Together::run_until`] with at most `events` events, so that the caller regains control however little time
+    /// passes.
     ///
     /// # Errors
     /// [`SimulationError::Timeless`].
@@ -104,8 +105,8 @@ impl Together {
         self.parties.iter().map(|party| self.machine.waits(party.target())).collect()
     }
 
-    /// What each trial yields, in the order of the loads, with where requests waited from its measurement on, as in
-    /// [`Simulated::waits`](crate::Simulated::waits); and the machine as it is afterwards.
+    /// The results of each trial, in the order of the loads, with the waiting from its measurement on, as in
+    /// [`Simulated::waits`](crate::Simulated::waits); and the machine afterwards.
     #[must_use]
     pub fn finish(self) -> (Vec<(TrialRecord, Waits)>, Machine) {
         let Self { mut machine, parties, .. } = self;
@@ -115,7 +116,7 @@ impl Together {
     }
 }
 
-/// Notes whose a request is.
+/// Notes the owner of a request.
 fn note(owners: &mut Vec<u32>, owner: u32) -> impl FnMut(usize) {
     move |id| {
         if owners.len() <= id {

@@ -1,8 +1,8 @@
-//! When a load has moved as much as it was to move.
+//! The bound on the bytes that a load moves.
 
 use loadline_units::Bytes;
 
-/// A bound on the bytes that are moved from the begin of the measurement on.
+/// A bound on the bytes from the beginning of the measurement on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VolumeBound {
     left: u64,
@@ -16,13 +16,13 @@ impl VolumeBound {
     pub(crate) const fn of(volume: Bytes) -> Self {
         Self { left: volume.get(), in_flight: 0, before: true }
     }
-    /// With the begin of the measurement what is in flight counts.
+    /// When the measurement begins, requests in flight count.
     fn tell(&mut self, has_begun: bool) {
         if has_begun && std::mem::replace(&mut self.before, false) {
             self.left = self.left.saturating_sub(self.in_flight);
         }
     }
-    /// Takes a request in; says whether there is room for it.
+    /// Accepts a request; returns whether there is room for it.
     pub(crate) fn takes(&mut self, length: u64, has_begun: bool) -> bool {
         self.tell(has_begun);
         if has_begun {

@@ -22,7 +22,7 @@ const BYTE_RATE_UNITS: &[Unit] = &[
     (&["MiB/s"], 1 << 20),
     (&["GiB/s"], 1 << 30),
 ];
-/// From the largest: 128 MB/s is also 125,000 KiB/s, and nobody writes that.
+/// From the largest: 128 MB/s is also 125,000 KiB/s, but that is unusual.
 const BYTE_RATE_EXACT: &[(&str, u64)] = &[
     ("GiB/s", 1 << 30),
     ("GB/s", 1_000_000_000),

@@ -40,7 +40,7 @@ impl Ratio {
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(WHOLE)
     }
-    /// What is left of the whole.
+    /// The rest of the whole.
     #[must_use]
     pub const fn complement(self) -> Self {
         Self(WHOLE - self.0)
@@ -80,10 +80,11 @@ impl std::str::FromStr for Ratio {
 }
 serde_as_text!(Ratio);
 
-/// What differs from the whole beyond so many decimals of a percentage is rounding in the arithmetic.
+/// A difference from the whole beyond so many decimals of a percentage is rounding in the arithmetic.
 const PLACES_MAX: usize = 9;
 
-/// With how many decimals to print `percent`: `fewest`, or as many more as keep less than the whole from reading "100".
+/// The number of decimals for `percent`: `fewest`, or as many more as prevent a share below the whole from reading
+/// "100".
 #[must_use]
 pub fn percent_places(percent: f64, fewest: usize) -> usize {
     let percent = percent.abs();

@@ -6,35 +6,35 @@ pub enum UnitError {
     /// There is no number at the start of the text.
     #[error("{text:?} has no number: write {wanted}")]
     NoNumber {
-        /// What was given.
+        /// The text.
         text: String,
-        /// What would be understood, with an example.
+        /// The expected form, with an example.
         wanted: &'static str,
     },
-    /// The number stands alone.
+    /// The number has no unit.
     #[error("{text:?} has no unit: write {wanted}")]
     NoUnit {
-        /// What was given.
+        /// The text.
         text: String,
-        /// What would be understood, with an example.
+        /// The expected form, with an example.
         wanted: &'static str,
     },
-    /// The unit is of another kind, or of none.
+    /// The unit is of another kind, or unknown.
     #[error("{unit:?} in {text:?} is not a unit known here: write {wanted}")]
     UnknownUnit {
-        /// What was given.
+        /// The text.
         text: String,
-        /// The part that was not understood.
+        /// The unknown part.
         unit: String,
-        /// What would be understood, with an example.
+        /// The expected form, with an example.
         wanted: &'static str,
     },
-    /// The value is too large, zero where zero has no meaning, or finer than can be kept exactly.
+    /// The value is too large, zero although zero has no meaning, or too fine for an exact value.
     #[error("{text:?} cannot be kept: {reason}")]
     OutOfRange {
-        /// What was given.
+        /// The text.
         text: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
 }
@@ -96,7 +96,7 @@ pub(crate) fn print_exact(f: &mut std::fmt::Formatter<'_>, value: u64, units: &[
     f.pad(&format!("{} {name}", value / scale))
 }
 
-/// `value` with three significant digits in the largest unit that keeps it at least 1; `units` largest first.
+/// `value` with three significant digits in the largest unit in which it is at least 1; `units` largest first.
 pub(crate) fn human(value: f64, units: &[(&str, f64)]) -> String {
     let (name, scale) = units.iter().find(|(_, s)| value.abs() >= *s * 0.9995).unwrap_or(&units[units.len() - 1]);
     let scaled = value / scale;

@@ -1,4 +1,4 @@
-//! Points in time and spans, in nanoseconds of whichever clock the caller keeps.
+//! Points in time and spans, in nanoseconds of the caller's clock.
 
 use crate::NS_PER_S;
 use crate::text::{self, Unit, UnitError, serde_as_text};

@@ -1,4 +1,4 @@
-//! Any environment and any load, by a number: the same ones for ever, so that what they yield can be written down.
+//! Numbered environments and loads that never change, so that their results can be stored.
 
 use crate::environments::{blocks, byte_rate, closed, iops};
 use loadline_disk::{
@@ -11,7 +11,7 @@ use loadline_workload::{
     Arrival, BlockShare, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern, SteadyStateRule,
 };
 
-/// Draws by SplitMix64. It is written out here so that no library's next version changes what was written down.
+/// Draws by SplitMix64, written out here so that no new version of a library changes stored results.
 pub(crate) struct Draws(u64);
 
 impl Draws {
@@ -151,7 +151,7 @@ fn layout(draws: &mut Draws) -> Layout {
     }
 }
 
-/// Storage, every stage of which may be there or not.
+/// Storage with each stage present or absent.
 pub(crate) fn environment(draws: &mut Draws) -> EnvironmentSpec {
     let pool = draws.once_in(4);
     let layout = layout(draws);
@@ -229,7 +229,7 @@ fn arrival(draws: &mut Draws) -> Arrival {
     }
 }
 
-/// Puts few places before disks, and lets some limits hold back answers.
+/// Gives disks few places, and makes some limits delay answers.
 pub(crate) fn crowd(draws: &mut Draws, environment: &mut EnvironmentSpec) {
     for disk in environment.volumes.iter_mut().flat_map(|volume| &mut volume.disks) {
         disk.device_queues =

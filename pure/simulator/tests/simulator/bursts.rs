@@ -78,7 +78,8 @@ fn without_credits_a_volume_begins_at_its_base_rate() {
     assert!((record.iops().unwrap() * 16.0 / 100.0 - 1.0).abs() < 0.01);
 }
 
-/// A disk of 500 IOPS and 100 MB/s whose two buckets last for half an hour at 3,500 and 170 MB/s (azure-docs, disk bursting).
+/// A disk of 500 IOPS and 100 MB/s whose two buckets last for half an hour at 3,500 IOPS and 170 MB/s (azure-docs, disk
+/// bursting).
 fn credit_bursting(span: Duration) -> EnvironmentSpec {
     let limit = Limit {
         iops: Some(Directions::Together(IopsBudget::bursting(iops(500), iops(3_500), span))),
@@ -107,7 +108,7 @@ fn each_of_two_buckets_lasts_half_an_hour_at_its_full_rate() {
         };
         let record = record(&environment, &load);
         let fell = fall(&record.series, high, low);
-        // Large requests spend little of the bucket of requests: that one is not what ends this burst.
+        // Large requests spend little of the bucket of requests, so it does not end this burst.
         assert!(fell.abs_diff(1_800) <= 10, "{size}: after {fell} s");
         let after = mean_from(&record, fell + 10, 1.0);
         assert!((after / low - 1.0).abs() < 0.01, "{size}: {after} for {low}");

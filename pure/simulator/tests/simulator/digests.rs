@@ -1,5 +1,5 @@
-//! What many loads on many environments yield, to the bit, against a file: a change that is meant to change nothing does not.
-//! `UPDATE_GOLDEN=1 cargo test -p loadline-simulator` rewrites the file after a change of the model that is meant.
+//! Results of many loads on many environments, to the bit, against a file: a refactoring changes none of them. After an
+//! intended change of the model, `UPDATE_GOLDEN=1 cargo test -p loadline-simulator` rewrites the file.
 
 use crate::any::{self, Draws};
 use loadline_disk::{Machine, Waited, Waits};
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 const CASES: u64 = 360;
-/// From this case on, disks have device queues in the guest, and limits that hold back answers.
+/// From this case on, disks have device queues in the guest, and limits that delay answers.
 const CROWDED_FROM: u64 = 320;
 /// Cases in a line of the file.
 const IN_A_LINE: usize = 8;
@@ -77,7 +77,7 @@ impl Digest {
     }
 }
 
-/// Two trials on one machine, the second on what the first left behind.
+/// Two trials on one machine, the second on the state after the first.
 fn digest(number: u64) -> u64 {
     let mut draws = Draws::new(number);
     let mut environment = any::environment(&mut draws);

@@ -1,4 +1,4 @@
-//! The guest's device queues, and limits that hold back answers, against closed forms.
+//! The guest's device queues, and limits that delay answers, against closed forms.
 
 use crate::environments::{blocks, closed, disk, latency, limit, record, single};
 use loadline_block::Operation;
@@ -41,8 +41,8 @@ fn percentiles(record: &TrialRecord) -> [f64; 4] {
     [0.10, 0.50, 0.90, 0.99].map(|share| reads.quantile(share).unwrap().as_s_f64() * 1e3)
 }
 
-/// What is on its way is answered in `places / rate`: nearly nothing is quicker. The mean is `outstanding / rate`, whoever waits; threads
-/// that find their answers in a row are quicker than it, and who sleeps meanwhile is slower.
+/// Requests in flight are answered in `places / rate`: hardly any is quicker. The mean is always `outstanding / rate`.
+/// Threads that find their answers in a row are quicker than it, and sleeping threads are slower.
 #[test]
 fn many_threads_behind_few_places_overtake_one_another() {
     let record = reads(&behind(Some(4), Holds::Answers), 16, 16);
@@ -54,7 +54,7 @@ fn many_threads_behind_few_places_overtake_one_another() {
     assert!(median < 0.9 * mean && high > 1.5 * mean && highest > 2.2 * mean, "{median} {high} {highest} of {mean} ms");
 }
 
-/// Each of a thread's requests takes as many of its turns as it has outstanding: the more turns, the nearer to the mean they come.
+/// Each of a thread's requests takes as many of its turns as it has outstanding. More turns come nearer to the mean.
 #[test]
 fn the_more_a_thread_has_outstanding_the_more_alike_its_requests_take() {
     let spread = |depth| {
@@ -79,8 +79,8 @@ fn threads_that_find_a_place_at_once_are_as_without_queues() {
     assert_eq!(with, reads(&behind(None, Holds::Answers), 4, 8));
 }
 
-/// Held-back answers: the wait covers the service, and nearly all take `outstanding / rate`. Held-back requests are served after
-/// their wait, with the whole spread of the service.
+/// Delayed answers: the wait includes the service, and nearly all take `outstanding / rate`. Delayed requests are
+/// served after their wait, with the whole spread of the service.
 #[test]
 fn where_answers_are_held_back_the_wait_covers_the_service() {
     let [low, median, high, _] = percentiles(&reads(&behind(None, Holds::Answers), 1, 8));

@@ -1,4 +1,4 @@
-//! What holds for any storage and load: Little's law, and that steps change nothing.
+//! Laws for any storage and load: Little's law, and independence of steps.
 
 use crate::environments::{SETUP, blocks, closed, disk, latency, limit};
 use loadline_disk::{
@@ -156,7 +156,7 @@ proptest! {
         }
     }
 
-    /// No second gives more than the budgets, their depth, and what was on its way allow.
+    /// No second gives more than the budgets, their depth, and the requests in flight allow.
     #[test]
     fn no_second_passes_the_limit(environment in environments(), depth in 1u32..200) {
         let mut environment = environment;

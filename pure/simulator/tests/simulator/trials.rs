@@ -1,4 +1,4 @@
-//! What a trial keeps: open loops, bounds, steady state, endings.
+//! The results of a trial: open loops, bounds, steady state, endings.
 
 use crate::environments::{SETUP, blocks, closed, disk, iops, latency, limit, record, run, single};
 use loadline_block::Operation;
@@ -36,13 +36,13 @@ fn an_open_loop_beyond_the_disk_hides_no_waiting() {
     let latency = &record.of(Operation::Read).unwrap().latency;
     assert!((record.iops().unwrap() / 500.0 - 1.0).abs() < 0.01);
     assert!((record.offered_iops.unwrap() / 1_000.0 - 1.0).abs() < 1e-3);
-    // A queue that grows by 500 a second: those served at the end have waited for nearly half the time; of those that are
-    // beyond the bound on requests outstanding, some are never issued.
+    // A queue that grows by 500 a second: requests served at the end have waited for nearly half the time. Beyond the
+    // bound on requests outstanding, some are never issued.
     assert!(latency.max().unwrap() > Duration::from_s(25));
     assert!(record.missed > 20_000, "{}", record.missed);
 }
 
-/// Without a warm-up the measurement begins with the first request, and what that waits for counts.
+/// Without a warm-up the measurement begins with the first request, and its waiting counts.
 #[test]
 fn waiting_counts_from_the_beginning_where_nothing_warms_up() {
     for seconds in [1, 2] {
@@ -201,8 +201,8 @@ fn a_load_whose_requests_cost_no_time_is_refused() {
     }
 }
 
-/// What costs time now and then goes on: a bucket lets its whole depth through at one instant, and a rate ceiling or an open loop
-/// gives the pace.
+/// A load that costs time now and then goes on: a bucket passes its whole depth at one instant, and a rate ceiling or
+/// an open loop sets the pace.
 #[test]
 fn many_requests_at_one_instant_are_no_standstill() {
     let free = latency(Duration::ZERO, Duration::ZERO);
