@@ -1,4 +1,4 @@
-//! What bound a load, decided by where its requests waited (`docs/how-limits-are-named.md`).
+//! Names the limit of a predicted trial, by where its requests waited (`docs/how-limits-are-named.md`).
 
 use crate::bursts::{FirstEnd, budgets};
 use crate::ceilings::{Ceilings, Resource};
@@ -11,16 +11,16 @@ use loadline_workload::{Arrival, LoadSpec};
 
 /// An open loop, or a rate ceiling, is met within this; as in the analysis of measurements.
 const MET_TOLERANCE: f64 = 0.01;
-/// Where requests waited at limits for so much of their time, that of the longest waiting binds.
+/// If requests waited at limits for this share of their time, the limit with most waiting is the name.
 const WAITED_MOST: f64 = 0.5;
-/// Another limit with so much of all waiting is told beside the one that binds.
+/// The evidence also names another limit with this share of all waiting.
 const TOLD_BESIDE: f64 = 0.1;
-/// Waiting that came before a moment, or after it, by so much is said to have come then.
+/// Waiting counts as before or after a moment if this share of it was.
 const MOSTLY: f64 = 0.9;
-/// Where the rate comes so near to a limit at which requests waited at all, it binds however short they waited.
+/// A rate this near to a limit's ceiling, with any waiting at it, makes the limit the name.
 const AT_CEILING: f64 = 0.95;
 
-/// Waiting by stage, only where there was any.
+/// Waiting by stage, without stages that had none.
 pub(crate) fn stage_waits(waits: &Waits) -> Vec<StageWait> {
     let of = |(stage, waited): (Stage, Waited)| StageWait {
         stage,
@@ -34,7 +34,7 @@ pub(crate) fn stage_waits(waits: &Waits) -> Vec<StageWait> {
     all.filter(|wait| wait.total_ns() > 0).collect()
 }
 
-/// Where requests waited, and for what.
+/// A limit at which requests waited, and its unit.
 struct Found {
     stage: Stage,
     resource: Resource,
@@ -58,7 +58,7 @@ fn by_length(waits: &[StageWait]) -> Vec<Found> {
     all
 }
 
-/// What bound the trial; `None` where nothing was measured.
+/// The limit of the trial; `None` if nothing was measured.
 pub(crate) fn binding(
     volume: &VolumeSpec,
     load: &LoadSpec,
@@ -72,12 +72,12 @@ pub(crate) fn binding(
         let of = record.operations.iter().filter(|(operation, _)| **operation != Operation::Flush);
         of.map(|(_, of)| figure(of)).map(|taken| taken.mean_ns().unwrap_or(0.0) * taken.count() as f64).sum()
     };
-    // Before they were issued requests waited at no limit, but for those that did.
+    // Before they were issued, requests waited at no limit, except these.
     let spent_ns = sum_ns(|of| of.service.as_ref().unwrap_or(&of.latency));
     let each_ns = sum_ns(|of| &of.latency) / record.count().max(1) as f64;
     let waited_ns: u64 = waits.iter().map(StageWait::total_ns).sum();
     let mut all = by_length(waits);
-    // Who waits for a place waits for what holds it.
+    // Waiting for a place is waiting for the limit that occupies it.
     let is_at = |found: &Found, resource| found.stage == Stage::Service && found.resource == resource;
     let reached = |found: &Found| {
         ceilings.at(found.stage, found.resource, found.spent).is_some_and(|ceiling| rate >= AT_CEILING * ceiling.iops)
@@ -94,7 +94,7 @@ pub(crate) fn binding(
         all.swap(0, 1);
     }
     if let Some(met) = met(load, record, rate) {
-        // More than the limit lets through was asked for, and what is missing waits for its turn: the queue only grows slowly.
+        // The offer exceeds the limit, and the excess waits: the queue only grows slowly.
         let asked = met.ceiling_iops.unwrap_or(0.0);
         let is_short = all.first().and_then(|found| ceilings.at(found.stage, found.resource, found.spent));
         let is_short = is_short.is_some_and(|ceiling| ceiling.iops < asked);
@@ -107,7 +107,8 @@ pub(crate) fn binding(
         let near = ceiling.is_some_and(|ceiling| rate >= AT_CEILING * ceiling.iops);
         if waited_ns as f64 / spent_ns.max(1.0) >= WAITED_MOST || near {
             let (limit, what) = name(found);
-            // What is known of waiting is told when a request's turn is; of those whose turn comes after the end nothing else is.
+            // Waiting is known when a request's turn comes. For requests whose turn comes after the end, nothing else
+            // is known.
             let waited_each_ns = found.ns as f64 / record.count().max(1) as f64;
             let measured_s = record.measured_ns as f64 / 1e9;
             let cut_off = load
@@ -133,7 +134,7 @@ pub(crate) fn binding(
                 beside(others, waited_ns, burst_end),
             );
             let ceiling_iops = ceiling.map(|ceiling| ceiling.iops);
-            // The mean of a burst and what came after it is above what lasts.
+            // The mean of a burst and the time after it is above the lasting rate.
             let utilization = ceiling_iops.map(|ceiling| rate / ceiling).filter(|share| !found.spent || *share <= 1.0);
             return Some(Binding { limit, ceiling_iops, utilization, evidence, inferred: false });
         }
@@ -171,15 +172,16 @@ pub(crate) fn binding(
     })
 }
 
-/// Whether the ceiling of one is below that of another at the same place. Parts of a request that come there at once wait for their turn
-/// as requests first, and for bytes only what they have not waited by then, though it is the bytes that last.
+/// Whether the ceiling of one is below that of another at the same place. Parts of a request that arrive together wait
+/// as requests first, and for bytes only as long as they have not waited yet, though the bytes are the limit in the
+/// long run.
 fn lies_below(ceilings: &Ceilings, one: &Found, other: &Found) -> bool {
     let of = |found: &Found| ceilings.at(found.stage, found.resource, found.spent).map(|ceiling| ceiling.iops);
     let same = one.stage == other.stage && one.stage != Stage::Service && one.spent == other.spent;
     same && of(one).zip(of(other)).is_some_and(|(one, other)| one < other)
 }
 
-/// What bound the trial, with the volumes that were loaded at the same time and waited for the same budget of the machine.
+/// The limit of the trial, with the other volumes that waited for the same budget of the machine.
 pub(crate) fn shared(binding: Binding, beside: &[(String, Waits)]) -> Binding {
     let at = |waits: &Waits| match binding.limit {
         Limit::VmCachedIops | Limit::VmCachedThroughput => waits.vm_cached,
@@ -195,7 +197,7 @@ pub(crate) fn shared(binding: Binding, beside: &[(String, Waits)]) -> Binding {
     Binding { evidence, ..binding }
 }
 
-/// What else held requests, with its share of all waiting at limits.
+/// The other limits at which requests waited, with their share of all waiting.
 fn beside(others: &[Found], waited_ns: u64, burst_end: Option<&FirstEnd>) -> String {
     let told: Vec<String> = (others.iter())
         .map(|found| (found, found.ns as f64 / waited_ns as f64))
@@ -205,7 +207,7 @@ fn beside(others: &[Found], waited_ns: u64, burst_end: Option<&FirstEnd>) -> Str
     if told.is_empty() { String::new() } else { format!(" Besides, {}.", told.join(", ")) }
 }
 
-/// On which side of the end of a burst it was waited, where nearly all was on one.
+/// The side of a burst's end with nearly all of the waiting, if there is one.
 fn moment(found: &Found, burst_end: Option<&FirstEnd>) -> String {
     let bytes = found.resource == Resource::Bytes;
     let Some((end, before)) = burst_end.and_then(|end| Some((end, end.share_before(found.stage, bytes)?))) else {
@@ -219,7 +221,7 @@ fn moment(found: &Found, burst_end: Option<&FirstEnd>) -> String {
     }
 }
 
-/// The load came to what it asked for. Where arrivals were never issued, so many wait that there is no place for more.
+/// The load met its own rate. If arrivals were never issued, so many wait that there is no place for more.
 fn met(load: &LoadSpec, record: &TrialRecord, rate: f64) -> Option<Binding> {
     if record.missed > 0 {
         return None;
@@ -238,7 +240,7 @@ fn met(load: &LoadSpec, record: &TrialRecord, rate: f64) -> Option<Binding> {
     })
 }
 
-/// The limit's name, and for what requests waited.
+/// The limit's name, and its unit.
 fn name(found: &Found) -> (Limit, &'static str) {
     let bytes = found.resource == Resource::Bytes;
     let (limit, what) = match (found.stage, bytes) {

@@ -1,4 +1,4 @@
-//! Watches for the ends of bursts: when requests begin to wait because saved-up credits are spent.
+//! Detects the ends of bursts: requests begin to wait because saved-up credits are spent.
 
 use loadline_disk::{Fullness, InitialState, Waited, Waits};
 use loadline_record::{BurstEnd, Second, Series, Stage};
@@ -19,7 +19,7 @@ pub(crate) fn budgets(waits: &Waits) -> [(Stage, Waited); 4] {
 pub struct BurstWatch {
     begin: Waits,
     before: Waits,
-    /// What had been waited when credits were first spent.
+    /// The waiting when credits were first spent.
     first_end: Option<FirstEnd>,
     /// Of each stage: whether it was seen with credits left, and when it was seen without.
     seen: [(bool, Option<Duration>); 4],
@@ -32,7 +32,7 @@ pub struct BurstWatch {
 pub(crate) struct FirstEnd {
     /// Since the load began.
     pub(crate) at: Duration,
-    /// What had been waited until then, of all that was waited in the end.
+    /// The waiting until then, of all waiting in the end.
     until: Waits,
     all: Waits,
 }
@@ -50,7 +50,7 @@ impl FirstEnd {
 }
 
 impl BurstWatch {
-    /// Begins with what was waited before the load. What an earlier trial left behind may have credits.
+    /// Begins with the waiting before the load. An earlier trial may have left credits.
     #[must_use]
     pub fn new(before: Waits, initial: InitialState, is_carried: bool) -> Self {
         let saved = budgets(&before).map(|(stage, _)| {
@@ -72,7 +72,7 @@ impl BurstWatch {
             }
             let all = (waited.iops + waited.throughput).as_ns();
             if waited.credits.as_ns() * 2 <= all {
-                // Where nothing waited there may still be no credits.
+                // Without waiting there may still be no credits.
                 *left |= all > 0 || saved;
             } else if *left {
                 *spent = Some(from);
@@ -81,7 +81,7 @@ impl BurstWatch {
         }
     }
 
-    /// When credits were first spent, with what was waited before and in all; `None`: they never were.
+    /// When credits were first spent, with the waiting before and in all; `None`: never.
     pub(crate) fn first_end(&self) -> Option<FirstEnd> {
         self.first_end.map(|end| FirstEnd { all: self.before.since(&self.begin), ..end })
     }

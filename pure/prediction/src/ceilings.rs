@@ -1,7 +1,7 @@
-//! Every limit on the way of a load, put as requests per second of that load.
+//! The ceilings of a load: every limit on its way, as requests per second of that load.
 //!
-//! Arithmetic over the specifications alone: what a request counts for at each limit, how a layout shares requests among
-//! disks, which budgets a cached read passes. Only the share of reads that a cache answers is taken from the simulation.
+//! This is arithmetic over the specifications alone: the units of a request at each limit, the shares of disks in a
+//! layout, and the budgets of a cached read. Only the hit rate of a cache comes from the simulation.
 
 use crate::demand::{Demand, PartKind, Spread};
 use crate::latency::turn_ns;
@@ -17,7 +17,7 @@ use loadline_record::{Ceiling, Limit, Stage};
 use loadline_units::{ByteRate, Bytes};
 use loadline_workload::{Arrival, Distribution, LoadSpec, Pattern};
 
-/// What a host's cache writes back in one request at most (`pure/disk`).
+/// The largest write-back request of a host's cache (`pure/disk`).
 const WRITE_BACK_MAX: u64 = 256 << 10;
 /// Blocks of a host's cache.
 const CACHE_BLOCK: u64 = 4096;
@@ -29,7 +29,7 @@ pub(crate) enum Resource {
     Bytes,
 }
 
-/// In which phase of a burst a ceiling holds.
+/// The phase of a burst in which a ceiling applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// There is no burst.
@@ -43,7 +43,7 @@ enum Phase {
 #[derive(Debug, Clone)]
 struct Found {
     ceiling: Ceiling,
-    /// Where requests wait for it.
+    /// The place at which requests wait for it.
     at: Option<(Stage, Resource)>,
     phase: Phase,
 }
@@ -85,9 +85,9 @@ impl Ceilings {
 
 /// Every ceiling of `load` on a volume, when the host's cache answers the share `hits` (0.0 to 1.0) of its reads.
 ///
-/// Exact but for these: offsets are taken as evenly spread over a stripe; `latency` is the mean over the distribution of
-/// service times, and missing for a spinning disk with a queue before it; what a read-write cache takes for good supposes
-/// that no block is written twice, but of requests spread evenly, of which so many go to blocks that are dirty as there are.
+/// The sums are exact with three exceptions. Offsets count as evenly spread over a stripe. `latency` is the mean of the
+/// distribution of service times, and is missing for a spinning disk with a queue. A full read-write cache is assumed
+/// to write no block twice, unless requests are spread evenly: then the share that hits dirty blocks is known.
 ///
 /// # Errors
 /// [`VolumeUnknown`].
@@ -118,7 +118,7 @@ struct Way<'a> {
     parts: Vec<PartKind>,
 }
 
-/// Where a part of a request passes.
+/// The budget that a part of a request passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Passes {
     Cached,
@@ -141,7 +141,7 @@ impl Way<'_> {
             _ => 1.0,
         };
         match (passes, disk.place) {
-            // An estimate is of what the cache answers; disks in the host have limits of their own.
+            // An estimate covers answers of the cache; disks in the host have their own limits.
             (Passes::Cached, Place::Local) => f64::from(u8::from(!estimated)),
             (Passes::Cached, Place::Network) if cached && estimated => 1.0 - beyond,
             (Passes::Cached, Place::Network) => f64::from(u8::from(cached)),
@@ -150,7 +150,7 @@ impl Way<'_> {
         }
     }
 
-    /// What one request of the load takes of a limit, by way of some of the volume's disks.
+    /// The units of a limit that one request of the load takes, through some of the volume's disks.
     fn demand(&self, limit: &Budget, passes: Passes, disks: impl Fn(usize) -> bool) -> Demand {
         let mut demand = Demand::default();
         for (_, disk) in self.spec.disks.iter().enumerate().filter(|(number, _)| disks(*number)) {
@@ -192,7 +192,7 @@ impl Way<'_> {
         }
     }
 
-    /// The disk that allows least stands for all: a striped request is done when its last part is.
+    /// The disk with the lowest limit stands for all: a striped request is done with its last part.
     fn disks(&self, published: &VolumeSpec, found: &mut Vec<Found>) {
         let mut lowest: Vec<Found> = Vec::new();
         for (number, (disk, published)) in self.spec.disks.iter().zip(&published.disks).enumerate() {
@@ -213,7 +213,7 @@ impl Way<'_> {
         found.append(&mut lowest);
     }
 
-    /// What a read-write cache takes once it holds as many writes as it may: what its disks take.
+    /// The rate of a read-write cache full of dirty blocks: that of its disks.
     fn write_back(&self, found: &mut Vec<Found>) {
         let writes: f64 = self.parts.iter().filter(|p| p.operation == Operation::Write).map(|p| p.count).sum();
         let takes = self.spec.host_cache.mode == HostCache::ReadWrite && writes > 0.0;
@@ -264,7 +264,7 @@ impl Way<'_> {
         }
     }
 
-    /// The share of the load's blocks that may be in the caches and not on the disks; 1.0 or more where all of them may.
+    /// The share of the load's blocks that may be dirty in the caches; 1.0 or more if all may.
     fn held_dirty(&self) -> f64 {
         let cache = &self.spec.host_cache;
         let capacity = match cache.capacity {
@@ -279,7 +279,7 @@ impl Way<'_> {
         }
     }
 
-    /// What the disks themselves transfer.
+    /// The transfer rate of the disks themselves.
     fn service(&self, found: &mut Vec<Found>) {
         let pipes = self.spec.disks.iter().enumerate().flat_map(|(number, disk)| {
             let bytes: f64 = self.demand(&Budget::default(), Passes::Disk, |other| other == number).bytes.iter().sum();
@@ -353,7 +353,7 @@ impl Way<'_> {
 trait Figure: Copy {
     fn steady(&self) -> u64;
     fn burst(&self) -> Option<u64>;
-    /// In words, in the unit of another rate that stands beside it.
+    /// In words, in the unit of another rate beside it.
     fn text(rate: u64, beside: u64) -> String;
 }
 
@@ -403,7 +403,7 @@ fn first<T: Figure>(found: Directions<T>) -> u64 {
     }
 }
 
-/// Requests of the load per second that a budget allows, when each takes so much of it by direction; with the figure in words, in the
+/// Requests of the load per second under a budget, from the units of each by direction. The figure in words has the
 /// unit of the rate `beside`.
 fn allowed<T: Figure>(found: Directions<T>, demand: [f64; 2], phase: Phase, beside: u64) -> Option<(f64, String)> {
     let [reads, writes] = demand;
@@ -437,7 +437,7 @@ const fn names(stage: Stage) -> (Limit, Limit) {
     }
 }
 
-/// Adds what a limit allows of requests and of bytes. `limits` are the enforced one and the published one.
+/// Adds the limits on requests and on bytes. `limits` are the enforced one and the published one.
 fn add(found: &mut Vec<Found>, stage: Stage, who: &str, load: &LoadSpec, demand: &Demand, limits: (&Budget, &Budget)) {
     let (requests, bytes) = names(stage);
     let (enforced, published) = limits;

@@ -1,15 +1,15 @@
-//! What the requests of a load ask of the disks below a layout: how many parts, and what each counts for at a limit.
+//! The demand of a load on the disks below a layout: the number of parts, and their units at a limit.
 
 use loadline_block::Operation;
 use loadline_disk::{Layout, Limit};
 use loadline_units::Bytes;
 use loadline_workload::{LoadSpec, Pattern};
 
-/// Offsets within an interleave that are looked at, at most; of more, so many are taken at equal distances.
+/// Offsets within an interleave to evaluate, at most; of more, this many at equal distances.
 const RESIDUES_MAX: u64 = 4_096;
 /// Sequential streams that a limit recognises at once (`pure/disk`).
 const STREAMS_MAX: u32 = 16;
-/// What is left of a sum when it stops.
+/// The rest of a sum at which it stops.
 const SUM_REST: f64 = 1e-9;
 
 /// Parts of one length of one operation.
@@ -73,7 +73,7 @@ impl Spread {
         1.0 / sharing as f64
     }
 
-    /// How many disks a part of `operation` goes to.
+    /// The number of disks for a part of `operation`.
     pub(crate) const fn copies_of(self, operation: Operation) -> u64 {
         if matches!(operation, Operation::Read) { 1 } else { self.copies }
     }
@@ -136,7 +136,7 @@ impl Spread {
     }
 }
 
-/// What one request of a load takes of a limit on average, by direction: reads, then writes and trims.
+/// The units of a limit that one request of the load takes on average, by direction: reads, then writes and trims.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Demand {
     /// Counted requests.
@@ -146,7 +146,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Adds what `count` parts take of `limit`.
+    /// Adds the units of `limit` that `count` parts take.
     pub(crate) fn add(&mut self, limit: &Limit, load: &LoadSpec, part: &PartKind, count: f64) {
         let direction = usize::from(part.operation != Operation::Read);
         let (requests, bytes) = charge(limit, load, part);
@@ -155,7 +155,7 @@ impl Demand {
     }
 }
 
-/// What a part counts for on average: requests and bytes.
+/// The average units of a part: requests and bytes.
 fn charge(limit: &Limit, load: &LoadSpec, part: &PartKind) -> (f64, f64) {
     if part.operation == Operation::Trim {
         return (1.0, 0.0);
@@ -167,7 +167,7 @@ fn charge(limit: &Limit, load: &LoadSpec, part: &PartKind) -> (f64, f64) {
         return alone;
     };
     debug_assert!(merge.larger_than.get() < part.length);
-    // A run of k requests counts as one of k times the length; runs are as long as the load goes on in one direction.
+    // A run of k requests counts as one of k times the length; a run ends when the load changes direction.
     let runs = 1.0 - in_row;
     let requests = if runs <= 0.0 {
         limit.counted_size.map_or(1.0, |size| part.length as f64 / size.get() as f64)
@@ -183,12 +183,12 @@ fn charge(limit: &Limit, load: &LoadSpec, part: &PartKind) -> (f64, f64) {
     (requests, part.length as f64 + runs * (alone.1 - part.length as f64))
 }
 
-/// What so many bytes in one request count for.
+/// The units of a request with this many bytes.
 fn units(limit: &Limit, length: u64) -> f64 {
     limit.counted_size.map_or(1, |size| length.div_ceil(size.get())) as f64
 }
 
-/// How often a request begins where the one before it in the same direction ended.
+/// The share of requests that begin at the end of the one before in the same direction.
 fn continues(load: &LoadSpec, operation: Operation) -> f64 {
     let gapless = match &load.pattern {
         Pattern::Random(_) => false,

@@ -1,4 +1,4 @@
-//! How long requests are in service on average, computed from the specification.
+//! Mean service times, computed from the specification.
 
 use crate::demand::{RequestKind, Spread, request_kinds};
 use loadline_block::Operation;
@@ -8,7 +8,7 @@ use loadline_workload::{Arrival, FlushMethod, LoadSpec, Pattern};
 
 /// The 99th percentile of the standard normal distribution.
 const NORMAL_P99: f64 = 2.326_347_874_040_841;
-/// Steps of an integral over a distribution, and the standard deviations between which it is taken.
+/// Steps of an integral over a distribution, and its bounds in standard deviations.
 const STEPS: usize = 240;
 const DEVIATIONS: (f64, f64) = (-6.0, 9.0);
 /// Places within an interleave that are looked at for the slowest part.
@@ -71,9 +71,9 @@ impl Time {
     }
 }
 
-/// Mean time from the answer to a request until its successor is answered, in a closed loop in which nothing waits, ns. `hits` is
-/// the share of reads that a cache answers. `None` where it depends on the queue: a spinning disk with several requests before
-/// it.
+/// Mean time from the answer of a request to the answer of its successor, in a closed loop without waiting, ns. `hits`
+/// is the share of reads that a cache answers. `None` if it depends on the queue: a spinning disk with several
+/// requests.
 pub(crate) fn turn_ns(volume: &VolumeSpec, load: &LoadSpec, hits: f64) -> Option<f64> {
     let spread = Spread::of(volume.layout);
     let mut all = 0.0;

@@ -1,9 +1,9 @@
-//! What a load would do on storage as sold: one trial for each plausible environment, the ceilings of the load on it, and
-//! which of them binds, by where requests waited.
+//! Predicts a load on cloud storage: one trial for each plausible environment, the load's ceilings on it, and its
+//! limit, by where requests waited.
 //!
-//! The catalog knows some figures only as intervals. [`models`] takes an environment at several places within them, the
-//! middle first; [`predict`] puts a load on one of these and gives the record that a measurement would, with what the model
-//! knows beside it.
+//! The catalog has some figures only as intervals. [`models`] draws environments from them, the middle first.
+//! [`predict`] runs a load on one of these and returns the record of a measurement, with the model's own knowledge
+//! beside it.
 
 mod binding;
 mod bursts;

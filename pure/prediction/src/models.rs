@@ -1,4 +1,4 @@
-//! Which environments are plausible: places in the intervals of what is not known exactly.
+//! Draws plausible environments from the intervals of uncertain figures.
 
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::EnvironmentSpec;
@@ -7,7 +7,7 @@ use loadline_units::Ratio;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Environments that a prediction rests on where nothing else is said.
+/// Environments of a prediction by default.
 pub const DRAWS_DEFAULT: u32 = 5;
 /// And at most.
 pub const DRAWS_MAX: u32 = 1_000;
@@ -26,9 +26,9 @@ pub enum Limits {
 pub struct Model {
     /// 0 for the middle of all intervals.
     pub number: u32,
-    /// Where in the intervals it was taken.
+    /// Its place in the intervals.
     pub draw: Draw,
-    /// As the disk model takes it.
+    /// The specification for the disk model.
     pub spec: EnvironmentSpec,
     /// The same with limits as they are published, for sources in words.
     pub(crate) published: EnvironmentSpec,
@@ -58,9 +58,9 @@ impl Model {
     }
 }
 
-/// The environment at `count` places of its intervals: the middle first, then a Latin hypercube over latency, enforcement,
-/// what is delivered, and the size of buckets of credits. Each of the others takes every parameter from a stratum of its own, at a place in it that `seed`
-/// decides. What is known exactly is the same in all.
+/// The environment at `count` places of its intervals. The middle is first; then follows a Latin hypercube over
+/// latency, enforcement, delivered share, and the size of credit buckets. Each draw takes every parameter from its own
+/// stratum, at a place that `seed` decides. Exact figures are the same in all.
 #[must_use]
 pub fn models(environment: &Environment, count: u32, seed: u64, limits: Limits) -> Vec<Model> {
     let middle = if limits == Limits::Published { Draw::PUBLISHED } else { Draw::MIDDLE };

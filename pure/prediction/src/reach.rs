@@ -1,4 +1,5 @@
-//! Holds the catalog against the model: every entry, simulated, reaches its own published limits and does not pass them.
+//! Checks the catalog against the model: every entry, simulated, reaches its own published limits and does not exceed
+//! them.
 
 use loadline_block::Operation;
 use loadline_catalog::{Cap, Catalog, CatalogProblem, DiskEntry, Draw, Part, ProblemKind, Provisioned, VmEntry};
@@ -14,15 +15,15 @@ use loadline_workload::{Arrival, BlockShare, LoadSpec};
 const BLOCKS: [Bytes; 2] = [Bytes::new(512), Bytes::MIB];
 /// Requests in a measurement at least.
 const REQUESTS_MIN: f64 = 400.0;
-/// Depths of a token bucket after which it is empty although large requests found it full, where the other limit lets through 1.04
-/// times as many; where it lets through less than that, what was saved is within the tolerance.
+/// Depths of a token bucket after which it is empty although large requests found it full, if the other limit passes
+/// 1.04 times as many. If it passes less, the savings are within the tolerance.
 const SPENT_DEPTHS: f64 = 26.0;
 /// Seconds before other measurements.
 const BEFORE_S: f64 = 0.2;
-/// How deep buckets are does not change the rate that lasts: they are taken as shallow as they may be.
+/// The depth of buckets does not change the lasting rate, so they are as shallow as possible.
 const DRAW: Draw = Draw { enforcement: Ratio::ZERO, ..Draw::PUBLISHED };
-/// Of so many seconds of measurement a window of quota is a small part, whether it falls into them or not. What is held otherwise
-/// comes evenly, once the bucket is empty.
+/// In so many seconds of measurement one window is a small part, in or out. Other mechanisms are even, once the bucket
+/// is empty.
 const MEASURED_S: f64 = 2.0;
 const MEASURED_EVENLY_S: f64 = 0.4;
 /// A measurement ends within a window of quota.
@@ -30,7 +31,7 @@ const TOLERANCE: f64 = 0.04;
 /// Never short of requests.
 const QUEUE_DEPTH: u32 = 2_048;
 
-/// Entries of the catalog that are to be held: one, or several disks, machines or limits that are the same to a simulation.
+/// Entries to check: one, or several disks, machines or limits that are equal in a simulation.
 #[derive(Debug, Clone)]
 pub struct Held<'c>(Vec<Which<'c>>);
 
@@ -41,10 +42,10 @@ enum Which<'c> {
     Cap(&'c Cap),
 }
 
-/// What is simulated of an entry.
+/// The simulated form of an entry.
 #[derive(PartialEq)]
 enum Subject {
-    /// As what it is bought, and of which requests its IOPS are.
+    /// The purchases, and the request size of its IOPS.
     Disk(Vec<(Option<Bytes>, DiskSpec)>, Option<Bytes>),
     Vm(Box<VmSpec>),
     Cap(Limit),
@@ -69,7 +70,7 @@ pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
     });
     let vms = catalog.vms().iter().filter_map(|vm| {
         let figures = catalog.vm_figures(&vm.name).ok()?;
-        // Its name, and what one disk without queues in the guest does not ask for, make no difference.
+        // Its name makes no difference, nor does anything that one disk without guest queues does not use.
         let spec = VmSpec { name: String::new(), vcpus: None, disks_max: None, ..figures.spec(&DRAW, false) };
         Some((Subject::Vm(Box::new(spec)), Which::Vm(vm)))
     });
@@ -84,8 +85,9 @@ pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
     apart.into_iter().map(|(_, entries)| entries).collect()
 }
 
-/// Where entries, simulated under their published limits with credits spent, do less than these say or more: disks at every
-/// size that their source lists, machines through the host and past it, and what machines allow disks of a type.
+/// Entries that, simulated under their published limits with spent credits, deliver less or more than these. Disks are
+/// checked at every size in their source, machines through the host and past it, and the machines' totals by type of
+/// disk.
 #[must_use]
 pub fn unreached(catalog: &Catalog, entries: &Held<'_>) -> Vec<CatalogProblem> {
     let texts = unreached_by(catalog, entries.0[0]);
@@ -165,7 +167,7 @@ fn side<T: Copy, U>(found: Option<Directions<T>>, reads: bool, of: impl Fn(T) ->
     }
 }
 
-/// Requests per second of random `block`s in one direction that `limit` lets through, when no credits are left.
+/// Requests per second of random `block`s in one direction that `limit` passes without credits.
 fn ceiling(limit: &Limit, reads: bool, block: Bytes) -> Option<f64> {
     let iops = side(limit.iops, reads, |budget| budget.rate.get() as f64);
     let bytes = side(limit.throughput, reads, |budget| budget.rate.get() as f64);
@@ -204,7 +206,7 @@ fn simulated(
     Ok(count as f64 / (record.measured_ns as f64 / 1e9))
 }
 
-/// Holds one limit against the model, in both directions and with both blocks.
+/// Checks one limit against the model, in both directions and with both blocks.
 fn hold(limit: &Limit, environment: &EnvironmentSpec) -> Vec<String> {
     let mut wrong = Vec::new();
     let in_windows = matches!(limit.enforcement, Enforcement::Window { .. });
@@ -229,7 +231,7 @@ fn hold(limit: &Limit, environment: &EnvironmentSpec) -> Vec<String> {
     wrong
 }
 
-/// Where a source gives IOPS for a size of request, requests of this size come to them, whatever limits bytes.
+/// If a source gives IOPS for a request size, requests of this size must reach them, whatever the limit on bytes.
 fn hold_at(limit: &Limit, environment: &EnvironmentSpec, block: Option<Bytes>) -> Vec<String> {
     let Some(block) = block else { return Vec::new() };
     let mut wrong = Vec::new();
@@ -247,7 +249,7 @@ fn hold_at(limit: &Limit, environment: &EnvironmentSpec, block: Option<Bytes>) -
     wrong
 }
 
-/// Reads, and writes where they are not as reads are.
+/// Reads, and writes if they differ from reads.
 fn directions(limit: &Limit, environment: &EnvironmentSpec) -> impl Iterator<Item = bool> {
     let alike = matches!(limit.iops, None | Some(Directions::Together(_)))
         && matches!(limit.throughput, None | Some(Directions::Together(_)))
@@ -268,7 +270,7 @@ fn bought(catalog: &Catalog, disk: &DiskEntry) -> Vec<(Option<Bytes>, DiskSpec)>
     purchases(catalog, disk).into_iter().filter_map(spec).collect()
 }
 
-/// What an entry can be bought as: every row that its source lists, or one size.
+/// The purchases of an entry: every row of its source, or one size.
 fn purchases(catalog: &Catalog, disk: &DiskEntry) -> Vec<Provisioned> {
     let rows: Vec<(Option<Bytes>, Option<Iops>, Option<ByteRate>)> = if disk.published.is_empty() {
         let (iops, throughput) = (Iops::per_second(10_000), ByteRate::per_second(100_000_000));
@@ -287,7 +289,7 @@ fn purchases(catalog: &Catalog, disk: &DiskEntry) -> Vec<Provisioned> {
     possible.collect()
 }
 
-/// Whether the disk comes with this size, whatever else it wants to be told.
+/// Whether the disk comes in this size, whatever else it needs.
 fn comes_with(catalog: &Catalog, disk: &DiskEntry, size: Option<Bytes>) -> bool {
     let wanted = Provisioned { size, ..Provisioned::default() };
     !matches!(catalog.disk(&disk.name, &wanted), Err(error) if error.part() == Part::Size)

@@ -15,10 +15,9 @@ use loadline_simulator::{Reached, Simulated, Simulation, SimulationError, Togeth
 use loadline_units::{ByteRate, Bytes, Duration, Instant};
 use loadline_workload::{Distribution, LoadSpec, Origin, Pattern};
 
-/// What a load that names no size spreads over, or half the volume where that is less: as much as the test file that
-/// `run` would make.
+/// The range of a load without a size, or half the volume if that is less: like the test file of `run`.
 pub const SIZE_DEFAULT: Bytes = Bytes::gib(16);
-/// Intervals of a series that are kept; of a longer trial neighbours are joined. One second each for an hour, 32 s for a day.
+/// Intervals of a series at most; neighbours of a longer trial are joined. One second each for an hour, 32 s for a day.
 pub const INTERVALS_MAX: usize = 3_600;
 /// Time that passes between two looks at a trial, and the number of looks above which it is longer.
 const STEP: Duration = Duration::from_s(1);
@@ -26,7 +25,7 @@ const STEPS_MAX: u64 = 86_400;
 /// Events between two looks at most, however little time passes in them: some 50 ms of work.
 const EVENTS_MAX: u64 = 1 << 18;
 
-/// What draws that only tell a range take of a load that would go on for longer.
+/// The warm-up of draws that only give a range, if the load is longer.
 const WARM_UP_OF_RANGES: Duration = Duration::from_s(10);
 const TIME_OF_RANGES: Duration = Duration::from_s(60);
 
@@ -45,11 +44,11 @@ pub struct Putting<'a> {
     pub seed: u64,
     /// The state that the storage begins in.
     pub initial: InitialState,
-    /// What the record says about when it was made, seconds since 1970.
+    /// The start time in the record, seconds since 1970.
     pub started_unix_s: u64,
 }
 
-/// What comes of it.
+/// The result.
 #[derive(Debug, Clone)]
 pub struct Predicted {
     /// As from a measurement, with the model's own account.
@@ -61,9 +60,9 @@ pub struct Predicted {
 /// How far a trial has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Virtual time gone by.
+    /// Elapsed virtual time.
     pub elapsed: Duration,
-    /// What the whole takes at most.
+    /// The most that the whole takes.
     pub expected: Duration,
 }
 
@@ -91,14 +90,14 @@ pub enum PredictionError {
     /// It names more than there is.
     #[error("the load spreads over {asked}, and the volume has {size}: give less in the plan, or with --size")]
     Size {
-        /// What the load names, from its start on.
+        /// The range of the load, from its start on.
         asked: Bytes,
-        /// What the volume has.
+        /// The size of the volume.
         size: Bytes,
     },
 }
 
-/// The load with a size, where it names none.
+/// The load with a size.
 #[must_use]
 pub fn fit(load: &LoadSpec, volume: Option<Bytes>) -> LoadSpec {
     let half = volume.map(|size| Bytes::new(size.get() / 2));
@@ -107,8 +106,8 @@ pub fn fit(load: &LoadSpec, volume: Option<Bytes>) -> LoadSpec {
     LoadSpec { size: Some(load.size.unwrap_or(fitting.max(least))), ..load.clone() }
 }
 
-/// Whether a run writes its target in full before this load, so that a host's cache is warm when the load begins. As its
-/// [size](SIZE_DEFAULT), that is what `run` does with a test file on the volume.
+/// Whether a run fills its target before this load, so that a host's cache is warm when the load begins. Like the
+/// [size](SIZE_DEFAULT), this follows `run` with a test file on the volume.
 #[must_use]
 pub fn is_filled(load: &LoadSpec) -> bool {
     load.wants_full(Origin::Made)
@@ -130,13 +129,13 @@ pub fn check(model: &Model, volume: &str, load: &LoadSpec) -> Result<(), Predict
     let target = machine.target(volume).expect("the volume was found in the machine's own specification");
     let begin = machine.now() + load.pause;
     let setup = TrialSetup { trial: 0, seed: 0, started_unix_s: 0 };
-    // What costs no time at all shows at the first instant.
+    // A load that costs no time at all shows at the first instant.
     Simulation::new(&load, machine, target, setup)?.run_until(begin)?;
     Ok(())
 }
 
-/// Puts the load on a volume of the model, fresh in its initial state, or on the machine that an earlier trial left behind.
-/// `watch` is told how far it has come, about once for each virtual second and after so many requests; `None` where it said to stop.
+/// Runs the load on a volume of the model, fresh in its initial state, or on the machine after an earlier trial. It
+/// calls `watch` about once for each virtual second and after so many requests. `None`: `watch` stopped it.
 ///
 /// The same arguments give the same record.
 ///
@@ -157,7 +156,7 @@ pub fn predict(
         None => Machine::new(&model.spec, machine_seed, initial)?,
     };
     if spec.disks.len() > 1 {
-        // A request in several parts takes no longer for the waiting of those that ended before the last.
+        // A request in several parts is not delayed by the waiting of parts that ended before the last.
         machine.keep_accounts();
     }
     let target = machine.target(volume).expect("the volume was found in the machine's own specification");
@@ -187,7 +186,7 @@ pub fn predict(
     Ok(Some(Predicted { record: told(putting, &spec, &load, record, &bursts, &taken)?, machine }))
 }
 
-/// What of a trial is not in its record yet.
+/// The parts of a trial that are not in its record yet.
 struct Taken {
     machine_seed: u64,
     is_carried: bool,
@@ -209,7 +208,7 @@ fn told(
     let waits = stage_waits(&taken.waits);
     let cache = CacheUse { hits: taken.waits.cache_hits, misses: taken.waits.cache_misses };
     let mut ceilings = ceilings(model, volume, load, cache.hit_share().unwrap_or(0.0))?;
-    // Where blocks are written again and again a cache need never fill, and nothing says what it takes until it has.
+    // If blocks are written again and again, a cache may never fill, and its rate is unknown until it has.
     let filled = taken.waits.cache > Duration::ZERO;
     if !filled && matches!(load.pattern, Pattern::Random(Distribution::Zipf { .. } | Distribution::HotCold { .. })) {
         ceilings = ceilings.without(loadline_record::Limit::Cache);
@@ -239,11 +238,10 @@ fn told(
     Ok(record)
 }
 
-/// What a model knows of requests to `volume` that others made, such as an application's: they waited as `waits` tells, from
-/// `initial` on, and were bound as the caller knows. There are no ceilings: these are limits put as requests of one kind.
+/// The model's knowledge of requests to `volume` by others, such as an application: they waited as in `waits`, from
+/// `initial` on, and the caller knows their limit. There are no ceilings: these are limits as requests of one kind.
 ///
-/// # Errors
-/// [`PredictionError`], where the model has no such volume.
+/// # Errors [`PredictionError`], if the model has no such volume.
 pub fn account(
     model: &Model,
     volume: &str,
@@ -275,10 +273,10 @@ pub fn account(
     })
 }
 
-/// Puts loads on volumes of one model at the same time: `puttings` are of the same model, trial and initial state, each on a
-/// volume of its own. Otherwise as [`predict`], with a record for each in their order.
+/// Runs loads on volumes of one model at the same time. `puttings` have the same model, trial and initial state, each
+/// with its own volume. Otherwise it is like [`predict`], with a record for each in order.
 ///
-/// Where a budget is shared by several volumes, each record has the waiting of its own requests.
+/// If several volumes share a budget, each record has the waiting of its own requests.
 ///
 /// # Errors
 /// [`PredictionError`].
@@ -292,7 +290,7 @@ pub fn predict_together(
     let Putting { model, trial, seed, initial, started_unix_s, .. } = *puttings.first().expect("there is a load");
     let machine_seed = model_seed(seed, model.number, trial);
     let mut machine = Machine::new(&model.spec, machine_seed, initial)?;
-    // Whose waiting it was at a budget that several share.
+    // Accounts separate the waiting at shared budgets.
     machine.keep_accounts();
     let mut specs = Vec::new();
     for putting in puttings {
@@ -345,7 +343,7 @@ fn limits_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Vec<St
     caps_unknown(model, volume).chain(cached_limit_unknown(model, volume, cache)).collect()
 }
 
-/// What a machine allows all disks of a type together holds them, whether or not its figure is in the catalog.
+/// A machine's total for disks of a type limits them, whether or not its figure is in the catalog.
 fn caps_unknown<'m>(model: &'m Model, volume: &'m VolumeSpec) -> impl Iterator<Item = String> + 'm {
     let of_volume = |name: &&String| volume.disks.iter().any(|disk| disk.name == **name);
     let vm = model.spec.vm.as_ref().map_or("", |vm| vm.name.as_str());
@@ -353,7 +351,7 @@ fn caps_unknown<'m>(model: &'m Model, volume: &'m VolumeSpec) -> impl Iterator<I
     model.uncapped.iter().filter(of_volume).map(told)
 }
 
-/// A host's cache answers no faster than its VM lets it, whether or not that was ever published.
+/// A host's cache is limited by its VM, whether or not that limit was ever published.
 fn cached_limit_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Option<String> {
     let takes_writes = volume.host_cache.mode == HostCache::ReadWrite;
     let used = volume.host_cache.mode != HostCache::None && (cache.hits > 0 || takes_writes);
@@ -374,7 +372,7 @@ fn cached_limit_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> 
     Some(format!("what the host's cache may answer ({whose}){taken}"))
 }
 
-/// What a budget for both directions allows.
+/// The figure of a budget for both directions.
 fn both<T>(found: Option<Directions<T>>, of: impl Fn(&T) -> u64) -> Option<u64> {
     match found {
         Some(Directions::Together(budget)) => Some(of(&budget)),
@@ -402,13 +400,13 @@ fn longest_window(model: &Model, volume: &VolumeSpec) -> u64 {
     longest(model, volume, |held| if let Enforcement::Window { length, .. } = held { Some(*length) } else { None })
 }
 
-/// The longest time by which a limit on the way is held, ns; 0 without one.
+/// The longest span of a limit's mechanism on the way, ns; 0 without one.
 fn longest(model: &Model, volume: &VolumeSpec, of: impl Fn(&Enforcement) -> Option<Duration>) -> u64 {
     let limiting = limits(model, volume).filter(|limit| limit.iops.is_some() || limit.throughput.is_some());
     limiting.filter_map(|limit| of(&limit.enforcement)).map(Duration::as_ns).max().unwrap_or(0)
 }
 
-/// Whether what the storage does depends on what it did long before: on credits saved up, or on a cache.
+/// Whether the storage depends on its distant past: on saved credits, or on a cache.
 fn has_memory(model: &Model, volume: &VolumeSpec) -> bool {
     let iops = |limit: &Limit| limit.iops.is_some_and(|found| any(found, |budget| budget.burst.is_some()));
     let bytes = |limit: &Limit| limit.throughput.is_some_and(|found| any(found, |budget| budget.burst.is_some()));
@@ -423,8 +421,8 @@ fn any<T>(found: Directions<T>, test: impl Fn(&T) -> bool) -> bool {
     }
 }
 
-/// The load as it is put on a draw. The first gives the figures and takes the whole time; of the others only a range is told, and
-/// where nothing that happened long before matters, a minute after ten seconds tells it as well as an hour.
+/// The load for a draw. The first draw gives the figures and takes the whole time. The others only give a range.
+/// Without dependence on the distant past, a minute after ten seconds gives it as well as an hour.
 #[must_use]
 pub fn for_draw(model: &Model, volume: &str, load: &LoadSpec) -> LoadSpec {
     let Ok(spec) = find(&model.spec, volume) else { return load.clone() };
@@ -445,12 +443,12 @@ pub fn for_draw(model: &Model, volume: &str, load: &LoadSpec) -> LoadSpec {
     }
 }
 
-/// The moment so long after another, the last there is at most.
+/// The instant this long after another, at most the last one.
 fn instant(from: Instant, span: Duration) -> Instant {
     Instant::from_ns(from.as_ns().saturating_add(span.as_ns()))
 }
 
-/// A seed of its own for each trial on each model.
+/// A separate seed for each trial on each model.
 const fn model_seed(seed: u64, number: u32, trial: u32) -> u64 {
     let draw = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let trial = (trial as u64 + 1).wrapping_mul(0x94d0_49bb_1331_11eb);

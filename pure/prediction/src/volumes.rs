@@ -1,4 +1,4 @@
-//! The volumes of an environment as places for loads, and what records say of them.
+//! The volumes of an environment as targets of loads, and their facts in records.
 
 use crate::models::Model;
 use crate::trial::SIZE_DEFAULT;
@@ -12,9 +12,9 @@ use loadline_units::Bytes;
 pub struct VolumeUnknown {
     /// The environment's name.
     pub environment: String,
-    /// As asked.
+    /// The requested name.
     pub volume: String,
-    /// What there is.
+    /// The known names.
     pub known: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn find(spec: &EnvironmentSpec, name: &str) -> Result<VolumeSpec, Vol
     })
 }
 
-/// What a record says of a volume of the environment, under the name that the run gives it.
+/// The facts in a record about a volume of the environment, under the run's name for it.
 ///
 /// # Errors
 /// [`VolumeUnknown`].

@@ -1,4 +1,4 @@
-//! Figures in sources and evidence, as people read them.
+//! Figures in words, for sources and evidence.
 
 use loadline_units::{Duration, percent_places};
 

@@ -1,4 +1,4 @@
-//! The devices of the machine, and which of the disks that its cloud tells of each of them is.
+//! Matches the machine's devices with the disks that its cloud reports.
 
 use crate::answers::{DiskTold, Role};
 use loadline_record::DeviceFacts;
@@ -7,13 +7,13 @@ use loadline_units::Bytes;
 /// A device of the machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Attached {
-    /// What the kernel knows of it.
+    /// The kernel's facts about it.
     pub facts: DeviceFacts,
     /// Its names below /dev/disk, such as `azure/scsi1/lun0`.
     pub links: Vec<String>,
     /// The number of an NVMe namespace in its controller.
     pub namespace: Option<u32>,
-    /// Where it is mounted by itself.
+    /// The mount point of the device itself.
     pub mounted_at: Option<String>,
     /// Whether anything is built upon it or mounted from it.
     pub used: bool,
@@ -22,11 +22,11 @@ pub struct Attached {
 /// A volume on several devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Where it is mounted.
+    /// The mount point.
     pub path: String,
     /// The kernel's names of its devices.
     pub devices: Vec<String>,
-    /// How it lies on them; `None` where that is not known.
+    /// Its layout over them; `None` if unknown.
     pub layout: Option<Layout>,
 }
 
@@ -39,7 +39,7 @@ pub enum Layout {
     Mirrored,
 }
 
-/// The controller of Azure's remote disks where they come by NVMe; the namespaces of data disks begin at 2.
+/// The controller of Azure's remote disks by NVMe; the namespaces of data disks begin at 2.
 const AZURE_REMOTE: &str = "MSFT NVMe Accelerator";
 /// Controllers of disks in the host, in part of their model.
 const LOCAL: [&str; 3] = ["Amazon EC2 NVMe Instance Storage", "Microsoft NVMe Direct Disk", "nvme_card_lssd"];
@@ -71,7 +71,7 @@ impl Attached {
     pub(crate) fn is_system(&self) -> bool {
         self.mounted_at.as_deref() == Some("/") || self.has_link("azure/root") || self.has_link("azure/os")
     }
-    /// Whether it is the disk that is told of.
+    /// Whether it is the reported disk.
     pub(crate) fn is(&self, told: &DiskTold) -> bool {
         match &told.role {
             Role::System => self.is_system() || (self.is_azure_nvme() && self.namespace == Some(1)),

@@ -1,7 +1,7 @@
-//! The environment of the machine at hand: what the metadata service of its cloud answers and what its devices say of
-//! themselves, put into the words of the catalog.
+//! Describes the machine at hand as an environment: from the answers of its cloud's metadata service and the facts of
+//! its devices, in the catalog's words.
 //!
-//! Nothing here asks anybody: answers and devices are handed in, and the same ones give the same text.
+//! Nothing here sends a request: answers and devices are arguments, and the same ones give the same text.
 
 mod answers;
 mod disks;

@@ -1,4 +1,4 @@
-//! What was told and seen as the text of an environment.
+//! Writes the reported facts as the text of an environment.
 
 use crate::answers::{CachingTold, DiskTold, Provider, Told};
 use crate::disks::{Attached, Layout, Place};
@@ -13,7 +13,7 @@ pub struct Recognised {
     pub machine: String,
     /// The environment's text (TOML).
     pub text: String,
-    /// What could not be found out, in sentences; the text has them as comments too.
+    /// Missing facts, in sentences; the text has them as comments too.
     pub notes: Vec<String>,
 }
 
@@ -24,9 +24,9 @@ struct Volume<'a> {
     layout: Option<Layout>,
 }
 
-/// The environment that a machine is: its VM size and its disks by the catalog's names, each volume where it is mounted. A
-/// disk whose limits nobody tells is written with its size alone, so that no limit is made up; the system's disk has no path,
-/// so that nobody measures it unasked.
+/// The environment of a machine: its VM size and its disks by the catalog's names, each volume with its mount point. A
+/// disk with unknown limits has its size alone, so that no limit is made up. The system's disk has no path, so that
+/// nobody measures it by accident.
 #[must_use]
 pub fn recognised(told: &Told, devices: &[Attached], places: &[Place], catalog: &Catalog) -> Recognised {
     let machine = format!("{} {}", told.provider.name(), told.machine);
@@ -70,7 +70,7 @@ fn vm_name(told: &Told, devices: &[Attached], catalog: &Catalog) -> Option<Strin
     let machine = told.machine.to_ascii_lowercase().replace('_', "-");
     let machine = machine.strip_prefix("standard-").filter(|_| told.provider == Provider::Azure).unwrap_or(&machine);
     let name = format!("{}/{machine}", told.provider.key());
-    // Azure's limits of some sizes are higher where remote disks come by NVMe.
+    // Azure's limits of some sizes are higher for remote disks by NVMe.
     let by_nvme = devices.iter().any(Attached::is_azure_nvme).then(|| format!("{name}-nvme"));
     by_nvme.into_iter().chain([name]).find(|name| catalog.vm_figures(name).is_ok())
 }
@@ -103,7 +103,7 @@ fn volumes<'a>(devices: &'a [Attached], places: &[Place], notes: &mut Vec<String
     found
 }
 
-/// A name for a volume: the last word of where it is mounted, or the device's.
+/// A name for a volume: the last word of its mount point, or the device's name.
 fn unused_name(volume: &Volume<'_>, names: &mut Vec<String>) -> String {
     let device = volume.devices[0];
     let word = match &volume.path {
@@ -185,7 +185,7 @@ fn words(device: &Attached) -> String {
     words.join(", ").replace(['\n', '\r'], " ")
 }
 
-/// Why a disk has no name of the catalog, and what to do.
+/// Why a disk has no name in the catalog, and the remedy.
 fn untold(device: &Attached, known: Option<&DiskTold>, provider: Provider) -> String {
     let name = &device.facts.name;
     match (known, device.ebs_volume()) {
@@ -201,7 +201,7 @@ fn untold(device: &Attached, known: Option<&DiskTold>, provider: Provider) -> St
     }
 }
 
-/// The disk as the catalog has it: the key and values between braces; `None` where it has none like it.
+/// The disk in the catalog's form: the key and values between braces; `None` if the catalog has none like it.
 fn sold_as(told: &DiskTold, size: Option<Bytes>, provider: Provider, catalog: &Catalog) -> Option<String> {
     let family = told.family.as_deref()?;
     let size = told.size.or(size);
@@ -221,7 +221,7 @@ fn sold_as(told: &DiskTold, size: Option<Bytes>, provider: Provider, catalog: &C
         SizeRule::Fixed(as_sold) => size.filter(|size| *size < as_sold),
         SizeRule::Chosen { .. } | SizeRule::Unknown => size,
     };
-    // Clouds tell rates of disks that have no choice of them, too.
+    // Clouds also report rates of disks that have no choice of them.
     let all = Provisioned { size, iops: told.iops, throughput: told.throughput, option: None };
     let fewer = [
         all.clone(),

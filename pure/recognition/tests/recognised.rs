@@ -1,5 +1,5 @@
-//! Environments of machines, out of what the metadata services of three clouds answer in their documented form and of devices
-//! as Linux shows them there.
+//! Environments of machines, from documented answers of three clouds' metadata services and devices as Linux shows them
+//! there.
 
 use loadline_catalog::{Catalog, Environment};
 use loadline_recognition::{Attached, Layout, Place, Recognised, Told, aws, azure, gcp, recognised};

@@ -1,4 +1,4 @@
-//! Ceilings against sums done by hand.
+//! Ceilings against sums by hand.
 
 use super::*;
 use loadline_disk::EnvironmentSpec;
@@ -130,12 +130,12 @@ fn a_write_back_cache_is_as_fast_as_its_disk_for_good() {
     let read_write = cached(HostCache::ReadWrite);
     let large = LoadSpec { size: Some(Bytes::gib(100)), ..load(8, 0, 16) };
     let all = found(&read_write, &large, 0.0);
-    // 10 GiB of the 100 are dirty at a time: a tenth of the writes goes to blocks that the disk need not be told of twice.
+    // 10 GiB of the 100 are dirty at a time: a tenth of the writes hits dirty blocks, which need no second write-back.
     assert_eq!(all[0], (Limit::Cache, 5_555.556));
     assert_eq!(all[1], (Limit::VmCachedIops, 16_000.0));
     let skewed = Pattern::Random(Distribution::Zipf { theta_milli: 900 });
     assert_eq!(found(&read_write, &LoadSpec { pattern: skewed, ..large.clone() }, 0.0)[0], (Limit::Cache, 5_000.0));
-    // What fits may stay in the cache, block by block over and over.
+    // A load that fits may stay in the cache, however often its blocks are written.
     let small = LoadSpec { size: Some(Bytes::gib(1)), ..load(8, 0, 16) };
     assert_eq!(found(&read_write, &small, 0.0)[0], (Limit::VmCachedIops, 16_000.0));
 }

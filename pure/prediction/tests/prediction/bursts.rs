@@ -1,4 +1,4 @@
-//! When bursts end, and what binds before and after.
+//! The ends of bursts, and the limits before and after.
 
 use crate::{binding, bound_by, known, load, model, near, put};
 use loadline_catalog::Draw;
@@ -76,8 +76,8 @@ fn a_p10_bursts_for_half_an_hour() {
     assert!(near(ends[0].iops_before.unwrap(), 3_500.0, 0.01) && near(ends[0].iops_after.unwrap(), 500.0, 0.01));
 }
 
-/// 250 GiB: one bucket of I/O credits. Requests of 256 KiB take 1,000 credits a second at 250 MiB/s, 750 come back: 6 h; then the
-/// baseline x 256 KiB is left, 187.5 MiB/s.
+/// 250 GiB: one bucket of I/O credits. Requests of 256 KiB take 1,000 credits a second at 250 MiB/s, 750 come back: 6
+/// h. Then the baseline x 256 KiB is left, 187.5 MiB/s.
 #[test]
 fn bytes_of_a_gp2_between_171_and_333_gib_last_as_long_as_its_io_credits() {
     let text = "schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{ sku = \"aws/gp2\", size = \"250 GiB\" }]";
@@ -86,7 +86,7 @@ fn bytes_of_a_gp2_between_171_and_333_gib_last_as_long_as_its_io_credits() {
     assert!(near(ends[0].at_ns as f64 / 1e9, 5_400_000.0 / 250.0, 0.01), "{ends:?}");
     let mib = |rate: Option<f64>| rate.unwrap() / f64::from(1 << 20);
     assert!(near(mib(ends[0].bytes_per_s_before), 250.0, 0.01) && near(mib(ends[0].bytes_per_s_after), 187.5, 0.01));
-    // Smaller requests are bound by their number: 64 KiB take 3,000 a second, and end as those of 16 KiB do.
+    // Smaller requests are limited by their number: 64 KiB take 3,000 a second, and end like those of 16 KiB.
     let record = put(&model(text, Draw::PUBLISHED), "data", &lasting(load(64, 100, 32), 60), Fullness::Full);
     let ends = &known(&record).bursts_ended;
     assert!(near(ends[0].at_ns as f64 / 1e9, 5_400_000.0 / 2_250.0, 0.01), "{ends:?}");

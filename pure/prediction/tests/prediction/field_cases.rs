@@ -1,4 +1,4 @@
-//! The field cases, as their authors found them, by mechanism alone; and what the model does not explain.
+//! The field cases, as their authors found them, by mechanism alone; and the parts that the model does not explain.
 
 use crate::{bound_by, ceiling, iops, load, mean_ms, model, near, trial};
 use loadline_catalog::Draw;
@@ -6,7 +6,7 @@ use loadline_record::Limit;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LoadSpec, Pattern};
 
-/// Deepest load on the doubling scale whose mean latency is within 20 ms.
+/// The deepest load on the doubling scale with a mean latency within 20 ms.
 fn deepest_within_20_ms(reads: u32) -> u32 {
     let model = model("ds3-p30", Draw::MIDDLE);
     let kept =
@@ -37,8 +37,8 @@ fn reads_of_a_cached_premium_disk_level_at_the_machines_cached_limit() {
     assert_eq!(super::known(&record).cache.unwrap().hit_share(), Some(1.0));
 }
 
-/// Case B: within 20 ms reads go to 256 outstanding. For writes the author says "about 128", while 128 outstanding at the
-/// 5,103 requests a second that he measured take 25.1 ms (Little's law): 20 ms are lost at 102, between 64 and 128.
+/// Case B: within 20 ms reads go to 256 outstanding. For writes the author says "about 128". At the measured 5,103
+/// requests a second, 128 outstanding take 25.1 ms (Little's law). 20 ms are exceeded at 102, between 64 and 128.
 #[test]
 fn the_objective_is_kept_up_to_the_depths_that_were_found() {
     assert_eq!(deepest_within_20_ms(100), 256);
@@ -70,9 +70,9 @@ fn shallow_queues_do_not_gain_from_more_disks() {
     assert_eq!((bound_by(&one), bound_by(&four)), (Limit::Latency, Limit::Latency));
 }
 
-/// Case D: what is not explained. Writes of the pools were measured to stop at 55, 91, 106 and 120 to 160 MB/s on 1, 2, 4 and 8
-/// disks, and no factor that was varied moved the ceiling of four disks. The model knows only the limits of each disk and of
-/// the VM, and so lets writes scale as reads do. A mechanism that explains it would change the figures here.
+/// Case D is not explained. Writes of the pools stopped at 55, 91, 106 and 120 to 160 MB/s on 1, 2, 4 and 8 disks, and
+/// no varied factor moved the ceiling of four disks. The model has only the limits of each disk and of the VM, so its
+/// writes scale like reads. A mechanism that explains it would change the figures here.
 #[test]
 fn the_write_ceiling_of_the_pool_is_not_explained() {
     let writes = |pool: &str| {

@@ -1,4 +1,4 @@
-//! Loads on environments that come along: what binds them, and how much they take.
+//! Loads on the built-in environments: their limits, and their rates.
 
 mod bursts;
 mod field_cases;

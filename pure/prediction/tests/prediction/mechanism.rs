@@ -1,4 +1,4 @@
-//! The binding limit follows from where requests waited, and agrees with the ceilings.
+//! The named limit follows from where requests waited, and agrees with the ceilings.
 
 use crate::{binding, bound_by, ceiling, iops, known, load, mean_ms, model, near, put, trial};
 use loadline_catalog::Draw;
@@ -8,7 +8,7 @@ use loadline_record::{Limit, Stage};
 use loadline_units::{Bytes, Duration, Iops};
 use loadline_workload::{Arrival, Distribution, LoadSpec, Pattern};
 
-/// 1 ms a request, held to 1,000 IOPS and 50 MB/s.
+/// 1 ms a request, limited to 1,000 IOPS and 50 MB/s.
 const DISK: &str = r#"
 schema = 1
 name = "x"
@@ -146,8 +146,8 @@ median = "1 ms"
     assert!(near(iops(&record), ceiling(&record, Limit::Cache), 0.05), "{}", iops(&record));
 }
 
-/// 16,384 outstanding at 3,000 a second take 5.5 s, and the run 2: what is known of the waiting of those that it does not see
-/// answered is not put beside how long the others took.
+/// 16,384 outstanding at 3,000 a second take 5.5 s, and the run takes 2. Some requests are not answered within it:
+/// their waiting is not compared with the time of the others.
 #[test]
 fn a_run_shorter_than_its_queue_tells_no_times_that_cannot_be() {
     let text = "schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{ sku = \"aws/gp3\", size = \"100 GiB\" }]";
@@ -161,7 +161,7 @@ fn a_run_shorter_than_its_queue_tells_no_times_that_cannot_be() {
     assert!(binding(&record).evidence.contains("for each request, which takes 34"), "{}", binding(&record).evidence);
 }
 
-/// Writes of 64 KiB at nearly 1 GB/s into 10 GiB: for 5 s nothing waits for room, and what comes then is known.
+/// Writes of 64 KiB at nearly 1 GB/s into 10 GiB: for 5 s nothing waits for room, and the rate afterwards is known.
 #[test]
 fn a_write_back_cache_that_is_not_full_yet_has_a_ceiling() {
     let text = "schema = 1\nname = \"x\"\nvm = \"azure/d16ds-v4\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p30\" }]\n\
@@ -175,13 +175,13 @@ fn a_write_back_cache_that_is_not_full_yet_has_a_ceiling() {
     };
     let record = trial(&model, &short);
     assert!(known(&record).waits.iter().all(|wait| wait.stage != Stage::Cache), "{:?}", known(&record).waits);
-    // 200 MiB/s, and a tenth of the writes goes to what is dirty anyway.
+    // 200 MiB/s, and a tenth of the writes hits dirty blocks.
     assert!(near(ceiling(&record, Limit::Cache), 3_200.0 / 0.9, 1e-6), "{}", ceiling(&record, Limit::Cache));
     assert!(iops(&record) > 15_000.0);
     let full = LoadSpec { warm_up: Duration::from_s(16), duration: Duration::from_s(4), ..short.clone() };
     let record = trial(&model, &full);
     assert!(near(iops(&record), ceiling(&record, Limit::Cache), 0.01), "{}", iops(&record));
-    // Where few blocks have most of the writes it may never fill.
+    // If few blocks have most of the writes, the cache may never fill.
     let skewed = Pattern::Random(Distribution::Zipf { theta_milli: 1_200 });
     let record = trial(&model, &LoadSpec { pattern: skewed, ..short });
     assert!(known(&record).ceilings.iter().all(|ceiling| ceiling.limit != Limit::Cache));
@@ -210,7 +210,7 @@ fn one_disk_of_a_volume_can_be_asked_alone() {
     assert!(near(iops(&record), 500.0, 0.02), "{}", iops(&record));
 }
 
-/// No ceiling is passed, on any environment that comes along.
+/// No ceiling is exceeded, on any built-in environment.
 #[test]
 fn no_load_passes_its_lowest_ceiling() {
     for (name, _) in loadline_catalog::environments() {
@@ -269,7 +269,7 @@ fn what_cannot_be_modelled_is_refused_and_a_stop_is_obeyed() {
     assert!(predict(&putting, None, &mut |_| Going::Stop).unwrap().is_none());
 }
 
-/// What a host's cache answers is held by its VM; where no figure of that was published, the prediction says so.
+/// Answers of a host's cache are limited by its VM; without a published figure, the prediction says so.
 #[test]
 fn a_cache_without_a_published_limit_is_told() {
     let unknown = |environment: &str, volume: &str, reads: u32| {
@@ -284,7 +284,7 @@ fn a_cache_without_a_published_limit_is_told() {
     assert_eq!(unknown("ds3-p30", "data", 100), Vec::<String>::new());
 }
 
-/// Where a machine limits each type of disk for itself and the catalog does not have it for this one, the prediction says so.
+/// If a machine limits each type of disk separately and the catalog lacks this one, the prediction says so.
 #[test]
 fn a_machines_limit_that_is_not_in_the_catalog_is_told() {
     let unknown = |vm: &str, disk: &str| {
@@ -309,7 +309,7 @@ fn a_machines_limit_that_is_not_in_the_catalog_is_told() {
     assert_eq!(unknown("n2-standard-8", "local-ssd-nvme\""), Vec::<String>::new());
 }
 
-/// A machine's allowance for disks of a type is its own limit, and theirs by size stands beside it.
+/// A machine's total for disks of a type is a separate limit beside theirs by size.
 #[test]
 fn what_a_machine_allows_disks_of_a_type_is_the_machines_limit() {
     let text = |gib: u32| {
@@ -327,7 +327,7 @@ fn what_a_machine_allows_disks_of_a_type_is_the_machines_limit() {
     assert_eq!((bound_by(&small), ceiling(&small, Limit::DiskIops)), (Limit::DiskIops, 9_000.0));
 }
 
-/// Draws that only tell a range are measured for a minute, unless what happened long before matters.
+/// Draws that only give a range are measured for a minute, unless the distant past matters.
 #[test]
 fn draws_other_than_the_first_are_short_where_nothing_lasts() {
     let long = LoadSpec { warm_up: Duration::from_s(60), duration: Duration::from_s(300), ..load(4, 100, 8) };
@@ -367,7 +367,7 @@ fn the_evidence_tells_no_more_waiting_than_a_request_takes() {
     }
 }
 
-/// A request over a quick disk and a slow one is held by the slow one, whatever the quick one's part waited.
+/// A request over a quick disk and a slow one is limited by the slow one, whatever the waiting of the quick part.
 #[test]
 fn the_slowest_part_of_a_request_decides_what_binds_it() {
     let text = "schema = 1\nname = \"x\"\n[[volume.data.disks]]\nsize = \"1 TiB\"\nlatency.read.median = \"1 ms\"\n\

@@ -1,5 +1,5 @@
-//! Percentiles at a limit under many threads, against published measurements: within a quarter, as `docs/prediction.md` tells with the
-//! sources and with those that are missed.
+//! Percentiles at a limit under many threads, against published measurements: within a quarter. `docs/prediction.md`
+//! has the sources and the misses.
 
 use crate::{bound_by, load, model, trial};
 use loadline_catalog::Draw;
@@ -55,14 +55,14 @@ fn sixteen_threads_on_an_io1_at_the_limit_of_a_machine_of_32_processors() {
     holds(&environment, &threads(16, 100, 32, 16), Limit::VmUncachedIops, [16.3, 20.9, 25.0], 0.26);
 }
 
-/// On Xen's devices threads kept their order: nearly all took the same.
+/// On Xen's devices threads stay in order: nearly all requests took the same time.
 #[test]
 fn sixteen_threads_on_a_gp2_behind_xen() {
     let environment = environment("aws/c4.xlarge", r#"sku = "aws/gp2", size = "100 GiB""#, "");
     holds(&environment, &threads(16, 0, 32, 16), Limit::DiskIops, [167.0, 167.0, 190.0], 0.12);
 }
 
-/// As many threads as requests find a place each, and the limit holds back their answers: hardly any spread.
+/// With as many threads as requests, each finds a place, and the limit delays their answers: hardly any spread.
 #[test]
 fn sixteen_threads_with_one_request_each() {
     let environment = environment("aws/r5.large", r#"sku = "aws/gp3", size = "1 TiB""#, "");

@@ -1,12 +1,12 @@
-//! Microsoft's worked examples (azure-docs, premium-storage-performance and disks-performance), with limits as published.
-//! They are arithmetic, and ceilings are too: exactly what the pages say.
+//! Microsoft's worked examples (azure-docs, premium-storage-performance and disks-performance), with published limits.
+//! They are arithmetic, and so are ceilings: they must agree exactly.
 
 use crate::{bound_by, ceiling, iops, known, load, model, near, put, trial};
 use loadline_catalog::Draw;
 use loadline_disk::Fullness;
 use loadline_record::Limit;
 
-/// But for how floating-point sums are rounded.
+/// Except for rounding in floating-point sums.
 fn exactly(value: f64, wanted: f64) -> bool {
     near(value, wanted, 1e-12)
 }
@@ -15,7 +15,7 @@ fn p30() -> String {
     "schema = 1\nname = \"p30\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p30\" }]".to_owned()
 }
 
-/// A P30 by request size: 5,000 IOPS or 200 MB/s, where the page counts 1,024 KB a MB.
+/// A P30 by request size: 5,000 IOPS or 200 MB/s; the page counts 1,024 KB as a MB.
 #[test]
 fn a_p30_by_request_size() {
     let model = model(&p30(), Draw::PUBLISHED);
@@ -64,8 +64,8 @@ fn three_disks_behind_a_d8s_v3() {
     assert!(near(iops(&fast), 12_800.0, 0.02), "{}", iops(&fast));
 }
 
-/// Standard_D8ds_v4, the two budgets: 77,000 cached reads and 12,800 uncached writes; the page measured 78,521.23 and
-/// 13,052.65, which is what is usually delivered.
+/// Standard_D8ds_v4, the two budgets: 77,000 cached reads and 12,800 uncached writes. The page measured 78,521.23 and
+/// 13,052.65, the usual delivered share.
 #[test]
 fn both_budgets_of_a_d8ds_v4() {
     let disks =
@@ -84,7 +84,7 @@ fn both_budgets_of_a_d8ds_v4() {
     }
 }
 
-/// What is published and what is delivered of it stand in one unit, whichever it is.
+/// The published and the delivered figure are in the same unit.
 #[test]
 fn a_ceilings_source_has_one_unit() {
     let source = |disk: &str| {

@@ -1,5 +1,5 @@
-//! AWS: the instance identity document, which names the type of the instance and nothing of its volumes; and what
-//! `aws ec2 describe-volumes` prints, where the user has it.
+//! AWS: the instance identity document, which has the type of the instance and nothing of its volumes; and the output
+//! of `aws ec2 describe-volumes`, if the user has it.
 
 use super::{AnswerError, CachingTold, DiskTold, Provider, Role, Told, gib, named, read};
 use loadline_units::{ByteRate, Iops};
@@ -31,7 +31,7 @@ struct Described {
     throughput: Option<u64>,
 }
 
-/// Reads the identity document, and of volumes what `aws ec2 describe-volumes` printed (JSON).
+/// Reads the identity document, and for volumes the output of `aws ec2 describe-volumes` (JSON).
 ///
 /// # Errors
 /// No JSON of that form, or no instance type in it.

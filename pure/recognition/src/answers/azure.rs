@@ -33,7 +33,7 @@ struct Attachment {
     size_gib: Option<String>,
     caching: Option<String>,
     managed_disk: Option<ManagedDisk>,
-    /// Told of ultra disks only, as the two that follow.
+    /// For ultra disks only, like the next two.
     is_ultra_disk: Option<String>,
     ops_per_second_throttle: Option<String>,
     bytes_per_second_throttle: Option<String>,

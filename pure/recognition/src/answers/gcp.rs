@@ -1,4 +1,4 @@
-//! Google Cloud's metadata server: `/computeMetadata/v1/instance/?recursive=true`. Sizes are not told.
+//! Google Cloud's metadata server: `/computeMetadata/v1/instance/?recursive=true`. It has no sizes.
 
 use super::{AnswerError, CachingTold, DiskTold, Provider, Role, Told, named, read};
 use serde::Deserialize;
@@ -42,7 +42,7 @@ pub fn gcp(answer: &str) -> Result<Told, AnswerError> {
     Ok(Told { provider: Provider::Gcp, machine: named(Provider::Gcp, machine)?, disks: disks.collect() })
 }
 
-/// "PERSISTENT-SSD" is pd-ssd, "HYPERDISK-BALANCED" itself. "PERSISTENT" alone was said of several types.
+/// "PERSISTENT-SSD" is pd-ssd, "HYPERDISK-BALANCED" itself. "PERSISTENT" alone stood for several types.
 fn family(disk: &Disk) -> Option<String> {
     let kind = disk.kind.to_ascii_lowercase();
     match kind.split_once('-') {

@@ -1,4 +1,4 @@
-//! What the metadata services of clouds answer, each in its own form, as one.
+//! Answers of the clouds' metadata services, in one form.
 
 mod aws;
 mod azure;
@@ -58,18 +58,18 @@ impl Provider {
     }
 }
 
-/// What a metadata service tells of its machine.
+/// The facts of a metadata service about its machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     /// Which cloud.
     pub provider: Provider,
     /// The VM size in the cloud's own words.
     pub machine: String,
-    /// Its disks, as far as they are told.
+    /// Its disks, as far as they are known.
     pub disks: Vec<DiskTold>,
 }
 
-/// What a disk is for.
+/// The purpose of a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
     /// The system's.
@@ -82,20 +82,20 @@ pub enum Role {
     Volume(String),
 }
 
-/// What is told of a disk.
+/// The facts about a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskTold {
     /// Which it is.
     pub role: Role,
-    /// Its family in the catalog's words, such as `premium`; `None` where it is not told.
+    /// Its family in the catalog's words, such as `premium`; `None` if unknown.
     pub family: Option<String>,
     /// Its type in the cloud's own words.
     pub told_as: String,
-    /// Its size, where told.
+    /// Its size, if known.
     pub size: Option<Bytes>,
-    /// Requests per second, where they are provisioned.
+    /// Requests per second, if they are provisioned.
     pub iops: Option<Iops>,
-    /// Bytes per second, where they are provisioned.
+    /// Bytes per second, if they are provisioned.
     pub throughput: Option<ByteRate>,
     /// How the host caches it.
     pub caching: CachingTold,
@@ -119,15 +119,15 @@ pub enum AnswerError {
     /// It is no JSON of the expected form.
     #[error("the answer of {provider}'s metadata service cannot be read ({reason}); write the environment by hand")]
     Form {
-        /// Whose.
+        /// The provider.
         provider: &'static str,
-        /// What serde says.
+        /// serde's message.
         reason: serde_json::Error,
     },
     /// It does not name the machine's size.
     #[error("the answer of {provider}'s metadata service names no VM size; write the environment by hand")]
     NoMachine {
-        /// Whose.
+        /// The provider.
         provider: &'static str,
     },
 }
@@ -136,7 +136,7 @@ fn read<'a, T: serde::Deserialize<'a>>(provider: Provider, answer: &'a str) -> R
     serde_json::from_str(answer).map_err(|reason| AnswerError::Form { provider: provider.name(), reason })
 }
 
-/// A size told in GiB; `None` for what no disk has.
+/// A size in GiB; `None` for sizes that no disk has.
 fn gib(count: u64) -> Option<Bytes> {
     const MOST: u64 = 1 << 24;
     (1..=MOST).contains(&count).then(|| Bytes::gib(count))
