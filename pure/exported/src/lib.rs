@@ -1,6 +1,6 @@
-//! Runs in the words of other tools: as fio would have told them, and as OpenMetrics.
+//! Exports runs in the formats of other tools: fio's results and OpenMetrics.
 //!
-//! Doubts go with their figures in every form, and what a form has no word for is said rather than left out.
+//! Doubts stand with their figures in every form. Facts without an equivalent are stated in words, not left out.
 
 pub mod fio;
 mod openmetrics;

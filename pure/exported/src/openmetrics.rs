@@ -1,12 +1,13 @@
 //! A run as OpenMetrics text (github.com/prometheus/OpenMetrics, 1.0): gauges by cell, for collectors that read files or are pushed to.
 //!
-//! Samples have no timestamp of their own, which such collectors refuse; when the run began is a figure beside them.
+//! Samples have no timestamp of their own, since such collectors refuse them; the start of the run is a figure beside
+//! them.
 
 use loadline_analysis::{CellSummary, OperationFigures, RunSummary};
 use loadline_record::{Clock, HistogramSnapshot};
 use std::fmt::Write as _;
 
-/// The percentiles that are told, with the label of each.
+/// The exported percentiles, with the label of each.
 type Percentile = (&'static str, fn(&HistogramSnapshot) -> Option<u64>);
 const PERCENTILES: [Percentile; 6] = [
     ("0.5", |of| of.p50),
@@ -17,8 +18,8 @@ const PERCENTILES: [Percentile; 6] = [
     ("0.9999", |of| of.p99_99),
 ];
 
-/// The run as OpenMetrics. Units are seconds, bytes and requests per second; what is not known has no sample. `started_unix_s` is when
-/// the run began, seconds since 1970.
+/// The run as OpenMetrics. Units are seconds, bytes and requests per second; an unknown figure has no sample.
+/// `started_unix_s` is the start of the run, seconds since 1970.
 #[must_use]
 pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String {
     let mut text = Text::default();
@@ -131,7 +132,7 @@ fn labels(all: &[(&str, &str)]) -> String {
 struct Text(String);
 
 impl Text {
-    /// A family with its samples; nothing where there is none.
+    /// A family with its samples; nothing if there are none.
     fn family(
         &mut self,
         name: &str,

@@ -1,16 +1,16 @@
-//! A disk in full, as an environment file gives it.
+//! A disk with all its figures, in the form of an environment file.
 
 use crate::mechanics::Mechanics;
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 use std::fmt::Write as _;
 
-/// A limit that was not seen stands so many times above the one of the other direction.
+/// An unseen limit is this many times that of the other direction.
 const NO_LIMIT: f64 = 1_000.0;
 
 /// Digits of rates that are traded for each other.
 const TRADED_DIGITS: f64 = 4.0;
 
-/// How limits are held.
+/// The mechanism of limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Holding {
     Smooth,
@@ -23,14 +23,14 @@ pub(crate) enum Holding {
     },
 }
 
-/// What reads and writes draw on.
+/// The budget of reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sharing {
     /// One budget of requests, at one price.
     pub(crate) iops: bool,
     /// One budget of bytes, at one price.
     pub(crate) bytes: bool,
-    /// Where they have a figure each: one budget at a price each, or two.
+    /// With separate figures: one budget with two prices, or two budgets.
     pub(crate) traded: bool,
 }
 
@@ -59,9 +59,9 @@ pub(crate) struct Service {
 pub(crate) struct Side {
     pub(crate) iops: Option<f64>,
     pub(crate) bytes_per_s: Option<f64>,
-    /// Requests per second while it lasts, and the credits that a full bucket holds.
+    /// Requests per second during a burst, and the credits of a full bucket.
     pub(crate) burst: Option<(f64, f64)>,
-    /// `None` where nothing was measured in this direction.
+    /// `None` if nothing was measured in this direction.
     pub(crate) service: Option<Service>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Disk {
     pub(crate) read: Side,
     pub(crate) write: Side,
     pub(crate) holding: Holding,
-    /// Limits hold back answers rather than requests.
+    /// Limits delay answers instead of requests.
     pub(crate) answers: bool,
     pub(crate) sharing: Sharing,
     /// Requests in service at once.
@@ -119,14 +119,14 @@ impl Disk {
         disk
     }
 
-    /// The same without a word of one direction: what the other one has stands for both.
+    /// The same without data of one direction: the other one stands for both.
     pub(crate) fn without(&self, reads: bool) -> Self {
         let mut disk = Self { sharing: Sharing { iops: true, bytes: true, traded: false }, ..self.clone() };
         *disk.side_mut(reads) = Side { iops: None, bytes_per_s: None, burst: None, service: None };
         disk
     }
 
-    /// The same with bursts that save so much less.
+    /// The same with bursts that save less.
     pub(crate) fn with_credits(&self, share: f64) -> Self {
         let of =
             |side: &Side| Side { burst: side.burst.map(|(rate, credits)| (rate, credits * share)), ..side.clone() };

@@ -1,4 +1,5 @@
-//! What the loads of a run say nothing of: where nothing is known the least that explains them is taken, and told.
+//! Figures without evidence: if the loads of a run say nothing about one, the least that explains them is taken, with a
+//! doubt.
 
 use crate::FitError;
 use crate::disk::{Disk, Holding, Service};
@@ -10,13 +11,13 @@ use std::collections::BTreeSet;
 /// Two disks make the same of the loads if they differ by no more than this for each load, in squared scales of
 /// [`score`](crate::score).
 const SAME: f64 = 0.02;
-/// And no figure of a load is off by more than this beyond, in the same measure: what one load alone shows is shown.
+/// No figure of a load may be worse by more than this, in the same measure: evidence of a single load counts.
 const SAME_OF_ONE: f64 = 0.1;
-/// No time of service is made less than this, ns: what the quickest devices take.
+/// The shortest service time, ns: that of the quickest devices.
 const SERVICE_LEAST: f64 = 1_000.0;
 
-/// The disk with times of service that its loads show: what each KiB adds is nothing where that makes the same of them, and where
-/// all loads of a direction wait at limits, its service is the shortest that does.
+/// The disk with the service times that its loads show. The time of each KiB is 0 if that makes no difference. If all
+/// loads of a direction wait at limits, its service is the shortest that explains them as well.
 pub(crate) fn lessened(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> {
     if disk.mechanics.is_some() {
         return Ok(disk);
@@ -43,7 +44,7 @@ pub(crate) fn lessened(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> 
         while let Some(service) = least.side(reads).service.filter(|service| service.median / 2.0 >= SERVICE_LEAST)
             && bench.all_wait(&least, reads)
         {
-            // What was taken for how limits are held may rest on what was taken for service.
+            // The fitted mechanism may rest on the assumed service time.
             let halved = Service { median: service.median / 2.0, p99: service.p99 / 2.0, ..service };
             let same_tail = Service { median: service.median / 2.0, ..service };
             let halved = least.with_service(reads, halved);
@@ -62,7 +63,7 @@ pub(crate) fn lessened(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> 
     Ok(least)
 }
 
-/// What the file says of volume `name` without having seen it, a sentence each.
+/// The guesses about volume `name` in the file, a sentence each.
 pub(crate) fn guesses(disk: &Disk, bench: &Bench<'_>, name: &str) -> Vec<String> {
     let directions = [(true, "reads", "writes"), (false, "writes", "reads")];
     let mut told = Vec::new();
@@ -82,7 +83,7 @@ pub(crate) fn guesses(disk: &Disk, bench: &Bench<'_>, name: &str) -> Vec<String>
     told
 }
 
-/// What a prediction's limits are beside the disk's own, as a sentence; `None` where there are none.
+/// The limits of a prediction above the disk's own, as a sentence; `None` if there are none.
 pub(crate) fn above_the_disk(record: &RunRecord) -> Option<String> {
     let bindings =
         record.cells.iter().flat_map(|cell| &cell.trials).filter_map(|trial| trial.model.as_ref()?.binding.as_ref());

@@ -1,8 +1,8 @@
-//! A measured disk becomes a modelled one.
+//! Fits a modelled disk to a measured run.
 //!
-//! Limits come from what the analysis infers, service times from loads in which nothing waits. How the limits are held cannot
-//! be read off: each way that the model knows is tried on the run's own loads, and the one whose rates and percentiles are
-//! nearest is taken. The result is an environment with a disk given in full.
+//! Limits come from the analysis, service times from loads without waiting. The mechanism of limits cannot be read off.
+//! So each mechanism of the model is simulated with the run's own loads, and the one with the nearest rates and
+//! percentiles wins. The result is an environment with a disk given in full.
 
 mod disk;
 mod evidence;
@@ -26,49 +26,48 @@ use service::{OF_A_WAIT, service};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Rounds in which figures are put right by what the model makes of them.
+/// Rounds of correction by the model's results.
 const ROUNDS: usize = 3;
 /// Windows that are tried beside the one that clusters of latencies show, ns.
 const WINDOWS: [f64; 3] = [20e6, 50e6, 100e6];
-/// Depths of token buckets that are tried, ns: from what a few requests save, which tells where loads take turns at two limits, to
-/// what a second does.
+/// Depths of token buckets to try, ns. The smallest save a few requests, which shows if loads take turns at two limits;
+/// the largest saves a second.
 const BUCKETS: [f64; 4] = [1e6, 10e6, 100e6, 1e9];
 /// A deeper bucket is no usual one, ns.
 const USUAL_BUCKET: f64 = 300e6;
-/// Requests in service at once that are tried, beside no bound, as multiples of what the plateau needs.
+/// Requests in service at once to try, beside no bound, as multiples of what the plateau needs.
 const PLACES: [f64; 1] = [1.0];
 
-/// Requests in service at once behind limits that are tried: what a limit held in windows lets through together meets there.
+/// Requests in service at once behind limits to try: requests that a window passes together meet there.
 const PLACES_BEHIND: [u32; 3] = [1, 2, 4];
 /// How far a window's edges may lie from their places, as shares of its length, that are tried.
 const JITTERS: [f64; 1] = [0.1];
 
-/// Disks whose figures are put right together at last: the nearest of so many kinds.
+/// Candidates whose figures are adjusted together at the end: the nearest of so many kinds.
 const FINALISTS: usize = 3;
-/// Kinds of disks whose errors differ by less make the same of all loads.
+/// Kinds of disks whose errors differ by less are equal for all loads.
 const ALIKE: f64 = 0.01;
-/// Where so little is left for each load, nothing more is to be explained.
+/// With so little error left for each load, nothing more needs an explanation.
 const FLOOR: f64 = 0.02;
-/// What a way of holding limits costs is no more than so many times what is left: the better the loads are explained, the less is
-/// noise.
+/// The cost of a mechanism is at most this many times the remaining error: with better explanations less is noise.
 const OF_THE_REST: f64 = 3.0;
 
-/// Loads on which disks are tried, at most, and on which the figures of the one that is taken are put right.
+/// Loads for trying disks, at most, and for adjusting the figures of the chosen one.
 const LOADS_TRIED: usize = 32;
 const LOADS_REFINED: usize = 96;
 
-/// What a start that was not inferred must come nearer by, in squared scales of [`score`].
+/// The gain that a start without inferred limits needs, in squared scales of [`score`].
 const START_COST: f64 = 1.0;
 
-/// What limits that hold back answers must come nearer by for each load, in the same measure: most disks hold back requests, and
-/// where a burst is served at once the two differ by what noise makes of it.
+/// The gain that delayed answers need for each load, in the same measure. Most disks delay requests, and if a burst is
+/// served at once the two differ only by noise.
 const ANSWERS_COST: f64 = 0.5;
 
-/// What places behind limits must come nearer by for each load, in the same measure.
+/// The gain that places behind limits need for each load, in the same measure.
 const PLACES_COST: f64 = 0.5;
 
-/// What a bucket deeper than a [`USUAL_BUCKET`] must come nearer by for each load, in the same measure: loads that never pause
-/// do not tell how much would have been saved, and a deep bucket promises more to others.
+/// The gain that a bucket deeper than a [`USUAL_BUCKET`] needs for each load, in the same measure. Loads without pauses
+/// do not show how much is saved, and a deep bucket promises more to others.
 const SAVING_COST: f64 = 0.05;
 
 /// A run that cannot be fitted.
@@ -83,7 +82,7 @@ pub enum FitError {
         /// Its id.
         run: String,
     },
-    /// What was measured is the tool.
+    /// The measurement was of the tool.
     #[error(
         "run {run} says nothing of storage: its loads went to the null target, or were generator-bound, and had the rate of the tool \
          itself; measure a device, a file or a folder, with more threads where the tool is too slow"
@@ -117,16 +116,16 @@ pub enum FitError {
     Prediction(#[from] PredictionError),
 }
 
-/// What was fitted.
+/// The result of a fit.
 #[derive(Debug, Clone)]
 pub struct Fitted {
     /// The environment file.
     pub text: String,
     /// How the run's own loads come out on it, in the run's order.
     pub agreement: Vec<Agreement>,
-    /// What it says without evidence, or from less than a measurement: a sentence each. The text has them, too.
+    /// Statements without evidence, or with less than a measurement: a sentence each. The text has them, too.
     pub doubts: Vec<String>,
-    /// What it takes for granted since no load tells, and which load would: a sentence each. The text has them, too.
+    /// Assumptions for lack of a load, with the load that would decide: a sentence each. The text has them, too.
     pub assumptions: Vec<String>,
 }
 
@@ -140,7 +139,7 @@ pub fn fit(record: &RunRecord, name: &str) -> Result<Fitted, FitError> {
     fit_watched(record, name, &|_| {})
 }
 
-/// The same while `watch` is told from time to time which share of the work is done, about: 0.0 to 1.0.
+/// [`fit`] with progress: it calls `watch` now and then with the share of the work that is done, about: 0.0 to 1.0.
 ///
 /// # Errors
 /// [`FitError`].
@@ -193,7 +192,7 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
         if patient != starts[0] {
             starts.push(patient);
         }
-        // Without limits nothing waits at any, and what the loads show is service.
+        // Without limits nothing waits at any, and the loads show service.
         let disk = fit_disk(starts, &guess(&[]), &of_volume, &tried)?;
         let disk = refine::searched(&disk, &bench)?;
         let disk = sharing::assumed(evidence::lessened(disk, &bench)?, &bench)?;
@@ -222,7 +221,7 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
     Ok(Fitted { text, agreement, doubts, assumptions })
 }
 
-/// Of a prediction what is most plausible: other draws show ranges.
+/// The most plausible draw of a prediction: other draws show ranges.
 fn plausible(record: &RunRecord) -> Cow<'_, RunRecord> {
     if record.header.clock == Clock::Real {
         return Cow::Borrowed(record);
@@ -240,7 +239,7 @@ fn capitalised(sentence: &str) -> String {
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// What no load came to, as comments: a disk in full does not bound it, and that need not be so.
+/// Rates that no load reached, as comments: the fitted disk has no limit there, but the real one may.
 fn unseen(disk: &Disk, bench: &Bench<'_>, clock: Clock) -> String {
     let known = if clock == Clock::Real { "measured" } else { "predicted" };
     let most = |of: fn(&Wanted) -> f64| bench.wanted.iter().map(of).fold(0.0, f64::max) as u64;
@@ -259,8 +258,8 @@ fn unseen(disk: &Disk, bench: &Bench<'_>, clock: Clock) -> String {
     text
 }
 
-/// The size of a volume: a block device's own, however little of it was measured; where another tool measured it and did not say,
-/// what its loads spread over, or what a model takes that has none.
+/// The size of a volume: a block device's own, however little of it was measured. If another tool measured it and did
+/// not report it, it is the range of its loads, or the model's default.
 fn size_of(volume: &VolumeFacts, cells: &[&CellRecord]) -> u64 {
     let path = volume.path.as_deref().filter(|_| volume.kind == TargetKind::BlockDevice);
     let name = path.and_then(|path| path.strip_prefix("/dev/"));
@@ -270,11 +269,11 @@ fn size_of(volume: &VolumeFacts, cells: &[&CellRecord]) -> u64 {
     whole.max(volume.size_bytes).or_else(spread).unwrap_or(SIZE_DEFAULT.get())
 }
 
-/// Figures as they were inferred, held evenly.
+/// The inferred figures, with even limits.
 fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure]) -> Disk {
     let side = |reads: bool| {
         let fits = |f: &&&LimitFigure| f.read_ratio.to_bits() == if reads { 1f64 } else { 0f64 }.to_bits();
-        // Loads of one direction tell best; a mix stands for both where there is none.
+        // Loads of one direction are the best evidence; a mix stands for both if there is none.
         let own: Vec<&&LimitFigure> = figures.iter().filter(fits).collect();
         let own = if own.is_empty() { figures.iter().collect() } else { own };
         let largest = |quantity| {
@@ -303,7 +302,7 @@ fn first_guess(size_bytes: u64, cells: &[&CellRecord], figures: &[&LimitFigure])
     }
 }
 
-/// The disk with the service of loads that do not wait at its limits; where all do, with this share of what they take.
+/// The disk with the service of loads that do not wait at its limits; if all wait, with this share of their time.
 fn served(disk: &Disk, cells: &[&CellRecord], of_a_wait: f64) -> Disk {
     let of = |side: &Side, reads: bool| Side {
         service: side.service.and_then(|_| service(cells, reads, side, of_a_wait)),
@@ -312,14 +311,14 @@ fn served(disk: &Disk, cells: &[&CellRecord], of_a_wait: f64) -> Disk {
     Disk { read: of(&disk.read, true), write: of(&disk.write, false), ..disk.clone() }
 }
 
-/// The nearest disk of a kind, how far it is off, and what its way of holding limits costs.
+/// The nearest disk of a kind, its error, and the cost of its mechanism.
 struct Kind {
     error: f64,
     cost: f64,
     disk: Disk,
 }
 
-/// The disk that comes nearest so far, and how far it is off with what it costs.
+/// The nearest disk so far, with its error and cost.
 struct Search<'a> {
     bench: &'a Bench<'a>,
     error: f64,
@@ -334,7 +333,7 @@ impl<'a> Search<'a> {
         search.take(start, &made);
         Ok(search)
     }
-    /// Takes the disk if it comes nearer by more than rounding, and than what its way of holding limits costs beyond the best's.
+    /// Takes the disk if its gain exceeds rounding and the extra cost of its mechanism.
     fn consider(&mut self, disk: Disk) -> Result<(), FitError> {
         let made = self.bench.make(&disk)?;
         self.take(disk, &made);
@@ -351,7 +350,7 @@ impl<'a> Search<'a> {
             None => self.kinds.push(Kind { error, cost, disk }),
         }
     }
-    /// The same for the disk and for what it becomes with its figures put right, which another way of holding limits asks for.
+    /// The same for the disk and for its corrected figures, which another mechanism needs.
     fn consider_corrected(&mut self, disk: Disk) -> Result<(), FitError> {
         let made = self.bench.make(&disk)?;
         let corrected = self.bench.corrected(&disk, &made);
@@ -360,12 +359,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The same where this much is left.
+/// The same for this remaining error.
 fn cost_at_most(disk: &Disk, bench: &Bench<'_>, error: f64) -> f64 {
     cost(disk, bench).min(OF_THE_REST * (error + FLOOR * bench.loads() as f64))
 }
 
-/// What the disk's way of holding limits must spare.
+/// The gain that the disk's mechanism needs.
 fn cost(disk: &Disk, bench: &Bench<'_>) -> f64 {
     let answers = if disk.answers { ANSWERS_COST } else { 0.0 };
     let places = if disk.places.is_some() && disk.limited() { PLACES_COST } else { 0.0 };
@@ -373,10 +372,10 @@ fn cost(disk: &Disk, bench: &Bench<'_>) -> f64 {
     (answers + places + saving) * bench.loads() as f64
 }
 
-/// Tries what cannot be read off, and puts figures right: with the limits that were inferred, with the highest rates as limits, and
-/// with none, where requests wait for one another. Whichever comes nearest is taken; none is left for another half-way, since each
-/// looks bad until its figures are put right. `starts` begins with what was inferred; `bare` is that where nothing is limited.
-/// A start that cannot come nearer by what it costs is not tried.
+/// Tries the mechanisms and corrects figures. The starts have the inferred limits, the highest rates as limits, or no
+/// limits, so that requests wait for one another. The nearest wins. No start is dropped half-way, since each looks bad
+/// until its figures are corrected. `starts` begins with the inferred one; `bare` is that without limits. A start that
+/// cannot gain its cost is not tried.
 fn fit_disk(mut starts: Vec<Disk>, bare: &Disk, figures: &[&LimitFigure], bench: &Bench<'_>) -> Result<Disk, FitError> {
     let limited = bench.limited(&starts[0]);
     if limited != starts[0] {
@@ -387,7 +386,7 @@ fn fit_disk(mut starts: Vec<Disk>, bare: &Disk, figures: &[&LimitFigure], bench:
     let count = starts.len();
     let mut best: Option<(f64, Disk)> = None;
     for (number, start) in starts.into_iter().enumerate() {
-        // What it has to come to.
+        // The error that it must reach.
         let most = best.as_ref().map_or(f64::INFINITY, |best| best.0 - START_COST);
         if most <= 0.0 {
             break;
@@ -398,7 +397,7 @@ fn fit_disk(mut starts: Vec<Disk>, bare: &Disk, figures: &[&LimitFigure], bench:
     Ok(best.expect("there is a guess").1)
 }
 
-/// The nearest disk of those that a start came to, with its figures put right, if it is off by less than this with what it costs.
+/// The nearest disk of a start, with corrected figures, if its error and cost are below this.
 fn nearest(search: Search<'_>, mut most: f64) -> Result<Option<(f64, Disk)>, FitError> {
     let bench = search.bench;
     let mut best = None;
@@ -415,17 +414,17 @@ fn nearest(search: Search<'_>, mut most: f64) -> Result<Option<(f64, Disk)>, Fit
     Ok(best)
 }
 
-/// The kinds that came nearest, and the one that did so whatever it costs.
+/// The kinds that came nearest, and the one that is nearest without its cost.
 fn finalists(mut kinds: Vec<Kind>) -> Vec<Disk> {
     kinds.sort_by(|a, b| (a.error + a.cost).total_cmp(&(b.error + b.cost)));
-    // What makes the same of all loads is the same.
+    // Disks with the same results for all loads are the same.
     kinds.dedup_by(|a, b| (a.error - b.error).abs() < ALIKE && (a.cost - b.cost).abs() < ALIKE);
     let others = kinds.split_off(FINALISTS.min(kinds.len()));
     let nearest = others.into_iter().min_by(|a, b| a.error.total_cmp(&b.error));
     kinds.into_iter().chain(nearest).map(|kind| kind.disk).collect()
 }
 
-/// The spinning disk that comes nearest as it is, where loads look like one.
+/// The nearest spinning disk as it is, if loads look like one.
 fn spinning(bare: &Disk, bench: &Bench<'_>) -> Result<Option<Disk>, FitError> {
     let mut best: Option<(f64, Disk)> = None;
     for mechanics in Mechanics::candidates(&bench.wanted, bare.size_bytes) {
@@ -459,7 +458,7 @@ fn settled<'a>(start: Disk, figures: &[&LimitFigure], bench: &'a Bench<'a>) -> R
             for holding in windows.chain(BUCKETS.map(Holding::Bucket)) {
                 search.consider_corrected(Disk { holding, ..tried.clone() })?;
             }
-            // Whichever it is, and evenly or in a bucket, as disks that hold back answers do.
+            // The nearest one, evenly or with a bucket, as a disk that delays answers.
             let tried = search.best.clone();
             let holdings = BUCKETS.map(Holding::Bucket).into_iter().chain([Holding::Smooth, tried.holding]);
             for holding in holdings {

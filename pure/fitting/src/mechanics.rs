@@ -1,4 +1,4 @@
-//! Spinning disks: what their loads tell of seeks, rotation and transfer.
+//! Spinning disks: seek, rotation and transfer from the loads.
 
 use crate::disk::duration;
 use crate::score::{Wanted, middle};
@@ -6,21 +6,21 @@ use loadline_units::ByteRate;
 use loadline_workload::Pattern;
 use std::fmt::Write as _;
 
-/// A single random request that takes less is not one that a head went for, ns: half a turn at 15,000 turns a minute.
+/// A single random request below this needed no head movement, ns: half a turn at 15,000 turns a minute.
 const POSITIONING_MIN: f64 = 2e6;
-/// Disks as they are sold turn so many times a minute.
+/// Usual speeds of disks in turns a minute.
 const REVOLUTIONS: [u32; 4] = [5_400, 7_200, 10_000, 15_000];
 /// The shortest seek as a share of the one that loads show.
 const SHORTEST: [f64; 3] = [0.1, 0.4, 0.8];
-/// Among how many requests the nearest is taken: one, or what disks hold.
+/// Number of requests among which the nearest is next: one, or the usual queue of disks.
 const QUEUES: [u32; 2] = [32, 1];
 /// Random places are so far apart on average, in the square root of the share of the range between them: 8/15.
 const ROOT_OF_DISTANCE: f64 = 8.0 / 15.0;
 /// Longer seeks are none, ns.
 const SEEK_MAX: f64 = 50e6;
-/// Requests that take so many times their transfer take something beside it.
+/// Requests that take this many times their transfer also take other time.
 const BESIDE_MIN: f64 = 1.02;
-/// Where neither large nor sequential requests tell, bytes per second.
+/// The default transfer rate if neither large nor sequential requests show it, bytes per second.
 const TRANSFER: f64 = 150e6;
 
 /// A head over spinning platters; times in ns, transfer in bytes per second.
@@ -34,7 +34,7 @@ pub(crate) struct Mechanics {
 }
 
 impl Mechanics {
-    /// Every kind of disk that single random requests on the first `size_bytes` may be from; none where they take too little.
+    /// Every kind of disk that fits the single random requests on the first `size_bytes`; none if they are too quick.
     pub(crate) fn candidates(loads: &[Wanted], size_bytes: u64) -> Vec<Self> {
         let Some(single) = single(loads) else { return Vec::new() };
         let transfer = transfer(loads).unwrap_or(TRANSFER);
@@ -55,8 +55,8 @@ impl Mechanics {
         all.collect()
     }
 
-    /// With seeks and transfer changed by as much as what the model makes of the loads (their median ns, and requests per second)
-    /// is off.
+    /// Corrects seeks and transfer by the error of the model's results for the loads (their median ns, and requests per
+    /// second).
     pub(crate) fn corrected<'a>(self, loads: impl Iterator<Item = (&'a Wanted, f64, f64)>) -> Self {
         let (mut seeks, mut transfers) = (Vec::new(), Vec::new());
         let rest = turn(self.revolutions) / 2.0;
@@ -78,7 +78,8 @@ impl Mechanics {
         }
     }
 
-    /// What requests take beside it, of those that need no positioning: median and 99th percentile, ns. `None` where that is nothing.
+    /// The time of requests without positioning, beside the transfer: median and 99th percentile, ns. `None` if there
+    /// is none.
     pub(crate) fn electronics(self, loads: &[Wanted]) -> Option<(f64, f64)> {
         let sequential = loads.iter().filter(|load| is_sequential(load));
         let shallow = sequential.min_by_key(|load| (load.load.outstanding(), bytes(load) as u64))?;
@@ -117,13 +118,13 @@ fn is_single(wanted: &Wanted) -> bool {
     matches!(wanted.load.pattern, Pattern::Random(_)) && wanted.load.outstanding() == Some(1)
 }
 
-/// The smallest random requests that come one by one, if a head may have gone for each.
+/// The smallest random requests one at a time, if each may have needed the head.
 fn single(loads: &[Wanted]) -> Option<&Wanted> {
     let smallest = loads.iter().filter(|load| is_single(load)).min_by_key(|load| bytes(load) as u64)?;
     (smallest.figures.p50 >= POSITIONING_MIN).then_some(smallest)
 }
 
-/// Bytes per second under the head: what sequential requests reach, or else what larger random ones take longer.
+/// Bytes per second under the head: the rate of sequential requests, or else from the extra time of larger random ones.
 fn transfer(loads: &[Wanted]) -> Option<f64> {
     let reached = loads.iter().filter(|load| is_sequential(load)).map(Wanted::bytes_per_s);
     reached.max_by(f64::total_cmp).or_else(|| {

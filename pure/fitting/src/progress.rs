@@ -1,21 +1,21 @@
-//! How far a fit has come.
+//! The progress of a fit.
 
 use std::cell::Cell;
 
-/// Disks that are tried from one start, about: who watches is told how much of the time is left.
+/// The approximate number of disks tried from one start, for the share of the work that is left.
 const TRIED: f64 = 120.0;
 
 /// Who watches, and the part of the whole that is under way.
 pub(crate) struct Progress<'w> {
     watch: &'w dyn Fn(f64),
-    /// Of the whole, what this part has.
+    /// This part's share of the whole.
     volume: (f64, f64),
     start: Cell<(f64, f64)>,
     made: Cell<f64>,
 }
 
 impl<'w> Progress<'w> {
-    /// Of volume `number` of so many.
+    /// Volume `number` of so many.
     pub(crate) fn of(watch: &'w dyn Fn(f64), number: usize, volumes: usize) -> Self {
         let share = 1.0 / volumes.max(1) as f64;
         let volume = (number as f64 * share, share);
@@ -35,7 +35,7 @@ impl<'w> Progress<'w> {
         self.made.set(0.0);
     }
 
-    /// One of so many loads is put on a disk.
+    /// One of so many loads was simulated on a disk.
     pub(crate) fn made_one(&self, loads: usize) {
         let made = self.made.get();
         self.made.set(made + 1.0 / loads.max(1) as f64);

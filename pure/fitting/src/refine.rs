@@ -1,27 +1,27 @@
-//! Figures of a disk that are put right together: least squares over what the model makes of the loads.
+//! Adjusts all figures of a disk together: least squares over the model's results for the loads.
 
 use crate::disk::{Disk, Holding, Service, Side};
 use crate::score::{Bench, Made, Wanted};
 use crate::{FLOOR, FitError};
 
-/// Steps that are taken at most; and how many to find out which of several disks is the nearest, which goes on only where the last
-/// step spared more than this share of what is left.
+/// The most steps; and the number of steps to find the nearest of several disks. Steps go on only if the last one saved
+/// more than this share of the remaining error.
 const STEPS: usize = 8;
 const STEPS_TO_COMPARE: usize = 3;
 const GOES_ON: f64 = 0.2;
-/// A figure is moved so much to see what it does, as a share of it; rates by no less than a whole unit.
+/// The step of a figure for its slope, as a share of it; rates by at least a whole unit.
 const NUDGE: f64 = 0.02;
-/// What a bucket saves shows in few requests.
+/// The savings of a bucket show in few requests.
 const NUDGE_DEPTH: f64 = 0.1;
 /// No step changes a figure by more than this, in the same measure.
 const STEP_MAX: f64 = 0.5;
-/// How strongly steps are held back, tried in turn: directions in which the loads tell little are hardly gone.
+/// Damping factors, tried in turn: steps are short in directions with little evidence.
 const DAMPING: [f64; 3] = [1e-3, 0.1, 1.0];
 /// How far a figure is moved by itself, in the same measure, and how often.
 const FAR: f64 = 0.1;
 const JUMPS: usize = 2;
-/// What another depth of a bucket than those that were tried must spare for each load, in squared scales of
-/// [`score`](crate::score): most loads hardly tell it, and make up for it by what they tell of service.
+/// The gain that a new depth of a bucket needs for each load, in squared scales of [`score`](crate::score). Most loads
+/// hardly show the depth, and service times compensate for it.
 const DEPTH_COST: f64 = 0.05;
 /// A step that spares less than this for each load, in squared scales of [`score`](crate::score), is the last one.
 const LITTLE: f64 = 0.005;
@@ -37,12 +37,12 @@ enum Figure {
     Spread {
         reads: bool,
     },
-    /// What each KiB adds: a share of the median for the largest block.
+    /// The time of each KiB: a share of the median for the largest block.
     PerKib {
         reads: bool,
         kib: f64,
     },
-    /// Of one direction, or where both have one budget of both.
+    /// Of one direction, or of both if they share one budget.
     Iops {
         reads: bool,
         both: bool,
@@ -56,7 +56,7 @@ enum Figure {
 }
 
 impl Figure {
-    /// The figures of a disk that loads may tell.
+    /// The figures of a disk for which loads may be evidence.
     fn of(disk: &Disk, bench: &Bench<'_>) -> Vec<Self> {
         let mut figures = Vec::new();
         let kib = bench.largest_kib();
@@ -64,7 +64,7 @@ impl Figure {
             let side = disk.side(reads);
             if side.service.is_some() && disk.mechanics.is_none() {
                 figures.extend([Self::Median { reads }, Self::PerKib { reads, kib }]);
-                // Else it is that of turns of a throttle, and stays what the loads were found to say of service.
+                // Otherwise it comes from a throttle's turns, and the service stays as found.
                 if bench.tells_spread(side, reads) {
                     figures.push(Self::Spread { reads });
                 }
@@ -86,7 +86,7 @@ impl Figure {
         figures
     }
 
-    /// Whether it says anything of a direction.
+    /// Whether it concerns a direction.
     const fn is_of(self, direction: bool) -> bool {
         match self {
             Self::Median { reads } | Self::Spread { reads } | Self::PerKib { reads, .. } => reads == direction,
@@ -111,7 +111,7 @@ impl Figure {
         furthest.clamp(-STEP_MAX, 0.0)
     }
 
-    /// How much it is moved to see what it does.
+    /// Its step for the slope.
     fn nudge(self, disk: &Disk) -> f64 {
         match self {
             Self::Iops { reads, .. } => disk.side(reads).iops.map_or(NUDGE, |rate| NUDGE.max(1.5 / rate.max(2.0))),
@@ -160,7 +160,7 @@ impl Figure {
     }
 }
 
-/// A disk, what the model makes of the loads on it, and how far that is off.
+/// A disk, the model's results for the loads on it, and the error.
 #[derive(Clone)]
 struct Place {
     disk: Disk,
@@ -175,15 +175,15 @@ impl Place {
     }
 }
 
-/// The disk with its figures moved towards where what the model makes of the loads is nearest, and how far it is off then, to be
-/// compared with others: steps of Gauss and Newton, held back as Levenberg and Marquardt do.
+/// The disk with adjusted figures and its error, for comparison with others. The steps are those of Gauss and Newton,
+/// damped as by Levenberg and Marquardt.
 pub(crate) fn refined(disk: &Disk, bench: &Bench<'_>) -> Result<(Disk, f64), FitError> {
     let place = deepened(descended(Place::of(disk.clone(), bench)?, &[], GOES_ON, bench)?, GOES_ON, bench)?;
     Ok((place.disk, place.error))
 }
 
-/// The disk with its figures moved to where nothing more is gained: a load that waits at a limit shows nothing of small steps of what it
-/// would take without, so that far ones are tried as well, of one figure at a time. The depth of a bucket is put right where loads tell it.
+/// The disk with figures at the least error. A load at a limit does not show small changes of its unlimited time, so
+/// large changes of one figure at a time are tried as well. The depth of a bucket is adjusted if loads show it.
 pub(crate) fn searched(disk: &Disk, bench: &Bench<'_>) -> Result<Disk, FitError> {
     let loads = bench.loads() as f64;
     let mut best = descended(Place::of(disk.clone(), bench)?, &[], 0.0, bench)?;
@@ -211,7 +211,7 @@ pub(crate) fn searched(disk: &Disk, bench: &Bench<'_>) -> Result<Disk, FitError>
     Ok(deepened(best, 0.0, bench)?.disk)
 }
 
-/// With the depth of a bucket put right as well, where that spares what it costs.
+/// Adjusts the depth of a bucket as well, if that gains its cost.
 fn deepened(place: Place, goes_on: f64, bench: &Bench<'_>) -> Result<Place, FitError> {
     let most = place.error - DEPTH_COST * bench.loads() as f64;
     if !matches!(place.disk.holding, Holding::Bucket(_)) || most <= 0.0 {
@@ -221,8 +221,8 @@ fn deepened(place: Place, goes_on: f64, bench: &Bench<'_>) -> Result<Place, FitE
     Ok(if deeper.error < most { deeper } else { place })
 }
 
-/// Where steps lead that move the disk's figures, and these `others` as well, as long as each spares this share of what is left, and
-/// the first few whatever they do.
+/// Adjusts the disk's figures, and these `others` as well, as long as each step saves this share of the remaining
+/// error; the first few steps always count.
 fn descended(mut best: Place, others: &[Figure], goes_on: f64, bench: &Bench<'_>) -> Result<Place, FitError> {
     let little = LITTLE * bench.loads() as f64;
     for number in 1..=STEPS {
@@ -247,7 +247,7 @@ fn descended(mut best: Place, others: &[Figure], goes_on: f64, bench: &Bench<'_>
     Ok(best)
 }
 
-/// What moving each figure does to how far every load is off, for a share of 1.
+/// The slopes of every load's error by each figure, for a share of 1.
 fn slopes(disk: &Disk, made: &[Made], figures: &[Figure], bench: &Bench<'_>) -> Result<Vec<Vec<f64>>, FitError> {
     let off = bench.off(made);
     figures
@@ -260,7 +260,8 @@ fn slopes(disk: &Disk, made: &[Made], figures: &[Figure], bench: &Bench<'_>) -> 
         .collect()
 }
 
-/// The same where no figure goes further down than `least` lets it: one that would stays there, and the others make the best of that.
+/// The same with a lower bound for each figure. A figure that would go below stays at it, and the others make up for
+/// it.
 fn bounded_step(slopes: &[Vec<f64>], off: &[f64], damping: f64, least: &[f64]) -> Option<Vec<f64>> {
     let mut held: Vec<Option<f64>> = vec![None; slopes.len()];
     loop {
@@ -282,9 +283,9 @@ fn bounded_step(slopes: &[Vec<f64>], off: &[f64], damping: f64, least: &[f64]) -
     }
 }
 
-/// The step that leaves the least squares, held back by `damping`.
+/// The step with the least squares, damped by `damping`.
 fn step(slopes: &[Vec<f64>], off: &[f64], damping: f64) -> Option<Vec<f64>> {
-    // What counts for no more than a bound pulls no more than that either.
+    // A figure whose error is capped pulls no more than the cap.
     let weights: Vec<f64> = off.iter().map(|off| Bench::pull(*off)).collect();
     let product =
         |a: &[f64], b: &[f64]| a.iter().zip(b).zip(&weights).map(|((a, b), weight)| a * b * weight).sum::<f64>();

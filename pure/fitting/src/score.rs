@@ -1,4 +1,4 @@
-//! How the loads of a run come out on a fitted disk.
+//! Scores a fitted disk: compares each load's measured figures with the model's.
 
 use crate::FitError;
 use crate::disk::{Disk, Service, Side};
@@ -12,19 +12,19 @@ use loadline_record::{CellRecord, DoubtCode, Ending, Histogram, TrialRecord};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
 
-/// What is simulated of each: as long as it was measured where that is so many requests at most, since what a bucket saved shows
-/// in the whole of a short trial.
+/// Requests to simulate of each load at most; shorter loads run as long as they were measured, since a bucket's savings
+/// show in the whole of a short trial.
 const REQUESTS_MAX: f64 = 200_000.0;
-/// A load of fewer requests is simulated several times, so many at most: what the model makes of it is no matter of luck.
+/// A load of fewer requests is simulated several times, at most this often, to average out chance.
 const REQUESTS_MIN: f64 = 5_000.0;
 const TRIALS_MAX: f64 = 16.0;
 /// And of all of them together, whatever the least times are.
 const REQUESTS_ALL_MAX: f64 = 10_000_000.0;
 const WARM_UP_MIN: Duration = Duration::from_s(1);
 const DURATION_MIN: Duration = Duration::from_s(5);
-/// A deeper queue has no more than this times the rate where loads level off.
+/// A deeper queue has at most this many times the rate if loads level off.
 const LEVEL: f64 = 1.05;
-/// A load that spends a burst takes no less: a second's bucket is to be little of it.
+/// The least time of a load that spends a burst: a second's bucket must be a small part of it.
 const BURST_MIN: Duration = Duration::from_s(30);
 /// Relative errors that weigh as much as one another: of a rate, and of a percentile.
 const RATE_SCALE: f64 = 0.03;
@@ -36,7 +36,7 @@ const AT_LIMIT: f64 = 0.9;
 /// A correction changes a figure by no more than this factor.
 const CORRECTION_MAX: f64 = 2.0;
 
-/// A load of the run beside what the fitted disk makes of it.
+/// A load of the run beside the fitted disk's result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
     /// The load.
@@ -49,11 +49,11 @@ pub struct Agreement {
     pub p99_measured_ns: f64,
     /// And on the fitted disk.
     pub p99_fitted_ns: f64,
-    /// Whether both count from a request's issue on, where latency counts from when it was due.
+    /// Whether both count from a request's issue on, although latency counts from its due time.
     pub from_issue: bool,
 }
 
-/// Whether a load may tell of the disk: a measured closed or open loop of reads and writes past the page cache.
+/// Whether a load is evidence about the disk: a measured closed or open loop of reads and writes with direct I/O.
 pub(crate) fn fits(cell: &CellRecord) -> bool {
     !cell.load.buffered && cell.trials.iter().any(|t| t.ending == Ending::Complete && t.count() > 0)
 }
@@ -70,7 +70,7 @@ pub(crate) struct Wanted {
     pub(crate) load: LoadSpec,
     pub(crate) iops: f64,
     pub(crate) figures: Figures,
-    /// Of reads and of writes, where both were asked for.
+    /// For reads and for writes, if the load has both.
     apart: Option<[Figures; 2]>,
     /// The mean latency, ns.
     mean: f64,
@@ -82,7 +82,7 @@ impl Wanted {
         self.iops * self.load.block_mean().get() as f64
     }
 
-    /// Whether it asks for this direction.
+    /// Whether it has requests of this direction.
     pub(crate) fn is_of(&self, reads: bool) -> bool {
         if reads { self.load.reads_any() } else { self.load.writes_any() }
     }
@@ -92,8 +92,8 @@ impl Wanted {
         waits(side, self.iops, self.bytes_per_s(), self.figures.p50, self.mean)
     }
 
-    /// The load as it is simulated `among` others, and the share of a burst's credits that is to be spent in it: where it spends a
-    /// burst, time and credits are cut alike, and rates and percentiles stay what they are.
+    /// The load for simulation `among` others, and the share of a burst's credits to spend in it. If it spends a burst,
+    /// time and credits are cut alike, so that rates and percentiles stay the same.
     fn shortened(&self, among: usize, bursts: bool) -> (LoadSpec, f64) {
         let mut load = LoadSpec { steady_state: None, pause: Duration::ZERO, ..self.load.clone() };
         let of = |requests: f64| Duration::from_ns((requests / self.iops * 1e9) as u64);
@@ -131,7 +131,8 @@ impl Figures {
     }
 }
 
-/// Over reads and writes together; and of each where there are both, since what holds the one may be nothing to the other.
+/// Over reads and writes together, and for each if there are both: one may wait at a limit that does not affect the
+/// other.
 fn figures(trials: &[TrialRecord]) -> Option<(Figures, Option<[Figures; 2]>)> {
     let of = |all: &Histogram| {
         let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| quantile(all, share));
@@ -158,7 +159,7 @@ pub(crate) struct Bench<'w> {
     progress: Progress<'w>,
 }
 
-/// What the model makes of a load.
+/// The model's result for a load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
     iops: f64,
@@ -167,7 +168,8 @@ pub(crate) struct Made {
 }
 
 impl Agreement {
-    /// Whether the rate is off by 8 % at most, and the 99th percentile by 25 %: what is aimed at for loads that were not measured.
+    /// Whether the rate is off by at most 8 %, and the 99th percentile by 25 %: the goal for loads that were not
+    /// measured.
     #[must_use]
     pub fn is_near(&self) -> bool {
         let near = |a: f64, b: f64, by: f64| (a / b - 1.0).abs() <= by;
@@ -176,7 +178,7 @@ impl Agreement {
 }
 
 impl<'w> Bench<'w> {
-    /// Of so many loads at most, which differ most from one another.
+    /// With at most this many loads, those that differ most from one another.
     pub(crate) fn new(
         volume: &str,
         cells: &[&CellRecord],
@@ -215,7 +217,7 @@ impl<'w> Bench<'w> {
         self.wanted.iter().any(|wanted| wanted.is_of(reads))
     }
 
-    /// Whether every load of a direction waits at the disk's limits: none tells how long a request takes by itself.
+    /// Whether every load of a direction waits at the disk's limits: none shows how long a request takes by itself.
     pub(crate) fn all_wait(&self, disk: &Disk, reads: bool) -> bool {
         self.wanted.iter().filter(|wanted| wanted.is_of(reads)).all(|wanted| wanted.waits(disk.side(reads)))
     }
@@ -260,7 +262,7 @@ impl<'w> Bench<'w> {
         (1.0..1e4).contains(&places).then_some(places as u32)
     }
 
-    /// The disk with the highest rate of a direction as its limit where it has none.
+    /// The disk with the highest rate of a direction as its limit, if it has none.
     pub(crate) fn limited(&self, disk: &Disk) -> Disk {
         let highest = |of: fn(&LoadSpec) -> bool| {
             self.wanted.iter().filter(|wanted| of(&wanted.load)).map(|wanted| wanted.iops).max_by(f64::total_cmp)
@@ -270,8 +272,8 @@ impl<'w> Bench<'w> {
         Disk { read: with(&disk.read, read), write: with(&disk.write, write), ..disk.clone() }
     }
 
-    /// The disk with the highest rate in bytes as a limit of directions that have none, but loads that level off below what limits
-    /// explain; `None` where there are none.
+    /// The disk with the highest rate in bytes as a limit of directions that have none, although their loads level off;
+    /// `None` if there are none.
     pub(crate) fn levelled(&self, disk: &Disk) -> Option<Disk> {
         let side = |reads: bool| {
             let side = disk.side(reads);
@@ -300,13 +302,13 @@ impl<'w> Bench<'w> {
         self.wanted.iter().map(|wanted| wanted.load.block_mean().get() as f64 / 1024.0).fold(1.0, f64::max)
     }
 
-    /// What the model makes of each load on the disk.
+    /// Simulates each load on the disk.
     pub(crate) fn make(&self, disk: &Disk) -> Result<Vec<Made>, FitError> {
         let whole = self.model(disk)?;
         self.wanted.iter().map(|wanted| self.make_one(disk, &whole, wanted)).collect()
     }
 
-    /// The same of a disk that differs for some loads from one of which all was `made`.
+    /// The same for a disk that differs for some loads from one with the results `made`.
     pub(crate) fn make_again(
         &self,
         disk: &Disk,
@@ -354,7 +356,7 @@ impl<'w> Bench<'w> {
         Ok(Model::new(&environment, 0, Draw::MIDDLE))
     }
 
-    /// How far what was made of the loads is off, over all of them.
+    /// The error of the results over all loads.
     pub(crate) fn error(&self, made: &[Made]) -> f64 {
         self.off(made).iter().map(|off| (off * off).min(WEIGHT_MAX)).sum()
     }
@@ -378,7 +380,7 @@ impl<'w> Bench<'w> {
         self.wanted.iter().zip(made).flat_map(of).collect()
     }
 
-    /// How much a figure that is so far off weighs where squares are summed: no more than what counts at most.
+    /// The weight of a figure's error in the sum of squares: at most the cap.
     pub(crate) fn pull(off: f64) -> f64 {
         (WEIGHT_MAX / (off * off).max(WEIGHT_MAX)).min(1.0)
     }
@@ -402,7 +404,8 @@ impl<'w> Bench<'w> {
         self.wanted.iter().zip(made).filter(|(wanted, _)| is_own(wanted)).collect()
     }
 
-    /// The disk with medians of service changed by what those of the loads with the shortest are off, as a line over block sizes.
+    /// The disk with medians of service corrected by the error of the loads with the shortest ones, as a line over
+    /// block sizes.
     pub(crate) fn corrected_by_size(&self, disk: &Disk, made: &[Made]) -> Disk {
         let side = |side: &Side, reads: bool| {
             let own = self.of_one_direction(made, reads);
@@ -461,7 +464,7 @@ impl<'w> Bench<'w> {
     }
 }
 
-/// Of loads of one direction those with the least outstanding: below their limits where there are such, since a load at its limit
+/// The loads of one direction with the fewest outstanding. Loads below their limits go first, since a load at its limit
 /// waits for turns as well.
 fn free<'a>(own: &[(&'a Wanted, &'a Made)], side: &Side) -> Vec<(&'a Wanted, &'a Made)> {
     let outstanding = |wanted: &Wanted| wanted.load.outstanding().unwrap_or(u64::MAX);
@@ -475,7 +478,7 @@ fn free<'a>(own: &[(&'a Wanted, &'a Made)], side: &Side) -> Vec<(&'a Wanted, &'a
     if below.is_empty() { free } else { below }
 }
 
-/// So many cells at most, in their order: each next one is that which differs most from all before it.
+/// At most so many cells, in order: each next one differs most from all before it.
 fn spread<'a>(cells: &[&'a CellRecord], most: usize) -> Vec<&'a CellRecord> {
     if cells.len() <= most {
         return cells.to_vec();
@@ -484,7 +487,7 @@ fn spread<'a>(cells: &[&'a CellRecord], most: usize) -> Vec<&'a CellRecord> {
         let load = &cell.load;
         let outstanding = f64::from(load.queue_depth.unwrap_or(0)) * f64::from(load.threads);
         let pattern = if load.pattern == "random" { 0.0 } else { 1.0 };
-        // Only mixes tell what reads and writes share, and how alike they are in other figures says nothing of that.
+        // Only mixes show what reads and writes share, and similar figures say nothing of that.
         let mixed = if load.read_ratio > 0.0 && load.read_ratio < 1.0 { 1.0 } else { 0.0 };
         [load.read_ratio, mixed, pattern, libm::log(load.block_bytes.max(1) as f64), libm::log(outstanding.max(1.0))]
     };
@@ -511,8 +514,8 @@ fn spread<'a>(cells: &[&'a CellRecord], most: usize) -> Vec<&'a CellRecord> {
     cells.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(cell, _)| *cell).collect()
 }
 
-/// The line through points `(x, y, scale)` whose distances in units of their scales have the least sum of squares: its value at 0 and
-/// its slope. `None` where all have the same `x`.
+/// The line through points `(x, y, scale)` with the least sum of squared distances in units of their scales: its value
+/// at 0 and its slope. `None` if all have the same `x`.
 fn line(points: &[(f64, f64, f64)]) -> Option<(f64, f64)> {
     let weight = |scale: f64| 1.0 / (scale * scale).max(1.0);
     let mean = |of: fn(&(f64, f64, f64)) -> f64| {

@@ -1,4 +1,4 @@
-//! Service times from loads in which nothing waits: a line over block sizes.
+//! Service times from loads without waiting: a line over block sizes.
 
 use crate::disk::{Service, Side};
 use loadline_analysis::in_two;
@@ -11,22 +11,22 @@ use std::collections::BTreeMap;
 const P99: f64 = 2.326_347_9;
 /// And over those at the 90th.
 const P99_BY_P90: f64 = P99 / 1.281_551_6;
-/// A 99th percentile so many times the expected one is not that of service.
+/// A 99th percentile this many times the expected one is not that of service.
 pub(crate) const TURNS: f64 = 10.0;
-/// Nor is one so many times it where a burst was spent meanwhile: what came later took longer.
+/// Nor is one this many times it if a burst was spent meanwhile: later requests took longer.
 const AFTER_BURST: f64 = 1.25;
 
 /// From this share of a limit on requests wait at it, however few are outstanding.
 const WAITING: f64 = 0.97;
-/// Half of the requests of a load were let through at once if the mean latency is so many times the median.
+/// Half of the requests of a load passed at once if the mean latency is this many times the median.
 const QUICK_HALF: f64 = 2.0;
-/// What service is taken to be of the time of requests that wait, to begin with.
+/// The assumed share of service in the time of waiting requests, to begin with.
 pub(crate) const OF_A_WAIT: f64 = 0.25;
 
-/// Whether a load of this rate waits at a limit: it comes to one, and not even half of its requests pass at once, as they do where
-/// a window lets them. Latencies in ns.
+/// Whether a load of this rate waits at a limit: it reaches one, and not even half of its requests pass at once, as
+/// they would at a window. Latencies in ns.
 pub(crate) fn waits(side: &Side, iops: f64, bytes_per_s: f64, p50: f64, mean: f64) -> bool {
-    // What credits leave says nothing of the time before they were spent.
+    // The rate after a burst says nothing of the time before.
     let requests = side.burst.map(|(rate, _)| rate).or(side.iops);
     let is_at = requests.is_some_and(|limit| iops >= WAITING * limit)
         || side.bytes_per_s.is_some_and(|limit| bytes_per_s >= WAITING * limit);
@@ -52,15 +52,15 @@ pub(crate) fn usual_p99(p50: f64, p90: f64) -> f64 {
     p50 * libm::pow(p90 / p50.max(1.0), P99_BY_P90)
 }
 
-/// Of latencies some of which are waits for a throttle's turn, set apart from the others, and less than a hundredth: what share of
-/// the others the 99th percentile of all stands for. `None`: it is one of waits, or nothing is set apart.
+/// For latencies with a separate cluster of waits for a throttle's turn, less than a hundredth of them: the rank of the
+/// 99th percentile of all among the others. `None`: it is a wait, or there is no separate cluster.
 pub(crate) fn quick(all: &Histogram) -> Option<f64> {
     let clusters = in_two(all)?;
     let is_quick = quantile(all, 0.99)? < clusters.gap_from_ns;
     is_quick.then(|| 0.99 / (1.0 - clusters.slow_share)).filter(|share| *share < 1.0)
 }
 
-/// The 99th percentile of a log-normal time that has the median `p50` and of which the share `rank` takes at most `at`.
+/// The 99th percentile of a log-normal time with median `p50`, of which the share `rank` takes at most `at`.
 fn p99_by(p50: f64, at: f64, rank: f64) -> f64 {
     p50 * libm::pow(at / p50.max(1.0), P99 / normal_quantile(rank))
 }
@@ -69,13 +69,13 @@ fn is_random(cell: &CellRecord) -> bool {
     cell.load.pattern == "random"
 }
 
-/// Median and 99th percentile by the quickest cells of each block size that do not wait at a limit of `side`, with what each KiB
-/// adds. Where all wait it is the share `of_a_wait` of what the quickest of them take, and nothing is known of what a KiB adds.
-/// `None` where the operation was not measured.
+/// Median and 99th percentile by the quickest cells of each block size that do not wait at a limit of `side`, with the
+/// time of each KiB. If all wait, it is the share `of_a_wait` of the quickest one's time, and the time of a KiB is
+/// unknown. `None` if the operation was not measured.
 pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side, of_a_wait: f64) -> Option<Service> {
     let turns = if side.burst.is_some() { AFTER_BURST } else { TURNS };
     let operation = if reads { Operation::Read } else { Operation::Write };
-    // What lies side by side may be served faster than the rest.
+    // Sequential requests may be served faster than the rest.
     let anywhere = cells.iter().any(|cell| is_random(cell) && cell.trials.iter().any(|t| t.of(operation).is_some()));
     // By block size, the latencies.
     let (mut free, mut waiting) = (BTreeMap::new(), BTreeMap::new());
@@ -87,7 +87,8 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side, of_a_wait
         let (Some(p50), Some(p90), Some(p99)) = (quantile(&all, 0.5), quantile(&all, 0.9), quantile(&all, 0.99)) else {
             continue;
         };
-        // Far beyond what a log-normal time makes of the 90th percentile lie waits for a throttle's turn, which are no service.
+        // Latencies far beyond a log-normal tail of the 90th percentile are waits for a throttle's turn, and not
+        // service.
         let expected = usual_p99(p50, p90);
         let p99 = match quick(&all) {
             Some(rank) => p99_by(p50, p99, rank),
@@ -111,7 +112,7 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side, of_a_wait
         points.extend(quickest.map(|(kib, p50, p99)| (kib, p50 * of_a_wait, p99 * of_a_wait)));
     }
     let (_, first, _) = *points.first()?;
-    // Each KiB adds no less than nothing, and no more than takes a small request beyond its own time.
+    // A KiB takes at least 0, and at most the difference between a small request and its own time.
     let slope =
         points.windows(2).map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).fold(f64::MAX, f64::min);
     let per_kib = if points.len() > 1 { slope.max(0.0) } else { 0.0 };

@@ -1,4 +1,5 @@
-//! What reads and writes draw on where no mix was measured: loads of the one and of the other say the same of one budget and of two.
+//! The budgets of reads and writes if no mix was measured: pure reads and pure writes do not distinguish one budget
+//! from two.
 
 use crate::FitError;
 use crate::disk::{Disk, Holding, Sharing, Side};
@@ -6,15 +7,15 @@ use crate::score::Bench;
 
 /// A read and a write limit that differ by no more than this may be one.
 const ONE_LIMIT: f64 = 0.05;
-/// What one budget for two that are alike may cost for each load, in squared scales of [`score`](crate::score): figures that differ
-/// by noise.
+/// The most that one budget for two similar ones may cost for each load, in squared scales of [`score`](crate::score):
+/// figures that differ by noise.
 const SHARING_COST: f64 = 0.1;
-/// No disk behind a network answers half of its requests in less, ns: the least that the catalog holds possible of any.
+/// The least median latency behind a network, ns, by the catalog.
 const NETWORK_LEAST: f64 = 200_000.0;
 
-/// The disk with what reads and writes draw on most often. Disks as they are sold count both together where their figures are alike.
-/// Where these differ it is one account at a price each behind a network, and an account each in the host: there a window, as
-/// hypervisors and kernels hold limits in, counts each direction by itself, and so does a device.
+/// The disk with the most usual budgets of reads and writes. Sold disks count both together if their figures are the
+/// same. If they differ, it is one budget with two prices behind a network, and two budgets in the host. Windows of
+/// hypervisors and kernels count each direction separately there, and so does a device.
 pub(crate) fn assumed(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> {
     if bench.mixes() || !bench.reads_and_writes() || !disk.limited() {
         return Ok(disk);
@@ -30,7 +31,7 @@ pub(crate) fn assumed(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> {
     Ok(traded(disk))
 }
 
-/// The disk with one budget of requests, of bytes, or of each. `None` where their figures are not alike.
+/// The disk with one budget of requests, of bytes, or of each. `None` if their figures differ.
 fn together(disk: &Disk, iops: bool, bytes: bool) -> Option<Disk> {
     let one = |is_one: bool, of: fn(&Side) -> Option<f64>| match (of(&disk.read), of(&disk.write)) {
         (read, write) if !is_one => Some((read, write)),
@@ -47,7 +48,7 @@ fn together(disk: &Disk, iops: bool, bytes: bool) -> Option<Disk> {
     Some(Disk { read, write, sharing: Sharing { iops, bytes, traded: false }, ..disk.clone() })
 }
 
-/// The same with one account at a price each where figures differ, and where that is likely.
+/// The same with one budget and two prices, if figures differ and that is likely.
 fn traded(disk: Disk) -> Disk {
     let traded = differ(&disk) && !is_windowed(&disk) && is_behind_a_network(&disk);
     Disk { sharing: Sharing { traded, ..disk.sharing }, ..disk }
@@ -63,13 +64,14 @@ const fn is_windowed(disk: &Disk) -> bool {
     matches!(disk.holding, Holding::Window { .. })
 }
 
-/// Whether no request can have been answered by anything nearer: where all loads wait at limits, the least that explains them counts.
+/// Whether no request can have been answered by anything nearer. If all loads wait at limits, the least that explains
+/// them counts.
 fn is_behind_a_network(disk: &Disk) -> bool {
     let own = [&disk.read, &disk.write].into_iter().filter_map(|side| side.service);
     own.map(|service| service.median).min_by(f64::total_cmp).is_some_and(|ns| ns >= NETWORK_LEAST)
 }
 
-/// What is assumed of volume `name`, and which load would tell; `None` where nothing is.
+/// The assumption about volume `name`, and the load that would decide; `None` without one.
 pub(crate) fn told(disk: &Disk, bench: &Bench<'_>, name: &str) -> Option<String> {
     let bounded = |side: &Side| side.iops.or(side.bytes_per_s).is_some();
     if bench.mixes() || !bench.reads_and_writes() || !bounded(&disk.read) || !bounded(&disk.write) {

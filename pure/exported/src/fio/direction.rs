@@ -4,12 +4,12 @@ use loadline_block::Operation;
 use loadline_record::{Histogram, HistogramSnapshot, OperationRecord, TrialRecord};
 use serde_json::{Map, Value, json};
 
-/// The percentiles that fio tells unless asked for others.
+/// fio's default percentiles.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 const KIB: f64 = 1024.0;
 
-/// A direction of a trial; one in which nothing was done has counts of 0, as fio tells it.
+/// A direction of a trial; one without requests has counts of 0, as in fio.
 pub(super) fn of(trial: &TrialRecord, operation: Operation, runtime_ms: u64) -> Value {
     let record = trial.operations.get(&operation);
     let (count, bytes) = record.map_or((0, 0), |record| (record.count, record.bytes));
@@ -26,7 +26,7 @@ pub(super) fn of(trial: &TrialRecord, operation: Operation, runtime_ms: u64) -> 
     put("runtime", json!(if count == 0 { 0 } else { runtime_ms }));
     put("total_ios", json!(count));
     if let Some(record) = record.filter(|record| record.count > 0) {
-        // Where the load has due times, what fio calls completion latency is what came after the submission.
+        // If the load has due times, fio's completion latency is the time after the submission.
         let after = record.service.as_ref().unwrap_or(&record.latency);
         put("clat_ns", latency(after, record.told, record.count));
         put("lat_ns", latency(&record.latency, record.told, record.count));
@@ -55,12 +55,12 @@ pub(super) fn of(trial: &TrialRecord, operation: Operation, runtime_ms: u64) -> 
     Value::Object(told)
 }
 
-/// What flushes took.
+/// The times of flushes.
 pub(super) fn flushes(record: &OperationRecord) -> Value {
     json!({ "total_ios": record.count, "lat_ns": latency(&record.latency, record.told, record.count) })
 }
 
-/// A latency with its percentiles and, where a histogram was kept, its buckets by their middle, as fio puts them.
+/// A latency with its percentiles and, if there is a histogram, its buckets by their middle, as in fio.
 fn latency(histogram: &Histogram, told: Option<HistogramSnapshot>, count: u64) -> Value {
     let Some(figures) = histogram.snapshot() else { return by_figures(told, count) };
     let middle = |(start, width, count): (u64, u64, u64)| (start + width / 2, count);
@@ -82,7 +82,7 @@ fn latency(histogram: &Histogram, told: Option<HistogramSnapshot>, count: u64) -
     })
 }
 
-/// As another tool told it, which kept no histogram.
+/// As another tool reported it, without a histogram.
 fn by_figures(told: Option<HistogramSnapshot>, count: u64) -> Value {
     let Some(figures) = told else { return json!({ "N": 0, "min": 0, "max": 0, "mean": 0.0 }) };
     let percentile: Map<String, Value> = (PERCENTILES.iter())

@@ -1,7 +1,7 @@
 //! A run as fio's `--output-format=json+`: one job for each trial, with its options, figures and every bucket of its histograms.
 //!
-//! Beside fio's own keys each job has an object `loadline` with what fio has no words for: the cell, the trial, what bound it, its
-//! doubts, and what of the load could not be put as options. Programs that read fio's results pass over it.
+//! Beside fio's own keys each job has an object `loadline` for what fio cannot express: the cell, the trial, its limit
+//! and doubts, and the parts of the load without an option. Programs that read fio's results ignore it.
 
 mod direction;
 mod options;
@@ -41,7 +41,7 @@ pub fn fio(record: &RunRecord, summary: &RunSummary) -> String {
     text + "\n"
 }
 
-/// One trial. Each is a group of its own: they ran one after another.
+/// One trial, in its own group, since trials run one after another.
 fn job(
     record: &RunRecord,
     cell: &CellRecord,
@@ -54,7 +54,7 @@ fn job(
     let name = if several { format!("{}: {}", cell.volume, cell.label) } else { cell.label.clone() };
     let threads = u64::from(cell.load.threads);
     let runtime_ms = (trial.measured_ns / 1_000_000).max(1);
-    // The file where there is one, else what was named; colons would tell files apart.
+    // The file if there is one, else the target; colons would separate files.
     let volume = record.header.volumes.iter().find(|volume| volume.name == cell.volume);
     let target = volume.map(|of| of.path.as_ref().unwrap_or(&of.target).replace(':', "\\:"));
     let Options { options, beyond } = serde_json::from_value::<LoadSpec>(cell.spec.clone()).map_or_else(
@@ -94,7 +94,7 @@ fn job(
     Value::Object(job)
 }
 
-/// What fio has no words for.
+/// The figures that fio cannot express.
 fn own(record: &RunRecord, cell: &CellRecord, known: &CellSummary, trial: &TrialRecord, beyond: &[String]) -> Value {
     let doubts: Vec<Value> =
         trial.doubts.iter().map(|doubt| json!({ "code": doubt.code.name(), "detail": doubt.detail })).collect();
@@ -124,7 +124,7 @@ fn own(record: &RunRecord, cell: &CellRecord, known: &CellSummary, trial: &Trial
     own
 }
 
-/// The error that ended a trial, as Linux numbers it; 0 where none did.
+/// The error that ended a trial, by Linux's number; 0 if none did.
 fn error(trial: &TrialRecord) -> u32 {
     match trial.ending {
         Ending::Complete | Ending::Interrupted => 0,
@@ -145,7 +145,7 @@ const fn errno(kind: ErrorKind) -> u32 {
     }
 }
 
-/// What the devices counted over all trials.
+/// The devices' counters over all trials.
 fn devices<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<(DeviceCounters, u64)> {
     let mut all: Vec<(DeviceCounters, u64)> = Vec::new();
     for trial in trials {

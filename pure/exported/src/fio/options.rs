@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// The options, every value a text as fio reports them.
 pub(super) struct Options {
     pub(super) options: Map<String, Value>,
-    /// What of the load they do not say, in words.
+    /// The parts of the load without an option, in words.
     pub(super) beyond: Vec<String>,
 }
 
@@ -18,7 +18,7 @@ impl Options {
     }
 }
 
-/// What `spec` would be as a job on `target`. The engine is that of the trial.
+/// `spec` as a job on `target`. The engine is that of the trial.
 pub(super) fn of(spec: &LoadSpec, trial: &TrialRecord, target: Option<&str>) -> Options {
     let mut all = Options { options: Map::new(), beyond: Vec::new() };
     let is_random = matches!(spec.pattern, Pattern::Random(_));
@@ -129,7 +129,7 @@ fn arrival(all: &mut Options, spec: &LoadSpec, trial: &TrialRecord, is_mixed: bo
     }
     let rate = match spec.arrival {
         Arrival::Closed { queue_depth, rate_max, think_time } => {
-            // fio's clones are threads of ours, of which each has so many.
+            // fio's clones are our threads, each with this many requests.
             all.put("iodepth", queue_depth);
             if think_time > Duration::ZERO {
                 // fio counts it in microseconds.
@@ -181,12 +181,12 @@ fn place(all: &mut Options, spec: &LoadSpec, is_random: bool) {
     }
 }
 
-/// In percent, whole where it is.
+/// In percent, without decimals if possible.
 fn percent(share: Ratio) -> String {
     (f64::from(share.as_ppm()) / 1e4).to_string()
 }
 
-/// In the largest unit of fio's that says it exactly.
+/// In the largest of fio's units that is exact.
 fn time(of: Duration) -> String {
     match of.as_ns() {
         ns if ns % 1_000_000_000 == 0 => format!("{}", ns / 1_000_000_000),
