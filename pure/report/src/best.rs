@@ -1,11 +1,11 @@
-//! The best of trials as some tools print it, beside what is to be expected: for loads whose plan asks for it.
+//! The best of trials as some tools print it, beside the median and interval, for loads whose plan asks for it.
 
 use crate::figures::{MISSING, plain};
 use loadline_analysis::{CellSummary, RunSummary};
 
-/// What stands above the table.
+/// The heading of the table.
 pub(crate) const HEADING: &str = "Best of trials, as CrystalDiskMark prints it";
-/// What stands below it.
+/// The note below it.
 pub(crate) const NOTE: &str = "MB/s is 10^6 bytes/s. The best of trials grows with their number: the median tells what to expect; 95 % is the \
     confidence interval of the mean over trials.";
 
@@ -15,7 +15,7 @@ pub(crate) struct Best {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// The table; `None` where no plan asks for it, or nothing was measured.
+/// The table; `None` if no plan asks for it, or nothing was measured.
 pub(crate) fn best(summary: &RunSummary) -> Option<Best> {
     let several = summary.cells.iter().any(|cell| cell.volume != summary.cells[0].volume);
     let rows: Vec<Vec<String>> = summary.cells.iter().filter_map(|cell| row(cell, several)).collect();

@@ -1,11 +1,11 @@
-//! What stops the loads of a run, for every printed form, and the findings that this leaves to be told.
+//! The conclusions of a run for every printed form, and the findings that they do not repeat.
 
 use loadline_analysis::{Conclusion, Finding, RunSummary, finding_codes};
 
 /// The heading over all of them.
 pub(crate) const HEADING: &str = "What stops it";
 
-/// What follows the sentence that names the limit: each part with the question that it answers.
+/// The parts after the sentence that names the limit, each with the question that it answers.
 pub(crate) fn parts(conclusion: &Conclusion) -> impl Iterator<Item = (&'static str, &str)> {
     let all = [
         ("How it is known", &conclusion.evidence),
@@ -15,12 +15,12 @@ pub(crate) fn parts(conclusion: &Conclusion) -> impl Iterator<Item = (&'static s
     all.into_iter().filter_map(|(question, answer)| Some((question, answer.as_deref()?)))
 }
 
-/// The volume's name, where there are several.
+/// The volume's name, if there are several.
 pub(crate) fn volume<'a>(summary: &RunSummary, conclusion: &'a Conclusion) -> Option<&'a str> {
     (summary.run.volumes.len() > 1).then_some(conclusion.volume.as_str())
 }
 
-/// The findings that no conclusion tells already.
+/// The findings that no conclusion repeats.
 pub(crate) fn findings(summary: &RunSummary) -> impl Iterator<Item = &Finding> {
     let told = |finding: &&Finding| {
         let of_limit = [finding_codes::PLATEAU, finding_codes::BOUND_BY].contains(&finding.code.as_str());

@@ -1,20 +1,20 @@
-//! Doubts grouped by kind, each kind with the number that marks it in the tables.
+//! Doubts grouped by kind, each kind with its mark in the tables.
 
 use crate::figures::plain;
 use loadline_analysis::RunSummary;
 use loadline_record::DoubtCode;
 
-/// One kind of doubt and where it arose.
+/// One kind of doubt and its places.
 pub(crate) struct DoubtGroup {
     /// The number in the mark, from 1.
     pub(crate) number: usize,
-    /// What kind.
+    /// The kind.
     pub(crate) code: DoubtCode,
     /// Every doubt of the kind, cells with the same detail together, in the order of their first cell.
     pub(crate) details: Vec<DoubtDetail>,
 }
 
-/// What was seen, and in which cells.
+/// The evidence, and the cells.
 pub(crate) struct DoubtDetail {
     /// In words, on one line.
     pub(crate) detail: String,

@@ -1,15 +1,15 @@
-//! Numbers as people read them: three or four significant digits, thousands apart, a unit, and "–" for what is missing.
+//! Numbers for people: three or four significant digits, grouped thousands, a unit, and "–" for a missing figure.
 
 use loadline_analysis::TotalFigures;
 use loadline_units::percent_places;
 
-/// Stands where there is no figure.
+/// Printed for a missing figure.
 pub(crate) const MISSING: &str = "–";
 
 /// From here on, and below its inverse, a number is printed with an exponent.
 const EXPONENT_FROM: f64 = 1e15;
 
-/// `value` with so many significant digits and commas between thousands; [`MISSING`] when it is not a number.
+/// `value` with this many significant digits and commas between thousands; [`MISSING`] if it is not a number.
 pub(crate) fn decimal(value: f64, significant: usize) -> String {
     if !value.is_finite() {
         return MISSING.to_owned();
@@ -75,7 +75,7 @@ pub(crate) fn latency_parts(ns: f64) -> (String, &'static str) {
         return (MISSING.to_owned(), "");
     }
     for (unit, scale) in [("ns", 1.0), ("us", 1e3), ("ms", 1e6)] {
-        // 999.5 would be printed as 1,000: the next unit says it better.
+        // 999.5 would be printed as 1,000: the next unit is better.
         if ns.abs() / scale < 999.5 {
             return (decimal(ns / scale, 3), unit);
         }
@@ -137,7 +137,8 @@ pub(crate) fn percent(share: f64) -> String {
 /// Half an interval below this is printed as less than it, never as nothing.
 const INTERVAL_MIN: f64 = 0.000_1;
 
-/// The interval of the IOPS, or its range where it was predicted: "± 1.2 %" where both sides are alike, "low–high" where they are not; `None` where there is none.
+/// The interval of the IOPS, or the range of a prediction: "± 1.2 %" if both sides are equal, "low–high" if not; `None`
+/// if there is none.
 pub(crate) fn interval(total: &TotalFigures) -> Option<String> {
     let (low, high) = (total.iops_low.filter(|v| v.is_finite())?, total.iops_high.filter(|v| v.is_finite())?);
     let (below, above) = (total.iops - low, high - total.iops);

@@ -1,7 +1,7 @@
-//! Findings as terminal tables, Markdown, CSV and one self-contained HTML file.
+//! Prints runs and comparisons as terminal tables, Markdown, CSV and one self-contained HTML file.
 //!
-//! Every form prints the same figures and keeps the doubts beside them. Nothing here computes a statistic: the figures
-//! come from `loadline-analysis`, and only the HTML form looks into the record, for its charts.
+//! Every form prints the same figures with their doubts beside them. Nothing here computes a statistic: the figures
+//! come from `loadline-analysis`. Only the HTML form reads the record, for its charts.
 
 mod best;
 mod chart;

@@ -1,4 +1,4 @@
-//! The run as Markdown (tables as GitHub and most wikis read them), for tickets and pull requests.
+//! The run as Markdown (tables for GitHub and most wikis), for tickets and pull requests.
 
 use crate::best::{self, best};
 use crate::conclusions;
@@ -8,7 +8,7 @@ use crate::put;
 use crate::rows::{self, Column};
 use loadline_analysis::RunSummary;
 
-/// What stops the loads, findings, table, doubts and provenance as Markdown.
+/// Conclusions, findings, table, doubts and provenance as Markdown.
 #[must_use]
 pub fn markdown(summary: &RunSummary) -> String {
     let groups = doubts::grouped(summary);
@@ -97,7 +97,7 @@ pub fn markdown(summary: &RunSummary) -> String {
     out
 }
 
-/// Joins what a function says about each column.
+/// Joins a function's results over the columns.
 trait MapJoin {
     fn map_join(&self, text: impl Fn(Column) -> String) -> String;
 }
@@ -107,7 +107,7 @@ impl MapJoin for Vec<Column> {
     }
 }
 
-/// A code span, or plain text where the code is not one.
+/// A code span, or plain text if the text does not fit into one.
 fn code(text: &str) -> String {
     let harmless = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
     if harmless && !text.is_empty() { format!("`{text}`") } else { escape(text) }

@@ -23,7 +23,7 @@ pub(crate) struct Row<'a> {
     pub(crate) throughput_bytes_per_s: Option<f64>,
     /// Latency.
     pub(crate) latency: RowLatency<'a>,
-    /// Its range over what is uncertain, where it was predicted.
+    /// Its uncertainty range, for a prediction.
     pub(crate) latency_range: Option<LatencyRange>,
     /// "†1,3", or nothing.
     pub(crate) mark: String,
@@ -34,7 +34,7 @@ pub(crate) struct Row<'a> {
 pub(crate) enum RowLatency<'a> {
     /// These figures.
     Known(&'a HistogramSnapshot),
-    /// The rows below tell it, by operation.
+    /// The rows below have it, by operation.
     ByOperation,
     /// Not known.
     Missing,
@@ -53,7 +53,7 @@ pub(crate) fn rows<'a>(summary: &'a RunSummary, groups: &[DoubtGroup]) -> Vec<Ro
     summary.cells.iter().enumerate().flat_map(|(index, cell)| cell_rows(index, cell, groups)).collect()
 }
 
-/// The rows of one cell: its own, then those of its operations where there is more than one to tell apart.
+/// The rows of one cell: its own, then those of its operations if there are several.
 pub(crate) fn cell_rows<'a>(index: usize, cell: &'a CellSummary, groups: &[DoubtGroup]) -> Vec<Row<'a>> {
     let transfers = transfers(cell);
     let total = cell.total.as_ref();
@@ -99,7 +99,7 @@ pub(crate) fn cell_rows<'a>(index: usize, cell: &'a CellSummary, groups: &[Doubt
 pub(crate) enum Column {
     /// The volume's name.
     Volume,
-    /// What was asked.
+    /// The load.
     Load,
     /// Marks of doubts.
     Doubts,
@@ -107,9 +107,9 @@ pub(crate) enum Column {
     Offered,
     /// Requests per second.
     Iops,
-    /// Its 95 % interval where it was measured.
+    /// Its 95 % interval, if measured.
     Interval,
-    /// Its range over what is uncertain where it was predicted.
+    /// Its uncertainty range, if predicted.
     Range,
     /// Bytes per second.
     Throughput,
@@ -117,11 +117,11 @@ pub(crate) enum Column {
     Mean,
     /// Median latency.
     P50,
-    /// The median's range over what is uncertain.
+    /// The median's uncertainty range.
     P50Range,
     /// 99th percentile.
     P99,
-    /// Its range over what is uncertain.
+    /// Its uncertainty range.
     P99Range,
     /// 99.9th percentile.
     P999,
@@ -182,7 +182,7 @@ impl Column {
             })
             .collect()
     }
-    /// The heading, with the unit where the figures carry none.
+    /// The heading, with the unit if the figures have none.
     pub(crate) const fn heading(self) -> &'static str {
         match self {
             Self::Volume => "volume",
@@ -205,7 +205,7 @@ impl Column {
             Self::Binding => "bound by",
         }
     }
-    /// What an interval stands for; `None` for other columns.
+    /// The meaning of an interval; `None` for other columns.
     pub(crate) const fn interval_words(self) -> Option<&'static str> {
         match self {
             Self::Interval => Some("the confidence interval of the mean IOPS, over trials or within one"),
@@ -213,7 +213,7 @@ impl Column {
             _ => None,
         }
     }
-    /// Whether it holds words rather than numbers.
+    /// Whether it contains words, not numbers.
     pub(crate) const fn is_text(self) -> bool {
         matches!(self, Self::Volume | Self::Load | Self::Doubts | Self::Binding)
     }
@@ -237,7 +237,7 @@ pub(crate) fn size(volume: &loadline_record::VolumeFacts) -> String {
     volume.size_bytes.map_or_else(|| "size unknown".to_owned(), |bytes| loadline_units::Bytes::new(bytes).human())
 }
 
-/// Where a volume is.
+/// The place of a volume.
 pub(crate) fn place(volume: &loadline_record::VolumeFacts) -> String {
     plain(volume.place())
 }
@@ -254,7 +254,7 @@ pub(crate) fn way(volume: &loadline_record::VolumeFacts) -> &'static str {
 }
 
 impl Row<'_> {
-    /// What the row says in a column; empty where the column does not apply to the row.
+    /// The row's text in a column; empty if the column does not apply.
     pub(crate) fn text(&self, column: Column) -> String {
         let own = self.part.is_none();
         let or_missing = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
@@ -338,7 +338,7 @@ pub(crate) fn status_warning(run: &RunInfo) -> Option<&'static str> {
     }
 }
 
-/// A rate across a burst's end: what it was while credits lasted, and what lasts. The mean of both is neither.
+/// A rate across a burst's end: the rate while credits lasted, and the lasting one. The mean of both is neither.
 fn apart(lasting: &LastingFigures, rates: (f64, f64), text: fn(f64) -> String, unit: &str) -> String {
     format!("{} {unit} {}, then {} {unit}", text(rates.0), lasting.how_long(), text(rates.1))
 }
@@ -348,7 +348,8 @@ pub(crate) fn doubts_the_rate(cell: &CellSummary) -> bool {
     cell.doubts.iter().any(|doubt| doubt.code != DoubtCode::FewSamples)
 }
 
-/// What the run reached with the least demanding load that comes near the most, in one sentence: cells whose rate is not in doubt first, since a doubted best is no best.
+/// The best result of the run in one sentence, for the least demanding load near the most. Cells without doubt about
+/// the rate go first, since a doubted best is no best.
 pub(crate) fn verdict(summary: &RunSummary) -> String {
     let measured = summary.cells.iter().filter(|c| c.total.as_ref().is_some_and(|t| t.iops.is_finite())).count();
     if measured == 0 {
@@ -357,7 +358,7 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
     let doubted = summary.cells.iter().filter(|c| doubts_the_rate(c)).count();
     let trusted = summary.cells.iter().any(|c| !doubts_the_rate(c) && c.total.is_some());
     let others = summary.cells.iter().any(|c| !c.doubts.is_empty());
-    // By the rule of the findings on the most, among loads that they would compare, so that both tell of one cell.
+    // The rule is that of the findings on the most, among loads that they would compare, so that both name one cell.
     let best = |figure: fn(&CellSummary) -> Option<f64>, is_like: fn(&CellSummary, &CellSummary) -> bool| {
         let cells = &summary.cells;
         let value = |i: &usize| figure(&cells[*i]).filter(|v| v.is_finite());
@@ -381,7 +382,7 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
     };
     let (bytes, requests) =
         (best(CellSummary::throughput_lasting, like_in_bytes), best(CellSummary::iops_lasting, like_in_requests));
-    // Said once where both are of one cell.
+    // Printed once if both are of one cell.
     let same = bytes.zip(requests).is_some_and(|(a, b)| std::ptr::eq(a.1, b.1) && a.1.lasting.is_none());
     let mut parts = Vec::new();
     if let Some((bytes, cell)) = bytes {

@@ -1,12 +1,12 @@
-//! One row for each cell, a unit in every column's name, nothing rounded: what CSV and other tables of figures have.
+//! The table for CSV and other formats: one row for each cell, a unit in every column's name, nothing rounded.
 
 use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
 use loadline_record::{Clock, EngineUsed, HistogramSnapshot, ImportedFrom};
 
-/// A figure of a cell; `None` where it is missing.
+/// A figure of a cell; `None` if it is missing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Field {
-    /// Words; never missing, but empty where there is nothing to say.
+    /// Words; never missing, but may be empty.
     Text(String),
     /// A finite number.
     Float(Option<f64>),
@@ -17,7 +17,7 @@ pub enum Field {
 }
 
 impl std::fmt::Display for Field {
-    /// At full precision; nothing where it is missing.
+    /// At full precision; empty if it is missing.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Text(text) => f.write_str(text),
@@ -36,7 +36,7 @@ pub struct Table {
     pub names: Vec<String>,
     /// Each as long as `names`; a column has fields of one kind.
     pub rows: Vec<Vec<Field>>,
-    /// What the columns are of, where there is no row either: a row of missing fields.
+    /// The types of columns, also without a row: a row of missing fields.
     pub kinds: Vec<Field>,
 }
 
@@ -146,7 +146,7 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
         let all: Vec<String> = cell.iter().flat_map(|c| &c.engines).map(of).collect();
         Field::Text(all.join("; "))
     };
-    // Of later versions: behind what earlier ones have, so that a column keeps its place.
+    // Columns of later versions come last, so that earlier ones do not move.
     let later = [
         ("distribution", word(|d| d.distribution.as_ref())),
         ("zipf_theta", number(|d| d.zipf_theta)),

@@ -37,22 +37,22 @@ pub struct TerminalOptions {
     pub columns: Columns,
 }
 
-/// What is said below a table of which the line had no room for these columns; `shown_by` shows the whole.
+/// The note below a table whose line had no room for these columns; `shown_by` shows the whole.
 pub(crate) fn left_out_note(headings: &[&str], shown_by: &str) -> Option<String> {
     let named = headings.join(", ");
     (!headings.is_empty())
         .then(|| format!("Left out for want of room: {named}. A wider terminal shows them, and so does {shown_by}."))
 }
 
-/// Lines of detail shown under one kind of doubt; the marks in the table and the other forms tell the rest.
+/// Lines of detail under one kind of doubt; the marks in the table and the other forms have the rest.
 const DETAILS_MAX: usize = 6;
 /// Cells named in one line of detail.
 const CELLS_NAMED_MAX: usize = 3;
-/// The questions that conclusions answer stand in a column of this width.
+/// The width of the column with the questions of conclusions.
 const QUESTION_WIDTH: usize = 15;
 /// The label column is not squeezed below this.
 const LABEL_WIDTH_MIN: usize = 20;
-/// The label column is not squeezed below this to keep a column that can go.
+/// Optional columns are dropped before the label column becomes narrower than this.
 const LABEL_WIDTH_WANTED: usize = 38;
 /// Columns that go first when the line is too short.
 const EXPENDABLE: [Column; 8] = [
@@ -79,7 +79,7 @@ const EXPENDABLE_PREDICTED: [Column; 9] = [
     Column::P99Range,
 ];
 
-/// What a text is to stand out by.
+/// The emphasis of a text.
 #[derive(Clone, Copy)]
 pub(crate) enum Style {
     Plain,
@@ -91,7 +91,7 @@ pub(crate) enum Style {
 }
 
 impl Colour {
-    /// `text` in that style, where colour is wanted.
+    /// `text` in that style, if colour is wanted.
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         let code = match style {
             Style::Plain => return text.to_owned(),
@@ -108,7 +108,7 @@ impl Colour {
     }
 }
 
-/// What stops the loads, findings, the table of cells, and the doubts.
+/// Conclusions, findings, the table of cells, and the doubts.
 #[must_use]
 pub fn terminal(summary: &RunSummary, options: &TerminalOptions) -> String {
     let groups = doubts::grouped(summary);
@@ -199,7 +199,7 @@ fn table(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options:
         .collect();
     let total = |columns: &[Printed]| columns.iter().map(|c| c.width + 2).sum::<usize>().saturating_sub(2);
     let label_width = |columns: &[Printed]| columns.iter().find(|c| c.column == Column::Load).map_or(0, |c| c.width);
-    // What the model is sure of is worth more of a line than the far tail.
+    // The uncertainty range is worth more of a line than the far tail.
     let is_range = |c: &Printed| matches!(c.column, Column::P50Range | Column::P99Range);
     let expendable: &[Column] = if columns.iter().any(is_range) { &EXPENDABLE_PREDICTED } else { &EXPENDABLE };
     let mut left_out = Vec::new();
@@ -294,7 +294,7 @@ fn print_row(out: &mut String, row: &Row<'_>, index: usize, columns: &[Printed],
     }
 }
 
-/// The text of a table cell; units of latencies take two characters, so that the numbers stand below each other.
+/// The text of a table cell. Units of latencies take two characters, so that the numbers are aligned.
 fn cell_text(row: &Row<'_>, column: Column) -> String {
     let text = row.text(column);
     if column == Column::Load && row.part.is_some() {
@@ -359,7 +359,7 @@ pub(crate) fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Lines of at most `width` characters, broken between words; a longer word stands alone. At least one line.
+/// Lines of at most `width` characters, broken between words; a longer word has its own line. At least one line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,6 +1,6 @@
-//! One axis: from a value to a place, with ticks at round numbers.
+//! One axis: maps values to positions, with ticks at round numbers.
 
-/// Where the ticks go.
+/// The positions of ticks.
 #[derive(Debug, Clone)]
 pub(crate) enum Ticks {
     /// At round numbers.
@@ -14,15 +14,15 @@ pub(crate) enum Ticks {
 /// An axis over a range of values.
 #[derive(Debug, Clone)]
 pub(crate) struct Axis {
-    /// What is shown, with its unit.
+    /// The quantity, with its unit.
     pub(crate) label: String,
     /// Smallest value.
     pub(crate) low: f64,
     /// Largest value, above `low`.
     pub(crate) high: f64,
-    /// Whether equal ratios take equal room.
+    /// Whether equal ratios have equal lengths.
     pub(crate) logarithmic: bool,
-    /// Where the ticks go.
+    /// The positions of ticks.
     pub(crate) ticks: Ticks,
     /// How a value is printed.
     pub(crate) print: fn(f64) -> String,
@@ -52,7 +52,7 @@ impl Axis {
         let high = if high > low { high } else { low * 10.0 };
         Self { label: label.to_owned(), low, high, logarithmic: true, ticks: Ticks::Round, print }
     }
-    /// Linear from zero, or logarithmic where the values are far apart.
+    /// Linear from zero, or logarithmic if the values are far apart.
     pub(crate) fn fitting(label: &str, print: fn(f64) -> String, values: impl Iterator<Item = f64> + Clone) -> Self {
         match range(values.clone()) {
             Some((low, high)) if high / low > LOGARITHMIC_FROM => Self::logarithmic(label, print, values),
@@ -74,7 +74,7 @@ impl Axis {
         };
         Self { label: label.to_owned(), low, high, logarithmic, ticks: Ticks::At(values), print }
     }
-    /// Where `value` lies between the ends, from 0 to 1; `None` for what the axis cannot show.
+    /// The position of `value` between the ends, from 0 to 1; `None` if the axis cannot show it.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         if !value.is_finite() || (self.logarithmic && value < LOG_MIN) {
             return None;

@@ -7,13 +7,13 @@ use crate::put;
 /// One bar.
 #[derive(Debug, Clone)]
 pub(crate) struct Bar {
-    /// The row that it belongs to; neighbours with the same name stand together.
+    /// The row that it belongs to; neighbours with the same name form a group.
     pub(crate) group: String,
     /// Which within the group.
     pub(crate) name: String,
     /// Colour and hatching.
     pub(crate) style: usize,
-    /// How long; `None` where the figure is missing.
+    /// Its length; `None` if the figure is missing.
     pub(crate) value: Option<f64>,
     /// A mark across the bar: how long it would be if all went well.
     pub(crate) wanted: Option<f64>,
@@ -21,7 +21,7 @@ pub(crate) struct Bar {
     pub(crate) interval: Option<(f64, f64)>,
     /// Whether to draw it as doubted.
     pub(crate) doubted: bool,
-    /// What stands at its end.
+    /// The text at its end.
     pub(crate) text: String,
     /// The figures in words.
     pub(crate) title: String,
@@ -34,13 +34,13 @@ pub(crate) struct BarChart {
     pub(crate) id: String,
     /// One line.
     pub(crate) title: String,
-    /// What a reader who does not see it should know.
+    /// A description for readers who cannot see it.
     pub(crate) description: String,
-    /// What the bars' length means, with its unit.
+    /// The quantity of the bars' length, with its unit.
     pub(crate) label: String,
     /// How a value on the axis is printed.
     pub(crate) print: fn(f64) -> String,
-    /// Whether equal differences take equal room.
+    /// Whether equal differences have equal lengths.
     pub(crate) linear: bool,
     /// From top to bottom.
     pub(crate) bars: Vec<Bar>,
@@ -127,7 +127,7 @@ impl BarChart {
             if let Some((low, high)) = bar.interval
                 && let Some(high) = x(high)
             {
-                // What lies below the axis begins where it does.
+                // Bars for values below the axis begin at its start.
                 let low = x(low).unwrap_or(left).max(left);
                 if high - low > 2.0 {
                     let (low, high, middle) = (at(low), at(high), at(y + BAR / 2.0));

@@ -4,7 +4,7 @@ use super::{Axis, Ticks, at, fitted, marker, text_width};
 use crate::html::Escaped;
 use crate::put;
 
-/// Room for one chart, in units of its own that are about a pixel each.
+/// The size of one chart, in units of about a pixel each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     /// Half of the page.
@@ -35,7 +35,7 @@ pub(crate) struct Point {
 /// One line.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    /// What it is; may be empty where there is only one.
+    /// Its name; may be empty if there is only one.
     pub(crate) name: String,
     /// Colour, marker and dash.
     pub(crate) style: usize,
@@ -59,18 +59,18 @@ pub(crate) enum Points {
 /// A horizontal line across the chart: an objective.
 #[derive(Debug, Clone)]
 pub(crate) struct Reference {
-    /// Where.
+    /// Position.
     pub(crate) y: f64,
-    /// What it is.
+    /// Label.
     pub(crate) label: String,
 }
 
 /// A vertical line across the chart: something happened.
 #[derive(Debug, Clone)]
 pub(crate) struct Mark {
-    /// Where.
+    /// Position.
     pub(crate) x: f64,
-    /// What, for whoever points at it.
+    /// The label under the pointer.
     pub(crate) label: String,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct LineChart {
     pub(crate) id: String,
     /// One line.
     pub(crate) title: String,
-    /// What a reader who does not see it should know.
+    /// A description for readers who cannot see it.
     pub(crate) description: String,
     /// Along.
     pub(crate) x: Axis,
@@ -91,15 +91,15 @@ pub(crate) struct LineChart {
     pub(crate) lines: Vec<Line>,
     /// Objectives.
     pub(crate) references: Vec<Reference>,
-    /// Vertical separators: where a trial ends.
+    /// Vertical separators at the ends of trials.
     pub(crate) separators: Vec<f64>,
-    /// Vertical lines: where something happened.
+    /// Vertical lines at events.
     pub(crate) marks: Vec<Mark>,
     /// How much room.
     pub(crate) size: Size,
     /// Whether lines are named at their ends.
     pub(crate) names: bool,
-    /// What the script needs to tell the values of bare lines under the pointer.
+    /// Data for the script that shows the values of bare lines under the pointer.
     pub(crate) hover: Option<Hover>,
 }
 
@@ -153,13 +153,13 @@ impl Frame {
 /// An end of a whisker.
 struct WhiskerEnd {
     y: f64,
-    /// It stands at the edge of the chart, and the interval goes on.
+    /// It is at the edge of the chart, and the interval goes on.
     beyond: bool,
 }
 
 /// Widest name at the end of a line.
 const NAME_WIDTH_MAX: f64 = 150.0;
-/// Widest name of a ceiling, which tells its height too.
+/// Widest name of a ceiling, including its height.
 const ROOF_NAME_WIDTH_MAX: f64 = 240.0;
 /// Least distance between labels beside each other.
 const LABEL_GAP: f64 = 5.0;
@@ -302,7 +302,7 @@ impl LineChart {
         let all = self.x.tick_labels(usize::MAX);
         let widest = all.iter().map(|t| text_width(&t.1)).fold(20.0, f64::max);
         let mut ticks = match self.x.ticks {
-            // Round numbers are as far apart as they are asked to be.
+            // Round numbers are as far apart as configured.
             Ticks::Round => self.x.tick_labels(((frame.right - frame.left) / (widest + 8.0)).floor().max(2.0) as usize),
             Ticks::At(_) | Ticks::Named(_) => all,
         };
@@ -330,14 +330,14 @@ impl LineChart {
         put!(out, "<path class=\"ref\" d=\"M{} {}H{}\"/>", at(frame.left), at(y), at(frame.right));
     }
 
-    /// On top of the lines, so that none crosses them out; what finds no room beside the others is left out.
+    /// On top of the lines, so that none crosses them out. A label without room beside the others is left out.
     fn reference_labels(&self, out: &mut String, frame: &Frame) {
         let mut taken: Vec<(f64, f64, f64)> = Vec::new();
         for reference in &self.references {
             let Some(y) = frame.y(&self.y, reference.y) else { continue };
             let label = fitted(&reference.label, frame.right - frame.left - 8.0);
             let width = text_width(&label);
-            // Above its line, or below where there is no room above.
+            // Above its line, or below if there is no room above.
             let baselines = if y - 16.0 < frame.top { [y + 13.0; 2] } else { [y - 5.0, y + 13.0] };
             let starts =
                 std::iter::once(frame.left + 5.0).chain(taken.iter().map(|(_, end, _)| end + 8.0).collect::<Vec<_>>());
@@ -427,7 +427,8 @@ impl LineChart {
         );
     }
 
-    /// Where a whisker ends: at the edge of the chart where its value lies beyond, since the widest of all must not be missing.
+    /// The end of a whisker: at the edge of the chart if its value lies beyond, since the widest of all must not be
+    /// missing.
     fn whisker_end(&self, frame: &Frame, value: f64) -> Option<WhiskerEnd> {
         if value.is_nan() {
             return None;
@@ -436,7 +437,7 @@ impl LineChart {
         Some(frame.y(&self.y, value).map_or(WhiskerEnd { y: edge, beyond: true }, |y| WhiskerEnd { y, beyond: false }))
     }
 
-    /// Names at the ends of the lines, moved apart where they would overlap.
+    /// Names at the ends of the lines, moved apart if they would overlap.
     fn line_names(&self, out: &mut String, frame: &Frame) {
         let mut names: Vec<(f64, &Line)> = self
             .lines
@@ -506,7 +507,7 @@ mod tests {
         }
     }
 
-    /// Where texts of a class begin and end along, how high they stand, and what they say. Those of class "mid" are centred.
+    /// Texts of a class: start and end along, height, and content. Those of class "mid" are centred.
     fn texts(svg: &str, class: &str) -> Vec<(f64, f64, f64, String)> {
         let number = |tag: &str, name: &str| {
             let (_, rest) = tag.split_once(&format!(" {name}=\"")).unwrap();

@@ -1,4 +1,4 @@
-//! Charts as hand-made SVG: scales and ticks, line charts, bars. Colours and fonts come from the page's style sheet.
+//! Charts as generated SVG: scales and ticks, line charts, bars. Colours and fonts come from the page's style sheet.
 
 mod axis;
 mod bars;
@@ -8,7 +8,7 @@ pub(crate) use axis::{Axis, Ticks};
 pub(crate) use bars::{Bar, BarChart};
 pub(crate) use line::{Hover, Line, LineChart, Mark, Point, Reference, Size};
 
-/// How many series are told apart by colour, marker and dash at once.
+/// The number of series that colour, marker and dash distinguish at once.
 pub(crate) const STYLES: usize = 8;
 /// How many lines of one run share a chart: fewer than there are styles, since most lie close together.
 pub(crate) const LINES_MAX: usize = 6;
@@ -48,7 +48,7 @@ fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.4
 }
 
-/// `text` cut to fit into `width`, with an ellipsis where something was cut.
+/// `text` cut to fit into `width`, with an ellipsis if it was cut.
 fn fitted(text: &str, width: f64) -> String {
     let room = (width / 6.4).max(1.0) as usize;
     if text.chars().count() <= room {

@@ -1,4 +1,5 @@
-//! A comparison for spreadsheets: one row for each cell of each side, nothing rounded. What is missing is an empty field.
+//! A comparison for spreadsheets: one row for each cell of each side, nothing rounded. A missing figure is an empty
+//! field.
 
 use crate::csv::{float, record};
 use loadline_analysis::{Against, CellComparison, Comparison, Figure, Unmatched};
@@ -28,7 +29,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
     out
 }
 
-/// One side of a row, where it has the cell.
+/// One side of a row, if it has the cell.
 struct OneSide<'a> {
     id: &'a str,
     volume: &'a str,
@@ -62,7 +63,7 @@ fn columns(comparison: &Comparison, row: Option<Row<'_>>) -> Vec<(String, String
     let number = |of: &dyn Fn(&CellComparison) -> Option<f64>| float(compared.and_then(of));
     let of_side =
         |side: &Option<OneSide<'_>>, of: &dyn Fn(&OneSide<'_>) -> String| side.as_ref().map_or_else(String::new, of);
-    // Which runs stand against each other, whether or not both have the cell.
+    // The two runs of the row, even if one lacks the cell.
     let runs = row.map(|row| match row {
         Row::Both(against, _) | Row::Alone(against, _) => {
             [0, against.side].map(|place| &comparison.sides[place as usize].run)

@@ -23,7 +23,7 @@ pub(crate) fn letter(side: usize) -> String {
         .map_or_else(|| format!("#{}", side + 1), |n| char::from(b'A' + n).to_string())
 }
 
-/// What a side is, in a line.
+/// A side in a line.
 fn side_words(side: &ComparedSide) -> String {
     let made = plain(&side.how);
     let volume = side.volume.as_ref().map_or_else(String::new, |v| format!(", volume {}", plain(v)));
@@ -67,7 +67,7 @@ fn cells(count: u32) -> String {
     if count == 1 { "1 cell".to_owned() } else { format!("{} cells", figures::count(count.into())) }
 }
 
-/// "0.947 (0.941 to 0.953), the geometric mean of IOPS over 12 cells" and what was left out.
+/// "0.947 (0.941 to 0.953), the geometric mean of IOPS over 12 cells" and the cells left out.
 fn overall_words(overall: &Overall) -> String {
     let what = figure_words(overall.figure);
     let mut text = match (overall.ratio, overall.low.zip(overall.high)) {
@@ -117,7 +117,7 @@ fn counts_words(counts: Counts) -> String {
     if told.is_empty() { "none".to_owned() } else { told.join(", ") }
 }
 
-/// What every reader of the table needs to know.
+/// The legend of the table.
 fn legend(comparison: &Comparison) -> String {
     format!(
         "Figures are geometric means over trials, as in the ratio; those of a run by itself are arithmetic. Ratios are to A; so are the columns \
@@ -143,7 +143,7 @@ fn reasons(against: &Against) -> Vec<String> {
     reasons.into_iter().map(|(why, count)| format!("cannot tell in {}: {why}", cells(count))).collect()
 }
 
-/// One line for each cell without a counterpart, with what it did.
+/// One line for each cell without a counterpart, with its figures.
 fn unmatched(against: &Against) -> Vec<String> {
     let line = |u: &Unmatched| {
         let differs = if u.differs.is_empty() {
@@ -172,7 +172,7 @@ pub(crate) fn whole(share: f64) -> String {
     format!("{:.0}", if percent == 0.0 { 0.0 } else { percent })
 }
 
-/// What a kind of load reaches at most and where that levels off, in a sentence.
+/// The highest rate of a kind of load and the number of disks at which it levels off, in a sentence.
 fn total_words(scaling: &Scaling, total: &ScalingTotal) -> String {
     let value = |v: f64| match total.figure {
         Figure::Throughput => figures::megabytes(v),

@@ -6,7 +6,7 @@ use crate::terminal::Style;
 use loadline_analysis::{Against, CellComparison, Figure, Gain, RatioEstimate, Scaling, Verdict};
 use loadline_record::{Doubt, DoubtCode};
 
-/// A ratio: three digits behind the point where it is near 1.
+/// A ratio: three decimals near 1.
 pub(crate) fn ratio(value: f64) -> String {
     if (0.1..9.9995).contains(&value) { format!("{value:.3}") } else { figures::decimal(value, 3) }
 }
@@ -16,7 +16,7 @@ pub(crate) fn interval(low: Option<f64>, high: Option<f64>) -> String {
     low.zip(high).map_or_else(|| MISSING.to_owned(), |(low, high)| format!("{}–{}", ratio(low), ratio(high)))
 }
 
-/// Where a column stands.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
@@ -27,7 +27,7 @@ pub(super) enum Align {
 pub(super) struct Column {
     pub(super) heading: String,
     pub(super) align: Align,
-    /// Columns with a larger number go first where the line is too short; 0 stays.
+    /// Columns with a larger number are dropped first if the line is too short; 0 stays.
     pub(super) expendable: u8,
     pub(super) texts: Vec<String>,
     pub(super) styles: Vec<Style>,
@@ -126,7 +126,7 @@ pub(super) fn cells(against: &Against, marks: &[DoubtMark]) -> Vec<Column> {
     if figure_differs {
         columns.push(Column::new("by", Align::Left, 0, texts(&|c: &CellComparison| figure_name(c.figure).to_owned())));
     }
-    // A side that has a figure shows it, although there is no ratio where the other has none.
+    // A side shows its figure even if there is no ratio, because the other has none.
     let side = |of: fn(&CellComparison) -> Option<f64>| {
         texts(&|c| of(c).map_or_else(|| MISSING.to_owned(), |figure| value(c.figure, figure)))
     };
@@ -168,7 +168,7 @@ pub(super) fn cells(against: &Against, marks: &[DoubtMark]) -> Vec<Column> {
     columns
 }
 
-/// The table of efficiencies: for each further number of disks the efficiency with its interval, and what it brought.
+/// The table of efficiencies: for each further number of disks the efficiency with its interval, and the gain.
 pub(super) fn efficiencies(scaling: &Scaling) -> Vec<Column> {
     let all = &scaling.cells;
     let mut columns = vec![Column::new("load", Align::Left, 0, all.iter().map(|c| plain(&c.label)).collect())];

@@ -1,4 +1,4 @@
-//! A comparison for a terminal: what is compared, the overall verdict, an aligned table, and what spoils it.
+//! A comparison for a terminal: the sides, the overall verdict, an aligned table, and the doubts.
 
 use super::rows::{self, Align, Column};
 use super::{legend, letter, overall_words, reasons, side_words, total_words, unmatched};
@@ -42,7 +42,7 @@ fn one(out: &mut String, against: &Against, options: &TerminalOptions) {
     for overall in &against.overall {
         let verdict = options.colour.paint(rows::verdict_style(overall.verdict), overall.verdict.words());
         let words = overall_words(overall);
-        // The verdict's colour codes take no room.
+        // The verdict's colour codes have no width.
         let plain_head = format!("{name}: {}: ", overall.verdict.words());
         let lines = wrap(&format!("{plain_head}{words}"), options.width);
         for (index, line) in lines.iter().enumerate() {
@@ -113,7 +113,7 @@ fn paragraph(out: &mut String, mark: &str, text: &str, style: Style, options: &T
     }
 }
 
-/// Columns side by side; the load's is wrapped, and columns that can go do, where the line is too short.
+/// Columns side by side. The load's column is wrapped, and optional columns are dropped if the line is too short.
 fn table(out: &mut String, mut columns: Vec<Column>, options: &TerminalOptions) {
     let width_of = |c: &Column| c.texts.iter().map(|t| length(t)).chain([length(&c.heading)]).max().unwrap_or(0);
     let total = |columns: &[Column]| columns.iter().map(|c| width_of(c) + 2).sum::<usize>().saturating_sub(2);

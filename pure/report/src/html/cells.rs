@@ -1,4 +1,4 @@
-//! Each cell in full, folded: percentiles, their curve, what happened second by second, and its trials.
+//! Each cell in full, folded: percentiles, their curve, the series, and its trials.
 
 use super::overview::{self, figure};
 use super::{CellView, Escaped, Run, table};
@@ -13,19 +13,20 @@ use loadline_units::{Bytes, Duration};
 
 /// Points of one line in a chart over time at most.
 const POINTS_MAX: usize = 300;
-/// The same on paper, where charts are a third as wide as the page.
+/// The same on paper, with charts a third as wide as the page.
 const PAPER_POINTS_MAX: usize = 120;
-/// From this block size on, throughput says more than IOPS.
+/// From this block size on, throughput is the better figure than IOPS.
 const LARGE_BLOCK: Bytes = Bytes::kib(64);
 /// Trials shown one by one in a table at most.
 const TRIALS_MAX: usize = 100;
-/// From so many trials on, their table stands in two columns on paper.
+/// From so many trials on, their table has two columns on paper.
 const TRIALS_MANY: usize = 6;
 
-/// Cells that are shown unfolded, as an application's on a volume or two are: more would bury what follows.
+/// The most cells that are shown unfolded, as for an application on a volume or two: more would bury the rest of the
+/// page.
 const UNFOLDED_MAX: usize = 2;
 
-/// Every cell, folded where there are more than a few.
+/// Every cell, folded if there are more than a few.
 pub(crate) fn cells(out: &mut String, run: &Run<'_>) {
     out.push_str("<p class=\"tools\" hidden><button type=\"button\" class=\"unfold\">Unfold all</button></p>\n");
     for view in &run.views {
@@ -111,7 +112,7 @@ fn legend(out: &mut String, lines: &[Line]) {
     overview::legend(out, &lines.iter().map(|line| (line.name.clone(), line.style)).collect::<Vec<_>>());
 }
 
-/// What bound the cell, and the ceilings known.
+/// The limit of the cell, and its known ceilings.
 fn limits(out: &mut String, view: &CellView<'_>) {
     let cell = view.summary;
     if let Some(binding) = &cell.binding {
@@ -224,7 +225,7 @@ fn percentile_curve(run: &Run<'_>, view: &CellView<'_>) -> Option<LineChart> {
     if lines.is_empty() {
         return None;
     }
-    // A limit on the mean says nothing about any one percentile.
+    // An objective on the mean limits no percentile.
     let reference = view.objective().filter(|o| o.0 != "mean").and_then(|(name, limit_ns)| {
         let label = format!("objective: {} {}", plain(name), figures::latency_tick(limit_ns as f64));
         Some(Reference { y: limit_ns as f64, label }).filter(|r| r.y > 0.0)
@@ -269,7 +270,8 @@ fn percentile_curve(run: &Run<'_>, view: &CellView<'_>) -> Option<LineChart> {
     })
 }
 
-/// Points of a percentile curve: (-log10 of the share that is slower, ns), as far as single requests can be told apart.
+/// Points of a percentile curve: (-log10 of the share that is slower, ns), as far as single requests are
+/// distinguishable.
 fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
     let far = (histogram.count() as f64).log10().clamp(0.5, 5.0);
     let steps = (far * 12.0).ceil() as usize;
@@ -283,7 +285,7 @@ fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// From so many requests outstanding in the mean of a second on, something waited through all of it.
+/// From this mean number of requests outstanding in a second on, something waited through all of it.
 const STOOD_STILL: f64 = 0.99;
 
 /// One interval of all trials laid end to end.
@@ -299,7 +301,7 @@ struct Moment<'a> {
     operations: &'a [SecondOperation; 4],
 }
 
-/// All trials' series end to end, and where each later trial begins.
+/// All trials' series end to end, and the start of each later trial.
 fn moments<'a>(trials: impl Iterator<Item = &'a Series>) -> (Vec<Moment<'a>>, Vec<f64>) {
     let (mut all, mut boundaries, mut offset_s) = (Vec::new(), Vec::new(), 0.0);
     for series in trials {
@@ -311,7 +313,7 @@ fn moments<'a>(trials: impl Iterator<Item = &'a Series>) -> (Vec<Moment<'a>>, Ve
         let last = series.seconds.len().saturating_sub(1);
         for (index, second) in series.seconds.iter().enumerate() {
             let covered_s = if index == last { series.last_ns as f64 / 1e9 } else { interval_s };
-            // A last interval of less than nine tenths says nothing about the rate.
+            // A last interval of less than nine tenths has no reliable rate.
             if covered_s >= interval_s * 0.9 {
                 all.push(Moment {
                     at_s: before_s + interval_s * (index as f64 + 1.0),
@@ -346,13 +348,13 @@ fn thinned(points: Vec<(f64, f64)>, most: usize) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// What happened second by second in a cell's trials, end to end.
+/// The series of a cell's trials, end to end.
 struct Course<'a> {
     /// At least two.
     moments: Vec<Moment<'a>>,
-    /// Where later trials begin, s.
+    /// Starts of later trials, s.
     boundaries: Vec<f64>,
-    /// What was done to the storage meanwhile.
+    /// Changes to the storage meanwhile.
     marks: Vec<Mark>,
     /// Whether bytes say more than requests.
     large: bool,
@@ -362,7 +364,7 @@ fn has_no_seconds(record: &CellRecord) -> bool {
     moments(record.trials.iter().map(|t| &t.series)).0.is_empty()
 }
 
-/// The course of a cell; `None` where it is too short to have one.
+/// The course of a cell; `None` if it is too short.
 fn course<'a>(run: &Run<'_>, view: &CellView<'a>) -> Option<Course<'a>> {
     let (moments, boundaries) = moments(view.record?.trials.iter().map(|t| &t.series));
     let large = view.summary.load.block_bytes >= LARGE_BLOCK.get();
@@ -370,7 +372,7 @@ fn course<'a>(run: &Run<'_>, view: &CellView<'a>) -> Option<Course<'a>> {
     (moments.len() >= 2).then_some(Course { moments, boundaries, marks, large })
 }
 
-/// What was done to an emulation, as its settings tell, to a volume or what shares it, in seconds from its first request on.
+/// Changes to an emulation from its settings that affect a volume, in seconds from its first request on.
 fn changes(settings: &serde_json::Value, volume: &str) -> Vec<Mark> {
     let Some(first_ns) = settings["first_request_ns"][volume].as_u64() else { return Vec::new() };
     let told = settings["changes"]["told"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -388,7 +390,7 @@ impl Course<'_> {
     const fn heading(&self) -> &'static str {
         if self.large { "Throughput over time" } else { "IOPS over time" }
     }
-    /// How so many seconds became `most` points at most, and what dashed lines are; empty where none was left out and there are none.
+    /// How so many seconds became at most `most` points, and the meaning of dashed lines; empty if neither applies.
     fn caption(&self, most: usize) -> String {
         let seconds = self.moments.len();
         let marks = if self.marks.is_empty() { "" } else { "Dashed lines: what was done to the storage on purpose." };
@@ -441,7 +443,7 @@ impl Course<'_> {
     fn latency(&self, run: &Run<'_>, view: &CellView<'_>, most: usize) -> LineChart {
         let mut lines = Vec::new();
         for operation in Operation::ALL {
-            // A second without requests has no percentiles; where all stood still, the line is broken.
+            // A second without requests has no percentiles. If the device answered nothing, the line is broken.
             let seconds: Vec<(f64, bool, SecondOperation)> =
                 self.moments.iter().map(|m| (m.at_s, m.stood_still, m.operations[operation.index()])).collect();
             if seconds.iter().all(|(.., of)| of.count == 0) {
@@ -477,7 +479,7 @@ impl Course<'_> {
 fn trials(out: &mut String, view: &CellView<'_>) {
     let Some(record) = view.record.filter(|r| !r.trials.is_empty()) else { return };
     let class = match record.trials.as_slice() {
-        // What there is to tell stands in the other tables.
+        // The other tables have everything about it.
         [only] if only.ending == Ending::Complete && only.error_samples.is_empty() => " one",
         trials if trials.len() >= TRIALS_MANY => " many",
         _ => "",

@@ -1,4 +1,4 @@
-//! Sorts a run's cells into curves (one load at several depths or rates) and curves into charts that stay legible.
+//! Groups a run's cells into curves (one load at several depths or rates) and curves into legible charts.
 
 use super::traits::{THREADS, Traits, VOLUME, is_key, spoken_order, traits};
 use crate::chart::LINES_MAX;
@@ -7,7 +7,7 @@ use crate::html::CellView;
 /// Cells that differ in nothing but depth or rate, at least two of them, by rising depth or rate.
 pub(crate) struct Curve<'a> {
     traits: Traits,
-    /// Name within its panel; empty where nothing is to be told apart.
+    /// Name within its panel; empty if nothing distinguishes it.
     pub(crate) name: String,
     /// Colour, marker and dash: the same name has the same style in every panel.
     pub(crate) style: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Curve<'a> {
 
 /// Curves in one chart.
 pub(crate) struct Panel<'a> {
-    /// What all of its curves share and other panels do not; empty when there is one panel.
+    /// The common traits of its curves that other panels lack; empty if there is one panel.
     pub(crate) name: String,
     /// At most [`LINES_MAX`] of them.
     pub(crate) curves: Vec<Curve<'a>>,
@@ -25,7 +25,7 @@ pub(crate) struct Panel<'a> {
 
 /// Charts of one kind.
 pub(crate) struct Family<'a> {
-    /// What every curve shares.
+    /// The common traits of all curves.
     pub(crate) shared: String,
     /// The charts.
     pub(crate) panels: Vec<Panel<'a>>,
@@ -67,7 +67,7 @@ impl<'a> Family<'a> {
         for curve in &mut curves {
             curve.cells.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
-        // Where there are sweeps, two cells that happen to differ in nothing else are not one more.
+        // If there are sweeps, two cells that differ only by chance are not another sweep.
         let places = |curve: &Curve<'_>| {
             let mut places: Vec<u64> = curve.cells.iter().map(|(place, _)| place.to_bits()).collect();
             places.dedup();

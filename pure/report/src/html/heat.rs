@@ -1,4 +1,4 @@
-//! Heat maps, which keep a large matrix legible: coloured tables of throughput, IOPS and latency.
+//! Heat maps for large matrices: coloured tables of throughput, IOPS and latency.
 
 use super::overview::{IOPS, MEAN_LATENCY, Metric, THROUGHPUT};
 use super::traits::{READS, THREADS, VOLUME, traits};
@@ -7,14 +7,15 @@ use crate::figures;
 use crate::put;
 use std::collections::BTreeMap;
 
-/// From so many closed-loop cells on, a heat map is drawn.
+/// From so many closed-loop cells on, there is a heat map.
 const HEAT_CELLS_MIN: usize = 24;
 /// Steps of colour in a heat map.
 const HEAT_LEVELS: f64 = 9.0;
 /// A table with more holes than this share of it is no matrix.
 const HOLES_MAX: f64 = 0.5;
 
-/// Each volume's matrix as coloured tables: patterns and blocks down, reads and depths across; nothing where there is none.
+/// Each volume's matrix as coloured tables: patterns and blocks down, reads and depths across; nothing if there is
+/// none.
 pub(crate) fn heat_maps(out: &mut String, run: &Run<'_>) {
     let mut volumes: Vec<&str> = Vec::new();
     for view in &run.views {
@@ -45,7 +46,7 @@ pub(crate) fn heat_maps(out: &mut String, run: &Run<'_>) {
 struct Grid<'a> {
     /// Mix, depth per thread, threads.
     columns: Vec<(String, u32, u32)>,
-    /// What the loads of a row share.
+    /// The common traits of the loads of a row.
     rows: Vec<String>,
     /// By row and column.
     cells: BTreeMap<(usize, usize), &'a CellView<'a>>,

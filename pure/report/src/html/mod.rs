@@ -53,7 +53,7 @@ pub(crate) struct CellView<'a> {
     pub(crate) index: usize,
     /// The figures.
     pub(crate) summary: &'a CellSummary,
-    /// What was recorded, where the record has the cell.
+    /// The recorded data, if the record has the cell.
     pub(crate) record: Option<&'a CellRecord>,
 }
 
@@ -62,12 +62,12 @@ impl<'a> CellView<'a> {
     pub(crate) fn name(&self) -> Option<&'a str> {
         self.record?.spec.get("name")?.as_str().filter(|name| !name.is_empty())
     }
-    /// The latency to keep: of which figure, and its limit in ns.
+    /// The objective: its figure, and its limit in ns.
     pub(crate) fn objective(&self) -> Option<(&'a str, u64)> {
         let (name, limit_ns) = self.record?.load.objective.as_ref()?;
         Some((name, *limit_ns))
     }
-    /// A latency as charts draw it: after a burst, what lasts.
+    /// A latency for charts: after a burst, the lasting one.
     pub(crate) fn latency_lasting_ns(&self, figure: &str) -> Option<f64> {
         match &self.summary.lasting {
             Some(lasting) => lasting.latency_ns.figure(figure),
@@ -153,7 +153,7 @@ impl<'a> Run<'a> {
     pub(crate) fn mark(&self, index: usize) -> String {
         doubts::mark(&self.groups, index)
     }
-    /// The cell's label, with its volume where there are several.
+    /// The cell's label, with its volume if there are several.
     pub(crate) fn cell_name(&self, cell: &CellSummary) -> String {
         let label = plain(&cell.label);
         if self.volumes_several { format!("{}: {label}", plain(&cell.volume)) } else { label }
@@ -206,7 +206,7 @@ pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
     let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    // Nothing is loaded from anywhere, whatever a label says.
+    // The page loads nothing from anywhere, whatever a label contains.
     out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n");
     put!(out, "<title>{} – loadline</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n", Escaped(&title));
     put!(out, "<header class=\"top\">\n<p class=\"brand\">loadline</p>\n<h1>{}</h1>\n", Escaped(&title));
@@ -269,7 +269,7 @@ fn clock_word(info: &RunInfo) -> String {
     if info.clock == Clock::Virtual { "predicted by a model".to_owned() } else { plain(&info.how()) }
 }
 
-/// Several runs at a glance, with what stands in the way of comparing them.
+/// Several runs at a glance, with the differences that affect a comparison.
 fn list_of_runs(out: &mut String, runs: &[Run<'_>]) {
     out.push_str("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">run</th><th scope=\"col\">clock</th><th scope=\"col\">started</th><th scope=\"col\">machine</th><th scope=\"col\">volumes</th><th scope=\"col\">verdict</th></tr></thead>\n<tbody>\n");
     for run in runs {
@@ -292,11 +292,11 @@ fn list_of_runs(out: &mut String, runs: &[Run<'_>]) {
     unlike(out, runs);
 }
 
-/// What else than the storage differs between runs.
+/// Other differences between runs than the storage.
 fn unlike(out: &mut String, runs: &[Run<'_>]) {
     let differ = |of: &dyn Fn(&Run<'_>) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
     let environment = |r: &Run<'_>| r.summary.run.environment.as_ref().map(|e| e.name.clone());
-    // What a model tells of an environment depends on neither the machine nor the folder that it was told on.
+    // A prediction depends neither on the machine nor on the folder in which it ran.
     let predictions = runs.iter().all(|r| r.summary.run.clock == Clock::Virtual && environment(r).is_some());
     let mut unlike: Vec<&str> = Vec::new();
     if differ(&|r| format!("{:?}", r.summary.run.clock)) {

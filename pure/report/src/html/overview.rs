@@ -14,7 +14,7 @@ use loadline_record::TrialRecord;
 
 /// Rows of named loads in the bar chart at most; more is a matrix, not a suite.
 const BARS_MAX: usize = 48;
-/// From so many trials on, a cell's trials are worth a chart.
+/// From so many trials on, a cell's trials get a chart.
 const TRIALS_MIN: usize = 5;
 
 /// A figure that is charted by depth.
@@ -24,7 +24,7 @@ pub(crate) struct Metric {
     pub(crate) code: &'static str,
     /// For headings.
     pub(crate) name: &'static str,
-    /// Empty where every figure carries its own.
+    /// Empty if every figure has its own.
     pub(crate) unit: &'static str,
     /// The figure.
     pub(crate) value: fn(&CellView<'_>) -> Option<f64>,
@@ -32,7 +32,7 @@ pub(crate) struct Metric {
     pub(crate) print: fn(f64) -> String,
 }
 
-/// Bytes per second of all transfers; after a burst, what lasts.
+/// Bytes per second of all transfers; after a burst, the lasting rate.
 pub(crate) const THROUGHPUT: Metric = Metric {
     code: "throughput",
     name: "Throughput",
@@ -40,7 +40,7 @@ pub(crate) const THROUGHPUT: Metric = Metric {
     value: |view| view.summary.throughput_lasting(),
     print: figures::megabytes,
 };
-/// Requests per second of all transfers; after a burst, what lasts.
+/// Requests per second of all transfers; after a burst, the lasting rate.
 pub(crate) const IOPS: Metric = Metric {
     code: "iops",
     name: "IOPS",
@@ -48,7 +48,7 @@ pub(crate) const IOPS: Metric = Metric {
     value: |view| view.summary.iops_lasting(),
     print: figures::iops,
 };
-/// Mean latency of all transfers, ns; after a burst, what lasts.
+/// Mean latency of all transfers, ns; after a burst, the lasting one.
 pub(crate) const MEAN_LATENCY: Metric = Metric {
     code: "latency",
     name: "Mean latency",
@@ -108,8 +108,8 @@ pub(crate) fn legend(out: &mut String, names: &[(String, usize)]) {
     out.push_str("</p>\n");
 }
 
-/// Objectives among some cells, as lines over charts of the figure that they limit; where none has one, the usual rule, by which
-/// findings judge then.
+/// Objectives among some cells, as lines over charts of the figure that they limit. Without one, it is the default that
+/// findings use.
 pub(crate) fn references<'a>(cells: impl Iterator<Item = &'a CellView<'a>>, figure: Option<&str>) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
     let (usual, usual_ns) = OBJECTIVE_USUAL;
@@ -154,7 +154,7 @@ pub(crate) fn latency_of(limited: &str) -> Metric {
 }
 
 fn by_depth(out: &mut String, run: &Run<'_>) {
-    // The rows of a suite have depths, too, but each is a load of its own.
+    // The rows of a suite have depths, too, but each is a separate load.
     let rows: Vec<usize> = suite(&run.views).iter().map(|(view, _)| view.index).collect();
     let views: Vec<CellView<'_>> = run.views.iter().filter(|v| !rows.contains(&v.index)).copied().collect();
     let family = Family::by_depth(&views);
@@ -237,7 +237,7 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
     }
 }
 
-/// What a rate costs in latency: the curve that bends upwards where a limit is reached.
+/// Latency against rate: the curve bends upwards at a limit.
 fn latency_against_load(out: &mut String, run: &Run<'_>, family: &Family<'_>, latency: Metric, limited: &str) {
     let Some(panel) = family.panels.first() else { return };
     let line = |curve: &Curve<'_>| {
@@ -272,7 +272,7 @@ fn latency_against_load(out: &mut String, run: &Run<'_>, family: &Family<'_>, la
     figure(out, Size::Large, &format!("{} against load", latency.name), &chart.svg(), "");
 }
 
-/// Which of two levels is drawn, where there are two.
+/// Which of two levels is drawn, if there are two.
 pub(crate) fn after_bursts<'a>(mut cells: impl Iterator<Item = &'a CellView<'a>>) -> &'static str {
     if cells.any(|view| view.summary.lasting.is_some()) {
         " Where a rate falls for good, marks stand at what lasts, not at the mean of what was before and after."
@@ -281,7 +281,7 @@ pub(crate) fn after_bursts<'a>(mut cells: impl Iterator<Item = &'a CellView<'a>>
     }
 }
 
-/// What every line of a family shares, as a sentence.
+/// The common traits of a family's lines, as a sentence.
 fn shared(family: &Family<'_>) -> String {
     if family.shared.is_empty() { String::new() } else { format!("Every line: {}. ", family.shared) }
 }
@@ -298,7 +298,7 @@ pub(crate) fn depth_axis(depths: impl Iterator<Item = f64>) -> Axis {
     Axis::at_values("outstanding requests (depth × threads)", figures::tick, depths.collect())
 }
 
-/// A cell's figure with its interval, hollow where the figure is in doubt.
+/// A cell's figure with its interval, hollow if the figure is in doubt.
 pub(crate) fn figure_point(run: &Run<'_>, x: f64, view: &CellView<'_>, metric: Metric) -> Point {
     let y = (metric.value)(view).unwrap_or(f64::NAN);
     let of_latency = point(run, x, y, view);
@@ -404,7 +404,7 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
     out.push_str("</div>\n");
 }
 
-/// The closed-loop cells that bear a name of their own on their volume, with the name: a suite, as disk benchmarks print it.
+/// The closed-loop cells with a unique name on their volume, with the name: a suite, as disk benchmarks print it.
 pub(crate) fn suite<'v, 'a>(views: &'v [CellView<'a>]) -> Vec<(&'v CellView<'a>, &'a str)> {
     let named = views.iter().filter(|view| view.summary.load.queue_depth.is_some());
     let named: Vec<(&CellView<'_>, &str)> = named.filter_map(|view| Some((view, view.name()?))).collect();
@@ -412,7 +412,7 @@ pub(crate) fn suite<'v, 'a>(views: &'v [CellView<'a>]) -> Vec<(&'v CellView<'a>,
         named.iter().map(|(view, name)| (view.summary.volume.as_str(), row_name(view, name))).collect();
     keys.sort();
     keys.dedup();
-    // A name that stands for several cells is a dimension of a matrix, not a row of a suite.
+    // A name of several cells is a dimension of a matrix, not a row of a suite.
     if (2..=BARS_MAX).contains(&named.len()) && keys.len() == named.len() { named } else { Vec::new() }
 }
 
@@ -457,7 +457,7 @@ fn bars(out: &mut String, run: &Run<'_>) {
         return;
     }
     if !several {
-        // Reads and writes of one row stand together whatever the plan's order.
+        // Reads and writes of one row are adjacent, whatever the plan's order.
         let order: Vec<String> = bars.iter().map(|b| b.group.clone()).collect();
         bars.sort_by_key(|b| order.iter().position(|g| *g == b.group));
     }
@@ -488,7 +488,7 @@ fn by_trial(out: &mut String, run: &Run<'_>) {
         .iter()
         .filter_map(|view| {
             let trials = &view.record?.trials;
-            // Draws of a prediction are in no order: what differs between them is what its model is uncertain about.
+            // Draws of a prediction have no order: they differ by the model's uncertainty.
             if trials.iter().any(TrialRecord::is_anew) {
                 return None;
             }

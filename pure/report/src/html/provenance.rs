@@ -1,4 +1,4 @@
-//! Where the figures come from: machine, volumes, devices, plan and environment texts.
+//! The provenance of figures: machine, volumes, devices, plan and environment texts.
 
 use super::{Escaped, Run, clock_word};
 use crate::figures::{self, MISSING, plain};
@@ -146,7 +146,7 @@ fn device_facts(device: &DeviceFacts) -> Vec<(&'static str, Option<String>)> {
         ("backing file past the page cache", yes_no(device.backing_direct)),
         ("polled I/O", yes_no(device.polled)),
     ];
-    // What a device does not have is not worth a line each.
+    // Missing facts of a device get no line.
     facts.retain(|fact| fact.1.is_some());
     facts
 }
@@ -167,7 +167,7 @@ fn files(from: &ImportedFrom) -> String {
     from.files.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What is to be said of it, where anything is.
+/// Notes about it, if there are any.
 fn notes(from: &ImportedFrom) -> Option<String> {
     (!from.notes.is_empty()).then(|| from.notes.iter().map(|note| plain(note)).collect::<Vec<_>>().join("; "))
 }

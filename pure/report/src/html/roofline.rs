@@ -1,4 +1,4 @@
-//! Rooflines: the ceilings of loads as lines over block size or depth, the cells below them, what bound each by its mark.
+//! Rooflines: the ceilings of loads as lines over block size or depth, and the cells below them, with marks by limit.
 
 use super::overview::{after_bursts, figure, legend, point};
 use super::traits::{BLOCK, THREADS, traits};
@@ -11,14 +11,14 @@ use loadline_record::Limit;
 use loadline_units::Bytes;
 use std::collections::BTreeMap;
 
-/// Charts that stand open; the others are folded.
+/// Charts that are unfolded; the others are folded.
 const OPEN_MAX: usize = 4;
 /// Charts of one kind at most: more are a matrix, for which the heat maps are better.
 const CHARTS_MAX: usize = 24;
-/// A ceiling so many times above every cell would only press the cells together.
+/// A ceiling this many times above every cell would only compress the cells.
 const ABOVE_MAX: f64 = 6.0;
 
-/// What is laid along a roofline.
+/// The x-axis of a roofline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Along {
     Block,
@@ -32,7 +32,7 @@ struct Roof<'a> {
     views: Vec<CellView<'a>>,
 }
 
-/// Ceilings and cells by block size and by depth; nothing where no ceiling is known.
+/// Ceilings and cells by block size and by depth; nothing if no ceiling is known.
 pub(crate) fn rooflines(out: &mut String, run: &Run<'_>) {
     let closed: Vec<CellView<'_>> =
         run.views.iter().filter(|v| outstanding(v).is_some() && rate(v).is_some()).copied().collect();
@@ -57,7 +57,7 @@ pub(crate) fn rooflines(out: &mut String, run: &Run<'_>) {
     }
 }
 
-/// What charts of one kind are called.
+/// The names of charts of one kind.
 struct Naming {
     what: &'static str,
     code: &'static str,
@@ -109,7 +109,7 @@ fn ceilings(view: &CellView<'_>) -> Vec<(Limit, f64)> {
     known
 }
 
-/// Cells in charts that have at least two places along and a ceiling; the telling ones first.
+/// Cells in charts with at least two positions along the axis and a ceiling; the most informative first.
 fn grouped<'a>(run: &Run<'a>, views: &[CellView<'a>], along: Along) -> Vec<Roof<'a>> {
     // A mix of sizes has no place along them.
     let is_placed = |view: &CellView<'_>| along == Along::Depth || view.summary.load.details.block_mix.is_none();
@@ -118,7 +118,7 @@ fn grouped<'a>(run: &Run<'a>, views: &[CellView<'a>], along: Along) -> Vec<Roof<
     let mut roofs: Vec<(Vec<&str>, Roof<'a>)> = Vec::new();
     for ((_, view), traits) in views.iter().zip(&all) {
         let load = &view.summary.load;
-        // Sequential threads are streams of their own, so their number is part of the load.
+        // Sequential threads are separate streams, so their number is part of the load.
         let streams = load.pattern == "sequential";
         let other = [Some(BLOCK).filter(|_| along == Along::Block), Some(THREADS).filter(|_| !streams)];
         let shared = traits.without(&other.into_iter().flatten().collect::<Vec<_>>());
@@ -139,7 +139,8 @@ fn grouped<'a>(run: &Run<'a>, views: &[CellView<'a>], along: Along) -> Vec<Roof<
         places.dedup();
         places.len() >= 2 && roof.views.iter().any(|v| !ceilings(v).is_empty())
     });
-    // Reads and writes alone tell more than mixes, random more than sequential; of several block sizes the ends tell most.
+    // Pure reads and writes are more informative than mixes, random more than sequential; of several block sizes the
+    // extremes.
     let block = |roof: &Roof<'_>| roof.views.iter().map(|v| v.summary.load.block_bytes).max().unwrap_or(0);
     let ends = (roofs.iter().map(block).min(), roofs.iter().map(block).max());
     roofs.sort_by_key(|roof| {
@@ -165,7 +166,8 @@ fn chart(run: &Run<'_>, roof: &Roof<'_>, styles: &Styles, id: String) -> LineCha
     let roof_lines = lines(roof);
     let near = |line: &&RoofLine| line.points.iter().any(|(_, y)| *y <= most * ABOVE_MAX);
     let shown: Vec<&RoofLine> = roof_lines.iter().filter(near).collect();
-    // As high as the lowest part of each line, and with room above the cells, so that the frame is not taken for a ceiling.
+    // As high as the lowest part of each line, with room above the cells, so that the frame does not look like a
+    // ceiling.
     let heights = shown.iter().map(|line| line.points.iter().map(|(_, y)| *y).fold(f64::MAX, f64::min));
     let values = placed.iter().map(|(_, y, _)| *y).chain(heights).chain([most * 1.5]);
     let y = Axis::logarithmic("IOPS", figures::tick, values);
@@ -237,12 +239,12 @@ struct RoofLine {
     limit: Limit,
     /// By place along.
     points: Vec<(f64, f64)>,
-    /// In bytes per second, where that is the same everywhere.
+    /// In bytes per second, if that is the same everywhere.
     bytes_per_s: Option<f64>,
 }
 
 impl RoofLine {
-    /// "5,000", "200 MB/s"; nothing for what has no one height.
+    /// "5,000", "200 MB/s"; empty without a single height.
     fn height(&self) -> String {
         let first = self.points.first().map_or(f64::NAN, |p| p.1);
         if self.limit != Limit::Latency && self.points.iter().all(|(_, iops)| (iops / first - 1.0).abs() < 0.01) {
@@ -252,8 +254,8 @@ impl RoofLine {
     }
 }
 
-/// The lowest ceiling of each name at each place. Over block sizes the latency's depends on the depth, so it is left out where
-/// there are several.
+/// The lowest ceiling of each name at each place. Over block sizes the latency's depends on the depth, so it is left
+/// out if there are several depths.
 fn lines(roof: &Roof<'_>) -> Vec<RoofLine> {
     let mut depths: Vec<u64> = roof.views.iter().filter_map(|v| Some(outstanding(v)?.to_bits())).collect();
     depths.sort_unstable();
@@ -297,7 +299,7 @@ fn tracks(placed: &[(f64, f64, &CellView<'_>)], along: Along) -> Vec<Vec<(f64, f
         .collect()
 }
 
-/// The part of a line that lies below `top`, cut where it crosses it; on logarithmic axes a line between two points is straight.
+/// The part of a line below `top`, cut at the crossing; on logarithmic axes a line between two points is straight.
 fn clipped(points: &[(f64, f64)], top: f64) -> Vec<(f64, f64)> {
     let mut kept = Vec::new();
     for (index, (x, y)) in points.iter().enumerate() {
@@ -318,7 +320,7 @@ fn clipped(points: &[(f64, f64)], top: f64) -> Vec<(f64, f64)> {
 struct Styles(Vec<Limit>);
 
 impl Styles {
-    /// What binds most often comes first; limits beyond the number of styles share the last.
+    /// The most frequent limit comes first; limits beyond the number of styles share the last.
     fn of<'a>(views: impl Iterator<Item = &'a CellView<'a>>) -> Self {
         let mut counts: BTreeMap<Limit, usize> = BTreeMap::new();
         for view in views {
@@ -354,7 +356,7 @@ mod tests {
         let cut = clipped(&[(1.0, 100.0), (2.0, 200.0), (8.0, 800.0)], 400.0);
         assert_eq!(cut.len(), 3);
         assert!((cut[2].0 - 4.0).abs() < 1e-9 && (cut[2].1 - 400.0).abs() < 1e-9, "{cut:?}");
-        // And where it comes in from above.
+        // And the point at which it enters from above.
         let cut = clipped(&[(1.0, 800.0), (8.0, 100.0)], 400.0);
         assert!((cut[0].0 - 2.0).abs() < 1e-9, "{cut:?}");
         assert!(clipped(&[(1.0, 800.0), (8.0, 900.0)], 400.0).is_empty());

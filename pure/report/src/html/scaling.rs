@@ -1,4 +1,4 @@
-//! Bars of what more disks bring, with how far that is from adding up.
+//! Bars of the gain from more disks, beside perfect scaling.
 
 use super::Escaped;
 use super::overview::figure;
@@ -7,10 +7,10 @@ use crate::figures::{self, plain};
 use crate::put;
 use loadline_analysis::{Comparison, Figure, Gain, Scaling, scaling_sentences};
 
-/// Cells in the table of efficiencies that stands open.
+/// Cells in the unfolded table of efficiencies.
 const OPEN_MAX: usize = 24;
 
-/// The totals by number of disks, what is said of them, and each cell's efficiency. `prefix` keeps ids apart.
+/// The totals by number of disks, their sentences, and each cell's efficiency. `prefix` makes ids unique.
 pub(crate) fn scaling(out: &mut String, comparison: &Comparison, level: usize, prefix: &str) {
     let Some(scaling) = &comparison.scaling else { return };
     put!(out, "<h{level}>With more disks</h{level}>\n");

@@ -1,4 +1,4 @@
-//! Several runs in one section: the cells that they have in common, as charts and in one table, run beside run.
+//! Several runs in one section: their common cells, as charts and in one table, run beside run.
 
 mod bars;
 mod chosen;
@@ -13,7 +13,7 @@ use loadline_analysis::{CellComparison, CompareOptions, Comparison, Verdict, com
 use loadline_record::RunRecord;
 use std::collections::BTreeMap;
 
-/// What makes a cell of one run the counterpart of a cell of another: its volume, where that tells cells apart, and its label.
+/// The key for the counterpart of a cell in another run: its volume, if volumes distinguish cells, and its label.
 type Key<'a> = (Option<&'a str>, &'a str);
 
 /// A load, and its cell of each run.
@@ -23,12 +23,12 @@ struct Row<'a> {
     cells: Vec<Option<usize>>,
 }
 
-/// The runs with what is said of them against the first.
+/// The runs with their comparison against the first.
 struct Told<'r, 'a> {
     runs: &'r [Run<'a>],
-    /// What charts call each run.
+    /// The names of runs in charts.
     names: Vec<String>,
-    /// Whether volumes tell cells apart.
+    /// Whether volumes distinguish cells.
     volumes_several: bool,
     comparison: Option<Comparison>,
 }
@@ -39,16 +39,16 @@ impl<'r, 'a> Told<'r, 'a> {
         Self {
             runs,
             names: chosen::names(runs),
-            // Runs on one volume each are compared by load, whatever their volumes are called.
+            // Runs on one volume each are compared by load, whatever the names of their volumes.
             volumes_several: runs.iter().any(|run| run.volumes_several),
             comparison: compare(&records, &CompareOptions::default()).ok(),
         }
     }
-    /// The runs in charts: as many as there are styles to tell them apart.
+    /// The runs in charts: as many as there are distinct styles.
     fn drawn(&self) -> &'r [Run<'a>] {
         &self.runs[..self.runs.len().min(STYLES)]
     }
-    /// That there are more runs than charts show, where it is so.
+    /// A note that there are more runs than charts show, if so.
     fn runs_left_out(&self) -> String {
         let (drawn, all) = (self.drawn().len(), self.runs.len());
         if drawn == all {
@@ -168,7 +168,7 @@ fn verdict_of(out: &mut String, cell: Option<&CellComparison>) {
     );
 }
 
-/// The ratio that a verdict rests on, with its interval; nothing where there is none.
+/// The ratio behind a verdict, with its interval; nothing if there is none.
 fn deciding(cell: &CellComparison) -> String {
     cell.deciding().map_or_else(String::new, |r| {
         let ends = if r.low.is_some() { format!(" ({})", interval(r.low, r.high)) } else { String::new() };

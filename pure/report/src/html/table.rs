@@ -8,12 +8,12 @@ use crate::figures::{self, plain};
 use crate::put;
 use crate::rows::{self, Column, Row};
 
-/// Cells that a finding names with a link each; beyond it their number says enough.
+/// Cells that a finding links, at most; beyond it their number is enough.
 const LINKS_MAX: usize = 6;
 /// Cells in a table that is open from the start.
 const OPEN_MAX: usize = 60;
 
-/// What follows from the figures.
+/// The findings.
 pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
     for conclusion in &run.summary.conclusions {
         let volume = conclusions::volume(run.summary, conclusion).map_or_else(String::new, |name| format!("{name}: "));
@@ -47,7 +47,7 @@ pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
     out.push_str("</ol>\n");
 }
 
-/// The best of trials beside their median, where the plan asks for it.
+/// The best of trials beside their median, if the plan asks for it.
 fn best_of_trials(out: &mut String, run: &Run<'_>) {
     let Some(table) = best(run.summary) else { return };
     let (level, class) = (run.level + 1, |column: usize| if column == 0 { "" } else { " class=\"num\"" });
@@ -184,7 +184,7 @@ pub(crate) fn marks(run: &Run<'_>, index: usize) -> String {
     marks.join(" ")
 }
 
-/// What each mark means, and where it stands.
+/// The meaning of each mark, and its places.
 pub(crate) fn doubts(out: &mut String, run: &Run<'_>) {
     out.push_str(
         "<p>The run finished, but these figures should not be believed as they stand.</p>\n<dl class=\"doubts\">\n",

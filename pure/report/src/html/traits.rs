@@ -1,11 +1,11 @@
-//! What tells loads in charts apart, apart from how much they ask for at once.
+//! The traits that distinguish loads in charts, apart from depth and rate.
 
 use crate::figures;
 use crate::html::CellView;
 use loadline_analysis::{LoadKeys, LoadsApart, distinct_words, spoken_keys};
 use loadline_units::Bytes;
 
-/// Places of what every load has, in the order in which curves are put side by side. What else tells loads apart follows.
+/// Indices of the traits that every load has, in the order in which curves are put side by side. Further traits follow.
 pub(crate) const VOLUME: usize = 0;
 /// Reads, writes, trims.
 pub(crate) const READS: usize = 1;
@@ -19,25 +19,24 @@ pub(crate) const THREADS: usize = 4;
 const SPOKEN: [usize; 5] = [VOLUME, PATTERN, READS, BLOCK, THREADS];
 /// Keys of a load that are in those places.
 const PLACED: [&str; 5] = ["reads", "trims", "pattern", "blocks", "threads"];
-/// Keys that are told also where all loads have the same, if there is something to tell.
+/// Keys that are printed even if all loads have the same value, unless it is the default.
 const SAID: [&str; 6] = ["flush", "buffered", "verify", "arrival", "arrival.rate_max", "arrival.think_time"];
 
-/// What tells a load from others beside it: as it is stored, and in words. Traits of loads that were asked for together have the
-/// same length and order.
+/// The distinguishing traits of a load: as stored, and in words. Traits of one call have the same length and order.
 #[derive(Debug, Clone)]
 pub(crate) struct Traits {
-    /// As it is stored: loads are one where all of these are alike.
+    /// As stored: loads are equal if all of these are.
     pub(crate) values: Vec<String>,
     /// In words.
     pub(crate) words: Vec<String>,
-    /// Whether it is worth telling where nothing else is.
+    /// Whether to print it even if nothing else differs.
     said: Vec<bool>,
     /// Whether the words say that something is not there.
     absent: Vec<bool>,
 }
 
 impl Traits {
-    /// The wanted ones as a person says them.
+    /// The wanted ones in words.
     pub(crate) fn spoken(&self, wanted: impl Fn(usize) -> bool) -> String {
         let (keys, placed): (Vec<usize>, Vec<usize>) = spoken_order(self.words.len())
             .filter(|d| wanted(*d) && !self.words[*d].is_empty())
@@ -53,7 +52,7 @@ impl Traits {
         let rare = |d: usize| d == THREADS || is_key(d);
         self.spoken(|d| wanted(d) && (!rare(d) || varies(d) && !self.absent[d] || self.is_said(d)))
     }
-    /// Whether it is worth telling where all loads have the same.
+    /// Whether to print it even if all loads have the same.
     pub(crate) fn is_said(&self, place: usize) -> bool {
         self.said[place]
     }
@@ -69,12 +68,12 @@ pub(crate) const fn is_key(place: usize) -> bool {
     place >= SPOKEN.len()
 }
 
-/// So many places in the order in which a person names them.
+/// This many indices in the order for people.
 pub(crate) fn spoken_order(count: usize) -> impl Iterator<Item = usize> {
     SPOKEN.into_iter().chain(SPOKEN.len()..count).filter(move |place| *place < count)
 }
 
-/// What tells each of some cells, each with the number of its run, from the others; their volumes only where runs have several.
+/// The distinguishing traits of some cells, each with the number of its run; their volumes only if runs have several.
 pub(crate) fn traits(cells: &[(usize, CellView<'_>)], volumes_several: bool) -> Vec<Traits> {
     let keys: Vec<LoadKeys> = cells.iter().map(|(_, view)| keys(view)).collect();
     let places = cells.iter().map(|(run, view)| format!("{run} {}", view.summary.volume));
@@ -90,7 +89,7 @@ pub(crate) fn traits(cells: &[(usize, CellView<'_>)], volumes_several: bool) -> 
         .map(|(((_, view), keys), blocks)| {
             let value = |key: &str| keys.value(key).to_string();
             let volume = if volumes_several { view.summary.volume.as_str() } else { "" };
-            // As they were made: of a load of trims alone the share of reads tells nothing.
+            // As stored: for a load of trims alone the share of reads means nothing.
             let values = [
                 volume.to_owned(),
                 format!("{} {} {}", operation_mix(view), value("reads"), value("trims")),
@@ -127,7 +126,7 @@ pub(crate) fn traits(cells: &[(usize, CellView<'_>)], volumes_several: bool) -> 
     traits
 }
 
-/// A cell's load key by key; nothing beyond what every load has where the record lacks the cell.
+/// A cell's load key by key; only the common keys if the record lacks the cell.
 fn keys(view: &CellView<'_>) -> LoadKeys {
     view.record.map(LoadKeys::of).unwrap_or_default()
 }
@@ -158,7 +157,7 @@ fn pattern(view: &CellView<'_>, keys: &LoadKeys) -> String {
     if is_usual { name } else { format!("{name} ({})", figures::plain(&words.text)) }
 }
 
-/// Each cell's block size, or the sizes of its mix, with their shares where other mixes are of the same sizes.
+/// Each cell's block size, or the sizes of its mix, with their shares if other mixes have the same sizes.
 fn blocks(cells: &[(usize, CellView<'_>)], keys: &[LoadKeys]) -> Vec<String> {
     let sizes: Vec<String> = cells.iter().map(|(_, view)| block_sizes(view)).collect();
     let of = |(place, sizes_of): (usize, &String)| {

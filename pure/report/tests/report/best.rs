@@ -6,7 +6,7 @@ use loadline_analysis::{RunSummary, summarize};
 use loadline_record::RunRecord;
 use loadline_report::{Colour, Columns, TerminalOptions, html, markdown, terminal};
 
-/// Reads and writes of one row, of 0.8 to 1.2 times the disk's rate, and a load whose plan asks for no best.
+/// Reads and writes of one row, with 0.8 to 1.2 times the disk's rate, and a load whose plan wants no best.
 fn made(asked: bool) -> (RunRecord, RunSummary) {
     let disk = ExampleDisk::default();
     let cells = [(1.0, 8), (0.0, 8), (1.0, 1)].map(|(reads, depth)| {

@@ -6,7 +6,7 @@ use loadline_analysis::{CompareOptions, Comparison, compare};
 use loadline_record::{Clock, Doubt, DoubtCode, RunRecord};
 use loadline_report::{Colour, Columns, TerminalOptions, comparison_csv, comparison_markdown, comparison_terminal};
 
-/// A run in which each load has these factors, and a second thought on every kind of thing that a comparison tells.
+/// A run with these factors for each load, and an example of every kind of sentence in a comparison.
 fn made(name: &str, factors: [&[f64]; 6]) -> RunRecord {
     let disk = ExampleDisk::default();
     let loads = [
@@ -112,7 +112,7 @@ fn every_cell_of_either_side_keeps_its_own_figures_where_the_other_has_none() {
     let text = comparison_csv(&turned);
     let row = fields(&text, "random read 4 KiB, depth 1");
     assert!(row["baseline_iops"].is_empty() && row["other_iops"].parse::<f64>().unwrap() > 0.0, "{row:?}");
-    // What only one side has is a row, too, whatever form is asked for.
+    // A cell of one side alone is a row, too, in every form.
     let row = fields(&text, "random read 4 KiB, 2500 IOPS Poisson");
     assert!(row["baseline_cell_id"].is_empty() && row["baseline_iops"].is_empty(), "{row:?}");
     assert!(row["other_iops"].parse::<f64>().unwrap() > 0.0 && row["why"] == "only the other has this cell", "{row:?}");

@@ -1,4 +1,4 @@
-//! What clients had of an emulated disk is no measurement of storage, and is not called one.
+//! An emulation's run is no measurement of storage, and is not called one.
 
 use crate::made_up;
 use loadline_analysis::{CompareOptions, compare, summarize};
@@ -36,7 +36,7 @@ fn an_emulation_is_told_as_one() {
     assert!(text.contains("  emulated 2026-01-31T14:22:33Z"), "{text}");
 }
 
-/// The paths of the large charts with this id's end: what was drawn of each line.
+/// The paths of the large charts with this end of their id: the drawn lines.
 fn lines<'a>(page: &'a str, id: &str) -> Vec<&'a str> {
     let chart = page.split("<svg").find(|chart| chart.contains(&format!("{id}-t "))).expect("the chart");
     let chart = chart.split("</svg>").next().unwrap();

@@ -1,4 +1,4 @@
-//! Runs that never happened, built by hand, with everything that a report has to show.
+//! Runs built by hand, with everything that a report can show.
 
 use loadline_analysis::{
     Binding, Ceiling, CellSummary, Conclusion, CpuFigures, Finding, Limit, LoadDetails, LoadIdentity, LoadView,
@@ -28,7 +28,7 @@ impl Noise {
     }
 }
 
-/// What one cell is to look like.
+/// The wanted figures of one cell.
 #[derive(Clone)]
 pub(crate) struct CellPlan {
     pub(crate) name: Option<&'static str>,
@@ -82,7 +82,7 @@ impl CellPlan {
             trend: 0.0,
         }
     }
-    /// Little's law below a ceiling: what a disk of this latency and this many IOPS would do.
+    /// Little's law below a ceiling: a disk of this latency and this many IOPS.
     pub(crate) fn on_disk(mut self, floor_ns: f64, ceiling_iops: f64) -> Self {
         let depth = f64::from(self.queue_depth.unwrap_or(1)) * f64::from(self.threads);
         let free = depth * 1e9 / floor_ns;
@@ -189,7 +189,7 @@ fn doubts(plan: &CellPlan) -> Vec<Doubt> {
 pub(crate) fn cell(index: usize, plan: &CellPlan) -> CellRecord {
     let mut noise = Noise::new(index as u64 + 7);
     let arrival = if plan.offered_iops.is_some() { "poisson" } else { "closed" };
-    // Random loads prefer some blocks; what mixes reads and writes mixes two sizes as well, of the same mean.
+    // Random loads prefer some blocks; mixes of reads and writes also mix two sizes, with the same mean.
     let pattern = match plan.pattern {
         "random" => serde_json::json!({"random": {"zipf": {"theta_milli": 1_100}}}),
         _ => serde_json::json!({"sequential": {"stride": null}}),

@@ -1,4 +1,4 @@
-//! Reports of several runs: charts that have them all, what they leave out, and what is said of runs that are not alike.
+//! Reports of several runs: common charts, omissions, and notes about unequal runs.
 
 use crate::well_formed::check;
 use loadline_analysis::example::{ExampleDisk, cell, closed, open, predicted, run};
@@ -8,7 +8,7 @@ use loadline_report::html;
 
 const THREE: [f64; 3] = [1.0, 0.998, 1.003];
 
-/// A run of these loads on a disk of so many IOPS.
+/// A run of these loads on a disk with this many IOPS.
 fn on(name: &str, iops: f64, loads: &[LoadSummary]) -> RunRecord {
     let disk = ExampleDisk { iops, ..ExampleDisk::default() };
     let mut record = run(loads.iter().map(|load| cell(load.clone(), &disk, &THREE)).collect());
@@ -25,7 +25,7 @@ fn page(records: &[RunRecord]) -> String {
     text
 }
 
-/// The charts of a page whose ids begin so.
+/// The charts of a page with this beginning of their ids.
 fn charts<'a>(text: &'a str, id: &str) -> Vec<&'a str> {
     let all = text.split("<svg class=\"chart\"").skip(1).map(|chart| chart.split("</svg>").next().unwrap());
     all.filter(|chart| chart.contains(&format!("aria-labelledby=\"{id}"))).collect()

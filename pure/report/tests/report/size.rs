@@ -1,4 +1,4 @@
-//! A large matrix stays a file that a mail server takes.
+//! A large matrix is still a file that a mail server accepts.
 
 use crate::made_up;
 use loadline_report::html;

@@ -1,4 +1,4 @@
-//! Lines and names of loads that differ in one thing: none is taken for the other.
+//! Lines and names of loads that differ in one thing stay distinct.
 
 use crate::well_formed::check;
 use loadline_analysis::example::{ExampleDisk, cell, closed, other_loads, run, stored};
@@ -25,13 +25,13 @@ fn page(record: &RunRecord) -> String {
     text
 }
 
-/// The chart of rates by depth, or the charts where each has one line.
+/// The chart of rates by depth, or the charts if each has one line.
 fn by_depth(text: &str) -> Vec<&str> {
     let all = text.split("<svg class=\"chart\"").skip(1).map(|chart| chart.split("</svg>").next().unwrap());
     all.filter(|chart| chart.contains("-throughput-")).collect()
 }
 
-/// What is told of each line to who does not see it.
+/// The description of each line for readers who cannot see it.
 fn names(chart: &str) -> BTreeSet<&str> {
     let told = chart.split("<desc").nth(1).and_then(|text| text.split('>').nth(1)).unwrap();
     told.split(". ").filter_map(|line| line.split(": ").next()).collect()

@@ -1,4 +1,4 @@
-//! What charts show of trials: those that follow on one another as a course, and bars hollow where the rate is in doubt.
+//! Trials in charts: consecutive ones as a course, and hollow bars if the rate is in doubt.
 
 use loadline_analysis::example::{ExampleDisk, cell, closed, predicted, run};
 use loadline_analysis::summarize;

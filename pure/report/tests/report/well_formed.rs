@@ -1,4 +1,4 @@
-//! What must hold for any run: tags are balanced, hostile texts stay texts, and no figure prints as "NaN" or "inf".
+//! Invariants of all reports: tags are balanced, hostile texts stay texts, and no figure prints as "NaN" or "inf".
 
 use crate::made_up;
 use loadline_analysis::RunSummary;
@@ -130,7 +130,7 @@ fn nothing_is_loaded_from_elsewhere() {
 const HOSTILE: &str =
     "\"'><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\u{202e}\x1b[2J</title></style>]]>|`\n=1+1,2";
 
-/// Replaces every text that may be any text: those whose replacement still reads as a `T`.
+/// Replaces every free text: those whose replacement still reads as a `T`.
 fn hostile<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
     let mut json = serde_json::to_value(value).unwrap();
     let mut paths = Vec::new();
@@ -243,7 +243,7 @@ fn csv_keeps_every_text_and_every_figure() {
     }
 }
 
-/// Replaces every number by one of `floats`, or one of `integers` where no float fits.
+/// Replaces every number by one of `floats`, or one of `integers` if no float fits.
 fn shaken<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T, mut next: impl FnMut() -> u64) -> T {
     let mut json = serde_json::to_value(value).unwrap();
     let mut paths = Vec::new();

@@ -1,4 +1,4 @@
-//! Loads that lie on no curve, run beside run: a bar for each run, in groups.
+//! Loads on no curve, run beside run: a bar for each run, in groups.
 
 use super::chosen::{self, Traits};
 use super::curves::whiskers;
@@ -18,7 +18,7 @@ const BARS_MAX: usize = 64;
 /// Figures that are further apart than this have a logarithmic axis.
 const LOGARITHMIC_FROM: f64 = 10.0;
 
-/// p99 of all transfers, after a burst that of what lasts.
+/// p99 of all transfers, after a burst the lasting one.
 const P99: Metric =
     Metric { code: "p99", name: "p99 latency", value: |view| view.latency_lasting_ns("p99"), ..MEAN_LATENCY };
 
@@ -32,7 +32,7 @@ pub(super) fn bars(out: &mut String, told: &Told<'_, '_>, rows: &[Row<'_>], on_c
         let cells = cells(row);
         cells.len() > 1 && !cells.iter().any(|cell| on_curves.contains(cell))
     };
-    // What verdicts rest on: of a load that sets its own rate and keeps it, the latency.
+    // The deciding figure: for a load that sets its own rate and meets it, the latency.
     let (by_latency, by_rate): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().filter(alone).partition(|row| {
         let mut figures = cells(row).into_iter().filter_map(|(run, index)| told.verdict(run, index)).map(|c| c.figure);
         figures.next().is_some_and(|first| first == Figure::P99 && figures.all(|figure| figure == Figure::P99))
@@ -52,7 +52,7 @@ fn chart(out: &mut String, told: &Told<'_, '_>, rows: &[&Row<'_>], metric: Metri
     let groups: Vec<String> = kept.iter().map(|row| group(row, told)).collect();
     let mut bars: Vec<Bar> = Vec::new();
     for (place, row) in kept.iter().enumerate() {
-        // A name that stands for several loads tells none of them.
+        // A name of several loads identifies none of them.
         let is_shared = groups.iter().enumerate().any(|(other, group)| other != place && *group == groups[place]);
         let group = if is_shared { labelled(row, row.label) } else { groups[place].clone() };
         for run in runs.clone() {
@@ -127,7 +127,7 @@ fn bar(told: &Told<'_, '_>, run: usize, view: &CellView<'_>, metric: Metric, gro
     }
 }
 
-/// How a row is called: by the name that its plan gave it in all runs, or by what it does.
+/// The name of a row: that of its plan in all runs, or its load in words.
 fn group(row: &Row<'_>, told: &Told<'_, '_>) -> String {
     let named: Option<Vec<String>> = told
         .drawn()
@@ -141,13 +141,14 @@ fn group(row: &Row<'_>, told: &Told<'_, '_>) -> String {
         .map_or_else(|| labelled(row, row.label), |name| labelled(row, &name))
 }
 
-/// A row's name with its volume, where that tells rows apart.
+/// A row's name with its volume, if volumes distinguish rows.
 fn labelled(row: &Row<'_>, name: &str) -> String {
     let name = plain(name);
     row.volume.map_or_else(|| name.clone(), |volume| format!("{} {name}", plain(volume)))
 }
 
-/// What tells each row from the others, by its cell of the first run that has it; each has one, being drawn.
+/// The distinguishing traits of each row, by its cell of the first run that has it; each row has one, since it is
+/// drawn.
 fn varied(rows: &[&Row<'_>], told: &Told<'_, '_>) -> Vec<Traits> {
     let first =
         |row: &&Row<'_>| told.drawn().iter().zip(&row.cells).find_map(|(run, index)| Some(run.views[(*index)?]));

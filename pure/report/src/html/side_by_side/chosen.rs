@@ -1,12 +1,12 @@
-//! What charts over several runs have room for: which loads they show, and how they call the runs.
+//! Selection for charts over several runs: the loads that fit, and the names of the runs.
 
 use crate::figures::plain;
 use crate::html::Run;
 
-/// What a load varies in, each as text.
+/// The traits in which a load varies, each as text.
 pub(super) type Traits = Vec<String>;
 
-/// What tells each run's name from the others': words that all of them begin or end with are left out.
+/// The distinguishing part of each run's name: common words at the beginning or end are left out.
 pub(super) fn names(runs: &[Run<'_>]) -> Vec<String> {
     let full: Vec<String> = runs.iter().map(|run| plain(&run.summary.run.name)).collect();
     let words: Vec<Vec<&str>> = full.iter().map(|name| name.split_whitespace().collect()).collect();
@@ -23,8 +23,8 @@ pub(super) fn names(runs: &[Run<'_>]) -> Vec<String> {
     names.iter().enumerate().map(told_apart).collect()
 }
 
-/// At most `most` of some loads, in their order: where there are more, the ends and what lies evenly between them of everything
-/// that they vary in; of what cannot be thinned so, the first.
+/// At most `most` loads, in order. If there are more, the extremes and even steps between them in every varying trait;
+/// if that is not possible, the first.
 pub(super) fn thinned(loads: &[Traits], most: usize) -> Vec<usize> {
     let mut kept: Vec<usize> = (0..loads.len()).collect();
     let dimensions = loads.iter().map(Vec::len).min().unwrap_or(0);

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of load that are drawn at most.
 const KINDS_MAX: usize = 12;
-/// Of up to so many the charts are large.
+/// With up to so many, the charts are large.
 const LARGE_MAX: usize = 6;
 
 /// A load's cells of each run, by rising depth or rate.
@@ -27,7 +27,7 @@ struct Kind<'a> {
     lines: Vec<Vec<(f64, CellView<'a>)>>,
 }
 
-/// Along what a load is swept.
+/// The axis of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Along {
     Depth,
@@ -47,14 +47,14 @@ impl Along {
             Self::Offered => "offered rate",
         }
     }
-    /// The rate that a load's own leaves open: with so many outstanding the bytes, of so many offered the requests.
+    /// The free rate of a sweep: bytes for outstanding requests, requests for an offered rate.
     const fn rate(self) -> Metric {
         match self {
             Self::Depth => THROUGHPUT,
             Self::Offered => IOPS,
         }
     }
-    /// Where a cell stands.
+    /// The position of a cell.
     fn place(self, view: &CellView<'_>) -> Option<f64> {
         let load = &view.summary.load;
         match (self, load.queue_depth) {
@@ -88,7 +88,7 @@ pub(super) fn curves(out: &mut String, told: &Told<'_, '_>) -> BTreeSet<(usize, 
 fn kinds<'a>(told: &Told<'_, 'a>, along: Along) -> Vec<Kind<'a>> {
     let mut swept: Vec<(f64, (usize, CellView<'a>))> = Vec::new();
     for (number, run) in told.drawn().iter().enumerate() {
-        // The rows of a suite have depths, too, but each is a load of its own.
+        // The rows of a suite have depths, too, but each is a separate load.
         let rows: Vec<usize> = suite(&run.views).iter().map(|(view, _)| view.index).collect();
         let views = run.views.iter().filter(|view| !rows.contains(&view.index));
         swept.extend(views.filter_map(|view| Some((along.place(view)?, (number, *view)))));
@@ -111,7 +111,7 @@ fn kinds<'a>(told: &Told<'_, 'a>, along: Along) -> Vec<Kind<'a>> {
     };
     let lines = kinds.iter_mut().flat_map(|kind| &mut kind.lines);
     lines.for_each(|line| line.sort_by(|a, b| a.0.total_cmp(&b.0)));
-    // Where there are sweeps, two cells that happen to differ in nothing else are not one more.
+    // If there are sweeps, two cells that differ only by chance are not another sweep.
     let most = kinds.iter().flat_map(|kind| &kind.lines).map(|line| places(line)).max().unwrap_or(0);
     for line in kinds.iter_mut().flat_map(|kind| &mut kind.lines) {
         if places(line) < most.clamp(2, 3) {
@@ -228,7 +228,7 @@ fn chart(
     chart.svg()
 }
 
-/// What whiskers are; runs may be of both kinds.
+/// The meaning of whiskers; runs may be of both kinds.
 pub(super) fn whiskers(told: &Told<'_, '_>) -> &'static str {
     let predicted = told.drawn().iter().filter(|run| run.summary.run.clock == Clock::Virtual).count();
     if predicted == 0 {
