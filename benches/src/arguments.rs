@@ -48,14 +48,14 @@ pub(crate) struct Arguments {
     /// Only rows of `rate` and `truth` whose name contains this.
     pub(crate) only: Option<String>,
     pub(crate) quick: bool,
-    /// Tools and kernel threads are not held on processors.
+    /// Tools and kernel threads are not pinned to processors.
     pub(crate) as_scheduled: bool,
     /// Every case, not a selection.
     pub(crate) all: bool,
 }
 
 impl Arguments {
-    /// Reads the words after the program's name; `None` where help was asked for.
+    /// Reads the words after the program's name; `None` if help was requested.
     ///
     /// # Errors
     /// Words that mean nothing, and values missing or out of range.

@@ -1,4 +1,4 @@
-//! Gives jobs to tools, in turns, and keeps what each said and cost.
+//! Runs jobs on tools, interleaved, and collects their results and costs.
 
 use crate::arguments::Arguments;
 use crate::fio::{self, Tuning};
@@ -15,13 +15,13 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// Rest before each run: the kernel takes an ended process's rings down a moment later, and only then gives its files back.
+/// Rest before each run: the kernel removes an ended process's rings a moment later, and only then releases its files.
 pub(crate) const SETTLE: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Bytes that the requests spread over, unless a section says otherwise.
 const SIZE: Bytes = Bytes::gib(1);
 
-/// Runs of one request, for what starting and ending costs.
+/// Runs of one request, for the cost of starting and ending.
 const STARTS: u64 = 5;
 
 /// Who does a job.
@@ -52,7 +52,7 @@ impl Tool {
 pub(crate) struct Sample {
     pub(crate) told: Told,
     pub(crate) ended: Ended,
-    /// From submitted to completed on average, as the kernel counts it for the device, whoever looks for answers when.
+    /// Mean time from submitted to completed, as the kernel counts it for the device, independent of the tool.
     pub(crate) device_mean_ns: Option<f64>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Sample {
 pub(crate) struct Runs {
     pub(crate) tool: Tool,
     pub(crate) samples: Vec<Sample>,
-    /// What starting and ending costs it in user mode.
+    /// Its user time for starting and ending.
     start_user: Duration,
 }
 
@@ -72,18 +72,18 @@ impl Runs {
     pub(crate) fn rates(&self) -> Vec<f64> {
         self.figures(|sample| sample.told.requests_per_s)
     }
-    /// User-mode microseconds for each request, less what starting and ending costs.
+    /// User-mode microseconds for each request, less the cost of starting and ending.
     pub(crate) fn user_us(&self) -> Vec<f64> {
         self.figures(|sample| self.less_start(sample) / sample.told.requests.max(1) as f64)
     }
-    /// The same over all rounds together. Kernels count by the tick: the user time of a round may be a handful of them, and
-    /// the sum of all rounds says more than the middle one.
+    /// The same over all rounds together. Kernels count by the tick: the user time of a round may be a handful of them,
+    /// and the sum of all rounds is more exact than the middle one.
     pub(crate) fn user_us_pooled(&self) -> f64 {
         let user: f64 = self.samples.iter().map(|sample| self.less_start(sample)).sum();
         let requests: u64 = self.samples.iter().map(|sample| sample.told.requests).sum();
         user.max(0.0) / requests.max(1) as f64
     }
-    /// Microseconds; below nothing where fewer ticks fell into the run than into one that does nothing.
+    /// Microseconds; negative if fewer ticks fell into the run than into an empty one.
     fn less_start(&self, sample: &Sample) -> f64 {
         (sample.ended.user.as_ns() as f64 - self.start_user.as_ns() as f64) / 1e3
     }
@@ -92,7 +92,7 @@ impl Runs {
     }
 }
 
-/// What every section needs.
+/// The common state of all sections.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) arguments: Arguments,
@@ -103,7 +103,7 @@ pub(crate) struct Bench {
     cut: RefCell<Option<Cut>>,
 }
 
-/// What ended a section in the middle of its rounds.
+/// The reason for the end of a section in the middle of its rounds.
 #[derive(Debug)]
 struct Cut {
     error: Error,
@@ -120,17 +120,17 @@ impl Bench {
         self.size = SIZE;
         self.cut.take();
     }
-    /// An error where rounds were broken off: what came between.
+    /// An error if the rounds were interrupted, with the reason.
     fn check(&self) -> Result<()> {
         self.cut.take().map_or(Ok(()), |cut| Err(cut.error))
     }
-    /// As many rounds as were asked for, `one` of each of `places` once in every round, each round beginning with another; gives
-    /// what each place came to. When the user wants an end, or `one` fails, the whole rounds before it are given if there are
-    /// any: they make a row, by [`Bench::marked`], and the section ends with what came between at its next rounds, or when it
-    /// prints its table.
+    /// Runs the requested number of rounds. In each round `one` runs once for each of `places`, and each round begins
+    /// with another place. Returns the results by place. If the user interrupts, or `one` fails, the whole rounds
+    /// before it are returned, if there are any: they make a row, by [`Bench::marked`]. The section then ends with the
+    /// reason at its next rounds, or when it prints its table.
     ///
     /// # Errors
-    /// What came between in the first round, or in rounds before these.
+    /// The reason of an interruption in the first round, or in rounds before these.
     pub(crate) fn rounds<T>(
         &self,
         places: usize,
@@ -155,7 +155,7 @@ impl Bench {
         }
         Ok(kept)
     }
-    /// The cells of a row, the first of which says so where its rounds were broken off.
+    /// The cells of a row; the first one says so if its rounds were interrupted.
     pub(crate) fn marked(&self, mut cells: Vec<String>) -> Vec<String> {
         if let (Some(cut), Some(name)) = (self.cut.borrow().as_ref(), cells.first_mut()) {
             *name = format!("{name} ({} of {} rounds)", cut.rounds, self.arguments.rounds);
@@ -165,7 +165,7 @@ impl Bench {
     /// Prints a table that has all its rows.
     ///
     /// # Errors
-    /// What came between in its last rounds; then it is printed as an incomplete one.
+    /// The reason of an interruption in its last rounds; then the table is printed as incomplete.
     pub(crate) fn print(&self, table: Table) -> Result<()> {
         self.check()?;
         table.print();
@@ -174,7 +174,7 @@ impl Bench {
     pub(crate) fn time(&self) -> Length {
         Length::Time(self.arguments.length)
     }
-    /// The command line of `tool` for `job`; `None` where it cannot do it.
+    /// The command line of `tool` for `job`; `None` if the tool cannot run it.
     pub(crate) fn command(&self, tool: Tool, job: &Job) -> Result<Option<Command>> {
         let command = match tool {
             Tool::FioDefault => Some(fio::command(job, self.size, Tuning::Default)),
@@ -186,7 +186,7 @@ impl Bench {
             Tool::Loadline => Some(ours::command(job, self.size)?),
         };
         Ok(command.map(|mut command| {
-            // t/io_uring leaves a file where it stands.
+            // t/io_uring leaves a file in its working directory.
             command.current_dir(std::env::temp_dir());
             match &job.group {
                 None => command,
@@ -217,8 +217,8 @@ impl Bench {
         let command = self.command(tool, job)?.with_context(|| format!("{} cannot do {}", tool.name(), job.name()))?;
         self.sample(tool, job, command)
     }
-    /// Each of `tools` at `job` once in every round, each round beginning with another and with places and arrivals of its own; tools
-    /// that cannot do it are left out.
+    /// Runs each of `tools` on `job` once in every round. Each round begins with another tool, and has its own offsets
+    /// and arrivals. Tools that cannot run the job are left out.
     pub(crate) fn interleaved(&self, tools: &[Tool], job: &Job) -> Result<Vec<Runs>> {
         self.check()?;
         let mut runs = Vec::new();
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(kept.unwrap(), [[0, 0], [1, 1], [2, 2]]);
         assert_eq!(bench.marked(vec!["reads".into(), "1".into()]), ["reads (2 of 5 rounds)", "1"]);
         assert_eq!(bench.rounds(1, |_, _| Ok(())).unwrap_err().to_string(), "the peer failed");
-        // It was said once.
+        // It is reported once.
         assert_eq!(bench.rounds(1, |_, _| Ok(())).unwrap(), [[(); 5]]);
         assert_eq!(bench.marked(vec!["reads".into()]), ["reads"]);
     }

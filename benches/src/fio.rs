@@ -12,15 +12,16 @@ use std::process::Command;
 pub(crate) enum Tuning {
     /// `io_uring`, everything else as it comes: random map, submission and total latency beside completion latency.
     Default,
-    /// What costs it least with completion latency percentiles on: registered files and buffers, no random map, batches,
-    /// no other latency, no bandwidth samples. What it writes differs from block to block as it does by default: each 512
-    /// bytes get their offset (`scramble_buffers`). `refill_buffers` would make every block anew, which loadline does not.
+    /// The cheapest setup with completion latency percentiles: registered files and buffers, no random map, batches, no
+    /// other latency, no bandwidth samples. Its written blocks differ by fio's default: each 512 bytes get their offset
+    /// (`scramble_buffers`). `refill_buffers` would make every block anew, which loadline does not.
     Best,
-    /// The same, but each buffer is written again and again as it is: less work than loadline's, whose blocks never repeat.
+    /// The same, but each buffer is written again and again unchanged: less work than loadline's, whose blocks never
+    /// repeat.
     BestRepeating,
 }
 
-/// Submitted and taken in at once at most, as `t/io_uring` does.
+/// The most requests submitted or collected at once, as in `t/io_uring`.
 const BATCH: u32 = 32;
 /// Requests in flight that an open loop may have in fio: its `iodepth` bounds those too.
 const OPEN_DEPTH: u32 = 128;
@@ -89,7 +90,7 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
                 command.arg(format!("--iodepth_batch_submit={batch}"));
                 command.arg("--iodepth_batch_complete_min=1").arg(format!("--iodepth_batch_complete_max={batch}"));
             }
-            // Waits for an answer after each request, and has it in time, where that keeps up: one is in flight then.
+            // It waits for an answer after each request, and gets it in time if it keeps up: then one is in flight.
             Pace::Constant(_) | Pace::Poisson(_) if job.with_submission => {
                 command.arg("--iodepth_batch_complete_min=0");
             }
@@ -99,7 +100,7 @@ pub(crate) fn command(job: &Job, size: Bytes, tuning: Tuning) -> Command {
     command
 }
 
-/// Reads what fio printed for one job.
+/// Reads fio's output for one job.
 ///
 /// # Errors
 /// When it is not fio's JSON, or reports an error.
@@ -113,7 +114,7 @@ pub(crate) fn parse(stdout: &str, operation: Operation) -> Result<Told> {
     }
     let way = &job[operation.name()];
     let number = |value: &Value, key: &str| value[key].as_f64().with_context(|| format!("fio's JSON has no {key}"));
-    // Percentiles are there for the one that was asked for.
+    // The requested latency has percentiles.
     let asked_for = |name: &&str| way[*name]["percentile"].is_object();
     let latency = &way[["clat_ns", "lat_ns"].into_iter().find(asked_for).unwrap_or("clat_ns")];
     let mean = latency["mean"].as_f64();

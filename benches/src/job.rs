@@ -1,4 +1,4 @@
-//! One piece of work that every tool is given alike, and what each says of it.
+//! One job for every tool, and a tool's results.
 
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration, Iops};
@@ -13,10 +13,10 @@ pub(crate) struct Job {
     pub(crate) target: Target,
     pub(crate) operation: Operation,
     pub(crate) pace: Pace,
-    /// Load before what counts.
+    /// The load before the measurement.
     pub(crate) warm_up: Duration,
     pub(crate) length: Length,
-    /// Latency counts from the moment the tool took the request up, submitting included, where it could begin later.
+    /// Latency counts from the moment the tool took the request up, submitting included, if it could begin later.
     pub(crate) with_submission: bool,
     /// Tools that may wait awake for answers sleep until they are woken.
     pub(crate) asleep: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Job {
     pub(crate) seed: u64,
 }
 
-/// What the requests go to.
+/// The target of the requests.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
     /// Nothing at all.
@@ -69,7 +69,7 @@ impl Target {
 /// When requests come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Pace {
-    /// So many are kept outstanding.
+    /// This many requests outstanding.
     Depth(u32),
     /// Evenly.
     Constant(Iops),
@@ -81,7 +81,7 @@ pub(crate) enum Pace {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Length {
     Time(Duration),
-    /// After one request: what starting and ending costs.
+    /// After one request: for the cost of starting and ending.
     OneRequest,
 }
 
@@ -110,19 +110,19 @@ impl Job {
     }
 }
 
-/// What a tool says of a job.
+/// A tool's results of a job.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Told {
     pub(crate) requests: u64,
     pub(crate) requests_per_s: f64,
     pub(crate) latency: Option<Latency>,
-    /// On average, of the latencies whose percentiles are told.
+    /// The mean of the latencies whose percentiles are reported.
     pub(crate) latency_mean_ns: Option<f64>,
-    /// From submitted to completed, where the tool tells it apart.
+    /// From submitted to completed, if the tool reports it separately.
     pub(crate) service_mean_ns: Option<f64>,
-    /// From submitted to completed, where the tool tells it apart.
+    /// From submitted to completed, if the tool reports it separately.
     pub(crate) service_p50: Option<Duration>,
-    /// From due to submitted, where requests have due times.
+    /// From due to submitted, if requests have due times.
     pub(crate) waiting_p50: Option<Duration>,
     /// Arrivals per second that the load wanted.
     pub(crate) offered_per_s: Option<f64>,

@@ -58,8 +58,8 @@ fn succeed(result: &impl std::fmt::Display) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Measures section by section. One that fails ends alone; the user's wish for an end ends all. Either way what was measured is
-/// printed, and the exit status tells that it is not all.
+/// Measures section by section. A failure ends one section; the user's interruption ends all. Either way the measured
+/// part is printed, and the exit status says that it is not all.
 fn compare(arguments: Arguments) -> Result<ExitCode> {
     let stop = Stop::watch()?;
     let fio = if arguments.sections.iter().any(|section| section.has_peer()) {

@@ -1,4 +1,4 @@
-//! loadline as a program of its own: this one started again with a job, so that its CPU time is told as fio's is.
+//! loadline as a separate program: this one is started again with a job, so that its CPU time is counted like fio's.
 
 use crate::job::{BLOCK, Job, Latency, Length, Pace, Target, Told};
 use anyhow::{Context, Result, bail};
@@ -10,10 +10,10 @@ use loadline_workload::{Arrival, Fill, LoadSpec};
 use serde::{Deserialize, Serialize};
 use std::process::Command;
 
-/// The hidden first argument that makes this program a trial.
+/// The hidden first argument that makes this program run one trial.
 pub(crate) const SUBCOMMAND: &str = "run-one-trial";
 
-/// What the child is told.
+/// The child's order.
 #[derive(Debug, Serialize, Deserialize)]
 struct Order {
     target: String,
@@ -76,7 +76,7 @@ pub(crate) fn run(order: &str) -> Result<String> {
     Ok(serde_json::to_string(&record)?)
 }
 
-/// Reads what the child printed.
+/// Reads the child's output.
 ///
 /// # Errors
 /// When it is no record, or one of a trial that failed.

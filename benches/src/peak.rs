@@ -1,4 +1,4 @@
-//! `t/io_uring`, fio's tester of peak rates: its command line for a job, and what it prints.
+//! `t/io_uring`, fio's tester of peak rates: its command line for a job, and its output.
 
 use crate::job::{BLOCK, Job, Length, Pace, Target, Told};
 use anyhow::{Context, Result};
@@ -6,7 +6,7 @@ use loadline_block::Operation;
 use std::path::Path;
 use std::process::Command;
 
-/// The command for `job`, with latencies tracked; `None` where the program cannot do it: it only reads, from files, in a
+/// The command for `job`, with latencies tracked; `None` if the program cannot run it: it only reads, from files, in a
 /// closed loop, for whole seconds.
 pub(crate) fn command(program: &Path, job: &Job) -> Option<Command> {
     let (Operation::Read, Pace::Depth(depth), Length::Time(time)) = (job.operation, job.pace, job.length) else {

@@ -1,8 +1,8 @@
-//! Where the tools run, and where the kernel's worker threads.
+//! Pins tools and the kernel's worker threads to processors.
 //!
-//! A loop device is answered by a worker thread of the kernel. At a shallow queue the figure hangs on whether the scheduler
-//! wakes that thread on the processor of the tool or on another one that sleeps: 5 us or 60 us on a virtual machine, in
-//! turns of a millisecond, whatever the tool. So both are held where the comparison says. So are a server and its client.
+//! A kernel worker thread answers a loop device. At a shallow queue the rate depends on the scheduler: it wakes that
+//! thread on the tool's processor or on a sleeping one. That is 5 us or 60 us on a virtual machine, in turns of a
+//! millisecond, for every tool. So both are pinned as the comparison says. So are a server and its client.
 
 use anyhow::{Context, Result};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -13,19 +13,20 @@ use std::fs;
 /// Documentation/core-api/workqueue.rst).
 const WORKERS: &str = "/sys/devices/virtual/workqueue/cpumask";
 
-/// Who runs where.
+/// The placement of tools and workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// Wherever the scheduler likes.
     AsScheduled,
-    /// The tool and the kernel's threads on one processor: what one costs, the other lacks.
+    /// The tool and the kernel's threads share one processor.
     OneCpu,
     /// The tool on one processor, the kernel's threads on another: each request crosses twice.
     TwoCpus,
 }
 
 impl Placement {
-    /// Those that show what tools cost; what the scheduler likes, where it cannot be told or `as_scheduled` is wanted.
+    /// The placements that show the cost of tools; the scheduler's choice if pinning is impossible or `as_scheduled` is
+    /// set.
     pub(crate) fn all(as_scheduled: bool) -> &'static [Self] {
         if as_scheduled || Self::obstacle().is_some() { &[Self::AsScheduled] } else { &[Self::OneCpu, Self::TwoCpus] }
     }
@@ -60,7 +61,7 @@ impl Pinned {
         allowed().is_ok_and(|cpus| cpus.len() > 1)
     }
 
-    /// Where a server can run while who asks it is on the first processor: its place, and what that is called.
+    /// The placements of a server with its client on the first processor: its processor, and the name of the placement.
     pub(crate) fn places(as_scheduled: bool) -> &'static [(Option<usize>, &'static str)] {
         if as_scheduled || !Self::is_possible() {
             &[(None, "as scheduled")]

@@ -1,4 +1,4 @@
-//! Runs other programs to their end and tells what they cost; ends them when the user does.
+//! Runs other programs to their end and measures their cost; ends them when the user interrupts.
 
 use anyhow::{Context, Result, bail};
 use loadline_block::Operation;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-/// A program still running after this long is taken for hung.
+/// A program that runs longer counts as hung.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// Whether the user wants an end, and which process group is to hear of it.
@@ -42,7 +42,7 @@ impl Stop {
         });
         Ok(stop)
     }
-    /// An error once the user wants an end, so that everything is taken down on the way out.
+    /// An error after the user's interruption, so that everything is removed on the way out.
     pub(crate) fn check(&self) -> Result<()> {
         if self.wanted.load(Ordering::SeqCst) {
             bail!("interrupted");
@@ -58,7 +58,7 @@ impl Stop {
     }
 }
 
-/// What a program printed and cost, its own children included.
+/// The output and cost of a program, including its own children.
 #[derive(Debug, Clone)]
 pub(crate) struct Ended {
     pub(crate) stdout: String,
@@ -75,7 +75,7 @@ pub(crate) fn run(command: &mut Command, stop: &Stop) -> Result<Ended> {
     stop.check()?;
     let before = children()?;
     let begun = Instant::now();
-    // A group of its own: Ctrl-C reaches this program alone, which then takes down everything in order.
+    // A separate process group: Ctrl-C reaches this program alone, which then removes everything in order.
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -132,7 +132,7 @@ fn children() -> Result<(Duration, Duration)> {
     Ok((span(usage.user_time()), span(usage.system_time())))
 }
 
-/// Runs `command` to its end and gives the most memory that its first process held, looked at every 5 ms.
+/// Runs `command` to its end and returns the peak memory of its first process, sampled every 5 ms.
 ///
 /// # Errors
 /// As for [`run`].
@@ -195,14 +195,14 @@ pub(crate) struct DeviceTime {
 }
 
 impl DeviceTime {
-    /// What a request took on average since `before`; `None` where there was none.
+    /// The mean time of a request since `before`; `None` if there was none.
     pub(crate) fn mean_ns_since(self, before: Self) -> Option<f64> {
         let requests = self.requests.saturating_sub(before.requests);
         (requests > 0).then(|| self.ms.saturating_sub(before.ms) as f64 * 1e6 / requests as f64)
     }
 }
 
-/// What the kernel has counted of a device until now.
+/// The kernel's counters of a device.
 pub(crate) fn read_counters(node: &Path, operation: Operation) -> Option<DeviceTime> {
     let name = node.file_name()?.to_str()?;
     device_time(&std::fs::read_to_string(format!("/sys/block/{name}/stat")).ok()?, operation)
@@ -232,7 +232,7 @@ fn held(status: &str) -> Option<Bytes> {
     Some(Bytes::kib(line.split_whitespace().next()?.parse().ok()?))
 }
 
-/// Runs a short program of the system, such as losetup; gives what it printed.
+/// Runs a short program of the system, such as losetup; returns its output.
 ///
 /// # Errors
 /// When it is missing or fails.

@@ -1,4 +1,4 @@
-//! What is compared, a section each.
+//! The sections of the comparison.
 
 mod agree;
 mod attached;

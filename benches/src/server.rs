@@ -1,4 +1,4 @@
-//! Servers beside which or as which loadline is measured, each a process of its own: started, asked, and taken down.
+//! Servers for comparisons, each a separate process: started, queried, and removed.
 
 use crate::process::Stop;
 use anyhow::{Context, Result, bail};
@@ -14,25 +14,26 @@ use std::time::{Duration, Instant};
 
 /// The hidden first argument that makes this program an emulation.
 pub(crate) const SUBCOMMAND: &str = "--serve";
-/// A server that does not end by itself within so long is ended.
+/// A server that does not end by itself within this time is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What the kernel counts CPU time in towards programs, on all but historical machines (`USER_HZ`).
+/// The kernel's ticks for CPU time of programs, on all but historical machines (`USER_HZ`).
 const TICKS_PER_S: f64 = 100.0;
 
-/// What the child is told.
+/// The child's order.
 #[derive(Debug, Serialize, Deserialize)]
 struct Order {
     environment: EnvironmentSpec,
     socket: PathBuf,
-    /// Where its first volume is to be a block device too.
+    /// The place of its first volume as a block device, if wanted.
     attach: Option<PathBuf>,
     memory: Bytes,
 }
 
-/// The child's part: says what it made, one line; answers each line with how late answers were so far; ends with its input.
+/// The child's part: prints one line about its server, answers each line with the lateness so far, and ends with its
+/// input.
 ///
 /// # Errors
-/// What cannot be emulated or attached here.
+/// An environment that cannot be emulated or attached here.
 pub(crate) fn serve(order: &str) -> Result<()> {
     let Order { environment, socket, attach, memory } =
         serde_json::from_str(order).context("the order of a server cannot be read")?;
@@ -70,14 +71,14 @@ fn lateness(emulation: &Emulation) -> Vec<(u64, u64)> {
     all.buckets().map(|(start, width, count)| (start + width / 2, count)).collect()
 }
 
-/// A server in a process of its own. Dropped, it ends.
+/// A server in a separate process. Dropped, it ends.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
     input: Option<ChildStdin>,
     output: Option<BufReader<ChildStdout>>,
     pub(crate) socket: PathBuf,
-    /// What it was attached as.
+    /// Its block device.
     pub(crate) device: Option<PathBuf>,
     folder: Option<PathBuf>,
 }
@@ -113,7 +114,7 @@ impl Server {
         let child = child.with_context(|| format!("cannot start {command:?}"))?;
         let mut server = Self { child, input: None, output: None, socket, device: None, folder: None };
         let begun = Instant::now();
-        // Whoever does not take the greeting makes nbdkit complain.
+        // nbdkit complains if a client does not read the greeting.
         let greeted = |socket: &Path| {
             use std::io::Read as _;
             let mut client = std::os::unix::net::UnixStream::connect(socket)?;
@@ -129,7 +130,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Another program, which goes on until it is told otherwise.
+    /// Another program, which runs until it is stopped.
     pub(crate) fn plain(command: &mut Command) -> Result<Self> {
         let child = group_of_its_own(command).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         let child = child.with_context(|| format!("cannot start {command:?}"))?;
@@ -171,7 +172,7 @@ impl Server {
     }
 }
 
-/// Ctrl-C reaches this program alone, which then takes down everything in order.
+/// Ctrl-C reaches this program alone, which then removes everything in order.
 fn group_of_its_own(command: &mut Command) -> &mut Command {
     use std::os::unix::process::CommandExt;
     command.process_group(0)
@@ -179,7 +180,7 @@ fn group_of_its_own(command: &mut Command) -> &mut Command {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Ours ends with its input, and takes down what it attached.
+        // Our server ends with its input, and removes its devices.
         let ends = self.input.take().is_some();
         let begun = Instant::now();
         while ends && begun.elapsed() < PATIENCE && matches!(self.child.try_wait(), Ok(None)) {
@@ -202,7 +203,7 @@ impl Drop for Server {
 pub(crate) struct Lateness(Vec<(u64, u64)>);
 
 impl Lateness {
-    /// What came since `earlier`.
+    /// The difference to `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let before = |at: u64| earlier.0.iter().find(|(other, _)| *other == at).map_or(0, |(_, count)| *count);
         Self(self.0.iter().map(|(at, count)| (*at, count - before(*at))).filter(|(_, count)| *count > 0).collect())

@@ -1,4 +1,4 @@
-//! What the tools are measured on: loop devices over memory, mounts, control groups; each taken down when dropped.
+//! The targets of the tools: loop devices over memory, mounts, control groups; each is removed when dropped.
 
 use crate::process::{Stop, tool};
 use anyhow::{Context, Result, bail};
@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Where memory is a file system.
+/// A file system in memory.
 const MEMORY: &str = "/dev/shm";
 /// Control groups, version 1, of the block layer.
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
@@ -23,7 +23,7 @@ pub(crate) fn obstacle() -> Option<String> {
     control.err().map(|error| format!("loop devices take root and /dev/loop-control ({error})"))
 }
 
-/// What went wrong while taking something down: said, for nothing else can be done about it.
+/// Prints an error of a removal, since nothing else can be done about it.
 fn complain(result: Result<String>) {
     if let Err(error) = result {
         eprintln!("cleaning up: {error:#}");
@@ -130,7 +130,7 @@ impl Drop for Mount {
 #[derive(Debug)]
 pub(crate) struct FileOnExt4 {
     mount: Mount,
-    /// What the file system lies on.
+    /// The device below the file system.
     pub(crate) device: Loop,
     _folder: tempfile::TempDir,
 }
@@ -170,7 +170,7 @@ impl StallingDisk {
         let file = FileOnExt4::new(size, stop)?;
         Ok(Self { device: Loop::attach(&file.path())?, file })
     }
-    /// A stall of `length`, `after` from now, on a thread of its own; joining it says whether it came about.
+    /// A stall of `length`, `after` from now, on a separate thread; joining it returns whether it happened.
     pub(crate) fn stall(
         &self,
         after: std::time::Duration,
@@ -178,7 +178,7 @@ impl StallingDisk {
     ) -> Result<std::thread::JoinHandle<Result<()>>> {
         let point = self.file.mount_point()?.to_owned();
         Ok(std::thread::spawn(move || {
-            // Freezing writes back first; with that done, it takes hold at once.
+            // Freezing writes back first; after that, it works at once.
             std::thread::sleep(after.saturating_sub(std::time::Duration::from_millis(100)));
             tool("sync", &["--file-system", &point])?;
             std::thread::sleep(std::time::Duration::from_millis(100));

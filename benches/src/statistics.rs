@@ -1,6 +1,6 @@
 //! Medians, pairwise ratios and the order of interleaved runs.
 
-/// A figure over rounds: its median and what it lay between.
+/// A figure over rounds: its median and its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -23,8 +23,8 @@ impl std::fmt::Display for Spread {
     }
 }
 
-/// A figure of all rounds together, and the single rounds: for what is counted in steps so coarse that the middle round says
-/// less than their sum.
+/// A figure of all rounds together, and the single rounds: for figures in such coarse steps that the sum of all rounds
+/// is more exact than the middle round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pooled {
     pub(crate) whole: f64,
@@ -38,12 +38,12 @@ impl std::fmt::Display for Pooled {
 }
 
 fn show(middle: f64, rounds: &Spread, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-    // As many digits as tell 2 % apart, also where ratios are small.
+    // Enough digits to show a difference of 2 %, also for small ratios.
     let digits = if middle < 0.3 { 3 } else { 2 };
     write!(f, "{middle:.digits$} ({:.digits$}..{:.digits$})", rounds.least, rounds.most)
 }
 
-/// The middle of `values`, the mean of the two middle ones where their number is even; `None` when there are none.
+/// The middle of `values`, the mean of the two middle ones if their number is even; `None` if there are none.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -66,7 +66,8 @@ pub(crate) fn against_itself(values: &[f64]) -> Vec<f64> {
     ratios(values.get(1..).unwrap_or_default(), &values[..values.len().saturating_sub(1)])
 }
 
-/// Whether `ratio` is no farther from 1, up or down, than the farthest of `own`, or than the `resolution` of what it was made from.
+/// Whether `ratio` is no farther from 1, up or down, than the farthest of `own`, or than the `resolution` of its
+/// inputs.
 pub(crate) fn is_within(ratio: f64, own: &[f64], resolution: f64) -> bool {
     let farthest = own.iter().map(|r| r.ln().abs()).fold(resolution, f64::max);
     ratio.ln().abs() <= farthest

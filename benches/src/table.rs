@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// Rows under a heading; the first column is aligned to the left, the others to the right. Whatever ends its section before it
-/// is printed, the rows that it has by then are printed, and said to be not all.
+/// Rows under a heading; the first column is aligned to the left, the others to the right. If its section ends before
+/// it is printed, its rows are printed as incomplete.
 #[derive(Debug)]
 pub(crate) struct Table {
     title: String,
@@ -30,7 +30,7 @@ impl Table {
         self.printed = true;
         println!("\n{self}");
     }
-    /// What is printed of a table that its section did not come to print: `None` without a row.
+    /// The text of a table that its section did not print: `None` without a row.
     fn cut_short(&mut self) -> Option<String> {
         if self.printed || self.rows.len() < 2 {
             return None;
@@ -70,7 +70,7 @@ impl std::fmt::Display for Table {
     }
 }
 
-/// What is to be reached.
+/// A goal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Goal {
     AtLeast(f64),
@@ -103,7 +103,7 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    /// Judges `value`, called `what` in the list at the end; gives the mark that stands beside it.
+    /// Judges `value`, called `what` in the list at the end; returns the mark beside it.
     pub(crate) fn judge(&mut self, what: &str, value: f64, goal: Goal) -> &'static str {
         if goal.met(value) {
             self.met += 1;

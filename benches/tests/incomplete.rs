@@ -1,4 +1,4 @@
-//! What is left of a section that did not come to its end.
+//! The output of a section that did not reach its end.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A program called fio that tells the same result each time, but fails from its run number `fails_from` on.
+/// A program called fio that reports the same result each time, but fails from its run number `fails_from` on.
 fn fio(folder: &Path, fails_from: u32) -> String {
     let (program, runs) = (folder.join("fio"), folder.join("runs"));
     let result = r#"{"jobs": [{"error": 0, "read": {"iops": 1000.0, "total_ios": 3000,
@@ -34,7 +34,7 @@ fn bench(path: &str, rounds: &str) -> Command {
 #[test]
 fn a_peer_that_fails_leaves_the_rounds_before_it_and_a_failure() {
     let folder = tempfile::tempdir().unwrap();
-    // Ten runs tell what starting costs; each round has two more.
+    // Ten runs measure the cost of starting; each round has two more.
     let output = bench(&fio(folder.path(), 13), "2").output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{told}");

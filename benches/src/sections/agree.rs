@@ -1,4 +1,4 @@
-//! Whether fio and loadline say the same of the same device, beside how far fio agrees with itself.
+//! Whether fio and loadline measure the same on the same device, compared with fio against itself.
 
 use crate::bench::{Bench, Runs, Sample, Tool, of};
 use crate::job::{Job, Pace, Target};
@@ -12,7 +12,7 @@ use loadline_units::Iops;
 
 const TOOLS: [Tool; 3] = [Tool::FioDefault, Tool::FioBest, Tool::Loadline];
 
-/// The rate to which the kernel holds a device whose most is known.
+/// The kernel's throttle for a device with a known maximum.
 const THROTTLED_TO: u64 = 10_000;
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
@@ -26,7 +26,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             &["", "fio", "adds", "fio tuned", "adds", "loadline", "adds"],
         ),
     };
-    // As a device is: what answers is not where the load is.
+    // Like a device: the answering thread is on another processor than the load.
     let placement = Placement::all(bench.arguments.as_scheduled).last().copied().unwrap_or(Placement::AsScheduled);
     let obstacle = Placement::obstacle();
     let _placed = Placed::new(placement)?;
@@ -34,7 +34,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let target = Target::Device(disk.device.node.clone());
     let rates = closed_loops(bench, &mut tables, &target)?;
     half_of_a_known_most(bench, &mut tables, &target, &disk.device)?;
-    // Half of what one request at a time comes to, and half of the most.
+    // Half of the rate of one request at a time, and half of the highest.
     let most = rates.iter().copied().fold(0.0, f64::max);
     for (of, rate) in [("depth 1", rates.first().copied().unwrap_or(most)), ("the most", most)] {
         let job = job(bench, &target, Pace::Constant(half(rate)?));
@@ -73,7 +73,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     bench.print(device)
 }
 
-/// Whether they agree, and what the kernel says of it.
+/// The agreement, and the kernel's view of it.
 struct Tables {
     agreement: Table,
     device: Table,
@@ -95,7 +95,7 @@ fn closed_loops(bench: &mut Bench, tables: &mut Tables, target: &Target) -> Resu
     Ok(rates)
 }
 
-/// Rows for `target` in open loops, at half of what the kernel lets its `device` do.
+/// Rows for `target` in open loops, at half of the kernel's throttle for its `device`.
 fn half_of_a_known_most(bench: &mut Bench, tables: &mut Tables, target: &Target, device: &Loop) -> Result<()> {
     if let Some(obstacle) = Throttle::obstacle() {
         tables.agreement.note(format!("No rows of a {} whose most is known: {obstacle}.", target.name()));
@@ -121,7 +121,7 @@ fn compare(bench: &mut Bench, tables: &mut Tables, job: &Job, name: &str) -> Res
     Ok(runs)
 }
 
-/// What the kernel says of the device under each tool, and what the tools say beyond it.
+/// The kernel's time in the device under each tool, and the tools' time beyond it.
 fn at_device(bench: &Bench, table: &mut Table, name: &str, runs: &[Runs]) {
     let us = |sample: &Sample| sample.device_mean_ns.unwrap_or(f64::NAN) / 1e3;
     let told = |sample: &Sample| {
@@ -150,7 +150,7 @@ fn rows(bench: &mut Bench, table: &mut Table, name: &str, runs: &[Runs]) -> Resu
     };
     let rate = |sample: &Sample| sample.told.requests_per_s;
     let ours = of(runs, Tool::Loadline).context("loadline ran")?;
-    // fio tells how long it ran in whole milliseconds, and divides by that.
+    // fio reports its run time in whole milliseconds, and divides by that.
     let resolution = 0.001 / bench.arguments.length.as_s_f64();
     for (what, figure, resolution) in [("IOPS", &rate as &dyn Fn(&Sample) -> f64, resolution), ("p50", &p50, 0.0)] {
         let mut row = vec![name.to_owned(), what.to_owned()];

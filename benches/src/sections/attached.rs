@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Where requests fall, from the beginning; all of it was written.
+/// The range of requests, from the beginning; all of it was written.
 const SPAN: Bytes = Bytes::gib(1);
 /// The least ratio of IOPS.
 const RATE: f64 = 2.0;
 /// The largest ratio of CPU time for each request.
 const CPU: f64 = 0.5;
 
-/// What is asked.
+/// The loads.
 const ROWS: &[(&str, Operation, u32)] = &[
     ("reads, depth 1", Operation::Read, 1),
     ("reads, depth 32", Operation::Read, 32),
@@ -54,7 +54,7 @@ impl Drop for FuseFile {
         let path = self.path.display().to_string();
         let is_mounted = || std::fs::read_to_string("/proc/self/mounts").is_ok_and(|table| table.contains(&path));
         let begun = Instant::now();
-        // A loop device lets go of its file a moment after it was released.
+        // A loop device releases its file a moment after it was detached.
         while is_mounted() {
             let by_force = begun.elapsed() > Duration::from_secs(5);
             let words = ["--lazy", path.as_str()];
@@ -149,7 +149,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         Server::emulating(&fast(), folder.path().join("ours"), Some(&folder.path().join("attached")), Bytes::gib(2))?;
     let own = ours.device.clone().context("the emulation was not attached")?;
     let devices = [chain.device.node.as_path(), own.as_path()];
-    // What is read was written.
+    // All data that is read was written before.
     for device in devices {
         let words = ["--rw=write", "--bs=1m", "--iodepth=4", "--refill_buffers=1"].map(str::to_owned);
         process::run(&mut fio(device, &words), &bench.stop)?;

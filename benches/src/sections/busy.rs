@@ -1,4 +1,4 @@
-//! What busy emulated disks cost, as sold: one, and eight behind one machine's budgets.
+//! The CPU cost of busy emulated disks with real figures: one, and eight behind one machine's budgets.
 
 use super::truth::{SPAN, case, fill, fio, load_words};
 use crate::bench::Bench;
@@ -51,7 +51,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             settle(&bench.stop)?;
             let case = case(Operation::Read, 4, depth);
             let duration = bench.arguments.length;
-            // A job for each volume, with a connection of its own.
+            // A job for each volume, with its own connection.
             let mut command = fio(&server.socket, "v0", &load_words(case, duration));
             for volume in 1..volumes {
                 command.arg(format!("--name=y{volume}")).args(["--ioengine=nbd", "--randrepeat=1"]);

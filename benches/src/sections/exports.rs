@@ -1,4 +1,4 @@
-//! Our engine over NBD beside fio's nbd engine, both asking nbdkit's memory plugin over a unix socket.
+//! loadline's engine over NBD beside fio's nbd engine, both on nbdkit's memory plugin over a unix socket.
 
 use super::emulate::client;
 use crate::bench::{Bench, Runs, Tool, of};
@@ -14,7 +14,7 @@ use std::process::Command;
 
 const DEPTHS: [u32; 3] = [1, 32, 128];
 const TOOLS: [Tool; 3] = [Tool::FioDefault, Tool::FioBest, Tool::Loadline];
-/// What a request may cost of user CPU, beside fio's: of one at a time, and of more.
+/// The goals for user CPU of a request over fio's: one at a time, and more.
 const CPU: (f64, f64) = (1.0 / 3.0, 0.2);
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
@@ -54,7 +54,7 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
         Server::other(server, socket)?
     };
     let _on = place.map(|_| Pinned::at(0)).transpose()?;
-    // What is read is there.
+    // All data that is read exists.
     client::fill(&server.socket)?;
     for (name, depth, job) in &wanted {
         let runs = bench.interleaved(&TOOLS, job)?;

@@ -63,7 +63,7 @@ fn memory(bench: &mut Bench) -> Result<()> {
         }
         let ratio = held[1] / held[0].max(1e-9);
         let mark = if tool == Tool::Loadline {
-            // Allocators round; what grows with time would grow tenfold.
+            // Allocators round; memory that grows with time would grow tenfold.
             bench.verdicts.judge("null, memory of a longer run over a shorter", ratio, Goal::AtMost(1.1))
         } else {
             ""

@@ -1,4 +1,4 @@
-//! Open loop: whether what was offered was achieved, and how late requests were issued.
+//! Open loops: achieved over offered rate, and the lateness of issued requests.
 
 use crate::bench::{Bench, Sample, Tool, of};
 use crate::job::{Job, Pace, Target};
@@ -28,7 +28,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         for pace in [Pace::Constant(rate), Pace::Poisson(rate)] {
             let job = Job::new(target.clone(), Operation::Read, pace, bench.time());
             let runs = bench.interleaved(&[Tool::FioDefault, Tool::Loadline], &job)?;
-            // fio does not tell what it offered: that many on average.
+            // fio does not report its offered rate: this is the mean.
             let fio =
                 of(&runs, Tool::FioDefault).map(|runs| runs.figures(|s| s.told.requests_per_s / rate.get() as f64));
             let ours = of(&runs, Tool::Loadline).context("loadline ran")?;

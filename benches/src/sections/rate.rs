@@ -11,7 +11,7 @@ use loadline_block::Operation;
 use std::path::PathBuf;
 
 const DEPTHS: [u32; 3] = [1, 32, 128];
-/// What both tables begin with.
+/// The first columns of both tables.
 const COLUMNS: [&str; 6] = ["4 KiB random", "fio", "fio tuned", "repeating", "t/io_uring", "loadline"];
 const TOOLS: [Tool; 5] = [Tool::FioDefault, Tool::FioBest, Tool::FioRepeating, Tool::Peak, Tool::Loadline];
 

@@ -1,4 +1,4 @@
-//! One second of a stalled device within six, as each tool tells it.
+//! One second of a stalled device within six, as each tool reports it.
 
 use crate::bench::{Bench, Tool};
 use crate::job::Target;
@@ -40,7 +40,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         row.extend((0..4).map(|index| format!("{:.2}", column(index))));
         table.row(bench.marked(row));
         if tool == Tool::Loadline {
-            // 1000 of 6000 arrivals wait for what is left of the second: p90 is 0.4 s of it, p99 0.94 s.
+            // 1000 of 6000 arrivals wait for the rest of the second: p90 is 0.4 s of it, p99 0.94 s.
             let marks =
                 [("p90", column(1), 0.35, 0.50), ("p99", column(2), 0.85, 1.05)].map(|(name, ms, least, most)| {
                     let what = format!("stall, {name} in s");

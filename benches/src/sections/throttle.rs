@@ -1,4 +1,4 @@
-//! A loop device that the kernel throttles to a known rate: what is delivered over what is due.
+//! A loop device with a known kernel throttle: delivered over due rate.
 
 use crate::bench::{Bench, Tool, of};
 use crate::job::{Job, Length, Pace, Target};

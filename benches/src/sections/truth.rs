@@ -1,4 +1,4 @@
-//! Whether emulated disks are what they say: rates and latencies as fio sees them, over those of the model in virtual time.
+//! The accuracy of emulated disks: rates and latencies in fio, over those of the model in virtual time.
 
 use crate::bench::Bench;
 use crate::process;
@@ -17,15 +17,15 @@ use loadline_workload::{Arrival, BlockShare, LoadSpec};
 use std::path::Path;
 use std::process::Command;
 
-/// Where requests fall; all of it was written.
+/// The range of requests; all of it was written.
 pub(super) const SPAN: Bytes = Bytes::mib(256);
 /// Off the model's rate, and off its mean latency, at most.
 const RATE: f64 = 0.003;
 const MEAN: f64 = 0.01;
-/// Off its percentiles: so much of them, or so long, whichever is larger.
+/// The tolerance of percentiles: this share of them, or this time, whichever is larger.
 const PERCENTILE: f64 = 0.05;
 const PERCENTILE_US: f64 = 100.0;
-/// How often the depth is answered, and what is too long for that.
+/// The wanted number of answers in multiples of the depth, and the longest time for that.
 const TURNS: f64 = 150.0;
 const LONGEST: Duration = Duration::from_s(60);
 /// Lateness, us: the median and p99.
@@ -43,7 +43,7 @@ pub(super) const fn case(operation: Operation, kib: u64, depth: u32) -> Case {
     Case { operation, kib, depth }
 }
 
-/// What is asked where nobody asks for all.
+/// The default cases.
 const SELECTED: &[Case] = &[
     case(Operation::Read, 4, 1),
     case(Operation::Read, 4, 8),
@@ -74,8 +74,8 @@ impl Case {
         format!("{size} {}s, depth {}", self.operation.name(), self.depth)
     }
 
-    /// No shorter than `least`, and long enough that the depth is answered so often that what fio takes in at the end is less
-    /// than what p99 leaves out: it waits for all of a depth then, and gives the time of the last one to each.
+    /// At least `least`, and long enough that the requests which fio collects at its end are fewer than those beyond
+    /// p99. At its end fio waits for a whole depth, and gives the time of the last one to each.
     fn length(self, least: Duration) -> Duration {
         let turns = Duration::from_ns((self.turn_s() * TURNS * 1e9) as u64);
         Duration::from_s(turns.max(least).min(LONGEST.max(least)).as_ns().div_ceil(1_000_000_000))
@@ -86,13 +86,13 @@ impl Case {
         f64::from(self.depth) / (200e6 / (self.kib * 1_024) as f64).min(5_000.0)
     }
 
-    /// Whether so many are answered in `length` that p99 says something.
+    /// Whether enough are answered in `length` for a meaningful p99.
     fn has_p99(self, length: Duration) -> bool {
         length.as_s_f64() >= self.turn_s() * 101.0
     }
 }
 
-/// 5,000 requests and 200 MB a second, held smoothly; no latency of its own.
+/// 5,000 requests and 200 MB a second, limited evenly; no latency of its own.
 fn smooth() -> EnvironmentSpec {
     let limit = Limit {
         iops: Iops::per_second(5_000).map(|rate| Directions::Together(IopsBudget::steady(rate))),
@@ -104,7 +104,7 @@ fn smooth() -> EnvironmentSpec {
     EnvironmentSpec { name: "smooth".into(), volumes: vec![volume], ..EnvironmentSpec::default() }
 }
 
-/// What is told of a run, latencies in us.
+/// The figures of a run, latencies in us.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     rate: f64,
@@ -122,7 +122,7 @@ fn modelled(environment: &EnvironmentSpec, case: Case, duration: Duration) -> Re
         blocks: vec![BlockShare { size: Bytes::kib(case.kib), share: Ratio::ONE }],
         arrival: Arrival::Closed { queue_depth: case.depth, rate_max: None, think_time: Duration::ZERO },
         size: Some(SPAN),
-        // fio leaves out what it asked for in a warm-up and was answered later: a whole depth of requests.
+        // fio leaves out requests of a warm-up that are answered later: a whole depth of them.
         warm_up: Duration::ZERO,
         duration,
         ..LoadSpec::default()
@@ -181,7 +181,7 @@ fn seen(printed: &str, operation: Operation) -> Result<Seen> {
     })
 }
 
-/// One run: what fio saw, how late answers left (the median and p99, us), and the server's share of a core.
+/// One run: fio's figures, the lateness of answers (the median and p99, us), and the server's share of a core.
 struct Run {
     seen: Seen,
     late: [f64; 2],
@@ -206,7 +206,7 @@ fn off(runs: &[Run], model: f64, figure: fn(&Seen) -> f64) -> Result<(f64, Strin
     Ok((median, format!("{:+.2} % ({:+.2}..{:+.2})", median * 100.0, least * 100.0, most * 100.0)))
 }
 
-/// How far a percentile is off beyond what it may be, as a share of that: at most 1.
+/// The error of a percentile over its tolerance: at most 1.
 fn beyond(runs: &[Run], model: f64, figure: fn(&Seen) -> f64) -> f64 {
     let off: Vec<f64> = runs.iter().map(|run| (figure(&run.seen) - model).abs()).collect();
     median(&off).unwrap_or(f64::MAX) / (model * PERCENTILE).max(PERCENTILE_US)

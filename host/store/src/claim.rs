@@ -1,6 +1,6 @@
 //! One process at a time adds trials to a run: a lock file beside the store, locked with `flock`.
 //!
-//! The kernel lets go of the lock when the process ends, however it ends; the file left behind then means nothing.
+//! The kernel releases the lock when the process ends, in any way; the file that is left then means nothing.
 
 use crate::{Store, StoreError};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Tries before giving up on a lock file that others keep removing.
+/// Attempts at a lock file that others remove again and again.
 const ATTEMPTS_MAX: u32 = 1_000;
 
 /// The right to add trials to a run; given back when dropped, or when the process ends in any way.
@@ -16,20 +16,21 @@ const ATTEMPTS_MAX: u32 = 1_000;
 #[must_use = "the run is free again as soon as this is dropped"]
 pub struct Claim {
     lock: PathBuf,
-    /// Open as long as the claim is held: the lock lives as long as this.
+    /// Open during the claim: the lock lives as long as this.
     _file: File,
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Removed while still locked, so that nobody else's lock file is removed. Left behind it would do no harm.
+        // Removed while still locked, so that no other process's lock file is removed. If it stayed, it would do no
+        // harm.
         let _ = std::fs::remove_file(&self.lock);
     }
 }
 
 impl Store {
-    /// Claims the run, stored already or about to begin, for this process. Claim before [`Store::begin_run`] and before
-    /// reading [`Store::finished_trials`] of a run to be taken up again.
+    /// Claims the run, new or stored, for this process. Claim before [`Store::begin_run`], and before
+    /// [`Store::finished_trials`] of a run to resume.
     ///
     /// # Errors
     /// [`StoreError::Claimed`] when it is claimed already, by this process or another; [`StoreError::Lock`] when the

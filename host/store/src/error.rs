@@ -1,11 +1,11 @@
-//! What can go wrong with a store: what was attempted, on which file, and what to do next.
+//! Errors of a store: the attempt, the file, and the remedy.
 
 use crate::SeriesError;
 use crate::reading::Unwritable;
 use loadline_record::DecodeError;
 use std::path::{Path, PathBuf};
 
-/// A store that cannot be used as asked.
+/// A store that cannot do the request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -26,7 +26,7 @@ pub enum StoreError {
     Corrupt {
         /// The store.
         path: PathBuf,
-        /// What SQLite found.
+        /// SQLite's finding.
         detail: String,
     },
     /// A file of another program, such as its SQLite database.
@@ -57,7 +57,7 @@ pub enum StoreError {
     Unwritable {
         /// The store.
         path: PathBuf,
-        /// What forbids it.
+        /// The reason.
         why: Unwritable,
     },
     /// This user may only read it, and part of it is in a file beside it that only who may write can make sense of.
@@ -71,7 +71,7 @@ pub enum StoreError {
         path: PathBuf,
         /// Its log.
         beside: PathBuf,
-        /// Where the log's index would be.
+        /// The expected place of the log's index.
         index: PathBuf,
     },
     /// This user may only read it, and it is of an older version, or empty.
@@ -101,15 +101,15 @@ pub enum StoreError {
         path.display()
     )]
     Moved {
-        /// What was to be done.
+        /// The attempt.
         attempt: &'static str,
-        /// Where it was.
+        /// The place.
         path: PathBuf,
     },
-    /// Another process kept the store to itself for too long.
+    /// Another process used the store for too long.
     #[error("could not {attempt}: another process is writing to the store {} and did not finish; try again", path.display())]
     Busy {
-        /// What was to be done.
+        /// The attempt.
         attempt: &'static str,
         /// The store.
         path: PathBuf,
@@ -117,7 +117,7 @@ pub enum StoreError {
     /// No space left.
     #[error("could not {attempt}: no space left for the store {}; make room, what is stored already is kept", path.display())]
     Full {
-        /// What was to be done.
+        /// The attempt.
         attempt: &'static str,
         /// The store.
         path: PathBuf,
@@ -125,23 +125,23 @@ pub enum StoreError {
     /// Anything else that SQLite reports.
     #[error("could not {attempt} in the store {}: {source}", path.display())]
     Sql {
-        /// What was to be done.
+        /// The attempt.
         attempt: &'static str,
         /// The store.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's message.
         source: rusqlite::Error,
     },
     /// No run of that id, prefix or name.
     #[error("no run {run:?} in the store; `loadline list` shows what there is")]
     NoSuchRun {
-        /// What was looked for.
+        /// The requested run.
         run: String,
     },
     /// Several runs begin like that.
     #[error("{text:?} fits several runs: {}; write more of the id", candidates.join(", "))]
     Ambiguous {
-        /// What was looked for.
+        /// The requested text.
         text: String,
         /// Some of the ids that fit, the newest first.
         candidates: Vec<String>,
@@ -174,7 +174,7 @@ pub enum StoreError {
         /// The id that occurs twice.
         cell: String,
     },
-    /// That trial is stored already; it was kept.
+    /// That trial is stored already; the first record stays.
     #[error("trial {trial} of cell {cell:?} of run {run} is in the store already and was kept as it is")]
     TrialExists {
         /// The run.
@@ -231,7 +231,7 @@ pub enum StoreError {
     Claimed {
         /// The run.
         run: String,
-        /// Who holds it, where that is known.
+        /// The process with the claim, if known.
         pid: Option<u32>,
         /// The lock file.
         lock: PathBuf,
@@ -261,9 +261,9 @@ pub enum StoreError {
     /// Not a point in time as runs have it.
     #[error("{text:?} is not a time in UTC such as 2026-01-31 or 2026-01-31T14:22:33Z: {why}")]
     BadTime {
-        /// What was given.
+        /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The problem with it.
         why: String,
     },
 }
@@ -285,7 +285,7 @@ pub enum PartError {
     Word(String),
 }
 
-/// An error within a transaction: SQLite's still lacks what was attempted and where.
+/// An error within a transaction: SQLite's still lacks the attempt and the file.
 pub(crate) enum Trouble {
     Sql(rusqlite::Error),
     Told(StoreError),

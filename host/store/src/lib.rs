@@ -1,7 +1,7 @@
-//! Run records in one SQLite file, written trial by trial.
+//! Stores run records in one SQLite file, trial by trial.
 //!
-//! A run begins with its plan in one transaction; each finished trial is one transaction more. So a process killed at any
-//! instant loses nothing that was finished, and the run can be taken up again. `docs/formats/store.md` describes the file.
+//! The beginning of a run with its plan is one transaction, and each finished trial is one more. So a process killed at
+//! any instant loses no finished trial, and the run can be resumed. `docs/formats/store.md` describes the file.
 
 mod claim;
 mod error;

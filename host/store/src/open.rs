@@ -1,4 +1,4 @@
-//! Opens a store: makes it where there is none, brings an older one up to date, and leaves alone what is not ours.
+//! Opens a store: creates a missing one, migrates an older one, and refuses files of other programs.
 
 use crate::StoreError;
 use crate::error::Trouble;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub(crate) const APPLICATION_ID: i32 = 0x6c6f_6164;
 /// How long a writer waits for another; each transaction takes milliseconds unless the disk under the store is overloaded.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long the first page of a new file takes to be written, with a wide margin.
+/// The time in which the first page of a new file is written, with a wide margin.
 const SECOND_LOOK: Duration = Duration::from_millis(50);
 
 /// One step of the format: from the version that is its place in the list to the next.
@@ -33,14 +33,14 @@ pub struct Store {
     pub(crate) connection: Connection,
     /// Absolute, without symbolic links: every process finds the same lock files.
     pub(crate) path: PathBuf,
-    /// How the file was when it was opened, where this user may only read it.
+    /// The file's state when it was opened, if this user may only read it.
     pub(crate) only_read: Option<AsFound>,
     /// Device and inode of the file that was opened.
     pub(crate) file: Option<(u64, u64)>,
 }
 
 impl Store {
-    /// Opens the store at `path`; makes its folders and the file where they are missing (an empty file becomes a store).
+    /// Opens the store at `path`; creates missing folders and the file (an empty file becomes a store).
     ///
     /// # Errors
     /// A damaged file, another program's database and a store of a newer version are named and left as they are.
@@ -48,7 +48,7 @@ impl Store {
         Self::open_with(path, STEPS)
     }
 
-    /// [`Store::open`] with the steps given: what a version of the tool that knows these would do.
+    /// [`Store::open`] with the given steps, as a version of the tool with these steps would do.
     pub(crate) fn open_with(path: &Path, steps: &[Step]) -> Result<Self, StoreError> {
         let unreachable = |source| StoreError::Path { path: path.to_owned(), source };
         let path = std::path::absolute(path).map_err(unreachable)?;
@@ -63,7 +63,7 @@ impl Store {
         let told = |trouble: Trouble| trouble.tell("open", &path);
         let connection = connect(&path).map_err(|error| told(error.into()))?;
         bring_up_to_date(&connection, &path, steps).map_err(told)?;
-        // What was found is in order: closing may move the write-ahead log into the file.
+        // The file is in order, so closing may move the write-ahead log into the file.
         let settled = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
         settled.map_err(|error| told(error.into()))?;
         let path = std::fs::canonicalize(&path).map_err(|source| StoreError::Path { path, source })?;
@@ -85,7 +85,7 @@ impl Store {
     ) -> Result<T, StoreError> {
         self.check_writable()?;
         let done = self.within(TransactionBehavior::Immediate, attempt, work)?;
-        // SQLite writes on to a file that has no name any more, or another one; nobody would find there what was stored.
+        // SQLite writes on to a file without a name, or with another one; nobody would find the records there.
         if file_at(&self.path) != self.file {
             return Err(StoreError::Moved { attempt, path: self.path.clone() });
         }
@@ -119,15 +119,14 @@ impl Store {
         done.map_err(|trouble: Trouble| {
             let error = trouble.tell(attempt, &self.path);
             if matches!(error, StoreError::Corrupt { .. }) {
-                // From here on the file is left as it is. Best effort: the damage is what has to be told.
+                // From here on the file stays as it is. Best effort: the caller must learn of the damage first.
                 let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
             }
             error
         })
     }
 
-    /// Gives the space of removed runs back to the file system. Best effort: what is left is used again or given back
-    /// another time.
+    /// Returns the space of removed runs to the file system. Best effort: the rest is reused or returned another time.
     pub(crate) fn give_back_space(&self) {
         let _ = (|| {
             let mut vacuum = self.connection.prepare("PRAGMA incremental_vacuum")?;
@@ -144,7 +143,7 @@ fn file_at(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// What the first page of an SQLite file says of it.
+/// The marks on the first page of an SQLite file.
 pub(crate) struct Marks {
     application_id: i32,
     version: u32,
@@ -162,7 +161,7 @@ impl Marks {
             schema_changes: mark("schema_version")?,
         })
     }
-    /// Whether this is a store, or empty and of no program: a store that is being made, or whose making was cut off.
+    /// Whether this is a store, or empty and of no program: a store during its creation, or after an interrupted one.
     fn is_ours(&self) -> bool {
         self.application_id == APPLICATION_ID || (self.application_id == 0 && self.schema_changes == 0)
     }
@@ -177,16 +176,16 @@ impl Marks {
     }
 }
 
-/// Refuses what is at `path` where it cannot be a store, and leaves it as it is; nothing may be there yet.
+/// Refuses a file at `path` that cannot be a store, and does not change it; the file may be missing.
 pub(crate) fn examine(path: &Path, known: u32) -> Result<(), StoreError> {
     let unreachable = |source| Err(StoreError::Path { path: path.to_owned(), source });
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => unreachable(std::io::Error::from(std::io::ErrorKind::IsADirectory)),
-        // A device has no length: SQLite would take it for an empty file, and write over what is on it.
+        // A device has no length: SQLite would read it as an empty file, and overwrite its contents.
         Ok(found) if !found.is_file() => {
             unreachable(std::io::Error::other("is no regular file, and was left as it is"))
         }
-        // SQLite takes a single byte for an empty file, and would write over it.
+        // SQLite reads a single byte as an empty file, and would overwrite it.
         Ok(found) if found.len() == 1 => Err(StoreError::Foreign { path: path.to_owned() }),
         Ok(found) if found.len() > 0 => recognize(path, known),
         Ok(_) => Ok(()),
@@ -200,7 +199,7 @@ pub(crate) fn examine(path: &Path, known: u32) -> Result<(), StoreError> {
 fn recognize(path: &Path, known: u32) -> Result<(), StoreError> {
     let found = match first_page(path) {
         Ok(marks) if marks.is_ours() => Ok(marks),
-        // Another process may be writing the first page of a new store at this very moment: a second look tells.
+        // Another process may be writing the first page of a new store right now, so look again.
         _ => {
             std::thread::sleep(SECOND_LOOK);
             first_page(path)
@@ -209,14 +208,14 @@ fn recognize(path: &Path, known: u32) -> Result<(), StoreError> {
     found.map_err(|error| Trouble::Sql(error).tell("open", path))?.check(path, known).map(|_| ())
 }
 
-/// Reads the first page, whatever a write-ahead log may add to it.
+/// Reads the first page, without a write-ahead log.
 ///
-/// SQLite reads the file itself (`immutable`): opening and closing it by other means would drop the locks that other
-/// connections of this process hold on it.
+/// SQLite reads the file itself (`immutable`). Opening and closing it in another way would drop the locks of other
+/// connections of this process.
 fn first_page(path: &Path) -> rusqlite::Result<Marks> {
     let connection = connect_to_read(path, "immutable=1")?;
-    // A process killed while it moved its write-ahead log into the file leaves the file shorter than its first page says,
-    // which is in order as long as the log is there; without this SQLite would call it malformed.
+    // A process killed while it moved its write-ahead log into the file leaves a file shorter than its first page says.
+    // That is in order as long as the log is there. Without this pragma SQLite would call it malformed.
     connection.pragma_update(None, "writable_schema", true)?;
     Marks::read(&Transaction::new_unchecked(&connection, TransactionBehavior::Deferred)?)
 }
@@ -244,13 +243,13 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Takes the steps that are missing, all in one transaction.
+/// Runs the missing steps, all in one transaction.
 fn bring_up_to_date(connection: &Connection, path: &Path, steps: &[Step]) -> Result<(), Trouble> {
     let known = steps.len() as u32;
     let marks = Marks::read(&Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?)?;
     if marks.check(path, known)? < known {
-        // Lets `rm` give space back. It counts only where there is no table yet, and there it writes a first page at
-        // once, outside the transaction below.
+        // Lets `rm` return space. It works only before the first table, and then writes a first page at once, outside
+        // the transaction below.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         // Another process may have been faster.

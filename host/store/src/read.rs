@@ -1,4 +1,4 @@
-//! Finds runs and reads them back, exactly as they were stored.
+//! Finds runs and reads them, exactly as they were stored.
 
 use crate::error::{PartError, Trouble};
 use crate::write::{find_run, status_name};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Candidates that an ambiguous text names.
 const CANDIDATES_MAX: usize = 5;
 
-/// Which runs to list; what is `None` lets every run pass. Texts are compared without regard to ASCII case.
+/// A filter for the list of runs; `None` passes every run. Texts are compared without ASCII case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The run's name contains this.
@@ -27,7 +27,7 @@ pub struct Filter {
     pub since: Option<String>,
     /// The name or the target of one of its volumes contains this.
     pub volume: Option<String>,
-    /// So many at most, the newest.
+    /// At most this many, the newest.
     pub limit: Option<u32>,
 }
 
@@ -36,7 +36,7 @@ pub struct Filter {
 pub struct RunLine {
     /// Unique id.
     pub id: String,
-    /// The plan's name, or what the user called it.
+    /// The plan's name, or the user's name for it.
     pub name: String,
     /// The verb that made it.
     pub verb: String,
@@ -46,7 +46,7 @@ pub struct RunLine {
     pub started: String,
     /// How far it has come.
     pub status: RunStatus,
-    /// What it ran on.
+    /// Its volumes.
     pub volumes: Vec<VolumeLine>,
     /// Cells of the plan.
     pub cells: u64,
@@ -68,9 +68,9 @@ pub struct VolumeLine {
 }
 
 impl Store {
-    /// The id of the run that `text` means: an id, `last` (the one added last), the beginning of one id, or a name (of runs
-    /// of that name the one added last); the first of these that fits. What was added last may have started long before the others:
-    /// an import.
+    /// The id of the run that `text` stands for. These are tried in order: an id, `last` (the run added last), the
+    /// beginning of one id, a name (of several runs the one added last). The run added last may have started long
+    /// before the others: an import.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], or [`StoreError::Ambiguous`] with the candidates.
@@ -135,8 +135,8 @@ impl Store {
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunLine>, StoreError> {
         filter.since.as_deref().map_or(Ok(()), check_since)?;
         self.read("list runs", |transaction| {
-            // `since` is the beginning of an RFC 3339 text, whose order is that of time; without its Z, so that
-            // 14:22:33Z is not before a start at 14:22:33.5Z.
+            // `since` is the beginning of an RFC 3339 text, which sorts by time. It has no Z, so that 14:22:33Z is not
+            // before a start at 14:22:33.5Z.
             let mut statement = transaction.prepare_cached(
                 "SELECT r.key, r.id, r.name, r.verb, r.clock, r.started, r.status, r.cells, r.trials_done,
                         r.trials_planned, r.doubts, volumes.name, volumes.target
@@ -155,7 +155,7 @@ impl Store {
             let mut rows = statement.query(named_params! {
                 ":name": filter.name, ":verb": filter.verb, ":status": filter.status.map(status_name),
                 ":since": filter.since.as_ref().map(|text| text.trim_end_matches('Z')), ":volume": filter.volume,
-                // SQLite takes a negative limit for none.
+                // SQLite reads a negative limit as none.
                 ":limit": filter.limit.map_or(-1, i64::from),
             })?;
             let mut lines: Vec<RunLine> = Vec::new();
@@ -193,7 +193,7 @@ impl Store {
     }
 }
 
-/// Reads the parts of one run, and knows what to say when one cannot be read.
+/// Reads the parts of one run, with errors for unreadable ones.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     store: &'a Store,
@@ -313,10 +313,11 @@ fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(index).map(i64::cast_unsigned)
 }
 
-/// Refuses what [`Filter::since`] cannot be: a date and time of the calendar, cut short anywhere behind the date.
+/// Refuses texts that [`Filter::since`] cannot use: it needs a calendar date and time, cut short anywhere behind the
+/// date.
 ///
 /// # Errors
-/// [`StoreError::BadTime`], with what is wrong with it.
+/// [`StoreError::BadTime`], with the problem.
 pub fn check_since(text: &str) -> Result<(), StoreError> {
     match wrong_with_time(text) {
         Some(why) => Err(StoreError::BadTime { text: text.to_owned(), why }),
@@ -332,7 +333,7 @@ fn wrong_with_time(text: &str) -> Option<String> {
     if !has_form {
         return Some("it is written otherwise".to_owned());
     }
-    // `None` where the text ends before.
+    // `None` if the text ends before.
     let number = |place: std::ops::Range<usize>| text.get(place).and_then(|digits| digits.parse::<u32>().ok());
     let (year, month) = (number(0..4)?, number(5..7)?);
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));

@@ -1,5 +1,5 @@
-//! Stores that this user may read but not write: another user's, or one on a read-only file system. Nothing is made beside
-//! them: what a reader left there would belong to the reader, and stop the owner.
+//! Opens stores that this user may only read: another user's, or one on a read-only file system. No files are created
+//! beside them: they would belong to the reader, and stop the owner.
 
 use crate::error::Trouble;
 use crate::open::{Marks, STEPS, connect_to_read, examine, look_at_tables};
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// Why a store cannot be written by this user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unwritable {
-    /// Nothing can be written there, by nobody.
+    /// Nobody can write there.
     ReadOnlyFileSystem,
-    /// It is another user's, who keeps others from writing to it.
+    /// It is another user's, without write permission.
     OtherUser,
     /// It is this user's own, with a mode that forbids it.
     WriteProtected,
@@ -45,7 +45,7 @@ impl fmt::Display for Unwritable {
 }
 
 impl Unwritable {
-    /// What forbids this user to write to the file at `path`, if that is there.
+    /// The reason why this user cannot write to the file at `path`, if the file exists.
     pub(crate) fn of_file(path: &Path) -> Option<Self> {
         match accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
             Err(Errno::ROFS) => Some(Self::ReadOnlyFileSystem),
@@ -57,7 +57,7 @@ impl Unwritable {
         }
     }
 
-    /// The same of the files that SQLite makes in its folder.
+    /// The same for the files that SQLite creates in its folder.
     fn of_folder(path: &Path) -> Option<Self> {
         match accessat(CWD, path.parent()?, Access::WRITE_OK, AtFlags::EACCESS) {
             Err(Errno::ROFS) => Some(Self::ReadOnlyFileSystem),
@@ -66,7 +66,7 @@ impl Unwritable {
         }
     }
 
-    /// What forbids this user to use the store at `path` for writing, of all that can.
+    /// The first reason why this user cannot write to the store at `path`.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let beside = || {
             let files = [log(path), index(path), journal(path)];
@@ -76,11 +76,11 @@ impl Unwritable {
     }
 }
 
-/// How a file was found: what is read of it holds as long as that does not change.
+/// The state of a file: the data read from it is valid as long as this does not change.
 #[derive(Debug)]
 pub(crate) struct AsFound {
     why: Unwritable,
-    /// Length, time of the last change (s, ns) and number; `None` where SQLite's locks see to it.
+    /// Length, time of the last change (s, ns) and number; `None` if SQLite's locks ensure it.
     state: Option<State>,
 }
 
@@ -102,14 +102,14 @@ impl AsFound {
 }
 
 impl Store {
-    /// Opens the store at `path` for whoever only reads it. A store that this user may write is opened as by
-    /// [`Store::open`]; of any other, nothing is changed and nothing is made beside it, and what would write to it is refused.
+    /// Opens the store at `path` for reading. A store that this user may write is opened as by [`Store::open`]. Any
+    /// other is not changed, no file is created beside it, and writing calls are refused.
     ///
     /// # Errors
-    /// As of [`Store::open`]; and where a store that may not be written cannot be read without writing.
+    /// Those of [`Store::open`]; and if a read-only store cannot be read without writing.
     pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
         let unreachable = |source| StoreError::Path { path: path.to_owned(), source };
-        // SQLite, too, looks for what lies beside the file that a symbolic link means.
+        // SQLite, too, looks beside the file to which a symbolic link leads.
         let real = std::fs::canonicalize(path).map_err(unreachable)?;
         match Unwritable::of_file(&real).or_else(|| Unwritable::of_folder(&real)) {
             Some(why) => open_unwritable(real, why),
@@ -138,8 +138,8 @@ fn open_unwritable(path: PathBuf, why: Unwritable) -> Result<Store, StoreError> 
     let is_filled = |path: &Path| std::fs::metadata(path).is_ok_and(|found| found.len() > 0);
     let (log, index, journal) = (log(&path), index(&path), journal(&path));
     let (parameters, state) = if log.exists() && index.exists() {
-        // In use, or left by a process that was killed: the log is read with the index of those who write, or without any
-        // where there is none of them; neither is written to.
+        // In use, or left by a killed process: the log is read with the index of the writers, or without one if there
+        // is none; neither is written to.
         ("readonly_shm=1", None)
     } else if is_filled(&log) {
         return Err(StoreError::Open { path, beside: log, index });
@@ -201,7 +201,7 @@ mod tests {
     use crate::Filter;
     use crate::open::Step;
 
-    /// As another user's store, whoever runs this.
+    /// As another user's store, whichever user runs this.
     fn others(path: &Path) -> Result<Store, StoreError> {
         open_unwritable(path.to_owned(), Unwritable::OtherUser)
     }

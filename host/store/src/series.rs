@@ -53,7 +53,7 @@ pub(crate) fn encode(series: &Series) -> Vec<u8> {
     out
 }
 
-/// Reads what [`encode`] wrote.
+/// Reads the output of [`encode`].
 pub(crate) fn decode(bytes: &[u8]) -> Result<Series, SeriesError> {
     let mut rest = bytes;
     let version = take_byte(&mut rest)?;
@@ -64,7 +64,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Series, SeriesError> {
     let last_ns = take(&mut rest)?;
     let count = take(&mut rest)?;
     let present = take_byte(&mut rest)?;
-    // Each second takes at least two bytes: a count beyond that must not reserve memory.
+    // Each second takes at least two bytes: a larger count must not reserve memory.
     if count.checked_mul(2).is_none_or(|least| least > rest.len() as u64) {
         return Err(SeriesError::CutShort);
     }

@@ -14,7 +14,7 @@ impl Store {
     /// [`Unfinished`](RunStatus::Unfinished).
     ///
     /// # Errors
-    /// An id taken or unfit, two cells of one id, or trouble with the file; nothing is stored then.
+    /// A used or invalid id, two cells of one id, or a problem with the file; nothing is stored then.
     pub fn begin_run(&self, header: &RunHeader, cells: &[CellRecord]) -> Result<(), StoreError> {
         check_id(&header.id)?;
         let run = &header.id;
@@ -45,11 +45,13 @@ impl Store {
         self.write("store a run", |transaction| whole.insert(transaction, None))
     }
 
-    /// Stores a run as it stands, with all its trials, in place of what there was of it, in one transaction: of one that is told
-    /// while it goes on. As long as it does, it counts as added when that began ([`Store::resolve`]'s `last`), and then anew.
+    /// Stores a run with all its trials, and replaces its earlier state, in one transaction: for runs that are stored
+    /// while they go on. Until its end the run counts as added at its beginning ([`Store::resolve`]'s `last`), and then
+    /// as added anew.
     ///
     /// # Errors
-    /// As those of [`Store::add_run`]; [`StoreError::RunFinished`] when what there was is finished. What there was stays then.
+    /// Those of [`Store::add_run`]; [`StoreError::RunFinished`] if the earlier state is finished. That state stays
+    /// then.
     pub fn replace_run(&self, record: &RunRecord) -> Result<(), StoreError> {
         let whole = Whole::of(record)?;
         let run = &record.header.id;
@@ -57,7 +59,7 @@ impl Store {
             let mut place = None;
             if find_run(transaction, run)?.is_some() {
                 let key = open_run(transaction, run)?;
-                // The rest goes with it: ON DELETE CASCADE.
+                // ON DELETE CASCADE removes the rest.
                 transaction.execute("DELETE FROM runs WHERE key = ?", [key])?;
                 place = (record.status == RunStatus::Unfinished).then_some(key);
             }
@@ -65,7 +67,7 @@ impl Store {
         })
     }
 
-    /// Says how far the run has come.
+    /// Sets the status of the run.
     ///
     /// # Errors
     /// [`StoreError::RunFinished`] when it is finished, which is never edited again; [`StoreError::TrialsMissing`] when it
@@ -74,7 +76,7 @@ impl Store {
         self.write("set the status of a run", |transaction| mark(transaction, run, status))
     }
 
-    /// Adds a cell, after those that there are, to a run that decides what to try as its figures come in.
+    /// Adds a cell at the end, to a run that chooses its loads by its results.
     ///
     /// # Errors
     /// [`StoreError::RunFinished`], [`StoreError::NoSuchRun`], [`StoreError::CellExists`]; or trouble with the file. Nothing is
@@ -93,7 +95,7 @@ impl Store {
         })
     }
 
-    /// Says that a run is finished which knew no more than how many trials it would need at most: those that it has are all.
+    /// Finishes a run that only knew the most trials that it would need: those that it has are all.
     ///
     /// # Errors
     /// [`StoreError::RunFinished`], [`StoreError::NoSuchRun`]; or trouble with the file.
@@ -115,7 +117,7 @@ impl Store {
     pub fn remove(&self, run: &str) -> Result<(), StoreError> {
         let claim = self.claim(run)?;
         self.write("remove a run", |transaction| {
-            // The rest goes with it: ON DELETE CASCADE.
+            // ON DELETE CASCADE removes the rest.
             let removed = transaction.execute("DELETE FROM runs WHERE id = ?", [run])?;
             if removed == 0 { Err(StoreError::NoSuchRun { run: run.to_owned() }.into()) } else { Ok(()) }
         })?;
@@ -198,7 +200,7 @@ fn begin(
     Ok(())
 }
 
-/// A trial as JSON, without what has tables of its own.
+/// A trial as JSON, without the parts that have their own tables.
 fn document_of(run: &str, cell: &str, trial: &TrialRecord) -> Result<String, StoreError> {
     let rest =
         TrialRecord { operations: BTreeMap::new(), series: Series::default(), doubts: Vec::new(), ..trial.clone() };
@@ -238,7 +240,7 @@ fn finish(
     Ok(())
 }
 
-/// Says how far a run has come.
+/// Sets the status of a run.
 fn mark(transaction: &Transaction<'_>, run: &str, status: RunStatus) -> Result<(), Trouble> {
     let key = open_run(transaction, run)?;
     if status == RunStatus::Finished {
@@ -365,7 +367,7 @@ fn count_doubts(transaction: &Transaction<'_>, cell_key: i64) -> rusqlite::Resul
 
 /// The value as JSON that gives back exactly the same value.
 ///
-/// JSON has no infinities and no NaN, and silently makes them null: better refused here than wrong later.
+/// JSON has no infinities and no NaN, and silently makes them null: an error here is better than a wrong figure later.
 fn to_document<T: Serialize + DeserializeOwned + PartialEq>(
     value: &T,
     part: impl FnOnce() -> String,

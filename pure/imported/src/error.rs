@@ -1,6 +1,6 @@
-//! What can be wrong with a file of results: where, and what to do.
+//! Errors in a file of results: the place and the remedy.
 
-/// A file that holds no results that can be read.
+/// A file without readable results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// Nothing in it.
@@ -19,7 +19,7 @@ pub enum ImportError {
         /// The file.
         source_name: String,
     },
-    /// What loadline exports.
+    /// It is an export of loadline.
     #[error(
         "{source_name} is what loadline exports: a summary, without the trials and histograms that a stored run rests on; take the run \
          from its store (--store FILE)"
@@ -45,7 +45,7 @@ pub enum ImportError {
         source_name: String,
         /// From 1.
         line: usize,
-        /// What was found.
+        /// The parser's message.
         detail: String,
     },
     /// A figure that is missing or cannot be.
@@ -53,9 +53,9 @@ pub enum ImportError {
     Value {
         /// The file.
         source_name: String,
-        /// Where in its document: `jobs[0].read.iops`.
+        /// The place in its document: `jobs[0].read.iops`.
         place: String,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Values of a JSON document with their place, so that what is wrong with one can be told.
+//! Values of a JSON document with their place, for errors.
 
 use crate::ImportError;
 use serde_json::Value;
@@ -20,13 +20,13 @@ impl<'a> At<'a> {
         Self { value, source, place: String::new() }
     }
 
-    /// What is wrong with the value.
+    /// The problem with the value.
     pub(crate) fn error(&self, message: impl Into<String>) -> ImportError {
         let place = if self.place.is_empty() { "the document".to_owned() } else { self.place.clone() };
         ImportError::Value { source_name: self.source.to_owned(), place, message: message.into() }
     }
 
-    /// What is under a key; `None` where it is missing or null.
+    /// The value of a key; `None` if it is missing or null.
     pub(crate) fn get(&self, key: &str) -> Option<Self> {
         let value = self.value.get(key).filter(|value| !value.is_null())?;
         let place = match self.place.as_str() {
@@ -86,7 +86,7 @@ impl<'a> At<'a> {
             if number.fract() != 0.0 {
                 return Err(self.error(format!("{number} is no whole number")));
             }
-            // What is too large stays too large.
+            // A number beyond the range stays beyond it.
             number as u64
         };
         if whole >= COUNT_MAX {

@@ -241,7 +241,8 @@ fn told(
 /// The model's knowledge of requests to `volume` by others, such as an application: they waited as in `waits`, from
 /// `initial` on, and the caller knows their limit. There are no ceilings: these are limits as requests of one kind.
 ///
-/// # Errors [`PredictionError`], if the model has no such volume.
+/// # Errors
+/// [`PredictionError`], if the model has no such volume.
 pub fn account(
     model: &Model,
     volume: &str,

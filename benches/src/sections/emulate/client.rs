@@ -1,4 +1,4 @@
-//! A client that keeps requests outstanding on one connection: as cheap as one can be, so that the server shows.
+//! A client with requests outstanding on one connection: as cheap as possible, so that the server's cost shows.
 
 use anyhow::{Result, bail, ensure};
 use std::io::{IoSlice, Read, Write};
@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What is asked, over and over.
+/// The repeated request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) writes: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Load {
     pub(crate) depth: u32,
 }
 
-/// Where requests fall: so many bytes from the beginning.
+/// The range of requests, in bytes from the beginning.
 pub(crate) const SPAN: u64 = 1 << 30;
 
 /// Requests answered in a second, at random places.
@@ -40,8 +40,8 @@ pub(crate) fn fill(socket: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Asks for one block after the other, as `block` numbers them, until it is `enough` after so many answers; gives how many answers
-/// came in a second.
+/// Requests one block after the other, as `block` numbers them, until `enough` returns true after so many answers.
+/// Returns the answers per second.
 fn drive(socket: &Path, load: Load, mut block: impl FnMut() -> u64, enough: impl Fn(u64) -> bool) -> Result<f64> {
     let mut stream = UnixStream::connect(socket)?;
     let mut greeting = [0; 18];
@@ -83,7 +83,7 @@ fn drive(socket: &Path, load: Load, mut block: impl FnMut() -> u64, enough: impl
     ask(&mut stream, load.depth as usize)?;
     let mut outstanding = u64::from(load.depth);
     let mut over = None;
-    // Every answer is taken before the connection ends: nbdkit 1.32 fails an assertion where it cannot send one.
+    // Receives every answer before the connection ends: nbdkit 1.32 fails an assertion if it cannot send one.
     while outstanding > 0 {
         let count = stream.read(&mut buffer)?;
         if count == 0 {

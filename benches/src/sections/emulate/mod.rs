@@ -1,4 +1,4 @@
-//! The emulator with a whole disk model in the way, beside nbdkit's memory plugin, which has none.
+//! The emulator with a whole disk model, beside nbdkit's memory plugin, which has none.
 
 pub(super) mod client;
 
@@ -15,7 +15,7 @@ use loadline_units::{Bytes, Iops};
 use std::process::Command;
 use std::time::Duration;
 
-/// A disk of 100 million IOPS: a limit that is asked for each request, and never binds.
+/// A disk of 100 million IOPS: its limit is evaluated for each request, and never reached.
 pub(crate) fn fast() -> EnvironmentSpec {
     let limit = Limit {
         iops: Iops::per_second(100_000_000).map(|rate| Directions::Together(IopsBudget::steady(rate))),
@@ -26,14 +26,14 @@ pub(crate) fn fast() -> EnvironmentSpec {
     EnvironmentSpec { name: "fast".into(), volumes: vec![volume], ..EnvironmentSpec::default() }
 }
 
-/// Who asks.
+/// The client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asker {
     Pipelining,
     Fio,
 }
 
-/// A row: who asks what, and what is to be reached beside nbdkit.
+/// A row: the client, its load, and the goal beside nbdkit.
 const ROWS: &[(&str, Asker, Load, f64)] = &[
     ("4 KiB reads, depth 32", Asker::Pipelining, Load { writes: false, length: 4 << 10, depth: 32 }, 2.5),
     ("4 KiB writes, depth 32", Asker::Pipelining, Load { writes: true, length: 4 << 10, depth: 32 }, 2.5),
@@ -45,14 +45,14 @@ const ROWS: &[(&str, Asker, Load, f64)] = &[
 /// The share of nbdkit's CPU time per request that a pipelining client may cost.
 const CPU: f64 = 0.4;
 
-/// What one run came to.
+/// The result of one run.
 #[derive(Debug, Clone, Copy)]
 struct Figures {
     /// Requests in a second.
     rate: f64,
     /// CPU time of the server for each, in seconds.
     cpu_s: f64,
-    /// Of a processor, what the client took; `None`: it was not looked at.
+    /// The client's share of a processor; `None`: not measured.
     client: Option<f64>,
 }
 
@@ -133,7 +133,7 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
         [Server::other(peer, peers)?, Server::emulating(&fast(), ours, None, Bytes::gib(2))?]
     };
     let _on = pinned(place.map(|_| 0))?;
-    // What is read is there.
+    // All data that is read exists.
     for server in &servers {
         client::fill(&server.socket)?;
     }

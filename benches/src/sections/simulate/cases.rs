@@ -7,7 +7,7 @@ use loadline_disk::{
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, BlockShare, LoadSpec};
 
-/// How limits are held where the windows of the cloud are simulated.
+/// The windows of cloud limits.
 const WINDOW: Enforcement = Enforcement::Window { length: Duration::from_ms(50), jitter: Duration::from_ms(2) };
 const BUCKET: Enforcement = Enforcement::Bucket { depth: Duration::from_s(1) };
 
@@ -15,7 +15,7 @@ const BUCKET: Enforcement = Enforcement::Bucket { depth: Duration::from_s(1) };
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) name: &'static str,
-    /// Millions a second and core; `None` where none was set.
+    /// Millions a second and core; `None` without a goal.
     pub(super) goal: Option<f64>,
     pub(super) environment: EnvironmentSpec,
     pub(super) load: LoadSpec,
@@ -106,7 +106,7 @@ pub(super) fn all() -> Vec<Case> {
     ]
 }
 
-/// A day or more of a slow disk: what is kept of it must not grow with it.
+/// A day or more of a slow disk: its data must not grow with time.
 pub(super) fn slow(days: u64) -> Case {
     let each = disk(limit(20, 0, BUCKET));
     let load = load(days * 86_400);

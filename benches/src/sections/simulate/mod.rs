@@ -144,7 +144,7 @@ fn memory(bench: &mut Bench) -> Result<()> {
     bench.print(table)
 }
 
-/// The child's part: simulates so many days.
+/// The child's part: simulates this many days.
 ///
 /// # Errors
 /// When `days` is no number above 0, or the simulation did not come to its end.

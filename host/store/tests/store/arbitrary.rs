@@ -1,4 +1,4 @@
-//! Any record whatever comes back exactly as it was stored.
+//! Every record comes back exactly as it was stored.
 
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::*;

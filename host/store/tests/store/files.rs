@@ -1,4 +1,4 @@
-//! Files that are not a store, or not one of this version, are named and left as they are.
+//! Files that are not a store, or of another version, are refused and not changed.
 
 use crate::made;
 use loadline_store::{Filter, Store, StoreError};
@@ -82,7 +82,7 @@ fn a_newer_store_with_a_log_beside_it_is_left_as_it_is() {
     filled(&path);
     let writer = Connection::open(&path).unwrap();
     writer.pragma_update(None, "user_version", 1_000).unwrap();
-    // What a killed process leaves: the file and its write-ahead log.
+    // The remains of a killed process: the file and its write-ahead log.
     let left = tempfile::tempdir().unwrap();
     let (path_left, log_left) = (left.path().join("store.db"), left.path().join("store.db-wal"));
     std::fs::copy(&path, &path_left).unwrap();
@@ -169,7 +169,7 @@ fn a_damaged_page_is_named_when_it_is_met_and_left_as_it_is() {
         let mut bytes = whole.clone();
         bytes[page * 4096..(page + 1) * 4096].fill(0xff);
         std::fs::write(&path, &bytes).unwrap();
-        // Pages that hold only the contents of a long text or blob are caught by its decoder.
+        // Pages with only a part of a long text or blob are checked by its decoder.
         let found = Store::open(&path).and_then(|store| {
             store.list(&Filter::default())?;
             store.load("a")
@@ -234,7 +234,7 @@ fn a_process_killed_while_it_moved_its_log_into_the_file_loses_nothing() {
     let left = tempfile::tempdir().unwrap();
     let path_left = left.path().join("store.db");
     std::fs::copy(folder.path().join("store.db-wal"), left.path().join("store.db-wal")).unwrap();
-    // The first page is moved first: it says already how many pages there will be.
+    // The first page is moved first: it already has the later number of pages.
     let mut bytes = std::fs::read(&path).unwrap();
     assert!(bytes.len() < pages as usize * 4096);
     bytes[28..32].copy_from_slice(&pages.to_be_bytes());

@@ -1,4 +1,4 @@
-//! Records as a real run makes them, from a seed.
+//! Records like those of a real run, from a seed.
 
 use loadline_block::Operation;
 use loadline_record::{
@@ -87,7 +87,7 @@ pub(crate) fn cell(index: u32, trials_planned: u32) -> CellRecord {
     }
 }
 
-/// A trial of so many seconds with reads and writes at some 14,000 IOPS; the same arguments give the same record.
+/// A trial of this many seconds with reads and writes at some 14,000 IOPS; the same arguments give the same record.
 pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
     let mut numbers = Numbers(seed << 32 | u64::from(number));
     let mut operations = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The store from outside: round trips, files that are not ours, and processes that die.
+//! The store from outside: round trips, files of other programs, and processes that die.
 
 mod arbitrary;
 mod files;

@@ -15,7 +15,7 @@ use std::time::Duration;
 const ROLE: &str = "LOADLINE_STORE_TEST_ROLE";
 const STORE: &str = "LOADLINE_STORE_TEST_STORE";
 const RUN: &str = "LOADLINE_STORE_TEST_RUN";
-/// Printed before everything that a child tells, to find it among the test program's own lines.
+/// Printed before each message of a child, to find it among the test program's own lines.
 const TELL: &str = "told:";
 const CELLS: u32 = 12;
 const TRIALS: u32 = 50;
@@ -40,7 +40,7 @@ impl Process {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, lines }
     }
-    /// The next thing it tells; `None` when it has ended.
+    /// Its next message; `None` after its end.
     fn told(&mut self) -> Option<String> {
         self.lines.find_map(|line| line.unwrap().split_once(TELL).map(|(_, told)| told.to_owned()))
     }
@@ -49,7 +49,7 @@ impl Process {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
-    /// All that it tells until it ends well.
+    /// All its messages until it ends well.
     fn finish(mut self) -> Vec<String> {
         let told = std::iter::from_fn(|| self.told()).collect();
         assert!(self.child.wait().unwrap().success());
@@ -63,7 +63,7 @@ fn tell(what: &str) {
     out.flush().unwrap();
 }
 
-/// Not a test: what the other process does.
+/// Not a test: the other process.
 #[test]
 #[ignore = "started by the tests of this module"]
 fn another_process() {
@@ -84,7 +84,7 @@ fn another_process() {
     }
 }
 
-/// Begins the run or takes it up again, and adds every trial that is missing.
+/// Begins or resumes the run, and adds every missing trial.
 fn write(store: &Store, run: &str) {
     let _claim = store.claim(run).unwrap();
     match store.begin_run(&made::header(run, run, 0), &(0..CELLS).map(|i| made::cell(i, TRIALS)).collect::<Vec<_>>()) {

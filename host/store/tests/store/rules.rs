@@ -1,4 +1,4 @@
-//! What the store promises to those who use it in one process.
+//! The store's rules within one process.
 
 use crate::made;
 use loadline_record::{DoubtCode, RunRecord, RunStatus};
@@ -265,7 +265,7 @@ fn a_run_that_decides_as_it_goes_gains_cells_and_is_finished_with_what_it_has() 
     assert_eq!((run.status, trials), (RunStatus::Finished, vec![0, 0, 1]));
     let listed = &store.list(&Filter::default()).unwrap()[0];
     assert_eq!((listed.cells, listed.trials_done, listed.trials_planned), (3, 1, 1));
-    // What is finished is never edited again.
+    // A finished run is never edited again.
     assert!(matches!(store.add_cell("a", &made::cell(3, 1)), Err(StoreError::RunFinished { .. })));
 }
 
@@ -299,7 +299,7 @@ fn a_run_told_while_it_goes_on_takes_the_place_of_what_there_was_of_it() {
         assert_eq!(store.load("live").unwrap(), run);
         assert_eq!((rows(&store, "runs"), rows(&store, "trials")), (1, 1));
     }
-    // As long as it goes on it was added when it began, and at its end it is what was added last.
+    // While it goes on, it counts as added at its beginning; at its end it is the run added last.
     let last = || store.resolve("last").unwrap();
     let other = RunRecord { header: made::header("other", "other", 1), ..at(1, RunStatus::Unfinished) };
     store.replace_run(&other).unwrap();
@@ -308,7 +308,7 @@ fn a_run_told_while_it_goes_on_takes_the_place_of_what_there_was_of_it() {
     assert_eq!(last(), "later");
     store.replace_run(&RunRecord { header: other.header, ..at(3, RunStatus::Finished) }).unwrap();
     assert_eq!(last(), "other");
-    // What is finished is never edited again, and what cannot be stored takes no other's place.
+    // A finished run is never edited again, and a record that cannot be stored replaces nothing.
     assert!(matches!(store.replace_run(&at(4, RunStatus::Finished)), Err(StoreError::RunFinished { .. })));
     assert_eq!(store.load("live").unwrap(), at(3, RunStatus::Finished));
 }

@@ -1,4 +1,4 @@
-//! What fio noted of the devices while it ran (`disk_util`): from 3.36 on with the sectors that they moved.
+//! fio's device counters (`disk_util`): from 3.36 on with the sectors that the devices moved.
 
 use super::Document;
 use crate::value::At;
@@ -6,16 +6,17 @@ use crate::{ImportError, Job};
 use loadline_block::Operation;
 use loadline_record::DeviceCounters;
 
-/// fio looks at the counters four times a second: what a shorter run's end lacks is too large a share.
+/// fio reads the counters four times a second: in a shorter run, the missing end is too large a share.
 const RUNTIME_MIN_MS: u64 = 20_000;
-/// What the kernel calls a sector.
+/// The kernel's sector.
 const SECTOR_BYTES: u64 = 512;
 
-/// The change of the counters of the one device below the only job of a document. `None` where there are several of either, which the
-/// counters do not keep apart, where a ramp, trims or a short time make them those of something else, and where they do not tell bytes.
+/// The change of the counters of the one device below the only job of a document. `None` if there are several of
+/// either, which the counters do not separate; with a ramp, trims or a short time, for which they count other things;
+/// or without bytes.
 pub(super) fn counters(document: &Document<'_>, jobs: &[(u64, Job)]) -> Result<Option<DeviceCounters>, ImportError> {
     let [(_, job)] = jobs else { return Ok(None) };
-    // Whether trims came as discards is not told.
+    // It is unknown whether trims came as discards.
     let is_trimming = job.trial.of(Operation::Trim).is_some();
     let is_short = is_trimming || job.trial.measured_ns / 1_000_000 < RUNTIME_MIN_MS || job.trial.warm_up_ns > 0;
     let Some(list) = document.top.get("disk_util").filter(|_| document.names.len() == 1 && !is_short) else {

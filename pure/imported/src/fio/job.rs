@@ -19,10 +19,10 @@ const SIZE_TOLERANCE: f64 = 0.05;
 const ALL_MOVED: f64 = 0.99;
 /// A measurement this long is none.
 const RUNTIME_MAX_MS: u64 = 1 << 40;
-/// Submissions that take this share of a latency are worth a word.
+/// A submission time of this share of a latency is mentioned.
 const SUBMISSION_SHARE: f64 = 0.05;
 
-/// Counts of independent arrivals lie within so many standard deviations of their mean.
+/// Counts of independent arrivals lie within this many standard deviations of their mean.
 const CHANCE: f64 = 3.0;
 
 /// The directions of a job with their keys.
@@ -37,7 +37,7 @@ struct Entry<'a> {
     options: Option<Vec<(String, String)>>,
 }
 
-/// What was measured of an entry, or of several clones together.
+/// The measured figures of an entry, or of several clones together.
 #[derive(Default)]
 struct Measured {
     operations: BTreeMap<Operation, OperationRecord>,
@@ -51,7 +51,8 @@ struct Measured {
     is_total: bool,
     /// Mean time of a submission over that of the rest of a request, at most.
     submission_share: f64,
-    /// How the rate of one thread scattered, its directions together: of each clone. `None`: not told of all that was completed.
+    /// How the rate of one thread scattered, its directions together, for each clone. `None`: unknown for some
+    /// completions.
     scatters: Option<Vec<Scatter>>,
 }
 
@@ -61,7 +62,7 @@ pub(super) fn read(document: &Document<'_>, results: &mut Results) -> Result<(),
     let list = document.top.get("jobs").ok_or_else(|| document.top.error("has no jobs"))?;
     let entries: Vec<Entry<'_>> =
         list.elements()?.into_iter().map(|at| Entry::of(at, global.as_deref())).collect::<Result<_, _>>()?;
-    // Clones that are reported one by one stand next to each other.
+    // Clones that are reported one by one are adjacent.
     let mut jobs: Vec<Vec<Entry<'_>>> = Vec::new();
     for entry in entries {
         match jobs.last_mut().filter(|job| job[0].is_clone_of(&entry)) {
@@ -180,7 +181,7 @@ fn understood(clones: &[Entry<'_>], measured: &Measured) -> Result<ReportedJob, 
     }
     let is_all_moved = spec.volume.is_some_and(|volume| bytes as f64 >= volume.get() as f64 * ALL_MOVED);
     if !is_all_moved {
-        // What was reported does not say time_based; a job that moved less than its size ended by time.
+        // fio does not report time_based; a job that moved less than its size ended by time.
         spec.volume = None;
     }
     if !job.is_timed && !is_all_moved {
@@ -284,7 +285,7 @@ fn of_all_threads(scatters: Option<Vec<Scatter>>, threads: u32) -> Option<Scatte
     (samples >= 2).then_some(Scatter { samples, deviation_iops: all.deviation_iops * threads_of_one })
 }
 
-/// What one job can have done.
+/// Checks that one job can have done this much.
 fn possible(at: &At<'_>, count: u64) -> Result<u64, ImportError> {
     if count < COUNT_MAX { Ok(count) } else { Err(at.error("is more than a job can have done")) }
 }
@@ -339,7 +340,7 @@ fn merged(mut parts: Vec<Measured>) -> Measured {
     all
 }
 
-/// The job with its trial; its time is still to be told.
+/// The job with its trial; its time is still missing.
 fn finished(name: String, job: ReportedJob, measured: Measured, version: Option<&str>) -> Job {
     let ReportedJob { spec, target, engine, .. } = job;
     let unknown = unknown(&spec, &measured);
@@ -382,8 +383,8 @@ fn finished(name: String, job: ReportedJob, measured: Measured, version: Option<
     Job { name, spec, target, is_null: engine == "null", span_ms: (0, 0), trial, unknown }
 }
 
-/// What an open loop offered, as well as that is known. Its arrivals are chance, and fio does not tell how many there were: where as
-/// many were completed as may well have come, all were.
+/// The offered rate of an open loop, as far as it is known. Its arrivals are random, and fio does not report their
+/// number. If as many were completed as is likely, all were.
 fn offered(spec: &LoadSpec, measured: &Measured) -> Option<f64> {
     let rate = spec.offered()?.get() as f64;
     let seconds = measured.runtime_ms as f64 / 1e3;
@@ -394,8 +395,8 @@ fn offered(spec: &LoadSpec, measured: &Measured) -> Option<f64> {
     Some(if is_chance { completed as f64 / seconds } else { rate })
 }
 
-/// How busy each thread was on average. Of paced loads fio spins for the next request, and of polled ones for the answer: that tells
-/// nothing.
+/// How busy each thread was on average. fio spins for the next request of a paced load, and for the answer of a polled
+/// one. Then this figure means nothing.
 fn busy(spec: &LoadSpec, measured: &Measured) -> Vec<ThreadBusy> {
     let threads_ms = measured.threads_ms.filter(|ms| *ms > 0);
     let (Some(threads_ms), false) = (threads_ms, spec.has_due_times()) else { return Vec::new() };
@@ -427,7 +428,7 @@ fn failures(measured: &Measured) -> (BTreeMap<ErrorKind, u64>, Vec<String>, Endi
     (BTreeMap::from([(kind, count)]), vec![format!("error {errno}, as fio reports it")], ending)
 }
 
-/// What a measurement of loadline's would tell besides.
+/// The facts that a measurement of loadline's would have besides.
 fn unknown(spec: &LoadSpec, measured: &Measured) -> Vec<String> {
     let mut unknown = Vec::new();
     let records = || measured.operations.values();

@@ -1,7 +1,7 @@
-//! fio's latency statistics: with `json+` every bucket of its histogram, else percentiles at most.
+//! fio's latency statistics: with `json+` every bucket of its histogram, otherwise percentiles.
 //!
-//! fio's buckets are ours: 64 for each power of two (`stat.h`: `FIO_IO_U_PLAT_BITS` is 6), told by their middle. Values from about
-//! 17 s on are all counted in the last of them.
+//! fio's buckets are those of loadline: 64 for each power of two (`stat.h`: `FIO_IO_U_PLAT_BITS` is 6), reported by
+//! their middle. The last one counts all values from about 17 s on.
 
 use crate::ImportError;
 use crate::value::{At, COUNT_MAX};
@@ -13,7 +13,7 @@ const BUCKETS: u64 = 29 * 64;
 /// A bucket's middle is off by this share of a value at most; microseconds of older versions are cut off besides.
 const BUCKET_SHARE: f64 = 1.0 / 64.0;
 
-/// What is known of the latencies of one operation.
+/// The known latency figures of one operation.
 #[derive(Debug, Default)]
 pub(super) struct Latency {
     pub(super) histogram: Histogram,
@@ -22,10 +22,10 @@ pub(super) struct Latency {
     pub(super) is_total: bool,
 }
 
-/// The latencies of a direction: those from submission to completion, or where only those were kept in more detail the whole ones.
+/// The latencies of a direction: those from submission to completion, or the whole ones if only those have details.
 pub(super) fn of_direction(direction: &At<'_>) -> Result<Latency, ImportError> {
     let candidates = [(["clat_ns", "clat"], false), (["lat_ns", "lat"], true)];
-    // By what is known of them, then in the order of the list.
+    // By their details, then in the order of the list.
     let details: [fn(&At<'_>) -> bool; 3] =
         [|at| at.get("bins").is_some(), |at| at.get("percentile").is_some(), |_| true];
     for detail in details {
@@ -59,7 +59,7 @@ fn is_ns(key: &str) -> bool {
     key.ends_with("_ns")
 }
 
-/// One statistic; `None` where nothing was counted.
+/// One statistic; `None` if nothing was counted.
 fn read(at: &At<'_>, is_ns: bool) -> Result<Option<Latency>, ImportError> {
     let unit_ns = if is_ns { 1 } else { 1_000 };
     let figure = |key: &str| at.get(key).map(|at| ns(&at, unit_ns)).transpose();
@@ -95,7 +95,7 @@ fn read(at: &At<'_>, is_ns: bool) -> Result<Option<Latency>, ImportError> {
     Ok(Some(Latency { told: Some(told), ..Latency::default() }))
 }
 
-/// A time of so many of a unit, ns.
+/// A time in this unit, in ns.
 fn ns(at: &At<'_>, unit_ns: u64) -> Result<f64, ImportError> {
     let ns = at.number()? * unit_ns as f64;
     if ns >= COUNT_MAX as f64 { Err(at.error("is longer than any latency can be")) } else { Ok(ns) }
@@ -123,14 +123,14 @@ fn percentiles(list: &At<'_>, unit_ns: u64, min: u64, max: u64) -> Result<Vec<(f
     Ok(all)
 }
 
-/// The histogram of `json+`; `None` where its buckets are others than those that are known.
+/// The histogram of `json+`; `None` if its buckets are unknown.
 fn histogram(
     bins: &At<'_>,
     unit_ns: u64,
     counted: Option<u64>,
     (min, max, mean): (u64, u64, f64),
 ) -> Result<Option<Histogram>, ImportError> {
-    // Before 2.17 buckets are told by their place, with the figures that they follow from.
+    // Before 2.17 buckets are reported by their index, with the figures that define them.
     let by_place = bins.get("FIO_IO_U_PLAT_BITS").map(|at| at.count()).transpose()?;
     if by_place.is_some_and(|bits| bits != 6) {
         return Ok(None);
@@ -159,7 +159,7 @@ fn histogram(
     let contradiction =
         || bins.error(format!("the buckets do not go from the least latency ({min} ns) to the largest ({max} ns)"));
     let counts = bounded(&counts, min, max, unit_ns).ok_or_else(contradiction)?;
-    // The mean is told to six decimals.
+    // The mean has six decimals.
     let sum_ns = (mean * sum as f64) as u128;
     let sum_ns = sum_ns.clamp(u128::from(min) * u128::from(sum), u128::from(max) * u128::from(sum));
     let counts = counts.into_iter().map(|(ns, count)| (Duration::from_ns(ns), count));
@@ -167,8 +167,8 @@ fn histogram(
     histogram.map(Some).map_err(|_| contradiction())
 }
 
-/// The counts with no value beyond the least and the largest, and one at each of these; `None` where the ends of the buckets are not
-/// about there.
+/// The counts with no value beyond the least and the largest, and one at each of these; `None` if the ends of the
+/// buckets are elsewhere.
 fn bounded(counts: &[(u64, u64)], min: u64, max: u64, unit_ns: u64) -> Option<Vec<(u64, u64)>> {
     let ((first, _), (last, _)) = (counts.first()?, counts.last()?);
     let near =
@@ -178,7 +178,7 @@ fn bounded(counts: &[(u64, u64)], min: u64, max: u64, unit_ns: u64) -> Option<Ve
         return None;
     }
     let mut bounded: Vec<(u64, u64)> = counts.iter().map(|(ns, count)| ((*ns).clamp(min, max), *count)).collect();
-    // The least and the largest happened once at least, whatever bucket the middle of fio's falls into.
+    // The least and the largest occurred at least once, whatever bucket the middle of fio's falls into.
     let total: u64 = counts.iter().map(|(_, count)| count).sum();
     if total == 1 {
         return (min == max).then(|| vec![(min, 1)]);

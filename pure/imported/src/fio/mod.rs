@@ -1,4 +1,4 @@
-//! What fio writes with `--output-format=json` and `json+`: documents amid lines of text, jobs with their options and figures.
+//! Reads fio's `--output-format=json` and `json+`: documents amid lines of text, jobs with their options and figures.
 
 mod devices;
 mod job;
@@ -10,10 +10,10 @@ use crate::value::At;
 use crate::{ImportError, Results};
 use serde_json::Value;
 
-/// Two documents of which one process's start comes out as near as this are of the same process: it counts whole seconds.
+/// Two documents whose process starts differ by less are of the same process: fio counts whole seconds.
 const SAME_START_MS: u64 = 2_000;
 
-/// Reads what fio wrote. Of several documents that one fio wrote as it went on (`--status-interval`) the last counts, which has all.
+/// Reads fio's output. Of several documents of one fio (`--status-interval`) the last counts, since it has all figures.
 ///
 /// # Errors
 /// No document in it, one that is cut off or no JSON, and figures that cannot be.
@@ -73,7 +73,7 @@ struct Document<'a> {
     written_ms: u64,
     /// Whether that is only the file's time.
     is_dated_by_file: bool,
-    /// When fio began, ms since 1970, where it tells how long it ran.
+    /// The start of fio, ms since 1970, if it reports how long it ran.
     began_ms: Option<u64>,
     /// Names of its jobs.
     names: Vec<String>,
@@ -109,7 +109,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The last millisecond that RFC 3339 can tell.
+/// The last millisecond in RFC 3339.
 const YEAR_9999_MS: u64 = 253_402_300_799_999;
 
 /// Every JSON document of a text. Lines between them are fio's messages.
@@ -140,7 +140,7 @@ fn documents(text: &str, source: &str) -> Result<Vec<Value>, ImportError> {
     if documents.is_empty() { Err(ImportError::Unknown { source_name: source.to_owned() }) } else { Ok(documents) }
 }
 
-/// Where the next document begins: at a brace that opens a line, or that follows the document before.
+/// The start of the next document: at a brace that opens a line, or that follows the document before.
 fn next_document(text: &str, from: usize) -> Option<usize> {
     let rest = &text[from..];
     let blank = rest.len() - rest.trim_start().len();

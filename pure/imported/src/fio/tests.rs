@@ -1,4 +1,4 @@
-//! Results as fio writes them, of several versions, and what cannot be.
+//! Results in fio's form, of several versions, and impossible ones.
 
 use super::read;
 use crate::{ImportError, Job, Results};
@@ -191,7 +191,7 @@ fn clones_are_one_load_whether_they_are_reported_together_or_apart() {
     let sum = only(&document(&[apart.clone(), apart.clone()]));
     assert_eq!((sum.trial.count(), sum.trial.iops(), sum.spec.threads), (2000, Some(200.0), 2));
     assert_eq!(sum.trial.of(Operation::Read).unwrap().latency.count(), 2000);
-    // Percentiles of clones are not those of all; what can be added up is.
+    // Percentiles of clones are not those of all; sums are.
     let mut plain = apart.clone();
     plain["read"]["clat_ns"].as_object_mut().unwrap().remove("bins");
     let told = only(&document(&[plain.clone(), plain])).trial.of(Operation::Read).unwrap().told.unwrap();
@@ -352,7 +352,7 @@ fn counters_of_the_one_device_are_taken_where_they_are_those_of_the_job() {
     assert_eq!(devices(&long), [], "of two it is not known which");
 }
 
-/// A direction whose rate was told in so many samples.
+/// A direction whose rate has this many samples.
 fn scattered(deviation: f64, samples: u64) -> Value {
     let mut direction = direction();
     direction["iops_mean"] = json!(100.0);
