@@ -33,8 +33,8 @@ impl Store {
     /// [`Store::finished_trials`] of a run to resume.
     ///
     /// # Errors
-    /// [`StoreError::Claimed`] when it is claimed already, by this process or another; [`StoreError::Lock`] when the
-    /// folder or its file system does not allow it; [`StoreError::Unwritable`] of a store that can only be read.
+    /// [`StoreError::Claimed`] if this process or another has claimed it. [`StoreError::Lock`] if the folder or its
+    /// file system does not allow it. [`StoreError::Unwritable`] for a read-only store.
     pub fn claim(&self, run: &str) -> Result<Claim, StoreError> {
         check_id(run)?;
         self.check_writable()?;
@@ -73,8 +73,8 @@ fn take(run: &str, mut file: File, lock: &Path) -> Result<Option<Claim>, StoreEr
         }
         Err(TryLockError::Error(source)) => return Err(failed(run, lock, source)),
     }
-    // The former holder may have removed the file between our opening and our locking it; then another process can
-    // lock a new file of that name, and ours is worth nothing.
+    // The former holder may have removed the file after this process opened it and before it locked it. Then another
+    // process can lock a new file of that name, and this lock is worth nothing.
     if !is_at(&file, lock) {
         return Ok(None);
     }

@@ -86,9 +86,9 @@ impl Environment {
     /// `docs/formats/environment.md`.
     ///
     /// # Errors
-    /// Every problem of the text, with its line, column and key: text that is not TOML, unknown keys (with the nearest
-    /// known one), names that are not in `catalog`, disks that cannot be provisioned like that, layouts that do not fit
-    /// their disks.
+    /// Every problem of the text, with its line, column and key. The text may be no TOML. Keys may be unknown; the
+    /// nearest known one is named. Names may be missing in `catalog`, disks may not exist in this form, and layouts may
+    /// not fit their disks.
     pub fn parse(text: &str, source: &str, catalog: &Catalog) -> Result<Self, DocumentError> {
         read::environment(text, source, catalog)
     }

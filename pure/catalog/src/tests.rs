@@ -1,4 +1,4 @@
-//! The catalog that comes along: what is in it, and what its entries come to.
+//! The built-in catalog: its entries and their figures.
 
 use super::*;
 use loadline_disk::{Directions, Enforcement, IopsBudget, IopsBurst, Limit, Place, ThroughputBudget};
@@ -158,7 +158,7 @@ fn a_name_written_otherwise_or_with_another_number_leads_to_what_is_there() {
     }
 }
 
-/// Every machine that is said to be sold has a row of its own, and those that people use are.
+/// Every machine that is sold has its own row, and common ones are sold.
 #[test]
 fn machines_that_are_sold_have_limits() {
     let catalog = Catalog::builtin();
@@ -196,7 +196,7 @@ fn an_entry_with_a_source_of_its_own_does_not_show_the_date_of_the_familys() {
         source.ends_with("dsv3-series.md") && source.contains("azure-compute-docs") && date == "2024-09",
         "{source}"
     );
-    // The date of another source is not the date of one's own.
+    // An entry with its own source does not inherit the file's date.
     let own = OWN.replace("\"9000 IOPS\" }", "\"9000 IOPS\", source = \"a letter\" }");
     let catalog = Catalog::default().with(&[("own.toml", &own)]).unwrap();
     let facts = catalog.describe("own/small").unwrap();
@@ -273,7 +273,7 @@ fn a_larger_disk_with_less_of_a_burst_is_named() {
     assert!(problems[0].text.starts_with("has fewer IOPS in a burst"), "{}", problems[0].text);
 }
 
-/// What a source says of requests of 4 KiB: the throughput beside the IOPS lets them through.
+/// Requests of 4 KiB in the source: the throughput beside the IOPS allows them.
 #[test]
 fn throughput_that_lets_fewer_through_than_the_iops_of_their_size_is_named() {
     let disks = |rate: &str| {
@@ -399,7 +399,8 @@ fn a_machine_has_its_budgets() {
     assert_eq!((vm.disks_max, vm.vcpus, vm.cached_estimated), (Some(8), Some(4), true));
 }
 
-/// Nobody published what an A3's host may answer: 4 processors, by sizes that do publish it, within what these span.
+/// No cached limit of an A3's host was published. The estimate for its 4 processors is within the range of sizes that
+/// publish one.
 #[test]
 fn what_a_host_may_answer_is_estimated_by_processors_where_it_was_not_published() {
     let figures = Catalog::builtin().vm_figures("azure/a3").unwrap();
@@ -418,7 +419,7 @@ fn machines_known_by_a_pattern_have_processors_in_numbers_that_are_sold() {
     assert!(error.to_string().ends_with("did you mean gcp/n2-standard-8?"), "{error}");
 }
 
-/// A bucket whose size was not published: 30 min at the full burst, or the full burst x 30 min.
+/// A bucket without a published size: 30 min at the full burst, or the full burst x 30 min.
 #[test]
 fn the_size_of_buckets_is_drawn_where_it_was_not_published() {
     let figures = Catalog::builtin().disk_figures("azure/premium-p10", &Provisioned::default()).unwrap();
@@ -483,8 +484,8 @@ fn filters_leave_what_can_do_enough() {
     assert_eq!(called("c3-standard-23", Filter::default()), [""; 0], "none is sold");
 }
 
-/// What the list says of a disk whose machines limit it is what some machine allows all such disks, and of a disk that has limits for
-/// itself no more.
+/// For a disk that machines limit, the list shows the highest total of a machine. For a disk with its own limits, it
+/// shows no more than these.
 #[test]
 fn no_disk_is_listed_with_more_than_any_machine_allows_it() {
     let catalog = Catalog::builtin();
@@ -538,7 +539,7 @@ fn a_folder_of_ones_own_is_read_beside_the_one_that_comes_along() {
     assert_eq!(duplicates, 2);
 }
 
-/// Of the file, and of each entry that has a source of its own; the date of one is not that of another.
+/// Dates of the file, and of each entry with its own source; one does not stand for the other.
 #[test]
 fn a_source_without_a_date_is_named() {
     let problems = |text: &str| {
@@ -598,7 +599,7 @@ fn the_examples_of_the_documents_are_read_and_nothing_is_wrong_with_them() {
     }
 }
 
-/// What one writes in place of an entry that comes along is meant; two of one's own are not.
+/// A user's entry replaces a built-in one; two entries of the user are duplicates.
 #[test]
 fn an_entry_of_ones_own_may_stand_in_place_of_one_that_comes_along() {
     let own = |family: &str| {
@@ -616,7 +617,7 @@ fn an_entry_of_ones_own_may_stand_in_place_of_one_that_comes_along() {
     assert!(twice[0].place.starts_with("other.toml:") && twice[0].text.contains("own.toml:"), "{twice:?}");
 }
 
-/// A copy of the file to change a row in is no file of duplicates; a row twice in it is told once.
+/// A copy of a built-in file with one changed row has no duplicates; a repeated row is reported once.
 #[test]
 fn rows_of_ones_own_may_stand_in_place_of_those_that_come_along() {
     let own = |rows: usize| {

@@ -119,8 +119,8 @@ impl Queue {
 /// The entry behind the last one of a run.
 const END: Entry = Entry { at: u64::MAX, what: u64::MAX };
 
-/// Entries in their order, and [`END`] behind them, in one piece that moves on through a buffer and back to its beginning when it comes
-/// to the end.
+/// A sorted run of entries, with [`END`] behind them. It moves forward in its buffer, and back to the beginning at the
+/// buffer's end.
 #[derive(Debug, Clone, Default)]
 struct Run {
     buffer: Vec<Entry>,
@@ -208,8 +208,8 @@ impl Run {
 
 /// A heap with the earliest entry first.
 ///
-/// Taking the first entry leaves a hole at the root. In a closed loop the next thing to happen is that an entry is added, and
-/// it fills the hole: one way down the tree instead of a way down and a way up.
+/// Removing the first entry leaves a hole at the root. In a closed loop an insertion follows, and it fills the hole:
+/// one pass down the tree instead of one down and one up.
 #[derive(Debug, Clone, Default)]
 struct Heap {
     entries: Vec<Entry>,

@@ -320,8 +320,8 @@ fn saved(rate: u64, span: Duration) -> u64 {
     u64::try_from(product).unwrap_or(u64::MAX)
 }
 
-/// Requests that follow one another without a gap, in one direction, count together until [`Limit::counted_size`] is full:
-/// 8 x 32 KiB in sequence count as one request of 256 KiB (EBS user guide, I/O characteristics).
+/// Contiguous requests in one direction count together until [`Limit::counted_size`] is full. 8 x 32 KiB in sequence
+/// count as one request of 256 KiB (EBS user guide, I/O characteristics).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Merge {

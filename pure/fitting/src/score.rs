@@ -428,8 +428,8 @@ impl<'w> Bench<'w> {
         Disk { read: side(&disk.read, true), write: side(&disk.write, false), ..disk.clone() }
     }
 
-    /// The disk with figures changed by as much as the model's are off: limits by the rates of loads at them, service times by
-    /// the percentiles of the loads with the shortest.
+    /// The disk with figures corrected by the model's error: limits by the rates of loads at them, service times by the
+    /// percentiles of the loads with the shortest.
     pub(crate) fn corrected(&self, disk: &Disk, made: &[Made]) -> Disk {
         let side = |side: &Side, reads: bool| {
             let own = self.of_one_direction(made, reads);

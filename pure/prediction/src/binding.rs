@@ -173,8 +173,8 @@ pub(crate) fn binding(
 }
 
 /// Whether the ceiling of one is below that of another at the same place. Parts of a request that arrive together wait
-/// as requests first, and for bytes only as long as they have not waited yet, though the bytes are the limit in the
-/// long run.
+/// as requests first, and for bytes only as long as they have not waited yet. So the longer waiting does not show which
+/// limit is lower.
 fn lies_below(ceilings: &Ceilings, one: &Found, other: &Found) -> bool {
     let of = |found: &Found| ceilings.at(found.stage, found.resource, found.spent).map(|ceiling| ceiling.iops);
     let same = one.stage == other.stage && one.stage != Stage::Service && one.spent == other.spent;

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 /// Requests of a thread in flight in an open loop at most; further ones wait to be issued.
 pub const OPEN_OUTSTANDING_MAX: u32 = 4_096;
-/// Events at one instant for each request outstanding, and in all, above which time will not go on: a bucket of tokens that is as deep
-/// as any gives fewer requests at once.
+/// Events at one instant for each request outstanding, and in all, above which time will not advance. Even the deepest
+/// token bucket passes fewer requests at once.
 const AT_ONCE_FOR_EACH: u64 = 64;
 const AT_ONCE: u64 = 1 << 22;
 /// Events between two checks that time advances.

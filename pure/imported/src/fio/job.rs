@@ -262,8 +262,8 @@ fn measure(at: &At<'_>) -> Result<Measured, ImportError> {
     Ok(measured)
 }
 
-/// How the rate of one direction scattered from sample to sample: by thread, since fio adds up means and squares of those that it
-/// reports together, and puts their samples after one another.
+/// How the rate of one direction scattered from sample to sample, by thread. fio adds up means and squares of threads
+/// that it reports together, and concatenates their samples.
 fn scatter(direction: &At<'_>) -> Result<Option<Scatter>, ImportError> {
     let (Some(deviation), Some(samples)) = (direction.get("iops_stddev"), direction.get("iops_samples")) else {
         return Ok(None);

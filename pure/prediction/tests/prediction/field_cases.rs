@@ -27,8 +27,8 @@ fn writes_of_a_premium_disk_level_at_its_requests() {
     assert!(near(deep.bytes_per_s().unwrap(), 41.80e6, 0.01) && near(mean_ms(&deep), 100.39, 0.01));
 }
 
-/// Case B: reads are answered by the host's cache and stop at the VM's cached limit, above the disk's and the VM's uncached
-/// ones; about 134 MB/s and 62.74 ms at 1,024 outstanding were measured.
+/// Case B: the host's cache answers reads, and they stop at the VM's cached limit, above the disk's and the VM's
+/// uncached ones. About 134 MB/s and 62.74 ms at 1,024 outstanding were measured.
 #[test]
 fn reads_of_a_cached_premium_disk_level_at_the_machines_cached_limit() {
     let record = trial(&model("ds3-p30", Draw::MIDDLE), &load(8, 100, 1_024));

@@ -17,8 +17,8 @@ fn load(depth: u32) -> LoadSpec {
     LoadSpec { arrival: closed(depth), duration: Duration::from_s(60), ..LoadSpec::default() }
 }
 
-/// The latencies of one window's requests in ms, with their counts, by counting: the loop of `depth` requests turns every
-/// `service` from the edge on until `quota` are through, and who then waits passes at the next edge.
+/// The latencies of one window's requests in ms, with their counts, by counting. The loop of `depth` requests turns
+/// every `service` from the edge on until `quota` have passed. The waiting ones pass at the next edge.
 fn by_counting(depth: u64, quota: u64, service: f64) -> Vec<(f64, u64)> {
     assert!(depth <= quota);
     let mut slow = Vec::new();
