@@ -6,7 +6,6 @@ use crate::books::Books;
 use crate::execution::Ended;
 use crate::interruption::Interruption;
 use crate::live::Live;
-use crate::measure::cell_seed;
 use crate::moment;
 use crate::predict::Settings;
 use crate::preparation::{Work, label, load_summary};
@@ -18,7 +17,7 @@ use loadline_prediction::{
 };
 use loadline_record::{DoubtCode, TrialRecord};
 use loadline_units::Duration;
-use loadline_workload::{LoadSpec, RunCell};
+use loadline_workload::{LoadSpec, RunCell, cell_seed};
 use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

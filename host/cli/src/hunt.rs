@@ -12,7 +12,6 @@ use crate::failure::{Outcome, Usage};
 use crate::impossible::{self, Tried};
 use crate::interruption::Interruption;
 use crate::live::Live;
-use crate::measure::cell_seed;
 use crate::moment::{self, Moment};
 use crate::output::{self, Column, Field, Table};
 use crate::preparation::{Length, Work, cell_record, label, read_again, read_plan};
@@ -23,16 +22,16 @@ use crate::volumes;
 use crate::{catalog, environments};
 use anyhow::{Context as _, bail};
 use clap::Args;
-use loadline_analysis::{
-    Effect, Factor, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, NotTried, hunted, judge, nothing_bound, round_log,
-};
 use loadline_catalog::Environment;
 use loadline_engine::EngineOptions;
+use loadline_hunt::{
+    Effect, Factor, HUNT_LOOKS, HuntPlan, HuntResult, HuntVariant, NotTried, hunted, judge, nothing_bound, round_log,
+};
 use loadline_prediction::{fit, volume_facts};
 use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, TrialRecord, VolumeFacts};
 use loadline_store::{Claim, Store};
 use loadline_units::{Bytes, Duration, Ratio};
-use loadline_workload::{Arrival, LoadSpec, Plan, RunCell};
+use loadline_workload::{Arrival, LoadSpec, Plan, RunCell, cell_seed};
 use printed::not_tried;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;

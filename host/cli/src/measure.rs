@@ -5,7 +5,7 @@ use crate::live::Live;
 use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Filling, Past, Settled, Volume};
 use loadline_record::{TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration as Span};
-use loadline_workload::{RunCell, text_hash};
+use loadline_workload::{RunCell, cell_seed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -85,22 +85,5 @@ impl Watch<'_> {
     ) -> Result<Option<VerifyRecord>, EngineError> {
         let seed = cell_seed(seed, &cell.id);
         self.over(|control| loadline_engine::verify_only(volume, &cell.spec, trial, seed, past, control))
-    }
-}
-
-/// A seed of its own for each cell of a run, so that no cell repeats the offsets or the data of another.
-pub(crate) fn cell_seed(seed: u64, cell: &str) -> u64 {
-    u64::from_str_radix(&text_hash(&format!("{seed} {cell}")), 16).expect("a fingerprint is a hexadecimal number")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cells_and_runs_have_seeds_of_their_own() {
-        assert_eq!(cell_seed(1, "a"), cell_seed(1, "a"));
-        assert_ne!(cell_seed(1, "a"), cell_seed(1, "b"));
-        assert_ne!(cell_seed(1, "a"), cell_seed(2, "a"));
     }
 }

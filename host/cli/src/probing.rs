@@ -4,7 +4,6 @@ use crate::books::Books;
 use crate::execution::Execution;
 use crate::interruption::Interruption;
 use crate::live::{Live, Step};
-use crate::measure::cell_seed;
 use crate::moment;
 use crate::preparation::{label, load_summary};
 use crate::settings::Settings;
@@ -15,7 +14,7 @@ use loadline_disk::{Fullness, InitialState, Warmth};
 use loadline_engine::EngineChoice;
 use loadline_prediction::{Going, Model, Putting, is_filled, predict, volume_facts};
 use loadline_record::{Ending, TrialRecord};
-use loadline_workload::{LoadSpec, RunCell};
+use loadline_workload::{LoadSpec, RunCell, cell_seed};
 
 /// A load that can be tried.
 #[derive(Debug, Clone)]

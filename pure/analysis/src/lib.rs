@@ -8,7 +8,6 @@ mod doubts;
 #[doc(hidden)]
 pub mod example;
 mod findings;
-mod hunt;
 mod lasting;
 mod limits;
 mod load_details;
@@ -30,10 +29,6 @@ pub use compare::{
 };
 pub use doubts::doubts;
 pub use findings::{OBJECTIVE_USUAL, best_cell, codes as finding_codes};
-pub use hunt::{
-    Effect, Factor, HUNT_LOOKS, HUNT_SCHEMA, HuntPlan, HuntResult, HuntRow, HuntVariant, Judged, NotTried, Standing,
-    Suspect, hunted, judge, nothing_bound, round_log,
-};
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
@@ -45,3 +40,4 @@ pub use summary::{
     LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA,
     TotalFigures,
 };
+pub use words::listed;

@@ -72,7 +72,8 @@ pub(crate) fn significance(p_value: f64) -> String {
 }
 
 /// "a", "a and b", "a, b and c".
-pub(crate) fn listed(items: &[String]) -> String {
+#[must_use]
+pub fn listed(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),

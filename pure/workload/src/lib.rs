@@ -16,4 +16,4 @@ pub use loadline_load::{
 };
 pub use plan::{CELLS_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
 pub use presets::{Preset, nearest_preset, preset, presets, short_form};
-pub use schedule::{RunCell, Step, cell_id, run_cells, schedule};
+pub use schedule::{RunCell, Step, cell_id, cell_seed, run_cells, schedule};

@@ -45,6 +45,12 @@ pub fn cell_id(volume: &str, spec: &LoadSpec, occurrence: u32) -> String {
     text_hash(&format!("{volume}\0{text}\0{occurrence}"))
 }
 
+/// The seed of a cell's random choices: each cell of a run has its own, so that none repeats the offsets or data of another.
+#[must_use]
+pub fn cell_seed(run_seed: u64, cell: &str) -> u64 {
+    u64::from_str_radix(&text_hash(&format!("{run_seed} {cell}")), 16).expect("a fingerprint is a hexadecimal number")
+}
+
 /// JSON with sorted keys and without nulls, so that neither the order of fields nor one that is added later and left
 /// out changes it.
 fn write_canonical(value: &Value, out: &mut String) {
@@ -133,6 +139,13 @@ mod tests {
     fn orders() -> impl Strategy<Value = Vec<(Order, u32)>> {
         let order = prop_oneof![Just(Order::Interleaved), Just(Order::AsListed)];
         prop::collection::vec((order, 0u32..6), 0..40)
+    }
+
+    #[test]
+    fn cells_and_runs_have_seeds_of_their_own() {
+        assert_eq!(cell_seed(1, "a"), cell_seed(1, "a"));
+        assert_ne!(cell_seed(1, "a"), cell_seed(1, "b"));
+        assert_ne!(cell_seed(1, "a"), cell_seed(2, "a"));
     }
 
     proptest! {

@@ -36,6 +36,20 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     // Puts what other tools report into records; loads by the meaning that their options have to a plan.
     ("pure/imported", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/record"]),
     ("pure/analysis", &["pure/units", "pure/block", "pure/load", "pure/record"]),
+    // Varies one property of a load or its storage at a time, and judges the effects by the analysis' statistics.
+    (
+        "pure/hunt",
+        &[
+            "pure/units",
+            "pure/load",
+            "pure/workload",
+            "pure/disk",
+            "pure/catalog",
+            "pure/record",
+            "pure/analysis",
+            "pure/prediction",
+        ],
+    ),
     // Tries what the analysis infers on the model, until a modelled disk does what was measured.
     (
         "pure/fitting",

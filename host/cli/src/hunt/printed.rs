@@ -3,7 +3,7 @@
 use crate::arguments::Format;
 use crate::figures;
 use crate::output::{self, Column, Field, Table};
-use loadline_analysis::{HuntResult, NotTried, Standing};
+use loadline_hunt::{HuntResult, NotTried, Standing};
 use serde_json::Value as Json;
 
 /// What was found, in the form asked for.

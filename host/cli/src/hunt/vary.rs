@@ -1,10 +1,10 @@
 //! What a hunt varies: the settings of each factor around a cell, and why some cannot be.
 
 use crate::failure::Usage;
-use loadline_analysis::{Factor, NotTried};
 use loadline_catalog::Environment;
 use loadline_disk::{HostCache, Layout};
 use loadline_engine::EngineChoice;
+use loadline_hunt::{Factor, NotTried};
 use loadline_units::Bytes;
 use loadline_workload::{Arrival, BlockShare, LoadSpec, Pattern};
 use std::fmt::Display;

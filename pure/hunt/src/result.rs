@@ -1,152 +1,15 @@
-//! One factor at a time around a cell: which of them move its ceiling, which are ruled out, and which limits remain possible.
-//!
-//! Rounds are looked at again and again while they come in. So that looking often does not find what is not there, the 5 % of
-//! errors that are allowed are shared evenly by all looks at all settings (Bonferroni): whatever is called moved where nothing
-//! moves, anywhere in a hunt, is so in at most 5 % of hunts. `docs/how-we-compare.md` explains it.
+//! What a hunt found: the effect of each setting, and the limits that remain possible.
 
-mod suspects;
-
-use crate::statistics::{CONFIDENCE, mean, t_quantile, variance};
-use crate::summarize::summarize;
-use loadline_record::{CellRecord, Ending, Limit, RunRecord, TrialRecord};
+use crate::effect::{Effect, judge, round_log};
+use crate::plan::{HuntPlan, HuntVariant, NotTried};
+use crate::suspects::{Known, suspects};
+use loadline_analysis::statistics::mean;
+use loadline_analysis::summarize;
+use loadline_record::{CellRecord, Limit, RunRecord, TrialRecord};
 use serde::{Deserialize, Serialize};
-use suspects::{Known, suspects};
 
 /// The schema's name and version.
 pub const HUNT_SCHEMA: &str = "loadline.hunt/1";
-/// Rounds after which a hunt is looked at: about half as many again each time.
-pub const HUNT_LOOKS: [u32; 6] = [4, 6, 9, 13, 19, 28];
-
-/// A property of a load or its storage that is varied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Factor {
-    /// Requests outstanding of each thread.
-    Depth,
-    /// Load threads.
-    Threads,
-    /// Test files.
-    Files,
-    /// Block size.
-    Block,
-    /// What offsets are multiples of.
-    Alignment,
-    /// Length of a stripe's pieces.
-    Interleave,
-    /// Disks side by side.
-    Layout,
-    /// The virtual machine's limits.
-    Vm,
-    /// The way to the device.
-    Engine,
-    /// Past the page cache or through it.
-    Direct,
-}
-
-impl Factor {
-    /// Every factor.
-    pub const ALL: [Self; 10] = [
-        Self::Depth,
-        Self::Threads,
-        Self::Files,
-        Self::Block,
-        Self::Alignment,
-        Self::Interleave,
-        Self::Layout,
-        Self::Vm,
-        Self::Engine,
-        Self::Direct,
-    ];
-    /// Its name, as typed.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Depth => "depth",
-            Self::Threads => "threads",
-            Self::Files => "files",
-            Self::Block => "block",
-            Self::Alignment => "alignment",
-            Self::Interleave => "interleave",
-            Self::Layout => "layout",
-            Self::Vm => "vm",
-            Self::Engine => "engine",
-            Self::Direct => "direct",
-        }
-    }
-    /// Whether the setting changes how many bytes a request has, so that bytes and not requests per second are compared.
-    #[must_use]
-    pub const fn in_bytes(self) -> bool {
-        matches!(self, Self::Block)
-    }
-}
-
-/// What a hunt does: stored with its run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HuntPlan {
-    /// Id of the cell around which everything is varied.
-    pub baseline: String,
-    /// What is varied, each in a cell of its own.
-    pub variants: Vec<HuntVariant>,
-    /// Effects that are no larger are none, as a share above 0.
-    pub margin: f64,
-    /// What is usually varied and cannot be here.
-    #[serde(default)]
-    pub not_tried: Vec<NotTried>,
-    /// Factors that there is nothing of to vary: a model has no engine, a single disk no interleave.
-    #[serde(default)]
-    pub lacks: Vec<Factor>,
-}
-
-/// A factor that nobody asked for by name, or a usual setting of one, that does not fit the cell or its target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotTried {
-    /// What would have been varied.
-    pub factor: Factor,
-    /// To what; `null` where no setting is possible.
-    pub to: Option<String>,
-    /// Why not.
-    pub because: String,
-}
-
-/// One setting of one factor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HuntVariant {
-    /// Id of its cell.
-    pub cell: String,
-    /// What is varied.
-    pub factor: Factor,
-    /// How it is in the baseline.
-    pub from: String,
-    /// And how in this cell.
-    pub to: String,
-}
-
-/// What came of a setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Effect {
-    /// It raised the rate.
-    Moved,
-    /// It lowered it.
-    Lowered,
-    /// It changes it by no more than the margin.
-    RuledOut,
-    /// The rounds do not tell.
-    CannotTell,
-}
-
-impl Effect {
-    /// For people.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Moved => "moved the ceiling",
-            Self::Lowered => "lowered it",
-            Self::RuledOut => "ruled out",
-            Self::CannotTell => "cannot tell",
-        }
-    }
-}
 
 /// A setting with its effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -224,55 +87,6 @@ pub struct HuntResult {
     pub nothing_bound: Option<String>,
     /// What may bind, the likeliest first; none where nothing bound the cell.
     pub suspects: Vec<Suspect>,
-}
-
-/// An effect with its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Judged {
-    /// Rate with the setting over that without.
-    pub ratio: f64,
-    /// Its interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// What follows.
-    pub effect: Effect,
-}
-
-/// Judges the logarithms of one setting's ratios, one for each round, of a hunt over so many `settings`, as the
-/// last of [`HUNT_LOOKS`] that has come up saw them; `None` before the first.
-///
-/// The interval is wide enough to hold for every look at every setting at once.
-#[must_use]
-pub fn judge(logs: &[f64], settings: usize, margin: f64) -> Option<Judged> {
-    let seen = HUNT_LOOKS.into_iter().rfind(|look| *look as usize <= logs.len())?;
-    let logs = &logs[..seen as usize];
-    let (middle, spread) = (mean(logs)?, variance(logs)?);
-    let looks = HUNT_LOOKS.len() * settings.max(1);
-    let confidence = 1.0 - (1.0 - CONFIDENCE) / looks as f64;
-    let freedom = (logs.len() - 1) as f64;
-    let half = t_quantile(confidence, freedom) * libm::sqrt(spread / logs.len() as f64);
-    let edge = libm::log(1.0 + margin);
-    let effect = if middle - half > -edge && middle + half < edge {
-        Effect::RuledOut
-    } else if middle - half > 0.0 && middle > edge {
-        Effect::Moved
-    } else if middle + half < 0.0 && middle < -edge {
-        Effect::Lowered
-    } else {
-        Effect::CannotTell
-    };
-    Some(Judged { ratio: libm::exp(middle), low: libm::exp(middle - half), high: libm::exp(middle + half), effect })
-}
-
-/// The logarithm of one round's ratio; `None` where either trial is not complete or did nothing.
-#[must_use]
-pub fn round_log(baseline: &TrialRecord, varied: &TrialRecord, factor: Factor) -> Option<f64> {
-    let rate = |trial: &TrialRecord| {
-        let rate = if factor.in_bytes() { trial.bytes_per_s() } else { trial.iops() };
-        rate.filter(|r| *r > 0.0 && trial.ending == Ending::Complete)
-    };
-    Some(libm::log(rate(varied)? / rate(baseline)?))
 }
 
 /// The limits on the way of a cell, where an environment says which there are.
@@ -376,34 +190,9 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example::{ExampleDisk, cell, closed, open, run};
-    use crate::statistics::tests::noise;
+    use crate::factor::Factor;
+    use loadline_analysis::example::{ExampleDisk, cell, closed, open, run};
     use loadline_record::LoadSummary;
-
-    /// A hunt over `settings` without any effect, by rounds with noise of 2 %: whether anything is called moved or lowered.
-    fn false_alarm(seed: u64, settings: usize) -> bool {
-        let most = HUNT_LOOKS[HUNT_LOOKS.len() - 1] as usize;
-        (0..settings).any(|setting| {
-            let logs: Vec<f64> = noise(seed * 1_000 + setting as u64, most, 0.0).iter().map(|v| v * 0.02).collect();
-            for look in HUNT_LOOKS {
-                match judge(&logs[..look as usize], settings, 0.001).unwrap().effect {
-                    Effect::Moved | Effect::Lowered => return true,
-                    Effect::RuledOut => return false,
-                    Effect::CannotTell => {}
-                }
-            }
-            false
-        })
-    }
-
-    #[test]
-    fn looking_again_and_again_finds_no_more_than_five_percent_that_is_not_there() {
-        // The margin is far below the noise, so that nothing but the interval stands in the way of an alarm.
-        for settings in [1, 8] {
-            let alarms = (0..400).filter(|seed| false_alarm(*seed, settings)).count();
-            assert!(alarms <= 20, "{alarms} of 400 with {settings} settings");
-        }
-    }
 
     /// Four rounds around `baseline` with blocks four times as large, on a disk that serves all of it.
     fn blocks_varied(baseline: LoadSummary) -> HuntResult {
@@ -434,15 +223,5 @@ mod tests {
         let found = blocks_varied(closed("random", 1.0, 4 << 10, 8));
         assert_eq!((found.nothing_bound, found.rows[0].effect), (None, Effect::Moved));
         assert!(!found.suspects.is_empty());
-    }
-
-    #[test]
-    fn an_effect_beyond_the_margin_is_found_and_one_within_it_ruled_out() {
-        let logs = |effect: f64| -> Vec<f64> { noise(3, 13, 0.0).iter().map(|v| effect + v * 0.01).collect() };
-        assert_eq!(judge(&logs(0.2), 6, 0.05).unwrap().effect, Effect::Moved);
-        assert_eq!(judge(&logs(-0.2), 6, 0.05).unwrap().effect, Effect::Lowered);
-        assert_eq!(judge(&logs(0.0), 6, 0.05).unwrap().effect, Effect::RuledOut);
-        assert_eq!(judge(&logs(0.04), 6, 0.05).unwrap().effect, Effect::CannotTell);
-        assert!(judge(&[0.1; 3], 1, 0.05).is_none());
     }
 }

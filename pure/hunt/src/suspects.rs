@@ -1,20 +1,23 @@
-//! What the effects of a hunt say of each limit: which binds, which are ruled out, and which remain possible.
+//! The verdict on each limit that the effects of a hunt allow: it binds, it is ruled out, or it remains possible.
 
-use super::{Effect, Factor, HuntRow, HuntVariant, Standing, Suspect};
+use crate::effect::Effect;
+use crate::factor::Factor;
+use crate::plan::HuntVariant;
+use crate::result::{HuntRow, Standing, Suspect};
 use loadline_units::Bytes;
 
 /// What is known of the storage beside the effects.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Known<'a> {
+pub(crate) struct Known<'a> {
     /// The limits that an environment puts in the way of the load; empty where there is no environment.
-    pub(super) declared: &'a [&'a str],
+    pub(crate) declared: &'a [&'a str],
     /// Factors that there is nothing of.
-    pub(super) lacks: &'a [Factor],
+    pub(crate) lacks: &'a [Factor],
 }
 
 /// What the effects say about each limit that there may be; where an environment declares limits, only those may be, and nothing that the
 /// storage lacks.
-pub(super) fn suspects(rows: &[HuntRow], margin: f64, known: Known<'_>) -> Vec<Suspect> {
+pub(crate) fn suspects(rows: &[HuntRow], margin: f64, known: Known<'_>) -> Vec<Suspect> {
     let lacking = |factor: Factor| known.lacks.contains(&factor);
     let told = |limits: &[&str], what: &str, factors: &[Factor]| {
         let own: Vec<&HuntRow> = rows.iter().filter(|r| factors.contains(&r.variant.factor)).collect();
@@ -25,7 +28,7 @@ pub(super) fn suspects(rows: &[HuntRow], margin: f64, known: Known<'_>) -> Vec<S
         };
         let (moved, out) = (names(Effect::Moved), names(Effect::RuledOut));
         let (standing, because) = if !moved.is_empty() {
-            (Standing::Binds, format!("{} raised the rate", crate::words::listed(&moved)))
+            (Standing::Binds, format!("{} raised the rate", loadline_analysis::listed(&moved)))
         } else if own.is_empty() {
             let wanted: Vec<&str> = factors.iter().filter(|f| !lacking(**f)).map(|f| f.name()).collect();
             (Standing::Possible, format!("not varied; vary {}", wanted.join(" or ")))
@@ -36,9 +39,12 @@ pub(super) fn suspects(rows: &[HuntRow], margin: f64, known: Known<'_>) -> Vec<S
             let because = format!("{} {to} lowered the rate; to vary {0} the other way", factor.name());
             (Standing::Possible, because)
         } else if out.is_empty() {
-            (Standing::RuledOut, format!("{} only lowered the rate", crate::words::listed(&names(Effect::Lowered))))
+            (
+                Standing::RuledOut,
+                format!("{} only lowered the rate", loadline_analysis::listed(&names(Effect::Lowered))),
+            )
         } else {
-            (Standing::RuledOut, format!("{} changed nothing", crate::words::listed(&out)))
+            (Standing::RuledOut, format!("{} changed nothing", loadline_analysis::listed(&out)))
         };
         Suspect { limits: limits.iter().map(|l| (*l).to_owned()).collect(), what: what.to_owned(), standing, because }
     };
@@ -64,8 +70,8 @@ pub(super) fn suspects(rows: &[HuntRow], margin: f64, known: Known<'_>) -> Vec<S
     });
     let fewer_blocks = moved_by(Factor::Alignment).map(|row| {
         format!(
-            "alignment {} raised the rate; its requests fall on fewer different blocks, too, and a cache may keep those: to vary a larger \
-             --size tells",
+            "alignment {} raised the rate; its requests fall on fewer different blocks, too, and a cache may keep those: a larger \
+             size tells",
             row.variant.to
         )
     });

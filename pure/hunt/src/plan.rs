@@ -1,0 +1,45 @@
+//! What a hunt varies around which cell, as it is stored with the run.
+
+use crate::factor::Factor;
+use serde::{Deserialize, Serialize};
+
+/// What a hunt does: stored with its run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HuntPlan {
+    /// Id of the cell around which everything is varied.
+    pub baseline: String,
+    /// What is varied, each in a cell of its own.
+    pub variants: Vec<HuntVariant>,
+    /// Effects that are no larger are none, as a share above 0.
+    pub margin: f64,
+    /// What is usually varied and cannot be here.
+    #[serde(default)]
+    pub not_tried: Vec<NotTried>,
+    /// Factors that there is nothing of to vary: a model has no engine, a single disk no interleave.
+    #[serde(default)]
+    pub lacks: Vec<Factor>,
+}
+
+/// A factor that nobody asked for by name, or a usual setting of one, that does not fit the cell or its target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotTried {
+    /// What would have been varied.
+    pub factor: Factor,
+    /// To what; `null` where no setting is possible.
+    pub to: Option<String>,
+    /// Why not.
+    pub because: String,
+}
+
+/// One setting of one factor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HuntVariant {
+    /// Id of its cell.
+    pub cell: String,
+    /// What is varied.
+    pub factor: Factor,
+    /// How it is in the baseline.
+    pub from: String,
+    /// And how in this cell.
+    pub to: String,
+}
