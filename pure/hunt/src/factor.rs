@@ -58,9 +58,44 @@ impl Factor {
             Self::Direct => "direct",
         }
     }
+    /// The factor of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|factor| factor.name() == name)
+    }
     /// Whether the setting changes how many bytes a request has, so that bytes and not requests per second are compared.
     #[must_use]
     pub const fn in_bytes(self) -> bool {
         matches!(self, Self::Block)
+    }
+}
+
+/// A way to submit requests to a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IoEngine {
+    /// `io_uring`.
+    IoUring,
+    /// Linux AIO.
+    Aio,
+    /// A thread for each outstanding request.
+    Threads,
+}
+
+impl IoEngine {
+    /// Every engine.
+    pub const ALL: [Self; 3] = [Self::IoUring, Self::Aio, Self::Threads];
+    /// Its name, as typed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IoUring => "io_uring",
+            Self::Aio => "aio",
+            Self::Threads => "threads",
+        }
+    }
+    /// The engine of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|engine| engine.name() == name)
     }
 }

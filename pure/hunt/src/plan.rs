@@ -14,15 +14,31 @@ pub struct HuntPlan {
     pub margin: f64,
     /// What is usually varied and cannot be here.
     #[serde(default)]
-    pub not_tried: Vec<NotTried>,
+    pub not_tried: Vec<SkippedSetting>,
     /// Factors that there is nothing of to vary: a model has no engine, a single disk no interleave.
     #[serde(default)]
     pub lacks: Vec<Factor>,
 }
 
+impl HuntPlan {
+    /// Whether another plan varies the same settings around the same cell. Reasons for what it skips may differ.
+    #[must_use]
+    pub fn varies_as(&self, other: &Self) -> bool {
+        let is_skipped = |plan: &Self, one: &SkippedSetting| {
+            plan.not_tried.iter().any(|other| other.factor == one.factor && other.to == one.to)
+        };
+        self.baseline == other.baseline
+            && self.variants == other.variants
+            && self.margin.to_bits() == other.margin.to_bits()
+            && self.lacks == other.lacks
+            && self.not_tried.iter().all(|one| is_skipped(other, one))
+            && other.not_tried.iter().all(|one| is_skipped(self, one))
+    }
+}
+
 /// A factor that nobody asked for by name, or a usual setting of one, that does not fit the cell or its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotTried {
+pub struct SkippedSetting {
     /// What would have been varied.
     pub factor: Factor,
     /// To what; `null` where no setting is possible.

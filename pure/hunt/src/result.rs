@@ -1,7 +1,7 @@
 //! What a hunt found: the effect of each setting, and the limits that remain possible.
 
 use crate::effect::{Effect, judge, round_log};
-use crate::plan::{HuntPlan, HuntVariant, NotTried};
+use crate::plan::{HuntPlan, HuntVariant, SkippedSetting};
 use crate::suspects::{Known, suspects};
 use loadline_analysis::statistics::mean;
 use loadline_analysis::summarize;
@@ -82,7 +82,7 @@ pub struct HuntResult {
     /// In the order in which they were asked for.
     pub rows: Vec<HuntRow>,
     /// What is usually varied and could not be here.
-    pub not_tried: Vec<NotTried>,
+    pub not_tried: Vec<SkippedSetting>,
     /// Why no limit can be found around this cell: the load got all that it asked for.
     pub nothing_bound: Option<String>,
     /// What may bind, the likeliest first; none where nothing bound the cell.

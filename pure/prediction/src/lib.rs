@@ -18,7 +18,7 @@ mod words;
 
 pub use bursts::BurstWatch;
 pub use ceilings::{Ceilings, ceilings};
-pub use models::{DRAWS_DEFAULT, DRAWS_MAX, Limits, Model, models};
+pub use models::{DRAWS_DEFAULT, DRAWS_MAX, Limits, Model, models, most_plausible};
 pub use reach::{Held, held, unreached};
 pub use trial::{
     Going, INTERVALS_MAX, Predicted, PredictionError, Progress, Putting, SIZE_DEFAULT, account, check, fit, for_draw,

@@ -58,6 +58,12 @@ impl Model {
     }
 }
 
+/// The most plausible model of an environment: the middle of every interval, with what is delivered.
+#[must_use]
+pub fn most_plausible(environment: &Environment) -> Model {
+    models(environment, 1, 0, Limits::Delivered).remove(0)
+}
+
 /// The environment at `count` places of its intervals. The middle is first; then follows a Latin hypercube over
 /// latency, enforcement, delivered share, and the size of credit buckets. Each draw takes every parameter from its own
 /// stratum, at a place that `seed` decides. Exact figures are the same in all.

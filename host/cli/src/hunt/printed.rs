@@ -3,7 +3,7 @@
 use crate::arguments::Format;
 use crate::figures;
 use crate::output::{self, Column, Field, Table};
-use loadline_hunt::{HuntResult, NotTried, Standing};
+use loadline_hunt::{HuntResult, SkippedSetting, Standing};
 use serde_json::Value as Json;
 
 /// What was found, in the form asked for.
@@ -45,7 +45,7 @@ fn nothing_varied(found: &HuntResult) -> bool {
 }
 
 /// What is usually varied and was not, with the reasons, each once: "not tried: interleave, layout (...)".
-pub(super) fn not_tried(all: &[NotTried]) -> String {
+pub(super) fn not_tried(all: &[SkippedSetting]) -> String {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for one in all {
         let name = match &one.to {
