@@ -1,6 +1,5 @@
 //! What can be typed: every verb and option, once, for parsing, help, man pages and completions.
 
-use crate::bursts::Bursts;
 use crate::catalog::{CatalogArguments, Own};
 use crate::compare::CompareArguments;
 use crate::emulate::EmulateArguments;
@@ -10,6 +9,7 @@ use crate::import::ImportArguments;
 use crate::replay::ReplayArguments;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_units::{Bytes, Duration};
 use std::path::PathBuf;
@@ -260,7 +260,7 @@ pub(crate) struct Modelling {
     pub(crate) published: bool,
     /// Credits of bursts when a load begins: full, empty, or apart for disks and the VM, as in disks=full,vm=empty
     #[arg(long, default_value = "full", value_name = "STATE")]
-    pub(crate) bursts: Bursts,
+    pub(crate) bursts: BurstCredits,
     /// What hosts' caches hold when a load begins: cold for nothing, warm for the beginning of each disk. By default warm
     /// for loads whose target is filled first, as it is before they are measured
     #[arg(long, value_enum, value_name = "STATE", hide_possible_values = true)]

@@ -2,9 +2,7 @@
 
 use crate::arguments::Printing;
 use crate::attach::{self, AttachBy, Attached};
-use crate::bursts::Bursts;
 use crate::catalog::{self, Own};
-use crate::credits::{self, CreditsWatch, Standing};
 use crate::emulated::{self, Done, Emulated, Export};
 use crate::environments;
 use crate::failure::{Outcome, Usage};
@@ -20,10 +18,11 @@ use crate::troubles::Troubles;
 use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
-use loadline_disk::InitialState;
+use loadline_disk::{BurstCredits, InitialState};
 use loadline_emulator::{
     Account, Backing, Emulation, History, RefusalRemedy, Refused, Settings, Tls, TraceSettings, Turns,
 };
+use loadline_prediction::{CreditsReading, CreditsWatch};
 use loadline_record::RunStatus;
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
@@ -111,7 +110,7 @@ pub(crate) struct EmulateArguments {
     spin: bool,
     /// Credits of bursts at the beginning: full, empty, or apart for disks and the VM, as in disks=full,vm=empty
     #[arg(long, default_value = "full", value_name = "STATE")]
-    bursts: Bursts,
+    bursts: BurstCredits,
     /// Wait for a turn on the processor as other programs do. By default the threads that take requests and deliver answers run as soon
     /// as they wake, in the real-time class where the system lets them
     #[arg(long)]
@@ -169,7 +168,7 @@ pub(crate) fn emulate(
         Backing::Memory { max } => format!("  contents: in memory, up to {}", max.human()),
         Backing::Folder(path) => format!("  contents: in {}, kept for the next time", path.display()),
     };
-    let initial = credits::initial(arguments.bursts);
+    let initial = arguments.bursts.initial_state();
     let settings = Settings {
         seed,
         initial,
@@ -375,7 +374,7 @@ fn spent(span: Duration) -> String {
 }
 
 /// What a trace says of where it comes from: the seed, the environment as it was written, and the credits at the beginning.
-fn about(environment: &Environment, seed: u64, bursts: Bursts) -> String {
+fn about(environment: &Environment, seed: u64, bursts: BurstCredits) -> String {
     let about = serde_json::json!({ "environment": environment.text, "seed": seed, "bursts": bursts.to_string() });
     about.to_string()
 }
@@ -463,7 +462,7 @@ impl Standings {
         let (at, standing) = emulation.standing();
         for (watch, (account, credits)) in self.of_exports.iter_mut().zip(standing) {
             let Account { first, requests: answered, waits, .. } = account;
-            watch.look(Standing { at, first, answered, waits, credits });
+            watch.look(CreditsReading { at, first, answered, waits, credits });
         }
     }
 }

@@ -1,13 +1,12 @@
 //! What an emulation did, as a run in the store: a cell for each volume that somebody used.
 
-use crate::credits::CreditsWatch;
 use crate::modelled::{self, How};
 use crate::moment::Moment;
 use loadline_block::Operation;
 use loadline_catalog::Environment;
 use loadline_disk::InitialState;
 use loadline_emulator::{Account, Emulation, Figures, Happened, History, Turns};
-use loadline_prediction::{Limits, models, volume_facts};
+use loadline_prediction::{CreditsWatch, most_plausible, volume_facts};
 use loadline_record::{
     APPLICATION, Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord,
     RunStatus, Series, Surroundings, TrialRecord,
@@ -102,7 +101,7 @@ pub(crate) fn record(
     status: RunStatus,
 ) -> anyhow::Result<RunRecord> {
     let exports = done.exports(credits);
-    let model = models(emulated.environment, 1, emulated.seed, Limits::Delivered).remove(0);
+    let model = most_plausible(emulated.environment);
     let (mut cells, mut volumes) = (Vec::new(), Vec::new());
     for (number, Export { name, figures, account, series, credits }) in exports.iter().enumerate() {
         if account.requests == 0 {

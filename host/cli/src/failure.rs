@@ -1,5 +1,6 @@
 //! How the command ends: exit statuses, and errors as one paragraph.
 
+use loadline_analysis::RunVerdict;
 use std::process::ExitCode;
 
 /// How a verb ended when nothing failed.
@@ -15,6 +16,17 @@ pub(crate) enum Outcome {
     Inconclusive,
     /// The user stopped it; what was finished is kept.
     Interrupted,
+}
+
+impl From<RunVerdict> for Outcome {
+    fn from(verdict: RunVerdict) -> Self {
+        match verdict {
+            RunVerdict::Kept => Self::Done,
+            RunVerdict::Broken => Self::Against,
+            RunVerdict::Unknown => Self::Inconclusive,
+            RunVerdict::WrongData => Self::Failed,
+        }
+    }
 }
 
 impl Outcome {

@@ -1,10 +1,9 @@
 //! What a model knows of requests that others made: recorded ones on other storage, an application's on an emulated disk.
 
-use crate::credits::CreditsWatch;
 use loadline_block::Operation;
 use loadline_disk::InitialState;
 use loadline_emulator::{Account, HeldBy, Holder, Still, stands_still};
-use loadline_prediction::Model;
+use loadline_prediction::{CreditsWatch, Model};
 use loadline_record::{Binding, CellRecord, Limit, LoadSummary, ModelRecord, Series, TrialRecord};
 
 /// The model's account of the requests to a volume, from the beginning of the model on.

@@ -11,7 +11,6 @@ use crate::measure::Watch;
 use crate::moment::{self, Moment};
 use crate::output;
 use crate::preparation::{Work, label};
-use crate::quick_plan::{self, Ingredients, Reached};
 use crate::report_file::ReportFile;
 use crate::run::{self, Beginning, Manner};
 use crate::settings::{self, Settings};
@@ -20,7 +19,10 @@ use anyhow::{Context, bail};
 use loadline_engine::{EngineOptions, Filling, Need, Volume};
 use loadline_record::{Ending, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration};
-use loadline_workload::{Arrival, Fill, LoadSpec, Order, Plan, RunCell};
+use loadline_workload::{
+    Arrival, Fill, LoadSpec, Order, Plan, QUICK_DEPTH_MAX, QUICK_SIZE_MIN, QuickPlan, RateReached, RunCell,
+    parse_objective,
+};
 use std::path::PathBuf;
 
 /// What programs left in memory is waited for no longer than this,
@@ -35,11 +37,11 @@ const REACH_WARM_UP: Duration = Duration::from_ms(500);
 /// There are as many as it takes until one is no faster than those before, and no more than this,
 const REACH_TRIALS_MAX: u32 = 4;
 /// at the first of these depths; at each deeper one is one trial, as long as that is faster.
-const REACH_DEPTHS: [u32; 3] = [quick_plan::ROWS_DEPTH_MAX, 128, 512];
+const REACH_DEPTHS: [u32; 3] = [QUICK_DEPTH_MAX, 128, 512];
 /// Faster by less than this is no faster.
 const REACH_GROWTH: f64 = 1.05;
 /// In place of what random reads reach, where the plan is only looked at.
-const REHEARSED: Reached = Reached { iops: 10_000.0, depth: REACH_DEPTHS[0] };
+const REHEARSED: RateReached = RateReached { iops: 10_000.0, depth: REACH_DEPTHS[0] };
 /// Measured time of a row.
 const ROW_TIME: Duration = Duration::from_s(3);
 /// The shortest that may be asked for.
@@ -54,7 +56,7 @@ const NOTHING_KEPT: &str = "interrupted before anything was measured; nothing is
 
 /// Measures, prints, and leaves a report.
 pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> anyhow::Result<Outcome> {
-    let objective = quick_plan::objective(arguments.objective.as_deref().unwrap_or(OBJECTIVE_DEFAULT))
+    let objective = parse_objective(arguments.objective.as_deref().unwrap_or(OBJECTIVE_DEFAULT))
         .map_err(|reason| Usage(format!("--objective: {reason}")))?;
     refuse_too_little(arguments)?;
     let report = ReportFile::claimed(&arguments.report)?;
@@ -69,10 +71,10 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     refuse_too_small(&arguments.path, &volume)?;
     volumes::tell_unneeded(&settings, std::iter::once(&volume));
     let duration = arguments.duration.unwrap_or(ROW_TIME);
-    let planned = |volume: &Volume, reached: Reached| -> anyhow::Result<Work> {
+    let planned = |volume: &Volume, reached: RateReached| -> anyhow::Result<Work> {
         let size = volume.size();
-        let ingredients = Ingredients { size, duration, objective, reached, writable: volume.writable };
-        let plan = Plan::parse(&quick_plan::text(&ingredients), "quick").context("the plan of quick")?;
+        let quick = QuickPlan { size, duration, objective, reached, writable: volume.writable };
+        let plan = Plan::parse(&quick.text(), "quick").context("the plan of quick")?;
         Ok(Work::of(vec![plan], &settings.scope(), seed)?)
     };
     refuse_impossible(&planned(&volume, REHEARSED)?, &volume, settings.engine)?;
@@ -114,10 +116,9 @@ fn refuse_too_little(arguments: &QuickArguments) -> Result<(), Usage> {
     if let Some(duration) = arguments.duration.filter(|duration| *duration < ROW_TIME_LEAST) {
         return Err(Usage(format!("--duration: no row is measured in {duration}; give at least {ROW_TIME_LEAST}")));
     }
-    match arguments.size.filter(|size| *size < quick_plan::SIZE_LEAST) {
+    match arguments.size.filter(|size| *size < QUICK_SIZE_MIN) {
         Some(size) => Err(Usage(format!(
-            "--size: {size} does not hold the largest block of quick; give at least {}",
-            quick_plan::SIZE_LEAST
+            "--size: {size} does not hold the largest block of quick; give at least {QUICK_SIZE_MIN}"
         ))),
         None => Ok(()),
     }
@@ -125,7 +126,7 @@ fn refuse_too_little(arguments: &QuickArguments) -> Result<(), Usage> {
 
 /// Refuses a target that is too small for the largest block.
 fn refuse_too_small(target: &str, volume: &Volume) -> Result<(), Usage> {
-    let (size, least) = (volume.size(), quick_plan::SIZE_LEAST);
+    let (size, least) = (volume.size(), QUICK_SIZE_MIN);
     if size >= least {
         return Ok(());
     }
@@ -146,8 +147,8 @@ fn refuse_impossible(work: &Work, volume: &Volume, options: EngineOptions) -> an
 fn foretold(arguments: &QuickArguments, limit: Duration, volume: &Volume) -> String {
     let row = arguments.duration.unwrap_or(ROW_TIME);
     // The second trial usually tells that the first was as fast, and the third that a deeper queue is no faster.
-    let measuring = (REACH_WARM_UP + REACH_TIME) * 3 + quick_plan::time(row, limit, volume.writable);
-    let (loads, size) = (quick_plan::loads(volume.writable), volume.size().human());
+    let measuring = (REACH_WARM_UP + REACH_TIME) * 3 + QuickPlan::time(row, limit, volume.writable);
+    let (loads, size) = (QuickPlan::loads(volume.writable), volume.size().human());
     let null = volume.facts.kind == TargetKind::Null;
     let fills = volume.writable && !null;
     let (what, time) = match (fills, arguments.size) {
@@ -274,7 +275,7 @@ impl First<'_> {
     }
 
     /// The most requests per second that random 4 KiB reads reach. `None` when the user stopped it.
-    fn reach(&mut self, volume: &mut Volume) -> anyhow::Result<Option<Reached>> {
+    fn reach(&mut self, volume: &mut Volume) -> anyhow::Result<Option<RateReached>> {
         let mut number = 0;
         let reached = most_reached(|depth| {
             number += 1;
@@ -333,10 +334,10 @@ type Failed = (u32, anyhow::Error);
 /// The first depth's own.
 fn most_reached(
     mut once: impl FnMut(u32) -> anyhow::Result<Option<f64>>,
-) -> anyhow::Result<Option<(Reached, Option<Failed>)>> {
+) -> anyhow::Result<Option<(RateReached, Option<Failed>)>> {
     let depth = REACH_DEPTHS[0];
     let Some(iops) = once(depth)? else { return Ok(None) };
-    let mut most = Reached { iops, depth };
+    let mut most = RateReached { iops, depth };
     for _ in 1..REACH_TRIALS_MAX {
         let Some(iops) = once(depth)? else { return Ok(None) };
         let is_faster = iops > most.iops * REACH_GROWTH;
@@ -347,7 +348,7 @@ fn most_reached(
     }
     for &depth in &REACH_DEPTHS[1..] {
         match once(depth) {
-            Ok(Some(iops)) if iops > most.iops * REACH_GROWTH => most = Reached { iops, depth },
+            Ok(Some(iops)) if iops > most.iops * REACH_GROWTH => most = RateReached { iops, depth },
             Ok(Some(_)) => break,
             Ok(None) => return Ok(None),
             Err(error) => return Ok(Some((most, Some((depth, error))))),
@@ -374,7 +375,7 @@ mod tests {
     use super::*;
 
     /// What was reached by trials that give these rates, each at the depth it was asked for, and which depths these were.
-    fn reached(rates: &[(u32, f64)]) -> (Option<Reached>, Vec<u32>) {
+    fn reached(rates: &[(u32, f64)]) -> (Option<RateReached>, Vec<u32>) {
         let mut left = rates.iter();
         let mut asked = Vec::new();
         let found = most_reached(|depth| {
@@ -388,10 +389,10 @@ mod tests {
     fn what_a_curve_is_a_share_of_is_looked_for_until_nothing_is_faster() {
         // As a throttle does: nothing is faster.
         let level = [(32, 5_000.0), (32, 5_010.0), (128, 5_020.0)];
-        assert_eq!(reached(&level), (Some(Reached { iops: 5_010.0, depth: 32 }), vec![32, 32, 128]));
+        assert_eq!(reached(&level), (Some(RateReached { iops: 5_010.0, depth: 32 }), vec![32, 32, 128]));
         // Something fills first; then a deeper queue brings more, and a still deeper one does not.
         let growing = [(32, 50.0), (32, 60.0), (32, 61.0), (128, 90.0), (512, 91.0)];
-        assert_eq!(reached(&growing), (Some(Reached { iops: 90.0, depth: 128 }), vec![32, 32, 32, 128, 512]));
+        assert_eq!(reached(&growing), (Some(RateReached { iops: 90.0, depth: 128 }), vec![32, 32, 32, 128, 512]));
         // The user stopped it.
         assert_eq!(reached(&[(32, 50.0)]).0, None);
         assert_eq!(reached(&[(32, 50.0), (32, 50.0)]).0, None);
@@ -402,7 +403,7 @@ mod tests {
         let once =
             |depth| if depth == 32 { Ok(Some(70.0)) } else { bail!("reading from the target failed: no memory") };
         let (reached, failed) = most_reached(once).unwrap().unwrap();
-        assert_eq!(reached, Reached { iops: 70.0, depth: 32 });
+        assert_eq!(reached, RateReached { iops: 70.0, depth: 32 });
         let (depth, why) = failed.unwrap();
         assert_eq!((depth, why.to_string().as_str()), (128, "reading from the target failed: no memory"));
         assert!(most_reached(|_| bail!("gone")).is_err());

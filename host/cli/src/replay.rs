@@ -2,9 +2,7 @@
 
 use crate::arguments::{self, Printing};
 use crate::books::Opening;
-use crate::bursts::Bursts;
 use crate::catalog::{self, Own};
-use crate::credits::{self, CreditsWatch, Standing};
 use crate::environments;
 use crate::execution::Ended;
 use crate::failure::{Outcome, Usage};
@@ -14,11 +12,11 @@ use crate::output;
 use crate::run::conclude;
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use loadline_disk::{Machine, Target};
+use loadline_disk::{BurstCredits, Machine, Target};
 use loadline_emulator::{
     Dependence, LateExport, Moved, NoRoom, Record, Replayed, Trace, account, move_into, replay_on, requests, trial,
 };
-use loadline_prediction::{Limits, models, volume_facts};
+use loadline_prediction::{CreditsReading, CreditsWatch, most_plausible, volume_facts};
 use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RECORDED, RunHeader, RunStatus, TrialRecord};
 use loadline_units::{Bytes, Duration};
 use std::io::BufReader;
@@ -45,7 +43,7 @@ pub(crate) struct ReplayArguments {
     name: Option<String>,
     /// Credits of bursts when the first request comes: full, empty, or apart for disks and the VM, as in disks=full,vm=empty
     #[arg(long, default_value = "full", value_name = "STATE")]
-    bursts: Bursts,
+    bursts: BurstCredits,
     #[command(flatten)]
     own: Own,
     #[command(flatten)]
@@ -117,8 +115,8 @@ pub(crate) fn replay(
     trace.records = requests(&trace.records);
     let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
     let environment = environments::read(&arguments.env, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
-    let model = models(&environment, 1, seed, Limits::Delivered).remove(0);
-    let initial = credits::initial(arguments.bursts);
+    let model = most_plausible(&environment);
+    let initial = arguments.bursts.initial_state();
     let mut machine = Machine::new(&model.spec, seed, initial)?;
     machine.keep_accounts();
     let (targets, moved) = targets(&mut trace, &machine, &environment.name)?;
@@ -146,7 +144,7 @@ pub(crate) fn replay(
     let mut watches: Vec<_> = targets.iter().map(|target| CreditsWatch::new(initial, saved(target))).collect();
     let replayed = replay_on(&mut machine, &targets, &trace.records, dependence, &mut |reached| {
         for (number, (watch, target)) in watches.iter_mut().zip(&targets).enumerate() {
-            watch.look(Standing {
+            watch.look(CreditsReading {
                 at: reached.now,
                 first: reached.first[number],
                 answered: reached.answered[number],

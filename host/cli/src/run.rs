@@ -12,7 +12,6 @@ use crate::live::Live;
 use crate::moment::{self, Moment};
 use crate::preparation::{Length, Work, label, read_again, read_plan, target_named};
 use crate::settings::{Settings, sole_target};
-use crate::verdict;
 use crate::volumes::{self, OpenVolumes};
 use crate::{catalog, dry_run, environments, filling, hunt, output, printing, search};
 use anyhow::{Context, bail};
@@ -333,8 +332,8 @@ pub(crate) fn conclude(
         kept?;
     }
     let outcome = match ended {
-        Ended::Complete => match verdict::cut_short(&record) {
-            0 => verdict::of(&record),
+        Ended::Complete => match loadline_analysis::trials_cut_short(&record) {
+            0 => Outcome::from(loadline_analysis::run_verdict(&record)),
             trials => {
                 let trials = if trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
                 output::tell(&format!("{trials} cut short by errors; the doubts say which and why"));

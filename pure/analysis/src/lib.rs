@@ -12,6 +12,7 @@ mod lasting;
 mod limits;
 mod load_details;
 mod load_keys;
+mod run_verdict;
 mod search;
 mod stalls;
 pub mod statistics;
@@ -33,6 +34,7 @@ pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
 pub use loadline_record::{Binding, Ceiling, Limit};
+pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};
 pub use summarize::summarize;
 pub use summary::{

@@ -3,6 +3,7 @@
 //! [`EnvironmentSpec`] describes the storage; [`Machine`] completes requests on it. A request passes the guest's
 //! layout, the host's cache, the virtual machine's budgets, the disk's limits, and service, in this order.
 
+mod burst_credits;
 mod cache;
 mod check;
 mod gate;
@@ -15,6 +16,7 @@ mod service;
 mod spec;
 mod waits;
 
+pub use burst_credits::{BurstCredits, BurstCreditsError};
 pub use check::{DISKS_MAX, EnvironmentError, SPAN_MAX};
 pub use latency::normal_quantile;
 pub use layout::Location;

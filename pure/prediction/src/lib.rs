@@ -8,6 +8,7 @@
 mod binding;
 mod bursts;
 mod ceilings;
+mod credits;
 mod demand;
 mod latency;
 mod models;
@@ -18,6 +19,7 @@ mod words;
 
 pub use bursts::BurstWatch;
 pub use ceilings::{Ceilings, ceilings};
+pub use credits::{CreditsReading, CreditsWatch};
 pub use models::{DRAWS_DEFAULT, DRAWS_MAX, Limits, Model, models, most_plausible};
 pub use reach::{Held, held, unreached};
 pub use trial::{

@@ -4,6 +4,7 @@ mod fio;
 mod generator;
 mod plan;
 mod presets;
+mod quick;
 mod schedule;
 
 pub use fio::{FioError, FioJobs, FioProblem, ReportedJob, ReportedProblem, fio_jobs, is_fio, reported_job};
@@ -16,4 +17,5 @@ pub use loadline_load::{
 };
 pub use plan::{CELLS_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
 pub use presets::{Preset, nearest_preset, preset, presets, short_form};
+pub use quick::{ObjectiveError, QUICK_DEPTH_MAX, QUICK_SIZE_MIN, QuickPlan, RateReached, parse_objective};
 pub use schedule::{RunCell, Step, cell_id, cell_seed, run_cells, schedule};

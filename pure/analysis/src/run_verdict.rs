@@ -1,16 +1,28 @@
-//! Whether the objectives of a run were kept.
+//! The verdict on a run as a whole: whether its data was right and its objectives were kept.
 
-use crate::failure::Outcome;
-use loadline_analysis::Probed;
+use crate::search::Probed;
 use loadline_record::{CellRecord, Ending, RunRecord, VerifyRecord};
 use std::collections::BTreeMap;
 
-/// What the run says about its objectives. Cells that differ in their depth or rate alone are one question: up to where
-/// is the latency kept? It comes out against when not even the lightest of them keeps it, and cannot be answered when
-/// none of them completed a request.
-pub(crate) fn of(run: &RunRecord) -> Outcome {
+/// The verdict on a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunVerdict {
+    /// Every objective is kept, or there is none.
+    Kept,
+    /// An objective is broken by every load that has it.
+    Broken,
+    /// Of an objective nothing is known: none of its loads completed a request.
+    Unknown,
+    /// Reads returned wrong data.
+    WrongData,
+}
+
+/// The verdict on a run, most severe first. Cells that differ only in depth or rate are one question: up
+/// to which load is the latency kept? The objective is broken when not even the lightest of them keeps it.
+#[must_use]
+pub fn run_verdict(run: &RunRecord) -> RunVerdict {
     if run.cells.iter().any(|cell| verification(cell).any(|record| record.faults_total > 0)) {
-        return Outcome::Failed;
+        return RunVerdict::WrongData;
     }
     let mut questions: BTreeMap<String, Vec<Option<bool>>> = BTreeMap::new();
     for cell in &run.cells {
@@ -20,16 +32,17 @@ pub(crate) fn of(run: &RunRecord) -> Outcome {
     }
     let answers: Vec<Option<bool>> = questions.into_values().map(|cells| answer(&cells)).collect();
     if answers.contains(&Some(false)) {
-        Outcome::Against
+        RunVerdict::Broken
     } else if answers.contains(&None) {
-        Outcome::Inconclusive
+        RunVerdict::Unknown
     } else {
-        Outcome::Done
+        RunVerdict::Kept
     }
 }
 
-/// Trials that did not last as long as they should have, because their volume failed or hung.
-pub(crate) fn cut_short(run: &RunRecord) -> usize {
+/// Trials that ended early because their volume failed or hung.
+#[must_use]
+pub fn trials_cut_short(run: &RunRecord) -> usize {
     let trials = run.cells.iter().flat_map(|cell| &cell.trials);
     trials.filter(|trial| matches!(trial.ending, Ending::Failed(_) | Ending::Hung(_))).count()
 }
@@ -38,7 +51,7 @@ fn verification(cell: &CellRecord) -> impl Iterator<Item = &VerifyRecord> {
     cell.trials.iter().filter_map(|trial| trial.verify.as_ref())
 }
 
-/// Yes when any cell keeps it; no when none does; unknown when none tells.
+/// Yes when any cell keeps it; no when none does; unknown when no cell has a latency.
 fn answer(cells: &[Option<bool>]) -> Option<bool> {
     let known = || cells.iter().flatten();
     if known().next().is_none() { None } else { Some(known().any(|kept| *kept)) }

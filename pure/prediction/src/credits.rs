@@ -1,8 +1,13 @@
-//! Credits of bursts under requests that others made: when they were spent, or how much of them is left and what comes after.
+//! Burst credits under the requests of an application: when they were spent, or how many are left and for how long.
+//!
+//! [`CreditsWatch`] is shown the credits about every second, by an emulation or a replay. At the end it reports the
+//! bursts that ended, or a doubt where the application ran on credits that a longer run would have spent.
 
+use crate::bursts::BurstWatch;
+use crate::ceilings::ceilings;
+use crate::models::Model;
 use loadline_block::Operation;
 use loadline_disk::{InitialState, Waits};
-use loadline_prediction::{BurstWatch, Model, ceilings};
 use loadline_record::{BurstEnd, Doubt, DoubtCode, Limit, Series, TrialRecord};
 use loadline_units::{Bytes, Duration, Instant, Ratio};
 use loadline_workload::{BlockShare, LoadSpec};
@@ -10,9 +15,9 @@ use loadline_workload::{BlockShare, LoadSpec};
 /// Credits that are spent by less than this share are not worth a word: as much as passes within a blink.
 const SPENT_MIN: f64 = 1e-4;
 
-/// The credits on the way of one volume's requests, looked at about every second.
+/// Follows the credits of one volume, looked at about every second.
 #[derive(Debug, Clone)]
-pub(crate) struct CreditsWatch {
+pub struct CreditsWatch {
     watch: BurstWatch,
     /// When it was last looked at.
     at: Instant,
@@ -24,52 +29,56 @@ pub(crate) struct CreditsWatch {
     end: Option<f64>,
 }
 
-/// How it stands.
+/// The credits of one volume at a moment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing {
-    pub(crate) at: Instant,
+pub struct CreditsReading {
+    /// The moment, since the model began.
+    pub at: Instant,
     /// When the first request came; `None`: none did.
-    pub(crate) first: Option<Instant>,
+    pub first: Option<Instant>,
     /// Requests answered.
-    pub(crate) answered: u64,
+    pub answered: u64,
     /// What they waited for so far.
-    pub(crate) waits: Waits,
+    pub waits: Waits,
     /// Share of the credits left; `None`: nothing saves any.
-    pub(crate) credits: Option<Ratio>,
+    pub credits: Option<Ratio>,
 }
 
 impl CreditsWatch {
     /// Before the first request; `saved` is the share of credits that there is.
-    pub(crate) fn new(initial: InitialState, saved: Option<Ratio>) -> Self {
+    #[must_use]
+    pub fn new(initial: InitialState, saved: Option<Ratio>) -> Self {
         let begin = saved.map(Ratio::as_f64);
         let watch = BurstWatch::new(Waits::default(), initial, false);
         Self { watch, at: Instant::ZERO, answered: 0, begin, end: begin }
     }
 
     /// Looks again.
-    pub(crate) fn look(&mut self, standing: Standing) {
-        let credits = standing.credits.map(Ratio::as_f64);
-        match standing.first {
+    pub fn look(&mut self, reading: CreditsReading) {
+        let credits = reading.credits.map(Ratio::as_f64);
+        match reading.first {
             // Faults may spend them before.
             None => (self.begin, self.end) = (credits, credits),
             Some(first) => {
-                self.watch.look(self.at.max(first).since(first), standing.waits);
-                if standing.answered > self.answered {
+                self.watch.look(self.at.max(first).since(first), reading.waits);
+                if reading.answered > self.answered {
                     self.end = credits;
                 }
             }
         }
-        (self.at, self.answered) = (standing.at, standing.answered);
+        (self.at, self.answered) = (reading.at, reading.answered);
     }
 
-    /// The bursts that ended under the requests of a trial, after a whole second of its series or more: what was saved up while
-    /// nothing was asked for is spent within the first one.
-    pub(crate) fn ended(&self, series: &Series) -> Vec<BurstEnd> {
+    /// The bursts that ended under the requests of a trial. One that ended within the first second of the series does not
+    /// count: it spent what was saved while nothing was asked for.
+    #[must_use]
+    pub fn ended(&self, series: &Series) -> Vec<BurstEnd> {
         self.watch.ends(series, Duration::ZERO).into_iter().filter(|end| end.iops_before.is_some()).collect()
     }
 
-    /// That requests ran on credits which were not spent by the end, and what they get without.
-    pub(crate) fn doubt(&self, model: &Model, volume: &str, trial: &TrialRecord) -> Option<Doubt> {
+    /// A doubt where requests ran on credits that were not spent by the end, with the rate that they get without.
+    #[must_use]
+    pub fn doubt(&self, model: &Model, volume: &str, trial: &TrialRecord) -> Option<Doubt> {
         let (begin, end) = self.begin.zip(self.end)?;
         let spent = begin - end;
         if spent < SPENT_MIN || end < SPENT_MIN || !self.ended(&trial.series).is_empty() {
@@ -111,15 +120,12 @@ fn alike(trial: &TrialRecord) -> Option<LoadSpec> {
     Some(LoadSpec { reads, blocks, ..LoadSpec::default() })
 }
 
-/// The state of storage whose credits are as asked for.
-pub(crate) fn initial(bursts: crate::bursts::Bursts) -> InitialState {
-    let vm_bursts = Some(bursts.vm).filter(|vm| *vm != bursts.disks);
-    InitialState { bursts: bursts.disks, vm_bursts, ..InitialState::default() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::models::most_plausible;
+    use crate::trial::{Going, Putting, predict};
+    use loadline_catalog::{Catalog, Environment, environment_text};
     use loadline_disk::Waited;
     use loadline_record::Second;
 
@@ -127,20 +133,20 @@ mod tests {
         Instant::ZERO + Duration::from_s(second)
     }
 
-    fn standing(second: u64, first: Option<Instant>, waits: Waits, credits: u32) -> Standing {
-        Standing { at: at(second), first, answered: second * 100, waits, credits: Ratio::ppm(credits) }
+    fn reading(second: u64, first: Option<Instant>, waits: Waits, credits: u32) -> CreditsReading {
+        CreditsReading { at: at(second), first, answered: second * 100, waits, credits: Ratio::ppm(credits) }
     }
 
     #[test]
     fn a_burst_ends_where_requests_begin_to_wait_for_credits_counted_from_the_first() {
         let mut watch = CreditsWatch::new(InitialState::default(), Some(Ratio::ONE));
-        watch.look(standing(1, None, Waits::default(), 1_000_000));
+        watch.look(reading(1, None, Waits::default(), 1_000_000));
         let mut waits = Waits::default();
         for second in 2..10 {
             let credits = if second > 6 { Duration::from_s(30) } else { Duration::ZERO };
             let more = Waited { iops: Duration::from_s(30), throughput: Duration::ZERO, credits };
             waits.disks = waits.disks + more;
-            watch.look(standing(second, Some(at(1)), waits, 1_000_000 - second as u32 * 100_000));
+            watch.look(reading(second, Some(at(1)), waits, 1_000_000 - second as u32 * 100_000));
         }
         let second = |rate: u64| {
             let mut second = Second::default();
@@ -160,25 +166,37 @@ mod tests {
     #[test]
     fn what_came_back_while_nothing_was_asked_for_is_not_what_was_left() {
         let mut watch = CreditsWatch::new(InitialState::default(), Some(Ratio::ONE));
-        watch.look(standing(1, Some(at(0)), Waits::default(), 700_000));
-        watch.look(Standing { answered: 100, ..standing(9, Some(at(0)), Waits::default(), 990_000) });
+        watch.look(reading(1, Some(at(0)), Waits::default(), 700_000));
+        watch.look(CreditsReading { answered: 100, ..reading(9, Some(at(0)), Waits::default(), 990_000) });
         assert_eq!((watch.begin, watch.end), (Some(1.0), Some(0.7)));
     }
 
     #[test]
     fn what_is_left_is_told_with_how_long_it_lasts_and_what_comes_after() {
-        let catalog = crate::catalog::with_folder(None).unwrap();
-        let environment = crate::environments::read("d4s-v5-p10", &catalog).unwrap();
-        let model = loadline_prediction::models(&environment, 1, 0, loadline_prediction::Limits::Delivered).remove(0);
-        let mut figures = loadline_emulator::Figures::default();
-        let writes = &mut figures.operations[Operation::Write.index()];
-        (0..100).for_each(|_| writes.latency.record(Duration::from_ms(2)));
-        writes.bytes = Bytes::new(409_600);
-        let account = loadline_emulator::Account { first: Some(at(0)), last: at(60), ..Default::default() };
-        let trial = crate::emulated::trial(&figures, &account, &Series::default(), 0);
+        let text = environment_text("d4s-v5-p10").unwrap();
+        let environment = Environment::parse(text, "d4s-v5-p10", &Catalog::builtin()).unwrap();
+        let model = most_plausible(&environment);
+        let load = LoadSpec {
+            reads: Ratio::ZERO,
+            warm_up: Duration::ZERO,
+            duration: Duration::from_s(1),
+            ..LoadSpec::default()
+        };
+        let putting = Putting {
+            model: &model,
+            volume: "data",
+            load: &load,
+            trial: 0,
+            seed: 1,
+            initial: InitialState::default(),
+            started_unix_s: 0,
+        };
+        let mut trial = predict(&putting, None, &mut |_| Going::On).unwrap().unwrap().record;
+        trial.measured_ns = Duration::from_s(60).as_ns();
+        trial.series = Series::default();
         let told = |left| {
             let mut watch = CreditsWatch::new(InitialState::default(), Some(Ratio::ONE));
-            watch.look(standing(60, Some(at(0)), Waits::default(), left));
+            watch.look(reading(60, Some(at(0)), Waits::default(), left));
             watch.doubt(&model, "data", &trial).map(|doubt| doubt.detail)
         };
         let detail = told(750_000).expect("a quarter was spent");
