@@ -67,7 +67,7 @@ fn compare(arguments: Arguments) -> Result<ExitCode> {
     } else {
         "none".to_owned()
     };
-    let host = loadline_engine::facts::host();
+    let host = loadline_kernel::facts::host();
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let known = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".to_owned());
     println!("CPUs:    {} x {}", known(host.cpus.map(|cpus| cpus.to_string())), known(host.cpu_model));

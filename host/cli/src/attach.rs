@@ -5,7 +5,7 @@ use crate::output;
 use loadline_emulator::{
     AttachError, AttachedDevice, AttachedDeviceMaking, BlockDeviceMaking, Emulation, Links, Released, ublk_is_here,
 };
-use loadline_engine::ublk::UblkError;
+use loadline_kernel::ublk::UblkError;
 use loadline_units::Duration;
 use std::path::{Path, PathBuf};
 use std::time::{Duration as Span, Instant};

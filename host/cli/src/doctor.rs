@@ -7,9 +7,10 @@ use crate::output::{self, Column, Field, Table};
 use crate::recognition;
 
 use loadline_emulator::ublk_is_here;
-use loadline_engine::facts::Waking;
-use loadline_engine::ublk::UblkError;
-use loadline_engine::{Access, Need, Observation, Volume, capabilities, facts};
+use loadline_engine::{Access, Need, Observation, Volume, capabilities};
+use loadline_kernel::facts;
+use loadline_kernel::facts::WakeLatency;
+use loadline_kernel::ublk::UblkError;
 use loadline_record::{FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, Surroundings, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration as Span};
 use std::fs;
@@ -137,7 +138,7 @@ fn machine(host: &HostFacts) -> Vec<Check> {
     }
     checks.push(Check::good_or("cloud", recognition::in_a_line(), Verdict::Note));
     checks.push(clock(host.clock_source.as_deref()));
-    checks.extend(facts::waking().map(waking));
+    checks.extend(facts::wake_latency().map(waking));
     checks.extend(governor());
     checks.extend(quotas());
     checks.push(droppable_caches());
@@ -172,8 +173,8 @@ fn clock(source: Option<&str>) -> Check {
 }
 
 /// Where threads wake late, so does whatever waits for a device.
-fn waking(seen: Waking) -> Check {
-    let Waking { median, p99 } = seen;
+fn waking(seen: WakeLatency) -> Check {
+    let WakeLatency { median, p99 } = seen;
     let detail =
         format!("a thread that sleeps comes back {} late (median), {} late (p99)", median.human(), p99.human());
     if median <= WAKING_MEDIAN && p99 <= WAKING_P99 {
@@ -431,7 +432,7 @@ mod tests {
 
     #[test]
     fn who_is_woken_late_is_told_what_that_spoils() {
-        let seen = |median, p99| waking(Waking { median: Span::from_us(median), p99: Span::from_us(p99) });
+        let seen = |median, p99| waking(WakeLatency { median: Span::from_us(median), p99: Span::from_us(p99) });
         assert_eq!(seen(100, 1_000).verdict, Verdict::Good);
         for late in [seen(101, 300), seen(60, 1_001)] {
             assert!(late.verdict == Verdict::Note && late.detail.contains("emulated disks"), "{}", late.detail);

@@ -532,7 +532,7 @@ fn backing(arguments: &EmulateArguments) -> anyhow::Result<Backing> {
         ))
         .into());
     }
-    let half_of_free = || loadline_engine::facts::memory_available().map(|free| Bytes::new(free.get() / 2));
+    let half_of_free = || loadline_kernel::facts::memory_available().map(|free| Bytes::new(free.get() / 2));
     let max = arguments.memory_max.or_else(half_of_free);
     Ok(Backing::Memory { max: max.context("cannot tell how much memory is free; give --memory-max")? })
 }

@@ -140,7 +140,7 @@ pub(crate) fn record(
         version: env!("CARGO_PKG_VERSION").into(),
         seed: emulated.seed,
         imported: None,
-        host: loadline_engine::facts::host(),
+        host: loadline_kernel::facts::host(),
         plans: Vec::new(),
         environment: Some(PlanText {
             name: environment.name.clone(),

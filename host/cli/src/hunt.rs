@@ -439,7 +439,7 @@ fn begin(
         version: env!("CARGO_PKG_VERSION").into(),
         seed: begun.seed,
         imported: None,
-        host: loadline_engine::facts::host(),
+        host: loadline_kernel::facts::host(),
         plans,
         environment: environment.map(|e| PlanText { name: e.name.clone(), text: e.text.clone(), hash: e.hash() }),
         volumes: facts,

@@ -258,7 +258,7 @@ pub(crate) fn predict(
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
         imported: None,
-        host: loadline_engine::facts::host(),
+        host: loadline_kernel::facts::host(),
         plans: work.plans.clone(),
         environment: Some(PlanText {
             name: environment.name.clone(),

@@ -5,7 +5,7 @@ use crate::metadata::{self, Question};
 use crate::output;
 use anyhow::Context as _;
 use loadline_catalog::{Catalog, Environment};
-use loadline_engine::facts::{self, AttachedDisk, Firmware, Spread, SpreadVolume};
+use loadline_kernel::facts::{self, AttachedDisk, Firmware, Spread, SpreadVolume};
 use loadline_recognition::{Attached, Layout, Place, Provider, Recognised, Told, recognised};
 use std::net::SocketAddr;
 use std::path::Path;

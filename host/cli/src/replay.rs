@@ -197,7 +197,7 @@ pub(crate) fn replay(
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
         imported: None,
-        host: loadline_engine::facts::host(),
+        host: loadline_kernel::facts::host(),
         plans: Vec::new(),
         environment: Some(PlanText {
             name: environment.name.clone(),

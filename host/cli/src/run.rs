@@ -250,7 +250,7 @@ pub(crate) fn begin(
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
         imported: None,
-        host: loadline_engine::facts::host(),
+        host: loadline_kernel::facts::host(),
         plans: work.plans.clone(),
         environment: declared.as_ref().map(Declared::text),
         volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),

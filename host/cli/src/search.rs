@@ -194,7 +194,7 @@ fn header(id: String, name: String, seed: u64, plans: Vec<PlanText>) -> RunHeade
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
         imported: None,
-        host: loadline_engine::facts::host(),
+        host: loadline_kernel::facts::host(),
         plans,
         environment: None,
         volumes: Vec::new(),

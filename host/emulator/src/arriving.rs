@@ -2,7 +2,7 @@
 //! into pages that take their place among the contents.
 
 use crate::store::{PAGE, Page};
-use loadline_engine::fetch;
+use loadline_kernel::prefetch::prefetch;
 use loadline_nbd::request::Awaited;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
@@ -88,7 +88,7 @@ impl Landing {
     /// Has the places of `count` bytes brought into the processor's caches. Where the client works at the same time, that would only be one
     /// thing more to do; where it cannot, the system copies faster.
     pub(crate) fn fetch(&self, count: usize) {
-        self.pages[..count / PAGE].iter().for_each(|page| fetch(page.bytes()));
+        self.pages[..count / PAGE].iter().for_each(|page| prefetch(page.bytes()));
     }
 
     /// Receives `count` bytes, beginning with those that are in `buffer`; up to `next` more go into the buffer. `wait` calls what it is given, with

@@ -20,7 +20,7 @@ use crate::tls::Tls;
 use crate::trace::{LateExport, Recorder, TraceSettings};
 use crate::view::View;
 use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, VolumeSpec};
-use loadline_engine::Turns;
+use loadline_kernel::scheduling::Turns;
 use loadline_nbd::BLOCK_MIN;
 use loadline_nbd::negotiation::ExportInfo;
 use loadline_record::Series;

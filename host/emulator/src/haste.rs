@@ -1,7 +1,7 @@
 //! Which threads of an emulation run as soon as they wake.
 
 use crate::clock::Clock;
-use loadline_engine::{Turns, TurnsOfThread};
+use loadline_kernel::scheduling::{Turns, TurnsOfThread};
 use loadline_units::{Duration, Instant};
 
 /// What a request takes beside its bytes, as if it were bytes.

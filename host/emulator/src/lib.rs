@@ -51,7 +51,7 @@ pub use done::{HAPPENED_MAX, Happened, History};
 pub use emulation::{Backing, Emulation, EmulationError, Settings};
 pub use held::{Account, Held, HeldBy, Holder, Other, Still, stands_still};
 pub use listening::ListenError;
-pub use loadline_engine::Turns;
+pub use loadline_kernel::scheduling::Turns;
 pub use meter::{Figures, OperationFigures};
 pub use metrics::SCRAPES_MAX;
 pub use model::{Change, ChangeError, Ended, FAULTS_MAX, Fault, FaultKind, Model, Which};

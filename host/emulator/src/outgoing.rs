@@ -8,7 +8,7 @@ use crate::made::{Made, PARTS_MAX};
 use crate::meter::Delivered;
 use crate::store::PAGE;
 use loadline_block::ErrorKind;
-use loadline_engine::fetch;
+use loadline_kernel::prefetch::prefetch;
 use loadline_units::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -266,7 +266,7 @@ impl Outgoing {
             let mut after = left;
             still.bytes(from, left.min(SEND_MAX), &mut |bytes| {
                 if count < PARTS_MAX {
-                    fetch(bytes);
+                    prefetch(bytes);
                     slices[count] = IoSlice::new(bytes);
                     count += 1;
                     after -= bytes.len() as u64;

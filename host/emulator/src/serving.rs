@@ -12,7 +12,7 @@ use crate::export::Export;
 use crate::refusal::{Peer, Reason, Refusals};
 use crate::store::Folder;
 use crate::view::{View, Viewer};
-use loadline_engine::{Turns, TurnsOfThread};
+use loadline_kernel::scheduling::{Turns, TurnsOfThread};
 use loadline_nbd::negotiation::ExportInfo;
 use loadline_units::Instant;
 use rustix::fd::OwnedFd;

@@ -6,8 +6,8 @@
 mod loop_devices;
 mod test_files;
 
-use loadline_engine::target::{InUse, Use};
 use loadline_engine::{Access, Need, TargetError, Volume};
+use loadline_kernel::facts::in_use::{InUse, Use};
 use loadline_units::Bytes;
 use loop_devices::{Image, Loop, Mount, Swap, run};
 use std::fs::{self, File, OpenOptions};

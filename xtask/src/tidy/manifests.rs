@@ -68,9 +68,10 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/report", &["pure/units", "pure/block", "pure/load", "pure/record", "pure/analysis"]),
     // Puts records into the words of other tools; loads as the options that they would be.
     ("pure/exported", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/record", "pure/analysis"]),
-    ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/nbd"]),
-    // The kernel's devices that a program serves are the engine's, as the only crate with unsafe code.
-    ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record", "pure/nbd", "host/engine"]),
+    // What the kernel offers and shows; it knows no load.
+    ("host/kernel", &["pure/units", "pure/block", "pure/record"]),
+    ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/nbd", "host/kernel"]),
+    ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record", "pure/nbd", "host/kernel"]),
     ("host/store", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     ("apps/", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     ("host/cli", &["pure/", "host/", "apps/"]),
@@ -190,15 +191,15 @@ pub(super) fn pure_dependencies(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Every crate inherits the workspace's lints; the engine, which may hold unsafe code, repeats them.
+/// Every crate inherits the workspace's lints; those that may hold unsafe code repeat them.
 pub(super) fn lints(tree: &Tree) -> Vec<Finding> {
     let (manifests, _) = manifests(tree);
     let inherited = |manifest: &&Manifest<'_>| {
         let lints = manifest.table.get("lints");
         lints.and_then(|lints| lints.get("workspace")).and_then(Value::as_bool) == Some(true)
     };
-    let outside = ["host/engine", "fuzz"];
-    let crates = manifests.iter().filter(|m| m.name().is_some() && !outside.contains(&m.folder));
+    let repeats = |m: &Manifest<'_>| super::rust::UNSAFE_IN.contains(&m.folder) || m.folder == "fuzz";
+    let crates = manifests.iter().filter(|m| m.name().is_some() && !repeats(m));
     let bare = crates.filter(|manifest| !inherited(manifest));
     bare.map(|manifest| Finding::new(&manifest.file.path, 1, "lacks `[lints] workspace = true`")).collect()
 }

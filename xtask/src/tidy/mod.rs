@@ -113,7 +113,7 @@ const RULES: &[Rule] = &[
     ("pure/ takes in only what is on its list", manifests::pure_dependencies),
     ("every crate keeps the workspace's lints", manifests::lints),
     ("pure/ touches no clock, file, thread or environment", rust::purity),
-    ("unsafe code lives in host/engine, each with its SAFETY comment", rust::unsafety),
+    ("unsafe code lives in host/kernel and host/engine, each with its SAFETY comment", rust::unsafety),
     ("nothing is left undone or switched off", rust::leftovers),
     ("a Rust file opens with its purpose", rust::purpose),
     ("a Rust file is at most 700 lines long", rust::length),

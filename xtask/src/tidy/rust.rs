@@ -68,15 +68,21 @@ pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// `unsafe` stands only in host/engine, and each use has `// SAFETY:` directly above it (a function: `# Safety` in its
+/// The crates that may hold unsafe code.
+pub(super) const UNSAFE_IN: [&str; 2] = ["host/kernel", "host/engine"];
+
+/// `unsafe` stands only in the crates of [`UNSAFE_IN`], and each use has `// SAFETY:` directly above it (a function: `# Safety` in its
 /// documentation does as well).
 pub(super) fn unsafety(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, source) in sources(tree) {
+        let is_within = |place: &str| file.path.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
+        let may_hold = UNSAFE_IN.into_iter().any(is_within);
         for (index, line) in source.code.iter().enumerate() {
             for column in word_columns(line, "unsafe") {
-                if !file.path.starts_with("host/engine/") {
-                    findings.push(Finding::new(&file.path, index + 1, "unsafe outside host/engine"));
+                if !may_hold {
+                    let text = format!("unsafe outside {}", UNSAFE_IN.join(" and "));
+                    findings.push(Finding::new(&file.path, index + 1, text));
                 } else if !is_type(&line[..column], &line[column..]) && !is_explained(&source, index) {
                     findings.push(Finding::new(&file.path, index + 1, "unsafe without `// SAFETY:` directly above"));
                 }
@@ -193,10 +199,12 @@ mod tests {
     }
 
     #[test]
-    fn unsafe_is_for_the_engine_only() {
+    fn unsafe_is_for_two_crates_only() {
         let text = "// SAFETY: x\nunsafe { f() }\n";
         assert_eq!(lines(&unsafety(&Tree::of([("host/cli/src/a.rs", text)]))), [2]);
         assert_eq!(lines(&unsafety(&Tree::of([("host/engine/src/a.rs", text)]))), NONE);
+        assert_eq!(lines(&unsafety(&Tree::of([("host/kernel/src/a.rs", text)]))), NONE);
+        assert_eq!(lines(&unsafety(&Tree::of([("host/kernels/src/a.rs", text)]))), [2]);
         assert_eq!(lines(&unsafety(&Tree::of([("pure/a/src/a.rs", "#![forbid(unsafe_code)]\n")]))), NONE);
     }
 

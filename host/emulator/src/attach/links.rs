@@ -2,7 +2,7 @@
 
 use super::mount::{self, AttachError, prepare};
 use super::ublk_device;
-use loadline_engine::ublk::UblkError;
+use loadline_kernel::ublk::UblkError;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -9,7 +9,7 @@ use crate::driver::Asker;
 use crate::haste::Haste;
 use crate::meter::bytes_held;
 use crate::serving::Serving;
-use loadline_engine::ublk::UblkError;
+use loadline_kernel::ublk::UblkError;
 use loadline_units::Bytes;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};

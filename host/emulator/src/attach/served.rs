@@ -9,7 +9,7 @@ use crate::made::{Made, PARTS_MAX};
 use crate::meter::bytes_held;
 use crate::serving::Serving;
 use loadline_block::Operation;
-use loadline_engine::ublk::{self, Queue, Request, State, bytes_at};
+use loadline_kernel::ublk::{self, Queue, Request, State, bytes_at};
 use loadline_nbd::reply::ReplyTo;
 use loadline_nbd::{NbdError, ReplyForm};
 use loadline_units::Instant;

@@ -4,7 +4,7 @@ use super::block_device;
 use super::served::{SECTOR, ServedDevice, TRANSFER_MAX};
 use crate::export::Export;
 use crate::serving::Serving;
-use loadline_engine::ublk::{Control, Information, Parameters, UblkError};
+use loadline_kernel::ublk::{Control, Information, Parameters, UblkError};
 use loadline_nbd::{BLOCK_MIN, BLOCK_PREFERRED};
 use rustix::io::Errno;
 use std::fs::OpenOptions;

@@ -126,7 +126,7 @@ impl Still<'_> {
         if let Some(page) = self.0.get(region).and_then(|pages| pages[start / PAGE].as_ref()) {
             let within = start % PAGE;
             let bytes = &page.bytes()[within..(within + length).min(PAGE)];
-            loadline_engine::fetch_some(bytes, STRIDE);
+            loadline_kernel::prefetch::prefetch_strided(bytes, STRIDE);
         }
     }
 
@@ -135,7 +135,7 @@ impl Still<'_> {
     pub(crate) fn fetch_place(&self, offset: u64) {
         let Part { region, start, .. } = part(offset, 1);
         if let Some(pages) = self.0.get(region) {
-            loadline_engine::fetch_value(&pages[start / PAGE]);
+            loadline_kernel::prefetch::prefetch_value(&pages[start / PAGE]);
         }
     }
 

@@ -4,7 +4,7 @@ use super::memory::NumberHasher;
 use super::page::{Old, PAGE, Spare};
 use super::{Fresh, Store, StoreError};
 use crate::model::scramble;
-use loadline_engine::{fetch, fetch_value};
+use loadline_kernel::prefetch::{prefetch, prefetch_value};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -128,11 +128,11 @@ impl Volatile {
         // The page of a write that comes soon is one that becomes free soon.
         if added == 1 && self.held == pages_max as u64 {
             if let Some(Old::Page(page)) = self.entries.get(AHEAD).and_then(|entry| entry.old.as_ref()) {
-                fetch(page.bytes());
+                prefetch(page.bytes());
             }
             // And what tells which it is was noted long ago.
-            self.entries.get(FAR_AHEAD).into_iter().for_each(fetch_value);
-            self.writes.get(FAR_AHEAD).into_iter().for_each(fetch_value);
+            self.entries.get(FAR_AHEAD).into_iter().for_each(prefetch_value);
+            self.writes.get(FAR_AHEAD).into_iter().for_each(prefetch_value);
         }
         written
     }

@@ -3,8 +3,8 @@
 #![expect(clippy::inline_always, reason = "what returns after a sleep costs more than it does: see `in_place`")]
 
 use super::{Backend, Io, Trims, trim};
-use crate::in_place::system_call;
 use loadline_block::Operation;
+use loadline_kernel::raw_call::system_call;
 use loadline_units::{Duration, NS_PER_S};
 use std::io;
 use std::os::fd::RawFd;

@@ -5,8 +5,8 @@ pub(crate) mod nbd;
 pub(crate) mod null;
 pub(crate) mod uring;
 
-use crate::system_calls;
 use loadline_block::{ErrorKind, Operation};
+use loadline_kernel::system_calls;
 use loadline_units::Duration;
 use std::os::fd::RawFd;
 

@@ -321,7 +321,7 @@ impl Backend for Nbd {
                 return Ok(());
             }
             let Some(wait) = wait.filter(|_| self.answered.is_empty()) else { return Ok(()) };
-            let now = crate::clock::now();
+            let now = loadline_kernel::clock::now();
             let until = *until.get_or_insert(now + wait);
             if now >= until {
                 return Ok(());

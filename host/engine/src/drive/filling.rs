@@ -1,12 +1,12 @@
 //! Filling: writes what loads will touch of a volume in full, so that none of them meets a block that was never written.
 
 use super::{Outcome, check_access, conduct, trial_seed};
-use crate::clock;
 use crate::control::{Control, Phase};
 use crate::error::EngineError;
 use crate::options::EngineOptions;
 use crate::target::Volume;
 use loadline_block::{ErrorKind, Operation};
+use loadline_kernel::clock;
 use loadline_record::Ending;
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Content, Fill, LoadSpec, Pattern};

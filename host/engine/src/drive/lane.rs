@@ -10,9 +10,9 @@ use super::nap::Nap;
 use super::vigil::{AWAKE_MAX, Vigil, Wait};
 use crate::backend::{BATCH_MAX, Backend, Io, SLICE, error_kind};
 use crate::buffers::{Buffer, Buffers};
-use crate::clock::{self, Watch};
 use crate::verify::Checker;
 use loadline_block::{ErrorKind, Operation, Request};
+use loadline_kernel::clock::{self, TscClock};
 use loadline_units::{Bytes, Duration, Instant};
 use loadline_workload::{Due, LoadGenerator, Next};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ pub(super) struct Lane {
     /// When it sleeps though something is due later.
     pub(super) nap: Nap,
     /// What the thread reads the time from.
-    pub(super) watch: Watch,
+    pub(super) watch: TscClock,
     /// Tells the conductor that the thread is not stuck in the kernel.
     pub(super) beat: Arc<Beat>,
 }
@@ -257,8 +257,7 @@ impl Lane {
             let mut waited = Wait::Asleep;
             let entered = if gives_way && batch > 0 && only_waits && now >= self.stays_until {
                 self.give_way(backend).and_then(|answered| if answered { Ok(()) } else { backend.enter(wait) })
-            } else if only_waits && self.vigil.stands(now, clock::thread_readiness, |span| self.log.waited_awake(span))
-            {
+            } else if only_waits && self.vigil.stands(now, clock::thread_time, |span| self.log.waited_awake(span)) {
                 self.wait_awake(backend, now).map(|wait| waited = wait)
             } else {
                 backend.enter(wait)
@@ -349,7 +348,7 @@ impl Lane {
         if let Some(checker) = &self.checker {
             checker.settle();
         }
-        self.log.waited_awake(self.vigil.ends(clock::thread_readiness));
+        self.log.waited_awake(self.vigil.ends(clock::thread_time));
         self.log.finish(now);
         LaneEnd { in_flight, buffers: self.buffers, checker: self.checker }
     }
@@ -377,7 +376,7 @@ impl Lane {
         if self.vigil.tells_apart() {
             return self.wait_awake_apart(backend, now).map(Wait::AwakeFor);
         }
-        backend.enter(Some(clock::NAP))?;
+        backend.enter(Some(clock::SLEEP_MIN))?;
         while !backend.is_answered() {
             let at = self.watch.now();
             if at.since(now) >= AWAKE_MAX {
@@ -385,7 +384,7 @@ impl Lane {
                 self.vigil.waited_in_vain(self.watch.now().since(at));
                 break;
             }
-            backend.enter(Some(clock::NAP))?;
+            backend.enter(Some(clock::SLEEP_MIN))?;
         }
         Ok(Wait::Awake)
     }
@@ -402,7 +401,7 @@ impl Lane {
                 self.vigil.waited_in_vain(slept);
                 return Ok(at.since(from) + slept);
             }
-            clock::nap();
+            clock::sleep_min();
             at = self.watch.now();
         }
         backend.enter(None)?;

@@ -1,8 +1,8 @@
 //! What the load threads write down: each for itself within a second, all together in the ledger.
 
 use super::beat::unanswered;
-use crate::clock;
 use loadline_block::{ErrorKind, Operation, Request};
+use loadline_kernel::clock::{self, CpuTime};
 use loadline_record::{Histogram, OperationRecord, Second, SecondOperation, Series, ThreadBusy};
 use loadline_units::{Duration, Instant, NS_PER_S};
 use std::collections::BTreeMap;
@@ -326,7 +326,7 @@ pub(super) struct Log {
     /// Readiness holds the time in the queue for a processor.
     queue_is_told: bool,
     ready_at_begin: Duration,
-    usage_at_begin: (Duration, Duration),
+    usage_at_begin: CpuTime,
     measured_from: Instant,
 }
 
@@ -351,9 +351,9 @@ impl Log {
             missed: 0,
             spun: Duration::ZERO,
             awake: Duration::ZERO,
-            queue_is_told: clock::queue_is_told(),
+            queue_is_told: clock::queue_time_is_counted(),
             ready_at_begin: Duration::ZERO,
-            usage_at_begin: (Duration::ZERO, Duration::ZERO),
+            usage_at_begin: CpuTime::default(),
             measured_from: now,
         }
     }
@@ -525,8 +525,8 @@ impl Log {
                 self.stage = Stage::Measuring;
                 self.measured_from = from;
                 self.outstanding_ns = 0;
-                self.ready_at_begin = clock::thread_ready();
-                self.usage_at_begin = clock::thread_usage();
+                self.ready_at_begin = clock::thread_time_total();
+                self.usage_at_begin = clock::thread_cpu_time();
             }
             Stage::Measuring => self.flush_second(),
             Stage::After => {
@@ -588,14 +588,14 @@ impl Log {
         self.stage = Stage::After;
         self.boundary = Instant::MAX;
         let elapsed = at.since(self.measured_from).as_s_f64().max(1e-9);
-        let ready = clock::thread_ready().saturating_sub(self.ready_at_begin);
-        let usage = clock::thread_usage();
+        let ready = clock::thread_time_total().saturating_sub(self.ready_at_begin);
+        let usage = clock::thread_cpu_time().since(self.usage_at_begin);
         let spun = self.spun.as_s_f64() / elapsed;
         let busy = (ready.as_s_f64() / elapsed - spun).clamp(0.0, 1.0);
         let mut book = self.ledger.book();
         book.threads.push(ThreadBusy { busy, spun: spun.min(1.0) });
-        book.load_user = book.load_user + usage.0.saturating_sub(self.usage_at_begin.0);
-        book.load_system = book.load_system + usage.1.saturating_sub(self.usage_at_begin.1);
+        book.load_user = book.load_user + usage.user;
+        book.load_system = book.load_system + usage.system;
     }
 }
 

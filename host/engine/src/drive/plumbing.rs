@@ -14,11 +14,11 @@ use crate::backend::null::Null;
 use crate::backend::uring::{Uring, UringOptions, Waits};
 use crate::buffers::{self, BUFFERS_MAX, Buffers};
 use crate::choose::Engine;
-use crate::clock::{self, Watch};
 use crate::error::EngineError;
 use crate::options::EngineOptions;
-use crate::system_calls;
 use crate::verify::{self, Checker};
+use loadline_kernel::clock::{self, TscClock};
+use loadline_kernel::scheduling;
 use loadline_record::VerifyRecord;
 use loadline_units::{Bytes, Duration, Instant, Ratio};
 use loadline_workload::{Arrival, LoadGenerator, LoadSpec, Region};
@@ -198,8 +198,8 @@ impl Part {
             hang_limit: self.spec.hang_limit,
             stays_until: Instant::ZERO,
             nap: if self.sleeps { Nap::deep() } else { Nap::light() },
-            vigil: if waits_awake { Vigil::new(self.slots, system_calls::is_held(), start_at) } else { Vigil::never() },
-            watch: Watch::new(),
+            vigil: if waits_awake { Vigil::new(self.slots, scheduling::is_pinned(), start_at) } else { Vigil::never() },
+            watch: TscClock::start(),
             beat: Arc::clone(&self.beat),
         }
     }
@@ -468,7 +468,7 @@ fn work(
         volume: part.bound.clone(),
         buffers,
         open_loop: part.spec.offered().is_some(),
-        watch: Watch::new(),
+        watch: TscClock::start(),
         beat: Arc::clone(&part.beat),
     };
     Worker { source, means }.run();

@@ -3,13 +3,13 @@
 use super::beat::Beat;
 use super::{HANG_GRACE, LOOK, check_keeps, plumbing, region_of, trial_seed};
 use crate::buffers;
-use crate::clock;
 use crate::control::{Control, Phase, Progress};
 use crate::error::EngineError;
 use crate::nbd::Session;
 use crate::target::Volume;
 use crate::verify;
 use loadline_block::{Operation, Request};
+use loadline_kernel::clock;
 use loadline_record::VerifyRecord;
 use loadline_units::{Bytes, Duration, Instant};
 use loadline_workload::{LoadGenerator, LoadSpec, Region};

@@ -1,10 +1,10 @@
 //! What programs have written before a measurement, and the kernel still holds in memory: it goes to the device first, not beneath the load.
 
-use crate::clock;
 use crate::control::Control;
 use crate::error::EngineError;
-use crate::system_calls;
 use crate::target::Volume;
+use loadline_kernel::clock;
+use loadline_kernel::system_calls;
 use loadline_record::TargetKind;
 use loadline_units::Duration;
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -1,6 +1,6 @@
 //! When a load thread waits awake: where that brings more answers than sleep, as a short wait does where being woken takes long.
 
-use crate::clock::Readiness;
+use loadline_kernel::clock::ThreadTime;
 use loadline_units::{Duration, Instant};
 
 /// A thread waits awake for this long at most before it sleeps after all: as long as waking a sleeping processor takes on a
@@ -39,7 +39,7 @@ const APART_OF: u32 = 31;
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     from: Instant,
-    ready: Readiness,
+    ready: ThreadTime,
     /// Turns that waited awake,
     turns: u32,
     /// and their time.
@@ -110,7 +110,7 @@ impl Vigil {
     pub(super) fn stands(
         &mut self,
         now: Instant,
-        readiness: impl FnOnce() -> Option<Readiness>,
+        readiness: impl FnOnce() -> Option<ThreadTime>,
         waited: impl FnOnce(Duration),
     ) -> bool {
         let early = self.stretch.as_ref().is_some_and(|stretch| stretch.vain >= VAIN_MIN && stretch.is_in_vain());
@@ -127,14 +127,14 @@ impl Vigil {
     }
 
     /// The load is over: what the last stretch spent waiting awake.
-    pub(super) fn ends(&mut self, readiness: impl FnOnce() -> Option<Readiness>) -> Duration {
+    pub(super) fn ends(&mut self, readiness: impl FnOnce() -> Option<ThreadTime>) -> Duration {
         let waited = |stretch: Stretch| readiness().map(|ready| stretch.waited_awake(ready));
         self.stretch.take().and_then(waited).unwrap_or(Duration::ZERO)
     }
 
     #[cold]
     #[inline(never)]
-    fn judge(&mut self, now: Instant, ready: Option<Readiness>, waited: impl FnOnce(Duration)) -> bool {
+    fn judge(&mut self, now: Instant, ready: Option<ThreadTime>, waited: impl FnOnce(Duration)) -> bool {
         let Some(ready) = ready else {
             // Without knowing who else needs the processor it is not held.
             (self.stretch, self.judge_at) = (None, Instant::MAX);
@@ -225,20 +225,20 @@ impl Vigil {
 }
 
 impl Stretch {
-    const fn begin(from: Instant, ready: Readiness) -> Self {
+    const fn begin(from: Instant, ready: ThreadTime) -> Self {
         let none = Duration::ZERO;
         Self { from, ready, turns: 0, turned: none, told: 0, worked: none, slept: none, vain: 0 }
     }
     const fn is_in_vain(&self) -> bool {
         self.vain.saturating_mul(VAIN_OF) > self.turns
     }
-    fn did_good(&self, now: Instant, ready: Readiness) -> bool {
+    fn did_good(&self, now: Instant, ready: ThreadTime) -> bool {
         let queued = ready.queued.saturating_sub(self.ready.queued).as_ns();
         !self.is_in_vain() && queued.saturating_mul(QUEUED_OF) <= now.since(self.from).as_ns()
     }
     /// Spent waiting awake until the kernel told `ready`: what is left of the time in which the thread was ready to run when each turn
     /// worked as long as those that told it apart. If none did, all was work.
-    fn waited_awake(&self, ready: Readiness) -> Duration {
+    fn waited_awake(&self, ready: ThreadTime) -> Duration {
         let worked = match self.told {
             0 => return Duration::ZERO,
             told => self.worked.as_ns().saturating_mul(u64::from(self.turns)) / u64::from(told),
@@ -258,7 +258,7 @@ mod tests {
     struct Thread {
         vigil: Vigil,
         now: Instant,
-        ready: Readiness,
+        ready: ThreadTime,
         wait: Duration,
         answers: u32,
         /// What sleeping costs more than waiting awake.
@@ -278,7 +278,7 @@ mod tests {
             Self {
                 vigil: Vigil::new(32, false, now),
                 now,
-                ready: Readiness { running: Duration::ZERO, queued: Duration::ZERO },
+                ready: ThreadTime { running: Duration::ZERO, queued: Duration::ZERO },
                 wait: Duration::from_us(10),
                 answers: 4,
                 woken_in: Duration::from_us(20),
@@ -405,8 +405,8 @@ mod tests {
         (vigil, from)
     }
 
-    fn running(us: u64) -> Readiness {
-        Readiness { running: Duration::from_us(us), queued: Duration::ZERO }
+    fn running(us: u64) -> ThreadTime {
+        ThreadTime { running: Duration::from_us(us), queued: Duration::ZERO }
     }
 
     #[test]

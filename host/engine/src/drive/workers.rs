@@ -7,10 +7,10 @@ use super::lane::{VolumeBound, refuse};
 use super::ledger::{Log, Times};
 use crate::backend::{Io, Trims, trim};
 use crate::buffers::Buffers;
-use crate::clock::Watch;
-use crate::in_place::system_call;
 use crate::verify::Checker;
 use loadline_block::{Operation, Request};
+use loadline_kernel::clock::TscClock;
+use loadline_kernel::raw_call::system_call;
 use loadline_units::{Duration, Instant};
 use loadline_workload::{LoadGenerator, Next};
 use std::os::fd::AsRawFd;
@@ -71,7 +71,7 @@ pub(super) struct Means {
     pub(super) buffers: Buffers,
     pub(super) open_loop: bool,
     /// What the worker reads the time from.
-    pub(super) watch: Watch,
+    pub(super) watch: TscClock,
     /// Tells the conductor of the request in flight.
     pub(super) beat: Arc<Beat>,
 }

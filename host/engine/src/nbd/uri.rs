@@ -1,7 +1,7 @@
 //! Where an export is: an NBD URI, as the NBD project's `doc/uri.md` has them.
 
 use super::Stream;
-use crate::system_calls::connect_unix;
+use loadline_kernel::system_calls::connect_unix;
 use loadline_units::Duration;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::fs::MetadataExt;

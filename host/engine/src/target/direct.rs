@@ -1,7 +1,7 @@
 //! Whether the page cache can be bypassed, found out by trying: a file system may take the flag and not mean it.
 
-use crate::facts::Storage;
-use crate::system_calls;
+use loadline_kernel::facts::Storage;
+use loadline_kernel::system_calls;
 use loadline_record::MEMORY_FILE_SYSTEMS;
 use loadline_units::Bytes;
 use std::fs::{self, File};

@@ -1,7 +1,7 @@
 //! Why a target may not or cannot be used: what was attempted, on what, why not, and what to do next.
 
-use super::in_use::InUse;
 use super::signature::Signature;
+use loadline_kernel::facts::in_use::InUse;
 use loadline_units::{Bytes, UnitError};
 use std::io;
 use std::path::PathBuf;

@@ -3,9 +3,7 @@
 mod direct;
 mod error;
 mod export;
-mod in_use;
 mod open;
-mod overlap;
 mod signature;
 mod standing;
 mod test_file;
@@ -13,19 +11,25 @@ mod test_file;
 pub use direct::Alignment;
 pub use error::TargetError;
 pub use export::is_same_export;
-pub use in_use::{InUse, Use};
-pub use overlap::overlap;
 pub use signature::Signature;
 pub(crate) use signature::signatures_by;
 pub use standing::absolute;
 
-use crate::facts::{CacheScope, cached_share, drop_caches, drop_machine_caches, extents};
 use crate::nbd::{Export, is_uri};
+use loadline_kernel::facts::{self, CacheScope, KernelView, cached_share, drop_caches, drop_machine_caches, extents};
 use loadline_record::{Extents, VolumeFacts};
 use loadline_units::Bytes;
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use test_file::NamedFiles;
+
+/// What two targets have in common where writing to one is writing to the other, in words: "both are /dev/sdb", or "/dev/sdb1 is a
+/// part of /dev/sdb". `None` where each has bytes of its own, as test files in one directory have, and where it cannot be told.
+#[must_use]
+pub fn overlap(one: &str, other: &str) -> Option<String> {
+    export::overlap(one, other).or_else(|| facts::overlap(&KernelView::live(), Path::new(one), Path::new(other)))
+}
 
 /// Whether a target is meant as an export of an NBD server.
 #[must_use]

@@ -3,15 +3,15 @@
 
 use super::direct::{Alignment, Opened, Trial, hopeless, open_bypassing};
 use super::error::TargetError;
-use super::in_use::Uses;
 use super::signature::{Signature, signatures};
 use super::standing::absolute;
 use super::test_file::{FILE_UNIT_SMALL, NamedFiles, Room, choose_size, file_size, make_nameless};
 use super::{Access, Holding, Keep, Need, Volume};
-use crate::facts::devices::{BlockDevice, DeviceNumber, KernelView};
-use crate::facts::{self, PSEUDO_FILE_SYSTEMS, Storage};
 use crate::nbd::is_uri;
-use crate::system_calls;
+use loadline_kernel::facts::in_use::Uses;
+use loadline_kernel::facts::{self, PSEUDO_FILE_SYSTEMS, Storage};
+use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView};
+use loadline_kernel::system_calls;
 use loadline_record::{MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration};
 use std::fs::{self, File, Metadata, OpenOptions};

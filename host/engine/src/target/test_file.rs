@@ -2,7 +2,7 @@
 
 use super::error::TargetError;
 use super::{Keep, Need};
-use crate::system_calls::{self, Space};
+use loadline_kernel::system_calls::{self, Space};
 use loadline_units::Bytes;
 use std::fs::{self, File, OpenOptions};
 use std::io;

@@ -2,8 +2,8 @@
 
 use crate::loop_devices::{Image, Loop, Mount};
 use crate::or_skip;
-use loadline_engine::facts::CacheScope;
 use loadline_engine::{Access, Keep, Need, Observation, TargetError, Volume};
+use loadline_kernel::facts::CacheScope;
 use loadline_record::TargetKind;
 use loadline_units::Bytes;
 use std::fs;

@@ -1,6 +1,6 @@
 //! When a thread has its turn on a processor that others want.
 
-use crate::system_calls::{schedule, scheduling};
+use std::io;
 use std::marker::PhantomData;
 
 /// The shortest slices that Linux gives, in ns.
@@ -107,6 +107,34 @@ impl TurnsOfThread {
             self.now = Turns::AsGiven;
         }
     }
+}
+
+/// Whether the calling thread may run on one processor only.
+#[must_use]
+pub fn is_pinned() -> bool {
+    let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
+    // SAFETY: `set` is a valid place for one set of processors, which the kernel fills.
+    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) };
+    // SAFETY: all zeros are a set, too: the empty one; counting reads that set alone.
+    result == 0 && unsafe { libc::CPU_COUNT(set.assume_init_ref()) } == 1
+}
+
+/// How the scheduler treats the calling thread.
+fn scheduling() -> io::Result<libc::sched_attr> {
+    // SAFETY: all-zero bytes are a valid sched_attr.
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::sched_attr>() as libc::c_uint;
+    // SAFETY: the kernel writes at most `size` bytes to `attributes`, which outlives the call.
+    let code = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
+    if code == 0 { Ok(attributes) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has the scheduler treat the calling thread so.
+fn schedule(attributes: libc::sched_attr) -> io::Result<()> {
+    let attributes = libc::sched_attr { size: size_of::<libc::sched_attr>() as u32, ..attributes };
+    // SAFETY: the kernel reads as many bytes as `size` says, which `attributes` has, and it outlives the call.
+    let code = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! Fails closed: where the kernel does not show what must be known, that is an error, never "not in use".
 
-use crate::facts::devices::{BlockDevice, DeviceNumber, KernelView};
-use crate::facts::mounts::{Mount, parse_mounts, parse_swaps};
+use super::mounts::{Mount, mounts, parse_mounts, parse_swaps};
+use super::{BlockDevice, DeviceNumber, KernelView, btrfs_groups};
 use crate::system_calls;
 use std::fmt;
 use std::fs::{self, File, Metadata};
@@ -70,7 +70,8 @@ pub struct InUse {
 }
 
 /// Everything in use on the machine, read once.
-pub(crate) struct Uses {
+#[derive(Debug)]
+pub struct Uses {
     view: KernelView,
     mounts: Vec<Mount>,
     swaps: Vec<PathBuf>,
@@ -78,6 +79,7 @@ pub(crate) struct Uses {
     btrfs_members: Vec<BlockDevice>,
 }
 
+#[derive(Debug)]
 struct AttachedLoop {
     device: BlockDevice,
     path: PathBuf,
@@ -87,8 +89,11 @@ struct AttachedLoop {
 
 impl Uses {
     /// Reads what is in use now.
-    pub(crate) fn read(view: &KernelView) -> io::Result<Self> {
-        let mut mounts = parse_mounts(&fs::read_to_string(view.proc.join("self/mountinfo"))?);
+    ///
+    /// # Errors
+    /// The kernel does not show its mounts, swap or block devices.
+    pub fn read(view: &KernelView) -> io::Result<Self> {
+        let mut mounts = mounts(view)?;
         // Another mount namespace may see more, if this user may look into it.
         if let Ok(text) = fs::read_to_string(view.proc.join("1/mountinfo")) {
             mounts.extend(parse_mounts(&text));
@@ -101,13 +106,16 @@ impl Uses {
         };
         fs::read_dir(view.sys.join("class/block"))?;
         let loops = BlockDevice::all(view).into_iter().filter_map(AttachedLoop::of).collect();
-        let btrfs_members = crate::facts::btrfs_groups(view).into_iter().flatten().collect();
+        let btrfs_members = btrfs_groups(view).into_iter().flatten().collect();
         Ok(Self { view: view.clone(), mounts, swaps, loops, btrfs_members })
     }
 
     /// The use that forbids writing to the device with this number: its own, its partitions', the disk's of which it is a
     /// part, or, of a loop device, that of what is behind it.
-    pub(crate) fn of_device(&self, number: DeviceNumber) -> io::Result<Option<InUse>> {
+    ///
+    /// # Errors
+    /// The kernel does not show this device.
+    pub fn of_device(&self, number: DeviceNumber) -> io::Result<Option<InUse>> {
         self.of_device_except(number, &mut Vec::new())
     }
 
@@ -144,7 +152,8 @@ impl Uses {
     }
 
     /// The use that forbids writing to the regular file at `path`.
-    pub(crate) fn of_file(&self, path: &Path, metadata: &Metadata) -> Option<InUse> {
+    #[must_use]
+    pub fn of_file(&self, path: &Path, metadata: &Metadata) -> Option<InUse> {
         self.of_file_except(path, metadata, &[])
     }
 
@@ -223,7 +232,7 @@ fn disk_path(attached: &AttachedLoop) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::devices::fake;
+    use crate::facts::fake;
 
     /// A disk with one partition.
     fn disk() -> (tempfile::TempDir, KernelView, PathBuf, PathBuf) {

@@ -1,11 +1,32 @@
-//! The kernel's counters as it prints them.
+//! What the kernel counts: I/O of disks and processes, CPU time of the machine, pressure, time lost to quotas.
+//!
+//! Read twice and take the change: each reader has its `..._change` or `..._since`.
 
+mod exceeded;
+mod processes;
+mod quota;
+
+pub use exceeded::{exceeded, exceeded_change};
+pub use processes::ProcessBytes;
+pub use quota::throttled_ns;
+
+use crate::facts::KernelView;
 use loadline_record::{DeviceCounters, MachineCpu, Pressure};
+use std::fs;
+
+/// The counters of the block devices of `names`, in their order; those that the kernel does not list are left out.
+#[must_use]
+pub fn disk_counters(view: &KernelView, names: &[String]) -> Vec<DeviceCounters> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    parse_disks(&fs::read_to_string(view.proc.join("diskstats")).unwrap_or_default(), names)
+}
 
 /// One line of /proc/diskstats for each device of `names`, in their order; those that are not there are left out.
 ///
 /// Fields and units are those of the kernel's Documentation/admin-guide/iostats.rst; sectors there have 512 bytes.
-pub(crate) fn disk_counters(text: &str, names: &[String]) -> Vec<DeviceCounters> {
+fn parse_disks(text: &str, names: &[String]) -> Vec<DeviceCounters> {
     let line_of = |name: &String| text.lines().find(|line| line.split_ascii_whitespace().nth(2) == Some(name));
     names.iter().filter_map(line_of).filter_map(parse_disk).collect()
 }
@@ -35,7 +56,8 @@ fn parse_disk(line: &str) -> Option<DeviceCounters> {
 }
 
 /// What `after` counts more than `before`. The kernel keeps times in 32 bits, which wrap around.
-pub(crate) fn disk_change(before: &DeviceCounters, after: &DeviceCounters) -> DeviceCounters {
+#[must_use]
+pub fn disk_change(before: &DeviceCounters, after: &DeviceCounters) -> DeviceCounters {
     let more = |of: fn(&DeviceCounters) -> u64| of(after).saturating_sub(of(before));
     let more_ms = |of: fn(&DeviceCounters) -> u64| {
         let (before, after) = (of(before), of(after));
@@ -61,7 +83,7 @@ pub(crate) fn disk_change(before: &DeviceCounters, after: &DeviceCounters) -> De
 
 /// CPU time of the machine in clock ticks, all CPUs together (the first line of /proc/stat).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CpuTicks {
+pub struct CpuTicks {
     idle: u64,
     iowait: u64,
     steal: u64,
@@ -69,8 +91,14 @@ pub(crate) struct CpuTicks {
     cpus: u32,
 }
 
+/// CPU time so far; `None` where the kernel does not show it.
+#[must_use]
+pub fn cpu_ticks(view: &KernelView) -> Option<CpuTicks> {
+    parse_cpu(&fs::read_to_string(view.proc.join("stat")).ok()?)
+}
+
 /// The CPU lines of /proc/stat.
-pub(crate) fn cpu_ticks(text: &str) -> Option<CpuTicks> {
+fn parse_cpu(text: &str) -> Option<CpuTicks> {
     let mut lines = text.lines();
     let mut first = lines.next()?.split_ascii_whitespace();
     (first.next()? == "cpu").then_some(())?;
@@ -87,15 +115,23 @@ pub(crate) fn cpu_ticks(text: &str) -> Option<CpuTicks> {
 }
 
 /// Shares of the time between; `None` when no tick passed.
-pub(crate) fn cpu_shares(before: CpuTicks, after: CpuTicks) -> Option<MachineCpu> {
+#[must_use]
+pub fn cpu_shares(before: CpuTicks, after: CpuTicks) -> Option<MachineCpu> {
     let total = after.total.checked_sub(before.total).filter(|t| *t > 0)? as f64;
     let share = |of: fn(&CpuTicks) -> u64| of(&after).saturating_sub(of(&before)) as f64 / total;
     let (idle, iowait) = (share(|t| t.idle), share(|t| t.iowait));
     Some(MachineCpu { busy: (1.0 - idle - iowait).max(0.0), iowait, steal: share(|t| t.steal), cpus: after.cpus })
 }
 
+/// Pressure stall information so far; `None` where the kernel does not count it.
+#[must_use]
+pub fn pressure(view: &KernelView) -> Option<Pressure> {
+    let text = |what: &str| fs::read_to_string(view.proc.join("pressure").join(what)).ok();
+    parse_pressure(&text("cpu")?, &text("io")?, &text("memory")?)
+}
+
 /// The totals of /proc/pressure's three files: CPU, I/O, memory.
-pub(crate) fn pressure(cpu: &str, io: &str, memory: &str) -> Option<Pressure> {
+fn parse_pressure(cpu: &str, io: &str, memory: &str) -> Option<Pressure> {
     let total = |text: &str, who: &str| -> Option<u64> {
         let line = text.lines().find(|line| line.split(' ').next() == Some(who))?;
         line.split(' ').find_map(|field| field.strip_prefix("total="))?.parse().ok()
@@ -109,7 +145,8 @@ pub(crate) fn pressure(cpu: &str, io: &str, memory: &str) -> Option<Pressure> {
 }
 
 /// What `after` counts more than `before`.
-pub(crate) fn pressure_change(before: Pressure, after: Pressure) -> Pressure {
+#[must_use]
+pub fn pressure_change(before: Pressure, after: Pressure) -> Pressure {
     Pressure {
         cpu_some_us: after.cpu_some_us.saturating_sub(before.cpu_some_us),
         io_some_us: after.io_some_us.saturating_sub(before.io_some_us),
@@ -131,7 +168,7 @@ mod tests {
     #[test]
     fn diskstats_are_read_in_bytes_and_in_the_order_asked() {
         let names = ["vda".to_owned(), "absent".to_owned(), "loop0".to_owned()];
-        let found = disk_counters(DISKS, &names);
+        let found = parse_disks(DISKS, &names);
         assert_eq!(found.len(), 2);
         let vda = &found[0];
         assert_eq!((vda.reads, vda.reads_merged, vda.read_bytes, vda.read_ms), (52_563, 10, 2_950_098 * 512, 10_231));
@@ -146,9 +183,9 @@ mod tests {
 
     #[test]
     fn an_old_kernel_tells_no_discards() {
-        let found = disk_counters(DISKS, &["nvme0n1p1".to_owned()]);
+        let found = parse_disks(DISKS, &["nvme0n1p1".to_owned()]);
         assert_eq!((found[0].queue_ms, found[0].discards, found[0].flushes), (11, 0, 0));
-        assert!(disk_counters("259 1 sda 1 2 3\n", &["sda".to_owned()]).is_empty());
+        assert!(parse_disks("259 1 sda 1 2 3\n", &["sda".to_owned()]).is_empty());
     }
 
     #[test]
@@ -161,14 +198,14 @@ mod tests {
 
     #[test]
     fn cpu_shares_add_up() {
-        let before = cpu_ticks("cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1\ncpu1 1\nintr 5\n").unwrap();
-        let after = cpu_ticks("cpu  110 0 120 850 10 0 0 10 0 0\ncpu0 1\ncpu1 1\nintr 5\n").unwrap();
+        let before = parse_cpu("cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1\ncpu1 1\nintr 5\n").unwrap();
+        let after = parse_cpu("cpu  110 0 120 850 10 0 0 10 0 0\ncpu0 1\ncpu1 1\nintr 5\n").unwrap();
         let shares = cpu_shares(before, after).unwrap();
         assert_eq!(shares.cpus, 2);
         assert!((shares.busy - 0.4).abs() < 1e-12, "{shares:?}");
         assert!((shares.iowait - 0.1).abs() < 1e-12 && (shares.steal - 0.1).abs() < 1e-12, "{shares:?}");
         assert_eq!(cpu_shares(before, before), None);
-        assert_eq!(cpu_ticks("intr 5\n"), None);
+        assert_eq!(parse_cpu("intr 5\n"), None);
     }
 
     #[test]
@@ -177,12 +214,12 @@ mod tests {
             "some avg10=6.83 avg60=2.86 avg300=1.04 total=14779702\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
         let io = "some avg10=3.31 avg60=2.68 avg300=0.90 total=10298688\nfull avg10=3.21 avg60=2.66 avg300=0.87 total=9754562\n";
         let memory = "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
-        let read = pressure(cpu, io, memory).unwrap();
+        let read = parse_pressure(cpu, io, memory).unwrap();
         assert_eq!(
             (read.cpu_some_us, read.io_some_us, read.io_full_us, read.memory_some_us),
             (14_779_702, 10_298_688, 9_754_562, 7)
         );
         assert_eq!(pressure_change(read, read), Pressure::default());
-        assert_eq!(pressure("", io, memory), None);
+        assert_eq!(parse_pressure("", io, memory), None);
     }
 }

@@ -1,14 +1,14 @@
 //! For how long CPU quotas of control groups held this process.
 
-use crate::facts::devices::KernelView;
-use crate::facts::groups;
+use crate::facts::{KernelView, control_groups};
 use std::fs;
 use std::path::Path;
 
 /// How long the quotas of this process's control groups have held it and its fellows so far, ns, all levels together; `None`
 /// where no quota can be seen.
-pub(super) fn throttled_ns(view: &KernelView) -> Option<u64> {
-    let mounted = groups::of(view, "cpu");
+#[must_use]
+pub fn throttled_ns(view: &KernelView) -> Option<u64> {
+    let mounted = control_groups(view, "cpu");
     mounted.iter().filter_map(|levels| levels.iter().filter_map(|group| of(group)).reduce(|a, b| a + b)).max()
 }
 
@@ -24,7 +24,7 @@ fn of(group: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::devices::fake;
+    use crate::facts::fake;
 
     #[test]
     fn quotas_of_all_levels_are_added_up_in_either_kind_of_control_groups() {

@@ -2,7 +2,7 @@
 
 use super::devices::{BlockDevice, KernelView};
 use super::file_system::mounted_on;
-use super::mounts::parse_mounts;
+use super::mounts::mounts;
 use loadline_record::DeviceFacts;
 use loadline_units::Bytes;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ fn seen(view: &KernelView, links: &Path) -> (Vec<AttachedDisk>, Vec<SpreadVolume
             facts: device.facts(view),
         });
     }
-    let mounts = parse_mounts(&fs::read_to_string(view.proc.join("self/mountinfo")).unwrap_or_default());
+    let mounts = mounts(view).unwrap_or_default();
     for mount in &mounts {
         let top = mounted_on(view, &mounts, mount);
         let below = disks_below(view, &top);
@@ -156,7 +156,7 @@ fn links_of(root: &Path) -> BTreeMap<String, Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::devices::fake;
+    use super::super::fake;
     use super::*;
     use std::os::unix::fs::symlink;
 

@@ -1,29 +1,31 @@
-//! What other processes moved to and from storage.
+//! Bytes that other processes moved to and from storage.
 
+use crate::facts::KernelView;
 use loadline_record::OtherLoad;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
 
-/// Others named in a record.
+/// Processes named at most.
 const OTHERS_MAX: usize = 5;
-/// Kernel threads that work for whoever asks, this tool included (a loop device's, for one): their I/O is nobody's in particular.
+/// Kernel threads that work for any process, this one included, such as a loop device's. Their I/O has no owner.
 const SERVANTS: [&str; 3] = ["kworker/", "loop", "kswapd"];
 
 /// Bytes that each process caused to be read and written so far, by process id; processes that this user may not look
 /// into are left out, and so is this one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ProcessBytes(HashMap<u32, (u64, u64)>);
+pub struct ProcessBytes(HashMap<u32, (u64, u64)>);
 
 impl ProcessBytes {
-    pub(crate) fn read(proc: &Path) -> Self {
+    /// Reads them now.
+    #[must_use]
+    pub fn read(view: &KernelView) -> Self {
         let own = std::process::id();
         let mut all = HashMap::new();
         // One buffer and one path for all: there may be thousands of processes.
         let mut text = String::new();
-        let mut path = proc.to_path_buf();
-        for entry in fs::read_dir(proc).into_iter().flatten().flatten() {
+        let mut path = view.proc.clone();
+        for entry in fs::read_dir(&view.proc).into_iter().flatten().flatten() {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
             if pid == own {
                 continue;
@@ -44,7 +46,8 @@ impl ProcessBytes {
 
     /// The processes that moved most since `before`, the busiest first. One that began meanwhile counts in full; one that
     /// ended meanwhile cannot be seen any more.
-    pub(crate) fn busiest_since(&self, before: &Self, proc: &Path) -> Vec<OtherLoad> {
+    #[must_use]
+    pub fn busiest_since(&self, before: &Self, view: &KernelView) -> Vec<OtherLoad> {
         let mut moved: Vec<(u32, u64, u64)> = self
             .0
             .iter()
@@ -58,7 +61,7 @@ impl ProcessBytes {
         moved
             .into_iter()
             .filter_map(|(pid, read_bytes, write_bytes)| {
-                let name = fs::read_to_string(proc.join(pid.to_string()).join("comm")).unwrap_or_default();
+                let name = fs::read_to_string(view.proc.join(pid.to_string()).join("comm")).unwrap_or_default();
                 let name = name.trim().to_owned();
                 (!SERVANTS.iter().any(|servant| name.starts_with(servant))).then_some(OtherLoad {
                     pid,
@@ -81,6 +84,7 @@ fn parse_io(text: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn process(proc: &Path, pid: u32, name: &str, read: u64, written: u64) {
         let directory = proc.join(pid.to_string());
@@ -95,17 +99,18 @@ mod tests {
     #[test]
     fn the_busiest_come_first_and_servants_not_at_all() {
         let root = tempfile::tempdir().unwrap();
-        let proc = root.path();
+        let view = KernelView::below(root.path());
+        let proc = view.proc.as_path();
         process(proc, 400_010, "postgres", 1000, 0);
         process(proc, 400_011, "idle", 50, 50);
         process(proc, 400_012, "kworker/u8:3-loop2", 0, 0);
         fs::create_dir(proc.join("sys")).unwrap();
-        let before = ProcessBytes::read(proc);
+        let before = ProcessBytes::read(&view);
         process(proc, 400_010, "postgres", 1000, 4096);
         process(proc, 400_012, "kworker/u8:3-loop2", 1 << 30, 0);
         process(proc, 400_013, "backup", 8192, 0);
         process(proc, std::process::id(), "loadline", 1 << 30, 0);
-        let busiest = ProcessBytes::read(proc).busiest_since(&before, proc);
+        let busiest = ProcessBytes::read(&view).busiest_since(&before, &view);
         let expected = [
             OtherLoad { pid: 400_013, name: "backup".into(), read_bytes: 8192, write_bytes: 0 },
             OtherLoad { pid: 400_010, name: "postgres".into(), read_bytes: 0, write_bytes: 4096 },
@@ -116,10 +121,11 @@ mod tests {
     #[test]
     fn at_most_five_are_named() {
         let root = tempfile::tempdir().unwrap();
+        let view = KernelView::below(root.path());
         for pid in 400_000..400_020 {
-            process(root.path(), pid, "p", 1, 1);
+            process(&view.proc, pid, "p", 1, 1);
         }
-        let all = ProcessBytes::read(root.path());
-        assert_eq!(all.busiest_since(&ProcessBytes::default(), root.path()).len(), OTHERS_MAX);
+        let all = ProcessBytes::read(&view);
+        assert_eq!(all.busiest_since(&ProcessBytes::default(), &view).len(), OTHERS_MAX);
     }
 }

@@ -1,23 +1,26 @@
-//! A load thread's watch: the kernel's clock, and between two looks at it the processor's own counter, which is read in a third of the time.
+//! A thread's clock by the processor's time-stamp counter (TSC), which is read in a third of the time of the kernel's clock.
+//!
+//! The kernel's clock is read once a millisecond; between two readings the counter tells the time. How fast the counter runs is
+//! measured by those readings. A counter that strays from the clock is given up.
 
 use crate::facts::clock_source;
 use loadline_units::Instant;
 use std::sync::OnceLock;
 
-/// The kernel's clock is looked at after this long at the latest, ns.
+/// The kernel's clock is read again after this long at the latest, ns.
 const REACH: u64 = 1_000_000;
-/// How fast the counter runs is taken from two looks that lie so far apart at first, ns, then from farther and farther ones,
+/// The counter's rate is taken from two readings this far apart at first, ns, then from farther and farther ones,
 const APART_MIN: u64 = 1_000_000;
 /// and anew over each stretch of this length, since the kernel's clock is slewed.
 const APART_MAX: u64 = 100_000_000;
-/// A look during which the counter ran further than this, about half a microsecond, was disturbed, ticks.
+/// A reading that took more ticks than this, about half a microsecond, was disturbed.
 const WIDTH_MAX: u64 = 1_500;
-/// So often a look is tried.
+/// Attempts at an undisturbed reading.
 const TRIES: u32 = 4;
-/// The counter may be so far off the clock at the end of its reach, ns: the kernel slews its clock by 500 ns in that time at most.
+/// How far the counter may be off the clock at the end of its reach, ns. The kernel slews its clock by 500 ns in that time at most.
 const OFF_MAX: u64 = 2_000;
 
-/// What the processor's counter and the kernel's clock told at one moment.
+/// The processor's counter and the kernel's clock at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Look {
     ticks: u64,
@@ -25,30 +28,30 @@ struct Look {
     at: u64,
 }
 
-/// Tells the time by the counter, from looks at both.
+/// Turns the counter into time, by readings of both.
 #[derive(Debug)]
-struct Course {
-    /// The last look. Its time is never before one that was told.
+struct Calibration {
+    /// The last reading. Its time is never before one that was given out.
     last: Look,
-    /// How fast the counter runs is told from here on,
+    /// The counter's rate is measured from here on,
     from: Look,
-    /// after so many nanoseconds.
+    /// over this many nanoseconds.
     apart: u64,
     /// Nanoseconds of a tick, in parts of 2^32; 0 as long as that is not known.
     pace: u64,
-    /// Ticks after the last look for which the counter tells the time.
+    /// Ticks after the last reading for which the counter gives the time.
     reach: u64,
 }
 
-impl Course {
+impl Calibration {
     const fn new(look: Look) -> Self {
         Self { last: look, from: look, apart: APART_MIN, pace: 0, reach: 0 }
     }
 
-    /// The time at `ticks`; `None` where the clock has to be looked at.
+    /// The time at `ticks`; `None` where the clock has to be read.
     #[inline]
     const fn at(&self, ticks: u64) -> Option<u64> {
-        // Ticks before the last look are very many after it.
+        // Ticks before the last reading are very many after it.
         let since = ticks.wrapping_sub(self.last.ticks);
         if since < self.reach { Some(self.last.at + self.after(since)) } else { None }
     }
@@ -59,18 +62,18 @@ impl Course {
         ((ticks as u128 * self.pace as u128) >> 32) as u64
     }
 
-    /// The most that was told, where the counter is at `ticks` by now.
+    /// The latest time that may have been given out, with the counter at `ticks` by now.
     const fn told(&self, ticks: u64) -> u64 {
         let since = ticks.wrapping_sub(self.last.ticks);
         self.last.at + self.after(if since < self.reach { since } else { self.reach })
     }
 
-    /// The clock was looked at, undisturbed. Gives the time to tell; `None` from when on the counter did not run as the clock does.
+    /// Takes in an undisturbed reading and gives the time. `None`: the counter does not run as the clock does.
     fn looked(&mut self, look: Look) -> Option<u64> {
         let told = self.told(look.ticks);
         if self.pace > 0 {
             let foretold = self.last.at.saturating_add(self.after(look.ticks.wrapping_sub(self.last.ticks)));
-            // Long after the last look the pace may have become another one.
+            // Long after the last reading the rate may have changed.
             let off_max = OFF_MAX + look.at.saturating_sub(self.last.at) / 1_000;
             if foretold.abs_diff(look.at) > off_max {
                 return None;
@@ -93,21 +96,22 @@ impl Course {
 /// The clock of one thread. Its times are those of [`now`](super::now), to some tens of nanoseconds, and never run backwards, unless the
 /// counter turns out to stray and is given up.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub struct TscClock {
     /// `None` where the kernel's clock is read each time.
-    course: Option<Course>,
+    calibration: Option<Calibration>,
 }
 
-impl Watch {
-    /// A watch that uses the processor's counter, where [`counter_is_steady`].
-    pub(crate) fn new() -> Self {
-        Self { course: counter_is_steady().then(look).flatten().map(Course::new) }
+impl TscClock {
+    /// Starts a clock that uses the processor's counter where that is steady, else the kernel's clock.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { calibration: counter_is_steady().then(look).flatten().map(Calibration::new) }
     }
 
     /// The time.
     #[inline]
-    pub(crate) fn now(&mut self) -> Instant {
-        match self.course.as_ref().and_then(|course| course.at(counter())) {
+    pub fn now(&mut self) -> Instant {
+        match self.calibration.as_ref().and_then(|calibration| calibration.at(counter())) {
             Some(at) => Instant::from_ns(at),
             None => self.look(),
         }
@@ -115,20 +119,20 @@ impl Watch {
 
     #[inline(never)]
     fn look(&mut self) -> Instant {
-        let Some(course) = &mut self.course else { return super::now() };
+        let Some(calibration) = &mut self.calibration else { return super::now() };
         let Some(look) = look() else {
-            // Disturbed each time: the next reading looks again.
-            return super::now().max(Instant::from_ns(course.told(counter())));
+            // Disturbed each time: the next call tries again.
+            return super::now().max(Instant::from_ns(calibration.told(counter())));
         };
-        let told = course.looked(look);
+        let told = calibration.looked(look);
         if told.is_none() {
-            self.course = None;
+            self.calibration = None;
         }
         Instant::from_ns(told.unwrap_or(look.at))
     }
 }
 
-/// Looks at both; `None` if something came between.
+/// Reads both; `None` if something came between each time.
 fn look() -> Option<Look> {
     (0..TRIES).find_map(|_| {
         let before = counter();
@@ -138,7 +142,7 @@ fn look() -> Option<Look> {
     })
 }
 
-/// Whether the processor has a counter that runs evenly on all its cores: where the kernel itself tells the time by it.
+/// Whether the processor's counter runs evenly on all cores. It does where the kernel itself keeps time by it.
 fn counter_is_steady() -> bool {
     static STEADY: OnceLock<bool> = OnceLock::new();
     *STEADY.get_or_init(|| cfg!(target_arch = "x86_64") && clock_source().as_deref() == Some("tsc"))
@@ -182,11 +186,11 @@ mod tests {
         fn look(&self) -> Look {
             Look { ticks: self.ticks, at: self.ns as u64 }
         }
-        /// What a course tells; the clock is looked at where it has to be, by `looks`.
-        fn told(&self, course: &mut Course, looks: &mut u32) -> Option<u64> {
-            course.at(self.ticks).or_else(|| {
+        /// What a calibration tells; the clock is looked at where it has to be, by `looks`.
+        fn told(&self, calibration: &mut Calibration, looks: &mut u32) -> Option<u64> {
+            calibration.at(self.ticks).or_else(|| {
                 *looks += 1;
-                course.looked(self.look())
+                calibration.looked(self.look())
             })
         }
     }
@@ -194,7 +198,7 @@ mod tests {
     #[test]
     fn the_counter_tells_what_the_clock_would_and_the_clock_is_looked_at_once_a_millisecond() {
         let mut machine = Machine::new();
-        let mut course = Course::new(machine.look());
+        let mut calibration = Calibration::new(machine.look());
         let (mut looks, mut last, mut off) = (0, 0, 0);
         // Ten seconds, a reading each 10 us; the clock is slewed by 200 parts in a million in the middle of them.
         for reading in 0..1_000_000_u32 {
@@ -202,7 +206,7 @@ mod tests {
             if reading == 500_000 {
                 machine.pace *= 1.000_2;
             }
-            let told = machine.told(&mut course, &mut looks).expect("a counter that runs evenly");
+            let told = machine.told(&mut calibration, &mut looks).expect("a counter that runs evenly");
             assert!(told >= last, "ran backwards");
             last = told;
             if reading > 200 {
@@ -226,16 +230,16 @@ mod tests {
         ];
         for (case, stray) in strays.into_iter().enumerate() {
             let mut machine = Machine::new();
-            let mut course = Course::new(machine.look());
+            let mut calibration = Calibration::new(machine.look());
             let mut looks = 0;
             for _ in 0..1_000 {
                 machine.passes(30_000);
-                machine.told(&mut course, &mut looks).expect("it runs evenly");
+                machine.told(&mut calibration, &mut looks).expect("it runs evenly");
             }
             stray(&mut machine);
             let given_up = (0..101).any(|_| {
                 machine.passes(30_000);
-                machine.told(&mut course, &mut looks).is_none()
+                machine.told(&mut calibration, &mut looks).is_none()
             });
             assert!(given_up, "case {case}");
         }
@@ -244,24 +248,24 @@ mod tests {
     #[test]
     fn a_thread_that_sleeps_for_long_sees_the_clock_only() {
         let mut machine = Machine::new();
-        let mut course = Course::new(machine.look());
+        let mut calibration = Calibration::new(machine.look());
         for _ in 0..100 {
             machine.passes(3_000_000_000);
-            assert_eq!(course.at(machine.ticks), None);
-            let at = course.looked(machine.look());
+            assert_eq!(calibration.at(machine.ticks), None);
+            let at = calibration.looked(machine.look());
             assert_eq!(at, Some(machine.ns as u64));
         }
     }
 
     #[test]
-    fn a_watch_goes_as_the_clock_does() {
-        let mut watch = Watch::new();
+    fn a_tsc_clock_goes_as_the_clock_does() {
+        let mut clock = TscClock::start();
         let until = super::super::now() + loadline_units::Duration::from_ms(30);
         let slack = loadline_units::Duration::from_ns(OFF_MAX);
         let mut last = Instant::ZERO;
         loop {
             let before = super::super::now();
-            let at = watch.now();
+            let at = clock.now();
             let after = super::super::now();
             assert!(at + slack >= before && at <= after + slack, "{at:?} is not between {before:?} and {after:?}");
             assert!(at >= last, "ran backwards");
@@ -270,6 +274,6 @@ mod tests {
                 break;
             }
         }
-        assert_eq!(watch.course.is_some(), counter_is_steady());
+        assert_eq!(clock.calibration.is_some(), counter_is_steady());
     }
 }

@@ -66,7 +66,8 @@ pub fn drop_caches(files: &[File], size: Bytes, scope: CacheScope) -> String {
 }
 
 /// Drops the caches of the whole machine, where this user may; says in words whether they were.
-pub(crate) fn drop_machine_caches() -> String {
+#[must_use]
+pub fn drop_machine_caches() -> String {
     // 3: page cache, and the directory entries and inodes that would save reading metadata.
     match fs::write("/proc/sys/vm/drop_caches", "3\n") {
         Ok(()) => "the machine's caches dropped".to_owned(),

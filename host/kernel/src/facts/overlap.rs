@@ -1,21 +1,14 @@
-//! Whether two targets are the same storage under two names.
+//! Whether two files or devices are the same storage under two names.
 
-use super::export;
-use crate::facts::devices::{BlockDevice, DeviceNumber, KernelView};
+use super::{BlockDevice, DeviceNumber, KernelView};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 
-/// What two targets have in common where writing to one is writing to the other, in words: "both are /dev/sdb", or "/dev/sdb1 is a
+/// What two files or devices have in common where writing to one is writing to the other, in words: "both are /dev/sdb", or "/dev/sdb1 is a
 /// part of /dev/sdb". `None` where each has bytes of its own, as test files in one directory have, and where it cannot be told.
 #[must_use]
-pub fn overlap(one: &str, other: &str) -> Option<String> {
-    if let Some(how) = export::overlap(one, other) {
-        return Some(how);
-    }
-    overlap_in(&KernelView::live(), one, other)
-}
-
-fn overlap_in(view: &KernelView, one: &str, other: &str) -> Option<String> {
+pub fn overlap(view: &KernelView, one: &Path, other: &Path) -> Option<String> {
     let path = fs::canonicalize(one).ok()?;
     let [a, b] = [fs::metadata(&path).ok()?, fs::metadata(other).ok()?];
     if a.is_file() && b.is_file() {
@@ -42,7 +35,7 @@ fn related(view: &KernelView, one: DeviceNumber, other: DeviceNumber) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::devices::fake;
+    use crate::facts::fake;
 
     #[test]
     fn one_file_by_two_paths_is_told_and_two_files_of_a_directory_are_not() {
@@ -51,13 +44,12 @@ mod tests {
         fs::write(&a, "a").unwrap();
         fs::write(&b, "b").unwrap();
         std::os::unix::fs::symlink(&a, &link).unwrap();
-        let of =
-            |one: &std::path::Path, other: &std::path::Path| overlap(one.to_str().unwrap(), other.to_str().unwrap());
+        let of = |one: &Path, other: &Path| overlap(&KernelView::live(), one, other);
         assert!(of(&a, &link).unwrap().starts_with("both are "));
         assert_eq!(of(&a, &b), None);
         // A directory gets a file for each volume.
         assert_eq!(of(root.path(), root.path()), None);
-        assert_eq!(overlap("null", "null"), None);
+        assert_eq!(of(&root.path().join("absent"), &a), None);
     }
 
     #[test]

@@ -1,29 +1,38 @@
 //! What is mounted and what is swap, as the kernel lists it.
 
-use super::devices::DeviceNumber;
+use super::{DeviceNumber, KernelView};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// One line of mountinfo (proc_pid_mountinfo(5)).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mount {
+pub struct Mount {
     /// Unique among the mounts there are.
-    pub(crate) id: u64,
+    pub id: u64,
     /// Device of the files in it (`st_dev`); anonymous for btrfs, overlay, tmpfs and the like.
-    pub(crate) number: DeviceNumber,
+    pub number: DeviceNumber,
     /// Where.
-    pub(crate) point: PathBuf,
+    pub point: PathBuf,
     /// Options of the mount.
-    pub(crate) options: String,
+    pub options: String,
     /// Type of file system.
-    pub(crate) kind: String,
+    pub kind: String,
     /// What is mounted.
-    pub(crate) source: String,
+    pub source: String,
     /// Options of the file system.
-    pub(crate) super_options: String,
+    pub super_options: String,
+}
+
+/// Every mount that this process sees, in the kernel's order.
+///
+/// # Errors
+/// The kernel's list of mounts cannot be read.
+pub fn mounts(view: &KernelView) -> io::Result<Vec<Mount>> {
+    fs::read_to_string(view.proc.join("self/mountinfo")).map(|text| parse_mounts(&text))
 }
 
 /// Every mount in the text of mountinfo; lines that are not understood are left out.
-pub(crate) fn parse_mounts(text: &str) -> Vec<Mount> {
+pub(super) fn parse_mounts(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_mount).collect()
 }
 
@@ -42,7 +51,8 @@ fn parse_mount(line: &str) -> Option<Mount> {
 }
 
 /// The mount that holds `path`: the one with this id, else the deepest whose mount point leads to it.
-pub(crate) fn mount_of<'a>(mounts: &'a [Mount], id: Option<u64>, path: &Path) -> Option<&'a Mount> {
+#[must_use]
+pub fn mount_of<'a>(mounts: &'a [Mount], id: Option<u64>, path: &Path) -> Option<&'a Mount> {
     mounts.iter().find(|m| Some(m.id) == id).or_else(|| {
         // Later lines cover earlier ones at the same place.
         mounts.iter().filter(|m| path.starts_with(&m.point)).max_by_key(|m| m.point.components().count())
@@ -50,7 +60,7 @@ pub(crate) fn mount_of<'a>(mounts: &'a [Mount], id: Option<u64>, path: &Path) ->
 }
 
 /// The files and devices in the text of /proc/swaps.
-pub(crate) fn parse_swaps(text: &str) -> Vec<PathBuf> {
+pub(super) fn parse_swaps(text: &str) -> Vec<PathBuf> {
     text.lines()
         .skip(1)
         .filter_map(|line| line.split_ascii_whitespace().next())

@@ -1,21 +1,13 @@
 //! What happened around a trial: CPU time, pressure, the devices' own counters, the page cache, other processes, the clock.
 
-mod counters;
-mod exceeded;
-mod processes;
-mod quota;
-
-use crate::facts::clock_source;
-use crate::facts::devices::{BlockDevice, KernelView};
-use crate::system_calls::{KernelClock, clock_ns, process_cpu_ns};
 use crate::target::Volume;
-use counters::{CpuTicks, cpu_shares, cpu_ticks, disk_change, disk_counters, pressure, pressure_change};
-use loadline_record::{ClockCheck, DeviceCounters, Exceeded, Pressure, Residency, Stops, Surroundings};
-use processes::ProcessBytes;
-use std::fs;
+use loadline_kernel::clock::{ClockReadings, CpuTime, process_cpu_time};
+use loadline_kernel::counters::{self, CpuTicks, ProcessBytes};
+use loadline_kernel::facts::{BlockDevice, KernelView};
+use loadline_record::{DeviceCounters, Exceeded, Pressure, Residency, Stops, Surroundings};
 use std::thread::JoinHandle;
 
-/// What the machine showed when it was begun, just before a trial; [`Observation::end`] compares.
+/// What the machine showed just before a trial; [`Observation::end`] compares.
 #[derive(Debug)]
 pub struct Observation {
     view: KernelView,
@@ -27,9 +19,8 @@ pub struct Observation {
 /// Everything that is compared.
 #[derive(Debug)]
 struct Snapshot {
-    clocks: Clocks,
-    /// User mode, system, ns.
-    tool_cpu: (u64, u64),
+    clocks: ClockReadings,
+    tool_cpu: CpuTime,
     cpu: Option<CpuTicks>,
     pressure: Option<Pressure>,
     devices: Vec<DeviceCounters>,
@@ -45,22 +36,22 @@ impl Observation {
         let view = KernelView::live();
         // What takes long comes first, what is compared to the nanosecond last; `end` goes the other way.
         let processes = std::thread::spawn({
-            let proc = view.proc.clone();
-            move || ProcessBytes::read(&proc)
+            let view = view.clone();
+            move || ProcessBytes::read(&view)
         });
         let cached_share = volume.cached_share();
-        let exceeded = exceeded::read(&view, &volume.facts.devices);
-        let (cpu, pressure) = (read_cpu(&view), read_pressure(&view));
-        let devices = read_devices(&view, volume);
+        let exceeded = counters::exceeded(&view, &volume.facts.devices);
+        let (cpu, pressure) = (counters::cpu_ticks(&view), counters::pressure(&view));
+        let devices = device_counters(&view, volume);
         let before = Snapshot {
-            tool_cpu: process_cpu_ns(),
-            clocks: Clocks::read(),
+            tool_cpu: process_cpu_time(),
+            clocks: ClockReadings::read(),
             cpu,
             pressure,
             devices,
             cached_share,
             exceeded,
-            throttled_ns: quota::throttled_ns(&view),
+            throttled_ns: counters::throttled_ns(&view),
         };
         Self { view, before, processes }
     }
@@ -70,31 +61,31 @@ impl Observation {
     #[must_use]
     pub fn end(self, volume: &Volume) -> Surroundings {
         let Self { view, before, processes: processes_before } = self;
-        let clocks = Clocks::read();
-        let tool_cpu = process_cpu_ns();
-        let devices = read_devices(&view, volume);
-        let (cpu, pressure) = (read_cpu(&view), read_pressure(&view));
+        let clocks = ClockReadings::read();
+        let tool_cpu = process_cpu_time().since(before.tool_cpu);
+        let devices = device_counters(&view, volume);
+        let (cpu, pressure) = (counters::cpu_ticks(&view), counters::pressure(&view));
         let residency =
             before.cached_share.zip(volume.cached_share()).map(|(before, after)| Residency { before, after });
-        let throttled_ns = before.throttled_ns.zip(quota::throttled_ns(&view));
+        let throttled_ns = before.throttled_ns.zip(counters::throttled_ns(&view));
         let throttled_ns = throttled_ns.map(|(before, after)| after.saturating_sub(before));
-        let exceeded = exceeded::change(&before.exceeded, &exceeded::read(&view, &volume.facts.devices));
-        let processes = ProcessBytes::read(&view.proc);
+        let exceeded = counters::exceeded_change(&before.exceeded, &counters::exceeded(&view, &volume.facts.devices));
+        let processes = ProcessBytes::read(&view);
         let processes_before = processes_before.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Surroundings {
-            elapsed_ns: (clocks.monotonic - before.clocks.monotonic).max(0) as u64,
-            tool_user_ns: tool_cpu.0.saturating_sub(before.tool_cpu.0),
-            tool_system_ns: tool_cpu.1.saturating_sub(before.tool_cpu.1),
-            machine: before.cpu.zip(cpu).and_then(|(before, after)| cpu_shares(before, after)),
-            pressure: before.pressure.zip(pressure).map(|(before, after)| pressure_change(before, after)),
+            elapsed_ns: clocks.elapsed_since(&before.clocks).as_ns(),
+            tool_user_ns: tool_cpu.user.as_ns(),
+            tool_system_ns: tool_cpu.system.as_ns(),
+            machine: before.cpu.zip(cpu).and_then(|(before, after)| counters::cpu_shares(before, after)),
+            pressure: before.pressure.zip(pressure).map(|(before, after)| counters::pressure_change(before, after)),
             devices: devices
                 .iter()
                 .filter_map(|after| Some((before.devices.iter().find(|b| b.name == after.name)?, after)))
-                .map(|(before, after)| disk_change(before, after))
+                .map(|(before, after)| counters::disk_change(before, after))
                 .collect(),
             residency,
-            others: processes.busiest_since(&processes_before, &view.proc),
-            clock: before.clocks.check(&clocks),
+            others: processes.busiest_since(&processes_before, &view),
+            clock: clocks.check_since(&before.clocks),
             exceeded,
             stops: Some(Stops { throttled_ns, ..Stops::default() }),
             ..Surroundings::default()
@@ -102,64 +93,11 @@ impl Observation {
     }
 }
 
-fn read_cpu(view: &KernelView) -> Option<CpuTicks> {
-    cpu_ticks(&fs::read_to_string(view.proc.join("stat")).ok()?)
-}
-
-fn read_pressure(view: &KernelView) -> Option<Pressure> {
-    let text = |what: &str| fs::read_to_string(view.proc.join("pressure").join(what)).ok();
-    pressure(&text("cpu")?, &text("io")?, &text("memory")?)
-}
-
 /// Counters of the volume's devices; a device that does not count is left out, for its zeros would say "no I/O".
-fn read_devices(view: &KernelView, volume: &Volume) -> Vec<DeviceCounters> {
+fn device_counters(view: &KernelView, volume: &Volume) -> Vec<DeviceCounters> {
     let counting = |name: &&String| BlockDevice::by_name(view, name).is_some_and(|device| device.counts_io());
     let names: Vec<String> = volume.holding.counted.iter().filter(counting).cloned().collect();
-    if names.is_empty() {
-        return Vec::new();
-    }
-    disk_counters(&fs::read_to_string(view.proc.join("diskstats")).unwrap_or_default(), &names)
-}
-
-/// The kernel's clocks at about the same instant, ns.
-#[derive(Debug, Clone, Copy)]
-struct Clocks {
-    monotonic: i64,
-    raw: i64,
-    realtime: i64,
-}
-
-impl Clocks {
-    /// Reads between two readings of the monotonic clock; of a few attempts the one least disturbed.
-    fn read() -> Self {
-        const ATTEMPTS: u32 = 5;
-        let attempt = || {
-            let first = clock_ns(KernelClock::Monotonic);
-            let (raw, realtime) = (clock_ns(KernelClock::MonotonicRaw), clock_ns(KernelClock::Realtime));
-            let width = clock_ns(KernelClock::Monotonic) - first;
-            (width, Self { monotonic: first + width / 2, raw, realtime })
-        };
-        let mut best = attempt();
-        for _ in 1..ATTEMPTS {
-            let next = attempt();
-            if next.0 < best.0 {
-                best = next;
-            }
-        }
-        best.1
-    }
-
-    fn check(&self, later: &Self) -> Option<ClockCheck> {
-        // Below this the readings' own jitter (some 100 ns) would pass for drift of more than 10 ppm.
-        const SPAN_MIN_NS: i64 = 10_000_000;
-        let raw = later.raw - self.raw;
-        let monotonic = later.monotonic - self.monotonic;
-        (raw >= SPAN_MIN_NS).then(|| ClockCheck {
-            source: clock_source(),
-            drift_ppm: (monotonic - raw) as f64 * 1e6 / raw as f64,
-            wall_step_ns: later.realtime - self.realtime - monotonic,
-        })
-    }
+    counters::disk_counters(view, &names)
 }
 
 #[cfg(test)]
@@ -167,6 +105,7 @@ mod tests {
     use super::*;
     use crate::target::{Access, Need};
     use loadline_units::Bytes;
+    use std::fs;
     use std::io::Write;
     use std::os::unix::fs::FileExt;
 

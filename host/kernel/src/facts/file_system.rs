@@ -1,7 +1,7 @@
 //! The file system under a path and the block devices below it.
 
 use super::devices::{BlockDevice, DeviceNumber, KernelView};
-use super::mounts::{Mount, mount_of, parse_mounts};
+use super::mounts::{Mount, mount_of, mounts};
 use crate::system_calls;
 use loadline_record::{DeviceFacts, FileSystemFacts};
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 /// File systems that are no storage but an interface of the kernel.
-pub(crate) const PSEUDO_FILE_SYSTEMS: [&str; 18] = [
+pub const PSEUDO_FILE_SYSTEMS: [&str; 18] = [
     "autofs",
     "binfmt_misc",
     "bpf",
@@ -35,24 +35,25 @@ const OVERLAYS_MAX: u32 = 4;
 
 /// Where an open file, directory or device lies.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Storage {
+pub struct Storage {
     /// The file system; `None` for a block device, or where the kernel does not tell.
-    pub(crate) file_system: Option<FileSystemFacts>,
+    pub file_system: Option<FileSystemFacts>,
     /// The devices whose counters show what reaches storage: the device itself, or the file system's members.
-    pub(crate) counted: Vec<String>,
+    pub counted: Vec<String>,
     /// Those, then what they are built upon.
-    pub(crate) devices: Vec<DeviceFacts>,
+    pub devices: Vec<DeviceFacts>,
 }
 
 impl Storage {
     /// What lies under `file`, which was opened at `path` (resolved).
-    pub(crate) fn below(view: &KernelView, file: &File, path: &Path) -> Self {
+    #[must_use]
+    pub fn below(view: &KernelView, file: &File, path: &Path) -> Self {
         let Ok(metadata) = file.metadata() else { return Self::default() };
         if metadata.file_type().is_block_device() {
             let device = BlockDevice::by_number(view, DeviceNumber::from_raw(metadata.rdev()));
             return Self::on(view, None, device.into_iter().collect());
         }
-        let mounts = parse_mounts(&fs::read_to_string(view.proc.join("self/mountinfo")).unwrap_or_default());
+        let mounts = mounts(view).unwrap_or_default();
         let mount = mount_of(&mounts, system_calls::extended_status(file).mount_id, path);
         let facts = mount.map(|mount| FileSystemFacts {
             kind: mount.kind.clone(),
@@ -90,7 +91,8 @@ fn all_options(mount: &Mount) -> String {
 }
 
 /// The block devices of what is mounted, as far as the kernel tells without a file opened in it.
-pub(super) fn mounted_on(view: &KernelView, mounts: &[Mount], mount: &Mount) -> Vec<BlockDevice> {
+#[must_use]
+pub fn mounted_on(view: &KernelView, mounts: &[Mount], mount: &Mount) -> Vec<BlockDevice> {
     if PSEUDO_FILE_SYSTEMS.contains(&mount.kind.as_str()) || mount.kind == "overlay" {
         return Vec::new();
     }
@@ -130,7 +132,7 @@ fn members(
 }
 
 /// The block device whose node `path` is or links to.
-pub(crate) fn device_at(view: &KernelView, path: &Path) -> Option<BlockDevice> {
+fn device_at(view: &KernelView, path: &Path) -> Option<BlockDevice> {
     if !path.is_absolute() {
         return None;
     }
@@ -139,7 +141,8 @@ pub(crate) fn device_at(view: &KernelView, path: &Path) -> Option<BlockDevice> {
 }
 
 /// The devices of each btrfs that is mounted anywhere, seen from here or not.
-pub(crate) fn btrfs_groups(view: &KernelView) -> Vec<Vec<BlockDevice>> {
+#[must_use]
+pub fn btrfs_groups(view: &KernelView) -> Vec<Vec<BlockDevice>> {
     let Ok(file_systems) = fs::read_dir(view.sys.join("fs/btrfs")) else { return Vec::new() };
     file_systems
         .filter_map(|entry| fs::read_dir(entry.ok()?.path().join("devices")).ok())
@@ -153,7 +156,7 @@ pub(crate) fn btrfs_groups(view: &KernelView) -> Vec<Vec<BlockDevice>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::devices::fake;
+    use crate::facts::fake;
 
     #[test]
     fn a_stack_is_counted_at_its_top_and_described_to_its_bottom() {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// The folders of the groups that `controller` counts this process in, from its own up to the outermost: once for each place where
 /// groups are mounted that has it.
-pub(crate) fn of(view: &KernelView, controller: &str) -> Vec<Vec<PathBuf>> {
+#[must_use]
+pub fn control_groups(view: &KernelView, controller: &str) -> Vec<Vec<PathBuf>> {
     let Ok(groups) = fs::read_to_string(view.proc.join("self/cgroup")) else { return Vec::new() };
     let mut found = Vec::new();
     for line in groups.lines() {
@@ -36,8 +37,9 @@ fn levels(root: &Path, path: &str) -> Vec<PathBuf> {
 
 /// Memory that the limits of this process's groups leave, counting what they hold of files as free, which is given back on demand;
 /// `None`: no limit can be seen.
-pub(crate) fn memory_left(view: &KernelView) -> Option<Bytes> {
-    of(view, "memory").iter().flatten().filter_map(|group| left_in(group)).min()
+#[must_use]
+pub fn memory_left(view: &KernelView) -> Option<Bytes> {
+    control_groups(view, "memory").iter().flatten().filter_map(|group| left_in(group)).min()
 }
 
 fn left_in(group: &Path) -> Option<Bytes> {
@@ -54,7 +56,7 @@ fn left_in(group: &Path) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::devices::fake;
+    use crate::facts::fake;
 
     #[test]
     fn the_tightest_limit_on_memory_counts_in_either_kind_of_control_groups() {

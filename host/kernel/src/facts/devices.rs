@@ -1,6 +1,6 @@
 //! Block devices as sysfs shows them: what they are, what lies below and above them.
 
-use super::mounts::parse_mounts;
+use super::mounts::mounts;
 use crate::system_calls;
 use loadline_record::DeviceFacts;
 use std::fmt;
@@ -8,34 +8,42 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel shows itself; another root in tests.
+/// Where `/proc` and `/sys` are read: the running kernel's, or a tree made for a test.
 #[derive(Debug, Clone)]
-pub(crate) struct KernelView {
+pub struct KernelView {
     /// `/proc`
-    pub(crate) proc: PathBuf,
+    pub proc: PathBuf,
     /// `/sys`
-    pub(crate) sys: PathBuf,
+    pub sys: PathBuf,
 }
 
 impl KernelView {
     /// The running kernel's.
-    pub(crate) fn live() -> Self {
-        Self { proc: "/proc".into(), sys: "/sys".into() }
+    #[must_use]
+    pub fn live() -> Self {
+        Self::below(Path::new("/"))
+    }
+
+    /// `proc` and `sys` below `root`.
+    #[must_use]
+    pub fn below(root: &Path) -> Self {
+        Self { proc: root.join("proc"), sys: root.join("sys") }
     }
 }
 
 /// Major and minor number of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct DeviceNumber {
+pub struct DeviceNumber {
     /// The driver.
-    pub(crate) major: u32,
+    pub major: u32,
     /// The device within the driver.
-    pub(crate) minor: u32,
+    pub minor: u32,
 }
 
 impl DeviceNumber {
     /// From `st_dev` or `st_rdev`.
-    pub(crate) const fn from_raw(raw: u64) -> Self {
+    #[must_use]
+    pub const fn from_raw(raw: u64) -> Self {
         Self { major: libc::major(raw), minor: libc::minor(raw) }
     }
 }
@@ -56,21 +64,23 @@ impl std::str::FromStr for DeviceNumber {
 
 /// A block device by its directory in sysfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BlockDevice {
+pub struct BlockDevice {
     /// Its number.
-    pub(crate) number: DeviceNumber,
+    pub number: DeviceNumber,
     /// The kernel's name.
-    pub(crate) name: String,
+    pub name: String,
     directory: PathBuf,
 }
 
 impl BlockDevice {
     /// The device with this number; `None` where sysfs does not show it.
-    pub(crate) fn by_number(view: &KernelView, number: DeviceNumber) -> Option<Self> {
+    #[must_use]
+    pub fn by_number(view: &KernelView, number: DeviceNumber) -> Option<Self> {
         Self::at(&view.sys.join("dev/block").join(number.to_string()))
     }
     /// The device of this name.
-    pub(crate) fn by_name(view: &KernelView, name: &str) -> Option<Self> {
+    #[must_use]
+    pub fn by_name(view: &KernelView, name: &str) -> Option<Self> {
         Self::at(&view.sys.join("class/block").join(name))
     }
     /// The device whose directory this is or links to.
@@ -81,12 +91,14 @@ impl BlockDevice {
         Some(Self { number, name, directory })
     }
     /// Every block device of the machine.
-    pub(crate) fn all(view: &KernelView) -> Vec<Self> {
+    #[must_use]
+    pub fn all(view: &KernelView) -> Vec<Self> {
         entries(&view.sys.join("class/block")).iter().filter_map(|name| Self::by_name(view, name)).collect()
     }
 
     /// Trimmed text of one attribute.
-    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<String> {
         read_trimmed(&self.directory.join(name))
     }
     fn number_attribute(&self, name: &str) -> Option<u64> {
@@ -94,18 +106,21 @@ impl BlockDevice {
     }
 
     /// Whether it is a part of a disk.
-    pub(crate) fn is_partition(&self) -> bool {
+    #[must_use]
+    pub fn is_partition(&self) -> bool {
         self.directory.join("partition").exists()
     }
     /// The disk of which it is a part.
-    pub(crate) fn parent(&self) -> Option<Self> {
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
         if !self.is_partition() {
             return None;
         }
         Self::at(self.directory.parent()?)
     }
     /// Its partitions.
-    pub(crate) fn partitions(&self) -> Vec<Self> {
+    #[must_use]
+    pub fn partitions(&self) -> Vec<Self> {
         entries(&self.directory)
             .iter()
             .map(|name| self.directory.join(name))
@@ -114,15 +129,18 @@ impl BlockDevice {
             .collect()
     }
     /// Names of what is built upon it: device mapper, RAID, bcache.
-    pub(crate) fn holders(&self) -> Vec<String> {
+    #[must_use]
+    pub fn holders(&self) -> Vec<String> {
         entries(&self.directory.join("holders"))
     }
     /// What it is built upon.
-    pub(crate) fn slaves(&self, view: &KernelView) -> Vec<Self> {
+    #[must_use]
+    pub fn slaves(&self, view: &KernelView) -> Vec<Self> {
         entries(&self.directory.join("slaves")).iter().filter_map(|name| Self::by_name(view, name)).collect()
     }
     /// The file or device behind an attached loop device, as it was named when it was attached.
-    pub(crate) fn loop_backing(&self) -> Option<PathBuf> {
+    #[must_use]
+    pub fn loop_backing(&self) -> Option<PathBuf> {
         self.attribute("loop/backing_file").map(|text| text.strip_suffix(" (deleted)").unwrap_or(&text).into())
     }
     /// The type of the file system in which that file lies: by the file itself, which the kernel knows, or else by its name.
@@ -131,11 +149,11 @@ impl BlockDevice {
         let node = File::open(Path::new("/dev").join(&self.name));
         let told = node.ok().and_then(|node| system_calls::loop_backing(&node).ok()).map(|(device, _)| device);
         let number = told.or_else(|| fs::metadata(&path).ok().map(|found| found.dev())).map(DeviceNumber::from_raw)?;
-        let mounts = fs::read_to_string(view.proc.join("self/mountinfo")).ok()?;
-        parse_mounts(&mounts).into_iter().find(|mount| mount.number == number).map(|mount| mount.kind)
+        mounts(view).ok()?.into_iter().find(|mount| mount.number == number).map(|mount| mount.kind)
     }
     /// Serial number as the device or its driver tells it.
-    pub(crate) fn serial(&self) -> Option<String> {
+    #[must_use]
+    pub fn serial(&self) -> Option<String> {
         self.attribute("serial")
             .or_else(|| self.attribute("device/serial"))
             .or_else(|| {
@@ -148,13 +166,15 @@ impl BlockDevice {
             .filter(|serial| !serial.is_empty())
     }
     /// Whether the kernel counts this device's I/O.
-    pub(crate) fn counts_io(&self) -> bool {
+    #[must_use]
+    pub fn counts_io(&self) -> bool {
         let disk = self.parent();
         disk.as_ref().unwrap_or(self).attribute("queue/iostats").is_none_or(|on| on != "0")
     }
 
     /// What is known of it; of a partition, its own size and the rest from its disk.
-    pub(crate) fn facts(&self, view: &KernelView) -> DeviceFacts {
+    #[must_use]
+    pub fn facts(&self, view: &KernelView) -> DeviceFacts {
         let disk = self.parent();
         let disk = disk.as_ref().unwrap_or(self);
         DeviceFacts {
@@ -210,7 +230,7 @@ pub(crate) mod fake {
 
     /// An empty /proc and /sys under `root`.
     pub(crate) fn view(root: &Path) -> KernelView {
-        let view = KernelView { proc: root.join("proc"), sys: root.join("sys") };
+        let view = KernelView::below(root);
         for directory in ["sys/dev/block", "sys/class/block", "sys/devices", "sys/fs/btrfs", "proc/self"] {
             fs::create_dir_all(root.join(directory)).unwrap();
         }

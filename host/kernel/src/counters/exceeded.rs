@@ -1,6 +1,6 @@
 //! How long EBS volumes count that more was asked of them, or of the machine, than is allowed: NVMe log page 0xD0.
 
-use crate::facts::devices::{BlockDevice, KernelView};
+use crate::facts::{BlockDevice, KernelView};
 use crate::system_calls::nvme_log_page;
 use loadline_record::{DeviceFacts, Exceeded};
 use std::fs::File;
@@ -17,7 +17,8 @@ const READ_BYTES: usize = 512;
 const COUNTERS_AT: usize = 56;
 
 /// The counters of each disk among `devices` that is an EBS volume and lets this user read them; each disk once.
-pub(super) fn read(view: &KernelView, devices: &[DeviceFacts]) -> Vec<Exceeded> {
+#[must_use]
+pub fn exceeded(view: &KernelView, devices: &[DeviceFacts]) -> Vec<Exceeded> {
     let mut disks: Vec<String> = Vec::new();
     for device in devices.iter().filter(|device| is_ebs(device)) {
         let disk = BlockDevice::by_name(view, &device.name).and_then(|device| device.parent());
@@ -57,7 +58,8 @@ fn parse(device: &str, page: &[u8]) -> Option<Exceeded> {
 }
 
 /// What `after` counts more than `before`. A device that counts less was attached anew in between, and says nothing.
-pub(super) fn change(before: &[Exceeded], after: &[Exceeded]) -> Vec<Exceeded> {
+#[must_use]
+pub fn exceeded_change(before: &[Exceeded], after: &[Exceeded]) -> Vec<Exceeded> {
     let of = |after: &Exceeded| {
         let before = before.iter().find(|before| before.device == after.device)?;
         Some(Exceeded {
@@ -115,7 +117,7 @@ mod tests {
         let at = |device: &str, us| Exceeded { device: device.into(), volume_iops_us: us, ..Exceeded::default() };
         let before = [at("nvme1n1", 100), at("nvme2n1", 100)];
         let after = [at("nvme1n1", 40), at("nvme2n1", 350), at("nvme3n1", 5)];
-        assert_eq!(change(&before, &after), [at("nvme2n1", 250)]);
+        assert_eq!(exceeded_change(&before, &after), [at("nvme2n1", 250)]);
     }
 
     #[test]

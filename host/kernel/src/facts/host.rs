@@ -1,7 +1,7 @@
 //! The machine that runs the tool.
 
 use super::devices::{KernelView, read_trimmed};
-use super::groups;
+use super::memory_left;
 use loadline_record::HostFacts;
 use loadline_units::Bytes;
 use std::fs;
@@ -31,7 +31,8 @@ pub fn host() -> HostFacts {
 }
 
 /// The kernel's clock source.
-pub(crate) fn clock_source() -> Option<String> {
+#[must_use]
+pub fn clock_source() -> Option<String> {
     read_trimmed(Path::new("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
 }
 
@@ -40,7 +41,7 @@ pub(crate) fn clock_source() -> Option<String> {
 #[must_use]
 pub fn memory_available() -> Option<Bytes> {
     let machine = memory("MemAvailable")?;
-    Some(groups::memory_left(&KernelView::live()).map_or(machine, |left| left.min(machine)))
+    Some(memory_left(&KernelView::live()).map_or(machine, |left| left.min(machine)))
 }
 
 /// What programs have written and the kernel holds in memory, on its way to all devices together; `None` where it does not tell.

@@ -1,4 +1,4 @@
-//! The system calls that std does not offer, each as a safe function.
+//! System calls that std does not offer, as safe functions: on files, block devices and sockets.
 
 use crate::clock;
 use loadline_units::Duration;
@@ -10,7 +10,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 /// Size of a page of memory in bytes.
-pub(crate) fn page_bytes() -> u64 {
+#[must_use]
+pub fn page_bytes() -> u64 {
     // SAFETY: sysconf takes no pointers.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(bytes).ok().filter(|b| b.is_power_of_two()).unwrap_or(4096)
@@ -22,15 +23,16 @@ fn check(status: libc::c_int) -> io::Result<libc::c_int> {
 
 /// What `statx` tells beyond std's metadata.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ExtendedStatus {
+pub struct ExtendedStatus {
     /// Id of the mount, as in the first field of mountinfo.
-    pub(crate) mount_id: Option<u64>,
+    pub mount_id: Option<u64>,
     /// Alignment of offsets and of memory for direct I/O, in bytes; zero where the file does not take direct I/O.
-    pub(crate) direct_alignment: Option<(u32, u32)>,
+    pub direct_alignment: Option<(u32, u32)>,
 }
 
 /// Extended status of an open file; parts that the kernel does not know are `None`.
-pub(crate) fn extended_status(file: &File) -> ExtendedStatus {
+#[must_use]
+pub fn extended_status(file: &File) -> ExtendedStatus {
     // SAFETY: all-zero bytes are a valid statx.
     let mut status: libc::statx = unsafe { std::mem::zeroed() };
     let mask = libc::STATX_MNT_ID | libc::STATX_DIOALIGN;
@@ -48,7 +50,7 @@ pub(crate) fn extended_status(file: &File) -> ExtendedStatus {
 
 /// Has reads leave the access time of an open file alone, where this user may ask for that: the file's owner, and root. To look whether it
 /// is to be noted costs about 0.1 us for each of them.
-pub(crate) fn leave_access_time(file: &File) {
+pub fn leave_access_time(file: &File) {
     // SAFETY: F_GETFL takes and gives numbers only.
     let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
     if flags >= 0 {
@@ -58,24 +60,30 @@ pub(crate) fn leave_access_time(file: &File) {
 }
 
 /// Writes back all that is dirty in the file system on which `file` lies, whoever wrote it.
-pub(crate) fn write_back_file_system(file: &File) -> io::Result<()> {
+///
+/// # Errors
+/// The system's answer.
+pub fn write_back_file_system(file: &File) -> io::Result<()> {
     // SAFETY: syncfs takes a number only.
     check(unsafe { libc::syncfs(file.as_raw_fd()) }).map(drop)
 }
 
 /// Space of a file system in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Space {
+pub struct Space {
     /// In all; zero where the file system does not say.
-    pub(crate) total: u64,
+    pub total: u64,
     /// Free to this user.
-    pub(crate) available: u64,
+    pub available: u64,
     /// Nothing can be written to it.
-    pub(crate) read_only: bool,
+    pub read_only: bool,
 }
 
 /// Space of the file system on which `file` lies.
-pub(crate) fn space(file: &File) -> io::Result<Space> {
+///
+/// # Errors
+/// The file system cannot be asked.
+pub fn space(file: &File) -> io::Result<Space> {
     // SAFETY: all-zero bytes are a valid statvfs64.
     let mut status: libc::statvfs64 = unsafe { std::mem::zeroed() };
     // SAFETY: `status` outlives the call.
@@ -88,7 +96,10 @@ pub(crate) fn space(file: &File) -> io::Result<Space> {
 }
 
 /// Reserves `bytes` for a file from its start and makes it that long.
-pub(crate) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+///
+/// # Errors
+/// There is no room, or the file system cannot reserve any.
+pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     let length = i64::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
     loop {
         // SAFETY: no pointers are passed.
@@ -100,7 +111,10 @@ pub(crate) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
 }
 
 /// Tells a block device that `length` bytes from `offset` on are not needed any more.
-pub(crate) fn discard(device: RawFd, offset: u64, length: u64) -> io::Result<()> {
+///
+/// # Errors
+/// The device refuses.
+pub fn discard(device: RawFd, offset: u64, length: u64) -> io::Result<()> {
     const BLKDISCARD: libc::Ioctl = 0x1277;
     let range = [offset, length];
     // SAFETY: BLKDISCARD reads two u64, which outlive the call.
@@ -108,7 +122,10 @@ pub(crate) fn discard(device: RawFd, offset: u64, length: u64) -> io::Result<()>
 }
 
 /// Gives up what a file stores of `length` bytes from `offset` on.
-pub(crate) fn punch_hole(file: RawFd, offset: u64, length: u64) -> io::Result<()> {
+///
+/// # Errors
+/// The file system refuses.
+pub fn punch_hole(file: RawFd, offset: u64, length: u64) -> io::Result<()> {
     let part = |bytes: u64| i64::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG));
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: no pointers are passed.
@@ -116,7 +133,10 @@ pub(crate) fn punch_hole(file: RawFd, offset: u64, length: u64) -> io::Result<()
 }
 
 /// Logical block size of a block device in bytes.
-pub(crate) fn logical_block_bytes(device: &File) -> io::Result<u64> {
+///
+/// # Errors
+/// It is no block device.
+pub fn logical_block_bytes(device: &File) -> io::Result<u64> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: BLKSSZGET writes one int, which outlives the call.
     check(unsafe { libc::ioctl(device.as_raw_fd(), libc::BLKSSZGET, &raw mut bytes) })?;
@@ -124,7 +144,10 @@ pub(crate) fn logical_block_bytes(device: &File) -> io::Result<u64> {
 }
 
 /// Device and inode number of the file behind a loop device.
-pub(crate) fn loop_backing(device: &File) -> io::Result<(u64, u64)> {
+///
+/// # Errors
+/// It is no loop device, or nothing is attached to it.
+pub fn loop_backing(device: &File) -> io::Result<(u64, u64)> {
     const LOOP_GET_STATUS64: libc::Ioctl = 0x4C05;
     /// `struct loop_info64` of linux/loop.h.
     #[repr(C)]
@@ -143,15 +166,15 @@ pub(crate) fn loop_backing(device: &File) -> io::Result<(u64, u64)> {
 /// One extent of a file (`struct fiemap_extent` of linux/fiemap.h).
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RawExtent {
+pub struct RawExtent {
     /// Where it begins in the file, in bytes.
-    pub(crate) logical: u64,
+    pub logical: u64,
     physical: u64,
     /// Its length in bytes.
-    pub(crate) length: u64,
+    pub length: u64,
     reserved64: [u64; 2],
     /// `FIEMAP_EXTENT_*`.
-    pub(crate) flags: u32,
+    pub flags: u32,
     reserved: [u32; 3],
 }
 
@@ -159,7 +182,10 @@ pub(crate) struct RawExtent {
 const EXTENTS_PER_CALL: usize = 256;
 
 /// Up to 256 extents of `file` that touch `start..end`, after what is dirty has been written; empty when there are none.
-pub(crate) fn extents(file: &File, start: u64, end: u64) -> io::Result<Vec<RawExtent>> {
+///
+/// # Errors
+/// The file system shows no extents.
+pub fn extents(file: &File, start: u64, end: u64) -> io::Result<Vec<RawExtent>> {
     const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B;
     const FIEMAP_FLAG_SYNC: u32 = 1;
     /// `struct fiemap` of linux/fiemap.h with room for the answer.
@@ -188,7 +214,10 @@ pub(crate) fn extents(file: &File, start: u64, end: u64) -> io::Result<Vec<RawEx
 }
 
 /// The next stretch of data in `file` at or after `from`, as `start..end`; `None` when only a hole follows.
-pub(crate) fn next_data(file: &File, from: u64) -> io::Result<Option<(u64, u64)>> {
+///
+/// # Errors
+/// The file system shows no holes.
+pub fn next_data(file: &File, from: u64) -> io::Result<Option<(u64, u64)>> {
     let seek = |offset: u64, whence| {
         let offset = i64::try_from(offset).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
         // SAFETY: no pointers are passed.
@@ -203,7 +232,10 @@ pub(crate) fn next_data(file: &File, from: u64) -> io::Result<Option<(u64, u64)>
 }
 
 /// Pages of the first `bytes` of `file` that lie in the page cache, by `cachestat` (Linux 6.5).
-pub(crate) fn cached_pages(file: &File, bytes: u64) -> io::Result<u64> {
+///
+/// # Errors
+/// The kernel is older than Linux 6.5, or forbids the call.
+pub fn cached_pages(file: &File, bytes: u64) -> io::Result<u64> {
     const SYS_CACHESTAT: libc::c_long = 451;
     #[repr(C)]
     struct Range {
@@ -227,7 +259,10 @@ pub(crate) fn cached_pages(file: &File, bytes: u64) -> io::Result<u64> {
 }
 
 /// Pages of the first `bytes` of `file` that lie in the page cache, by mapping it; slower the larger the file.
-pub(crate) fn cached_pages_by_mapping(file: &File, bytes: u64) -> io::Result<u64> {
+///
+/// # Errors
+/// The file cannot be mapped.
+pub fn cached_pages_by_mapping(file: &File, bytes: u64) -> io::Result<u64> {
     /// Bytes mapped at a time; a multiple of every page size.
     const WINDOW: u64 = 1 << 30;
     let page = page_bytes();
@@ -260,7 +295,10 @@ pub(crate) fn cached_pages_by_mapping(file: &File, bytes: u64) -> io::Result<u64
 }
 
 /// Asks the kernel to drop the clean cached pages of `file`.
-pub(crate) fn drop_clean_pages(file: &File) -> io::Result<()> {
+///
+/// # Errors
+/// The system's answer.
+pub fn drop_clean_pages(file: &File) -> io::Result<()> {
     // SAFETY: no pointers are passed.
     let code = unsafe { libc::posix_fadvise64(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
@@ -270,7 +308,8 @@ pub(crate) fn drop_clean_pages(file: &File) -> io::Result<()> {
 ///
 /// A write lease is granted only to the sole opener; it is given back at once. Its owner would be told of a newcomer in
 /// between by a signal that is ignored by default.
-pub(crate) fn sole_opener(file: &File) -> Option<bool> {
+#[must_use]
+pub fn sole_opener(file: &File) -> Option<bool> {
     const F_SETSIG: libc::c_int = 10;
     // SAFETY: no pointers are passed.
     if unsafe { libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) } != 0 {
@@ -288,7 +327,10 @@ pub(crate) fn sole_opener(file: &File) -> Option<bool> {
 
 /// Reads the beginning of a log page of an NVMe controller through one of its namespaces into `page`, whose length is a
 /// multiple of four.
-pub(crate) fn nvme_log_page(namespace: &File, id: u8, page: &mut [u8]) -> io::Result<()> {
+///
+/// # Errors
+/// It is no NVMe device, this user may not ask it, or the length is no multiple of four.
+pub fn nvme_log_page(namespace: &File, id: u8, page: &mut [u8]) -> io::Result<()> {
     const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xC048_4E41_u32 as libc::Ioctl;
     const GET_LOG_PAGE: u8 = 2;
     const TIMEOUT_MS: u32 = 1_000;
@@ -333,70 +375,12 @@ pub(crate) fn nvme_log_page(namespace: &File, id: u8, page: &mut [u8]) -> io::Re
     }
 }
 
-/// CPU time of this process so far, in nanoseconds: user mode, system.
-pub(crate) fn process_cpu_ns() -> (u64, u64) {
-    // SAFETY: all-zero bytes are a valid rusage.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` outlives the call, which cannot fail with these arguments.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
-    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
-    (ns(usage.ru_utime), ns(usage.ru_stime))
-}
-
-/// A clock of the kernel.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum KernelClock {
-    /// Disciplined by NTP, never set.
-    Monotonic,
-    /// The hardware's own rate.
-    MonotonicRaw,
-    /// Wall clock.
-    Realtime,
-}
-
-/// The clock's time in nanoseconds since its origin.
-pub(crate) fn clock_ns(clock: KernelClock) -> i64 {
-    let id = match clock {
-        KernelClock::Monotonic => libc::CLOCK_MONOTONIC,
-        KernelClock::MonotonicRaw => libc::CLOCK_MONOTONIC_RAW,
-        KernelClock::Realtime => libc::CLOCK_REALTIME,
-    };
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` outlives the call, which cannot fail for these clocks.
-    unsafe { libc::clock_gettime(id, &raw mut time) };
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
-}
-
-/// How the scheduler treats the calling thread.
-pub(crate) fn scheduling() -> io::Result<libc::sched_attr> {
-    // SAFETY: all-zero bytes are a valid sched_attr.
-    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
-    let size = size_of::<libc::sched_attr>() as libc::c_uint;
-    // SAFETY: the kernel writes at most `size` bytes to `attributes`, which outlives the call.
-    let code = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
-    if code == 0 { Ok(attributes) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Has the scheduler treat the calling thread so.
-pub(crate) fn schedule(attributes: libc::sched_attr) -> io::Result<()> {
-    let attributes = libc::sched_attr { size: size_of::<libc::sched_attr>() as u32, ..attributes };
-    // SAFETY: the kernel reads as many bytes as `size` says, which `attributes` has, and it outlives the call.
-    let code = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Whether the calling thread may run on one processor only.
-pub(crate) fn is_held() -> bool {
-    let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
-    // SAFETY: `set` is a valid place for one set of processors, which the kernel fills.
-    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) };
-    // SAFETY: all zeros are a set, too: the empty one; counting reads that set alone.
-    result == 0 && unsafe { libc::CPU_COUNT(set.assume_init_ref()) } == 1
-}
-
 /// Connects to a unix socket. Where as many clients wait there as its server lets wait, it waits for `limit` at most, which std's way
 /// does without one.
-pub(crate) fn connect_unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+///
+/// # Errors
+/// Nobody listens there, nobody takes it in in time, or the path is too long for a socket.
+pub fn connect_unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     // SAFETY: all-zero bytes are a valid sockaddr_un.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
     address.sun_family = libc::AF_UNIX as _;

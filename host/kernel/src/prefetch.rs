@@ -1,4 +1,4 @@
-//! Has the processor fetch memory that is needed soon.
+//! Memory brought into the processor's caches ahead of use.
 
 /// Bytes that a processor's caches fetch at once.
 const LINE: usize = 64;
@@ -7,23 +7,23 @@ const LINE: usize = 64;
 /// has them fetched side by side, and goes on meanwhile; the system's own copying, page by page, waits for each.
 ///
 /// Where no instruction for that is known, one byte of each line is read.
-pub fn fetch(bytes: &[u8]) {
-    fetch_some(bytes, LINE);
+pub fn prefetch(bytes: &[u8]) {
+    prefetch_strided(bytes, LINE);
 }
 
-/// As [`fetch`], of every `step` bytes the line that the first of them is in. The processor itself may fetch what lies next to them.
-pub fn fetch_some(bytes: &[u8], step: usize) {
+/// As [`prefetch`], of every `step` bytes the line that the first of them is in. The processor itself may fetch what lies next to them.
+pub fn prefetch_strided(bytes: &[u8], step: usize) {
     let some = bytes.iter().step_by(step);
     if cfg!(target_arch = "x86_64") {
-        some.for_each(fetch_value);
+        some.for_each(prefetch_value);
     } else {
         std::hint::black_box(some.fold(0, |all, byte| all ^ byte));
     }
 }
 
-/// As [`fetch`], of the line that a value begins in; where no instruction for that is known, nothing.
+/// As [`prefetch`], of the line that a value begins in; where no instruction for that is known, nothing.
 #[inline]
-pub fn fetch_value<T>(value: &T) {
+pub fn prefetch_value<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

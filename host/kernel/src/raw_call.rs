@@ -1,4 +1,4 @@
-//! System calls made where they stand, without a function of the C library around them.
+//! System calls inlined into their caller, without a function of the C library around them.
 //!
 //! A processor foresees where `ret` leads by a list of the calls before it. When a thread wakes, that list holds the kernel's
 //! calls, or nothing: the kernel empties it for safety. On processors where it also has to guard its own returns
@@ -12,13 +12,13 @@ use std::io;
 
 /// A system call that was answered: its result, or a negative error number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Answered(isize);
+pub struct Answer(isize);
 
-impl Answered {
+impl Answer {
     /// # Errors
     /// The error that the kernel told.
     #[inline(always)]
-    pub(crate) fn result(self) -> io::Result<usize> {
+    pub fn result(self) -> io::Result<usize> {
         usize::try_from(self.0).map_err(|_| io::Error::from_raw_os_error(-self.0 as i32))
     }
 }
@@ -29,7 +29,8 @@ impl Answered {
 /// As the call itself: pointers among the arguments are valid for what it does with them.
 #[inline(always)]
 #[cfg(target_arch = "x86_64")]
-pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 6]) -> Answered {
+#[must_use]
+pub unsafe fn system_call(number: libc::c_long, arguments: [usize; 6]) -> Answer {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     let result: isize;
     // SAFETY: these are the registers of the kernel's calling convention, all that it overwrites is told, and the stack is left alone;
@@ -49,7 +50,7 @@ pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 6]) ->
             options(nostack),
         );
     }
-    Answered(result)
+    Answer(result)
 }
 
 /// Makes the system call `number`, by the C library.
@@ -58,12 +59,12 @@ pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 6]) ->
 /// As the call itself: pointers among the arguments are valid for what it does with them.
 #[inline(always)]
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 6]) -> Answered {
+pub unsafe fn system_call(number: libc::c_long, arguments: [usize; 6]) -> Answer {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     // SAFETY: the caller's.
     let result = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
     let error = || io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-    Answered(if result < 0 { -(error() as isize) } else { result as isize })
+    Answer(if result < 0 { -(error() as isize) } else { result as isize })
 }
 
 #[cfg(test)]
