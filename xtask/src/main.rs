@@ -5,7 +5,7 @@ mod gate;
 mod licence;
 mod openssl;
 mod peers;
-mod test_output;
+mod suite;
 mod tidy;
 mod ublk;
 
@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask test [--quick]   the whole gate; --quick leaves out what needs the network or only matters before a merge
+cargo xtask test             the whole gate
+cargo xtask test --quick     without what needs the network or only matters before a merge
+cargo xtask test --long      with all that the gate samples: for a change of what is sampled
 cargo xtask ublk --kernel DIR   that step, on the kernel of an unpacked linux-image package
 cargo xtask STEP...          single steps, in the order given:
 ";
@@ -32,11 +34,15 @@ fn main() -> ExitCode {
         }
         ["test"] => Ok(gate::STEPS.iter().collect()),
         ["test", "--quick"] => return gate::run(&root, &gate::STEPS.iter().collect::<Vec<_>>(), gate::Depth::Quick),
+        ["test", "--long"] => {
+            suite::choose_long();
+            Ok(gate::STEPS.iter().collect())
+        }
         ["ublk", "--kernel", folder] => {
             ublk::choose(folder);
             Ok(gate::STEPS.iter().filter(|step| step.name == "ublk").collect())
         }
-        ["test", other, ..] => Err(format!("`cargo xtask test` takes --quick or nothing, not {other:?}")),
+        ["test", other, ..] => Err(format!("`cargo xtask test` takes --quick, --long or nothing, not {other:?}")),
         names => names
             .iter()
             .map(|name| {

@@ -1,0 +1,210 @@
+//! The tests: built once, then run here program by program in three classes, with their times and their CPU seconds.
+//!
+//! Cargo runs test programs one after the other, and half of the tests wait for devices and clocks. Here programs that
+//! compute share the processors, and programs that wait run beside each other. Tests that hold a rate or a time run last, one program at a time.
+
+mod output;
+mod program;
+mod schedule;
+mod usage;
+
+use crate::gate::{Outcome, TEST_CPU_SECONDS_MAX, cargo};
+use output::TestTime;
+use program::{Built, Run};
+use schedule::Class;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Set for tests that are to try everything and not a sample.
+const LONG: &str = "LOADLINE_TEST_LONG";
+/// Draws what tests sample.
+const SEED: &str = "LOADLINE_TEST_SEED";
+/// The `loadline` command that the tests of documents start.
+const COMMAND: &str = "LOADLINE_BIN";
+/// How many of the slowest tests are printed.
+const SLOWEST: usize = 10;
+
+/// Whether `--long` was asked for.
+static IS_LONG: OnceLock<()> = OnceLock::new();
+
+/// Has sampled tests try everything.
+pub(crate) fn choose_long() {
+    let _ = IS_LONG.set(());
+}
+
+fn is_long() -> bool {
+    IS_LONG.get().is_some() || std::env::var_os(LONG).is_some_and(|value| value != "0" && !value.is_empty())
+}
+
+/// The step of the gate.
+pub(crate) fn step(root: &Path) -> Outcome {
+    let built = match Built::build(root) {
+        Ok(built) => built,
+        Err(note) => return Outcome::fail(note),
+    };
+    let settings = Settings { seed: seed(root), is_long: is_long(), command: built.command.clone() };
+    match &settings.seed {
+        Some(seed) => println!("{SEED}={seed} draws what is sampled"),
+        None => println!("everything is tried"),
+    }
+    let mut total = Total::default();
+    for class in Class::ALL {
+        let begun = Instant::now();
+        let runs: Vec<Run<'_>> = built.programs.iter().filter_map(|program| program.run(class)).collect();
+        let count: usize = runs.iter().map(|run| run.tests.len()).sum();
+        println!("-- {}: {count} tests in {} programs", class.name(), runs.len());
+        for done in schedule::all(runs, class, &settings) {
+            total.add(done);
+        }
+        println!("-- {}: {:.0} s", class.name(), begun.elapsed().as_secs_f64());
+    }
+    total.add(documents(root));
+    total.finish(&settings)
+}
+
+/// What test programs are told.
+struct Settings {
+    /// `None` where nothing is sampled, and tests have seeds of their own.
+    seed: Option<String>,
+    is_long: bool,
+    command: Option<std::path::PathBuf>,
+}
+
+impl Settings {
+    fn apply(&self, command: &mut Command) {
+        if let Some(seed) = &self.seed {
+            command.env(SEED, seed);
+        }
+        if self.is_long {
+            command.env(LONG, "1");
+        }
+        if let Some(path) = &self.command {
+            command.env(COMMAND, path);
+        }
+    }
+}
+
+/// What one run of a test program came to.
+struct Done {
+    outcome: Outcome,
+    times: Vec<TestTime>,
+    cpu: Duration,
+}
+
+/// All of them together.
+#[derive(Default)]
+struct Total {
+    outcome: Outcome,
+    times: Vec<TestTime>,
+    cpu: Duration,
+}
+
+impl Total {
+    fn add(&mut self, done: Done) {
+        self.outcome.passed += done.outcome.passed;
+        self.outcome.failed += done.outcome.failed;
+        self.outcome.skipped += done.outcome.skipped;
+        self.outcome.notes.extend(done.outcome.notes);
+        self.times.extend(done.times);
+        self.cpu += done.cpu;
+    }
+
+    /// Prints the slowest tests and the CPU seconds, and holds these to their budget.
+    fn finish(mut self, settings: &Settings) -> Outcome {
+        self.times.sort_by_key(|test| std::cmp::Reverse(test.time));
+        println!("the {SLOWEST} slowest tests:");
+        for test in self.times.iter().take(SLOWEST) {
+            println!("{:>7.1} s  {} {}", test.time.as_secs_f64(), test.program, test.name);
+        }
+        let cpu = self.cpu.as_secs();
+        println!("the tests took {cpu} CPU seconds of {TEST_CPU_SECONDS_MAX}");
+        if self.outcome.passed == 0 {
+            self.outcome.failed += 1;
+            self.outcome.notes.push("no test ran".to_owned());
+        }
+        if let Some(seed) = settings.seed.as_ref().filter(|_| self.outcome.failed > 0) {
+            self.outcome.notes.push(format!("what was sampled is drawn again with {SEED}={seed}"));
+        }
+        if let Some(note) = over_budget(cpu, settings.is_long) {
+            self.outcome.failed += 1;
+            self.outcome.notes.push(note);
+        }
+        self.outcome
+    }
+}
+
+/// What to say where the tests took more CPU time than they may.
+fn over_budget(cpu_s: u64, is_long: bool) -> Option<String> {
+    (cpu_s > TEST_CPU_SECONDS_MAX && !is_long).then(|| {
+        format!(
+            "the tests took {cpu_s} CPU seconds, more than TEST_CPU_SECONDS_MAX ({TEST_CPU_SECONDS_MAX}, xtask/src/gate.rs): \
+             sample what is statistical, or test it at a lower boundary"
+        )
+    })
+}
+
+/// The seed of this gate: the one asked for, else one that each commit has for itself. `None` where all is tried.
+fn seed(root: &Path) -> Option<String> {
+    if let Ok(asked) = std::env::var(SEED) {
+        return Some(asked);
+    }
+    if is_long() {
+        return None;
+    }
+    let mut git = Command::new("git");
+    git.arg("-c").arg(format!("safe.directory={}", root.display()));
+    let head = git.args(["rev-parse", "HEAD"]).current_dir(root).output();
+    let head = head.ok().filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
+    Some(seed_of(&String::from_utf8_lossy(&head)).to_string())
+}
+
+/// The first 32 bits of a commit's hash; 0 where there is none.
+fn seed_of(hash: &str) -> u32 {
+    hash.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_default()
+}
+
+/// The examples in the documentation of the libraries, which only rustdoc can run.
+fn documents(root: &Path) -> Done {
+    let mut command = cargo(root);
+    command.args(["test", "--workspace", "--doc", "--quiet", "--no-fail-fast", "--", "--show-output"]);
+    println!("-- examples in the libraries' documentation");
+    let begun = usage::of_children();
+    let mut reader = output::Reader::new("documentation", Vec::new(), 1);
+    let ended_well = program::follow(&mut command, |line| {
+        if reader.read(line, Instant::now()) == output::Show::Yes && !is_chatter(line) {
+            println!("{line}");
+        }
+    });
+    let cpu = usage::of_children().saturating_sub(begun);
+    // A library need not have examples.
+    let outcome = match ended_well {
+        Ok(ended_well) => reader.finish(ended_well, output::Least::None),
+        Err(note) => Outcome::fail(note),
+    };
+    Done { outcome, times: Vec::new(), cpu }
+}
+
+/// Whether a line says nothing to whoever looks for failures.
+fn is_chatter(line: &str) -> bool {
+    line.trim().is_empty() || line.starts_with("running ") || line.starts_with("test result: ok")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_is_the_beginning_of_the_commits_hash() {
+        assert_eq!(seed_of("965d3a7c00000000000000000000000000000000\n"), 0x965d_3a7c);
+        assert_eq!((seed_of(""), seed_of("not a hash")), (0, 0));
+    }
+
+    #[test]
+    fn tests_past_their_budget_fail_the_gate_unless_all_is_tried() {
+        assert_eq!(over_budget(TEST_CPU_SECONDS_MAX, false), None);
+        assert!(over_budget(TEST_CPU_SECONDS_MAX + 1, false).unwrap().contains("TEST_CPU_SECONDS_MAX"));
+        assert_eq!(over_budget(TEST_CPU_SECONDS_MAX + 1, true), None);
+    }
+}

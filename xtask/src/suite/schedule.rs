@@ -1,0 +1,94 @@
+//! Which tests run beside which: those that compute, those that wait, and those that hold a rate or a time.
+
+use super::program::{Program, Run};
+use super::{Done, Settings};
+use std::sync::Mutex;
+
+/// How tests use the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Busy all the time.
+    Computing,
+    /// Mostly asleep: they wait for devices, servers and clocks.
+    Waiting,
+    /// They hold a rate or a time. One program has the machine to itself.
+    Timed,
+}
+
+/// Packages whose tests wait.
+const WAITING: &[&str] = &["loadline", "loadline-engine", "loadline-emulator", "loadline-benches"];
+
+/// Tests of waiting packages that hold a rate or a time: package, and how their names begin.
+const TIMED: &[(&str, &str)] = &[
+    // Devices that the kernel throttles: what limits them, and what is fitted to them.
+    ("loadline", "limits::"),
+    ("loadline", "fit::a_fitted_throttled_"),
+    ("loadline", "impossible::what_became_"),
+    // What a modelled disk delivers, within a few percent of its model.
+    ("loadline-emulator", "model::"),
+    // Memory, counters and rates of this process and of the kernel.
+    ("loadline-engine", "ground_truth::"),
+    // Each block must have been written twice before the trial ends.
+    ("loadline-engine", "drive::a_corrupted_"),
+];
+
+/// Threads of one program whose tests wait.
+const THREADS_WAITING: usize = 4;
+
+impl Class {
+    /// In the order of the gate.
+    pub(super) const ALL: [Self; 3] = [Self::Computing, Self::Waiting, Self::Timed];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Computing => "computing",
+            Self::Waiting => "waiting",
+            Self::Timed => "timed",
+        }
+    }
+
+    /// The class of a test.
+    pub(super) fn of(program: &Program, test: &str) -> Self {
+        let begins = |(package, name): &&(&str, &str)| *package == program.package && test.starts_with(name);
+        if TIMED.iter().any(|rule| begins(&rule)) {
+            Self::Timed
+        } else if WAITING.contains(&program.package.as_str()) {
+            Self::Waiting
+        } else {
+            Self::Computing
+        }
+    }
+
+    /// How many programs run at once, and in how many threads each.
+    fn width(self) -> (usize, usize) {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        match self {
+            // Each may use all: whichever has a long last test leaves the rest to the others.
+            Self::Computing => (processors, processors),
+            Self::Waiting => (WAITING.len(), THREADS_WAITING),
+            Self::Timed => (1, processors),
+        }
+    }
+}
+
+/// Runs them all, the largest first, as many at once as the class allows.
+pub(super) fn all(mut runs: Vec<Run<'_>>, class: Class, settings: &Settings) -> Vec<Done> {
+    runs.sort_by_key(|run| std::cmp::Reverse((run.program.package == LARGEST, run.tests.len())));
+    let (programs, threads) = class.width();
+    let (runs, done) = (Mutex::new(runs.into_iter()), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..programs {
+            scope.spawn(|| {
+                loop {
+                    let Some(run) = runs.lock().expect("no thread panics with it").next() else { break };
+                    let result = run.start(threads, settings);
+                    done.lock().expect("no thread panics with it").push(result);
+                }
+            });
+        }
+    });
+    done.into_inner().expect("no thread panics with it")
+}
+
+/// Whose few tests take longest: it begins first.
+const LARGEST: &str = "loadline-tests";
