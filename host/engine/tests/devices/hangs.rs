@@ -1,11 +1,10 @@
 //! Devices that stop answering: every engine ends the trial soon after the limit and says what it waited for, and a stall
 //! that passes shows in full in the latencies of an open loop.
 
-mod bad_disks;
-mod loop_devices;
-mod trials;
-
-use bad_disks::{FileSystem, Frozen, NO_LOOP, NO_MOUNT, NO_SERVER, Server};
+use crate::bad_disks::{FileSystem, Frozen, NO_LOOP, NO_MOUNT, NO_SERVER, Server};
+use crate::loop_devices::Loop;
+use crate::or_skip;
+use crate::trials::{closed, engines, folder, open, run, short, take_over};
 use loadline_block::{ErrorKind, Operation};
 use loadline_engine::{
     Control, EngineChoice, EngineError, EngineOptions, Filling, Past, Phase, Volume, fill, run_trial, verify_only,
@@ -13,10 +12,8 @@ use loadline_engine::{
 use loadline_record::{Ending, TrialRecord};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, LoadSpec};
-use loop_devices::Loop;
 use std::thread::{scope, sleep};
 use std::time::Instant;
-use trials::{closed, engines, folder, open, run, short, take_over};
 
 /// What a trial may take beyond its hang limit on a machine that is busy with other tests.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(4);

@@ -1,8 +1,7 @@
 //! Exports of NBD servers as targets: a server made here, which fails as it is told to, and real ones.
 
-mod nbd_server;
-mod trials;
-
+use crate::nbd_server::{Behaviour, FLUSH, FUA, READ_ONLY, Server, TRIM, WRITE};
+use crate::trials::{closed, run, short, take_over};
 use loadline_block::{ErrorKind, Operation};
 use loadline_engine::{
     Access, Control, EngineChoice, EngineError, EngineOptions, Filling, Need, Past, TargetError, Volume, fill,
@@ -11,7 +10,6 @@ use loadline_engine::{
 use loadline_record::{Ending, TargetKind, TrialRecord, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, BlockShare, FlushCadence, FlushMethod, LoadSpec};
-use nbd_server::{Behaviour, FLUSH, FUA, READ_ONLY, Server, TRIM, WRITE};
 use std::net::ToSocketAddrs;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -19,7 +17,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use trials::{closed, run, short, take_over};
 
 fn mixed(queue_depth: u32) -> LoadSpec {
     LoadSpec { reads: Ratio::percent(50), arrival: closed(queue_depth), ..short() }

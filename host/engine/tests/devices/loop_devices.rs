@@ -1,5 +1,4 @@
 //! Loop devices, mounts and swap for tests, taken down again when dropped, also when a test fails.
-#![allow(dead_code, reason = "each test file uses its own part of these")]
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Storage that misbehaves on command, put right and taken down again when dropped, also when a test fails.
-#![allow(dead_code, reason = "each test file uses its own part of these")]
 
 use crate::loop_devices::{Image, Loop, Mount, obstacle, run};
 use std::fs::{self, File};

@@ -3,13 +3,11 @@
 //! Holders (device mapper, RAID) are tested beside the reader of sysfs, with a sysfs made by hand: not every kernel has a
 //! device mapper. Where a test cannot run (no root, no loop devices, a program missing), it says so and passes.
 
-mod loop_devices;
-mod test_files;
-
+use crate::loop_devices::{Image, Loop, Mount, Swap, run};
+use crate::or_skip;
 use loadline_engine::{Access, Need, TargetError, Volume};
 use loadline_kernel::facts::in_use::{InUse, Use};
 use loadline_units::Bytes;
-use loop_devices::{Image, Loop, Mount, Swap, run};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};

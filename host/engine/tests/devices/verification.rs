@@ -1,7 +1,6 @@
 //! What a check after the fact finds: by the trial's record, and without one.
 
-mod trials;
-
+use crate::trials::{closed, engines, folder, open, run, short};
 use loadline_engine::{
     Control, EngineChoice, EngineError, EngineOptions, Ground, Past, Volume, run_trial, verify_only,
 };
@@ -12,7 +11,6 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::slice::from_ref;
-use trials::{closed, engines, folder, open, run, short};
 
 const BLOCK: u64 = 4096;
 const BLOCKS: u64 = 256;

@@ -1,11 +1,10 @@
 //! What is reported against what is known: rates set by the kernel's throttle, the kernel's own counters, the memory of this
 //! process, and a file whose writer was killed.
 
-mod bad_disks;
-mod loop_devices;
-mod trials;
-
-use bad_disks::{FileSystem, NO_LOOP, NO_MOUNT};
+use crate::bad_disks::{FileSystem, NO_LOOP, NO_MOUNT};
+use crate::loop_devices::{Image, Loop};
+use crate::or_skip;
+use crate::trials::{closed, engines, folder, open, run, short, take_over};
 use loadline_block::Operation;
 use loadline_engine::{
     Access, Control, EngineChoice, EngineOptions, Filling, Keep, Need, Past, Volume, fill, run_trial, verify_only,
@@ -13,7 +12,6 @@ use loadline_engine::{
 use loadline_record::{Ending, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{BlockShare, LoadSpec};
-use loop_devices::{Image, Loop};
 use std::collections::hash_map::RandomState;
 use std::fs::{self, OpenOptions};
 use std::hash::BuildHasher;
@@ -21,7 +19,6 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use trials::{closed, engines, folder, open, run, short, take_over};
 
 /// What a child is to do, in the environment.
 const TASK: &str = "LOADLINE_TEST_CHILD";
@@ -30,7 +27,7 @@ const CGROUPS: &str = "/sys/fs/cgroup/blkio";
 /// Starts this program anew to do one thing in a process of its own.
 fn child(task: &str, arguments: &[(&str, &str)]) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_process_of_its_own", "--ignored", "--nocapture"])
+        .args(["--exact", "ground_truth::a_process_of_its_own", "--ignored", "--nocapture"])
         .env(TASK, task)
         .envs(arguments.iter().copied())
         .stdin(Stdio::null())

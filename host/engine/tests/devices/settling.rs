@@ -1,14 +1,12 @@
 //! What programs left in memory reaches the device before a measurement begins, on a real file system.
 
-mod loop_devices;
-mod trials;
-
+use crate::loop_devices::{Image, Loop, Mount};
+use crate::or_skip;
+use crate::trials::open;
 use loadline_engine::{Control, settle};
 use loadline_units::{Bytes, Duration};
-use loop_devices::{Image, Loop, Mount};
 use std::fs;
 use std::path::Path;
-use trials::open;
 
 const LONG: Duration = Duration::from_s(60);
 const SIZE: Bytes = Bytes::mib(8);
@@ -27,7 +25,7 @@ fn what_another_program_wrote_is_on_the_device_when_the_file_system_has_settled(
     let device = or_skip!(Loop::attach(&image.path()), "no loop device");
     let mount = or_skip!(Mount::new(&device.node, "defaults"), "cannot mount");
     let volume = open(mount.path(), SIZE);
-    loop_devices::run("sync", &["-f", mount.path().to_str().unwrap()]);
+    crate::loop_devices::run("sync", &["-f", mount.path().to_str().unwrap()]);
     let before = written_to(&device);
     fs::write(mount.path().join("another"), vec![7; LEFT as usize]).unwrap();
     let settled = settle(&volume, LONG, &Control::new()).unwrap().expect("a file in a file system");

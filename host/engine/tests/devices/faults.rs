@@ -1,20 +1,17 @@
 //! Devices that fail, fill up or go away: every engine counts what failed, says where, and ends the trial.
 
-mod bad_disks;
-mod loop_devices;
-mod trials;
-
-use bad_disks::{FileSystem, NO_LOOP, NO_MOUNT, NO_SERVER, Server, memory};
+use crate::bad_disks::{FileSystem, NO_LOOP, NO_MOUNT, NO_SERVER, Server, memory};
+use crate::loop_devices::{Image, Loop, run as command};
+use crate::or_skip;
+use crate::trials::{closed, engines, open, run, short, take_over};
 use loadline_block::{ErrorKind, Operation};
 use loadline_engine::{Control, EngineChoice, EngineError, EngineOptions, Filling, Volume, fill};
 use loadline_record::{Ending, TrialRecord};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{BlockShare, LoadSpec, Pattern};
-use loop_devices::{Image, Loop, run as command};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use trials::{closed, engines, open, run, short, take_over};
 
 /// The most requests that a trial of `spec` may see failing: those that end it, and what was in flight then.
 const FAILURES_MAX: u64 = 64 + 8;
@@ -248,7 +245,7 @@ fn a_file_whose_file_system_goes_away_is_gone() {
 #[test]
 fn after_every_fault_a_good_volume_is_measured_in_the_same_process() {
     let server = or_skip!(Server::new(16, "100%"), NO_SERVER);
-    let folder = trials::folder();
+    let folder = crate::trials::folder();
     let mut good = open(folder.path(), Bytes::mib(8));
     fill(&mut good, Bytes::mib(8), 1, Filling::default(), EngineOptions::default(), &Control::new()).unwrap();
     let mut bad = take_over(server.disk().to_str().unwrap());

@@ -1,5 +1,4 @@
 //! Loads and volumes for tests that run trials.
-#![allow(dead_code, reason = "each test file uses its own part of these")]
 
 use loadline_engine::{Access, Control, EngineChoice, EngineOptions, Need, Volume, capabilities, run_trial};
 use loadline_record::TrialRecord;

@@ -1,8 +1,7 @@
 //! What holds of closed and open loops whatever the machine does: on the null target and on small files, also while all
 //! CPUs are busy.
 
-mod trials;
-
+use crate::trials::{closed, engines, folder, open, run, short};
 use loadline_block::Operation;
 use loadline_engine::{
     Access, Control, EngineChoice, EngineOptions, Filling, Need, Past, Phase, Volume, fill, run_trial, verify_only,
@@ -12,7 +11,6 @@ use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, FlushCadence, FlushMethod, LoadSpec, Pattern, SteadyStateRule};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trials::{closed, engines, folder, open, run, short};
 
 fn null() -> Volume {
     open(Path::new("null"), Bytes::gib(1))

@@ -1,0 +1,11 @@
+//! What spans crates: documents, kept inputs, the catalog, fits and limits against the model's truth, published figures.
+
+mod catalog_limits;
+mod document_examples;
+mod fio_values;
+mod fitted_disks;
+mod fitted_evidence;
+mod kept_inputs;
+mod named_limits;
+mod published_percentiles;
+mod published_rates;
