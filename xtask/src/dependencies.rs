@@ -1,7 +1,7 @@
 //! What the build takes in: licences, sources and banned crates, by `cargo deny` or by reading the same `deny.toml` here.
 
-use crate::gate::{Outcome, cargo};
 use crate::licence;
+use crate::step::{Outcome, cargo};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::collections::BTreeSet;

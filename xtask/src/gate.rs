@@ -1,5 +1,6 @@
 //! The gate: its steps in order, each with a heading and its time, and the summary at the end.
 
+use crate::step::{Outcome, cargo, check, clippy_with};
 use crate::{dependencies, openssl, peers, suite, tidy, ublk};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -28,30 +29,6 @@ pub(crate) enum Depth {
     Full,
     /// Without the slow steps.
     Quick,
-}
-
-/// What came of a step.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outcome {
-    /// Checks or tests that held.
-    pub(crate) passed: u64,
-    /// Those that did not; any makes the gate fail.
-    pub(crate) failed: u64,
-    /// Those that were left out.
-    pub(crate) skipped: u64,
-    /// What to say at the end: failures with what to do, and what was left out for want of what.
-    pub(crate) notes: Vec<String>,
-}
-
-impl Outcome {
-    /// One check that held.
-    pub(crate) fn pass() -> Self {
-        Self { passed: 1, ..Self::default() }
-    }
-    /// One check that did not hold, with what to do about it.
-    pub(crate) fn fail(note: impl Into<String>) -> Self {
-        Self { failed: 1, notes: vec![note.into()], ..Self::default() }
-    }
 }
 
 /// Every step, in the order in which the gate takes them: what is cheap and likely to fail comes before what is long.
@@ -106,22 +83,6 @@ pub(crate) fn run(root: &Path, steps: &[&Step], depth: Depth) -> ExitCode {
     if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The `cargo` that runs this program, in the workspace's root.
-pub(crate) fn cargo(root: &Path) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root);
-    command
-}
-
-/// Runs a command that is one check; `advice` is said when it fails.
-pub(crate) fn check(command: &mut Command, advice: &str) -> Outcome {
-    match command.status() {
-        Ok(status) if status.success() => Outcome::pass(),
-        Ok(_) => Outcome::fail(advice),
-        Err(error) => Outcome::fail(format!("cannot start {command:?}: {error}")),
-    }
-}
-
 /// Sees that a cargo subcommand is there, adding its rustup component where that is possible.
 fn component(root: &Path, subcommand: &str, component: &str) -> Result<(), Outcome> {
     let there = || cargo(root).args([subcommand, "--version"]).output().is_ok_and(|output| output.status.success());
@@ -150,14 +111,6 @@ fn clippy(root: &Path) -> Outcome {
         return missing;
     }
     clippy_with(root, &[])
-}
-
-/// Clippy over the workspace, with these words besides.
-pub(crate) fn clippy_with(root: &Path, words: &[&str]) -> Outcome {
-    check(
-        cargo(root).args(["clippy", "--workspace", "--all-targets"]).args(words).args(["--", "-D", "warnings"]),
-        "mend the warnings above; an `allow` needs its reason",
-    )
 }
 
 fn docs(root: &Path) -> Outcome {

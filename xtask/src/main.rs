@@ -5,6 +5,7 @@ mod gate;
 mod licence;
 mod openssl;
 mod peers;
+mod step;
 mod suite;
 mod tidy;
 mod ublk;

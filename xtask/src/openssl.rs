@@ -1,7 +1,7 @@
 //! What is built with OpenSSL where its headers are there: keys shared in advance (TLS-PSK), the feature `psk`.
 
-use crate::gate::{Outcome, cargo, check, clippy_with};
 use crate::peers;
+use crate::step::{Outcome, cargo, check, clippy_with};
 use std::path::Path;
 use std::process::Command;
 

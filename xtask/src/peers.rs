@@ -2,7 +2,7 @@
 
 mod tester;
 
-use crate::gate::Outcome;
+use crate::step::Outcome;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

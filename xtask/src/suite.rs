@@ -8,7 +8,8 @@ mod program;
 mod schedule;
 mod usage;
 
-use crate::gate::{Outcome, TEST_CPU_SECONDS_MAX, cargo};
+use crate::gate::TEST_CPU_SECONDS_MAX;
+use crate::step::{Outcome, cargo};
 use output::TestTime;
 use program::{Built, Run};
 use schedule::Class;

@@ -2,7 +2,7 @@
 
 mod machine;
 
-use crate::gate::{Outcome, cargo};
+use crate::step::{Outcome, cargo};
 use machine::Kernel;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! What test programs print: their counts, their `skipped:` lines, and how long each test took.
 
-use crate::gate::Outcome;
+use crate::step::Outcome;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 

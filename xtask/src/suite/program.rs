@@ -4,7 +4,7 @@ use super::output::{Least, Reader, Show};
 use super::schedule::Class;
 use super::usage::Process;
 use super::{Done, Settings};
-use crate::gate::{Outcome, cargo};
+use crate::step::{Outcome, cargo};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ mod prose;
 mod rust;
 mod source;
 
-use crate::gate::Outcome;
+use crate::step::Outcome;
 use std::path::Path;
 use std::process::Command;
 

@@ -1,0 +1,52 @@
+//! What the steps of the gate are made of: their outcome, and the commands that they run.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What came of a step.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Checks or tests that held.
+    pub(crate) passed: u64,
+    /// Those that did not; any makes the gate fail.
+    pub(crate) failed: u64,
+    /// Those that were left out.
+    pub(crate) skipped: u64,
+    /// What to say at the end: failures with what to do, and what was left out for want of what.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Outcome {
+    /// One check that held.
+    pub(crate) fn pass() -> Self {
+        Self { passed: 1, ..Self::default() }
+    }
+    /// One check that did not hold, with what to do about it.
+    pub(crate) fn fail(note: impl Into<String>) -> Self {
+        Self { failed: 1, notes: vec![note.into()], ..Self::default() }
+    }
+}
+
+/// The `cargo` that runs this program, in the workspace's root.
+pub(crate) fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+/// Runs a command that is one check; `advice` is said when it fails.
+pub(crate) fn check(command: &mut Command, advice: &str) -> Outcome {
+    match command.status() {
+        Ok(status) if status.success() => Outcome::pass(),
+        Ok(_) => Outcome::fail(advice),
+        Err(error) => Outcome::fail(format!("cannot start {command:?}: {error}")),
+    }
+}
+
+/// Clippy over the workspace, with these words besides.
+pub(crate) fn clippy_with(root: &Path, words: &[&str]) -> Outcome {
+    check(
+        cargo(root).args(["clippy", "--workspace", "--all-targets"]).args(words).args(["--", "-D", "warnings"]),
+        "mend the warnings above; an `allow` needs its reason",
+    )
+}
