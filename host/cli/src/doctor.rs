@@ -2,7 +2,6 @@
 
 use crate::arguments::{DoctorArguments, Format};
 use crate::failure::Outcome;
-use crate::leftovers;
 use crate::output::{self, Column, Field, Table};
 use crate::recognition;
 
@@ -12,6 +11,7 @@ use loadline_kernel::facts;
 use loadline_kernel::facts::WakeLatency;
 use loadline_kernel::ublk::UblkError;
 use loadline_record::{FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, Surroundings, TargetKind, VolumeFacts};
+use loadline_runs::leftovers;
 use loadline_units::{Bytes, Duration as Span};
 use std::fs;
 use std::path::Path;

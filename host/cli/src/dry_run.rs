@@ -1,11 +1,10 @@
 //! `run --dry-run`: every cell with the time it takes, and the time of all; nothing is measured.
 
 use crate::arguments::Format;
-use crate::filling::{self, Wishes, passes};
 use crate::output::{self, Column, Field, Table};
-use crate::preparation::Work;
-use crate::settings::Settings;
 use loadline_engine::target::is_nbd_uri;
+use loadline_runs::filling::{self, Wishes, passes};
+use loadline_runs::{Settings, Work};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LoadSpec, OFFSET_MAX, Origin, RunCell};
 use serde_json::json;

@@ -9,7 +9,6 @@ use crate::failure::{Outcome, Usage};
 use crate::fault;
 use crate::interruption::Interruption;
 use crate::keeping::Keeper;
-use crate::moment::{self, Moment};
 use crate::output::{self, Column, Field, Table};
 use crate::place::{Place, Secrecy};
 use crate::refusals::Refusals;
@@ -24,6 +23,7 @@ use loadline_emulator::{
 };
 use loadline_prediction::{CreditsReading, CreditsWatch};
 use loadline_record::RunStatus;
+use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id, unix_s};
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -139,7 +139,7 @@ pub(crate) fn emulate(
     let catalog = catalog::with_folder(arguments.own.catalog.as_deref())?;
     let asked = arguments.environment.as_deref().expect("an environment is required where nothing is detached");
     let environment = environments::read(asked, &catalog)?;
-    let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
+    let seed = arguments.seed.unwrap_or_else(fresh_seed);
     let tls = tls(arguments)?;
     let address_of = |option: &str, typed: &Option<String>, open: bool, refusal: &str| {
         typed.as_deref().map(|typed| address(option, typed, open, refusal)).transpose()
@@ -181,9 +181,9 @@ pub(crate) fn emulate(
     };
     let kept_in = (!arguments.no_record).then(store).transpose()?;
     let interruption = Interruption::watch()?;
-    let started_unix_s = moment::unix_s();
+    let started_unix_s = unix_s();
     let emulated = Emulated {
-        id: moment::run_id(Moment::from_unix_s(started_unix_s)),
+        id: run_id(UtcTime::from_unix_s(started_unix_s)),
         environment: &environment,
         name: arguments.name.as_deref(),
         seed,

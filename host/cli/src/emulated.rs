@@ -1,7 +1,6 @@
 //! What an emulation did, as a run in the store: a cell for each volume that somebody used.
 
 use crate::modelled::{self, How};
-use crate::moment::Moment;
 use loadline_block::Operation;
 use loadline_catalog::Environment;
 use loadline_disk::InitialState;
@@ -11,6 +10,7 @@ use loadline_record::{
     APPLICATION, Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord,
     RunStatus, Series, Surroundings, TrialRecord,
 };
+use loadline_runs::wall_clock::UtcTime;
 use loadline_units::Bytes;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -136,7 +136,7 @@ pub(crate) fn record(
         name: emulated.name.map_or_else(|| format!("application on {}", environment.name), str::to_owned),
         verb: "emulate".into(),
         clock: Clock::Real,
-        started: Moment::from_unix_s(emulated.started_unix_s).rfc3339(),
+        started: UtcTime::from_unix_s(emulated.started_unix_s).rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed: emulated.seed,
         imported: None,

@@ -1,5 +1,6 @@
 //! How the command ends: exit statuses, and errors as one paragraph.
 
+use crate::words;
 use loadline_analysis::RunVerdict;
 use std::process::ExitCode;
 
@@ -47,11 +48,6 @@ impl Outcome {
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
 
-/// The user stopped it before anything was done; exit status 130.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Stopped(pub(crate) String);
-
 /// Standard output was closed by whoever read it; ends the command without a word.
 #[derive(Debug, thiserror::Error)]
 #[error("standard output was closed")]
@@ -72,31 +68,18 @@ pub(crate) fn conclude(result: anyhow::Result<Outcome>) -> ExitCode {
 }
 
 fn status_of(error: &anyhow::Error) -> u8 {
-    if error.is::<Usage>() {
+    if error.is::<Usage>() || error.chain().any(words::is_refusal) {
         2
-    } else if error.is::<Stopped>() {
+    } else if error.chain().any(words::is_stop) {
         Outcome::Interrupted.status()
     } else {
         1
     }
 }
 
-/// The chain of causes in one paragraph, outermost first; a cause that is quoted already is not repeated.
+/// The chain of causes in one paragraph, outermost first.
 fn paragraph(error: &anyhow::Error) -> String {
-    let mut text = String::from("loadline: ");
-    let mut last = String::new();
-    for cause in error.chain() {
-        let cause = cause.to_string();
-        if last.contains(&cause) {
-            continue;
-        }
-        if !last.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&cause);
-        last = cause;
-    }
-    text
+    format!("loadline: {}", words::chain(error.chain()))
 }
 
 #[cfg(test)]

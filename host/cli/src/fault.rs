@@ -4,7 +4,6 @@ use crate::arguments::{Format, Printing};
 use crate::catalog::{self, Own};
 use crate::environments;
 use crate::failure::{Outcome, Usage};
-use crate::moment;
 use crate::output::{self, Column, Field, Table};
 use anyhow::bail;
 use clap::{ArgGroup, Args, ValueEnum};
@@ -14,6 +13,7 @@ use loadline_emulator::{
     Change, Changed, ContentsState, ControlAnswer, ControlRequest, ExportView, Fault, FaultKind, HeldBy, Holder,
     Losses, NumberedFault, View, Which, ask_control,
 };
+use loadline_runs::wall_clock;
 use loadline_units::{Bytes, Duration, Ratio};
 use serde_json::Value as Json;
 use std::os::unix::fs::FileTypeExt as _;
@@ -301,7 +301,7 @@ fn request(arguments: &FaultArguments) -> anyhow::Result<ControlRequest> {
     } else if arguments.redeploy {
         whole(Change::Redeploy)?
     } else {
-        whole(Change::PowerCut { seed: arguments.seed.unwrap_or_else(moment::fresh_seed) })?
+        whole(Change::PowerCut { seed: arguments.seed.unwrap_or_else(wall_clock::fresh_seed) })?
     })
 }
 

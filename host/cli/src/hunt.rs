@@ -5,20 +5,13 @@ mod printed;
 pub(crate) use printed::text;
 
 use crate::arguments::{Driving, Format, Printing};
-use crate::books::{Books, Opening};
 use crate::catalog::Own;
 use crate::failure::{Outcome, Usage};
-use crate::impossible::{self, Tried};
 use crate::interruption::Interruption;
-use crate::live::Live;
-use crate::moment::{self, Moment};
 use crate::output::{self, Column, Field, Table};
-use crate::preparation::{Length, Work, cell_record, label, read_again, read_plan};
-use crate::probing::{Initially, Place, Probe, Prober};
-use crate::run::{remove_leftovers, tell_how_to_go_on};
-use crate::settings::{Overrides, Settings, named_targets};
-use crate::volumes;
-use crate::{catalog, environments};
+use crate::run::{read_plan, remove_leftovers, tell_how_to_go_on};
+use crate::terminal::Terminal;
+use crate::{catalog, environments, typed_settings, words};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use loadline_catalog::Environment;
@@ -29,6 +22,11 @@ use loadline_hunt::{
 };
 use loadline_prediction::{Model, fit, most_plausible, volume_facts};
 use loadline_record::{CellRecord, Clock, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
+use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id};
+use loadline_runs::{
+    Event, Initially, Overrides, PendingStore, PlanLength, Probe, Prober, RunStore, Settings, TrialPlace, Tried, Work,
+    cell_record, label, open_volumes, read_again, refusal_of, refuse_impossible,
+};
 use loadline_store::{Claim, Store};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{LoadSpec, Plan, RunCell};
@@ -131,17 +129,17 @@ pub(crate) fn hunt(
     if arguments.margin == Ratio::ZERO || arguments.margin >= Ratio::ONE {
         return Err(Usage("--margin is a share above 0 % and below 100 %".into()).into());
     }
-    let length = if arguments.short { Length::Short } else { Length::Full };
+    let length = if arguments.short { PlanLength::Short } else { PlanLength::Full };
     let plan = read_plan(&arguments.plan, length)?;
     let environment = match &arguments.env {
         Some(typed) => Some(environments::read(typed, &catalog::with_folder(arguments.own.catalog.as_deref())?)?),
         None => None,
     };
     let targets = match &arguments.on {
-        Some(typed) => named_targets(std::slice::from_ref(typed))?,
+        Some(typed) => typed_settings::named_targets(std::slice::from_ref(typed))?,
         None => Vec::new(),
     };
-    let settings = Settings::of_driving(targets, &arguments.driving);
+    let settings = typed_settings::of_driving(targets, &arguments.driving);
     let options = HuntOptions::of(arguments);
     let hunt = Hunt::of(&plan, &arguments.plan, &options, &settings, environment.as_ref())?;
     if arguments.dry_run {
@@ -153,7 +151,7 @@ pub(crate) fn hunt(
         output::print(&text)?;
         return Ok(Outcome::Done);
     }
-    let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
+    let seed = arguments.driving.seed.unwrap_or_else(fresh_seed);
     let begun = Begun { options: &options, seed, quiet, format: arguments.printing.format };
     begin(hunt, settings, environment.as_ref(), &begun, store()?)
 }
@@ -187,18 +185,17 @@ pub(crate) fn resume(
     if !hunt.design.plan.varies_as(&planned) {
         bail!("this version of loadline varies what run {id} varied otherwise than version {version}; begin it anew");
     }
-    let interruption = Interruption::watch()?;
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
     let (models, probes) = (hunt.models(environment.as_ref()), hunt.probes());
     let place = if environment.is_some() {
-        Place::Modelled { models, volume: hunt.volume, initially: Initially::default() }
+        TrialPlace::Modelled { models, volume: hunt.volume, initially: Initially::default() }
     } else {
-        remove_leftovers(id, &settings)?;
-        let opened = volumes::open(&work_of(&hunt.plans, &probes), &settings, id, &header.volumes, &interruption)?;
-        Place::Measured { settings: Box::new(settings), volumes: opened }
+        remove_leftovers(id, &settings, &mut terminal)?;
+        let opened = open_volumes::open(&work_of(&hunt.plans, &probes), &settings, id, &header.volumes, &mut terminal)?;
+        TrialPlace::Measured { settings: Box::new(settings), volumes: opened }
     };
-    let under_way =
-        UnderWay { id, seed: *seed, probes: &probes, plan: &planned, quiet, format, interruption: &interruption };
-    carry_on(&under_way, place, Books::ready(store, claim), stored.clone())
+    let under_way = UnderWay { id, seed: *seed, probes: &probes, plan: &planned, format };
+    carry_on(&under_way, place, RunStore::ready(store, claim), stored.clone(), &mut terminal)
 }
 
 /// The plan's cell that was meant, with the values from the command line.
@@ -378,12 +375,12 @@ fn begin(
     begun: &Begun<'_>,
     store: PathBuf,
 ) -> anyhow::Result<Outcome> {
-    let interruption = Interruption::watch()?;
-    let opening = Opening::start(store, |_| ());
-    let id = moment::run_id(Moment::now());
+    let mut terminal = Terminal::new(begun.quiet, &Interruption::watch()?);
+    let opening = PendingStore::start(store, |_| Vec::new());
+    let id = run_id(UtcTime::now());
     let opened = match environment {
         Some(_) => None,
-        None => Some(volumes::open(&work_of(&hunt.plans, &hunt.probes()), &settings, &id, &[], &interruption)?),
+        None => Some(open_volumes::open(&work_of(&hunt.plans, &hunt.probes()), &settings, &id, &[], &mut terminal)?),
     };
     if let Some(opened) = &opened {
         let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);
@@ -399,8 +396,8 @@ fn begin(
             let why = |variant: &HuntVariant, load: &HuntLoad| {
                 let engine = load.engine.map_or(settings.engine.engine, engine_choice);
                 let options = EngineOptions { engine, ..settings.engine };
-                let impossible = impossible::why(volume_of(&load.cell), &load.cell, options);
-                impossible.map(|error| error.to_string()).or_else(|| unchanged(variant, load))
+                let impossible = refusal_of(volume_of(&load.cell), &load.cell, options);
+                impossible.map(|error| words::in_a_line(&error)).or_else(|| unchanged(variant, load))
             };
             hunt.design.leave_out_impossible(why).map_err(|all| {
                 let why = not_tried(&all);
@@ -410,7 +407,7 @@ fn begin(
             return Err(Usage(format!("direct cannot be varied: {why}")).into());
         }
         let probes = hunt.probes();
-        impossible::refuse(volume_of, probes.iter().map(|probe| tried(probe, settings.engine)))?;
+        refuse_impossible(volume_of, probes.iter().map(|probe| tried(probe, settings.engine)))?;
     }
     let kept = if opened.is_some() { settings.standing() } else { settings.clone() };
     let mut stored_settings = serde_json::to_value(&kept).context("settings are plain data")?;
@@ -423,11 +420,11 @@ fn begin(
     let (place, facts) = match opened {
         None => {
             let facts: Vec<VolumeFacts> = vec![volume_facts(&models[0], &volume, &volume)?];
-            (Place::Modelled { models, volume, initially: Initially::default() }, facts)
+            (TrialPlace::Modelled { models, volume, initially: Initially::default() }, facts)
         }
         Some(volumes) => {
             let facts = settings.targets.iter().map(|t| volumes[&t.volume].facts()).collect();
-            (Place::Measured { settings: Box::new(settings), volumes }, facts)
+            (TrialPlace::Measured { settings: Box::new(settings), volumes }, facts)
         }
     };
     let header = RunHeader {
@@ -435,7 +432,7 @@ fn begin(
         name: format!("hunt around {}", probes[0].label),
         verb: VERB.into(),
         clock: if environment.is_some() { Clock::Virtual } else { Clock::Real },
-        started: Moment::now().rfc3339(),
+        started: UtcTime::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed: begun.seed,
         imported: None,
@@ -451,18 +448,10 @@ fn begin(
         record
     });
     let cells: Vec<CellRecord> = records.collect();
-    let books = opening.begin(header.clone(), cells.clone())?;
+    let run_store = opening.begin(header.clone(), cells.clone())?;
     let begun_run = RunRecord { header, status: RunStatus::Unfinished, cells };
-    let under_way = UnderWay {
-        id: &id,
-        seed: begun.seed,
-        probes: &probes,
-        plan: &design.plan,
-        quiet: begun.quiet,
-        format: begun.format,
-        interruption: &interruption,
-    };
-    carry_on(&under_way, place, books, begun_run)
+    let under_way = UnderWay { id: &id, seed: begun.seed, probes: &probes, plan: &design.plan, format: begun.format };
+    carry_on(&under_way, place, run_store, begun_run, &mut terminal)
 }
 
 fn tried(probe: &Probe, run: EngineOptions) -> Tried<'_> {
@@ -481,24 +470,27 @@ struct UnderWay<'a> {
     seed: u64,
     probes: &'a [Probe],
     plan: &'a HuntPlan,
-    quiet: bool,
     format: Format,
-    interruption: &'a Interruption,
 }
 
 /// Measures what `run` does not hold yet, and prints what was found.
-fn carry_on(hunt: &UnderWay<'_>, mut place: Place, mut books: Books, run: RunRecord) -> anyhow::Result<Outcome> {
-    let UnderWay { id, seed, probes, plan, quiet, format, interruption } = *hunt;
-    let mut live = Live::new(quiet);
-    live.say(&format!("run {id}, seed {seed}: {} settings around {}", plan.variants.len(), probes[0].label));
-    let mut prober = Prober { place: &mut place, books: &mut books, run: id, seed, live: &mut live, interruption };
+fn carry_on(
+    hunt: &UnderWay<'_>,
+    mut place: TrialPlace,
+    mut run_store: RunStore,
+    run: RunRecord,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let UnderWay { id, seed, probes, plan, format } = *hunt;
+    terminal.say(&format!("run {id}, seed {seed}: {} settings around {}", plan.variants.len(), probes[0].label));
+    let mut prober = Prober { place: &mut place, store: &mut run_store, run: id, seed, observer: terminal };
     let rounds = HuntRounds::new(plan, &probes[0].cell.spec, seed);
     let result = measure(&mut prober, &rounds, probes, run);
-    live.clear();
-    if let Place::Measured { volumes: opened, .. } = place {
-        volumes::close(opened);
+    terminal.clear();
+    if let TrialPlace::Measured { volumes: opened, .. } = place {
+        open_volumes::close(opened, terminal);
     }
-    let store = books.store()?;
+    let store = run_store.store()?;
     match &result {
         Ok(true) => store.finish_with_what_there_is(id)?,
         Ok(false) => store.set_status(id, RunStatus::Interrupted)?,
@@ -533,7 +525,7 @@ fn measure(
             NextTrial::Measure(planned) => planned,
             NextTrial::Done(end) => {
                 if end == HuntEnd::NothingBound {
-                    prober.live.say("nothing bound the baseline: there is no ceiling to hunt for");
+                    prober.observer.says(&Event::NothingBound);
                 }
                 return Ok(true);
             }
@@ -544,7 +536,7 @@ fn measure(
         cell.trials.push(trial);
         let look = rounds.last_look(&run);
         if let Some(look) = look.filter(|look| seen != Some(*look)) {
-            prober.live.say(&format!("round {}: {} of {settings} settings are decided", look.rounds, look.decided));
+            prober.observer.says(&Event::RoundOver { round: look.rounds, decided: look.decided, all: settings });
         }
         seen = look;
     }

@@ -5,20 +5,19 @@ mod volumes;
 
 use crate::arguments::Printing;
 use crate::catalog::{self, Own};
-use crate::declared::Declared;
-use crate::execution::Ended;
 use crate::failure::{Outcome, Usage};
-use crate::moment::{self, Moment};
 use crate::output;
 use crate::run::conclude;
-use crate::settings::named_targets;
-use crate::{arguments, environments, location};
+use crate::typed_settings::named_targets;
+use crate::{arguments, environments};
 use anyhow::bail;
 use clap::Args;
 use loadline_imported::{LeftOut, Results};
 use loadline_record::{
     CellRecord, Clock, HostFacts, ImportedFile, ImportedFrom, RunHeader, RunRecord, RunStatus, VolumeFacts,
 };
+use loadline_runs::wall_clock::{UtcTime, run_id};
+use loadline_runs::{DeclaredEnvironment, Ended, store_location};
 use loadline_workload::text_hash;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -59,7 +58,7 @@ pub(crate) fn import(
     let declared = match &arguments.env {
         Some(typed) => {
             let catalog = catalog::with_folder(arguments.own.catalog.as_deref())?;
-            Some(Declared::new(environments::read(typed, &catalog)?))
+            Some(DeclaredEnvironment::new(environments::read(typed, &catalog)?))
         }
         None => None,
     };
@@ -77,7 +76,7 @@ pub(crate) fn import(
     let (volumes, jobs) = volumes::assigned(jobs, &named, declared.as_ref())?;
     let cells = cells::cells(&jobs, &volumes, &from, declared.as_ref())?;
     let record = record(arguments, began_s, from, declared.as_ref(), volumes, cells);
-    let store = location::open_store(&store()?)?;
+    let store = store_location::open_store(&store()?)?;
     store.add_run(&record)?;
     let id = &record.header.id;
     if !quiet {
@@ -143,14 +142,14 @@ fn record(
     arguments: &ImportArguments,
     began_s: u64,
     from: ImportedFrom,
-    declared: Option<&Declared>,
+    declared: Option<&DeclaredEnvironment>,
     volumes: Vec<VolumeFacts>,
     cells: Vec<CellRecord>,
 ) -> RunRecord {
-    let began = Moment::from_unix_s(began_s);
+    let began = UtcTime::from_unix_s(began_s);
     let stem = arguments.files[0].file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let header = RunHeader {
-        id: moment::run_id(began),
+        id: run_id(began),
         name: arguments.name.clone().unwrap_or(stem),
         verb: "import".into(),
         clock: Clock::Real,
@@ -161,7 +160,7 @@ fn record(
         imported: Some(from),
         host: HostFacts::default(),
         plans: Vec::new(),
-        environment: declared.map(Declared::text),
+        environment: declared.map(DeclaredEnvironment::text),
         volumes,
         settings: serde_json::json!({ "files": arguments.files, "on": arguments.on }),
     };

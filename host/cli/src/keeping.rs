@@ -1,8 +1,8 @@
 //! What an emulation did so far, kept in the store while it goes on: one that is killed, or whose machine ends, leaves it there.
 
-use crate::location;
 use anyhow::Context;
 use loadline_record::RunRecord;
+use loadline_runs::store_location;
 use loadline_store::{Claim, Store};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -37,7 +37,7 @@ impl Kept {
         if self.store.replace_run(record).is_ok() {
             return Ok(());
         }
-        self.store = location::open_store(&self.path)?;
+        self.store = store_location::open_store(&self.path)?;
         Ok(self.store.replace_run(record)?)
     }
 }
@@ -50,7 +50,7 @@ impl Keeper {
     /// The store cannot be opened, or written.
     pub(crate) fn start(path: &Path, record: &RunRecord) -> anyhow::Result<Self> {
         let start = || {
-            let store = location::open_store(path)?;
+            let store = store_location::open_store(path)?;
             let claim = store.claim(&record.header.id)?;
             store.replace_run(record)?;
             anyhow::Ok(Kept { path: path.to_owned(), store, claim })

@@ -2,6 +2,7 @@
 
 use crate::figures;
 use loadline_engine::{Phase, Progress};
+use loadline_runs::Activity;
 use loadline_units::Duration;
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
@@ -17,19 +18,6 @@ enum Mode {
     Terminal,
 }
 
-/// One trial, or a fill, as the view names it.
-#[derive(Debug, Clone)]
-pub(crate) struct Step {
-    /// "3 of 12".
-    pub(crate) place: String,
-    /// "random read 4 KiB, depth 32".
-    pub(crate) label: String,
-    /// How long it takes, as far as the plan tells.
-    pub(crate) planned: Duration,
-    /// That is but a guess: the pace tells better.
-    pub(crate) is_guessed: bool,
-}
-
 /// Standard error while something is measured.
 #[derive(Debug)]
 pub(crate) struct Live {
@@ -38,7 +26,7 @@ pub(crate) struct Live {
     /// Planned time of the steps that have not begun.
     ahead: Duration,
     planned: Duration,
-    step: Option<(Step, Instant)>,
+    step: Option<(Activity, Instant)>,
     /// When a line last said how far all has come.
     told: Option<Instant>,
 }
@@ -69,7 +57,7 @@ impl Live {
         self.ahead = self.ahead.saturating_sub(less);
     }
     /// A step begins.
-    pub(crate) fn begin(&mut self, step: Step) {
+    pub(crate) fn begin(&mut self, step: Activity) {
         self.ahead = self.ahead.saturating_sub(step.planned);
         self.step = Some((step, Instant::now()));
     }
@@ -93,7 +81,7 @@ impl Live {
     pub(crate) fn draw_share(&mut self, place: &str, share: f64, elapsed: std::time::Duration) {
         let share = share.clamp(0.0, 1.0);
         let elapsed = Duration::from_ns(elapsed.as_nanos() as u64);
-        let step = Step { place: String::new(), label: String::new(), planned: Duration::ZERO, is_guessed: false };
+        let step = Activity { place: String::new(), label: String::new(), planned: Duration::ZERO, is_guessed: false };
         let left = left_of(&step, elapsed, Some(share));
         let left = if left == Duration::ZERO { String::new() } else { format!("  {} left", left.clock()) };
         let line = format!("{place}, {:.0} %{left}", share * 100.0);
@@ -174,7 +162,7 @@ struct Overall {
 
 /// How long the step still takes: by its plan; where its share done is known, at the pace so far, if that is sooner or the plan is
 /// a guess.
-fn left_of(step: &Step, elapsed: Duration, done: Option<f64>) -> Duration {
+fn left_of(step: &Activity, elapsed: Duration, done: Option<f64>) -> Duration {
     /// Below this share the pace so far says little.
     const SHARE_LEAST: f64 = 0.01;
     let planned = step.planned.saturating_sub(elapsed);
@@ -189,7 +177,7 @@ fn left_of(step: &Step, elapsed: Duration, done: Option<f64>) -> Duration {
 }
 
 /// The two status lines, each at most `width` columns wide.
-fn status_lines(step: &Step, progress: &Progress, overall: Overall, width: usize) -> [String; 2] {
+fn status_lines(step: &Activity, progress: &Progress, overall: Overall, width: usize) -> [String; 2] {
     let planned = overall.planned.as_ns().max(1) as f64;
     let done = 1.0 - (overall.left.as_ns() as f64 / planned).clamp(0.0, 1.0);
     let first = format!("[{}] {}: {}", bar(done, 20), step.place, step.label);
@@ -244,9 +232,9 @@ fn cut(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    fn step() -> Step {
+    fn step() -> Activity {
         let label = "random read 4 KiB, depth 32".to_owned();
-        Step { place: "3 of 12".into(), label, planned: Duration::from_s(30), is_guessed: false }
+        Activity { place: "3 of 12".into(), label, planned: Duration::from_s(30), is_guessed: false }
     }
 
     #[test]
@@ -270,7 +258,7 @@ mod tests {
     #[test]
     fn filling_takes_as_long_as_its_pace_says_but_no_longer_than_planned() {
         let at = |planned, elapsed, done| {
-            let step = Step { planned: Duration::from_s(planned), ..step() };
+            let step = Activity { planned: Duration::from_s(planned), ..step() };
             left_of(&step, Duration::from_s(elapsed), done)
         };
         assert_eq!(at(0, 10, Some(0.25)), Duration::from_s(30));
@@ -278,7 +266,7 @@ mod tests {
         assert_eq!(at(12, 2, Some(0.5)), Duration::from_s(2));
         assert_eq!(at(30, 12, None), Duration::from_s(18));
         assert_eq!(at(30, 40, Some(1.0)), Duration::ZERO);
-        let guessed = Step { planned: Duration::from_s(12), is_guessed: true, ..step() };
+        let guessed = Activity { planned: Duration::from_s(12), is_guessed: true, ..step() };
         assert_eq!(left_of(&guessed, Duration::from_s(10), Some(0.25)), Duration::from_s(30));
         assert_eq!(left_of(&guessed, Duration::from_s(2), None), Duration::from_s(10));
     }

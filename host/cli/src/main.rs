@@ -2,69 +2,60 @@
 
 mod arguments;
 mod attach;
-mod books;
 mod catalog;
 mod columnar;
 mod compare;
-mod declared;
 mod doctor;
 mod dry_run;
 mod emulate;
 mod emulated;
 mod environments;
-mod execution;
 mod failure;
 mod fault;
 mod figures;
-mod filling;
 mod fitting;
-mod forecast;
 mod generated;
 mod hunt;
 mod import;
-mod impossible;
 mod interruption;
 mod keeping;
-mod leftovers;
 mod live;
-mod location;
-mod measure;
 mod metadata;
 mod modelled;
-mod moment;
 mod output;
 mod place;
 mod plans;
 mod predict;
-mod preparation;
 mod printing;
-mod probing;
 mod quick;
 mod recognition;
 mod refusals;
 mod replay;
 mod report_file;
 mod run;
-mod same_storage;
 mod screen;
 mod search;
-mod settings;
 mod stored;
+mod terminal;
 mod troubles;
+mod typed_settings;
 mod verification;
-mod volumes;
+mod words;
 mod written;
 
 use arguments::{CommandLine, Verb};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use failure::Outcome;
+use loadline_runs::store_location;
+use loadline_store::Store;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut line = CommandLine::try_parse().map_err(with_verb).unwrap_or_else(|error| error.exit());
     // clap would take an empty variable for a mistake, and print usages as if the option had to be given.
-    line.common.store = line.common.store.or_else(location::named_by_environment);
+    line.common.store = line.common.store.or_else(store_location::named_by_environment);
     failure::conclude(dispatch(&line))
 }
 
@@ -85,10 +76,10 @@ fn with_verb(mut error: clap::Error) -> clap::Error {
 
 fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
     let quiet = line.common.quiet;
-    let path = || location::store_path(line.common.store.as_deref());
+    let path = || -> anyhow::Result<PathBuf> { Ok(store_location::store_path(line.common.store.as_deref())?) };
     // Verbs that need what is in a store make none.
-    let store = || location::existing_store(&path()?);
-    let store_to_read = || location::store_to_read(&path()?);
+    let store = || -> anyhow::Result<Store> { Ok(store_location::existing_store(&path()?)?) };
+    let store_to_read = || -> anyhow::Result<Store> { Ok(store_location::store_to_read(&path()?)?) };
     match &line.verb {
         Verb::Quick(arguments) => quick::quick(arguments, quiet, path()?),
         Verb::Run(arguments) => match (&arguments.resume, &arguments.verify_only) {

@@ -1,23 +1,23 @@
 //! `quick`: about a minute on one target, from nothing to a report.
 
 use crate::arguments::QuickArguments;
-use crate::books::Opening;
-use crate::failure::{Outcome, Stopped, Usage};
+use crate::failure::{Outcome, Usage};
 use crate::figures;
-use crate::impossible::{self, Tried};
 use crate::interruption::Interruption;
-use crate::live::{Live, Step};
-use crate::measure::Watch;
-use crate::moment::{self, Moment};
 use crate::output;
-use crate::preparation::{Work, label};
 use crate::report_file::ReportFile;
 use crate::run::{self, Beginning, Manner};
-use crate::settings::{self, Settings};
-use crate::volumes::{self, OpenVolume, OpenVolumes};
+use crate::terminal::Terminal;
+use crate::{typed_settings, words};
 use anyhow::{Context, bail};
 use loadline_engine::{EngineOptions, Filling, Need, Volume};
 use loadline_record::{Ending, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
+use loadline_runs::open_volumes::{self, OpenVolume, OpenVolumes};
+use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id};
+use loadline_runs::{
+    Activity, EngineWatch, Error, Event, Observer, PendingStore, Settings, Tried, Work, label, refuse_impossible,
+    sole_target,
+};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{
     Arrival, Fill, LoadSpec, Order, Plan, QUICK_DEPTH_MAX, QUICK_SIZE_MIN, QuickPlan, RateReached, RunCell,
@@ -60,16 +60,20 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
         .map_err(|reason| Usage(format!("--objective: {reason}")))?;
     refuse_too_little(arguments)?;
     let report = ReportFile::claimed(&arguments.report)?;
-    let settings = Settings::of_driving(settings::sole_target(&arguments.path), &arguments.driving);
+    let settings = typed_settings::of_driving(sole_target(&arguments.path), &arguments.driving);
     let name = settings.targets[0].volume.clone();
-    let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
-    let interruption = Interruption::watch()?;
-    let store = Opening::start(store, |_| ());
+    let seed = arguments.driving.seed.unwrap_or_else(fresh_seed);
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
+    let store = PendingStore::start(store, |_| Vec::new());
     let need = Need { size: arguments.size, files: 1, writes: !settings.read_only, ..Need::default() };
-    let mut volume = volumes::open_watched(&name, &arguments.path, &need, &settings.access(), Some(&interruption))
-        .map_err(|error| if error.is::<Stopped>() { error.context(NOTHING_KEPT) } else { error })?;
+    let mut volume = open_volumes::open_watched(&name, &arguments.path, &need, &settings.access(), &mut terminal)
+        .map_err(|error| {
+            let is_stop = matches!(error, Error::Stopped { .. });
+            let error = anyhow::Error::from(error);
+            if is_stop { error.context(NOTHING_KEPT) } else { error }
+        })?;
     refuse_too_small(&arguments.path, &volume)?;
-    volumes::tell_unneeded(&settings, std::iter::once(&volume));
+    open_volumes::report_unneeded(&settings, std::iter::once(&volume), &mut terminal);
     let duration = arguments.duration.unwrap_or(ROW_TIME);
     let planned = |volume: &Volume, reached: RateReached| -> anyhow::Result<Work> {
         let size = volume.size();
@@ -77,27 +81,25 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
         let plan = Plan::parse(&quick.text(), "quick").context("the plan of quick")?;
         Ok(Work::of(vec![plan], &settings.scope(), seed)?)
     };
-    refuse_impossible(&planned(&volume, REHEARSED)?, &volume, settings.engine)?;
-    let mut live = Live::new(quiet);
-    live.say(&foretold(arguments, objective.limit, &volume));
+    refuse_cells(&planned(&volume, REHEARSED)?, &volume, settings.engine)?;
+    terminal.say(&foretold(arguments, objective.limit, &volume));
     if let Some(warning) = not_storage(&volume.facts) {
         output::tell(&warning);
     }
-    let mut first = First { settings: &settings, seed, live: &mut live, interruption: &interruption };
+    let mut first = First { settings: &settings, seed, terminal: &mut terminal };
     let limit = arguments.size.is_none().then_some(FILL_TIME);
     if !first.settle(&volume) || !first.fill(&mut volume, limit)? {
         return Ok(interrupted());
     }
     let Some(reached) = first.reach(&mut volume)? else { return Ok(interrupted()) };
-    live.clear();
-    drop(live);
+    terminal.clear();
 
     let work = planned(&volume, reached)?;
-    let id = moment::run_id(Moment::now());
+    let id = run_id(UtcTime::now());
     let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
     let beginning = Beginning { id, name: "quick".into(), verb: "quick", seed, settings, work, declared: None };
     let manner = Manner { quiet, format: arguments.printing.format };
-    let outcome = run::begin(beginning, opened, store, &interruption, &manner, &|record, summary| {
+    let outcome = run::begin(beginning, opened, store, &mut terminal, &manner, &|record, summary| {
         report.write(&loadline_report::html(&[(record, summary)]))?;
         if !quiet {
             output::tell(&format!("report: {}", report.path().display()));
@@ -137,10 +139,10 @@ fn refuse_too_small(target: &str, volume: &Volume) -> Result<(), Usage> {
 }
 
 /// Refuses what cannot be run here before anything is filled.
-fn refuse_impossible(work: &Work, volume: &Volume, options: EngineOptions) -> anyhow::Result<()> {
+fn refuse_cells(work: &Work, volume: &Volume, options: EngineOptions) -> anyhow::Result<()> {
     let labels: Vec<String> = work.cells.iter().map(|cell| label(&cell.spec)).collect();
     let tried = work.cells.iter().zip(&labels).map(|(cell, label)| Tried { cell, label, options });
-    Ok(impossible::refuse(|_| volume, tried)?)
+    Ok(refuse_impossible(|_| volume, tried)?)
 }
 
 /// What will be done and how long it takes, in a line.
@@ -192,8 +194,7 @@ fn interrupted() -> Outcome {
 struct First<'a> {
     settings: &'a Settings,
     seed: u64,
-    live: &'a mut Live,
-    interruption: &'a Interruption,
+    terminal: &'a mut Terminal,
 }
 
 impl First<'_> {
@@ -203,8 +204,8 @@ impl First<'_> {
         if !volume.writable {
             return true;
         }
-        self.live.expect(Duration::ZERO);
-        self.live.begin(Step {
+        self.terminal.says(&Event::Planned(Duration::ZERO));
+        self.terminal.begins(&Activity {
             place: "before the run".into(),
             label: format!(
                 "letting the system write back what it holds in memory, for at most {}",
@@ -213,20 +214,20 @@ impl First<'_> {
             planned: Duration::ZERO,
             is_guessed: true,
         });
-        let mut watch = Watch { live: self.live, interruption: self.interruption };
+        let mut watch = EngineWatch(self.terminal);
         let settled = watch.settle(volume, SETTLE_TIME);
-        if self.interruption.asked() {
+        if self.terminal.wants_an_end() {
             return false;
         }
         match settled {
             // What another program could not write says nothing of what is measured, but the user wants to know.
-            Err(error) => self.live.say(&format!("{:#}; measuring goes on", anyhow::Error::from(error))),
-            Ok(Some(settled)) if !settled.complete => self.live.say(&format!(
+            Err(error) => self.terminal.say(&format!("{}; measuring goes on", words::in_a_line(&error))),
+            Ok(Some(settled)) if !settled.complete => self.terminal.say(&format!(
                 "what programs wrote before is still on its way to the device after {}, and is measured along: for undisturbed figures \
                  wait until `sync` ends, and measure again",
                 settled.elapsed.human()
             )),
-            Ok(Some(settled)) if settled.elapsed >= SETTLE_TOLD => self.live.say(&format!(
+            Ok(Some(settled)) if settled.elapsed >= SETTLE_TOLD => self.terminal.say(&format!(
                 "what programs wrote before was written back first, which took {}",
                 settled.elapsed.human()
             )),
@@ -242,17 +243,17 @@ impl First<'_> {
         }
         let wanted = volume.size();
         let at_most = limit.map_or(String::new(), |limit| format!(" for at most {}", limit.clock()));
-        self.live.expect(limit.unwrap_or_default());
-        self.live.begin(Step {
+        self.terminal.says(&Event::Planned(limit.unwrap_or_default()));
+        self.terminal.begins(&Activity {
             place: "before the run".into(),
             label: format!("filling {}{at_most}", wanted.human()),
             planned: limit.unwrap_or_default(),
             is_guessed: false,
         });
-        let mut watch = Watch { live: self.live, interruption: self.interruption };
+        let mut watch = EngineWatch(self.terminal);
         let filling = Filling { limit, ..Filling::default() };
         let filled = watch.fill(volume, wanted, self.seed, filling, self.settings.engine)?;
-        if self.interruption.asked() {
+        if self.terminal.wants_an_end() {
             return Ok(false);
         }
         let (bytes, time) = (filled.bytes.round_down(FILE_UNIT), filled.elapsed.human());
@@ -270,7 +271,7 @@ impl First<'_> {
         volume.facts.extents = volume.extents();
         let rate = filled.bytes.get() as f64 / filled.elapsed.as_s_f64().max(1e-9);
         let (bytes, rate) = (filled.bytes.human(), figures::megabytes_per_s(rate));
-        self.live.say(&format!("filled {bytes} in {time}, {rate} ({})", volume.facts.size_reason));
+        self.terminal.say(&format!("filled {bytes} in {time}, {rate} ({})", volume.facts.size_reason));
         Ok(true)
     }
 
@@ -284,7 +285,7 @@ impl First<'_> {
         let Some((reached, failed)) = reached else { return Ok(None) };
         if let Some((depth, why)) = failed {
             let from = reached.depth;
-            self.live.say(&format!("with {depth} at once {why:#}; the curve rests on what {from} at once reach"));
+            self.terminal.say(&format!("with {depth} at once {why:#}; the curve rests on what {from} at once reach"));
         }
         Ok(Some(reached))
     }
@@ -303,14 +304,14 @@ impl First<'_> {
         let planned = spec.trial_time();
         let id = "reach".to_owned();
         let cell = RunCell { id, volume: volume.facts.name.clone(), spec, order: Order::AsListed };
-        self.live.expect(planned);
-        self.live.begin(Step {
+        self.terminal.says(&Event::Planned(planned));
+        self.terminal.begins(&Activity {
             place: "before the run".into(),
             label: format!("finding what random reads reach, {depth} at once"),
             planned,
             is_guessed: false,
         });
-        let mut watch = Watch { live: self.live, interruption: self.interruption };
+        let mut watch = EngineWatch(self.terminal);
         let trial = watch.trial(volume, &cell, number, self.seed, self.settings.engine)?;
         match trial.ending {
             Ending::Interrupted => Ok(None),

@@ -1,13 +1,10 @@
 //! `replay`: an application that was recorded on an emulated disk, on another disk.
 
 use crate::arguments::{self, Printing};
-use crate::books::Opening;
 use crate::catalog::{self, Own};
 use crate::environments;
-use crate::execution::Ended;
 use crate::failure::{Outcome, Usage};
 use crate::modelled::{self, How};
-use crate::moment::{self, Moment};
 use crate::output;
 use crate::run::conclude;
 use anyhow::{Context as _, bail};
@@ -18,6 +15,8 @@ use loadline_emulator::{
 };
 use loadline_prediction::{CreditsReading, CreditsWatch, most_plausible, volume_facts};
 use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RECORDED, RunHeader, RunStatus, TrialRecord};
+use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id, unix_s};
+use loadline_runs::{Ended, PendingStore};
 use loadline_units::{Bytes, Duration};
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -113,7 +112,7 @@ pub(crate) fn replay(
         bail!("{shown} holds no request: nothing was asked of the emulation");
     }
     trace.records = requests(&trace.records);
-    let seed = arguments.seed.unwrap_or_else(moment::fresh_seed);
+    let seed = arguments.seed.unwrap_or_else(fresh_seed);
     let environment = environments::read(&arguments.env, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
     let model = most_plausible(&environment);
     let initial = arguments.bursts.initial_state();
@@ -135,7 +134,7 @@ pub(crate) fn replay(
         output::tell(&format!("{shown} {CUT_SHORT}"));
     }
     moved.iter().flatten().for_each(|told| output::tell(told));
-    let opening = Opening::start(store()?, |_| ());
+    let opening = PendingStore::start(store()?, |_| Vec::new());
     let dependence = match arguments.by {
         DependenceName::Time => Dependence::Time,
         DependenceName::Answers => Dependence::Answers,
@@ -153,7 +152,7 @@ pub(crate) fn replay(
             });
         }
     });
-    let started_unix_s = moment::unix_s();
+    let started_unix_s = unix_s();
     let mut cells = Vec::new();
     let mut facts = Vec::new();
     let mut trials: Vec<(String, TrialRecord)> = Vec::new();
@@ -184,7 +183,7 @@ pub(crate) fn replay(
         cells.push(cell);
     }
     let stem = arguments.trace.file_stem().map_or_else(|| "trace".into(), |stem| stem.to_string_lossy().into_owned());
-    let id = moment::run_id(Moment::now());
+    let id = run_id(UtcTime::now());
     let header = RunHeader {
         id: id.clone(),
         name: arguments
@@ -193,7 +192,7 @@ pub(crate) fn replay(
             .unwrap_or_else(|| format!("{stem} on {}, by {}", environment.name, arguments.by.name())),
         verb: "replay".into(),
         clock: Clock::Virtual,
-        started: Moment::now().rfc3339(),
+        started: UtcTime::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
         imported: None,
@@ -210,8 +209,8 @@ pub(crate) fn replay(
             "cannot_know": arguments.by.blind_spot(),
         }),
     };
-    let mut books = opening.begin(header, cells)?;
-    let store = books.store()?;
+    let mut run_store = opening.begin(header, cells)?;
+    let store = run_store.store()?;
     for (cell, trial) in &trials {
         store.finish_trial(&id, cell, trial)?;
     }

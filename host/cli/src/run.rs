@@ -1,25 +1,21 @@
 //! `run`: measures plans on volumes, or carries on with a run that was stopped.
 
 use crate::arguments::{Format, RunArguments};
-use crate::books::{Books, Opening};
-use crate::declared::Declared;
-use crate::execution::{Ended, Execution};
 use crate::failure::{Outcome, Usage};
-use crate::impossible::{self, Tried};
 use crate::interruption::Interruption;
-use crate::leftovers;
-use crate::live::Live;
-use crate::moment::{self, Moment};
-use crate::preparation::{Length, Work, label, read_again, read_plan, target_named};
-use crate::settings::{Settings, sole_target};
-use crate::volumes::{self, OpenVolumes};
-use crate::{catalog, dry_run, environments, filling, hunt, output, printing, search};
+use crate::terminal::Terminal;
+use crate::{catalog, dry_run, environments, hunt, output, printing, search, typed_settings, words};
 use anyhow::{Context, bail};
 use loadline_analysis::RunSummary;
 use loadline_record::{Clock, RunHeader, RunRecord, RunStatus};
+use loadline_runs::open_volumes::{self, OpenVolumes};
+use loadline_runs::{
+    Ahead, DeclaredEnvironment, Ended, Error, Event, MeasuredTrials, Observer, PendingStore, PlanLength, Refusal,
+    RunStore, Settings, Tried, Work, leftovers, read_again, refuse_impossible, sole_target, target_named, wall_clock,
+};
 use loadline_store::Store;
 use loadline_units::{Bytes, Duration};
-use loadline_workload::{LoadSpec, Plan, RunCell};
+use loadline_workload::{Plan, RunCell};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -46,7 +42,7 @@ pub(crate) struct Beginning {
     /// What it does.
     pub(crate) work: Work,
     /// The environment that it was told of.
-    pub(crate) declared: Option<Declared>,
+    pub(crate) declared: Option<DeclaredEnvironment>,
 }
 
 /// `run PLAN...`, not resumed: prints the plan, or measures it.
@@ -55,23 +51,26 @@ pub(crate) fn run(
     quiet: bool,
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
-    let mut settings = Settings::of_run(arguments)?;
+    let mut settings = typed_settings::of_run(arguments)?;
     let declared = declared(arguments)?;
     if let Some(declared) = declared.as_ref().filter(|_| settings.targets.is_empty() && !arguments.dry_run) {
         settings.targets = declared.targets()?;
     }
-    let seed = arguments.driving.seed.unwrap_or_else(moment::fresh_seed);
-    let length = if arguments.short { Length::Short } else { Length::Full };
-    let plans: Vec<Plan> =
-        arguments.plan.iter().map(|typed| read_plan(typed, length)).collect::<anyhow::Result<_>>()?;
+    let seed = arguments.driving.seed.unwrap_or_else(wall_clock::fresh_seed);
+    let length = if arguments.short { PlanLength::Short } else { PlanLength::Full };
+    let plans: Vec<Plan> = arguments.plan.iter().map(|typed| read_plan(typed, length)).collect::<Result<_, _>>()?;
     let name = arguments.name.clone().unwrap_or_else(|| joined_names(&plans));
     if arguments.dry_run {
-        settings.targets_or_default();
+        // A plan that is only printed needs no target.
+        if settings.targets.is_empty() {
+            settings.targets = sole_target(".");
+        }
         let work = Work::of(plans, &settings.scope(), seed)?;
         dry_run::print(&work, Some(&settings), arguments.printing.format)?;
         if !arguments.on.is_empty() {
-            volumes::check_loads(&work, &settings)?;
-            refuse_impossible(&work, &settings, &volumes::look(&work, &settings))?;
+            open_volumes::check_loads(&work, &settings)?;
+            let mut terminal = Terminal::new(quiet, &Interruption::default());
+            refuse_cells(&work, &settings, &open_volumes::look(&work, &settings, &mut terminal))?;
         }
         return Ok(Outcome::Done);
     }
@@ -81,66 +80,58 @@ pub(crate) fn run(
         settings.targets = sole_target(&target);
     }
     if settings.targets.is_empty() {
-        return Err(Usage("say what to measure: --on PATH, or --on VOLUME=PATH for each of several".into()).into());
+        return Err(Refusal::NoTarget.into());
     }
-    declared.as_ref().map_or(Ok(()), |declared| declared.check(&settings.targets))?;
+    if let Some(declared) = &declared {
+        declared.check(&settings.targets)?;
+    }
     let work = Work::of(plans, &settings.scope(), seed)?;
     for load in &work.left_out {
-        output::tell(&format!("left out, because --read-only forbids writing: {load}"));
+        Terminal::new(quiet, &Interruption::default()).says(&Event::LeftOut { load });
     }
     if arguments.find_objective {
         let manner = Manner { quiet, format: arguments.printing.format };
         return search::measured(name, settings, work, seed, store()?, &manner);
     }
-    let interruption = Interruption::watch()?;
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
     let directories = settings.clone();
-    let id = moment::run_id(Moment::now());
+    let id = wall_clock::run_id(wall_clock::UtcTime::now());
     let own = id.clone();
-    let store = Opening::start(store()?, move |store| tell_of_strangers(&directories, store, &own));
-    let opened = volumes::open(&work, &settings, &id, &[], &interruption)?;
-    refuse_impossible(&work, &settings, &opened)?;
-    if !quiet {
-        volumes::tell_unfilled(&opened, &work);
-    }
+    let store = PendingStore::start(store()?, move |store| leftovers::of_no_run(&directories, store, &own));
+    let opened = open_volumes::open(&work, &settings, &id, &[], &mut terminal)?;
+    refuse_cells(&work, &settings, &opened)?;
+    open_volumes::report_unfilled(&opened, &work, &mut terminal);
     let beginning = Beginning { id, name, verb: "run", seed, settings, work, declared };
     let manner = Manner { quiet, format: arguments.printing.format };
-    begin(beginning, opened, store, &interruption, &manner, &|_, _| Ok(()))
+    begin(beginning, opened, store, &mut terminal, &manner, &|_, _| Ok(()))
 }
 
 /// Refuses a run of which some cells cannot be run on what was opened, before anything is filled or stored.
 ///
 /// # Errors
-/// [`Usage`], which names the cells.
-pub(crate) fn refuse_impossible(work: &Work, settings: &Settings, opened: &OpenVolumes) -> Result<(), Usage> {
+/// [`Refusal::Impossible`], which names the cells.
+pub(crate) fn refuse_cells(work: &Work, settings: &Settings, opened: &OpenVolumes) -> Result<(), Refusal> {
     let cells: Vec<&RunCell> = work.cells.iter().filter(|cell| opened.contains_key(&cell.volume)).collect();
-    let labels: Vec<String> = cells.iter().map(|cell| named(&cell.spec, &cell.volume, settings)).collect();
+    let labels: Vec<String> = cells.iter().map(|cell| settings.named(&cell.spec, &cell.volume)).collect();
     let options = settings.engine;
     let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);
-    impossible::refuse(volume_of, cells.into_iter().zip(&labels).map(|(cell, label)| Tried { cell, label, options }))
+    refuse_impossible(volume_of, cells.into_iter().zip(&labels).map(|(cell, label)| Tried { cell, label, options }))
 }
 
-/// A load for people, with its volume where there are several.
-pub(crate) fn named(spec: &LoadSpec, volume: &str, settings: &Settings) -> String {
-    let on = if settings.targets.len() > 1 { format!(" on {volume}") } else { String::new() };
-    label(spec) + &on
+/// Reads a plan, and says what of a job file means something else here.
+pub(crate) fn read_plan(typed: &str, length: PlanLength) -> Result<Plan, Refusal> {
+    let read = loadline_runs::read_plan(typed, length)?;
+    for note in &read.notes {
+        output::tell(&format!("{typed}: {note}"));
+    }
+    Ok(read.plan)
 }
 
 /// The environment of `--env`.
-fn declared(arguments: &RunArguments) -> anyhow::Result<Option<Declared>> {
+fn declared(arguments: &RunArguments) -> anyhow::Result<Option<DeclaredEnvironment>> {
     let Some(typed) = &arguments.env else { return Ok(None) };
     let environment = environments::read(typed, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
-    Ok(Some(Declared::new(environment)))
-}
-
-/// Names test files that belong to no run.
-fn tell_of_strangers(settings: &Settings, store: &Store, own: &str) {
-    for leftover in leftovers::of_no_run(settings, store, own) {
-        output::tell(&format!(
-            "{} ({}) looks like a test file of a run that was killed as it began; if no loadline is at work there, remove it",
-            leftover.path.display(),
-            leftover.size.human()
-        ));
-    }
+    Ok(Some(DeclaredEnvironment::new(environment)))
 }
 
 /// `run --resume RUN`.
@@ -155,7 +146,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     match stored.header.verb.as_str() {
         hunt::VERB => return hunt::resume(&stored, format, quiet, store, claim),
         search::VERB if stored.header.clock == Clock::Real => {
-            return search::resume_measured(&stored, &Manner { quiet, format }, Books::ready(store, claim));
+            return search::resume_measured(&stored, &Manner { quiet, format }, RunStore::ready(store, claim));
         }
         "emulate" => {
             return Err(Usage(format!(
@@ -168,28 +159,25 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     }
     let settings = settings_of(&stored)?;
     let work = work_of(&stored, &settings)?;
-    let interruption = Interruption::watch()?;
-    remove_leftovers(&id, &settings)?;
-    let opened = volumes::open(&work, &settings, &id, &stored.header.volumes, &interruption)?;
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
+    remove_leftovers(&id, &settings, &mut terminal)?;
+    let opened = open_volumes::open(&work, &settings, &id, &stored.header.volumes, &mut terminal)?;
     let finished = store.finished_trials(&id)?;
     let seed = stored.header.seed;
-    let mut books = Books::ready(store, claim);
-    let going = Going { run: &id, seed, settings: &settings, work: &work, quiet, interruption: &interruption };
-    let ended = execute(going, &mut books, opened, &finished)?;
-    if ended == Ended::Complete && stored.header.verb == "quick" {
+    let mut run_store = RunStore::ready(store, claim);
+    let going = Going { run: &id, seed, settings: &settings, work: &work };
+    let ended = execute(going, &mut run_store, opened, &finished, &mut terminal)?;
+    if ended.is_complete() && stored.header.verb == "quick" {
         output::tell(&format!("its report, as a page: loadline report {id} -o loadline-report.html"));
     }
-    conclude(books.store()?, &id, ended, format, &|_, _| Ok(()))
+    conclude(run_store.store()?, &id, ended, format, &|_, _| Ok(()))
 }
 
 /// Removes the test files that a run left behind when it was cut off, and says so.
-pub(crate) fn remove_leftovers(run: &str, settings: &Settings) -> anyhow::Result<()> {
+pub(crate) fn remove_leftovers(run: &str, settings: &Settings, observer: &mut dyn Observer) -> Result<(), Error> {
     for leftover in leftovers::of_run(run, settings) {
         leftovers::remove(&leftover)?;
-        output::tell(&format!(
-            "removed {}, a test file that the run left when it was cut off",
-            leftover.path.display()
-        ));
+        observer.says(&Event::LeftoverRemoved { path: &leftover.path });
     }
     Ok(())
 }
@@ -202,11 +190,7 @@ pub(crate) fn tell_how_to_go_on(run: &str) {
 /// What a stored run was told beside its plans.
 pub(crate) fn settings_of(stored: &RunRecord) -> anyhow::Result<Settings> {
     if stored.header.clock == Clock::Virtual {
-        let text = format!(
-            "run {0} is a prediction, with nothing to measure: carry on with `loadline predict --resume {0}`",
-            stored.header.id
-        );
-        return Err(Usage(text).into());
+        return Err(Refusal::IsPrediction { run: stored.header.id.clone() }.into());
     }
     serde_json::from_value(stored.header.settings.clone()).with_context(|| {
         format!("the settings of run {} are not of this version of loadline; measure it anew", stored.header.id)
@@ -215,7 +199,7 @@ pub(crate) fn settings_of(stored: &RunRecord) -> anyhow::Result<Settings> {
 
 /// What a stored run had to do, made from its plans once more.
 pub(crate) fn work_of(stored: &RunRecord, settings: &Settings) -> anyhow::Result<Work> {
-    let plans = stored.header.plans.iter().map(read_again).collect::<anyhow::Result<Vec<_>>>()?;
+    let plans = stored.header.plans.iter().map(read_again).collect::<Result<Vec<_>, _>>()?;
     let work = Work::of(plans, &settings.scope(), stored.header.seed)?;
     if !work.cells.iter().map(|cell| &cell.id).eq(stored.cells.iter().map(|cell| &cell.id)) {
         let RunHeader { id, version, .. } = &stored.header;
@@ -231,8 +215,8 @@ pub(crate) type Keep<'a> = &'a dyn Fn(&RunRecord, &RunSummary) -> anyhow::Result
 pub(crate) fn begin(
     beginning: Beginning,
     opened: OpenVolumes,
-    store: Opening,
-    interruption: &Interruption,
+    store: PendingStore,
+    observer: &mut dyn Observer,
     manner: &Manner,
     keep: Keep<'_>,
 ) -> anyhow::Result<Outcome> {
@@ -246,21 +230,21 @@ pub(crate) fn begin(
         name,
         verb: verb.into(),
         clock: Clock::Real,
-        started: Moment::now().rfc3339(),
+        started: wall_clock::UtcTime::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
         imported: None,
         host: loadline_kernel::facts::host(),
         plans: work.plans.clone(),
-        environment: declared.as_ref().map(Declared::text),
+        environment: declared.as_ref().map(DeclaredEnvironment::text),
         volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),
         settings: serde_json::to_value(settings.standing()).context("settings are plain data")?,
     };
     let run = header.id.clone();
-    let mut books = store.begin(header, records)?;
-    let going = Going { run: &run, seed, settings: &settings, work: &work, quiet: manner.quiet, interruption };
-    let ended = execute(going, &mut books, opened, &BTreeSet::new())?;
-    conclude(books.store()?, &run, ended, manner.format, keep)
+    let mut run_store = store.begin(header, records)?;
+    let going = Going { run: &run, seed, settings: &settings, work: &work };
+    let ended = execute(going, &mut run_store, opened, &BTreeSet::new(), observer)?;
+    conclude(run_store.store()?, &run, ended, manner.format, keep)
 }
 
 /// A run under way.
@@ -270,50 +254,54 @@ struct Going<'a> {
     seed: u64,
     settings: &'a Settings,
     work: &'a Work,
-    quiet: bool,
-    interruption: &'a Interruption,
 }
 
 /// Runs what is left and stores how it ended, also when it ends with an error. Test files go before that: of a run that is
 /// over nobody would look for them. And before anything is printed: what follows may end with a closed output.
 fn execute(
     going: Going<'_>,
-    books: &mut Books,
+    run_store: &mut RunStore,
     mut opened: OpenVolumes,
     finished: &BTreeSet<(String, u32)>,
-) -> anyhow::Result<Ended> {
-    let Going { run, seed, settings, work, quiet, interruption } = going;
-    let mut live = Live::new(quiet);
-    live.say(&format!("run {run}, seed {seed}: {}", foretold(work, finished, &opened)));
+    observer: &mut dyn Observer,
+) -> Result<Ended, Error> {
+    let Going { run, seed, settings, work } = going;
+    let ahead = ahead(work, finished, &opened);
+    observer.says(&Event::RunBegins { run, seed, ahead });
     if settings.keep {
-        volumes::keep(&mut opened);
+        open_volumes::keep(&mut opened);
     }
-    let mut execution = Execution { books, run, seed, settings, volumes: &mut opened, live: &mut live, interruption };
-    let result = execution.run(work, finished);
-    live.clear();
-    volumes::close(opened);
-    let status = match &result {
-        Ok(Ended::Complete) => RunStatus::Finished,
-        Ok(Ended::Interrupted) => RunStatus::Interrupted,
-        Ok(Ended::Broken(_)) | Err(_) => RunStatus::Failed,
-    };
-    let stored = books.store().and_then(|store| Ok(store.set_status(run, status)?));
+    let mut trials = MeasuredTrials { store: run_store, run, seed, settings, volumes: &mut opened, observer };
+    let result = trials.run(work, finished);
+    observer.says(&Event::Idle);
+    open_volumes::close(opened, observer);
+    let status = Ended::status(&result);
+    let stored = run_store.store().and_then(|store| Ok(store.set_status(run, status)?));
     match result {
         Ok(ended) => stored.map(|()| ended),
-        Err(error) => Err(error.context(format!("run {run} ended early; what was finished is kept"))),
+        Err(error) => Err(Error::RunEndedEarly { run: run.to_owned(), source: Box::new(error) }),
     }
 }
 
-/// How long what is not `finished` takes, in words.
-fn foretold(work: &Work, finished: &BTreeSet<(String, u32)>, opened: &OpenVolumes) -> String {
+/// How long what is not `finished` takes.
+fn ahead(work: &Work, finished: &BTreeSet<(String, u32)>, opened: &OpenVolumes) -> Ahead {
     let left = || work.left(finished).map(|step| &work.cells[step.cell]);
     let time: Duration = left().map(|cell| cell.spec.trial_time()).sum();
-    let size = volumes::filled_before(opened, left()).into_values().fold(Bytes::ZERO, |sum, size| sum + size);
-    let filling = match size {
-        Bytes::ZERO => String::new(),
-        size => format!(", and the time to fill {} ({})", size.human(), filling::in_words(size)),
-    };
-    format!("{} at most{filling}", time.clock())
+    let fills = open_volumes::filled_before(opened, left());
+    Ahead::Measured { time, fill: fills.into_values().fold(Bytes::ZERO, |sum, size| sum + size) }
+}
+
+/// Why trials are missing, volume by volume.
+fn why_broken(given_up: &[(String, String)], not_started: &[Error]) -> String {
+    let mut why: Vec<String> = given_up.iter().map(|(volume, why)| format!("volume {volume}: {why}")).collect();
+    if let Some(first) = not_started.first() {
+        let more = match not_started.len() {
+            1 => String::new(),
+            all => format!(" (and {} trials more)", all - 1),
+        };
+        why.push(format!("{}{more}", words::in_a_line(first)));
+    }
+    why.join("; ")
 }
 
 /// Keeps and prints what is there and says how it came out.
@@ -347,7 +335,8 @@ pub(crate) fn conclude(
             ));
             Outcome::Interrupted
         }
-        Ended::Broken(why) => {
+        Ended::Broken { given_up, not_started } => {
+            let why = why_broken(&given_up, &not_started);
             output::tell(&format!(
                 "the run ended early: {why}. What was finished is kept; when that is mended, carry on with: \
                  loadline run --resume {run}"

@@ -1,22 +1,21 @@
 //! `--find-objective`: the deepest queue, or the highest rate of arrivals, that keeps the latency asked for, found with few
 //! probes. Each probe is a trial of a cell of its own, stored like any other.
 
-use crate::books::{Books, Opening};
-use crate::execution::Ended;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
-use crate::live::Live;
-use crate::moment::{self, Moment};
-use crate::preparation::{Work, cell_record, read_again};
-use crate::probing::{Initially, Place, Prober, probe};
 use crate::run::{Manner, conclude};
-use crate::settings::Settings;
-use crate::{output, printing, run, volumes};
+use crate::terminal::Terminal;
+use crate::{output, printing, run};
 use anyhow::{Context as _, bail};
 use loadline_analysis::{Probed, Search};
 use loadline_catalog::Environment;
 use loadline_prediction::Model;
 use loadline_record::{CellRecord, Clock, Ending, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
+use loadline_runs::wall_clock::{UtcTime, run_id};
+use loadline_runs::{
+    Ended, Event, Initially, PendingStore, Prober, RunStore, Settings, TrialPlace, Work, cell_record, open_volumes,
+    probe, read_again,
+};
 use loadline_units::Iops;
 use loadline_workload::{Arrival, LoadSpec, QUEUE_DEPTH_MAX};
 use std::path::PathBuf;
@@ -108,12 +107,12 @@ pub(crate) fn measured(
     manner: &Manner,
 ) -> anyhow::Result<Outcome> {
     let questions = questions(&work)?;
-    let id = moment::run_id(Moment::now());
-    let interruption = Interruption::watch()?;
-    let mut opened = volumes::open(&work, &settings, &id, &[], &interruption)?;
-    run::refuse_impossible(&work, &settings, &opened)?;
+    let id = run_id(UtcTime::now());
+    let mut terminal = Terminal::new(manner.quiet, &Interruption::watch()?);
+    let mut opened = open_volumes::open(&work, &settings, &id, &[], &mut terminal)?;
+    run::refuse_cells(&work, &settings, &opened)?;
     if settings.keep {
-        volumes::keep(&mut opened);
+        open_volumes::keep(&mut opened);
     }
     let header = RunHeader {
         clock: Clock::Real,
@@ -121,25 +120,25 @@ pub(crate) fn measured(
         settings: serde_json::to_value(settings.standing()).context("settings are plain data")?,
         ..header(id, name, seed, work.plans)
     };
-    let place = Place::Measured { settings: Box::new(settings), volumes: opened };
-    begin(header, place, &questions, &[], store, &interruption, manner)
+    let place = TrialPlace::Measured { settings: Box::new(settings), volumes: opened };
+    begin(header, place, &questions, &[], store, &mut terminal, manner)
 }
 
 /// `run --resume RUN` of a search: its probes are taken as they are, and the others run.
-pub(crate) fn resume_measured(stored: &RunRecord, manner: &Manner, books: Books) -> anyhow::Result<Outcome> {
+pub(crate) fn resume_measured(stored: &RunRecord, manner: &Manner, run_store: RunStore) -> anyhow::Result<Outcome> {
     let RunHeader { id, plans, seed, .. } = &stored.header;
     let settings = run::settings_of(stored)?;
-    let plans = plans.iter().map(read_again).collect::<anyhow::Result<Vec<_>>>()?;
+    let plans = plans.iter().map(read_again).collect::<Result<Vec<_>, _>>()?;
     let work = Work::of(plans, &settings.scope(), *seed)?;
     let questions = questions(&work)?;
-    let interruption = Interruption::watch()?;
-    run::remove_leftovers(id, &settings)?;
-    let mut opened = volumes::open(&work, &settings, id, &stored.header.volumes, &interruption)?;
+    let mut terminal = Terminal::new(manner.quiet, &Interruption::watch()?);
+    run::remove_leftovers(id, &settings, &mut terminal)?;
+    let mut opened = open_volumes::open(&work, &settings, id, &stored.header.volumes, &mut terminal)?;
     if settings.keep {
-        volumes::keep(&mut opened);
+        open_volumes::keep(&mut opened);
     }
-    let place = Place::Measured { settings: Box::new(settings), volumes: opened };
-    carry_on(stored, place, &questions, &[], books, &interruption, manner)
+    let place = TrialPlace::Measured { settings: Box::new(settings), volumes: opened };
+    carry_on(stored, place, &questions, &[], run_store, &mut terminal, manner)
 }
 
 /// `predict --resume RUN` of a search.
@@ -149,12 +148,12 @@ pub(crate) fn resume_modelled(
     volumes: &[(String, String)],
     work: &Work,
     manner: &Manner,
-    books: Books,
+    run_store: RunStore,
 ) -> anyhow::Result<Outcome> {
     let questions = questions(work)?;
-    let interruption = Interruption::watch()?;
-    let place = Place::Modelled { models: vec![model], volume: String::new(), initially };
-    carry_on(stored, place, &questions, volumes, books, &interruption, manner)
+    let mut terminal = Terminal::new(manner.quiet, &Interruption::watch()?);
+    let place = TrialPlace::Modelled { models: vec![model], volume: String::new(), initially };
+    carry_on(stored, place, &questions, volumes, run_store, &mut terminal, manner)
 }
 
 /// Searches on the most plausible model of an environment.
@@ -168,7 +167,7 @@ pub(crate) fn modelled(
 ) -> anyhow::Result<Outcome> {
     let questions = questions(&work)?;
     let Modelled { environment, model, initially, volumes, facts, told } = modelled;
-    let interruption = Interruption::watch()?;
+    let mut terminal = Terminal::new(manner.quiet, &Interruption::watch()?);
     let header = RunHeader {
         clock: Clock::Virtual,
         environment: Some(PlanText {
@@ -178,10 +177,10 @@ pub(crate) fn modelled(
         }),
         volumes: facts,
         settings: told,
-        ..header(moment::run_id(Moment::now()), name, seed, work.plans)
+        ..header(run_id(UtcTime::now()), name, seed, work.plans)
     };
-    let place = Place::Modelled { models: vec![model], volume: String::new(), initially };
-    begin(header, place, &questions, &volumes, store, &interruption, manner)
+    let place = TrialPlace::Modelled { models: vec![model], volume: String::new(), initially };
+    begin(header, place, &questions, &volumes, store, &mut terminal, manner)
 }
 
 fn header(id: String, name: String, seed: u64, plans: Vec<PlanText>) -> RunHeader {
@@ -190,7 +189,7 @@ fn header(id: String, name: String, seed: u64, plans: Vec<PlanText>) -> RunHeade
         name,
         verb: VERB.into(),
         clock: Clock::Real,
-        started: Moment::now().rfc3339(),
+        started: UtcTime::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
         seed,
         imported: None,
@@ -204,52 +203,51 @@ fn header(id: String, name: String, seed: u64, plans: Vec<PlanText>) -> RunHeade
 
 fn begin(
     header: RunHeader,
-    place: Place,
+    place: TrialPlace,
     questions: &[Question],
     modelled: &[(String, String)],
     store: PathBuf,
-    interruption: &Interruption,
+    terminal: &mut Terminal,
     manner: &Manner,
 ) -> anyhow::Result<Outcome> {
-    let books = Opening::start(store, |_| ()).begin(header.clone(), Vec::new())?;
+    let run_store = PendingStore::start(store, |_| Vec::new()).begin(header.clone(), Vec::new())?;
     let nothing = RunRecord { header, status: RunStatus::Unfinished, cells: Vec::new() };
-    carry_on(&nothing, place, questions, modelled, books, interruption, manner)
+    carry_on(&nothing, place, questions, modelled, run_store, terminal, manner)
 }
 
 /// Probes what is not in `stored` yet: where the next probe goes follows from those before it, so the way is the same.
 fn carry_on(
     stored: &RunRecord,
-    mut place: Place,
+    mut place: TrialPlace,
     questions: &[Question],
     modelled: &[(String, String)],
-    mut books: Books,
-    interruption: &Interruption,
+    mut run_store: RunStore,
+    terminal: &mut Terminal,
     manner: &Manner,
 ) -> anyhow::Result<Outcome> {
     let (id, seed) = (stored.header.id.clone(), stored.header.seed);
-    let mut live = Live::new(manner.quiet);
-    live.say(&format!(
+    terminal.say(&format!(
         "run {id}, seed {seed}: {} to find",
         if questions.len() == 1 { "1 load".to_owned() } else { format!("{} loads", questions.len()) }
     ));
     let mut ended = Ok(Ended::Complete);
     for question in questions {
-        if let (Place::Modelled { volume, .. }, Some((_, target))) =
+        if let (TrialPlace::Modelled { volume, .. }, Some((_, target))) =
             (&mut place, modelled.iter().find(|(name, _)| *name == question.volume))
         {
             volume.clone_from(target);
         }
-        let mut prober = Prober { place: &mut place, books: &mut books, run: &id, seed, live: &mut live, interruption };
+        let mut prober = Prober { place: &mut place, store: &mut run_store, run: &id, seed, observer: terminal };
         ended = answer(&mut prober, question, &stored.cells);
         if !matches!(ended, Ok(Ended::Complete)) {
             break;
         }
     }
-    live.clear();
-    if let Place::Measured { volumes: opened, .. } = place {
-        volumes::close(opened);
+    terminal.clear();
+    if let TrialPlace::Measured { volumes: opened, .. } = place {
+        open_volumes::close(opened, terminal);
     }
-    let store = books.store()?;
+    let store = run_store.store()?;
     match &ended {
         Ok(Ended::Complete) => store.finish_with_what_there_is(&id)?,
         Ok(_) => store.set_status(&id, RunStatus::Interrupted)?,
@@ -276,7 +274,7 @@ fn answer(prober: &mut Prober<'_>, question: &Question, stored: &[CellRecord]) -
         let record = cell_record(&probe.cell);
         let known = stored.iter().find(|cell| cell.id == probe.cell.id);
         if known.is_none() {
-            prober.books.store()?.add_cell(prober.run, &record)?;
+            prober.store.store()?.add_cell(prober.run, &record)?;
         }
         let trial = match known.and_then(|cell| cell.trials.first()) {
             Some(trial) if trial.ending != Ending::Complete => {
@@ -288,11 +286,7 @@ fn answer(prober: &mut Prober<'_>, question: &Question, stored: &[CellRecord]) -
         let Some(trial) = trial else { return Ok(Ended::Interrupted) };
         let cell = CellRecord { trials: vec![trial], ..record };
         let Some(outcome) = Probed::of(&cell, load, question.figure) else {
-            prober.live.say(&format!(
-                "{}: no request was completed, so nothing is known of its latency, and this search ends here; a longer trial \
-                 (--duration) may tell",
-                probe.label
-            ));
+            prober.observer.says(&Event::NothingCompleted { load: &probe.label });
             return Ok(Ended::Complete);
         };
         tried.push(outcome);

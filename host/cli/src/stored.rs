@@ -4,12 +4,12 @@ use crate::arguments::{
     ExportArguments, ExportForm, Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName,
 };
 use crate::failure::{Outcome, Usage};
-use crate::leftovers::{self, Leftover};
 use crate::output::{self, Column, Field, Table};
-use crate::{columnar, figures, hunt, printing, run, written};
+use crate::{columnar, figures, hunt, printing, run, typed_settings, written};
 use loadline_analysis::{Quantity, RunSummary, known_limits, summarize};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
+use loadline_runs::leftovers::{self, Leftover};
 use loadline_store::{Filter, Store};
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
     if let Some(name) = &arguments.plan {
         let text = plan_text(&record, name)?;
         let settings = run::settings_of(&record).ok();
-        if let Some(other) = settings.as_ref().and_then(|settings| settings.overrides.typed()) {
+        if let Some(other) = settings.as_ref().and_then(|settings| typed_settings::typed(&settings.overrides)) {
             output::tell(&format!("the run had other values than the plan's own: {other}"));
         }
         output::print(text)?;

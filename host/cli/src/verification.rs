@@ -6,17 +6,14 @@ mod history;
 use crate::arguments::RunArguments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
-use crate::leftovers;
-use crate::live::{Live, Step as Shown};
-use crate::measure::Watch;
-use crate::preparation::Work;
-use crate::settings::{NamedTarget, Settings};
-use crate::{run, volumes};
+use crate::terminal::Terminal;
+use crate::{run, typed_settings};
 use anyhow::{Context, bail};
 use findings::{Check, report};
 use history::{Begun, begun, made_at};
 use loadline_engine::{Access, Ground, Keep, Need, Past, Volume};
 use loadline_record::{Ending, RunRecord, RunStatus, StreamWritten, TargetKind, TrialRecord, VerifyRecord};
+use loadline_runs::{Activity, EngineWatch, NamedTarget, Observer, Settings, Work, leftovers, open_volumes};
 use loadline_store::Store;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LoadSpec, RunCell};
@@ -36,17 +33,15 @@ pub(crate) fn verify(typed: &str, arguments: &RunArguments, quiet: bool, store: 
     }
     let labels = work.labels();
     let stored = Stored { record: &record, settings: &settings, work: &work, labels: &labels };
-    let interruption = Interruption::watch()?;
-    let mut live = Live::new(quiet);
-    let mut watch = Watch { live: &mut live, interruption: &interruption };
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
     let mut checks: Vec<Check<'_>> = Vec::new();
     for named in &settings.targets {
-        stored.check(named, &mut watch, &mut checks)?;
-        if interruption.asked() {
+        stored.check(named, &mut terminal, &mut checks)?;
+        if terminal.wants_an_end() {
             return Ok(Outcome::Interrupted);
         }
     }
-    live.clear();
+    terminal.clear();
     if checks.iter().all(|check| check.is_absent) {
         bail!("nothing that run {id} wrote is found on its volumes: the data is gone, or --on names other targets");
     }
@@ -64,7 +59,12 @@ struct Stored<'a> {
 
 impl<'a> Stored<'a> {
     /// Checks what was written to one of its volumes, the last trial first; ends early where the user wants that.
-    fn check(self, named: &'a NamedTarget, watch: &mut Watch<'_>, checks: &mut Vec<Check<'a>>) -> anyhow::Result<()> {
+    fn check(
+        self,
+        named: &'a NamedTarget,
+        observer: &mut dyn Observer,
+        checks: &mut Vec<Check<'a>>,
+    ) -> anyhow::Result<()> {
         let apart = Path::new(&named.target).is_dir();
         let is_verified = |cell: &&RunCell| cell.volume == named.volume && cell.spec.verify;
         let verified: BTreeSet<u32> = self.work.cells.iter().filter(is_verified).map(|cell| cell.spec.files).collect();
@@ -78,7 +78,7 @@ impl<'a> Stored<'a> {
             let site = match sites.entry(cell.spec.files) {
                 Entry::Occupied(there) => there.into_mut(),
                 Entry::Vacant(free) => {
-                    let volume = self.reopened(&cell.spec, named, apart, watch.interruption)?;
+                    let volume = self.reopened(&cell.spec, named, apart, observer)?;
                     let made_at = if apart { made_at(&volume, self.record) } else { None };
                     free.insert(Site::new(volume, made_at))
                 }
@@ -86,16 +86,16 @@ impl<'a> Stored<'a> {
             site.come_to(&trial);
             let ground = Ground::of(&site.volume, &cell.spec);
             if cell.spec.verify {
-                watch.live.begin(Shown {
+                observer.begins(&Activity {
                     place: format!("volume {}", named.volume),
                     label: format!("reading back {load}, trial {}", trial.trial + 1),
                     planned: Duration::ZERO,
                     is_guessed: false,
                 });
                 let found = site.found(&trial, &ground, |volume, past| {
-                    Ok(watch.verification(volume, cell, trial.trial, self.record.header.seed, past)?)
+                    Ok(EngineWatch(observer).verification(volume, cell, trial.trial, self.record.header.seed, past)?)
                 })?;
-                if watch.interruption.asked() {
+                if observer.wants_an_end() {
                     return Ok(());
                 }
                 if let Some(Seen { found, blocks_overwritten, is_absent, why }) = found {
@@ -116,12 +116,12 @@ impl<'a> Stored<'a> {
         spec: &LoadSpec,
         named: &NamedTarget,
         apart: bool,
-        interruption: &Interruption,
+        observer: &mut dyn Observer,
     ) -> anyhow::Result<Volume> {
         let NamedTarget { volume: name, target } = named;
         let header = &self.record.header;
         let facts = header.volumes.iter().find(|volume| volume.name == *name);
-        let file_name = volumes::file_name(&header.id, name, spec.files);
+        let file_name = open_volumes::file_name(&header.id, name, spec.files);
         // Whoever ends in order removes them; after a crash they are there.
         let is_over = self.record.status != RunStatus::Unfinished;
         if apart && is_over && !self.settings.keep && leftovers::in_directory(target.as_ref(), &file_name).is_empty() {
@@ -143,8 +143,7 @@ impl<'a> Stored<'a> {
             ..Need::default()
         };
         let access = Access { read_only: true, ..Access::default() };
-        volumes::open_watched(name, target, &need, &access, Some(interruption))
-            .with_context(|| format!("volume {name}"))
+        open_volumes::open_watched(name, target, &need, &access, observer).with_context(|| format!("volume {name}"))
     }
 }
 
@@ -281,7 +280,7 @@ fn settings_of(record: &RunRecord, arguments: &RunArguments) -> anyhow::Result<S
     let id = &record.header.id;
     let mut settings = run::settings_of(record)?;
     // A target may have moved: `--on` names its new place.
-    for named in Settings::of_run(arguments)?.targets {
+    for named in typed_settings::of_run(arguments)?.targets {
         match settings.targets.iter_mut().find(|t| t.volume == named.volume) {
             Some(old) => old.target = named.target,
             None => return Err(Usage(format!("run {id} has no volume {:?}", named.volume)).into()),

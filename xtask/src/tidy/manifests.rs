@@ -73,6 +73,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/nbd", "host/kernel"]),
     ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record", "pure/nbd", "host/kernel"]),
     ("host/store", &["pure/units", "pure/block", "pure/load", "pure/record"]),
+    // What the command does between typing and printing, for any other program.
+    ("host/runs", &["pure/", "host/kernel", "host/engine", "host/emulator", "host/store"]),
     ("apps/", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     ("host/cli", &["pure/", "host/", "apps/"]),
 ];

@@ -1,9 +1,8 @@
 //! Imported jobs as cells: the same job run several times, one time after the other, has several trials.
 
 use super::volumes::Placed;
-use crate::declared::Declared;
-use crate::preparation::{label, load_summary};
 use loadline_record::{CellRecord, Doubt, DoubtCode, ImportedFrom, TrialRecord, VolumeFacts};
+use loadline_runs::{DeclaredEnvironment, label, load_summary};
 use loadline_units::Bytes;
 use loadline_workload::LoadSpec;
 
@@ -27,7 +26,7 @@ pub(crate) fn cells(
     jobs: &[Placed],
     volumes: &[VolumeFacts],
     from: &ImportedFrom,
-    declared: Option<&Declared>,
+    declared: Option<&DeclaredEnvironment>,
 ) -> anyhow::Result<Vec<CellRecord>> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|index| jobs[*index].1.span_ms);

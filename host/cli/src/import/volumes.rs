@@ -1,10 +1,9 @@
 //! Which volume each imported job was run on.
 
-use crate::declared::Declared;
 use crate::failure::Usage;
-use crate::settings::NamedTarget;
 use loadline_imported::Job;
 use loadline_record::{TargetKind, VOLUME_DEFAULT, VolumeFacts};
+use loadline_runs::{DeclaredEnvironment, NamedTarget};
 use std::path::Path;
 
 /// Where results do not say what was measured.
@@ -20,7 +19,7 @@ pub(crate) type Placed = (String, Job);
 pub(crate) fn assigned(
     jobs: Vec<Job>,
     told: &[NamedTarget],
-    declared: Option<&Declared>,
+    declared: Option<&DeclaredEnvironment>,
 ) -> Result<(Vec<VolumeFacts>, Vec<Placed>), Usage> {
     let mut targets: Vec<Option<String>> = Vec::new();
     for job in &jobs {
@@ -77,7 +76,7 @@ fn refuse_absent(told: &[NamedTarget], targets: &[Option<String>]) -> Result<(),
 fn name_of(
     target: Option<&str>,
     told: &[NamedTarget],
-    declared: Option<&Declared>,
+    declared: Option<&DeclaredEnvironment>,
     is_only: bool,
     taken: &[String],
 ) -> Result<String, Usage> {

@@ -2,14 +2,10 @@
 //!
 //! What is predicted does not depend on how many there are: every trial has its own model and seed.
 
-use crate::books::Books;
-use crate::execution::Ended;
-use crate::interruption::Interruption;
-use crate::live::Live;
-use crate::moment;
-use crate::predict::Settings;
-use crate::preparation::{Work, label, load_summary};
-use anyhow::Context as _;
+use crate::measured_trials::Ended;
+use crate::prediction_settings::PredictionSettings;
+use crate::work::{Work, label, load_summary};
+use crate::{Advance, Ahead, Error, Event, Observer, RunStore, wall_clock};
 use loadline_analysis::doubts;
 use loadline_disk::{InitialState, Machine, Warmth};
 use loadline_prediction::{
@@ -24,22 +20,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration as RealDuration, Instant};
 
-/// How often the view is drawn and the user's wish to stop is looked at.
+/// How often the observer is called.
 const LOOK_EVERY: RealDuration = RealDuration::from_millis(100);
 
 /// A prediction about to be made.
 #[derive(Clone, Copy)]
-pub(crate) struct Forecast<'a> {
+pub struct ModelledTrials<'a> {
     /// The run's id.
-    pub(crate) run: &'a str,
+    pub run: &'a str,
     /// The run's seed.
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// What it was told.
-    pub(crate) settings: &'a Settings,
+    pub settings: &'a PredictionSettings,
     /// Its cells and trials.
-    pub(crate) work: &'a Work,
+    pub work: &'a Work,
     /// The plausible environments, the middle first.
-    pub(crate) models: &'a [Model],
+    pub models: &'a [Model],
 }
 
 /// Trials that one thread makes, one after the other: of a cell, or of several at the same time.
@@ -60,34 +56,28 @@ struct Shared {
 /// A finished trial, or why there is none.
 type Made = Result<TrialRecord, PredictionError>;
 
-impl Forecast<'_> {
+impl ModelledTrials<'_> {
     /// Makes every trial that is not in `finished`.
     ///
     /// # Errors
     /// A load that cannot be predicted, or the store.
-    pub(crate) fn run(
+    pub fn run(
         self,
-        books: &mut Books,
+        store: &mut RunStore,
         finished: &BTreeSet<(String, u32)>,
-        live: &mut Live,
-        interruption: &Interruption,
-    ) -> anyhow::Result<Ended> {
+        observer: &mut dyn Observer,
+    ) -> Result<Ended, Error> {
         let jobs = self.jobs(finished);
         let all: usize = jobs.iter().map(|job| job.trials.len() * job.cells.len()).sum();
         let time: Duration = jobs.iter().map(|job| self.time(job) * job.trials.len() as u64).sum();
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len()).max(1);
-        live.say(&format!(
-            "run {}, seed {}: {all} trial{}, {} of virtual time at most",
-            self.run,
-            self.seed,
-            if all == 1 { "" } else { "s" },
-            time.clock()
-        ));
+        let ahead = Ahead::Modelled { trials: all, time };
+        observer.says(&Event::RunBegins { run: self.run, seed: self.seed, ahead });
         let shared = Shared { next: AtomicUsize::new(0), stop: AtomicBool::new(false), elapsed_ns: AtomicU64::new(0) };
-        let started_unix_s = moment::unix_s();
+        let started_unix_s = wall_clock::unix_s();
         let began = Instant::now();
         let mut done = 0;
-        let result = std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             let (sender, receiver) = channel::<(usize, Made)>();
             for _ in 0..threads {
                 let (sender, shared, jobs) = (sender.clone(), &shared, &jobs);
@@ -98,7 +88,7 @@ impl Forecast<'_> {
                 match receiver.recv_timeout(LOOK_EVERY) {
                     Ok((cell, made)) => {
                         done += 1;
-                        if let Err(error) = self.keep(books, cell, made, finished) {
+                        if let Err(error) = self.keep(store, cell, made, finished) {
                             break Err(error);
                         }
                     }
@@ -107,17 +97,15 @@ impl Forecast<'_> {
                         break Ok(if done == all { Ended::Complete } else { Ended::Interrupted });
                     }
                 }
-                if interruption.asked() {
+                if observer.wants_an_end() {
                     shared.stop.store(true, Ordering::Relaxed);
                 }
                 let share = shared.elapsed_ns.load(Ordering::Relaxed) as f64 / time.as_ns().max(1) as f64;
-                live.draw_share(&format!("{done} of {all} done"), share, began.elapsed());
+                observer.progresses(&Advance::Trials { done, all, share, elapsed: began.elapsed() });
             };
             shared.stop.store(true, Ordering::Relaxed);
             ended
-        });
-        live.clear();
-        result
+        })
     }
 
     /// The longest that a trial of the job takes.
@@ -236,13 +224,16 @@ impl Forecast<'_> {
     /// Stores a trial, with its doubts.
     fn keep(
         &self,
-        books: &mut Books,
+        store: &mut RunStore,
         cell: usize,
         made: Made,
         finished: &BTreeSet<(String, u32)>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Error> {
         let cell = &self.work.cells[cell];
-        let mut record = made.with_context(|| format!("{} on volume {}", label(&cell.spec), cell.volume))?;
+        let mut record = made.map_err(|source| Error::Prediction {
+            what: format!("{} on volume {}", label(&cell.spec), cell.volume),
+            source,
+        })?;
         if finished.contains(&(cell.id.clone(), record.trial)) {
             return Ok(());
         }
@@ -253,6 +244,6 @@ impl Forecast<'_> {
             // It tells a range, and no figure that rests on so few requests.
             record.doubts.retain(|doubt| doubt.code != DoubtCode::FewSamples);
         }
-        Ok(books.store()?.finish_trial(self.run, &cell.id, &record)?)
+        Ok(store.store()?.finish_trial(self.run, &cell.id, &record)?)
     }
 }

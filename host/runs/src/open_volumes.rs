@@ -1,14 +1,8 @@
 //! Opens what a run measures: each target once, or once for each number of test files, large enough for its largest cell.
 
-use crate::failure::{Stopped, Usage};
 use crate::filling::{self, Wish};
-use crate::interruption::Interruption;
-use crate::leftovers;
-use crate::output;
-use crate::preparation::{Work, label};
-use crate::same_storage;
-use crate::settings::Settings;
-use anyhow::{Context, bail};
+use crate::work::label;
+use crate::{Error, Event, Observer, Refusal, Settings, Unneeded, Work, leftovers, storage_identity};
 use loadline_engine::target::{is_nbd_uri, is_same_export, overlap};
 use loadline_engine::{Access, Keep, Need, Volume};
 use loadline_record::{TargetKind, VolumeFacts};
@@ -20,33 +14,33 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// By the volume's name.
-pub(crate) type OpenVolumes = BTreeMap<String, OpenVolume>;
+pub type OpenVolumes = BTreeMap<String, OpenVolume>;
 
 /// What a run measures under one name: an existing file or device; or a directory with one set of test files for each number
 /// of files that the loads ask for.
 #[derive(Debug)]
-pub(crate) struct OpenVolume {
+pub struct OpenVolume {
     /// The first is the one in the run's header. Never empty.
     sets: Vec<FileSet>,
     /// Whether it stopped answering, so that nothing more is asked of it.
-    pub(crate) lost: bool,
+    pub lost: bool,
 }
 
 /// Files that share a size, with what has been done to them.
 #[derive(Debug)]
-pub(crate) struct FileSet {
+pub struct FileSet {
     /// How many files the loads on it ask for.
     files: u32,
     /// The engine's view of them.
-    pub(crate) volume: Volume,
+    pub volume: Volume,
     /// Whether all that loads touch of it holds data written by this process.
-    pub(crate) filled: bool,
+    pub filled: bool,
     /// What the loads want of it before they begin.
-    pub(crate) wish: Wish,
+    pub wish: Wish,
     /// Whether the last load went through the page cache.
-    pub(crate) buffered_before: bool,
+    pub buffered_before: bool,
     /// Whether it may have left something there that is to be written.
-    pub(crate) dirty: bool,
+    pub dirty: bool,
 }
 
 impl FileSet {
@@ -56,24 +50,27 @@ impl FileSet {
         Self { files, volume, filled: false, wish, buffered_before: false, dirty: false }
     }
     /// Whether this load begins only when all that loads touch was written.
-    pub(crate) fn is_full_for(&self, spec: &LoadSpec) -> bool {
+    #[must_use]
+    pub fn is_full_for(&self, spec: &LoadSpec) -> bool {
         self.volume.writable && self.volume.facts.kind != TargetKind::Null && self.wish.holds_for(spec)
     }
 }
 
 impl OpenVolume {
     /// One set, filled already.
-    pub(crate) fn filled(volume: Volume) -> Self {
+    #[must_use]
+    pub fn filled(volume: Volume) -> Self {
         let set = FileSet { filled: true, ..FileSet::new(1, volume, &[]) };
         Self { sets: vec![set], lost: false }
     }
     /// The files that this load runs on.
-    pub(crate) fn set_for(&mut self, spec: &LoadSpec) -> &mut FileSet {
+    pub fn set_for(&mut self, spec: &LoadSpec) -> &mut FileSet {
         let index = self.index_for(spec);
         &mut self.sets[index]
     }
     /// The engine's view of the files that this load runs on.
-    pub(crate) fn volume_for(&self, spec: &LoadSpec) -> &Volume {
+    #[must_use]
+    pub fn volume_for(&self, spec: &LoadSpec) -> &Volume {
         &self.set_of(spec).volume
     }
     fn set_of(&self, spec: &LoadSpec) -> &FileSet {
@@ -88,7 +85,8 @@ impl OpenVolume {
         self.sets.iter_mut().for_each(|set| set.volume.leave_files());
     }
     /// What is stored of it with the run.
-    pub(crate) fn facts(&self) -> VolumeFacts {
+    #[must_use]
+    pub fn facts(&self) -> VolumeFacts {
         let mut facts = self.sets[0].volume.facts.clone();
         if self.sets.len() > 1 {
             let counts: Vec<String> = self.sets.iter().map(|set| set.files.to_string()).collect();
@@ -100,10 +98,8 @@ impl OpenVolume {
 }
 
 /// Before which of these cells, in the order of execution, something is filled, and how much: by their place.
-pub(crate) fn filled_before<'a>(
-    opened: &OpenVolumes,
-    cells: impl IntoIterator<Item = &'a RunCell>,
-) -> BTreeMap<usize, Bytes> {
+#[must_use]
+pub fn filled_before<'a>(opened: &OpenVolumes, cells: impl IntoIterator<Item = &'a RunCell>) -> BTreeMap<usize, Bytes> {
     let cells: Vec<&RunCell> = cells.into_iter().collect();
     let set = |cell: &RunCell| opened[&cell.volume].set_of(&cell.spec);
     let passes = filling::passes(cells.iter().copied(), |cell| set(cell).is_full_for(&cell.spec));
@@ -112,7 +108,8 @@ pub(crate) fn filled_before<'a>(
 
 /// The sets of files other than those of this load that the loads before it left something to be written of: it would be written
 /// beneath this one, on the same device maybe. None of a volume that does not answer.
-pub(crate) fn dirty_beside<'a>(opened: &'a mut OpenVolumes, cell: &RunCell) -> Vec<&'a mut FileSet> {
+#[must_use]
+pub fn dirty_beside<'a>(opened: &'a mut OpenVolumes, cell: &RunCell) -> Vec<&'a mut FileSet> {
     let mut dirty = Vec::new();
     for (name, open) in opened.iter_mut().filter(|(_, open)| !open.lost) {
         let own = (*name == cell.volume).then(|| open.index_for(&cell.spec));
@@ -123,7 +120,11 @@ pub(crate) fn dirty_beside<'a>(opened: &'a mut OpenVolumes, cell: &RunCell) -> V
 }
 
 /// What of `--overwrite` nobody needed, each with why; these are the volumes that were opened with it.
-pub(crate) fn tell_unneeded<'a>(settings: &Settings, volumes: impl Iterator<Item = &'a Volume>) {
+pub fn report_unneeded<'a>(
+    settings: &Settings,
+    volumes: impl Iterator<Item = &'a Volume>,
+    observer: &mut dyn Observer,
+) {
     let volumes: Vec<&Volume> = volumes.collect();
     for word in &settings.overwrite {
         if volumes.iter().any(|volume| volume.handed_over().contains(word)) {
@@ -136,18 +137,18 @@ pub(crate) fn tell_unneeded<'a>(settings: &Settings, volumes: impl Iterator<Item
                 || is_same_export(target, word)
         };
         let why = if resolved.as_ref().is_some_and(|path| path.is_dir()) {
-            "in a directory loadline makes a file of its own, and overwrites nothing"
+            Unneeded::Directory
         } else if settings.targets.iter().any(|named| is_it(&named.target)) {
-            "nothing is written to it"
+            Unneeded::OnlyRead
         } else {
-            "it is no target here, and no serial number or UUID that was asked for"
+            Unneeded::NoTarget
         };
-        output::tell(&format!("--overwrite {word} was not needed: {why}"));
+        observer.says(&Event::OverwriteUnneeded { word, why });
     }
 }
 
 /// Devices that are only written and not filled for that, each with what follows from it. Of files the extents tell.
-pub(crate) fn tell_unfilled(opened: &OpenVolumes, work: &Work) {
+pub fn report_unfilled(opened: &OpenVolumes, work: &Work, observer: &mut dyn Observer) {
     for (name, open) in opened {
         let volume = &open.sets[0].volume;
         let is_left = |cell: &RunCell| {
@@ -155,19 +156,13 @@ pub(crate) fn tell_unfilled(opened: &OpenVolumes, work: &Work) {
         };
         let is_found = matches!(volume.facts.kind, TargetKind::BlockDevice | TargetKind::Nbd);
         if is_found && volume.writable && work.cells.iter().any(is_left) {
-            output::tell(&format!(
-                "volume {name}: {} is not filled first, since no load reads it. Where blocks of it were never written (a new SSD, \
-                 a disk that is given its storage as it is written) the first write of each is in the figures: fill = \
-                 \"always\" in the plan writes all that the loads touch before them, {}",
-                volume.facts.target,
-                filling::in_words(volume.span())
-            ));
+            observer.says(&Event::NotFilledFirst { volume: name, target: &volume.facts.target, span: volume.span() });
         }
     }
 }
 
 /// Leaves all test files in place when the volumes are closed. They are not before it is known that the run can begin.
-pub(crate) fn keep(opened: &mut OpenVolumes) {
+pub fn keep(opened: &mut OpenVolumes) {
     opened.values_mut().for_each(OpenVolume::keep);
 }
 
@@ -176,14 +171,14 @@ pub(crate) fn keep(opened: &mut OpenVolumes) {
 /// on another one. Test files are removed when the volumes are closed, unless [`keep`] is called.
 ///
 /// # Errors
-/// [`Usage`] where a load cannot be what it says on its target; a refusal of the engine; what is not what it was in `before`.
-pub(crate) fn open(
+/// A [`Refusal`] where a load cannot be what it says on its target; a refusal of the engine; what is not what it was in `before`.
+pub fn open(
     work: &Work,
     settings: &Settings,
     run: &str,
     before: &[VolumeFacts],
-    interruption: &Interruption,
-) -> anyhow::Result<OpenVolumes> {
+    observer: &mut dyn Observer,
+) -> Result<OpenVolumes, Error> {
     check_loads(work, settings)?;
     let access = settings.access();
     let mut opened = BTreeMap::new();
@@ -198,25 +193,28 @@ pub(crate) fn open(
             if sets.is_empty() || need.size.is_none() {
                 need.size = size.or(need.size);
             }
-            let volume = open_one(&named.volume, &named.target, need, largest(&cells), &access, interruption)
-                .with_context(|| format!("volume {}", named.volume))?;
+            let volume = open_one(&named.volume, &named.target, need, largest(&cells), &access, observer)
+                .map_err(|error| error.of_volume(&named.volume))?;
             size.get_or_insert(volume.size());
             sets.push(FileSet::new(files, volume, &cells));
         }
         let open = OpenVolume { sets, lost: false };
-        let differences = known.map_or_else(Vec::new, |then| same_storage::differences(then, &open.facts()));
+        let differences = known.map_or_else(Vec::new, |then| storage_identity::differences(then, &open.facts()));
         if !differences.is_empty() {
-            bail!(
-                "volume {}: {} is not the storage that run {run} began on: {}. Its trials would be those of two; attach or mount what \
-                 was measured and carry on, or begin a new run",
-                named.volume,
-                named.target,
-                differences.join("; ")
-            );
+            return Err(Error::OtherStorage {
+                volume: named.volume.clone(),
+                target: named.target.clone(),
+                run: run.to_owned(),
+                differences,
+            });
         }
         opened.insert(named.volume.clone(), open);
     }
-    tell_unneeded(settings, opened.values().flat_map(|open| &open.sets).map(|set| &set.volume));
+    report_unneeded(
+        settings,
+        opened.values().flat_map(|open: &OpenVolume| &open.sets).map(|set| &set.volume),
+        observer,
+    );
     Ok(opened)
 }
 
@@ -225,7 +223,7 @@ const LOOK_SIZE: Bytes = Bytes::kib(4);
 
 /// Looks at the targets of `settings` as far as can be done without writing to anything that is there; in a directory a small
 /// file without a name shows what the file system takes. What cannot be looked at is told and left out.
-pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
+pub fn look(work: &Work, settings: &Settings, observer: &mut dyn Observer) -> OpenVolumes {
     let mut opened = BTreeMap::new();
     for named in &settings.targets {
         let cells: Vec<&RunCell> = work.cells.iter().filter(|cell| cell.volume == named.volume).collect();
@@ -235,7 +233,7 @@ pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
             let size = if is_directory { Some(LOOK_SIZE * u64::from(files)) } else { largest(&cells) };
             let buffered = cells.iter().all(|cell| cell.spec.buffered);
             let need = Need { size, files, buffered, ..Need::default() };
-            let mut volume = open_watched(&named.volume, &named.target, &need, &access, None)?;
+            let mut volume = open_watched(&named.volume, &named.target, &need, &access, observer)?;
             // As if it had been handed over, in its full size.
             volume.writable = !settings.read_only && volume.may_be_written();
             if is_directory {
@@ -243,11 +241,11 @@ pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
             }
             Ok(FileSet::new(files, volume, &cells))
         });
-        match sets.collect::<anyhow::Result<Vec<_>>>() {
+        match sets.collect::<Result<Vec<_>, Error>>() {
             Ok(sets) => {
                 opened.insert(named.volume.clone(), OpenVolume { sets, lost: false });
             }
-            Err(error) => output::tell(&format!("volume {}: {error:#}; its cells are not checked", named.volume)),
+            Err(error) => observer.says(&Event::NotLookedAt { volume: &named.volume, error: &error }),
         }
     }
     opened
@@ -258,7 +256,7 @@ pub(crate) fn look(work: &Work, settings: &Settings) -> OpenVolumes {
 ///
 /// # Errors
 /// The first load that asks for it, with its target.
-pub(crate) fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage> {
+pub fn check_loads(work: &Work, settings: &Settings) -> Result<(), Refusal> {
     for named in &settings.targets {
         let target = named.target.as_str();
         let null = target == "null" || target.starts_with("null:");
@@ -267,19 +265,10 @@ pub(crate) fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage>
         for cell in work.cells.iter().filter(|cell| cell.volume == named.volume) {
             let spec = &cell.spec;
             if null && spec.verify {
-                return Err(Usage(format!(
-                    "{}: verify = true reads back what was written, and {target} keeps nothing; leave verify out, or name \
-                     storage with --on",
-                    label(spec)
-                )));
+                return Err(Refusal::KeepsNothing { load: label(spec), target: target.to_owned() });
             }
             if single && spec.files > 1 {
-                return Err(Usage(format!(
-                    "{}: files = {} makes test files in a directory, and {target} is none; leave files out, or name a \
-                     directory with --on",
-                    label(spec),
-                    spec.files
-                )));
+                return Err(Refusal::NoDirectory { load: label(spec), files: spec.files, target: target.to_owned() });
             }
         }
     }
@@ -287,11 +276,8 @@ pub(crate) fn check_loads(work: &Work, settings: &Settings) -> Result<(), Usage>
     for (index, one) in settings.targets.iter().enumerate() {
         for other in settings.targets[..index].iter().filter(|other| written(&one.volume) || written(&other.volume)) {
             if let Some(how) = overlap(&other.target, &one.target) {
-                return Err(Usage(format!(
-                    "volumes {} and {}: {how}, and what one writes is the other's too; name it once, or measure both only by \
-                     reading (--read-only)",
-                    other.volume, one.volume
-                )));
+                let volumes = [other.volume.clone(), one.volume.clone()];
+                return Err(Refusal::Overlap { volumes, how });
             }
         }
     }
@@ -316,20 +302,20 @@ const OPEN_TIME: Duration = Duration::from_secs(5);
 /// And when it is given up: as long as a request may take.
 const OPEN_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// How often the user's wish to stop is looked at meanwhile.
+/// How often the observer is asked meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// [`Volume::open`] on a thread of its own, which storage that does not answer holds in the kernel for as long as it likes.
 ///
 /// # Errors
-/// A refusal of the engine; the target has not been opened for a long time; or [`Stopped`]: the user did not want to wait for it.
-pub(crate) fn open_watched(
+/// A refusal of the engine; the target has not been opened for a long time; or [`Error::Stopped`].
+pub fn open_watched(
     name: &str,
     target: &str,
     need: &Need,
     access: &Access,
-    interruption: Option<&Interruption>,
-) -> anyhow::Result<Volume> {
+    observer: &mut dyn Observer,
+) -> Result<Volume, Error> {
     let (opened, wait) = channel();
     let owned = (name.to_owned(), target.to_owned(), need.clone(), access.clone());
     let opening = std::thread::spawn(move || {
@@ -343,18 +329,18 @@ pub(crate) fn open_watched(
         if result.as_ref().err() != Some(&RecvTimeoutError::Timeout) || began.elapsed() >= OPEN_TIME_MAX {
             break result;
         }
-        if interruption.is_some_and(Interruption::asked) {
-            return Err(Stopped(format!("interrupted while {target} was opened, which has not answered yet")).into());
+        if observer.wants_an_end() {
+            return Err(Error::Stopped { target: target.to_owned() });
         }
         if !told && began.elapsed() >= OPEN_TIME {
             told = true;
-            output::tell(&format!("{target} is slow to open; waiting for it"));
+            observer.says(&Event::SlowToOpen { target });
         }
     };
     match result {
         Ok(result) => Ok(result?),
         Err(RecvTimeoutError::Timeout) => {
-            bail!("{target} could not be opened for {} s: its storage does not answer", OPEN_TIME_MAX.as_secs())
+            Err(Error::NotOpened { target: target.to_owned(), seconds: OPEN_TIME_MAX.as_secs() })
         }
         // It can only have panicked.
         Err(RecvTimeoutError::Disconnected) => {
@@ -367,7 +353,7 @@ pub(crate) fn open_watched(
 const CLOSE_TIME: Duration = Duration::from_secs(5);
 
 /// Closes the volumes, which removes their test files. Does not wait for long for those that stopped answering.
-pub(crate) fn close(opened: OpenVolumes) {
+pub fn close(opened: OpenVolumes, observer: &mut dyn Observer) {
     for (name, open) in opened {
         if !open.lost {
             continue;
@@ -380,7 +366,7 @@ pub(crate) fn close(opened: OpenVolumes) {
             let _ = closed.send(());
         });
         if wait.recv_timeout(CLOSE_TIME).is_err() {
-            output::tell(&format!("volume {name} cannot be closed; what loadline made in {place} may still be there"));
+            observer.says(&Event::NotClosed { volume: &name, place: &place });
         }
     }
 }
@@ -392,14 +378,14 @@ fn open_one(
     mut need: Need,
     largest: Option<Bytes>,
     access: &Access,
-    interruption: &Interruption,
-) -> anyhow::Result<Volume> {
-    let volume = open_watched(name, target, &need, access, Some(interruption))?;
+    observer: &mut dyn Observer,
+) -> Result<Volume, Error> {
+    let volume = open_watched(name, target, &need, access, observer)?;
     match largest {
         Some(asked) if asked > volume.size() => {
             drop(volume);
             need.size = largest;
-            open_watched(name, target, &need, access, Some(interruption))
+            open_watched(name, target, &need, access, observer)
         }
         _ => Ok(volume),
     }
@@ -419,7 +405,8 @@ fn need_of(cells: &[&RunCell], files: u32, keep: bool, volume: &str, run: &str) 
 }
 
 /// The name of a test file that has one; of several, that with which their names begin.
-pub(crate) fn file_name(run: &str, volume: &str, files: u32) -> String {
+#[must_use]
+pub fn file_name(run: &str, volume: &str, files: u32) -> String {
     let of = if files > 1 { format!("-of-{files}") } else { String::new() };
     format!("{}{volume}{of}.data", leftovers::name_prefix(run))
 }
@@ -433,6 +420,7 @@ fn largest(cells: &[&RunCell]) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Silent;
 
     #[test]
     fn whoever_stops_while_a_target_does_not_answer_need_not_wait_for_it() {
@@ -440,9 +428,10 @@ mod tests {
         let socket = folder.path().join("mute");
         let _listens_and_says_nothing = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         let target = format!("nbd+unix:///data?socket={}", socket.display());
-        let asked = Interruption::asked_already();
-        let error = open_watched("data", &target, &Need::default(), &Access::default(), Some(&asked)).unwrap_err();
-        assert!(error.is::<Stopped>() && error.context("volume data").is::<Stopped>());
+        let mut observer = Silent::default();
+        observer.stop().store(true, std::sync::atomic::Ordering::Relaxed);
+        let error = open_watched("data", &target, &Need::default(), &Access::default(), &mut observer).unwrap_err();
+        assert!(matches!(error, Error::Stopped { .. }));
     }
 
     #[test]

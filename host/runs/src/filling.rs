@@ -1,4 +1,4 @@
-//! What is written in full before loads: for which of them, how often, and how long that may take before it is known.
+//! Fills: before which loads a target is written in full, how often, and how long that may take.
 
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Content, Fill, LoadSpec, Origin, RunCell};
@@ -8,28 +8,30 @@ use std::collections::{BTreeMap, BTreeSet};
 const RATE: Bytes = Bytes::mib(200);
 
 /// How long it takes to fill so much at a rate that nobody has measured yet.
-pub(crate) fn time(size: Bytes) -> Duration {
+#[must_use]
+pub fn time(size: Bytes) -> Duration {
     Duration::from_s(size.get().div_ceil(RATE.get()))
 }
 
 /// So much, and how long it takes, for people.
-pub(crate) fn in_words(size: Bytes) -> String {
+#[must_use]
+pub fn in_words(size: Bytes) -> String {
     format!("{} at {RATE}/s", time(size).clock())
 }
 
 /// What the loads that share files want of them before the first begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Wish {
+pub struct Wish {
     /// Any of them is reason to write all of it. Those that leave it open run on what was filled for the others, from the first
     /// one on: what a trial finds does not depend on the order.
     any: bool,
     /// That of all of them, where they agree.
-    pub(crate) content: Content,
+    pub content: Content,
 }
 
 impl Wish {
     /// Of the loads on a target that may be written.
-    pub(crate) fn of<'a>(loads: impl IntoIterator<Item = &'a LoadSpec>, origin: Origin) -> Self {
+    pub fn of<'a>(loads: impl IntoIterator<Item = &'a LoadSpec>, origin: Origin) -> Self {
         let (mut any, mut contents) = (false, Vec::new());
         for load in loads.into_iter().filter(|load| load.fill != Fill::Never) {
             any |= load.wants_full(origin);
@@ -40,18 +42,19 @@ impl Wish {
     }
 
     /// Whether this one of them begins on a full target.
-    pub(crate) fn holds_for(self, load: &LoadSpec) -> bool {
+    #[must_use]
+    pub fn holds_for(self, load: &LoadSpec) -> bool {
         self.any && load.fill != Fill::Never
     }
 }
 
 /// The wishes of all loads, by volume and number of files.
 #[derive(Debug)]
-pub(crate) struct Wishes<'a>(BTreeMap<(&'a str, u32), Wish>);
+pub struct Wishes<'a>(BTreeMap<(&'a str, u32), Wish>);
 
 impl<'a> Wishes<'a> {
     /// Of these loads on volumes of which `origin` tells where they come from; `None` where nothing may be written.
-    pub(crate) fn of(cells: &'a [RunCell], origin: impl Fn(&str) -> Option<Origin>) -> Self {
+    pub fn of(cells: &'a [RunCell], origin: impl Fn(&str) -> Option<Origin>) -> Self {
         let mut sharing: BTreeMap<(&str, u32), Vec<&LoadSpec>> = BTreeMap::new();
         for cell in cells {
             sharing.entry((&cell.volume, cell.spec.files)).or_default().push(&cell.spec);
@@ -60,7 +63,8 @@ impl<'a> Wishes<'a> {
         Self(sharing.into_iter().filter_map(wish).collect())
     }
     /// Whether this one of them begins on a full target.
-    pub(crate) fn hold_for(&self, cell: &RunCell) -> bool {
+    #[must_use]
+    pub fn hold_for(&self, cell: &RunCell) -> bool {
         let wish = self.0.get(&(cell.volume.as_str(), cell.spec.files));
         wish.is_some_and(|wish| wish.holds_for(&cell.spec))
     }
@@ -68,10 +72,7 @@ impl<'a> Wishes<'a> {
 
 /// The trials before which something is filled, by their place among these cells, which are in the order of execution: the
 /// first on its files that wants them full (`is_wanted`), and the first that does after one that trimmed.
-pub(crate) fn passes<'a>(
-    cells: impl IntoIterator<Item = &'a RunCell>,
-    is_wanted: impl Fn(&RunCell) -> bool,
-) -> Vec<usize> {
+pub fn passes<'a>(cells: impl IntoIterator<Item = &'a RunCell>, is_wanted: impl Fn(&RunCell) -> bool) -> Vec<usize> {
     let mut full = BTreeSet::new();
     let mut passes = Vec::new();
     for (index, cell) in cells.into_iter().enumerate() {

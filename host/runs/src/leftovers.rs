@@ -3,32 +3,33 @@
 //! Files without a name vanish with their process. A file has a name only where its contents must outlive a crash of the
 //! machine (`verify = true`, `--keep`); then a kill leaves it behind.
 
-use crate::moment;
-use crate::settings::Settings;
-use anyhow::Context;
+use crate::wall_clock::RUN_ID_LENGTH;
+use crate::{Error, Settings};
 use loadline_store::Store;
 use loadline_units::Bytes;
 use std::path::{Path, PathBuf};
 
 /// A test file of a run that is there although no process uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Leftover {
+pub struct Leftover {
     /// Where it is.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// How large.
-    pub(crate) size: Bytes,
+    pub size: Bytes,
 }
 
 /// With what the names of all of them begin.
-pub(crate) const NAME_BEGIN: &str = "loadline-";
+pub const NAME_BEGIN: &str = "loadline-";
 
 /// With what the name of a test file of `run` begins.
-pub(crate) fn name_prefix(run: &str) -> String {
+#[must_use]
+pub fn name_prefix(run: &str) -> String {
     format!("{NAME_BEGIN}{run}-")
 }
 
 /// The files that `run` left in the directories that it measured, in the order of their names.
-pub(crate) fn of_run(run: &str, settings: &Settings) -> Vec<Leftover> {
+#[must_use]
+pub fn of_run(run: &str, settings: &Settings) -> Vec<Leftover> {
     let mut found: Vec<Leftover> =
         settings.targets.iter().flat_map(|named| in_directory(Path::new(&named.target), &name_prefix(run))).collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -39,10 +40,10 @@ pub(crate) fn of_run(run: &str, settings: &Settings) -> Vec<Leftover> {
 /// Test files in the directories that are about to be measured whose run is not in the store: of runs killed before they
 /// were stored, removed since, or kept in another store.
 /// `own` is the run that is about to begin, whose files may be there already.
-pub(crate) fn of_no_run(settings: &Settings, store: &Store, own: &str) -> Vec<Leftover> {
+pub fn of_no_run(settings: &Settings, store: &Store, own: &str) -> Vec<Leftover> {
     let unknown = |leftover: &Leftover| {
         let name = leftover.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let run = name.strip_prefix(NAME_BEGIN).and_then(|rest| rest.get(..moment::RUN_ID_LENGTH));
+        let run = name.strip_prefix(NAME_BEGIN).and_then(|rest| rest.get(..RUN_ID_LENGTH));
         run.is_some_and(|run| run != own && store.resolve(run).is_err())
     };
     let directories = settings.targets.iter().map(|named| Path::new(&named.target));
@@ -51,7 +52,7 @@ pub(crate) fn of_no_run(settings: &Settings, store: &Store, own: &str) -> Vec<Le
 
 /// Regular files in `directory` whose names begin with `prefix` and end as those of test files do; none where it cannot be
 /// read or is no directory.
-pub(crate) fn in_directory(directory: &Path, prefix: &str) -> Vec<Leftover> {
+pub fn in_directory(directory: &Path, prefix: &str) -> Vec<Leftover> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let ours = |name: &str| {
         let number = |text: &str| text.is_empty() || text.strip_prefix('.').is_some_and(is_number);
@@ -75,17 +76,14 @@ fn is_number(text: &str) -> bool {
 ///
 /// # Errors
 /// The system's answer, with the file's path.
-pub(crate) fn remove(leftover: &Leftover) -> anyhow::Result<()> {
-    std::fs::remove_file(&leftover.path).with_context(|| {
-        format!("cannot remove {}, which the process that was cut off left behind", leftover.path.display())
-    })
+pub fn remove(leftover: &Leftover) -> Result<(), Error> {
+    std::fs::remove_file(&leftover.path).map_err(|source| Error::Leftover { path: leftover.path.clone(), source })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::{CommandLine, Verb};
-    use clap::Parser;
+    use crate::settings::sole_target;
 
     #[test]
     fn files_of_the_run_that_begins_are_no_strangers() {
@@ -94,9 +92,7 @@ mod tests {
         for run in [own, other] {
             std::fs::write(directory.path().join(format!("{}data.data", name_prefix(run))), "x").unwrap();
         }
-        let typed = ["loadline", "run", "p.toml", "--on", directory.path().to_str().unwrap()];
-        let Verb::Run(arguments) = CommandLine::parse_from(typed).verb else { unreachable!("that was typed") };
-        let settings = Settings::of_run(&arguments).unwrap();
+        let settings = Settings::of(sole_target(directory.path().to_str().unwrap()));
         let store = Store::open(&directory.path().join("store.db")).unwrap();
         let found = of_no_run(&settings, &store, own);
         let names: Vec<_> = found.iter().filter_map(|leftover| leftover.path.file_name()).collect();

@@ -1,9 +1,10 @@
-//! The store of a run, made ready beside the measurement: what it writes to the disk when it is new, and when a run begins,
-//! does not hold up the first request.
+//! A run's store, opened on a thread of its own.
 //!
-//! Nothing finished is lost by that: the first result waits until the run stands in the store.
+//! Making a new store and beginning a run write to the disk. The first request does not wait for that. No result is lost:
+//! the first one waits until the run stands in the store.
 
-use crate::location;
+use crate::leftovers::Leftover;
+use crate::{Error, store_location};
 use loadline_record::{CellRecord, RunHeader};
 use loadline_store::{Claim, Store};
 use std::path::PathBuf;
@@ -12,10 +13,11 @@ use std::thread::JoinHandle;
 
 /// A store on its way to be opened, perhaps made, on a thread of its own.
 #[derive(Debug)]
-pub(crate) struct Opening {
+pub struct PendingStore {
     /// Dropped without a message where no run is to begin.
     begin: Sender<(RunHeader, Vec<CellRecord>)>,
     opened: Receiver<()>,
+    found: Receiver<Leftover>,
     thread: Thread,
     /// Something is there that may be refused; a store that is made anew is refused by a full disk at most.
     existed: bool,
@@ -26,10 +28,10 @@ type Ready = (Store, Option<Claim>);
 
 /// Makes it ready.
 #[derive(Debug)]
-struct Thread(Option<JoinHandle<anyhow::Result<Ready>>>);
+struct Thread(Option<JoinHandle<Result<Ready, Error>>>);
 
 impl Thread {
-    fn join(&mut self) -> Option<anyhow::Result<Ready>> {
+    fn join(&mut self) -> Option<Result<Ready, Error>> {
         self.0.take().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     }
 }
@@ -43,17 +45,20 @@ impl Drop for Thread {
     }
 }
 
-impl Opening {
-    /// Opens the store at `path`, and then does `look` with it.
-    pub(crate) fn start(path: PathBuf, look: impl FnOnce(&Store) + Send + 'static) -> Self {
+impl PendingStore {
+    /// Opens the store at `path`, and then looks in it for test files that belong to no run.
+    pub fn start(path: PathBuf, look: impl FnOnce(&Store) -> Vec<Leftover> + Send + 'static) -> Self {
         let existed = path.exists();
         let (begin, beginning) = channel::<(RunHeader, Vec<CellRecord>)>();
         let (told, opened) = channel();
+        let (finds, found) = channel();
         let thread = std::thread::spawn(move || {
-            let store = location::open_store(&path)?;
+            let store = store_location::open_store(&path)?;
             // Nobody is there to be told where the run was given up meanwhile.
             let _ = told.send(());
-            look(&store);
+            for leftover in look(&store) {
+                let _ = finds.send(leftover);
+            }
             let claim = match beginning.recv() {
                 Ok((header, cells)) => {
                     let claim = store.claim(&header.id)?;
@@ -64,7 +69,7 @@ impl Opening {
             };
             Ok((store, claim))
         });
-        Self { begin, opened, thread: Thread(Some(thread)), existed }
+        Self { begin, opened, found, thread: Thread(Some(thread)), existed }
     }
 
     /// Begins a run. A new store is not waited for; an old one is, so that one which is refused stops the run before anything
@@ -72,38 +77,44 @@ impl Opening {
     ///
     /// # Errors
     /// The store that was there is refused.
-    pub(crate) fn begin(self, header: RunHeader, cells: Vec<CellRecord>) -> anyhow::Result<Books> {
-        let Self { begin, opened, thread, existed } = self;
+    pub fn begin(self, header: RunHeader, cells: Vec<CellRecord>) -> Result<RunStore, Error> {
+        let Self { begin, opened, found, thread, existed } = self;
         let refused = existed && opened.recv().is_err();
         // Where the thread has ended, it says why when it is joined.
         let _ = begin.send((header, cells));
         drop(begin);
-        let mut books = Books { thread, ready: None };
+        let mut store = RunStore { thread, found: Some(found), ready: None };
         if refused {
-            books.store()?;
+            store.store()?;
         }
-        books.look()?;
-        Ok(books)
+        store.look()?;
+        Ok(store)
     }
 }
 
 /// The store that a run goes into, with the run begun and claimed in it by the time that anyone looks.
 #[derive(Debug)]
-pub(crate) struct Books {
+pub struct RunStore {
     thread: Thread,
+    found: Option<Receiver<Leftover>>,
     ready: Option<Ready>,
 }
 
-impl Books {
+impl RunStore {
     /// Of a run that stands in the store already.
-    pub(crate) fn ready(store: Store, claim: Claim) -> Self {
-        Self { thread: Thread(None), ready: Some((store, Some(claim))) }
+    #[must_use]
+    pub fn ready(store: Store, claim: Claim) -> Self {
+        Self { thread: Thread(None), found: None, ready: Some((store, Some(claim))) }
+    }
+    /// Test files of no run that were found since the last call. Does not wait.
+    pub fn leftovers_found(&self) -> impl Iterator<Item = Leftover> {
+        self.found.iter().flat_map(Receiver::try_iter)
     }
     /// Finds out, without waiting, whether there will be no store: a measurement would be for nothing then.
     ///
     /// # Errors
-    /// As of [`Books::store`].
-    pub(crate) fn look(&mut self) -> anyhow::Result<()> {
+    /// As of [`RunStore::store`].
+    pub fn look(&mut self) -> Result<(), Error> {
         if self.thread.0.as_ref().is_some_and(JoinHandle::is_finished) {
             self.store()?;
         }
@@ -113,13 +124,13 @@ impl Books {
     ///
     /// # Errors
     /// The store cannot be opened or made, or the run cannot be begun in it. Only the first call says why.
-    pub(crate) fn store(&mut self) -> anyhow::Result<&Store> {
+    pub fn store(&mut self) -> Result<&Store, Error> {
         if let Some(result) = self.thread.join() {
             self.ready = Some(result?);
         }
         match &self.ready {
             Some((store, _)) => Ok(store),
-            None => anyhow::bail!("the store is not available"),
+            None => Err(Error::NoStore),
         }
     }
 }

@@ -1,7 +1,6 @@
-//! The calls to the engine: each on a thread of its own, watched from this one.
+//! Calls to the engine, each on a thread of its own, while the observer follows on this one.
 
-use crate::interruption::Interruption;
-use crate::live::Live;
+use crate::{Advance, Event, Observer};
 use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Filling, Past, Settled, Volume};
 use loadline_record::{TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration as Span};
@@ -9,18 +8,13 @@ use loadline_workload::{RunCell, cell_seed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often the view is drawn and the user's wish to stop is looked at.
+/// How often the observer is called.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Who watches: the view and the user's signals.
-pub(crate) struct Watch<'a> {
-    /// What is shown meanwhile.
-    pub(crate) live: &'a mut Live,
-    /// Whether the user wants an end.
-    pub(crate) interruption: &'a Interruption,
-}
+/// Calls to the engine, with the observer that follows them.
+pub struct EngineWatch<'a>(pub &'a mut dyn Observer);
 
-impl Watch<'_> {
+impl EngineWatch<'_> {
     /// Runs `work` on a thread of its own until it ends by itself, or ends because it was asked to.
     fn over<T: Send>(&mut self, work: impl FnOnce(&Control) -> T + Send) -> T {
         let control = Control::new();
@@ -32,18 +26,21 @@ impl Watch<'_> {
                 work(&control)
             });
             while wait.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                if self.interruption.asked() && !control.stopped() {
+                if self.0.wants_an_end() && !control.stopped() {
                     control.stop();
-                    self.live.say("stopping; what is under way is waited for, Ctrl-C once more ends it at once");
+                    self.0.says(&Event::Stopping);
                 }
-                self.live.refresh(&control.progress());
+                self.0.progresses(&Advance::Device(&control.progress()));
             }
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
     /// Puts a cell's load on its volume once.
-    pub(crate) fn trial(
+    ///
+    /// # Errors
+    /// As of the engine.
+    pub fn trial(
         &mut self,
         volume: &mut Volume,
         cell: &RunCell,
@@ -56,13 +53,19 @@ impl Watch<'_> {
     }
 
     /// Has what programs left in memory for the volume's file system written back, and waits for that for `limit` at most.
-    pub(crate) fn settle(&mut self, volume: &Volume, limit: Span) -> Result<Option<Settled>, EngineError> {
+    ///
+    /// # Errors
+    /// As of the engine.
+    pub fn settle(&mut self, volume: &Volume, limit: Span) -> Result<Option<Settled>, EngineError> {
         self.over(|control| loadline_engine::settle(volume, limit, control))
     }
 
     /// Writes `range` of a volume in full, from where the loads begin on; less when the time for it is up first, or the user
     /// stops it.
-    pub(crate) fn fill(
+    ///
+    /// # Errors
+    /// As of the engine.
+    pub fn fill(
         &mut self,
         volume: &mut Volume,
         range: Bytes,
@@ -75,7 +78,10 @@ impl Watch<'_> {
 
     /// Checks what stands on the volume against a trial of a run with this seed, of which `past` is known; `None` when nothing
     /// there is of it and nothing has to be.
-    pub(crate) fn verification(
+    ///
+    /// # Errors
+    /// As of the engine.
+    pub fn verification(
         &mut self,
         volume: &mut Volume,
         cell: &RunCell,

@@ -1,25 +1,27 @@
-//! The wall clock and chance: when a run began, its id, and the seed of one that names none.
+//! The wall clock and chance: when a run began, its id, and a seed for one that names none.
 
 use std::hash::{BuildHasher, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A moment in UTC, to the second.
+/// An instant in UTC, to the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub struct UtcTime {
     year: i64,
     month: u32,
     day: u32,
     second_of_day: u64,
 }
 
-impl Moment {
+impl UtcTime {
     /// Now, by the wall clock.
-    pub(crate) fn now() -> Self {
+    #[must_use]
+    pub fn now() -> Self {
         Self::from_unix_s(unix_s())
     }
 
     /// Civil date of a day count, as in Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (`civil_from_days`).
-    pub(crate) fn from_unix_s(seconds: u64) -> Self {
+    #[must_use]
+    pub fn from_unix_s(seconds: u64) -> Self {
         let days = (seconds / 86_400).cast_signed() + 719_468;
         let era = days.div_euclid(146_097);
         let day_of_era = days.rem_euclid(146_097);
@@ -32,12 +34,14 @@ impl Moment {
         Self { year, month, day, second_of_day: seconds % 86_400 }
     }
     /// RFC 3339: `2026-01-31T14:22:33Z`.
-    pub(crate) fn rfc3339(self) -> String {
+    #[must_use]
+    pub fn rfc3339(self) -> String {
         let (h, m, s) = self.clock();
         format!("{:04}-{:02}-{:02}T{h:02}:{m:02}:{s:02}Z", self.year, self.month, self.day)
     }
     /// `20260131-142233`, with which run ids begin.
-    pub(crate) fn compact(self) -> String {
+    #[must_use]
+    pub fn compact(self) -> String {
         let (h, m, s) = self.clock();
         format!("{:04}{:02}{:02}-{h:02}{m:02}{s:02}", self.year, self.month, self.day)
     }
@@ -47,20 +51,23 @@ impl Moment {
 }
 
 /// Now, in seconds since 1970.
-pub(crate) fn unix_s() -> u64 {
+#[must_use]
+pub fn unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_secs())
 }
 
 /// Characters of every run's id.
-pub(crate) const RUN_ID_LENGTH: usize = "20260131-142233-abcdef".len();
+pub const RUN_ID_LENGTH: usize = "20260131-142233-abcdef".len();
 
 /// A new run's id: sorts by start, unique on this machine and most likely everywhere.
-pub(crate) fn run_id(started: Moment) -> String {
+#[must_use]
+pub fn run_id(started: UtcTime) -> String {
     format!("{}-{:06x}", started.compact(), chance() & 0xff_ffff)
 }
 
 /// A seed for a run that names none. Small enough to be typed again.
-pub(crate) fn fresh_seed() -> u64 {
+#[must_use]
+pub fn fresh_seed() -> u64 {
     chance() & 0xffff_ffff
 }
 
@@ -74,15 +81,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_civil_dates() {
-        assert_eq!(Moment::from_unix_s(0).rfc3339(), "1970-01-01T00:00:00Z");
-        assert_eq!(Moment::from_unix_s(1_709_210_096).rfc3339(), "2024-02-29T12:34:56Z");
-        assert_eq!(Moment::from_unix_s(4_102_444_799).compact(), "20991231-235959");
+    fn instants_are_civil_dates() {
+        assert_eq!(UtcTime::from_unix_s(0).rfc3339(), "1970-01-01T00:00:00Z");
+        assert_eq!(UtcTime::from_unix_s(1_709_210_096).rfc3339(), "2024-02-29T12:34:56Z");
+        assert_eq!(UtcTime::from_unix_s(4_102_444_799).compact(), "20991231-235959");
     }
 
     #[test]
     fn ids_begun_in_the_same_second_differ() {
-        let started = Moment::from_unix_s(0);
+        let started = UtcTime::from_unix_s(0);
         assert_ne!(run_id(started), run_id(started));
         assert!(run_id(started).starts_with("19700101-000000-"));
         assert_eq!(run_id(started).len(), RUN_ID_LENGTH);

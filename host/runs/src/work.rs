@@ -1,112 +1,42 @@
 //! From plans and volumes to cells, and the order in which their trials are run.
 
-use crate::failure::Usage;
-use crate::output;
-use crate::settings::Overrides;
-use anyhow::Context;
+use crate::{Overrides, Refusal};
 use loadline_analysis::{LoadKeys, told_apart};
 use loadline_record::{CellRecord, LoadSummary, PlanText};
 use loadline_units::Duration;
-use loadline_workload::{
-    Arrival, LoadSpec, Pattern, Plan, RunCell, Step, fio_jobs, is_fio, nearest_preset, preset, run_cells, schedule,
-    short_form, text_hash,
-};
+use loadline_workload::{Arrival, LoadSpec, Pattern, Plan, RunCell, Step, run_cells, schedule, text_hash};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// All that a run is to do.
 #[derive(Debug, Clone)]
-pub(crate) struct Work {
+pub struct Work {
     /// The plans' texts with their fingerprints.
-    pub(crate) plans: Vec<PlanText>,
+    pub plans: Vec<PlanText>,
     /// In the plans' order.
-    pub(crate) cells: Vec<RunCell>,
+    pub cells: Vec<RunCell>,
     /// Every trial, in the order of execution.
-    pub(crate) steps: Vec<Step>,
+    pub steps: Vec<Step>,
     /// Labels of loads left out because nothing may be written.
-    pub(crate) left_out: Vec<String>,
+    pub left_out: Vec<String>,
 }
 
 /// On what plans are run, and how.
 #[derive(Debug, Clone)]
-pub(crate) struct Scope<'a> {
+pub struct Scope<'a> {
     /// Names of volumes, in their order.
-    pub(crate) volumes: Vec<String>,
+    pub volumes: Vec<String>,
     /// What replaces the plans' own values.
-    pub(crate) overrides: &'a Overrides,
+    pub overrides: &'a Overrides,
     /// Nothing may be written.
-    pub(crate) read_only: bool,
-}
-
-/// Whether a plan's own short form is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Length {
-    /// As it stands.
-    Full,
-    /// Its short form, where it has one.
-    Short,
-}
-
-/// Reads what was typed in place of a plan: the name of one that comes with loadline, or a file.
-///
-/// # Errors
-/// [`Usage`] where there is no such plan, the file cannot be read, or it is neither a plan nor an fio job file that can be run.
-pub(crate) fn read_plan(typed: &str, length: Length) -> anyhow::Result<Plan> {
-    let shortened = if length == Length::Short { short_form(typed) } else { None };
-    if let Some(preset) = shortened.or_else(|| preset(typed)) {
-        return parsed(preset.text, preset.name);
-    }
-    if !Path::new(typed).exists() {
-        let near = nearest_preset(typed).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
-        return Err(Usage(format!(
-            "there is no file {typed}, and no plan of that name comes with loadline{near}; `loadline plans` lists them"
-        ))
-        .into());
-    }
-    let text =
-        std::fs::read_to_string(typed).map_err(|error| Usage(format!("cannot read the plan {typed}: {error}")))?;
-    if !is_fio_job(typed, &text) {
-        return parsed(&text, typed);
-    }
-    let jobs = fio_jobs(&text, typed).context(Usage(format!("{typed} is not an fio job file that can be run")))?;
-    for note in &jobs.notes {
-        output::tell(&format!("{typed}: {note}"));
-    }
-    Ok(jobs.plan)
-}
-
-/// What a job file names to be measured, where it is one and names something.
-pub(crate) fn target_named(typed: &str) -> Option<String> {
-    let text = std::fs::read_to_string(typed).ok().filter(|text| is_fio_job(typed, text))?;
-    fio_jobs(&text, typed).ok()?.target
-}
-
-/// A stored plan once more.
-///
-/// # Errors
-/// A text that this version does not read.
-pub(crate) fn read_again(plan: &PlanText) -> anyhow::Result<Plan> {
-    if is_fio(&plan.text) {
-        return Ok(fio_jobs(&plan.text, &plan.name)?.plan);
-    }
-    Ok(Plan::parse(&plan.text, &plan.name)?)
-}
-
-fn parsed(text: &str, source: &str) -> anyhow::Result<Plan> {
-    Plan::parse(text, source).context(Usage(format!("{source} is not a plan that can be run")))
-}
-
-/// By its name, or by what is in it.
-fn is_fio_job(path: &str, text: &str) -> bool {
-    Path::new(path).extension().is_some_and(|e| e == "fio") || is_fio(text)
+    pub read_only: bool,
 }
 
 impl Work {
     /// Every cell of `plans` on every volume of `scope`, with the scope's values in place of the plans' own.
     ///
     /// # Errors
-    /// [`Usage`] where a value from the command line contradicts a load, or nothing is left to do.
-    pub(crate) fn of(plans: Vec<Plan>, scope: &Scope<'_>, seed: u64) -> Result<Self, Usage> {
+    /// [`Refusal::Contradiction`], [`Refusal::NothingToMeasure`].
+    pub fn of(plans: Vec<Plan>, scope: &Scope<'_>, seed: u64) -> Result<Self, Refusal> {
         let text =
             |plan: &Plan| PlanText { name: plan.name.clone(), text: plan.text.clone(), hash: text_hash(&plan.text) };
         let texts = plans.iter().map(text).collect();
@@ -116,8 +46,10 @@ impl Work {
             for load in &mut plan.loads {
                 for spec in &mut load.cells {
                     scope.overrides.apply(spec);
-                    spec.check().map_err(|error| {
-                        Usage(format!("plan {:?} with the values from the command line: {spec}: {error}", plan.name))
+                    spec.check().map_err(|source| Refusal::Contradiction {
+                        plan: plan.name.clone(),
+                        load: spec.to_string(),
+                        source,
                     })?;
                 }
                 if scope.read_only {
@@ -128,14 +60,15 @@ impl Work {
         }
         let cells = run_cells(&effective, &scope.volumes);
         if cells.is_empty() {
-            return Err(Usage("every load of the plan writes, and --read-only leaves nothing to measure".into()));
+            return Err(Refusal::NothingToMeasure);
         }
         let orders: Vec<_> = cells.iter().map(|cell| (cell.order, cell.spec.trials)).collect();
         Ok(Self { plans: texts, steps: schedule(&orders, seed), cells, left_out })
     }
 
     /// The work of several together, each on volumes of its own.
-    pub(crate) fn joined(parts: Vec<Self>) -> Self {
+    #[must_use]
+    pub fn joined(parts: Vec<Self>) -> Self {
         let mut all = Self { plans: Vec::new(), cells: Vec::new(), steps: Vec::new(), left_out: Vec::new() };
         for part in parts {
             let before = all.cells.len();
@@ -148,12 +81,13 @@ impl Work {
     }
 
     /// The cells on a volume, by their index.
-    pub(crate) fn on(&self, volume: &str) -> impl Iterator<Item = usize> {
+    pub fn on(&self, volume: &str) -> impl Iterator<Item = usize> {
         (0..self.cells.len()).filter(move |cell| self.cells[*cell].volume == volume)
     }
 
     /// With so many trials of each cell, every first one before every second one.
-    pub(crate) fn with_trials(mut self, trials: impl Fn(&LoadSpec) -> u32) -> Self {
+    #[must_use]
+    pub fn with_trials(mut self, trials: impl Fn(&LoadSpec) -> u32) -> Self {
         for cell in &mut self.cells {
             cell.spec.trials = trials(&cell.spec);
         }
@@ -165,19 +99,21 @@ impl Work {
     }
 
     /// The longest that everything takes apart from filling.
-    pub(crate) fn time(&self) -> Duration {
+    #[must_use]
+    pub fn time(&self) -> Duration {
         self.steps.iter().map(|step| self.cells[step.cell].spec.trial_time()).sum()
     }
 
     /// What is not `finished`, in the order of execution.
-    pub(crate) fn left(&self, finished: &BTreeSet<(String, u32)>) -> impl Iterator<Item = &Step> {
+    pub fn left(&self, finished: &BTreeSet<(String, u32)>) -> impl Iterator<Item = &Step> {
         // Most runs begin with nothing finished, and need not look up a hundred thousand names.
         let done = |step: &&Step| finished.contains(&(self.cells[step.cell].id.clone(), step.trial));
         self.steps.iter().filter(move |step| finished.is_empty() || !done(step))
     }
 
     /// What each cell is called. A label tells the rarer keys of a plan only where cells would be called the same without them.
-    pub(crate) fn labels(&self) -> Vec<String> {
+    #[must_use]
+    pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.cells.iter().map(|cell| label(&cell.spec)).collect();
         let mut namesakes: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
         for (index, (cell, label)) in self.cells.iter().zip(&labels).enumerate() {
@@ -201,13 +137,15 @@ impl Work {
     }
 
     /// The records with which the run begins: no trials yet.
-    pub(crate) fn records(&self) -> Vec<CellRecord> {
+    #[must_use]
+    pub fn records(&self) -> Vec<CellRecord> {
         self.cells.iter().zip(self.labels()).map(|(cell, label)| record(cell, label)).collect()
     }
 }
 
 /// A cell as the run's record begins with it: without trials.
-pub(crate) fn cell_record(cell: &RunCell) -> CellRecord {
+#[must_use]
+pub fn cell_record(cell: &RunCell) -> CellRecord {
     record(cell, label(&cell.spec))
 }
 
@@ -230,12 +168,13 @@ fn stored(spec: &LoadSpec) -> serde_json::Value {
 }
 
 /// The load's name in its plan, if it has one, before what it does.
-pub(crate) fn label(spec: &LoadSpec) -> String {
+#[must_use]
+pub fn label(spec: &LoadSpec) -> String {
     spec.name.as_ref().map_or_else(|| spec.to_string(), |name| format!("{name}: {spec}"))
 }
 
 /// The figures of a load that tables need.
-pub(crate) fn load_summary(spec: &LoadSpec) -> LoadSummary {
+pub fn load_summary(spec: &LoadSpec) -> LoadSummary {
     let (queue_depth, arrival, rate) = match spec.arrival {
         Arrival::Closed { queue_depth, rate_max, .. } => (Some(queue_depth), "closed", rate_max),
         Arrival::Constant { rate } => (None, "constant", Some(rate)),
@@ -264,9 +203,7 @@ pub(crate) fn load_summary(spec: &LoadSpec) -> LoadSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::{CommandLine, Verb};
-    use crate::settings::Settings;
-    use clap::Parser;
+    use crate::{NamedTarget, Settings};
     use loadline_units::{Bytes, Ratio};
     use loadline_workload::{
         BlockShare, Content, Fill, FlushCadence, FlushMethod, LatencyFigure, Objective, SteadyStateRule,
@@ -279,7 +216,7 @@ mod tests {
             .replace("\"4 KiB\"", mixes)
             .replace("duration", "volume = [\"1 MiB\", \"2 MiB\"]\ncompressible = [\"0 %\", \"50 %\"]\nduration")
             .replace("[1, 2]", "1");
-        let settings = settings(&["--on", "a=/x"]);
+        let settings = settings(&["a"]);
         let work = Work::of(vec![Plan::parse(&plan, "p").unwrap()], &settings.scope(), 7).unwrap();
         let mut labels = work.labels();
         assert_eq!(labels[0], "random read 4 KiB + 8 KiB, depth 1, 90 % + 10 %, 0 % compressible, 1 MiB of it");
@@ -341,7 +278,7 @@ mod tests {
         let keys = "fill = [\"never\", \"always\", \"auto\"]\ncool_down = [\"0 s\", \"1 s\"]\n\
                     steady_state = [{ round = \"1 s\" }, { round = \"2 s\" }]\nduration";
         let plan = PLAN.replace("duration", keys).replace("[1, 2]", "1").replace("[\"100 %\", \"0 %\"]", "\"0 %\"");
-        let settings = settings(&["--on", "a=/x"]);
+        let settings = settings(&["a"]);
         let work = Work::of(vec![Plan::parse(&plan, "p").unwrap()], &settings.scope(), 7).unwrap();
         let mut labels = work.labels();
         assert!(
@@ -356,7 +293,7 @@ mod tests {
     #[test]
     fn a_label_has_the_size_only_where_sizes_vary() {
         let plan = PLAN.replace("\"1 MiB\"", "[\"1 MiB\", \"2 MiB\"]");
-        let settings = settings(&["--on", "a=/x"]);
+        let settings = settings(&["a"]);
         let work = Work::of(vec![Plan::parse(&plan, "p").unwrap()], &settings.scope(), 7).unwrap();
         let records = work.records();
         let mut labels: Vec<&str> = records.iter().map(|record| record.label.as_str()).collect();
@@ -365,26 +302,25 @@ mod tests {
         labels.sort_unstable();
         labels.dedup();
         assert_eq!(labels.len(), 8);
-        let unvaried = self::work(&["--on", "a=/x"]).unwrap().records();
+        let unvaried = self::work(&settings).unwrap().records();
         assert!(unvaried.iter().all(|record| !record.label.contains("over")), "{unvaried:?}");
     }
 
     const PLAN: &str = "schema = 1\nname = \"p\"\n[[load]]\npattern = \"random\"\nreads = [\"100 %\", \"0 %\"]\n\
                         block = \"4 KiB\"\nqueue_depth = [1, 2]\nsize = \"1 MiB\"\ntrials = 2\nduration = \"1 s\"\nwarm_up = \"0 s\"\n";
 
-    fn settings(words: &[&str]) -> Settings {
-        let words = ["loadline", "run", "p.toml"].iter().chain(words);
-        let Verb::Run(arguments) = CommandLine::try_parse_from(words).unwrap().verb else { unreachable!() };
-        Settings::of_run(&arguments).unwrap()
+    fn settings(volumes: &[&str]) -> Settings {
+        let target = |name: &&str| NamedTarget { volume: (*name).to_owned(), target: "/x".to_owned() };
+        Settings::of(volumes.iter().map(target).collect())
     }
 
-    fn work(words: &[&str]) -> Result<Work, Usage> {
-        Work::of(vec![Plan::parse(PLAN, "p").unwrap()], &settings(words).scope(), 7)
+    fn work(settings: &Settings) -> Result<Work, Refusal> {
+        Work::of(vec![Plan::parse(PLAN, "p").unwrap()], &settings.scope(), 7)
     }
 
     #[test]
     fn every_cell_stands_once_on_every_volume() {
-        let work = work(&["--on", "a=/x", "--on", "b=/y"]).unwrap();
+        let work = work(&settings(&["a", "b"])).unwrap();
         assert_eq!((work.cells.len(), work.steps.len()), (8, 16));
         assert_eq!(work.time(), Duration::from_s(16));
         assert_eq!(work.records().iter().filter(|record| record.volume == "a").count(), 4);
@@ -392,21 +328,15 @@ mod tests {
 
     #[test]
     fn read_only_leaves_out_what_writes_and_says_so() {
-        let work = work(&["--on", "/x", "--read-only"]).unwrap();
+        let work = work(&Settings { read_only: true, ..settings(&["a"]) }).unwrap();
         assert_eq!((work.cells.len(), work.left_out.len()), (2, 2));
         assert!(work.cells.iter().all(|cell| !cell.spec.writes_any()));
     }
 
     #[test]
-    fn a_value_that_contradicts_the_plan_is_a_usage_error_that_names_the_key() {
-        let error = work(&["--on", "/x", "--size", "512 B"]).unwrap_err();
-        assert!(error.0.contains("size: "), "{error}");
-    }
-
-    #[test]
-    fn job_files_are_told_from_plans() {
-        assert!(is_fio_job("a", "[global]\nioengine=libaio\nrw=randread\n[job]\n"));
-        assert!(is_fio_job("a.fio", ""));
-        assert!(!is_fio_job("a.toml", PLAN));
+    fn a_value_that_contradicts_the_plan_is_refused_with_its_key() {
+        let overrides = Overrides { size: Some(Bytes::new(512)), ..Overrides::default() };
+        let error = work(&Settings { overrides, ..settings(&["a"]) }).unwrap_err();
+        assert!(error.to_string().contains("size: "), "{error}");
     }
 }

@@ -1,14 +1,14 @@
 //! Where runs are kept.
 
-use crate::failure::Usage;
-use anyhow::{Context, bail};
+use crate::{Error, Refusal};
 use loadline_store::{Store, StoreError};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The store that `LOADLINE_STORE` names; set to nothing it is as if it were not set.
-pub(crate) fn named_by_environment() -> Option<PathBuf> {
+/// The store that `LOADLINE_STORE` names. An empty value counts as none.
+#[must_use]
+pub fn named_by_environment() -> Option<PathBuf> {
     std::env::var_os("LOADLINE_STORE").filter(|named| !named.is_empty()).map(PathBuf::from)
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn named_by_environment() -> Option<PathBuf> {
 ///
 /// # Errors
 /// There is no home directory to put it in.
-pub(crate) fn store_path(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+pub fn store_path(named: Option<&Path>) -> Result<PathBuf, Error> {
     match named {
         Some(path) => Ok(path.to_owned()),
         None => default_path(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME")),
@@ -27,11 +27,10 @@ pub(crate) fn store_path(named: Option<&Path>) -> anyhow::Result<PathBuf> {
 ///
 /// # Errors
 /// Its directory cannot be made, or the store itself refuses.
-pub(crate) fn open_store(path: &Path) -> anyhow::Result<Store> {
+pub fn open_store(path: &Path) -> Result<Store, Error> {
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-        std::fs::create_dir_all(directory).with_context(|| {
-            format!("cannot make {} for the store; name another place with --store FILE", directory.display())
-        })?;
+        std::fs::create_dir_all(directory)
+            .map_err(|source| Error::StoreFolder { folder: directory.to_owned(), source })?;
     }
     Ok(Store::open(path)?)
 }
@@ -39,8 +38,8 @@ pub(crate) fn open_store(path: &Path) -> anyhow::Result<Store> {
 /// Opens the store at `path` for a verb that needs what is in it, and makes nothing where there is none.
 ///
 /// # Errors
-/// [`Usage`] where there is no store; or the store itself refuses.
-pub(crate) fn existing_store(path: &Path) -> anyhow::Result<Store> {
+/// [`Refusal::NoStore`]; or the store itself refuses.
+pub fn existing_store(path: &Path) -> Result<Store, Error> {
     existing(path, Store::open)
 }
 
@@ -48,33 +47,27 @@ pub(crate) fn existing_store(path: &Path) -> anyhow::Result<Store> {
 ///
 /// # Errors
 /// As of [`existing_store`].
-pub(crate) fn store_to_read(path: &Path) -> anyhow::Result<Store> {
+pub fn store_to_read(path: &Path) -> Result<Store, Error> {
     existing(path, Store::open_to_read)
 }
 
-fn existing(path: &Path, open: fn(&Path) -> Result<Store, StoreError>) -> anyhow::Result<Store> {
+fn existing(path: &Path, open: fn(&Path) -> Result<Store, StoreError>) -> Result<Store, Error> {
     match std::fs::metadata(path) {
         Ok(_) => Ok(open(path)?),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(missing(path)),
-        Err(error) => Err(error).with_context(|| format!("cannot look at the store {}", path.display())),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(Refusal::NoStore { path: path.to_owned() }.into())
+        }
+        Err(source) => Err(Error::StorePath { path: path.to_owned(), source }),
     }
 }
 
-fn missing(path: &Path) -> anyhow::Error {
-    let text = format!(
-        "there is no store at {}: name the one that is meant with --store FILE; `loadline quick` or `loadline run` makes one",
-        path.display()
-    );
-    Usage(text).into()
-}
-
 /// By the XDG base directory specification 0.8: relative values are to be ignored.
-fn default_path(data_home: Option<OsString>, home: Option<OsString>) -> anyhow::Result<PathBuf> {
+fn default_path(data_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, Error> {
     let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
     let data = absolute(data_home).or_else(|| absolute(home).map(|home| home.join(".local/share")));
     match data {
         Some(data) => Ok(data.join("loadline/runs.db")),
-        None => bail!("neither XDG_DATA_HOME nor HOME says where runs are to be kept; name a place with --store FILE"),
+        None => Err(Error::NoHome),
     }
 }
 

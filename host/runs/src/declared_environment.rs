@@ -1,9 +1,7 @@
-//! `run --env`: what is measured, as an environment declares it: where its volumes are, and the ceilings of each cell.
+//! A measured machine as an environment declares it: where its volumes are, and the ceilings of each cell.
 
-use crate::failure::Usage;
-use crate::preparation::{Work, label};
-use crate::settings::NamedTarget;
-use anyhow::Context as _;
+use crate::work::label;
+use crate::{Error, NamedTarget, Refusal, Work};
 use loadline_catalog::Environment;
 use loadline_disk::{HostCache, InitialState, Warmth};
 use loadline_prediction::{Going, Limits, Model, Putting, ceilings, fit, is_filled, models, predict, volume_facts};
@@ -16,20 +14,22 @@ const HITS_TIME: Duration = Duration::from_s(2);
 
 /// An environment as it was declared for a measurement.
 #[derive(Debug)]
-pub(crate) struct Declared {
+pub struct DeclaredEnvironment {
     environment: Environment,
     model: Model,
 }
 
-impl Declared {
+impl DeclaredEnvironment {
     /// Of an environment, with limits as they are known to be delivered.
-    pub(crate) fn new(environment: Environment) -> Self {
+    #[must_use]
+    pub fn new(environment: Environment) -> Self {
         let model = models(&environment, 1, 0, Limits::Delivered).remove(0);
         Self { environment, model }
     }
 
     /// What the run keeps of it.
-    pub(crate) fn text(&self) -> PlanText {
+    #[must_use]
+    pub fn text(&self) -> PlanText {
         let Environment { name, text, .. } = &self.environment;
         PlanText { name: name.clone(), text: text.clone(), hash: self.environment.hash() }
     }
@@ -37,8 +37,8 @@ impl Declared {
     /// The volumes that say where they are on this machine.
     ///
     /// # Errors
-    /// [`Usage`] where none does.
-    pub(crate) fn targets(&self) -> Result<Vec<NamedTarget>, Usage> {
+    /// [`Refusal::NoPaths`] where none does.
+    pub fn targets(&self) -> Result<Vec<NamedTarget>, Refusal> {
         let placed = self
             .environment
             .volumes
@@ -46,11 +46,7 @@ impl Declared {
             .filter_map(|volume| Some(NamedTarget { volume: volume.name.clone(), target: volume.path.clone()? }));
         let targets: Vec<NamedTarget> = placed.collect();
         if targets.is_empty() {
-            return Err(Usage(format!(
-                "no volume of environment {:?} says where it is on this machine: write path = \"/mnt/...\" there, or name \
-                 it with --on VOLUME=PATH",
-                self.environment.name
-            )));
+            return Err(Refusal::NoPaths { environment: self.environment.name.clone() });
         }
         Ok(targets)
     }
@@ -58,11 +54,10 @@ impl Declared {
     /// Checks that every target is a volume of the environment.
     ///
     /// # Errors
-    /// [`Usage`] that names those there are.
-    pub(crate) fn check(&self, targets: &[NamedTarget]) -> Result<(), Usage> {
+    /// [`Refusal::NotDeclared`] that names those there are.
+    pub fn check(&self, targets: &[NamedTarget]) -> Result<(), Refusal> {
         for target in targets {
-            volume_facts(&self.model, self.volume(&target.volume), &target.volume)
-                .map_err(|error| Usage(format!("{error}; give the target that name: --on VOLUME=PATH")))?;
+            volume_facts(&self.model, self.volume(&target.volume), &target.volume).map_err(Refusal::NotDeclared)?;
         }
         Ok(())
     }
@@ -79,11 +74,7 @@ impl Declared {
     ///
     /// # Errors
     /// A load that cannot be modelled there.
-    pub(crate) fn records(
-        &self,
-        work: &Work,
-        size_of: impl Fn(&RunCell) -> Option<Bytes>,
-    ) -> anyhow::Result<Vec<CellRecord>> {
+    pub fn records(&self, work: &Work, size_of: impl Fn(&RunCell) -> Option<Bytes>) -> Result<Vec<CellRecord>, Error> {
         let mut records = work.records();
         for (cell, record) in work.cells.iter().zip(&mut records) {
             record.ceilings = self.ceilings(&cell.volume, &cell.spec, size_of(cell))?;
@@ -95,22 +86,25 @@ impl Declared {
     ///
     /// # Errors
     /// A load that cannot be modelled there.
-    pub(crate) fn ceilings(&self, name: &str, spec: &LoadSpec, size: Option<Bytes>) -> anyhow::Result<Vec<Ceiling>> {
+    pub fn ceilings(&self, name: &str, spec: &LoadSpec, size: Option<Bytes>) -> Result<Vec<Ceiling>, Error> {
         let load = LoadSpec { size: spec.size.or(size), ..spec.clone() };
         let volume = self.volume(name);
         let hits = self.hits(volume, &load)?;
-        let found = ceilings(&self.model, volume, &fit(&load, None), hits)
-            .with_context(|| format!("{} on volume {name}", label(spec)))?;
+        let found = ceilings(&self.model, volume, &fit(&load, None), hits).map_err(|source| Error::Ceilings {
+            load: label(spec),
+            volume: name.to_owned(),
+            source,
+        })?;
         Ok(found.list())
     }
 
     /// The volumes of the environment: their names, and where they are on the machine that was measured.
-    pub(crate) fn volumes(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+    pub fn volumes(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         self.environment.volumes.iter().map(|volume| (volume.name.as_str(), volume.path.as_deref()))
     }
 
     /// The share of reads that the host's cache answers, as the model has it.
-    fn hits(&self, volume: &str, load: &LoadSpec) -> anyhow::Result<f64> {
+    fn hits(&self, volume: &str, load: &LoadSpec) -> Result<f64, Error> {
         let name = volume.split('/').next().unwrap_or(volume);
         let of = self.environment.volumes.iter().find(|known| known.name == name);
         if of.is_none_or(|volume| volume.host_cache.mode == HostCache::None) || !load.reads_any() {
@@ -126,8 +120,10 @@ impl Declared {
         let initial = InitialState { caches, ..InitialState::default() };
         let putting =
             Putting { model: &self.model, volume, load: &load, trial: 0, seed: 0, initial, started_unix_s: 0 };
-        let made = predict(&putting, None, &mut |_| Going::On)
-            .with_context(|| format!("the host's cache of volume {volume} cannot be modelled"))?;
+        let made = predict(&putting, None, &mut |_| Going::On).map_err(|source| Error::Prediction {
+            what: format!("the host's cache of volume {volume} cannot be modelled"),
+            source,
+        })?;
         let model = made.and_then(|made| made.record.model);
         Ok(model.and_then(|model| model.cache?.hit_share()).unwrap_or(0.0))
     }

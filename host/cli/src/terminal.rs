@@ -1,0 +1,170 @@
+//! A run's observer on a terminal: progress is drawn, events become sentences, signals ask for an end.
+
+use crate::figures;
+use crate::interruption::Interruption;
+use crate::live::Live;
+use crate::{output, words};
+use loadline_block::Operation;
+use loadline_record::{Ending, TrialRecord};
+use loadline_runs::{Activity, Advance, Ahead, Event, Observer, Unneeded, filling};
+use loadline_units::Bytes;
+
+/// Standard error and the user's signals.
+pub(crate) struct Terminal {
+    live: Live,
+    interruption: Interruption,
+    quiet: bool,
+}
+
+impl Terminal {
+    /// Shows no progress when `quiet`.
+    pub(crate) fn new(quiet: bool, interruption: &Interruption) -> Self {
+        Self { live: Live::new(quiet), interruption: interruption.clone(), quiet }
+    }
+    /// A line of progress.
+    pub(crate) fn say(&mut self, line: &str) {
+        self.live.say(line);
+    }
+    /// A line that is there with `--quiet`, too.
+    fn tell(&mut self, line: &str) {
+        self.live.clear();
+        output::tell(line);
+    }
+    /// Takes the status lines away.
+    pub(crate) fn clear(&mut self) {
+        self.live.clear();
+    }
+}
+
+impl Observer for Terminal {
+    fn begins(&mut self, activity: &Activity) {
+        self.live.begin(activity.clone());
+    }
+
+    fn progresses(&mut self, advance: &Advance<'_>) {
+        match *advance {
+            Advance::Device(progress) => self.live.refresh(progress),
+            Advance::Trials { done, all, share, elapsed } => {
+                self.live.draw_share(&format!("{done} of {all} done"), share, elapsed);
+            }
+        }
+    }
+
+    fn says(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Idle => self.clear(),
+            Event::Planned(time) => self.live.expect(*time),
+            Event::Forgone(time) => self.live.forgo(*time),
+            Event::NotFilledFirst { .. } if self.quiet => {}
+            Event::SlowToOpen { .. }
+            | Event::NotLookedAt { .. }
+            | Event::OverwriteUnneeded { .. }
+            | Event::NotFilledFirst { .. }
+            | Event::LeftOut { .. }
+            | Event::LeftoverRemoved { .. }
+            | Event::LeftoverFound(_)
+            | Event::NotClosed { .. } => self.tell(&sentence(event)),
+            _ => self.say(&sentence(event)),
+        }
+    }
+
+    fn wants_an_end(&self) -> bool {
+        self.interruption.asked()
+    }
+}
+
+/// What an event is for people.
+fn sentence(event: &Event<'_>) -> String {
+    match event {
+        Event::Idle | Event::Planned(_) | Event::Forgone(_) => String::new(),
+        Event::RunBegins { run, seed, ahead } => format!("run {run}, seed {seed}: {}", foretold(*ahead)),
+        Event::Stopping => "stopping; what is under way is waited for, Ctrl-C once more ends it at once".to_owned(),
+        Event::SlowToOpen { target } => format!("{target} is slow to open; waiting for it"),
+        Event::NotLookedAt { volume, error } => {
+            format!("volume {volume}: {}; its cells are not checked", words::in_a_line(*error))
+        }
+        Event::OverwriteUnneeded { word, why } => {
+            let why = match why {
+                Unneeded::Directory => "in a directory loadline makes a file of its own, and overwrites nothing",
+                Unneeded::OnlyRead => "nothing is written to it",
+                Unneeded::NoTarget => "it is no target here, and no serial number or UUID that was asked for",
+            };
+            format!("--overwrite {word} was not needed: {why}")
+        }
+        Event::NotFilledFirst { volume, target, span } => format!(
+            "volume {volume}: {target} is not filled first, since no load reads it. Where blocks of it were never written (a new SSD, \
+             a disk that is given its storage as it is written) the first write of each is in the figures: fill = \
+             \"always\" in the plan writes all that the loads touch before them, {}",
+            filling::in_words(*span)
+        ),
+        Event::LeftOut { load } => format!("left out, because --read-only forbids writing: {load}"),
+        Event::LeftoverRemoved { path } => {
+            format!("removed {}, a test file that the run left when it was cut off", path.display())
+        }
+        Event::LeftoverFound(leftover) => format!(
+            "{} ({}) looks like a test file of a run that was killed as it began; if no loadline is at work there, remove it",
+            leftover.path.display(),
+            leftover.size.human()
+        ),
+        Event::Filled { volume, bytes, elapsed } => {
+            let rate = bytes.get() as f64 / elapsed.as_s_f64().max(1e-9);
+            let rate = figures::megabytes_per_s(rate);
+            format!("volume {volume}: filled {} in {}, {rate}", bytes.human(), elapsed.human())
+        }
+        Event::TrialFinished { place, label, trial } => format!("{place}: {label}: {}", outcome(trial)),
+        Event::TrialImpossible { place, label, why } => {
+            format!("{place}: {label}: cannot be run: {}", words::in_a_line(*why))
+        }
+        Event::TrialNotStarted { place, error } => format!("{place}: {}", words::in_a_line(*error)),
+        Event::VolumeGivenUp { volume, why, trials } => {
+            let trials = if *trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };
+            format!("volume {volume}: {why}; {trials} left out")
+        }
+        Event::NothingCompleted { load } => format!(
+            "{load}: no request was completed, so nothing is known of its latency, and this search ends here; a longer trial \
+             (--duration) may tell"
+        ),
+        Event::NothingBound => "nothing bound the baseline: there is no ceiling to hunt for".to_owned(),
+        Event::RoundOver { round, decided, all } => {
+            format!("round {round}: {decided} of {all} settings are decided")
+        }
+        Event::NotClosed { volume, place } => {
+            format!("volume {volume} cannot be closed; what loadline made in {place} may still be there")
+        }
+    }
+}
+
+/// How long what is ahead takes.
+fn foretold(ahead: Ahead) -> String {
+    match ahead {
+        Ahead::Measured { time, fill: Bytes::ZERO } => format!("{} at most", time.clock()),
+        Ahead::Measured { time, fill } => {
+            format!("{} at most, and the time to fill {} ({})", time.clock(), fill.human(), filling::in_words(fill))
+        }
+        Ahead::Modelled { trials, time } => {
+            let plural = if trials == 1 { "" } else { "s" };
+            format!("{trials} trial{plural}, {} of virtual time at most", time.clock())
+        }
+    }
+}
+
+/// A finished trial in a line: its figures, its doubts.
+fn outcome(trial: &TrialRecord) -> String {
+    let mut parts = match (trial.iops(), trial.bytes_per_s()) {
+        (Some(iops), Some(bytes)) => vec![figures::iops(iops), figures::megabytes_per_s(bytes)],
+        _ => vec!["nothing measured".to_owned()],
+    };
+    for operation in Operation::ALL {
+        let Some(record) = trial.of(operation) else { continue };
+        if let (Some(p50), Some(p99)) = (record.latency.quantile(0.5), record.latency.quantile(0.99)) {
+            parts.push(format!("{} p50 {} p99 {}", operation.name(), p50.human(), p99.human()));
+        }
+    }
+    match &trial.ending {
+        Ending::Complete | Ending::Interrupted => {}
+        Ending::Failed(how) | Ending::Hung(how) => parts.push(format!("ended early: {how}")),
+    }
+    let codes: Vec<&str> = trial.doubts.iter().map(|doubt| doubt.code.name()).collect();
+    let doubts = if codes.is_empty() { String::new() } else { format!(" [{}]", codes.join(", ")) };
+    parts.join(", ") + &doubts
+}

@@ -1,0 +1,174 @@
+//! Errors of the library for people: what to change, by the options that are typed.
+
+use loadline_engine::EngineError;
+use loadline_runs::{Error, Refusal};
+use std::error::Error as StdError;
+use std::fmt::Write as _;
+
+/// Cells named in a refusal at most, for each reason.
+const NAMED_MAX: usize = 3;
+
+/// What one cause in a chain is for people.
+pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
+    if let Some(inner) = cause.downcast_ref::<Box<EngineError>>() {
+        return of(&**inner);
+    }
+    if let Some(Error::Refused(refusal)) = cause.downcast_ref::<Error>() {
+        return refused(refusal);
+    }
+    if let Some(refusal) = cause.downcast_ref::<Refusal>() {
+        return refused(refusal);
+    }
+    match cause.downcast_ref::<Error>() {
+        Some(Error::StoreFolder { .. }) => format!("{cause}; name another place with --store FILE"),
+        Some(Error::NoHome) => format!("{cause}; name a place with --store FILE"),
+        _ => cause.to_string(),
+    }
+}
+
+/// Whether a cause is a request that was refused before anything was done.
+pub(crate) fn is_refusal(cause: &(dyn StdError + 'static)) -> bool {
+    cause.is::<Refusal>() || matches!(cause.downcast_ref::<Error>(), Some(Error::Refused(_)))
+}
+
+/// Whether a cause is the user's wish to end, before anything was done.
+pub(crate) fn is_stop(cause: &(dyn StdError + 'static)) -> bool {
+    matches!(cause.downcast_ref::<Error>(), Some(Error::Stopped { .. }))
+}
+
+/// An error with its causes in a line, outermost first. A cause that is quoted already is not repeated.
+pub(crate) fn in_a_line(error: &(dyn StdError + 'static)) -> String {
+    let mut next = Some(error);
+    chain(std::iter::from_fn(|| {
+        let cause = next?;
+        next = cause.source();
+        Some(cause)
+    }))
+}
+
+/// The same of a chain of causes.
+pub(crate) fn chain<'a>(causes: impl Iterator<Item = &'a (dyn StdError + 'static)>) -> String {
+    let mut text = String::new();
+    let mut last = String::new();
+    for cause in causes {
+        let cause = of(cause);
+        if last.contains(&cause) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&cause);
+        last = cause;
+    }
+    text
+}
+
+/// A refusal, with the option that mends it.
+fn refused(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NoSuchPlan { typed, nearest } => {
+            let near = nearest.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+            format!(
+                "there is no file {typed}, and no plan of that name comes with loadline{near}; `loadline plans` lists them"
+            )
+        }
+        Refusal::Contradiction { plan, load, source } => {
+            format!("plan {plan:?} with the values from the command line: {load}: {source}")
+        }
+        Refusal::NothingToMeasure => {
+            "every load of the plan writes, and --read-only leaves nothing to measure".to_owned()
+        }
+        Refusal::NoTarget => "say what to measure: --on PATH, or --on VOLUME=PATH for each of several".to_owned(),
+        Refusal::VolumeTwice { volume } => {
+            format!("--on names the volume {volume:?} twice: give each its own name, as in --on a=/mnt/a --on b=/mnt/b")
+        }
+        Refusal::KeepsNothing { load, target } => format!(
+            "{load}: verify = true reads back what was written, and {target} keeps nothing; leave verify out, or name \
+             storage with --on"
+        ),
+        Refusal::NoDirectory { load, files, target } => format!(
+            "{load}: files = {files} makes test files in a directory, and {target} is none; leave files out, or name a \
+             directory with --on"
+        ),
+        Refusal::Overlap { volumes: [one, other], how } => format!(
+            "volumes {one} and {other}: {how}, and what one writes is the other's too; name it once, or measure both only by \
+             reading (--read-only)"
+        ),
+        Refusal::Impossible { count, cells } => {
+            let cells: Vec<(String, String)> =
+                cells.iter().map(|cell| (cell.label.clone(), in_a_line(&cell.why))).collect();
+            impossible(*count, &cells)
+        }
+        Refusal::NoPaths { environment } => format!(
+            "no volume of environment {environment:?} says where it is on this machine: write path = \"/mnt/...\" there, or name \
+             it with --on VOLUME=PATH"
+        ),
+        Refusal::NotDeclared(error) => format!("{error}; give the target that name: --on VOLUME=PATH"),
+        Refusal::TogetherPlans { plans, volumes } => format!(
+            "--together takes one plan for all volumes or one for each: there are {plans} plans and {} volumes ({})",
+            volumes.len(),
+            volumes.join(", ")
+        ),
+        Refusal::TogetherCells { counts } => format!(
+            "--together puts the loads at the same place of each plan on the volumes: the plans have {counts:?} cells"
+        ),
+        Refusal::TogetherTrials { volumes: [one, other], trials: [few, many] } => format!(
+            "--together runs the loads at the same place of each plan as often: {one} would have {few} trials and {other} {many}; \
+             give --trials {}",
+            few.max(many)
+        ),
+        Refusal::IsPrediction { run } => format!(
+            "run {run} is a prediction, with nothing to measure: carry on with `loadline predict --resume {run}`"
+        ),
+        Refusal::NoStore { path } => format!(
+            "there is no store at {}: name the one that is meant with --store FILE; `loadline quick` or `loadline run` makes one",
+            path.display()
+        ),
+        Refusal::UnreadablePlan { .. }
+        | Refusal::NotAJobFile { .. }
+        | Refusal::NotAPlan { .. }
+        | Refusal::VolumeName { .. }
+        | Refusal::NoSuchVolume(_)
+        | Refusal::NotModelled { .. } => refusal.to_string(),
+    }
+}
+
+/// The cells, each with its reason, gathered by reason in the order in which it first occurs.
+fn impossible(count: usize, impossible: &[(String, String)]) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (label, reason) in impossible {
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, labels)) => labels.push(label),
+            None => reasons.push((reason, vec![label])),
+        }
+    }
+    let of = if count == 1 { "the only cell".to_owned() } else { format!("{} of {count} cells", impossible.len()) };
+    let mut text = format!("{of} cannot be run; nothing was measured and nothing is stored:");
+    for (reason, labels) in reasons {
+        let named = labels.iter().take(NAMED_MAX).copied().collect::<Vec<_>>().join("; ");
+        let more = match labels.len().saturating_sub(NAMED_MAX) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        let _ = write!(text, "\n  {named}{more}:\n    {reason}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_gathered_by_their_reason_and_no_list_is_endless() {
+        let cell = |label: usize, reason: &str| (format!("cell {label}"), reason.to_owned());
+        let all: Vec<_> = (1..=5).map(|n| cell(n, "too small")).chain([cell(6, "too deep")]).collect();
+        assert_eq!(
+            impossible(9, &all),
+            "6 of 9 cells cannot be run; nothing was measured and nothing is stored:\n  cell 1; cell 2; cell 3; and 2 \
+             more:\n    too small\n  cell 6:\n    too deep"
+        );
+        assert!(impossible(1, &all[5..]).starts_with("the only cell cannot be run; "));
+    }
+}

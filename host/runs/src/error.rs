@@ -1,0 +1,366 @@
+//! What can keep a run from beginning, or end it early: what was attempted, on what.
+//!
+//! A [`Refusal`] is a request that contradicts itself or what is there: nothing was done. Which option of a command line
+//! mends it is the caller's to say.
+
+use loadline_engine::{EngineError, TargetError};
+use loadline_prediction::{PredictionError, VolumeUnknown};
+use loadline_store::StoreError;
+use loadline_workload::{FioError, PlanError, SpecError};
+use std::path::PathBuf;
+
+/// A request that was refused before anything was done.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// A plan was named that is neither built in nor a file.
+    #[error("there is no file {typed}, and no built-in plan of that name")]
+    NoSuchPlan {
+        /// The name as given.
+        typed: String,
+        /// The built-in plan with the nearest name.
+        nearest: Option<&'static str>,
+    },
+    /// A plan's file cannot be read.
+    #[error("cannot read the plan {typed}: {source}")]
+    UnreadablePlan {
+        /// The file.
+        typed: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A file is no fio job file that can be run.
+    #[error("{typed} is not an fio job file that can be run")]
+    NotAJobFile {
+        /// The file.
+        typed: String,
+        /// What is wrong with it.
+        source: FioError,
+    },
+    /// A file is no plan that can be run.
+    #[error("{typed} is not a plan that can be run")]
+    NotAPlan {
+        /// The file.
+        typed: String,
+        /// What is wrong with it.
+        source: PlanError,
+    },
+    /// A value that replaces a plan's own contradicts one of its loads.
+    #[error("plan {plan:?} with the values in place of its own: {load}: {source}")]
+    Contradiction {
+        /// The plan's name.
+        plan: String,
+        /// The load, for people.
+        load: String,
+        /// What contradicts what.
+        source: SpecError,
+    },
+    /// Every load writes, and nothing may be written.
+    #[error("every load of the plan writes, and nothing may be written")]
+    NothingToMeasure,
+    /// No target was named.
+    #[error("no target is named")]
+    NoTarget,
+    /// A name that no volume can have.
+    #[error(
+        "{name:?} is no name for a volume: a letter from a to z or A to Z comes first, then letters, digits, - and _"
+    )]
+    VolumeName {
+        /// The name.
+        name: String,
+    },
+    /// Two targets have the same name.
+    #[error("the volume {volume:?} is named twice")]
+    VolumeTwice {
+        /// The name.
+        volume: String,
+    },
+    /// A load reads back what it wrote, on a target that keeps nothing.
+    #[error("{load}: verify reads back what was written, and {target} keeps nothing")]
+    KeepsNothing {
+        /// The load, for people.
+        load: String,
+        /// The target.
+        target: String,
+    },
+    /// A load asks for several files, on a target that is no directory.
+    #[error("{load}: {files} files are made in a directory, and {target} is none")]
+    NoDirectory {
+        /// The load, for people.
+        load: String,
+        /// How many it asks for.
+        files: u32,
+        /// The target.
+        target: String,
+    },
+    /// Two volumes share storage, and one of them is written to.
+    #[error("volumes {} and {}: {how}, and what one writes is the other's too", volumes[0], volumes[1])]
+    Overlap {
+        /// Their names.
+        volumes: [String; 2],
+        /// What they share.
+        how: String,
+    },
+    /// Some cells cannot be run on what was opened.
+    #[error("{} of {count} cells cannot be run on these targets, first {}: {}", cells.len(), cells[0].label, cells[0].why)]
+    Impossible {
+        /// All cells of the run.
+        count: usize,
+        /// Those that cannot be run. Never empty.
+        cells: Vec<ImpossibleCell>,
+    },
+    /// No volume of a declared environment says where it is.
+    #[error("no volume of environment {environment:?} says where it is on this machine")]
+    NoPaths {
+        /// The environment's name.
+        environment: String,
+    },
+    /// A target is no volume of the declared environment.
+    #[error(transparent)]
+    NotDeclared(VolumeUnknown),
+    /// A volume is not part of an environment.
+    #[error(transparent)]
+    NoSuchVolume(VolumeUnknown),
+    /// A load cannot be modelled on a volume.
+    #[error("{load} on {volume}: {source}")]
+    NotModelled {
+        /// The load, for people.
+        load: String,
+        /// The volume's name.
+        volume: String,
+        /// Why not.
+        source: PredictionError,
+    },
+    /// Loads are to run together, and there is neither one plan for all volumes nor one for each.
+    #[error("loads run together by one plan for all volumes or one for each: there are {plans} plans and {} volumes", volumes.len())]
+    TogetherPlans {
+        /// How many plans there are.
+        plans: usize,
+        /// The volumes' names.
+        volumes: Vec<String>,
+    },
+    /// Loads are to run together, and volumes differ in the number of their cells.
+    #[error("loads at the same place of each plan run together: the plans have {counts:?} cells")]
+    TogetherCells {
+        /// Cells by volume.
+        counts: Vec<usize>,
+    },
+    /// Loads are to run together, and differ in the number of their trials.
+    #[error(
+        "loads that run together run as often: {} would have {} trials and {} {}",
+        volumes[0], trials[0], volumes[1], trials[1]
+    )]
+    TogetherTrials {
+        /// Two volumes.
+        volumes: [String; 2],
+        /// Trials of a load on each.
+        trials: [u32; 2],
+    },
+    /// A prediction was taken for a measurement.
+    #[error("run {run} is a prediction, with nothing to measure")]
+    IsPrediction {
+        /// Its id.
+        run: String,
+    },
+    /// There is no store at a path.
+    #[error("there is no store at {}", path.display())]
+    NoStore {
+        /// The path.
+        path: PathBuf,
+    },
+}
+
+/// A cell that cannot be run.
+#[derive(Debug)]
+pub struct ImpossibleCell {
+    /// For people.
+    pub label: String,
+    /// The engine's reason.
+    pub why: EngineError,
+}
+
+/// What ended a run early, or kept it from beginning.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request contradicts itself or what is there; nothing was done.
+    #[error(transparent)]
+    Refused(#[from] Box<Refusal>),
+    /// The observer wanted an end before a target had answered.
+    #[error("interrupted while {target} was opened, which has not answered yet")]
+    Stopped {
+        /// The target.
+        target: String,
+    },
+    /// A target did not answer.
+    #[error("{target} could not be opened for {seconds} s: its storage does not answer")]
+    NotOpened {
+        /// The target.
+        target: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// The engine refuses a target.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// What concerns one volume.
+    #[error("volume {volume}")]
+    Volume {
+        /// Its name.
+        volume: String,
+        /// What happened.
+        source: Box<Error>,
+    },
+    /// A target is not the storage that the run began on.
+    #[error(
+        "volume {volume}: {target} is not the storage that run {run} began on: {}. Its trials would be those of two; attach or \
+         mount what was measured and carry on, or begin a new run",
+        differences.join("; ")
+    )]
+    OtherStorage {
+        /// The volume's name.
+        volume: String,
+        /// The target.
+        target: String,
+        /// The run's id.
+        run: String,
+        /// How they differ.
+        differences: Vec<String>,
+    },
+    /// A trial could not be run.
+    #[error("{load} on volume {volume}")]
+    Trial {
+        /// The load, for people.
+        load: String,
+        /// The volume's name.
+        volume: String,
+        /// Why not.
+        source: Box<EngineError>,
+    },
+    /// A volume cannot be filled.
+    #[error("cannot fill volume {volume}")]
+    Fill {
+        /// Its name.
+        volume: String,
+        /// Why not.
+        source: Box<EngineError>,
+    },
+    /// The engine refuses something that is no trial of the run.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A volume cannot be used any more.
+    #[error("volume {volume}: {why}")]
+    Lost {
+        /// Its name.
+        volume: String,
+        /// How that shows.
+        why: String,
+    },
+    /// A trial on which the next ones rest did not last as long as it should.
+    #[error("{load}: the trial ended early: {how}")]
+    EndedEarly {
+        /// The load, for people.
+        load: String,
+        /// Why.
+        how: String,
+    },
+    /// A trial cannot be predicted.
+    #[error("{what}")]
+    Prediction {
+        /// The load and the volume, for people.
+        what: String,
+        /// Why not.
+        source: PredictionError,
+    },
+    /// A model has no such volume.
+    #[error(transparent)]
+    Model(#[from] VolumeUnknown),
+    /// The ceilings of a load are not known.
+    #[error("{load} on volume {volume}")]
+    Ceilings {
+        /// The load, for people.
+        load: String,
+        /// The volume's name.
+        volume: String,
+        /// Why not.
+        source: VolumeUnknown,
+    },
+    /// The store refuses.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The store could not be opened, which was reported before.
+    #[error("the store is not available")]
+    NoStore,
+    /// The folder of the store cannot be made.
+    #[error("cannot make {} for the store", folder.display())]
+    StoreFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The store cannot be looked at.
+    #[error("cannot look at the store {}", path.display())]
+    StorePath {
+        /// The store.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// Nothing says where runs are to be kept.
+    #[error("neither XDG_DATA_HOME nor HOME says where runs are to be kept")]
+    NoHome,
+    /// A test file that was left behind cannot be removed.
+    #[error("cannot remove {}, which the process that was cut off left behind", path.display())]
+    Leftover {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The settings of a stored run are those of another version.
+    #[error("the settings of run {run} are not of this version of loadline; {again} it anew")]
+    OtherSettings {
+        /// The run's id.
+        run: String,
+        /// What is to be done with the plan: measure, predict.
+        again: &'static str,
+        /// What is not understood.
+        source: serde_json::Error,
+    },
+    /// The plan of a stored run has other cells by this version.
+    #[error("this version of loadline reads the plan of run {run} otherwise than version {version}; {again} it anew")]
+    OtherReading {
+        /// The run's id.
+        run: String,
+        /// The version that stored it.
+        version: String,
+        /// What is to be done with the plan: measure, predict.
+        again: &'static str,
+    },
+    /// The plan of a stored run cannot be read by this version.
+    #[error(transparent)]
+    StoredPlan(#[from] PlanError),
+    /// The job file of a stored run cannot be read by this version.
+    #[error(transparent)]
+    StoredJobFile(#[from] FioError),
+    /// A run that had begun ended early; what was finished is kept.
+    #[error("run {run} ended early; what was finished is kept")]
+    RunEndedEarly {
+        /// Its id.
+        run: String,
+        /// Why.
+        source: Box<Error>,
+    },
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl Error {
+    /// The same, said of a volume.
+    pub(crate) fn of_volume(self, volume: &str) -> Self {
+        Self::Volume { volume: volume.to_owned(), source: Box::new(self) }
+    }
+}

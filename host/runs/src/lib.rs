@@ -1,0 +1,39 @@
+//! Runs as a library: what the `loadline` command does between what is typed and what is printed.
+//!
+//! Targets are opened under the safety rules, a run is begun in a store, its trials are carried out and judged, and each is
+//! kept as soon as it is finished. Nothing here prints, ends the process or knows an option of a command line: an
+//! [`Observer`] follows, and errors are typed.
+
+mod declared_environment;
+mod engine_watch;
+mod error;
+mod feasibility;
+pub mod filling;
+pub mod leftovers;
+mod measured_trials;
+mod modelled_trials;
+mod observer;
+pub mod open_volumes;
+mod pending_store;
+mod plan_file;
+mod prediction_settings;
+mod settings;
+mod storage_identity;
+pub mod store_location;
+mod trial_place;
+pub mod wall_clock;
+mod work;
+
+pub use declared_environment::DeclaredEnvironment;
+pub use engine_watch::EngineWatch;
+pub use error::{Error, ImpossibleCell, Refusal};
+pub use feasibility::{Tried, refusal_of, refuse_impossible};
+pub use measured_trials::{Ended, MeasuredTrials};
+pub use modelled_trials::ModelledTrials;
+pub use observer::{Activity, Advance, Ahead, Event, Observer, Silent, Unneeded};
+pub use pending_store::{PendingStore, RunStore};
+pub use plan_file::{PlanFile, PlanLength, read_again, read_plan, target_named};
+pub use prediction_settings::{Course, PredictionSettings};
+pub use settings::{NamedTarget, Overrides, Settings, is_volume_name, sole_target};
+pub use trial_place::{Initially, Probe, Prober, TrialPlace, probe};
+pub use work::{Scope, Work, cell_record, label, load_summary};

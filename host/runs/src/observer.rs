@@ -1,0 +1,248 @@
+//! How a run speaks to the program that started it: one interface, with events instead of text.
+//!
+//! A terminal draws them, a daemon may send them on, and [`Silent`] drops them.
+
+use crate::Error;
+use crate::leftovers::Leftover;
+use loadline_engine::{EngineError, Progress as EngineProgress};
+use loadline_record::TrialRecord;
+use loadline_units::{Bytes, Duration};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Follows a run, and may end it early. Every method is called on the thread that called the run.
+pub trait Observer {
+    /// A step begins: a trial, a fill, a check.
+    fn begins(&mut self, activity: &Activity) {
+        let _ = activity;
+    }
+    /// The step has come this far. Called about ten times a second.
+    fn progresses(&mut self, advance: &Advance<'_>) {
+        let _ = advance;
+    }
+    /// Something happened that is worth a line.
+    fn says(&mut self, event: &Event<'_>) {
+        let _ = event;
+    }
+    /// Whether the run is to end soon. What is finished is kept, and the run can be resumed.
+    fn wants_an_end(&self) -> bool {
+        false
+    }
+}
+
+/// An observer that shows nothing.
+///
+/// ```
+/// use loadline_runs::{Observer, Silent};
+///
+/// let observer = Silent::default();
+/// let stop = observer.stop();
+/// stop.store(true, std::sync::atomic::Ordering::Relaxed);
+/// assert!(observer.wants_an_end());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Silent(Arc<AtomicBool>);
+
+impl Silent {
+    /// The flag that ends the run when another thread sets it.
+    #[must_use]
+    pub fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Observer for Silent {
+    fn wants_an_end(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A step of a run, for people: one trial, or a fill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Activity {
+    /// "3 of 12".
+    pub place: String,
+    /// "random read 4 KiB, depth 32".
+    pub label: String,
+    /// How long it takes, as far as the plan says.
+    pub planned: Duration,
+    /// `planned` is but a guess: the pace says more.
+    pub is_guessed: bool,
+}
+
+/// How far a step, or all work, has come.
+#[derive(Debug, Clone, Copy)]
+pub enum Advance<'a> {
+    /// One trial on a device, or a fill.
+    Device(&'a EngineProgress),
+    /// Trials of a prediction, several at a time.
+    Trials {
+        /// Finished trials.
+        done: usize,
+        /// All trials.
+        all: usize,
+        /// Share of the work that is done, 0.0 to 1.0.
+        share: f64,
+        /// Real time since the first began.
+        elapsed: std::time::Duration,
+    },
+}
+
+/// Something that happened while a run was prepared or carried out.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// So much more planned time is ahead.
+    Planned(Duration),
+    /// So much of the planned time will not be needed.
+    Forgone(Duration),
+    /// The run stands in the store and begins.
+    RunBegins {
+        /// Its id.
+        run: &'a str,
+        /// The seed of every random choice.
+        seed: u64,
+        /// What is ahead.
+        ahead: Ahead,
+    },
+    /// No step is under way any more.
+    Idle,
+    /// The observer wanted an end; what is under way is waited for.
+    Stopping,
+    /// A target takes long to open.
+    SlowToOpen {
+        /// As named.
+        target: &'a str,
+    },
+    /// A target could not be looked at; its cells are not checked.
+    NotLookedAt {
+        /// The volume's name.
+        volume: &'a str,
+        /// Why not.
+        error: &'a Error,
+    },
+    /// A permission to overwrite that nothing needed.
+    OverwriteUnneeded {
+        /// The target, serial number or UUID.
+        word: &'a str,
+        /// Why nothing needed it.
+        why: Unneeded,
+    },
+    /// Blocks of a volume may never have been written, and no load reads them.
+    NotFilledFirst {
+        /// The volume's name.
+        volume: &'a str,
+        /// What stands behind it.
+        target: &'a str,
+        /// What the loads touch of it.
+        span: Bytes,
+    },
+    /// A load that writes is left out, because nothing may be written.
+    LeftOut {
+        /// The load, for people.
+        load: &'a str,
+    },
+    /// A test file of an earlier process of this run was removed.
+    LeftoverRemoved {
+        /// Where it was.
+        path: &'a Path,
+    },
+    /// A test file in a target's directory belongs to no stored run.
+    LeftoverFound(&'a Leftover),
+    /// A volume was written in full.
+    Filled {
+        /// The volume's name.
+        volume: &'a str,
+        /// What was written.
+        bytes: Bytes,
+        /// The time that it took.
+        elapsed: Duration,
+    },
+    /// A trial ended and is stored.
+    TrialFinished {
+        /// "3 of 12".
+        place: &'a str,
+        /// The load, the volume and the trial, for people.
+        label: &'a str,
+        /// Its record.
+        trial: &'a TrialRecord,
+    },
+    /// A trial cannot be run at all; that is stored.
+    TrialImpossible {
+        /// "3 of 12".
+        place: &'a str,
+        /// The load, the volume and the trial, for people.
+        label: &'a str,
+        /// Why not.
+        why: &'a EngineError,
+    },
+    /// The system did not let a trial begin; nothing is stored, and the run can be resumed.
+    TrialNotStarted {
+        /// "3 of 12".
+        place: &'a str,
+        /// Why not.
+        error: &'a Error,
+    },
+    /// A volume stopped answering.
+    VolumeGivenUp {
+        /// The volume's name.
+        volume: &'a str,
+        /// How that shows.
+        why: &'a str,
+        /// Trials on it that are left out.
+        trials: usize,
+    },
+    /// No request of a trial was completed: the search that rests on it ends.
+    NothingCompleted {
+        /// The load, for people.
+        load: &'a str,
+    },
+    /// Nothing bound the load around which a hunt was to vary: there is no ceiling to look for.
+    NothingBound,
+    /// A hunt's round is over.
+    RoundOver {
+        /// Its number, from 1.
+        round: u32,
+        /// Settings whose effect is decided.
+        decided: usize,
+        /// All settings.
+        all: usize,
+    },
+    /// A volume that stopped answering cannot be closed.
+    NotClosed {
+        /// The volume's name.
+        volume: &'a str,
+        /// Where test files may still be.
+        place: &'a str,
+    },
+}
+
+/// What a run that begins has ahead of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ahead {
+    /// Trials on devices.
+    Measured {
+        /// Their time at most.
+        time: Duration,
+        /// Bytes to be filled first.
+        fill: Bytes,
+    },
+    /// Trials in virtual time.
+    Modelled {
+        /// How many.
+        trials: usize,
+        /// Their virtual time at most.
+        time: Duration,
+    },
+}
+
+/// Why a permission to overwrite was not needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unneeded {
+    /// In a directory a test file is made, and nothing is overwritten.
+    Directory,
+    /// Nothing is written to it.
+    OnlyRead,
+    /// It is no target, and no serial number or UUID that a refusal asked for.
+    NoTarget,
+}
