@@ -3,7 +3,7 @@
 use crate::job::{BLOCK, Job, Latency, Length, Pace, Target, Told};
 use anyhow::{Context, Result, bail};
 use loadline_block::Operation;
-use loadline_engine::{Access, Control, EngineOptions, Need, Volume, run_trial};
+use loadline_engine::{Access, Control, EngineOptions, Need, Volume, WaitMode, run_trial};
 use loadline_record::{Ending, Histogram, TrialRecord};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Arrival, Fill, LoadSpec};
@@ -18,8 +18,7 @@ pub(crate) const SUBCOMMAND: &str = "run-one-trial";
 struct Order {
     target: String,
     spec: LoadSpec,
-    /// Waits for answers asleep only.
-    sleep: bool,
+    wait: WaitMode,
     seed: u64,
 }
 
@@ -48,7 +47,7 @@ impl Order {
         Self {
             target: path.or_else(|| job.target.uri()).unwrap_or_else(|| "null".to_owned()),
             spec,
-            sleep: job.asleep,
+            wait: job.asleep.into(),
             seed: job.seed,
         }
     }
@@ -65,14 +64,14 @@ pub(crate) fn command(job: &Job, size: Bytes) -> Result<Command> {
 /// # Errors
 /// When the target cannot be opened or the trial not begun.
 pub(crate) fn run(order: &str) -> Result<String> {
-    let Order { target, spec, sleep, seed } =
+    let Order { target, spec, wait, seed } =
         serde_json::from_str(order).context("the order of a trial cannot be read")?;
     let writes = spec.writes_any();
     let need = Need { size: spec.size, files: 1, writes, buffered: spec.buffered, ..Need::default() };
     let overwrite = if writes { vec![target.clone()] } else { Vec::new() };
     let mut volume = Volume::open("bench", &target, &need, &Access { overwrite, ..Access::default() })?;
     let record =
-        run_trial(&mut volume, &spec, 0, seed, EngineOptions { sleep, ..EngineOptions::default() }, &Control::new())?;
+        run_trial(&mut volume, &spec, 0, seed, EngineOptions { wait, ..EngineOptions::default() }, &Control::new())?;
     Ok(serde_json::to_string(&record)?)
 }
 

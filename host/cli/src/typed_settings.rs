@@ -2,7 +2,7 @@
 
 use crate::arguments::{Driving, EngineName, RunArguments, WaitName};
 use crate::failure::Usage;
-use loadline_engine::{EngineChoice, EngineOptions};
+use loadline_engine::{EngineChoice, EngineOptions, WaitMode};
 use loadline_record::VOLUME_DEFAULT;
 use loadline_runs::{NamedTarget, Overrides, Settings, is_volume_name};
 use std::path::Path;
@@ -54,8 +54,11 @@ fn engine_options(driving: &Driving) -> EngineOptions {
         EngineName::Aio => EngineChoice::Aio,
         EngineName::Threads => EngineChoice::Threads,
     };
-    let sleep = driving.wait == WaitName::Asleep;
-    EngineOptions { engine, sqpoll: driving.sqpoll, iopoll: driving.iopoll, sleep }
+    let wait = match driving.wait {
+        WaitName::Auto => WaitMode::Auto,
+        WaitName::Asleep => WaitMode::Asleep,
+    };
+    EngineOptions { engine, sqpoll: driving.sqpoll, iopoll: driving.iopoll, wait }
 }
 
 /// Reads every `--on`. What stands before `=` is a volume's name if it can be one; paths may hold `=` themselves.

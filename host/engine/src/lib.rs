@@ -19,7 +19,7 @@ pub use choose::{Capabilities, capabilities};
 pub use control::{Control, Phase, Progress};
 pub use drive::{FillReport, Filling, Ground, Settled, check, fill, run_trial, settle, verify_only};
 pub use error::EngineError;
-pub use options::{EngineChoice, EngineOptions};
+pub use options::{EngineChoice, EngineOptions, WaitMode};
 pub use surroundings::Observation;
 pub use target::{Access, Keep, Need, TargetError, Volume};
 pub use verify::Past;

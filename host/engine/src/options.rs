@@ -15,6 +15,29 @@ pub enum EngineChoice {
     Threads,
 }
 
+/// How load threads wait for answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(from = "bool", into = "bool")]
+pub enum WaitMode {
+    /// By hybrid polling: a thread polls where that brings more answers than sleep.
+    #[default]
+    Auto,
+    /// Asleep until answered, as applications do.
+    Asleep,
+}
+
+impl From<bool> for WaitMode {
+    fn from(sleep: bool) -> Self {
+        if sleep { Self::Asleep } else { Self::Auto }
+    }
+}
+
+impl From<WaitMode> for bool {
+    fn from(wait: WaitMode) -> Self {
+        wait == WaitMode::Asleep
+    }
+}
+
 /// How the engine is to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct EngineOptions {
@@ -24,7 +47,21 @@ pub struct EngineOptions {
     pub sqpoll: bool,
     /// Completions are polled for (`IORING_SETUP_IOPOLL`).
     pub iopoll: bool,
-    /// Load threads sleep until they are answered, as applications do, also where waiting awake would bring more answers.
-    #[serde(default)]
-    pub sleep: bool,
+    /// How load threads wait for answers; kept as `sleep`, true or false.
+    #[serde(default, rename = "sleep")]
+    pub wait: WaitMode,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_were_stored_as_sleep_or_without_it_are_read() {
+        let read = |text: &str| serde_json::from_str::<EngineOptions>(text).unwrap();
+        let stored = r#"{"engine":"io_uring","sqpoll":false,"iopoll":false,"sleep":true}"#;
+        assert_eq!(read(stored).wait, WaitMode::Asleep);
+        assert_eq!(serde_json::to_string(&read(stored)).unwrap(), stored);
+        assert_eq!(read(r#"{"engine":"aio","sqpoll":false,"iopoll":false}"#).wait, WaitMode::Auto);
+    }
 }

@@ -1,6 +1,6 @@
 //! Linux AIO (`io_submit`): for machines where `io_uring` is forbidden. Asynchronous with direct I/O only.
 
-#![expect(clippy::inline_always, reason = "what returns after a sleep costs more than it does: see `in_place`")]
+#![expect(clippy::inline_always, reason = "what returns after a sleep costs more than it does: see `raw_call`")]
 
 use super::{Backend, Io, Trims, trim};
 use loadline_block::Operation;

@@ -1,9 +1,10 @@
 //! `io_uring`: registered files and buffers, one issuer, deferred task work, one system call for submitting and waiting.
 
-#![expect(clippy::inline_always, reason = "what returns after a sleep costs more than it does: see `in_place`")]
+#![expect(clippy::inline_always, reason = "what returns after a sleep costs more than it does: see `raw_call`")]
 
 use super::{BATCH_MAX, Backend, Io, SLICE, Trims, trim};
 use crate::buffers::Region;
+use crate::options::WaitMode;
 use io_uring::{IoUring, Probe, cqueue, opcode, squeue, types};
 use loadline_block::Operation;
 use loadline_kernel::raw_call::system_call;
@@ -45,18 +46,8 @@ pub(crate) struct UringOptions {
     pub(crate) iopoll: bool,
     /// Requests pass through the page cache.
     pub(crate) buffered: bool,
-    /// How its thread waits.
-    pub(crate) waits: Waits,
-}
-
-/// How a load thread waits for answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Waits {
-    /// Because it was asked to, or is an open loop's: that knows when its next request is due, and decides by it how long it waits.
-    #[default]
-    Asleep,
-    /// Awake where that brings more answers.
-    AwakeToo,
+    /// How its thread waits; an open loop's decides by itself, by when its next request is due, and is [`WaitMode::Asleep`] here.
+    pub(crate) wait: WaitMode,
 }
 
 /// A ring with its registered resources.
@@ -64,7 +55,7 @@ pub(crate) struct Uring {
     ring: IoUring,
     fixed_buffers: bool,
     way: Way,
-    waits: Waits,
+    wait: WaitMode,
     /// The ring itself ends waits after a [`SLICE`]: a timer for each wait would be set and put off with each request.
     ticks: bool,
     trims: RingTrims,
@@ -150,16 +141,13 @@ impl Uring {
             UringOptions { buffered: true, .. } => Way::Cached,
             _ => Way::Direct,
         };
-        if way == Way::Direct && options.waits == Waits::AwakeToo {
+        if way == Way::Direct && options.wait == WaitMode::Auto {
             in_force.push("waiting awake where that brings more answers".to_owned());
         }
         // Nothing but I/O goes through a ring that is polled, and the kernel's thread of SQPOLL is left alone.
         let ticks = way != Way::Polled && ticks(&mut ring)?;
         let files = files.to_vec();
-        Ok((
-            Self { ring, fixed_buffers, way, waits: options.waits, ticks, trims, files, answered: Vec::new() },
-            in_force,
-        ))
+        Ok((Self { ring, fixed_buffers, way, wait: options.wait, ticks, trims, files, answered: Vec::new() }, in_force))
     }
 
     #[inline]
@@ -305,12 +293,12 @@ impl Backend for Uring {
     }
 
     fn batch_max(&self, places: u32) -> u32 {
-        match (self.way, self.waits) {
+        match (self.way, self.wait) {
             // The kernel holds requests back until the call has prepared them all, and who is to answer may wait for them: the other
             // three quarters of the queue are with the device meanwhile.
-            (Way::Direct, Waits::AwakeToo) => (places / 4).clamp(8, BATCH_MAX),
+            (Way::Direct, WaitMode::Auto) => (places / 4).clamp(8, BATCH_MAX),
             // The device goes on while the thread is woken: less of its queue may be missing then.
-            (Way::Direct, Waits::Asleep) => (places / 8).clamp(4, BATCH_MAX),
+            (Way::Direct, WaitMode::Asleep) => (places / 8).clamp(4, BATCH_MAX),
             // They are answered within the call, or the kernel's own thread takes them one by one.
             (Way::Cached | Way::Polled, _) => BATCH_MAX,
         }
@@ -418,8 +406,8 @@ mod tests {
         file.set_len(4096).unwrap();
         for buffered in [false, true] {
             let options = UringOptions { buffered, ..UringOptions::default() };
-            for (waits, direct) in [(Waits::AwakeToo, [8, 8, 16, 32, 32]), (Waits::Asleep, [4, 4, 8, 16, 32])] {
-                let options = UringOptions { waits, ..options };
+            for (wait, direct) in [(WaitMode::Auto, [8, 8, 16, 32, 32]), (WaitMode::Asleep, [4, 4, 8, 16, 32])] {
+                let options = UringOptions { wait, ..options };
                 let (ring, _) = Uring::new(1, &[file.as_raw_fd()], &memory, options, None).unwrap();
                 let batches = [1, 32, 64, 128, 1024].map(|places| ring.batch_max(places));
                 assert_eq!(batches, if buffered { [32; 5] } else { direct });

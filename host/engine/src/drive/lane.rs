@@ -4,15 +4,15 @@
 //! follow are submitted at it. A latency therefore ends when the tool learns of the answer, and begins, in a closed loop,
 //! when the place in the queue became free.
 
-use super::beat::{Beat, unanswered};
+#![expect(clippy::inline_always, reason = "a return after a sleep costs more than it does: see `raw_call`")]
+
+use super::heartbeat::{Heartbeat, unanswered};
 use super::ledger::{GaveUp, Log, Times};
-use super::nap::Nap;
-use super::vigil::{AWAKE_MAX, Vigil, Wait};
+use super::waiting::{Issued, Waiting};
 use crate::backend::{BATCH_MAX, Backend, Io, SLICE, error_kind};
 use crate::buffers::{Buffer, Buffers};
 use crate::verify::Checker;
 use loadline_block::{ErrorKind, Operation, Request};
-use loadline_kernel::clock::{self, TscClock};
 use loadline_units::{Bytes, Duration, Instant};
 use loadline_workload::{Due, LoadGenerator, Next};
 use std::sync::Arc;
@@ -20,10 +20,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Of queues with more places than this an eighth may stand free at most, but for what cannot be handed over.
 const DEEP_MIN: u32 = 4 * BATCH_MAX;
-/// Workers carry out what a queue holds in less than this. Who keeps the processor for longer is someone else.
-const WAY_MAX: Duration = Duration::from_ms(1);
-/// After the processor was kept by someone else, it is not left again for so many times as long.
-const WAY_REST: u64 = 16;
 /// So much longer than a wait does no turn take by itself, whatever the kernel's ticks add to it.
 const STANDING: Duration = Duration::from_ms(100);
 /// After a request was found hung, the others have this long to be answered.
@@ -68,16 +64,10 @@ pub(super) struct Lane {
     pub(super) volume: Option<Arc<VolumeBound>>,
     pub(super) checker: Option<Checker>,
     pub(super) hang_limit: Duration,
-    /// Until when the thread does not leave its processor to others.
-    pub(super) stays_until: Instant,
-    /// When the thread waits awake.
-    pub(super) vigil: Vigil,
-    /// When it sleeps though something is due later.
-    pub(super) nap: Nap,
-    /// What the thread reads the time from.
-    pub(super) watch: TscClock,
-    /// Tells the conductor that the thread is not stuck in the kernel.
-    pub(super) beat: Arc<Beat>,
+    /// How the thread waits, and its clock.
+    pub(super) waiting: Waiting,
+    /// By it the conductor knows that the thread is not stuck in the kernel.
+    pub(super) heartbeat: Arc<Heartbeat>,
 }
 
 /// A request in flight.
@@ -88,6 +78,56 @@ struct Flight {
     buffer: Buffer,
     number: u32,
     busy: bool,
+}
+
+/// The places of the queue.
+struct InFlight {
+    flights: Vec<Flight>,
+    /// Last in, first out: the buffer used last is the one still in the CPU's cache.
+    free: Vec<u32>,
+    outstanding: u32,
+}
+
+impl InFlight {
+    fn new(slots: u32, buffer: Buffer) -> Self {
+        let (operation, due_at) = (Operation::Flush, Instant::ZERO);
+        let request = Request { operation, durable: false, length: 0, offset: 0, due_at };
+        let idle = Flight { request, submitted_at: Instant::ZERO, buffer, number: 0, busy: false };
+        Self { flights: vec![idle; slots as usize], free: (0..slots).rev().collect(), outstanding: 0 }
+    }
+
+    fn busy(&self) -> impl Iterator<Item = &Flight> {
+        self.flights.iter().filter(|flight| flight.busy)
+    }
+}
+
+/// How far issuing came.
+struct Issuing {
+    /// Taken from the generator, and not issued so far: the checker still forbids it.
+    held: Option<Request>,
+    last_file: u32,
+    /// The bound on the volume's bytes is reached.
+    exhausted: bool,
+    /// Open loop: the load is over, and all that was due before has been issued.
+    settled: bool,
+    /// Buffers are stamped just before they are handed over.
+    stamps_late: bool,
+    unstamped: Vec<(Buffer, u32)>,
+}
+
+/// Finds requests that hang. Looking through all flights takes time, so it is done a few times within the limit.
+struct HangCheck {
+    between: Duration,
+    next_at: Instant,
+    /// Once a request was found hung: when to leave the others unanswered.
+    give_up_at: Instant,
+}
+
+impl HangCheck {
+    fn new(limit: Duration, now: Instant) -> Self {
+        let between = Duration::from_ns(limit.as_ns() / 16).max(SLICE);
+        Self { between, next_at: now + between, give_up_at: Instant::MAX }
+    }
 }
 
 /// A panic with requests in flight must not unwind: the kernel would go on writing into memory that is given back.
@@ -112,230 +152,54 @@ pub(super) struct LaneEnd {
 impl Lane {
     /// Runs until the times say stop and every request is answered, or something makes going on pointless.
     pub(super) fn run<B: Backend>(mut self, backend: &mut B) -> LaneEnd {
-        let idle = Flight {
-            request: Request {
-                operation: Operation::Flush,
-                durable: false,
-                length: 0,
-                offset: 0,
-                due_at: Instant::ZERO,
-            },
-            submitted_at: Instant::ZERO,
-            buffer: self.buffers.for_read(0),
-            number: 0,
-            busy: false,
+        let mut queue = InFlight::new(self.slots, self.buffers.for_read(0));
+        let mut issuing = Issuing {
+            held: None,
+            last_file: 0,
+            exhausted: false,
+            settled: false,
+            stamps_late: backend.waits_for_enter(),
+            unstamped: Vec::with_capacity(BATCH_MAX as usize),
         };
-        let mut flights = vec![idle; self.slots as usize];
-        // Last in, first out: the buffer used last is the one still in the CPU's cache.
-        let mut free: Vec<u32> = (0..self.slots).rev().collect();
-        let mut outstanding: u32 = 0;
-        let batch_usual = backend.batch_max(self.slots);
-        let mut unstamped: Vec<(Buffer, u32)> = Vec::with_capacity(BATCH_MAX as usize);
-        let stamp_late = backend.waits_for_enter();
-        // An open loop may have to issue before the workers are through, and with a depth of 1 there is nothing to gather.
-        let gives_way = backend.has_workers() && !self.open_loop && self.slots > 1;
-        let mut held: Option<Request> = None;
-        let mut last_file = 0;
-        let mut exhausted = false;
-        // Open loop: the load is over, and all that was due before has been issued.
-        let mut settled = false;
-        // The measurement has not begun.
-        let mut before = true;
-        let mut now = self.watch.now();
+        self.waiting.begin(backend, self.slots);
+        let mut before_measurement = true;
+        let mut now = self.waiting.clock.now();
         self.generator.begin(now);
+        let mut hangs = HangCheck::new(self.hang_limit, now);
         let mut in_flight = false;
-        // Looking through all flights takes time, so it is done a few times within the limit.
-        let between_looks = Duration::from_ns(self.hang_limit.as_ns() / 16).max(SLICE);
-        let mut look_at = now + between_looks;
-        let mut give_up_at = Instant::MAX;
         // Dropped first when something below panics: before buffers are given back that the kernel still writes into.
         let _guard = AbortOnPanic;
-        loop {
-            // Issue what is due.
-            let due_until = if exhausted || settled { None } else { self.times.due_until(now, self.open_loop) };
-            // Where waiting awake brings nothing, who answers waits for this thread's processor, or the device takes far longer than a call:
-            // nobody is kept waiting by a larger batch, and fewer calls wake them less often.
-            let batch_max = if self.vigil.rests() { BATCH_MAX } else { batch_usual };
-            let mut batch = 0;
-            let mut next_at = None;
-            while let Some(due_until) = due_until
-                && batch < batch_max
-            {
-                let Some(&slot) = free.last() else { break };
-                let request = match held.take() {
-                    Some(request) => request,
-                    None => match self.generator.due(due_until) {
-                        Due::Now(due_at) => self.generator.take(due_at),
-                        Due::At(at) => {
-                            settled = due_until < now;
-                            next_at = Some(at);
-                            break;
-                        }
-                        Due::Blocked => break,
-                    },
-                };
-                // Who checks gets a copy: a request whose address is known to nobody stays in the processor's registers.
-                if let Some(checker) = &self.checker
-                    && !checker.may_issue(&{ request })
-                {
-                    held = Some(request);
-                    break;
-                }
-                if let Some(volume) = &self.volume
-                    && now >= self.times.from()
-                    && !volume.take(u64::from(request.length))
-                {
-                    exhausted = true;
-                    break;
-                }
-                free.pop();
-                let buffer = match request.operation {
-                    Operation::Write => {
-                        let buffer = self.buffers.for_write();
-                        if stamp_late {
-                            unstamped.push((buffer, request.length));
-                        } else {
-                            self.buffers.stamp(buffer, request.length);
-                        }
-                        buffer
-                    }
-                    _ => self.buffers.for_read(slot),
-                };
-                let mut number = 0;
-                if let Some(checker) = &mut self.checker {
-                    // SAFETY: this buffer was just taken and is in no request; `length` is a block of the load.
-                    let bytes = unsafe { buffer.bytes_mut(request.length as usize) };
-                    number = checker.issue(&{ request }, bytes);
-                }
-                let (file, offset) = if self.files == 1 {
-                    (0, request.offset)
-                } else {
-                    ((request.offset / self.file_size.get()) as u32, request.offset % self.file_size.get())
-                };
-                let file = if request.operation == Operation::Flush { last_file } else { file };
-                if request.operation == Operation::Write {
-                    last_file = file;
-                }
-                backend.queue(
-                    slot,
-                    &Io {
-                        operation: request.operation,
-                        durable: request.durable,
-                        file,
-                        length: request.length,
-                        offset,
-                        buffer: buffer.start,
-                    },
-                );
-                flights[slot as usize] = Flight { request, submitted_at: now, buffer, number, busy: true };
-                self.log.issued(&request);
-                batch += 1;
-            }
-            outstanding += batch;
-            if self.open_loop && batch > 0 {
-                self.nap.issued(now);
-            }
-            if outstanding == 0 && (exhausted || settled || due_until.is_none()) {
-                break;
-            }
-
+        while let Some(issued) = self.issue(backend, &mut queue, &mut issuing, now) {
             // The blocks of the last round may still stand in another CPU's cache. One after the other each store to them is
             // waited for; together they are fetched at once.
-            for &(buffer, length) in &unstamped {
+            for (buffer, length) in issuing.unstamped.drain(..) {
                 self.buffers.stamp(buffer, length);
             }
-            unstamped.clear();
-
-            // Hand over and wait.
-            let more = batch == batch_max && !free.is_empty() && held.is_none();
-            let wait = match next_at {
-                _ if more => None,
-                None => Some(SLICE),
-                Some(at) => self.nap.before(at, now).map(|nap| nap.min(SLICE)),
-            };
-            let only_waits = next_at.is_none() && !more;
-            let mut waited = Wait::Asleep;
-            let entered = if gives_way && batch > 0 && only_waits && now >= self.stays_until {
-                self.give_way(backend).and_then(|answered| if answered { Ok(()) } else { backend.enter(wait) })
-            } else if only_waits && self.vigil.stands(now, clock::thread_time, |span| self.log.waited_awake(span)) {
-                self.wait_awake(backend, now).map(|wait| waited = wait)
-            } else {
-                backend.enter(wait)
-            };
-            if let Err(error) = entered {
+            if let Err(error) = self.waiting.wait(backend, issued, &mut self.log) {
                 self.log.gave_up(GaveUp::Failed(format!("handing requests to the kernel: {error}")));
                 self.times.abort();
-                in_flight = outstanding > 0;
+                in_flight = queue.outstanding > 0;
                 break;
             }
-            let turned = self.watch.now();
-            self.beat.came_by(turned);
-            self.log.turn(turned, outstanding);
-
-            if let Some(volume) = self.volume.as_ref().filter(|_| before && turned >= self.times.from()) {
-                before = false;
-                let from = self.times.from();
-                let earlier = flights.iter().filter(|flight| flight.busy && flight.submitted_at < from);
-                volume.in_flight(earlier.map(|flight| u64::from(flight.request.length)).sum());
+            let turned = self.waiting.clock.now();
+            self.heartbeat.beat(turned);
+            self.log.turn(turned, queue.outstanding);
+            if before_measurement && turned >= self.times.from() {
+                before_measurement = false;
+                self.bound_from_here(&queue);
             }
-
             // A deep queue is filled first: where handing over takes as long as answers do, as many would come back in each turn as
             // are handed over, and the queue would stay as short as it is.
-            let fills = more && self.slots > DEEP_MIN && free.len() > self.slots as usize / 8;
-
-            // Take in what was answered.
-            let mut answers = 0;
-            if !fills {
-                backend.reap(|slot, result| {
-                    answers += 1;
-                    let flight = &mut flights[slot as usize];
-                    flight.busy = false;
-                    free.push(slot);
-                    self.generator.complete(turned);
-                    let request = &flight.request;
-                    let ok = result == request.length as i32;
-                    if let Some(checker) = &mut self.checker {
-                        // SAFETY: the request was just answered, so its buffer is in no request.
-                        let bytes = unsafe { flight.buffer.bytes_mut(request.length as usize) };
-                        checker.complete(request, flight.number, ok || request.operation == Operation::Trim, bytes);
-                    }
-                    self.buffers.release(flight.buffer);
-                    if ok || (result == 0 && request.operation == Operation::Trim) {
-                        self.log.completed(request, flight.submitted_at, turned);
-                    } else {
-                        refuse(&mut self.log, &self.times, request, result);
-                    }
-                });
-            }
-            outstanding -= answers;
-            if outstanding == 0 {
-                self.nap.answered();
-            }
-            self.vigil.turned(turned.since(now), answers, waited);
-            if wait.is_none() && batch == 0 && answers == 0 {
-                if outstanding > 0 {
-                    // What is to answer may be queued behind this thread: a kernel thread, or a server on this machine.
-                    std::thread::yield_now();
-                }
-                self.log.spun(turned.since(now));
-            }
-            // The tool may have been stopped: what was answered meanwhile is collected before anything is missed.
-            let stood_still = turned.since(now) > between_looks + STANDING;
+            let fills = issued.more && self.slots > DEEP_MIN && queue.free.len() > self.slots as usize / 8;
+            let answers = if fills { 0 } else { self.take_in(backend, &mut queue, turned) };
+            self.waiting.turned(issued, turned.since(now), answers, queue.outstanding, &mut self.log);
+            let span = turned.since(now);
             now = turned;
-            if now >= look_at {
-                look_at = now + between_looks;
-                let waiting = flights.iter().filter(|f| f.busy && !stood_still);
-                let oldest = waiting.min_by_key(|f| f.submitted_at);
-                if let Some(flight) = oldest.filter(|f| now.since(f.submitted_at) > self.hang_limit)
-                    && give_up_at == Instant::MAX
-                {
-                    self.log.gave_up(GaveUp::Hung(unanswered(&flight.request, now.since(flight.submitted_at))));
-                    self.times.abort();
-                    give_up_at = now + DRAIN;
-                }
+            if now >= hangs.next_at {
+                self.look_for_hangs(&mut hangs, &queue, span, now);
             }
-            if now >= give_up_at && outstanding > 0 {
-                for flight in flights.iter().filter(|f| f.busy) {
+            if now >= hangs.give_up_at && queue.outstanding > 0 {
+                for flight in queue.busy() {
                     self.log.timed_out(&flight.request, now.since(flight.submitted_at));
                 }
                 in_flight = true;
@@ -343,69 +207,162 @@ impl Lane {
             }
         }
         if self.open_loop {
-            self.count_missed(held, now);
+            self.count_missed(issuing.held, now);
         }
         if let Some(checker) = &self.checker {
             checker.settle();
         }
-        self.log.waited_awake(self.vigil.ends(clock::thread_time));
+        self.waiting.end(&mut self.log);
         self.log.finish(now);
         LaneEnd { in_flight, buffers: self.buffers, checker: self.checker }
     }
 
-    /// Hands over, and lets the workers that share this processor go first, once: they carry out what they have, where each answer
-    /// would wake this thread and take the processor from them. Says whether there are answers to collect.
-    fn give_way<B: Backend>(&mut self, backend: &mut B) -> std::io::Result<bool> {
-        backend.enter(None)?;
-        if !backend.is_answered() {
-            let from = self.watch.now();
-            std::thread::yield_now();
-            let back = self.watch.now();
-            self.log.gave_way(back.since(from));
-            if back.since(from) > WAY_MAX {
-                self.stays_until = back + Duration::from_ns(WAY_REST * back.since(from).as_ns());
-            }
-        }
-        Ok(backend.is_answered())
-    }
-
-    /// Hands over, and waits awake for answers for a while from `now` on, then asleep.
-    #[expect(clippy::inline_always, reason = "see `in_place`")]
+    /// Queues what is due at `now`, a batch at most. `None`: nothing is in flight, and nothing more is to come.
     #[inline(always)]
-    fn wait_awake<B: Backend>(&mut self, backend: &mut B, now: Instant) -> std::io::Result<Wait> {
-        if self.vigil.tells_apart() {
-            return self.wait_awake_apart(backend, now).map(Wait::AwakeFor);
-        }
-        backend.enter(Some(clock::SLEEP_MIN))?;
-        while !backend.is_answered() {
-            let at = self.watch.now();
-            if at.since(now) >= AWAKE_MAX {
-                backend.enter(Some(SLICE))?;
-                self.vigil.waited_in_vain(self.watch.now().since(at));
+    fn issue<B: Backend>(
+        &mut self,
+        backend: &mut B,
+        queue: &mut InFlight,
+        issuing: &mut Issuing,
+        now: Instant,
+    ) -> Option<Issued> {
+        let is_over = issuing.exhausted || issuing.settled;
+        let due_until = if is_over { None } else { self.times.due_until(now, self.open_loop) };
+        let batch = self.waiting.batch();
+        let mut count = 0;
+        let mut next_at = None;
+        while let Some(due_until) = due_until
+            && count < batch
+        {
+            let Some(&slot) = queue.free.last() else { break };
+            let request = match issuing.held.take() {
+                Some(request) => request,
+                None => match self.generator.due(due_until) {
+                    Due::Now(due_at) => self.generator.take(due_at),
+                    Due::At(at) => {
+                        issuing.settled = due_until < now;
+                        next_at = Some(at);
+                        break;
+                    }
+                    Due::Blocked => break,
+                },
+            };
+            // The checker gets a copy: a request whose address is known to nobody stays in the processor's registers.
+            if let Some(checker) = &self.checker
+                && !checker.may_issue(&{ request })
+            {
+                issuing.held = Some(request);
                 break;
             }
-            backend.enter(Some(clock::SLEEP_MIN))?;
+            if let Some(volume) = &self.volume
+                && now >= self.times.from()
+                && !volume.take(u64::from(request.length))
+            {
+                issuing.exhausted = true;
+                break;
+            }
+            queue.free.pop();
+            let (buffer, number) = self.buffer_for(slot, &{ request }, issuing);
+            let file = self.queue(backend, slot, request, buffer, issuing.last_file);
+            if request.operation == Operation::Write {
+                issuing.last_file = file;
+            }
+            queue.flights[slot as usize] = Flight { request, submitted_at: now, buffer, number, busy: true };
+            self.log.issued(&request);
+            count += 1;
         }
-        Ok(Wait::Awake)
+        queue.outstanding += count;
+        let is_over = issuing.exhausted || issuing.settled || due_until.is_none();
+        let more = count == batch && !queue.free.is_empty() && issuing.held.is_none();
+        (queue.outstanding > 0 || !is_over).then_some(Issued { now, count, more, next_at })
     }
 
-    /// The same, with a system call and a reading of the clock for each part. Collecting answers is work, as handing over is.
-    fn wait_awake_apart<B: Backend>(&mut self, backend: &mut B, now: Instant) -> std::io::Result<Duration> {
-        backend.enter(None)?;
-        let from = self.watch.now();
-        let mut at = from;
-        while !backend.is_announced() {
-            if at.since(now) >= AWAKE_MAX {
-                backend.enter(Some(SLICE))?;
-                let slept = self.watch.now().since(at);
-                self.vigil.waited_in_vain(slept);
-                return Ok(at.since(from) + slept);
+    /// The buffer of a request, with its contents where it writes, and its number where contents are checked.
+    #[inline(always)]
+    fn buffer_for(&mut self, slot: u32, request: &Request, issuing: &mut Issuing) -> (Buffer, u32) {
+        let buffer = match request.operation {
+            Operation::Write => {
+                let buffer = self.buffers.for_write();
+                if issuing.stamps_late {
+                    issuing.unstamped.push((buffer, request.length));
+                } else {
+                    self.buffers.stamp(buffer, request.length);
+                }
+                buffer
             }
-            clock::sleep_min();
-            at = self.watch.now();
+            _ => self.buffers.for_read(slot),
+        };
+        let Some(checker) = &mut self.checker else { return (buffer, 0) };
+        // SAFETY: this buffer was just taken and is in no request; `length` is a block of the load.
+        let bytes = unsafe { buffer.bytes_mut(request.length as usize) };
+        (buffer, checker.issue(request, bytes))
+    }
+
+    /// Hands a request to the backend's queue; returns its file. A flush goes to the file of the last write.
+    #[inline(always)]
+    fn queue<B: Backend>(&self, backend: &mut B, slot: u32, request: Request, buffer: Buffer, last_file: u32) -> u32 {
+        let (file, offset) = if self.files == 1 {
+            (0, request.offset)
+        } else {
+            ((request.offset / self.file_size.get()) as u32, request.offset % self.file_size.get())
+        };
+        let Request { operation, durable, length, .. } = request;
+        let file = if operation == Operation::Flush { last_file } else { file };
+        backend.queue(slot, &Io { operation, durable, file, length, offset, buffer: buffer.start });
+        file
+    }
+
+    /// Takes in what was answered by `turned`; returns how many requests.
+    #[inline(always)]
+    fn take_in<B: Backend>(&mut self, backend: &mut B, queue: &mut InFlight, turned: Instant) -> u32 {
+        let mut answers = 0;
+        backend.reap(|slot, result| {
+            answers += 1;
+            let flight = &mut queue.flights[slot as usize];
+            flight.busy = false;
+            queue.free.push(slot);
+            self.generator.complete(turned);
+            let request = &flight.request;
+            let ok = result == request.length as i32;
+            if let Some(checker) = &mut self.checker {
+                // SAFETY: the request was just answered, so its buffer is in no request.
+                let bytes = unsafe { flight.buffer.bytes_mut(request.length as usize) };
+                checker.complete(request, flight.number, ok || request.operation == Operation::Trim, bytes);
+            }
+            self.buffers.release(flight.buffer);
+            if ok || (result == 0 && request.operation == Operation::Trim) {
+                self.log.completed(request, flight.submitted_at, turned);
+            } else {
+                refuse(&mut self.log, &self.times, request, result);
+            }
+        });
+        queue.outstanding -= answers;
+        answers
+    }
+
+    /// The measurement has begun: the bytes then in flight count when they come.
+    fn bound_from_here(&self, queue: &InFlight) {
+        let Some(volume) = &self.volume else { return };
+        let from = self.times.from();
+        let earlier = queue.busy().filter(|flight| flight.submitted_at < from);
+        volume.in_flight(earlier.map(|flight| u64::from(flight.request.length)).sum());
+    }
+
+    /// Ends the load where its oldest request has been in flight for longer than the limit. After a turn of `span`.
+    #[cold]
+    fn look_for_hangs(&mut self, hangs: &mut HangCheck, queue: &InFlight, span: Duration, now: Instant) {
+        hangs.next_at = now + hangs.between;
+        // This process may have been stopped: what was answered meanwhile is collected before anything is missed.
+        let stood_still = span > hangs.between + STANDING;
+        if stood_still || hangs.give_up_at != Instant::MAX {
+            return;
         }
-        backend.enter(None)?;
-        Ok(at.since(from))
+        let oldest = queue.busy().min_by_key(|flight| flight.submitted_at);
+        if let Some(flight) = oldest.filter(|flight| now.since(flight.submitted_at) > self.hang_limit) {
+            self.log.gave_up(GaveUp::Hung(unanswered(&flight.request, now.since(flight.submitted_at))));
+            self.times.abort();
+            hangs.give_up_at = now + DRAIN;
+        }
     }
 
     /// Arrivals that were due within the measured time, or before `now` where that was cut short, and never issued.

@@ -1,6 +1,6 @@
 //! What the load threads write down: each for itself within a second, all together in the ledger.
 
-use super::beat::unanswered;
+use super::heartbeat::unanswered;
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_kernel::clock::{self, CpuTime};
 use loadline_record::{Histogram, OperationRecord, Second, SecondOperation, Series, ThreadBusy};

@@ -1,16 +1,17 @@
 //! Conducts a trial: prepares the load threads, sets the times, watches, and gathers what was measured.
 
-mod beat;
 mod filling;
+mod heartbeat;
+mod hybrid_poll;
 mod lane;
 mod ledger;
-mod nap;
-mod plumbing;
-mod readback;
-mod settling;
-mod stops;
-mod vigil;
+mod load_threads;
+mod stalls;
+mod timed_sleep;
+mod verify_pass;
+mod waiting;
 mod workers;
+mod write_back;
 
 use crate::backend::Trims;
 use crate::choose;
@@ -23,25 +24,25 @@ use crate::target::Volume;
 use crate::verify;
 use lane::VolumeBound;
 use ledger::{GaveUp, Ledger, Times};
+use load_threads::Threads;
 use loadline_kernel::clock;
 use loadline_kernel::facts::CacheScope;
 use loadline_record::{Ending, MachineCpu, SteadyState, Stops, TargetKind, TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use loadline_workload::{LoadSpec, Region, SteadyStateRule};
-use plumbing::Threads;
-use readback::Kept;
+use stalls::Stalls;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use stops::StopsSeen;
+use verify_pass::Kept;
 
 pub use filling::{FillReport, Filling, fill};
-pub use readback::{Ground, verify_only};
-pub use settling::{Settled, settle};
+pub use verify_pass::{Ground, verify_only};
+pub use write_back::{Settled, settle};
 
 /// How long the conductor sleeps at a time: it learns of stops of the tool by sleeping longer than it wanted.
-const NAP: Duration = Duration::from_ms(10);
+const CONDUCTOR_SLEEP: Duration = Duration::from_ms(10);
 /// How often the conductor looks.
 const LOOK: Duration = Duration::from_ms(100);
 /// A load thread that was given this long beyond the hang limit, and since the tool last stood still, and is not back is left
@@ -106,10 +107,10 @@ pub fn run_trial(
         let mut record = outcome.verify.clone();
         record.streams = ledger.written();
         let any = record.streams.iter().any(|stream| stream.issued > 0);
-        if any && readback::make_durable(volume, spec.hang_limit, control) {
+        if any && verify_pass::make_durable(volume, spec.hang_limit, control) {
             record.streams.iter_mut().for_each(|stream| stream.durable = stream.acknowledged);
         }
-        match readback::read_all(volume, ledger, spec.hang_limit, control, &mut record) {
+        match verify_pass::read_all(volume, ledger, spec.hang_limit, control, &mut record) {
             Some(Kept::Hung(detail)) => {
                 outcome.ledger.book().timed_out(None, detail.clone());
                 ending = Ending::Hung(detail);
@@ -168,7 +169,7 @@ pub fn check(volume: &Volume, spec: &LoadSpec, options: EngineOptions) -> Result
     check_access(volume, spec)?;
     let (engine, _) = choose::choose(volume, spec, options)?;
     let (region, room) = (region_of(volume, spec), device_room(volume, spec));
-    plumbing::fitting_slots(engine, spec, &region, room, &volume.facts.name).map(drop)
+    load_threads::fitting_slots(engine, spec, &region, room, &volume.facts.name).map(drop)
 }
 
 /// The seed of one trial of a run.
@@ -250,7 +251,7 @@ struct Outcome {
     ending: Ending,
     verify_ledger: Option<Arc<verify::Ledger>>,
     verify: VerifyRecord,
-    stops: StopsSeen,
+    stops: Stalls,
 }
 
 fn conduct(
@@ -280,7 +281,7 @@ fn conduct(
     }
     let bound = spec.volume.map(|volume| Arc::new(VolumeBound { left: AtomicU64::new(volume.get()) }));
     let trims = if volume.facts.kind == TargetKind::BlockDevice { Trims::Discard } else { Trims::Hole };
-    let threads = Threads::start(&plumbing::Setup {
+    let threads = Threads::start(&load_threads::Setup {
         engine,
         spec,
         region,
@@ -315,13 +316,13 @@ fn conduct(
     conductor.set_times();
     threads.go(started_at);
     let (mut hung, mut held) = (None, Vec::new());
-    let mut stops = StopsSeen::default();
+    let mut stops = Stalls::default();
     let mut look_at = started_at;
     let mut judged_from = started_at;
     while !threads.finished() {
         // A thread that ends wakes this one.
         let from = clock::now();
-        std::thread::park_timeout(NAP.into());
+        std::thread::park_timeout(CONDUCTOR_SLEEP.into());
         let now = clock::now();
         stops.slept(from, now, (times.from(), times.to()));
         if now.since(from) > HANG_GRACE {

@@ -2,7 +2,7 @@
 //! where the page cache answers it is the fastest.
 
 use super::TrialFiles;
-use super::beat::Beat;
+use super::heartbeat::Heartbeat;
 use super::lane::{VolumeBound, refuse};
 use super::ledger::{Log, Times};
 use crate::backend::{Io, Trims, trim};
@@ -73,7 +73,7 @@ pub(super) struct Means {
     /// What the worker reads the time from.
     pub(super) watch: TscClock,
     /// Tells the conductor of the request in flight.
-    pub(super) beat: Arc<Beat>,
+    pub(super) beat: Arc<Heartbeat>,
 }
 
 /// What a worker is to do next.
@@ -176,7 +176,7 @@ impl Worker {
             };
             let result = perform(means.files.files[file as usize].as_raw_fd(), &io, means.files.trims);
             now = means.watch.now();
-            means.beat.rests();
+            means.beat.idles();
             means.log.turn(now, 1);
             let ok = result == request.length as i32;
             {
@@ -297,7 +297,7 @@ impl Means {
 }
 
 /// Does one request: the bytes moved, or a negative error number.
-#[expect(clippy::inline_always, reason = "see `in_place`")]
+#[expect(clippy::inline_always, reason = "see `raw_call`")]
 #[inline(always)]
 fn perform(file: i32, io: &Io, trims: Trims) -> i32 {
     let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };

@@ -249,7 +249,7 @@ fn whoever_is_to_sleep_never_waits_awake_and_the_record_says_who_may() {
         (open_loop.clone(), false, true),
         (open_loop, true, false),
     ] {
-        let options = EngineOptions { engine: EngineChoice::IoUring, sleep, ..EngineOptions::default() };
+        let options = EngineOptions { engine: EngineChoice::IoUring, wait: sleep.into(), ..EngineOptions::default() };
         let spec = LoadSpec { arrival: arrival.clone(), ..short() };
         let record = run_trial(&mut volume, &spec, 0, 1, options, &Control::new()).unwrap();
         let told = record.engine.options.iter().any(|option| option.starts_with("waiting awake"));

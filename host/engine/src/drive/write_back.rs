@@ -1,4 +1,4 @@
-//! What programs have written before a measurement, and the kernel still holds in memory: it goes to the device first, not beneath the load.
+//! Write-back before a measurement: dirty pages of earlier writes go to the device first, not during the load.
 
 use crate::control::Control;
 use crate::error::EngineError;

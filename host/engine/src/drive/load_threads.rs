@@ -1,21 +1,22 @@
-//! Makes the load threads, starts them together, and takes them in again, also when the kernel holds one fast.
+//! The load threads of a trial: made, started together, and joined, even if the kernel keeps one.
 
 use super::TrialFiles;
-use super::beat::{Beat, Ends, Held};
+use super::heartbeat::{Ends, Heartbeat, Stuck};
+use super::hybrid_poll::HybridPoll;
 use super::lane::{Lane, LaneEnd, VolumeBound};
 use super::ledger::{Ledger, Log, Times};
-use super::nap::Nap;
-use super::vigil::Vigil;
+use super::timed_sleep::TimedSleep;
+use super::waiting::Waiting;
 use super::workers::{Means, OPEN_WORKERS, Source, Stream, WORKERS_MAX, Worker};
 use crate::backend::Backend;
 use crate::backend::aio::Aio;
 use crate::backend::nbd::Nbd;
 use crate::backend::null::Null;
-use crate::backend::uring::{Uring, UringOptions, Waits};
+use crate::backend::uring::{Uring, UringOptions};
 use crate::buffers::{self, BUFFERS_MAX, Buffers};
 use crate::choose::Engine;
 use crate::error::EngineError;
-use crate::options::EngineOptions;
+use crate::options::{EngineOptions, WaitMode};
 use crate::verify::{self, Checker};
 use loadline_kernel::clock::{self, TscClock};
 use loadline_kernel::scheduling;
@@ -84,7 +85,7 @@ impl Signal {
 /// The load threads of a trial.
 pub(super) struct Threads {
     handles: Vec<JoinHandle<VerifyRecord>>,
-    beats: Vec<Arc<Beat>>,
+    beats: Vec<Arc<Heartbeat>>,
     signal: Arc<Signal>,
     streams: Vec<Arc<Mutex<Option<Stream>>>>,
 }
@@ -157,15 +158,14 @@ struct Part {
     thread: u32,
     slots: u32,
     sharers: usize,
-    /// Threads are to sleep while they wait, as applications do.
-    sleeps: bool,
+    wait: WaitMode,
     ring: UringOptions,
     files: Arc<TrialFiles>,
     ledger: Arc<Ledger>,
     times: Arc<Times>,
     bound: Option<Arc<VolumeBound>>,
     verify: Option<Arc<verify::Ledger>>,
-    beat: Arc<Beat>,
+    beat: Arc<Heartbeat>,
 }
 
 impl Part {
@@ -183,7 +183,16 @@ impl Part {
         LoadGenerator::new(&self.spec, &self.region, self.thread, self.seed, start_at)
             .expect("the conductor has made this stream before")
     }
-    fn lane(&self, buffers: Buffers, start_at: Instant, waits_awake: bool) -> Lane {
+    fn waiting(&self, start_at: Instant, polls: bool) -> Waiting {
+        let sleep = match self.wait {
+            WaitMode::Asleep => TimedSleep::asleep(),
+            WaitMode::Auto => TimedSleep::adaptive(),
+        };
+        let polling =
+            if polls { HybridPoll::new(self.slots, scheduling::is_pinned(), start_at) } else { HybridPoll::off() };
+        Waiting::new(polling, sleep, self.spec.offered().is_some())
+    }
+    fn lane(&self, buffers: Buffers, start_at: Instant, polls: bool) -> Lane {
         Lane {
             generator: self.generator(start_at),
             buffers,
@@ -196,11 +205,8 @@ impl Part {
             volume: self.bound.clone(),
             checker: self.verify.as_ref().map(|l| Checker::new(Arc::clone(l), self.thread, self.slots)),
             hang_limit: self.spec.hang_limit,
-            stays_until: Instant::ZERO,
-            nap: if self.sleeps { Nap::deep() } else { Nap::light() },
-            vigil: if waits_awake { Vigil::new(self.slots, scheduling::is_pinned(), start_at) } else { Vigil::never() },
-            watch: TscClock::start(),
-            beat: Arc::clone(&self.beat),
+            waiting: self.waiting(start_at, polls),
+            heartbeat: Arc::clone(&self.beat),
         }
     }
 }
@@ -223,15 +229,11 @@ impl Threads {
                 thread,
                 slots,
                 sharers: number,
-                sleeps: setup.options.sleep,
+                wait: setup.options.wait,
                 ring: UringOptions {
                     sqpoll: setup.options.sqpoll,
                     iopoll: setup.options.iopoll,
-                    waits: if setup.options.sleep || spec.offered().is_some() {
-                        Waits::Asleep
-                    } else {
-                        Waits::AwakeToo
-                    },
+                    wait: if spec.offered().is_some() { WaitMode::Asleep } else { setup.options.wait },
                     buffered: !setup.files.direct,
                 },
                 files: Arc::clone(&setup.files),
@@ -333,8 +335,8 @@ impl Threads {
     }
 
     /// What has held threads in the kernel for longer than `limit`.
-    pub(super) fn held(&self, now: Instant, limit: Duration) -> Vec<Held> {
-        self.beats.iter().filter_map(|beat| beat.held(now, limit)).collect()
+    pub(super) fn held(&self, now: Instant, limit: Duration) -> Vec<Stuck> {
+        self.beats.iter().filter_map(|beat| beat.stuck(now, limit)).collect()
     }
 
     /// Takes the threads in and leaves those behind that the kernel holds. Gives what reads found, and whether a thread
@@ -383,10 +385,9 @@ fn drive<B: Backend>(
     let prepared = part.buffers(part.slots, part.thread).and_then(|buffers| {
         let (backend, mut in_force) = make(part, &buffers)?;
         if part.spec.offered().is_some() {
-            let how = if part.sleeps {
-                "asleep between arrivals where there is time"
-            } else {
-                "waiting awake for answers that come soon"
+            let how = match part.wait {
+                WaitMode::Asleep => "asleep between arrivals where there is time",
+                WaitMode::Auto => "waiting awake for answers that come soon",
             };
             in_force.push(how.to_owned());
         }
@@ -403,13 +404,13 @@ fn drive<B: Backend>(
         }
     };
     drop(ready);
-    let waits_awake = backend.announces() && part.ring.waits == Waits::AwakeToo;
-    if part.spec.has_due_times() || waits_awake {
+    let polls = backend.announces() && part.ring.wait == WaitMode::Auto;
+    if part.spec.has_due_times() || polls {
         clock::sharpen_timers();
     }
     let Some(start_at) = signal.wait() else { return VerifyRecord::default() };
-    part.beat.came_by(clock::now());
-    let LaneEnd { in_flight, buffers, checker } = part.lane(buffers, start_at, waits_awake).run(&mut backend);
+    part.beat.beat(clock::now());
+    let LaneEnd { in_flight, buffers, checker } = part.lane(buffers, start_at, polls).run(&mut backend);
     if in_flight {
         part.beat.leaves();
         // The kernel may still write into the buffers: they must never be given back.

@@ -1,4 +1,4 @@
-//! A load thread's sign of life, and what it waits for: how the conductor tells a thread that the kernel holds.
+//! Heartbeat of a load thread: by it the conductor finds a thread that is stuck in the kernel, and the request it waits for.
 
 use loadline_block::{Operation, Request};
 use loadline_units::{Duration, Instant};
@@ -8,8 +8,8 @@ use std::thread::Thread;
 
 /// Written by one thread, read by the conductor.
 #[derive(Debug, Default)]
-pub(super) struct Beat {
-    /// When the thread went into the kernel, in ns; 0 while nothing can hold it.
+pub(super) struct Heartbeat {
+    /// When the thread went into the kernel, in ns; 0 while it is outside.
     at: AtomicU64,
     /// What it waits for, where that is one request: its operation's index plus one, else 0.
     operation: AtomicU32,
@@ -23,31 +23,31 @@ pub(super) struct Beat {
 
 /// Dropped when a load thread has done its work or has panicked: wakes the conductor.
 pub(super) struct Ends {
-    pub(super) beat: Arc<Beat>,
+    pub(super) beat: Arc<Heartbeat>,
     pub(super) conductor: Thread,
 }
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        self.beat.rests();
+        self.beat.idles();
         self.beat.ended.store(true, Ordering::Release);
         self.conductor.unpark();
     }
 }
 
-/// A thread that has been in the kernel for some time.
+/// A thread that has been in the kernel for too long.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Held {
+pub(super) struct Stuck {
     /// Since when.
     pub(super) since: Instant,
     /// What it waits for, if it does one request at a time.
     pub(super) request: Option<Request>,
 }
 
-impl Beat {
-    /// The thread comes by; it may be held from now on.
+impl Heartbeat {
+    /// The thread is alive at `now`; it may get stuck from now on.
     #[inline]
-    pub(super) fn came_by(&self, now: Instant) {
+    pub(super) fn beat(&self, now: Instant) {
         self.at.store(now.as_ns(), Ordering::Relaxed);
     }
     /// The thread goes into the kernel for `request` alone.
@@ -58,9 +58,9 @@ impl Beat {
         self.offset.store(request.offset, Ordering::Relaxed);
         self.at.store(now.as_ns(), Ordering::Release);
     }
-    /// Nothing can hold the thread.
+    /// The thread is outside the kernel.
     #[inline]
-    pub(super) fn rests(&self) {
+    pub(super) fn idles(&self) {
         self.at.store(0, Ordering::Relaxed);
     }
     /// The thread ends and leaves requests in flight: its end may take as long as they do (`io_uring` waits for them).
@@ -79,8 +79,8 @@ impl Beat {
     pub(super) fn since(&self) -> Option<Instant> {
         Some(self.at.load(Ordering::Acquire)).filter(|at| *at > 0).map(Instant::from_ns)
     }
-    /// What has held the thread since before `limit`, if anything.
-    pub(super) fn held(&self, now: Instant, limit: Duration) -> Option<Held> {
+    /// What the thread has been stuck in for longer than `limit`, if anything.
+    pub(super) fn stuck(&self, now: Instant, limit: Duration) -> Option<Stuck> {
         let since = self.since().filter(|since| now.since(*since) > limit)?;
         let operation = (self.operation.load(Ordering::Relaxed) as usize)
             .checked_sub(1)
@@ -92,11 +92,11 @@ impl Beat {
             offset: self.offset.load(Ordering::Relaxed),
             due_at: since,
         });
-        Some(Held { since, request })
+        Some(Stuck { since, request })
     }
 }
 
-impl Held {
+impl Stuck {
     /// In words.
     pub(super) fn describe(&self, now: Instant) -> String {
         let span = now.since(self.since);

@@ -1,9 +1,9 @@
-//! When a load thread of an open loop sleeps, and for how long: it knows when the next request is due, and others may be under way.
+//! Timed sleeps of an open loop: when a load thread sleeps until the next request is due, and for how long.
 //!
 //! A sleep that ends by itself needs a timer. Setting it, and putting it off where an answer comes first, take a virtual machine as long as a quick device
 //! takes to answer, and an answer that comes meanwhile waits.
 
-use super::vigil::AWAKE_MAX;
+use super::hybrid_poll::POLL_MAX;
 use loadline_units::{Duration, Instant};
 
 /// After an answer was waited for awake in vain so many requests are not waited for so, at most.
@@ -11,10 +11,10 @@ const LEFT_OUT_MAX: u32 = 64;
 
 /// How a thread sleeps.
 #[derive(Debug)]
-pub(super) struct Nap {
+pub(super) struct TimedSleep {
     /// The last of the time before something is due is spent awake: a thread that sleeps wakes too late.
     awake: Duration,
-    /// Shorter ones are no naps: the thread stays awake.
+    /// Shorter sleeps are left out: the thread stays awake.
     least: Duration,
     /// Answers are waited for awake for so long.
     patience: Duration,
@@ -28,14 +28,14 @@ pub(super) struct Nap {
     left_out_next: u32,
 }
 
-impl Nap {
+impl TimedSleep {
     /// Of a thread that may wait awake: it does not sleep for less than waking it takes, nor before an answer that comes sooner.
-    pub(super) const fn light() -> Self {
-        Self { patience: AWAKE_MAX, ..Self::new(Duration::from_us(80), AWAKE_MAX) }
+    pub(super) const fn adaptive() -> Self {
+        Self { patience: POLL_MAX, ..Self::new(Duration::from_us(80), POLL_MAX) }
     }
 
     /// Of a thread that is to sleep while it waits, as applications do: for as long as lets it mostly be back in time.
-    pub(super) const fn deep() -> Self {
+    pub(super) const fn asleep() -> Self {
         Self::new(Duration::from_us(40), Duration::from_us(40))
     }
 
@@ -65,7 +65,7 @@ impl Nap {
 
     /// For how long to sleep at `now` for what is due at `at`; `None`: not at all.
     #[inline]
-    pub(super) fn before(&mut self, at: Instant, now: Instant) -> Option<Duration> {
+    pub(super) fn span_before(&mut self, at: Instant, now: Instant) -> Option<Duration> {
         if now < self.stays_until {
             return None;
         }
@@ -73,7 +73,7 @@ impl Nap {
             (self.expects, self.left_out) = (false, self.left_out_next);
             self.left_out_next = (self.left_out_next * 2).min(LEFT_OUT_MAX);
         }
-        Some(at.since(now).saturating_sub(self.awake)).filter(|nap| *nap >= self.least)
+        Some(at.since(now).saturating_sub(self.awake)).filter(|span| *span >= self.least)
     }
 }
 
@@ -88,9 +88,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_naps_for_less_than_it_is_worth_or_into_what_is_due() {
-        let nap = |mut nap: Nap, ahead: u64| nap.before(NOW + us(ahead), NOW);
-        for (ahead, light, deep) in [
+    fn nobody_sleeps_for_less_than_it_is_worth_or_into_what_is_due() {
+        let span = |mut sleep: TimedSleep, ahead: u64| sleep.span_before(NOW + us(ahead), NOW);
+        for (ahead, adaptive, asleep) in [
             (0, None, None),
             (79, None, None),
             (80, None, Some(us(40))),
@@ -99,24 +99,28 @@ mod tests {
             (140, Some(us(60)), Some(us(100))),
             (50_000, Some(us(49_920)), Some(us(49_960))),
         ] {
-            assert_eq!((nap(Nap::light(), ahead), nap(Nap::deep(), ahead)), (light, deep), "{ahead} us");
+            assert_eq!(
+                (span(TimedSleep::adaptive(), ahead), span(TimedSleep::asleep(), ahead)),
+                (adaptive, asleep),
+                "{ahead} us"
+            );
         }
-        assert_eq!(Nap::light().before(Instant::ZERO, NOW), None);
+        assert_eq!(TimedSleep::adaptive().span_before(Instant::ZERO, NOW), None);
     }
 
     /// Requests one at a time, a millisecond apart, answered after `latency`: how many of them the thread waited for awake.
-    fn awake(nap: &mut Nap, requests: u64, latency: Duration) -> u64 {
+    fn awake(sleep: &mut TimedSleep, requests: u64, latency: Duration) -> u64 {
         (0..requests)
             .filter(|number| {
                 let at = NOW + us(1_000 * number);
                 let next = at + us(1_000);
-                nap.issued(at);
-                let stays = nap.before(next, at).is_none();
-                if latency >= AWAKE_MAX {
-                    assert!(nap.before(next, at + AWAKE_MAX).is_some(), "it sleeps after all");
+                sleep.issued(at);
+                let stays = sleep.span_before(next, at).is_none();
+                if latency >= POLL_MAX {
+                    assert!(sleep.span_before(next, at + POLL_MAX).is_some(), "it sleeps after all");
                 }
-                nap.answered();
-                assert!(nap.before(next, at + latency).is_some(), "it sleeps once it is answered");
+                sleep.answered();
+                assert!(sleep.span_before(next, at + latency).is_some(), "it sleeps once it is answered");
                 stays
             })
             .count() as u64
@@ -124,14 +128,14 @@ mod tests {
 
     #[test]
     fn answers_that_come_soon_are_waited_for_awake_and_others_ever_more_seldom() {
-        let mut nap = Nap::light();
-        assert_eq!(awake(&mut nap, 1_000, us(59)), 1_000);
+        let mut sleep = TimedSleep::adaptive();
+        assert_eq!(awake(&mut sleep, 1_000, us(59)), 1_000);
         // 1 + 2 + 4 + … + 64 left out, then 64 after each.
-        assert_eq!(awake(&mut nap, 10_000, us(61)), 7 + (10_000_u64 - 127 - 7).div_ceil(65));
+        assert_eq!(awake(&mut sleep, 10_000, us(61)), 7 + (10_000_u64 - 127 - 7).div_ceil(65));
         // They come soon again: every time, from the next one on.
-        assert!(awake(&mut nap, 65, us(59)) >= 1);
-        assert_eq!(awake(&mut nap, 1_000, us(59)), 1_000);
+        assert!(awake(&mut sleep, 65, us(59)) >= 1);
+        assert_eq!(awake(&mut sleep, 1_000, us(59)), 1_000);
         // Who is to sleep does.
-        assert_eq!(awake(&mut Nap::deep(), 1_000, us(5)), 0);
+        assert_eq!(awake(&mut TimedSleep::asleep(), 1_000, us(5)), 0);
     }
 }

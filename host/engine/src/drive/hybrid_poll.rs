@@ -1,11 +1,14 @@
-//! When a load thread waits awake: where that brings more answers than sleep, as a short wait does where being woken takes long.
+//! Hybrid polling: a load thread polls for answers for a while before it sleeps, if that brings more answers than sleep.
+//!
+//! It does where being woken takes long and answers come soon. Both ways are sampled: 20 ms asleep, 20 ms polling. Polling goes on
+//! while it brings a tenth more answers, and stops at once when polls are in vain or other threads need the processor.
 
 use loadline_kernel::clock::ThreadTime;
 use loadline_units::{Duration, Instant};
 
-/// A thread waits awake for this long at most before it sleeps after all: as long as waking a sleeping processor takes on a
-/// virtual machine. Whoever waits awake no longer than that loses no more than sleep would have cost.
-pub(super) const AWAKE_MAX: Duration = Duration::from_us(60);
+/// A thread polls for this long at most before it sleeps after all: as long as waking a sleeping processor takes on a
+/// virtual machine. Whoever polls no longer than that loses no more than sleep would have cost.
+pub(super) const POLL_MAX: Duration = Duration::from_us(60);
 /// Where a request takes longer than this, the queue is so deep that it does not run empty while the thread is woken.
 const LATENCY_MAX: Duration = Duration::from_us(4 * 60);
 /// Where answers are farther apart than this, sleep lets the scheduler put who answers on the thread's own processor, where that is far
@@ -17,13 +20,13 @@ const APART_MAX: Duration = Duration::from_us(20);
 const SAMPLE: Duration = Duration::from_ms(20);
 /// Of so many answers awake, one at least must be more than sleep would have brought.
 const GAIN_OF: u64 = 11;
-/// What speaks against waiting awake at once is looked for after this long for the first time,
+/// What speaks against polling at once is looked for after this long for the first time,
 const FIRST_STRETCH: Duration = Duration::from_ms(1);
 /// and after this long again.
 const STRETCH: Duration = Duration::from_ms(10);
 /// Awake with success for so long, the thread sleeps for a sample again.
-const AWAKE_LONGEST: Duration = Duration::from_s(2);
-/// After waiting awake did no good, the thread sleeps for longer and longer, and for this long at most, before it tries again.
+const POLLING_MAX: Duration = Duration::from_s(2);
+/// After polling did no good, the thread sleeps for longer and longer, and for this long at most, before it tries again.
 const REST_MOST: Duration = Duration::from_s(1);
 /// Of so many waits one may be in vain.
 const VAIN_OF: u32 = 4;
@@ -35,12 +38,12 @@ const QUEUED_OF: u64 = 8;
 /// The others do all three in one. Not a power of two, with which depths and batches go in step.
 const APART_OF: u32 = 31;
 
-/// A stretch of time in which the thread waits awake.
+/// A stretch of time in which the thread polls.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     from: Instant,
     ready: ThreadTime,
-    /// Turns that waited awake,
+    /// Turns that polled,
     turns: u32,
     /// and their time.
     turned: Duration,
@@ -48,20 +51,22 @@ struct Stretch {
     told: u32,
     /// and their work.
     worked: Duration,
-    /// Spent asleep, after waiting awake in vain.
+    /// Spent asleep, after polling in vain.
     slept: Duration,
     vain: u32,
 }
 
 /// How a turn waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wait {
-    /// Not at all, or asleep.
+pub(super) enum Waited {
+    /// Not at all.
+    NotAtAll,
+    /// Asleep.
     Asleep,
-    /// Awake, in one with handing over and collecting.
-    Awake,
-    /// Awake for so long, told apart from handing over and collecting.
-    AwakeFor(Duration),
+    /// Polling, in one with handing over and collecting.
+    Polling,
+    /// Polling for this long, measured apart from handing over and collecting.
+    PollingFor(Duration),
 }
 
 /// Answers since some moment.
@@ -71,27 +76,27 @@ struct Count {
     answers: u64,
 }
 
-/// Decides between waiting awake and sleeping, by what came of it lately.
+/// Decides between polling and sleeping, by what came of it lately.
 #[derive(Debug)]
-pub(super) struct Vigil {
+pub(super) struct HybridPoll {
     /// In the thread's queue.
     places: u32,
     /// The thread may run on one processor only.
     held: bool,
-    /// While the thread waits awake.
+    /// While the thread polls.
     stretch: Option<Stretch>,
-    /// Since the thread began to wait awake, or to sleep.
+    /// Since the thread began to poll, or to sleep.
     count: Count,
     /// Answers asleep, and the time they took, of the last time the thread slept.
     asleep: (u64, Duration),
-    /// Waiting awake was found to bring more.
+    /// Polling was found to bring more.
     proven: bool,
     judge_at: Instant,
     rest: Duration,
 }
 
-impl Vigil {
-    /// For a thread with so many places in its queue, which may wait awake, and sleeps for a sample from `now` on; on one processor only
+impl HybridPoll {
+    /// For a thread with so many places in its queue, which may poll, and sleeps for a sample from `now` on; on one processor only
     /// if it is `held` there.
     pub(super) const fn new(places: u32, held: bool, now: Instant) -> Self {
         let count = Count { from: now, answers: 0 };
@@ -100,14 +105,14 @@ impl Vigil {
     }
 
     /// For a thread that always sleeps.
-    pub(super) const fn never() -> Self {
+    pub(super) const fn off() -> Self {
         Self { judge_at: Instant::MAX, ..Self::new(0, false, Instant::ZERO) }
     }
 
-    /// Whether to wait awake at `now`. A stretch that is over is judged by what `readiness` tells; `waited` is given the part of it that was
-    /// spent waiting awake.
+    /// Whether to poll at `now`. A stretch that is over is judged by what `readiness` tells; `waited` is given the part of it that was
+    /// spent polling.
     #[inline]
-    pub(super) fn stands(
+    pub(super) fn polls_at(
         &mut self,
         now: Instant,
         readiness: impl FnOnce() -> Option<ThreadTime>,
@@ -122,13 +127,13 @@ impl Vigil {
 
     /// Whether sleep was found to bring as much lately, or is being sampled: whoever answers is woken, or scheduled, anyhow.
     #[inline]
-    pub(super) const fn rests(&self) -> bool {
+    pub(super) const fn prefers_sleep(&self) -> bool {
         self.stretch.is_none() && self.judge_at.as_ns() != Instant::MAX.as_ns()
     }
 
-    /// The load is over: what the last stretch spent waiting awake.
+    /// The load is over: what the last stretch spent polling.
     pub(super) fn ends(&mut self, readiness: impl FnOnce() -> Option<ThreadTime>) -> Duration {
-        let waited = |stretch: Stretch| readiness().map(|ready| stretch.waited_awake(ready));
+        let waited = |stretch: Stretch| readiness().map(|ready| stretch.polled(ready));
         self.stretch.take().and_then(waited).unwrap_or(Duration::ZERO)
     }
 
@@ -142,7 +147,7 @@ impl Vigil {
         };
         let elapsed = now.since(self.count.from);
         if let Some(stretch) = self.stretch.take() {
-            waited(stretch.waited_awake(ready));
+            waited(stretch.polled(ready));
             let sampled = elapsed >= SAMPLE;
             if !stretch.did_good(now, ready)
                 || self.is_queue_deep(elapsed)
@@ -156,7 +161,7 @@ impl Vigil {
             if sampled {
                 (self.proven, self.rest) = (true, SAMPLE);
             }
-            if elapsed >= AWAKE_LONGEST {
+            if elapsed >= POLLING_MAX {
                 self.sleep(now, SAMPLE);
                 return false;
             }
@@ -192,31 +197,31 @@ impl Vigil {
             >= with_gain(answers, GAIN_OF) * u128::from(elapsed.as_ns())
     }
 
-    /// Whether this turn, in which the thread waits awake, is to tell handing over, waiting and collecting apart. The first of a stretch
+    /// Whether this turn, in which the thread polls, is to tell handing over, waiting and collecting apart. The first of a stretch
     /// holds its own beginning, and is like no other.
     #[inline]
-    pub(super) fn tells_apart(&self) -> bool {
+    pub(super) fn is_measured(&self) -> bool {
         self.stretch.as_ref().is_some_and(|stretch| stretch.turns % APART_OF == 1)
     }
 
     /// A turn took `span` and brought so many answers.
     #[inline]
-    pub(super) fn turned(&mut self, span: Duration, answers: u32, wait: Wait) {
+    pub(super) fn turned(&mut self, span: Duration, answers: u32, waited: Waited) {
         self.count.answers += u64::from(answers);
-        if wait != Wait::Asleep
+        if matches!(waited, Waited::Polling | Waited::PollingFor(_))
             && let Some(stretch) = &mut self.stretch
         {
             stretch.turns += 1;
             stretch.turned = stretch.turned + span;
-            if let Wait::AwakeFor(waited) = wait {
+            if let Waited::PollingFor(polled) = waited {
                 stretch.told += 1;
-                stretch.worked = stretch.worked + span.saturating_sub(waited);
+                stretch.worked = stretch.worked + span.saturating_sub(polled);
             }
         }
     }
 
-    /// The thread waited awake in vain, and then slept for `slept`.
-    pub(super) fn waited_in_vain(&mut self, slept: Duration) {
+    /// The thread polled in vain, and then slept for `slept`.
+    pub(super) fn polled_in_vain(&mut self, slept: Duration) {
         if let Some(stretch) = &mut self.stretch {
             stretch.vain += 1;
             stretch.slept = stretch.slept + slept;
@@ -236,9 +241,9 @@ impl Stretch {
         let queued = ready.queued.saturating_sub(self.ready.queued).as_ns();
         !self.is_in_vain() && queued.saturating_mul(QUEUED_OF) <= now.since(self.from).as_ns()
     }
-    /// Spent waiting awake until the kernel told `ready`: what is left of the time in which the thread was ready to run when each turn
+    /// Spent polling until the kernel told `ready`: what is left of the time in which the thread was ready to run when each turn
     /// worked as long as those that told it apart. If none did, all was work.
-    fn waited_awake(&self, ready: ThreadTime) -> Duration {
+    fn polled(&self, ready: ThreadTime) -> Duration {
         let worked = match self.told {
             0 => return Duration::ZERO,
             told => self.worked.as_ns().saturating_mul(u64::from(self.turns)) / u64::from(told),
@@ -256,18 +261,18 @@ mod tests {
 
     /// A thread that works for 2 us each turn, then waits for `answers`, 20 us longer if it sleeps.
     struct Thread {
-        vigil: Vigil,
+        vigil: HybridPoll,
         now: Instant,
         ready: ThreadTime,
         wait: Duration,
         answers: u32,
-        /// What sleeping costs more than waiting awake.
+        /// What sleeping costs more than polling.
         woken_in: Duration,
         in_vain: bool,
         /// Of each wait, in the queue for the processor.
         queued: Duration,
         awake: u64,
-        /// Told as spent waiting awake, and what really was.
+        /// Told as spent polling, and what really was.
         told: Duration,
         waited: Duration,
     }
@@ -276,7 +281,7 @@ mod tests {
         fn new() -> Self {
             let now = Instant::from_ns(1_000_000);
             Self {
-                vigil: Vigil::new(32, false, now),
+                vigil: HybridPoll::new(32, false, now),
                 now,
                 ready: ThreadTime { running: Duration::ZERO, queued: Duration::ZERO },
                 wait: Duration::from_us(10),
@@ -299,13 +304,13 @@ mod tests {
                 // What is done for each answer differs from turn to turn.
                 let work = Duration::from_ns(1_900 + u64::from(turns) * 37 % 200);
                 let (from, ready, told) = (self.now, self.ready, &mut self.told);
-                let mut wait = Wait::Asleep;
-                let stands = self.vigil.stands(from, || Some(ready), |span| *told = *told + span);
+                let mut wait = Waited::Asleep;
+                let stands = self.vigil.polls_at(from, || Some(ready), |span| *told = *told + span);
                 self.now = self.now + work + self.wait;
                 self.ready.running = self.ready.running + work;
                 if stands {
                     self.awake += 1;
-                    wait = if self.vigil.tells_apart() { Wait::AwakeFor(self.wait) } else { Wait::Awake };
+                    wait = if self.vigil.is_measured() { Waited::PollingFor(self.wait) } else { Waited::Polling };
                     self.waited = self.waited + self.wait;
                     self.ready.running = self.ready.running + self.wait.saturating_sub(self.queued);
                     self.ready.queued = self.ready.queued + self.queued;
@@ -313,17 +318,17 @@ mod tests {
                 if !stands || self.in_vain {
                     self.now = self.now + self.woken_in;
                     if stands {
-                        self.vigil.waited_in_vain(self.woken_in);
+                        self.vigil.polled_in_vain(self.woken_in);
                     }
                 }
                 self.vigil.turned(self.now.since(from), self.answers, wait);
             }
             self.awake as f64 / f64::from(turns)
         }
-        /// The thread sleeps now, nearly always; once `changed`, it stays awake, but for samples.
+        /// The thread sleeps now, nearly always; once `changed`, it keeps polling, but for samples.
         fn wakes_up_once(mut self, changed: impl FnOnce(&mut Self)) {
             let awake = self.run(8);
-            assert!(self.vigil.rests());
+            assert!(self.vigil.prefers_sleep());
             assert!(awake < 0.05 && self.awake > 0, "{awake}");
             changed(&mut self);
             self.run(2);
@@ -334,9 +339,9 @@ mod tests {
     #[test]
     fn a_thread_whose_answers_come_soon_stays_awake() {
         let mut thread = Thread::new();
-        assert!(thread.vigil.rests(), "it samples sleep first");
+        assert!(thread.vigil.prefers_sleep(), "it samples sleep first");
         assert!(thread.run(4) > 0.98);
-        assert!(!thread.vigil.rests());
+        assert!(!thread.vigil.prefers_sleep());
         // A stretch that is not over is told when the load is.
         let ready = thread.ready;
         let told = thread.told + thread.vigil.ends(|| Some(ready));
@@ -347,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_thread_whose_answers_come_late_sleeps_and_tries_again_ever_more_seldom() {
-        let mut thread = Thread { wait: AWAKE_MAX, in_vain: true, answers: 16, ..Thread::new() };
+        let mut thread = Thread { wait: POLL_MAX, in_vain: true, answers: 16, ..Thread::new() };
         thread.run(2);
         thread.run(10);
         assert!((1..=10 * u64::from(VAIN_MIN + 1)).contains(&thread.awake), "{}", thread.awake);
@@ -364,7 +369,7 @@ mod tests {
     fn a_thread_whose_answers_are_far_apart_waits_awake_where_it_is_held_only() {
         let far = |held| {
             let thread = Thread::new();
-            let vigil = Vigil::new(1, held, thread.now);
+            let vigil = HybridPoll::new(1, held, thread.now);
             Thread { vigil, wait: Duration::from_us(40), answers: 1, ..thread }
         };
         assert!(far(true).run(4) > 0.98);
@@ -385,23 +390,23 @@ mod tests {
 
     #[test]
     fn where_the_kernel_does_not_tell_who_is_queued_a_thread_sleeps() {
-        let mut vigil = Vigil::new(1, true, Instant::ZERO);
-        assert!(!vigil.stands(Instant::ZERO + SAMPLE, || None, |_| {}));
-        assert!(!vigil.stands(Instant::from_ns(u64::MAX - 1), || panic!("it was told once"), |_| {}));
+        let mut vigil = HybridPoll::new(1, true, Instant::ZERO);
+        assert!(!vigil.polls_at(Instant::ZERO + SAMPLE, || None, |_| {}));
+        assert!(!vigil.polls_at(Instant::from_ns(u64::MAX - 1), || panic!("it was told once"), |_| {}));
     }
 
     #[test]
     fn a_thread_that_is_not_to_wait_awake_never_does() {
-        let mut vigil = Vigil::never();
-        assert!(!vigil.rests(), "whoever always sleeps has not found out that it does as well");
-        assert!(!vigil.stands(Instant::from_ns(u64::MAX - 1), || panic!("nobody asks"), |_| {}));
+        let mut vigil = HybridPoll::off();
+        assert!(!vigil.prefers_sleep(), "whoever always sleeps has not found out that it does as well");
+        assert!(!vigil.polls_at(Instant::from_ns(u64::MAX - 1), || panic!("nobody asks"), |_| {}));
     }
 
     /// A vigil that stands, at that moment.
-    fn standing() -> (Vigil, Instant) {
-        let mut vigil = Vigil::new(1, true, Instant::ZERO);
+    fn standing() -> (HybridPoll, Instant) {
+        let mut vigil = HybridPoll::new(1, true, Instant::ZERO);
         let from = Instant::ZERO + SAMPLE;
-        assert!(vigil.stands(from, || Some(running(0)), |_| {}));
+        assert!(vigil.polls_at(from, || Some(running(0)), |_| {}));
         (vigil, from)
     }
 
@@ -414,14 +419,14 @@ mod tests {
         let (mut vigil, _) = standing();
         let mut apart = 0;
         for turn in 0..2 * APART_OF {
-            let tells = vigil.tells_apart();
+            let tells = vigil.is_measured();
             assert!(turn != 0 || !tells);
             apart += u32::from(tells);
             // Of 50 us each 20 are work.
-            let wait = if tells { Wait::AwakeFor(Duration::from_us(30)) } else { Wait::Awake };
+            let wait = if tells { Waited::PollingFor(Duration::from_us(30)) } else { Waited::Polling };
             vigil.turned(Duration::from_us(50), 1, wait);
             // What waited asleep, or not at all, is not among them.
-            vigil.turned(Duration::from_ms(1), 1, Wait::Asleep);
+            vigil.turned(Duration::from_ms(1), 1, Waited::Asleep);
         }
         assert_eq!(apart, 2);
         let turns = u64::from(2 * APART_OF);
@@ -431,21 +436,21 @@ mod tests {
     #[test]
     fn waiting_that_no_turn_told_apart_is_told_as_work() {
         let (mut vigil, _) = standing();
-        vigil.turned(Duration::from_us(50), 1, Wait::Awake);
+        vigil.turned(Duration::from_us(50), 1, Waited::Polling);
         assert_eq!(vigil.ends(|| Some(running(1_000_000))), Duration::ZERO);
     }
 
     #[test]
     fn waiting_that_the_kernel_took_for_sleep_is_none() {
         let (mut vigil, from) = standing();
-        // Of 1,000 us the thread waited awake for 800 and slept 100; it was running for 500, of which 100 were its work.
+        // Of 1,000 us the thread polled for 800 and slept 100; it was running for 500, of which 100 were its work.
         for _ in 0..9 {
-            vigil.turned(Duration::from_us(90), 1, Wait::AwakeFor(Duration::from_us(80)));
+            vigil.turned(Duration::from_us(90), 1, Waited::PollingFor(Duration::from_us(80)));
         }
-        vigil.turned(Duration::from_us(190), 1, Wait::AwakeFor(Duration::from_us(180)));
-        vigil.waited_in_vain(Duration::from_us(100));
+        vigil.turned(Duration::from_us(190), 1, Waited::PollingFor(Duration::from_us(180)));
+        vigil.polled_in_vain(Duration::from_us(100));
         let mut waited = Duration::ZERO;
-        assert!(vigil.stands(from + Duration::from_us(1_000), || Some(running(500)), |span| waited = span));
+        assert!(vigil.polls_at(from + Duration::from_us(1_000), || Some(running(500)), |span| waited = span));
         assert_eq!(waited, Duration::from_us(400));
     }
 }

@@ -1,7 +1,7 @@
 //! Reads a volume back after a verified load, at once or after a crash.
 
-use super::beat::Beat;
-use super::{HANG_GRACE, LOOK, check_keeps, plumbing, region_of, trial_seed};
+use super::heartbeat::Heartbeat;
+use super::{HANG_GRACE, LOOK, check_keeps, load_threads, region_of, trial_seed};
 use crate::buffers;
 use crate::control::{Control, Phase, Progress};
 use crate::error::EngineError;
@@ -79,7 +79,7 @@ pub fn verify_only(
     let mut afterwards = verify::Afterwards::new(seed, block, region);
     let reading = Reading { volume, block, hang_limit: spec.hang_limit, control };
     match reading.each_block(afterwards.offsets(past), |offset, bytes| afterwards.observe(offset, bytes))? {
-        End::All => Ok(afterwards.judge(&mut streams, plumbing::slots(spec), past)),
+        End::All => Ok(afterwards.judge(&mut streams, load_threads::slots(spec), past)),
         End::Stopped => Ok(None),
         End::Hung(detail) => {
             let attempted = format!("read volume {} back", volume.facts.name);
@@ -223,7 +223,7 @@ impl Reading<'_> {
             let _ = memory_back.send(buffers::Region::for_reading(block * in_piece)?);
         }
         let (read, pieces) = mpsc::channel();
-        let beat = Arc::new(Beat::default());
+        let beat = Arc::new(Heartbeat::default());
         let reader = {
             let beat = Arc::clone(&beat);
             std::thread::Builder::new().name("read back".into()).spawn(move || {
@@ -237,7 +237,7 @@ impl Reading<'_> {
                         let request = Request { operation: Operation::Read, durable, length, offset, due_at };
                         beat.waits_for(&request, due_at);
                         let outcome = sources.read_exact_at(bytes, offset / file_size, offset % file_size);
-                        beat.rests();
+                        beat.idles();
                         outcome
                     };
                     let outcomes = blocks.zip(offsets).map(read_one).collect();
@@ -265,7 +265,7 @@ impl Reading<'_> {
                 Ok(piece) => piece,
                 // The tool stood still, and the thread that reads with it.
                 Err(RecvTimeoutError::Timeout) if clock::now().since(from) > HANG_GRACE => continue,
-                Err(RecvTimeoutError::Timeout) => match beat.held(clock::now(), self.hang_limit) {
+                Err(RecvTimeoutError::Timeout) => match beat.stuck(clock::now(), self.hang_limit) {
                     Some(held) => return Ok(End::Hung(held.describe(clock::now()))),
                     None => continue,
                 },

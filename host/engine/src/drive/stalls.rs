@@ -1,24 +1,24 @@
-//! Times in which the tool did not run: the conductor sleeps a little at a time and notes when it came back late.
+//! Stalls: times in which this process did not run. The conductor sleeps a little at a time and notes when it woke late.
 
-use super::NAP;
+use super::CONDUCTOR_SLEEP;
 use loadline_record::Stops;
 use loadline_units::{Duration, Instant};
 
 /// A sleeper may come back this late on a busy machine: the kernel lets others finish their slices first.
 const LATE_MAX: Duration = Duration::from_ms(20);
 
-/// What was seen so far, within the measured time.
+/// Stalls so far, within the measured time.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct StopsSeen {
+pub(super) struct Stalls {
     count: u64,
     total: Duration,
     longest: Duration,
 }
 
-impl StopsSeen {
-    /// The conductor wanted to sleep for [`NAP`] at `from` and came back at `now`; what lies outside `measured` does not count.
+impl Stalls {
+    /// The conductor wanted to sleep for [`CONDUCTOR_SLEEP`] at `from` and came back at `now`; what lies outside `measured` does not count.
     pub(super) fn slept(&mut self, from: Instant, now: Instant, measured: (Instant, Instant)) {
-        let wanted_at = from + NAP;
+        let wanted_at = from + CONDUCTOR_SLEEP;
         if now.since(wanted_at) <= LATE_MAX {
             return;
         }
@@ -42,7 +42,7 @@ mod tests {
     fn what_lies_within_the_measured_time_counts_and_small_delays_do_not() {
         let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
         let measured = (at(1_000), at(9_000));
-        let mut seen = StopsSeen::default();
+        let mut seen = Stalls::default();
         seen.slept(at(2_000), at(2_010), measured);
         seen.slept(at(2_010), at(2_035), measured);
         assert_eq!(seen.record(), Stops::default());
