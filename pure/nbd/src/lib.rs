@@ -3,10 +3,12 @@
 //! It follows the specification of the NBD project (NetworkBlockDevice/nbd, `doc/proto.md`, read 2026-11). All numbers are
 //! big-endian. Nothing here touches a socket, and nothing grows with what the other side sends.
 
+pub mod client;
 pub mod negotiation;
 pub mod option;
 pub mod reply;
 pub mod request;
+pub mod uri;
 
 use loadline_block::ErrorKind;
 

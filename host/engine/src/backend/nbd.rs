@@ -1,8 +1,10 @@
 //! An export of an NBD server: many requests at once over one connection, each answered when the server likes.
 
 use super::{Backend, Io};
-use crate::nbd::{Command, Connection, Export, REPLY, REQUEST, Reply, request};
+use crate::nbd::{Connection, Export};
 use loadline_block::Operation;
+use loadline_nbd::client::{ClientRequest, SIMPLE_REPLY, SimpleReply};
+use loadline_nbd::request::{HEADER, code};
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use std::collections::VecDeque;
 use std::io;
@@ -49,7 +51,7 @@ struct Place {
 
 /// A request that has not left as a whole.
 struct Outgoing {
-    header: [u8; REQUEST],
+    header: [u8; HEADER],
     data: *const u8,
     length: usize,
 }
@@ -123,7 +125,7 @@ impl Nbd {
             let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; PIECES];
             let (mut count, mut wanted, mut skip) = (0, 0, self.left);
             for one in self.outgoing.iter().take(PIECES / 2) {
-                for (start, length) in [(one.header.as_ptr(), REQUEST), (one.data, one.length)] {
+                for (start, length) in [(one.header.as_ptr(), HEADER), (one.data, one.length)] {
                     let gone = skip.min(length);
                     skip -= gone;
                     if length > gone {
@@ -162,9 +164,9 @@ impl Nbd {
     fn leave(&mut self, sent: usize) {
         self.left += sent;
         while let Some(first) = self.outgoing.front()
-            && self.left >= REQUEST + first.length
+            && self.left >= HEADER + first.length
         {
-            self.left -= REQUEST + first.length;
+            self.left -= HEADER + first.length;
             self.outgoing.pop_front();
         }
     }
@@ -238,9 +240,9 @@ impl Nbd {
                 self.filling = None;
                 self.answer(slot, place.length as i32);
             }
-            let Some((header, _)) = self.received.rest().split_first_chunk::<REPLY>() else { return };
-            let reply = Reply::parse(header);
-            self.received.take(REPLY);
+            let Some((header, _)) = self.received.rest().split_first_chunk::<SIMPLE_REPLY>() else { return };
+            let reply = SimpleReply::parse(header);
+            self.received.take(SIMPLE_REPLY);
             let known = reply.and_then(|reply| {
                 let slot = u32::try_from(reply.cookie).ok()?;
                 let place = *self.places.get(slot as usize)?;
@@ -249,9 +251,10 @@ impl Nbd {
             match known {
                 // Nothing that comes behind it can be made out.
                 None => return self.lose(libc::ECONNABORTED),
-                Some((slot, place, 0)) if place.operation == Operation::Read => self.filling = Some((slot, 0)),
-                Some((slot, place, 0)) => self.answer(slot, place.length as i32),
-                Some((slot, _, errno)) => self.answer(slot, -errno),
+                Some((slot, place, None)) if place.operation == Operation::Read => self.filling = Some((slot, 0)),
+                Some((slot, place, None)) => self.answer(slot, place.length as i32),
+                // The protocol's error numbers are those of Linux.
+                Some((slot, _, Some(error))) => self.answer(slot, -(error.code() as i32)),
             }
         }
     }
@@ -296,14 +299,15 @@ impl Backend for Nbd {
             return;
         }
         let command = match io.operation {
-            Operation::Read => Command::Read,
-            Operation::Write => Command::Write,
-            Operation::Trim => Command::Trim,
-            Operation::Flush => Command::Flush,
+            Operation::Read => code::READ,
+            Operation::Write => code::WRITE,
+            Operation::Trim => code::TRIM,
+            Operation::Flush => code::FLUSH,
         };
         // A flush is of the whole export.
         let offset = if io.operation == Operation::Flush { 0 } else { io.offset };
-        let header = request(command, io.durable, u64::from(slot), offset, io.length);
+        let (durable, cookie) = (io.durable, u64::from(slot));
+        let header = ClientRequest { command, durable, cookie, offset, length: io.length }.encode();
         let length = if io.operation == Operation::Write { io.length as usize } else { 0 };
         self.outgoing.push_back(Outgoing { header, data: io.buffer, length });
         self.places[slot as usize] = Some(Place { operation: io.operation, buffer: io.buffer, length: io.length });

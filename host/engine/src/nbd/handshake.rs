@@ -1,46 +1,17 @@
-//! The handshake: the client chooses an export, the server tells what it is.
+//! The handshake over a socket: the client chooses an export, the server describes it.
 
-use super::ExportFacts;
-use loadline_units::Bytes;
+use loadline_nbd::client::{
+    self, ExportFacts, GREETING_MAGICS, HandshakeError, OPTION_REPLY_ERROR, OPTION_REPLY_HEADER, OptionReplyHeader,
+};
+use loadline_nbd::option::{OptionReply, code, info_type};
 use std::io::{self, Read, Write};
 
-/// What every server sends first.
-const MAGIC: &[u8; 8] = b"NBDMAGIC";
-/// And then one that negotiates, as its client before each option.
-const NEGOTIATES: &[u8; 8] = b"IHAVEOPT";
-/// Before the server's answer to an option.
-const ANSWER: u64 = 0x0003_e889_0455_65a9;
-
-/// Flags of both sides: answers to options have a fixed form; no zeroes are sent that nobody reads.
-const FIXED: u16 = 1;
-const NO_ZEROES: u16 = 2;
-
-/// Options.
-const ABORT: u32 = 2;
-const LIST: u32 = 3;
-const GO: u32 = 7;
-
-/// Answers to options. From `ERROR` on they are refusals.
-const ACKNOWLEDGED: u32 = 1;
-const LISTED: u32 = 2;
-const INFORMATION: u32 = 3;
-const ERROR: u32 = 1 << 31;
-const UNSUPPORTED: u32 = ERROR + 1;
-const TLS_REQUIRED: u32 = ERROR + 5;
-const UNKNOWN: u32 = ERROR + 6;
-
-/// Kinds of information.
-const EXPORT: u16 = 0;
-const BLOCK_SIZE: u16 = 3;
-
-/// Longer answers are read past.
-const ANSWER_MAX: u32 = 64 << 10;
-/// More answers to one option are none.
-const ANSWERS_MAX: usize = 10_000;
-/// Names of exports that are told.
+/// Replies longer than this are read and dropped.
+const REPLY_MAX: u32 = 64 << 10;
+/// The most replies to one option.
+const REPLIES_MAX: usize = 10_000;
+/// The most names of exports in a message.
 const NAMES_MAX: usize = 8;
-/// What every server takes, where it tells nothing else.
-const BLOCK_MAX: Bytes = Bytes::mib(32);
 
 /// Why there is no connection to an export.
 #[derive(Debug)]
@@ -73,153 +44,105 @@ impl From<io::Error> for Refusal {
     }
 }
 
-fn broken(said: &str) -> Refusal {
-    Refusal::Broken(io::Error::new(io::ErrorKind::InvalidData, said))
+impl From<HandshakeError> for Refusal {
+    fn from(error: HandshakeError) -> Self {
+        Self::Broken(io::Error::new(io::ErrorKind::InvalidData, error))
+    }
 }
 
-/// An answer to an option.
-struct Answer {
+/// A reply to an option.
+struct ReceivedReply {
     kind: u32,
     data: Vec<u8>,
 }
 
+impl ReceivedReply {
+    const fn is(&self, kind: OptionReply) -> bool {
+        self.kind == kind as u32
+    }
+}
+
 /// Chooses `export` over `stream`.
 pub(super) fn negotiate(stream: &mut (impl Read + Write), export: &str) -> Result<ExportFacts, Refusal> {
-    let mut greeting = [0; 18];
-    stream.read_exact(&mut greeting[..16])?;
-    if &greeting[..8] != MAGIC {
-        return Err(broken("what listens there is no NBD server"));
-    }
-    if &greeting[8..16] != NEGOTIATES {
-        return Err(broken("the server speaks the old form of NBD, which chooses no export"));
-    }
-    stream.read_exact(&mut greeting[16..])?;
-    let offered = u16::from_be_bytes([greeting[16], greeting[17]]);
-    if offered & FIXED == 0 {
-        return Err(broken("the server speaks a form of NBD from before 2011"));
-    }
-    stream.write_all(&u32::from(offered & (FIXED | NO_ZEROES)).to_be_bytes())?;
+    // Something else than an NBD server may send less than a whole greeting.
+    let mut magics = [0; GREETING_MAGICS];
+    stream.read_exact(&mut magics)?;
+    client::check_greeting(&magics)?;
+    let mut offered = [0; 2];
+    stream.read_exact(&mut offered)?;
+    stream.write_all(&client::client_flags(u16::from_be_bytes(offered))?)?;
 
-    let mut choice = Vec::with_capacity(export.len() + 8);
-    choice.extend((export.len() as u32).to_be_bytes());
-    choice.extend(export.as_bytes());
-    choice.extend([0, 1]);
-    choice.extend(BLOCK_SIZE.to_be_bytes());
-    ask(stream, GO, &choice)?;
-    let (mut told, mut blocks) = (None, None);
-    for _ in 0..ANSWERS_MAX {
-        let answer = hear(stream, GO)?;
-        match answer.kind {
-            INFORMATION => match answer.data.as_slice() {
-                [0, kind, data @ ..] if u16::from(*kind) == EXPORT => told = Some(data.to_vec()),
-                [0, kind, data @ ..] if u16::from(*kind) == BLOCK_SIZE => blocks = Some(data.to_vec()),
+    send_option(stream, code::GO, &client::encode_export_choice(export))?;
+    let (mut described, mut block_sizes) = (None, None);
+    for _ in 0..REPLIES_MAX {
+        let reply = receive_reply(stream, code::GO)?;
+        if reply.is(OptionReply::Info) {
+            match client::info(&reply.data) {
+                Some((info_type::EXPORT, data)) => described = Some(data.to_vec()),
+                Some((info_type::BLOCK_SIZE, data)) => block_sizes = Some(data.to_vec()),
                 _ => {}
-            },
-            ACKNOWLEDGED => {
-                let told = told.ok_or_else(|| broken("the server did not tell the size of the export"))?;
-                return facts(&told, blocks.as_deref());
             }
-            kind if kind >= ERROR => return Err(refused(stream, kind, &answer.data, export)),
-            _ => return Err(broken("the server answered what was not asked")),
+        } else if reply.is(OptionReply::Ack) {
+            let described = described.ok_or(HandshakeError::NoSize)?;
+            return Ok(ExportFacts::parse(&described, block_sizes.as_deref())?);
+        } else if reply.kind >= OPTION_REPLY_ERROR {
+            return Err(refused(stream, &reply, export));
+        } else {
+            return Err(HandshakeError::UnexpectedReply.into());
         }
     }
-    Err(broken("the server did not come to an end about the export"))
+    Err(HandshakeError::Endless.into())
 }
 
-fn ask(stream: &mut impl Write, option: u32, data: &[u8]) -> io::Result<()> {
-    let mut bytes = Vec::with_capacity(16 + data.len());
-    bytes.extend(NEGOTIATES);
-    bytes.extend(option.to_be_bytes());
-    bytes.extend((data.len() as u32).to_be_bytes());
-    bytes.extend(data);
-    stream.write_all(&bytes)
+fn send_option(stream: &mut impl Write, option: u32, data: &[u8]) -> io::Result<()> {
+    stream.write_all(&client::encode_option(option, data))
 }
 
-fn hear(stream: &mut impl Read, option: u32) -> Result<Answer, Refusal> {
-    let mut header = [0; 20];
+fn receive_reply(stream: &mut impl Read, option: u32) -> Result<ReceivedReply, Refusal> {
+    let mut header = [0; OPTION_REPLY_HEADER];
     stream.read_exact(&mut header)?;
-    let word = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    if u64::from(word(0)) << 32 | u64::from(word(4)) != ANSWER || word(8) != option {
-        return Err(broken("what the server sent is no answer to what was asked"));
-    }
-    let (kind, length) = (word(12), word(16));
-    let mut data = vec![0; length.min(ANSWER_MAX) as usize];
+    let OptionReplyHeader { kind, length } = OptionReplyHeader::parse(&header, option)?;
+    let mut data = vec![0; length.min(REPLY_MAX) as usize];
     stream.read_exact(&mut data)?;
     let rest = u64::from(length) - data.len() as u64;
     if io::copy(&mut stream.take(rest), &mut io::sink())? < rest {
         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
     }
-    Ok(Answer { kind, data })
-}
-
-fn facts(told: &[u8], blocks: Option<&[u8]>) -> Result<ExportFacts, Refusal> {
-    let (size, flags) = match told {
-        [size @ .., high, low] if size.len() == 8 => {
-            (size.iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte)), u16::from_be_bytes([*high, *low]))
-        }
-        _ => return Err(broken("what the server tells of the export has not the length that it should have")),
-    };
-    let (block_min, block_max) = match blocks {
-        Some(sizes) if sizes.len() == 12 => {
-            let word = |at: usize| sizes[at..at + 4].iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte));
-            let (min, max) = (word(0), word(8));
-            if !min.is_power_of_two() || max < min {
-                return Err(broken("the sizes of blocks that the server tells contradict each other"));
-            }
-            (Bytes::new(min.into()), Bytes::new(max.into()))
-        }
-        _ => (Bytes::new(1), BLOCK_MAX),
-    };
-    let has = |bit: u32| flags & 1 != 0 && flags & (1 << bit) != 0;
-    Ok(ExportFacts {
-        size: Bytes::new(size),
-        read_only: has(1),
-        flushes: has(2),
-        durable_writes: has(3),
-        trims: has(5),
-        several_connections: has(8),
-        block_min,
-        block_max,
-    })
+    Ok(ReceivedReply { kind, data })
 }
 
 /// Why the server refuses `export`, and what to do about it.
-fn refused(stream: &mut (impl Read + Write), kind: u32, data: &[u8], export: &str) -> Refusal {
-    let said = String::from_utf8_lossy(&data[..data.len().min(500)]).into_owned();
-    let said = if said.is_empty() { said } else { format!(" ({said})") };
-    let why = match kind {
-        UNSUPPORTED => {
-            format!("the server does not know NBD_OPT_GO{said}; it is of before 2017, attach it with nbd-client")
-        }
-        TLS_REQUIRED => {
-            format!(
-                "the server talks over TLS only{said}; have it serve a socket without, or attach it with nbd-client"
-            )
-        }
-        UNKNOWN => {
-            let names = listed(stream).unwrap_or_default();
-            let has = if names.is_empty() { "ask it for its list (nbdinfo --list)".to_owned() } else { names };
-            format!("the server has no export {export:?}{said}; {has}")
-        }
-        _ => format!("the server refuses export {export:?}{said}; error {} of the handshake", kind - ERROR),
+fn refused(stream: &mut (impl Read + Write), reply: &ReceivedReply, export: &str) -> Refusal {
+    let text = String::from_utf8_lossy(&reply.data[..reply.data.len().min(500)]).into_owned();
+    let text = if text.is_empty() { text } else { format!(" ({text})") };
+    let why = if reply.is(OptionReply::Unsupported) {
+        format!("the server does not know NBD_OPT_GO{text}; it is of before 2017, attach it with nbd-client")
+    } else if reply.is(OptionReply::TlsRequired) {
+        format!("the server talks over TLS only{text}; have it serve a socket without, or attach it with nbd-client")
+    } else if reply.is(OptionReply::Unknown) {
+        let names = listed(stream).unwrap_or_default();
+        let has = if names.is_empty() { "ask it for its list (nbdinfo --list)".to_owned() } else { names };
+        format!("the server has no export {export:?}{text}; {has}")
+    } else {
+        let number = reply.kind - OPTION_REPLY_ERROR;
+        format!("the server refuses export {export:?}{text}; error {number} of the handshake")
     };
-    let _ = ask(stream, ABORT, &[]);
+    let _ = send_option(stream, code::ABORT, &[]);
     Refusal::Refused(why)
 }
 
 /// The names of the exports, in words.
 fn listed(stream: &mut (impl Read + Write)) -> Option<String> {
-    ask(stream, LIST, &[]).ok()?;
+    send_option(stream, code::LIST, &[]).ok()?;
     let mut names = Vec::new();
-    for _ in 0..ANSWERS_MAX {
-        let answer = hear(stream, LIST).ok()?;
-        match answer.kind {
-            LISTED => {
-                let length = u32::from_be_bytes(answer.data.get(..4)?.try_into().ok()?) as usize;
-                names.push(format!("{:?}", String::from_utf8_lossy(answer.data.get(4..4 + length)?)));
-            }
-            ACKNOWLEDGED => break,
-            _ => return None,
+    for _ in 0..REPLIES_MAX {
+        let reply = receive_reply(stream, code::LIST).ok()?;
+        if reply.is(OptionReply::Server) {
+            names.push(format!("{:?}", client::listed_name(&reply.data)?));
+        } else if reply.is(OptionReply::Ack) {
+            break;
+        } else {
+            return None;
         }
     }
     let more = names.len().saturating_sub(NAMES_MAX);
@@ -231,7 +154,18 @@ fn listed(stream: &mut (impl Read + Write)) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadline_nbd::{GREETING_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC};
+    use loadline_units::Bytes;
     use std::io::Cursor;
+
+    const GO: u32 = code::GO;
+    const LIST: u32 = code::LIST;
+    const ACKNOWLEDGED: u32 = OptionReply::Ack as u32;
+    const LISTED: u32 = OptionReply::Server as u32;
+    const INFORMATION: u32 = OptionReply::Info as u32;
+    const UNKNOWN: u32 = OptionReply::Unknown as u32;
+    const MAGIC: [u8; 8] = GREETING_MAGIC.to_be_bytes();
+    const NEGOTIATES: [u8; 8] = OPTION_MAGIC.to_be_bytes();
 
     /// A server that says what it was given, whatever it hears.
     struct Scripted {
@@ -255,7 +189,7 @@ mod tests {
     }
 
     fn answer(option: u32, kind: u32, data: &[u8]) -> Vec<u8> {
-        let mut bytes = ANSWER.to_be_bytes().to_vec();
+        let mut bytes = OPTION_REPLY_MAGIC.to_be_bytes().to_vec();
         for word in [option, kind, data.len() as u32] {
             bytes.extend(word.to_be_bytes());
         }
@@ -263,7 +197,7 @@ mod tests {
         bytes
     }
     fn greeting() -> Vec<u8> {
-        [MAGIC.as_slice(), NEGOTIATES, &[0, 3]].concat()
+        [MAGIC.as_slice(), &NEGOTIATES, &[0, 3]].concat()
     }
     fn export_of(size: u64, flags: u16) -> Vec<u8> {
         answer(GO, INFORMATION, &[[0, 0].as_slice(), &size.to_be_bytes(), &flags.to_be_bytes()].concat())
@@ -307,9 +241,9 @@ mod tests {
         let said = refusal(&[greeting(), unknown.clone(), names, answer(LIST, ACKNOWLEDGED, &[])]);
         assert_eq!(said, "the server has no export \"data\" (no such thing); it has \"a\", \"b/0\"");
         assert!(refusal(&[greeting(), unknown]).ends_with("ask it for its list (nbdinfo --list)"));
-        assert!(refusal(&[greeting(), answer(GO, TLS_REQUIRED, &[])]).contains("TLS only"));
-        assert!(refusal(&[greeting(), answer(GO, UNSUPPORTED, &[])]).contains("nbd-client"));
-        assert!(refusal(&[greeting(), answer(GO, ERROR + 2, &[])]).contains("error 2"));
+        assert!(refusal(&[greeting(), answer(GO, OptionReply::TlsRequired as u32, &[])]).contains("TLS only"));
+        assert!(refusal(&[greeting(), answer(GO, OptionReply::Unsupported as u32, &[])]).contains("nbd-client"));
+        assert!(refusal(&[greeting(), answer(GO, OPTION_REPLY_ERROR + 2, &[])]).contains("error 2"));
     }
 
     #[test]
@@ -319,7 +253,7 @@ mod tests {
         for (parts, why) in [
             (vec![b"SSH-2.0-OpenSSH_9.2p1".to_vec()], "no NBD server"),
             (vec![old], "old form"),
-            (vec![[MAGIC.as_slice(), NEGOTIATES, &[0, 0]].concat()], "before 2011"),
+            (vec![[MAGIC.as_slice(), &NEGOTIATES, &[0, 0]].concat()], "before 2011"),
             (vec![greeting()], "closed the connection"),
             (vec![greeting(), end()], "did not tell the size"),
             (vec![greeting(), answer(LIST, ACKNOWLEDGED, &[])], "no answer to what was asked"),

@@ -1,18 +1,18 @@
-//! A client of NBD servers: an export is a volume as a block device is, reached by a socket.
-//!
-//! The protocol is that of the NBD project (`doc/proto.md`): the fixed newstyle handshake with `NBD_OPT_GO`, and simple replies.
-//! All numbers are big-endian.
+//! A client of NBD servers: an export is a volume as a block device is, reached by a socket. The protocol itself is in
+//! `pure/nbd`.
 
+mod address;
 mod handshake;
 mod session;
-mod uri;
 
+pub(crate) use address::{common_address, is_same_export, with_absolute_socket};
 pub(crate) use handshake::Refusal;
 pub(crate) use session::Session;
-pub(crate) use uri::{Place, is_uri, with_whole_socket};
 
 use crate::target::{Signature, signatures_by};
-use loadline_units::Bytes;
+use loadline_nbd::client::{ClientRequest, ExportFacts};
+use loadline_nbd::request::code;
+use loadline_nbd::uri::NbdUri;
 use std::io::{self, Write as _};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
@@ -25,101 +25,11 @@ const HANDSHAKE_TIME: Duration = Duration::from_secs(20);
 /// How long one that greeted a client before may take to greet one more.
 const FURTHER_TIME: Duration = Duration::from_secs(5);
 
-/// Before every request.
-const REQUEST_MAGIC: u32 = 0x2560_9513;
-/// Before every simple reply.
-const REPLY_MAGIC: u32 = 0x6744_6698;
-/// Bytes of a request, without what is to be written.
-pub(crate) const REQUEST: usize = 28;
-/// Bytes of a simple reply, without what was read.
-pub(crate) const REPLY: usize = 16;
-/// `NBD_CMD_FLAG_FUA`: answered when it is durable.
-const DURABLE: u16 = 1;
-
-/// What is asked of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u16)]
-pub(crate) enum Command {
-    Read = 0,
-    Write = 1,
-    Disconnect = 2,
-    Flush = 3,
-    Trim = 4,
-}
-
-/// A request as it is sent; `cookie` comes back with its reply.
-pub(crate) fn request(command: Command, durable: bool, cookie: u64, offset: u64, length: u32) -> [u8; REQUEST] {
-    let flags = if durable { DURABLE } else { 0 };
-    let mut bytes = [0; REQUEST];
-    bytes[0..4].copy_from_slice(&REQUEST_MAGIC.to_be_bytes());
-    bytes[4..6].copy_from_slice(&flags.to_be_bytes());
-    bytes[6..8].copy_from_slice(&(command as u16).to_be_bytes());
-    bytes[8..16].copy_from_slice(&cookie.to_be_bytes());
-    bytes[16..24].copy_from_slice(&offset.to_be_bytes());
-    bytes[24..28].copy_from_slice(&length.to_be_bytes());
-    bytes
-}
-
-/// A simple reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reply {
-    pub(crate) cookie: u64,
-    /// A system error number; 0 for success.
-    pub(crate) error: i32,
-}
-
-impl Reply {
-    /// Reads it; `None` where the bytes are none.
-    pub(crate) fn parse(bytes: &[u8; REPLY]) -> Option<Self> {
-        let word = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        let cookie = u64::from(word(8)) << 32 | u64::from(word(12));
-        (word(0) == REPLY_MAGIC).then(|| Self { cookie, error: error_number(word(4)) })
-    }
-}
-
-/// The protocol's error numbers are those of Linux. One that the protocol does not know is a failure like any other.
-fn error_number(told: u32) -> i32 {
-    const KNOWN: [i32; 8] = [
-        libc::EPERM,
-        libc::EIO,
-        libc::ENOMEM,
-        libc::EINVAL,
-        libc::ENOSPC,
-        libc::EOVERFLOW,
-        libc::EOPNOTSUPP,
-        libc::ESHUTDOWN,
-    ];
-    match i32::try_from(told) {
-        Ok(0) => 0,
-        Ok(known) if KNOWN.contains(&known) => known,
-        _ => libc::EIO,
-    }
-}
-
-/// What a server tells of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the protocol")]
-pub(crate) struct ExportFacts {
-    pub(crate) size: Bytes,
-    pub(crate) read_only: bool,
-    /// It takes `NBD_CMD_FLUSH`.
-    pub(crate) flushes: bool,
-    /// It takes writes that are durable when they are answered.
-    pub(crate) durable_writes: bool,
-    pub(crate) trims: bool,
-    /// What one connection wrote and flushed the others see, so that several may write.
-    pub(crate) several_connections: bool,
-    /// Offsets and lengths are multiples of this.
-    pub(crate) block_min: Bytes,
-    /// The longest read or write.
-    pub(crate) block_max: Bytes,
-}
-
 /// An export that was found. Connections to it are made as they are needed, and kept for whoever needs one next: many servers
 /// take one client at a time, and some end with the first that leaves.
 #[derive(Debug)]
 pub(crate) struct Export {
-    pub(crate) place: Place,
+    pub(crate) uri: NbdUri,
     pub(crate) facts: ExportFacts,
     idle: Mutex<Vec<Stream>>,
     /// Set once its server has shown how many connections it takes.
@@ -154,14 +64,14 @@ pub(crate) enum Stream {
 }
 
 impl Export {
-    /// Asks the server at `place`, and gives the connection that it was asked by.
+    /// Asks the server of `uri`, and gives the connection that it was asked by.
     ///
     /// # Errors
     /// [`Refusal`]: there is no server, it does not speak the protocol, or it refuses.
-    pub(crate) fn find(place: Place) -> Result<Arc<Self>, Refusal> {
-        let (stream, facts) = connect(&place, HANDSHAKE_TIME)?;
+    pub(crate) fn find(uri: NbdUri) -> Result<Arc<Self>, Refusal> {
+        let (stream, facts) = connect(&uri, HANDSHAKE_TIME)?;
         let idle = Mutex::new(vec![stream]);
-        Ok(Arc::new(Self { place, facts, idle, limit: OnceLock::new(), carried: OnceLock::new() }))
+        Ok(Arc::new(Self { uri, facts, idle, limit: OnceLock::new(), carried: OnceLock::new() }))
     }
     /// A connection that nobody uses, or one more, which must show the same export.
     ///
@@ -177,7 +87,7 @@ impl Export {
             std::iter::from_fn(|| idle.pop()).find(Stream::is_quiet)
         };
         let Some(stream) = stream else {
-            let (stream, facts) = connect(&self.place, greeting).map_err(io::Error::from)?;
+            let (stream, facts) = connect(&self.uri, greeting).map_err(io::Error::from)?;
             if facts != self.facts {
                 return Err(io::Error::other("the server shows another export now than when it was opened"));
             }
@@ -258,7 +168,8 @@ impl Drop for Export {
     fn drop(&mut self) {
         for stream in self.idle().drain(..) {
             // A server that is gone need not be told.
-            let _ = (&stream).write(&request(Command::Disconnect, false, 0, 0, 0));
+            let goodbye = ClientRequest { command: code::DISCONNECT, durable: false, cookie: 0, offset: 0, length: 0 };
+            let _ = (&stream).write(&goodbye.encode());
         }
     }
 }
@@ -281,11 +192,11 @@ impl Drop for Connection {
 }
 
 /// Connects to a server, which greets within this time.
-fn connect(place: &Place, greeting: Duration) -> Result<(Stream, ExportFacts), Refusal> {
-    let stream = place.connect().map_err(Refusal::NoServer)?;
+fn connect(uri: &NbdUri, greeting: Duration) -> Result<(Stream, ExportFacts), Refusal> {
+    let stream = address::connect(&uri.server).map_err(Refusal::NoServer)?;
     stream.await_greeting(greeting).map_err(Refusal::Broken)?;
     stream.set_read_timeout(Some(HANDSHAKE_TIME)).map_err(Refusal::Broken)?;
-    let facts = handshake::negotiate(&mut &stream, &place.export)?;
+    let facts = handshake::negotiate(&mut &stream, &uri.export)?;
     stream.set_read_timeout(None).map_err(Refusal::Broken)?;
     Ok((stream, facts))
 }
@@ -358,28 +269,5 @@ impl io::Write for &Stream {
     }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_is_laid_out_as_the_protocol_says() {
-        let bytes = request(Command::Write, true, 0x0102_0304_0506_0708, 1 << 40, 4096);
-        let told = [0x25, 0x60, 0x95, 0x13, 0, 1, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0x10, 0];
-        assert_eq!(bytes, told);
-    }
-
-    #[test]
-    fn a_reply_that_is_none_is_not_taken_for_one() {
-        let mut bytes = [0x67, 0x44, 0x66, 0x98, 0, 0, 0, 28, 0, 0, 0, 0, 0, 0, 0, 9];
-        assert_eq!(Reply::parse(&bytes), Some(Reply { cookie: 9, error: libc::ENOSPC }));
-        // An error that the protocol does not know is one all the same, and no success.
-        bytes[4..8].copy_from_slice(&0xFFFF_FFFF_u32.to_be_bytes());
-        assert_eq!(Reply::parse(&bytes), Some(Reply { cookie: 9, error: libc::EIO }));
-        bytes[0] = 0;
-        assert_eq!(Reply::parse(&bytes), None);
     }
 }

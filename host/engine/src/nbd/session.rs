@@ -1,6 +1,8 @@
 //! One request at a time, for what is no load: looking at an export, reading it back, making it durable.
 
-use super::{Command, Connection, REPLY, Reply, request};
+use super::Connection;
+use loadline_nbd::client::{ClientRequest, SIMPLE_REPLY, SimpleReply};
+use loadline_nbd::request::code;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
@@ -49,7 +51,7 @@ impl Session {
     fn read_blocks(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         let mut at = offset;
         for part in bytes.chunks_mut(self.longest) {
-            self.ask(Command::Read, at, part.len() as u32, part)?;
+            self.ask(code::READ, at, part.len() as u32, part)?;
             at += part.len() as u64;
         }
         Ok(())
@@ -60,24 +62,26 @@ impl Session {
     /// What the server answers; a connection that ends.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.connection.stream().set_read_timeout(Some(FLUSH_TIME))?;
-        self.ask(Command::Flush, 0, 0, &mut [])
+        self.ask(code::FLUSH, 0, 0, &mut [])
     }
 
     /// Sends a request and reads its reply, and what was read into `bytes`.
-    fn ask(&mut self, command: Command, offset: u64, length: u32, bytes: &mut [u8]) -> io::Result<()> {
+    fn ask(&mut self, command: u16, offset: u64, length: u32, bytes: &mut [u8]) -> io::Result<()> {
         self.cookie += 1;
         self.connection.at_rest = false;
         let mut stream = self.connection.stream();
-        stream.write_all(&request(command, false, self.cookie, offset, length))?;
-        let mut reply = [0; REPLY];
+        let request = ClientRequest { command, durable: false, cookie: self.cookie, offset, length };
+        stream.write_all(&request.encode())?;
+        let mut reply = [0; SIMPLE_REPLY];
         stream.read_exact(&mut reply)?;
-        let reply = Reply::parse(&reply).filter(|reply| reply.cookie == self.cookie).ok_or_else(|| {
+        let reply = SimpleReply::parse(&reply).filter(|reply| reply.cookie == self.cookie).ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidData, "what the NBD server sent is no reply to what was asked")
         })?;
-        if reply.error == 0 {
+        if reply.error.is_none() {
             stream.read_exact(bytes)?;
         }
         self.connection.at_rest = true;
-        if reply.error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(reply.error)) }
+        // The protocol's error numbers are those of Linux.
+        reply.error.map_or(Ok(()), |error| Err(io::Error::from_raw_os_error(error.code() as i32)))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::signature::Signature;
 use loadline_kernel::facts::in_use::InUse;
+use loadline_nbd::uri::UriError;
 use loadline_units::{Bytes, UnitError};
 use std::io;
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub enum TargetError {
         /// As typed.
         target: String,
         /// What is wrong with it.
-        cause: String,
+        cause: UriError,
     },
     /// No NBD server answers there.
     #[error("cannot connect to {target}: {cause}; see that its NBD server runs and listens there")]

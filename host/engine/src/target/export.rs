@@ -7,7 +7,8 @@ use super::signature::signatures_by;
 use super::standing::absolute;
 use super::{Access, Holding, Need, Volume};
 use crate::error::EngineError;
-use crate::nbd::{Export, Place, Refusal, is_uri};
+use crate::nbd::{self, Export, Refusal};
+use loadline_nbd::uri::{NbdUri, is_nbd_uri};
 use loadline_record::{TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Ratio};
 use loadline_workload::{FlushMethod, LoadSpec};
@@ -16,14 +17,14 @@ use std::sync::Arc;
 
 pub(super) fn open(name: &str, target: &str, need: &Need, access: &Access) -> Result<Volume, TargetError> {
     let typed = || target.to_owned();
-    let place = Place::parse(target).map_err(|cause| TargetError::NbdUri { target: typed(), cause })?;
+    let uri = NbdUri::parse(target).map_err(|cause| TargetError::NbdUri { target: typed(), cause })?;
     let writing = need.writes && !access.read_only;
-    let named: Vec<String> = access.overwrite.iter().filter(|word| is_same(word, &place)).cloned().collect();
+    let named: Vec<String> = access.overwrite.iter().filter(|word| is_same(word, &uri)).cloned().collect();
     if writing && named.is_empty() {
         // Before anybody is asked: some servers end with the first client that leaves.
         return Err(TargetError::NbdNotHandedOver { target: typed() });
     }
-    let export = Export::find(place).map_err(|refusal| match refusal {
+    let export = Export::find(uri).map_err(|refusal| match refusal {
         Refusal::NoServer(cause) => TargetError::NbdUnreachable { target: typed(), cause },
         Refusal::Broken(cause) => TargetError::NbdRefused { target: typed(), cause: cause.to_string() },
         Refusal::Refused(cause) => TargetError::NbdRefused { target: typed(), cause },
@@ -57,24 +58,24 @@ pub(super) fn open(name: &str, target: &str, need: &Need, access: &Access) -> Re
 }
 
 /// Whether both are the same export, however its name is written.
-fn is_same(word: &str, place: &Place) -> bool {
-    Place::parse(word).is_ok_and(|named| named.is(place))
+fn is_same(word: &str, uri: &NbdUri) -> bool {
+    NbdUri::parse(word).is_ok_and(|named| nbd::is_same_export(&named, uri))
 }
 
 /// Whether two NBD URIs are two spellings of one: the socket by another path, characters as %XX, the usual port left out. `false` for
 /// what is none.
 #[must_use]
 pub fn is_same_export(one: &str, other: &str) -> bool {
-    is_uri(one) && is_uri(other) && Place::parse(one).is_ok_and(|place| is_same(other, &place))
+    is_nbd_uri(one) && is_nbd_uri(other) && NbdUri::parse(one).is_ok_and(|uri| is_same(other, &uri))
 }
 
 /// What two URIs have in common where writing to one is writing to the other.
 pub(super) fn overlap(one: &str, other: &str) -> Option<String> {
-    let [a, b] = [Place::parse(one).ok()?, Place::parse(other).ok()?];
-    if a.is(&b) {
+    let [a, b] = [NbdUri::parse(one).ok()?, NbdUri::parse(other).ok()?];
+    if nbd::is_same_export(&a, &b) {
         return Some(format!("both are {one}"));
     }
-    a.meets(&b).map(|address| format!("{one} and {other} both lead to {address}"))
+    nbd::common_address(&a, &b).map(|address| format!("{one} and {other} both lead to {address}"))
 }
 
 /// Refuses what carries something and was not identified; gives the words that identified it.

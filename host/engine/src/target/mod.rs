@@ -11,11 +11,12 @@ mod test_file;
 pub use direct::Alignment;
 pub use error::TargetError;
 pub use export::is_same_export;
+pub use loadline_nbd::uri::is_nbd_uri;
 pub use signature::Signature;
 pub(crate) use signature::signatures_by;
 pub use standing::absolute;
 
-use crate::nbd::{Export, is_uri};
+use crate::nbd::Export;
 use loadline_kernel::facts::{self, CacheScope, KernelView, cached_share, drop_caches, drop_machine_caches, extents};
 use loadline_record::{Extents, VolumeFacts};
 use loadline_units::Bytes;
@@ -29,12 +30,6 @@ use test_file::NamedFiles;
 #[must_use]
 pub fn overlap(one: &str, other: &str) -> Option<String> {
     export::overlap(one, other).or_else(|| facts::overlap(&KernelView::live(), Path::new(one), Path::new(other)))
-}
-
-/// Whether a target is meant as an export of an NBD server.
-#[must_use]
-pub fn is_nbd_uri(target: &str) -> bool {
-    is_uri(target)
 }
 
 /// What the user allowed.

@@ -7,11 +7,11 @@ use super::signature::{Signature, signatures};
 use super::standing::absolute;
 use super::test_file::{FILE_UNIT_SMALL, NamedFiles, Room, choose_size, file_size, make_nameless};
 use super::{Access, Holding, Keep, Need, Volume};
-use crate::nbd::is_uri;
 use loadline_kernel::facts::in_use::Uses;
 use loadline_kernel::facts::{self, PSEUDO_FILE_SYSTEMS, Storage};
 use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView};
 use loadline_kernel::system_calls;
+use loadline_nbd::uri::is_nbd_uri;
 use loadline_record::{MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -26,7 +26,7 @@ pub(super) fn open(name: &str, target: &str, need: &Need, access: &Access) -> Re
     if target == "null" || target.starts_with("null:") {
         return open_null(name, target, need);
     }
-    if is_uri(target) {
+    if is_nbd_uri(target) {
         return super::export::open(name, target, need, access);
     }
     let examine = |cause| TargetError::Examine { target: target.to_owned(), cause };

@@ -1,6 +1,7 @@
 //! Targets so that they mean the same wherever one stands.
 
-use crate::nbd::{is_uri, with_whole_socket};
+use crate::nbd::with_absolute_socket;
+use loadline_nbd::uri::is_nbd_uri;
 use std::path::{self, Component, Path};
 
 /// `target` so that it means the same wherever one stands: with its path, or that of the socket in an NBD URI, from the root on. What
@@ -10,8 +11,8 @@ pub fn absolute(target: &str) -> String {
     let is_null = target == "null" || target.starts_with("null:");
     let found = if is_null {
         None
-    } else if is_uri(target) {
-        with_whole_socket(target)
+    } else if is_nbd_uri(target) {
+        with_absolute_socket(target)
     } else {
         whole(Path::new(target))
     };
