@@ -3,7 +3,8 @@
 
 use loadline_block::{Operation, Request};
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Layout, VolumeSpec};
-use loadline_emulator::{Change, ControlRequest, KEY_MAX, Keys, Model, Trace, USER_MAX, Which, parse_control};
+use loadline_emulation::{Change, FaultSelection, FaultyMachine, Trace};
+use loadline_emulator::{ControlRequest, KEY_MAX, Keys, USER_MAX, parse_control};
 use loadline_nbd::negotiation::{ExportInfo, Negotiation, NegotiationStep, OPTIONS_MAX};
 use loadline_nbd::reply::ReplyTo;
 use loadline_nbd::request::{Command, Incoming, Message, NbdRequest, Rules};
@@ -44,7 +45,7 @@ pub fn control(bytes: &[u8]) {
     let layout = Layout::Mirror { copies: 2 };
     let volume = VolumeSpec { name: "data".into(), disks: vec![disk.clone(), disk], layout, ..VolumeSpec::default() };
     let environment = EnvironmentSpec { volumes: vec![volume], ..EnvironmentSpec::default() };
-    let mut model = Model::new(&environment, 1, InitialState::default()).expect("it is sound");
+    let mut model = FaultyMachine::new(&environment, 1, InitialState::default()).expect("it is sound");
     let mut now = Instant::ZERO;
     for _ in 0..2 {
         now = now + Duration::from_ms(1);
@@ -54,7 +55,7 @@ pub fn control(bytes: &[u8]) {
         model.submit(now, 0, request);
     }
     now = now + Duration::from_ms(1);
-    model.change(now, &Change::Clear(Which::All)).expect("all can always be cleared");
+    model.change(now, &Change::Clear(FaultSelection::All)).expect("all can always be cleared");
     let mut answered = 0;
     while let Some(next) = model.next_event_at() {
         while model.pop_ended(next).is_some() {

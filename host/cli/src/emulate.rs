@@ -18,9 +18,8 @@ use anyhow::Context;
 use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::{BurstCredits, InitialState};
-use loadline_emulator::{
-    Account, Backing, Emulation, History, RefusalRemedy, Refused, Settings, Tls, TraceSettings, Turns,
-};
+use loadline_emulation::{History, TimeAccount};
+use loadline_emulator::{Backing, Emulation, RefusalRemedy, Refused, Settings, Tls, TraceSettings, Turns};
 use loadline_prediction::{CreditsReading, CreditsWatch};
 use loadline_record::RunStatus;
 use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id, unix_s};
@@ -461,7 +460,7 @@ impl Standings {
     fn look(&mut self, emulation: &Emulation) {
         let (at, standing) = emulation.standing();
         for (watch, (account, credits)) in self.of_exports.iter_mut().zip(standing) {
-            let Account { first, requests: answered, waits, .. } = account;
+            let TimeAccount { first, requests: answered, waits, .. } = account;
             watch.look(CreditsReading { at, first, answered, waits, credits });
         }
     }
@@ -620,7 +619,7 @@ fn summary(exports: &[Export<'_>], history: &History) -> Table {
         Column::words("doubts", "doubts"),
     ]);
     for Export { name, figures, account, series, .. } in exports {
-        let (held, span) = (account.held_through(series), account.span());
+        let (held, span) = (account.shares_of_series(series), account.span());
         let doubts: Vec<&str> =
             emulated::doubts(name, figures, account, history).iter().map(|doubt| doubt.code.name()).collect();
         let latency = figures.latency();

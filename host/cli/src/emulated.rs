@@ -4,7 +4,8 @@ use crate::modelled::{self, How};
 use loadline_block::Operation;
 use loadline_catalog::Environment;
 use loadline_disk::InitialState;
-use loadline_emulator::{Account, Emulation, Figures, Happened, History, Turns};
+use loadline_emulation::{History, HistoryEntry, TimeAccount};
+use loadline_emulator::{Emulation, Figures, Turns};
 use loadline_prediction::{CreditsWatch, most_plausible, volume_facts};
 use loadline_record::{
     APPLICATION, Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord,
@@ -45,7 +46,7 @@ pub(crate) struct Settings {
 pub(crate) struct Done {
     names: Vec<String>,
     figures: Vec<Figures>,
-    went: Vec<(Account, Series)>,
+    went: Vec<(TimeAccount, Series)>,
     pub(crate) turns: Turns,
     pub(crate) history: History,
 }
@@ -54,7 +55,7 @@ pub(crate) struct Done {
 pub(crate) struct Export<'a> {
     pub(crate) name: &'a str,
     pub(crate) figures: &'a Figures,
-    pub(crate) account: &'a Account,
+    pub(crate) account: &'a TimeAccount,
     pub(crate) series: &'a Series,
     pub(crate) credits: &'a CreditsWatch,
 }
@@ -157,20 +158,20 @@ pub(crate) fn record(
 const TOLD_MAX: usize = 20;
 
 /// Why what an export did should not be believed as it stands, by what the emulation alone knows.
-pub(crate) fn doubts(export: &str, figures: &Figures, account: &Account, history: &History) -> Vec<Doubt> {
+pub(crate) fn doubts(export: &str, figures: &Figures, account: &TimeAccount, history: &History) -> Vec<Doubt> {
     late(figures).into_iter().chain(changed(export, account, history)).collect()
 }
 
 /// That the storage was changed before the export's last answer, with each change and its time.
-fn changed(export: &str, account: &Account, history: &History) -> Option<Doubt> {
+fn changed(export: &str, account: &TimeAccount, history: &History) -> Option<Doubt> {
     let first = account.first?;
-    let concerns = |happened: &&Happened| happened.concerns(export) && happened.at <= account.last;
-    let all: Vec<&Happened> = history.told.iter().filter(concerns).collect();
+    let concerns = |happened: &&HistoryEntry| happened.concerns(export) && happened.at <= account.last;
+    let all: Vec<&HistoryEntry> = history.told.iter().filter(concerns).collect();
     if all.is_empty() {
         return None;
     }
     let (told, rest) = all.split_at(all.len().min(TOLD_MAX));
-    let one = |happened: &&Happened| {
+    let one = |happened: &&HistoryEntry| {
         let when = if happened.at < first {
             format!("{} before it,", first.since(happened.at).human())
         } else {
@@ -204,7 +205,7 @@ fn late(figures: &Figures) -> Option<Doubt> {
 }
 
 /// From the first request until the last answer.
-pub(crate) fn trial(figures: &Figures, account: &Account, series: &Series, started_unix_s: u64) -> TrialRecord {
+pub(crate) fn trial(figures: &Figures, account: &TimeAccount, series: &Series, started_unix_s: u64) -> TrialRecord {
     let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
     for operation in Operation::ALL {
         let of = &figures.operations[operation.index()];

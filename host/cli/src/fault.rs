@@ -9,9 +9,9 @@ use anyhow::bail;
 use clap::{ArgGroup, Args, ValueEnum};
 use loadline_block::{ErrorKind, Operation};
 use loadline_catalog::Draw;
+use loadline_emulation::{Change, ChangeError, Fault, FaultKind, FaultSelection, TimeCause, TimeShare};
 use loadline_emulator::{
-    Change, Changed, ContentsState, ControlAnswer, ControlRequest, ExportView, Fault, FaultKind, HeldBy, Holder,
-    Losses, NumberedFault, View, Which, ask_control,
+    Changed, ContentsState, ControlAnswer, ControlRequest, ExportView, Losses, NumberedFault, View, ask_control,
 };
 use loadline_runs::wall_clock;
 use loadline_units::{Bytes, Duration, Ratio};
@@ -189,9 +189,21 @@ pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<O
             }
             Format::Csv | Format::Markdown => print(&done(&changed, &request), arguments)?,
         },
-        ControlAnswer::Error(error) => bail!("{}: {error}", arguments.socket.display()),
+        ControlAnswer::Error(error) => bail!("{}: {}", arguments.socket.display(), with_advice(&request, error)),
     }
     Ok(Outcome::Done)
+}
+
+/// An error, with the option that helps.
+fn with_advice(request: &ControlRequest, error: String) -> String {
+    match request {
+        ControlRequest::Change(Change::Clear(FaultSelection::Number(number)))
+            if error == ChangeError::NoFault(*number).to_string() =>
+        {
+            format!("{error}; `loadline fault SOCKET --list` tells which there are")
+        }
+        _ => error,
+    }
 }
 
 /// Leaves what an answer tells of a volume and its disks, or of one disk.
@@ -284,13 +296,13 @@ fn request(arguments: &FaultArguments) -> anyhow::Result<ControlRequest> {
         }))
     } else if let Some(number) = arguments.clear {
         let which = match (number, volume) {
-            (Some(number), None) => Which::Number(number),
-            (None, Some(volume)) => Which::On(volume),
+            (Some(number), None) => FaultSelection::Number(number),
+            (None, Some(volume)) => FaultSelection::On(volume),
             _ => return Err(Usage("--clear NUMBER, or VOLUME --clear; --clear-all for all".into()).into()),
         };
         ControlRequest::Change(Change::Clear(which))
     } else if arguments.clear_all {
-        whole(Change::Clear(Which::All))?
+        whole(Change::Clear(FaultSelection::All))?
     } else if arguments.drop_caches {
         ControlRequest::Change(Change::DropCaches(volume))
     } else if arguments.spend_credits {
@@ -520,15 +532,15 @@ fn faults(numbers: &[u32]) -> Field {
 }
 
 /// What bound a volume.
-pub(crate) fn bound_by(bound: Option<Holder>) -> Field {
+pub(crate) fn bound_by(bound: Option<TimeCause>) -> Field {
     bound.map_or_else(|| Field::both("-", Json::Null), |bound| Field::text(bound.name()))
 }
 
 /// Where its time went.
-pub(crate) fn held(shares: &[HeldBy]) -> Field {
+pub(crate) fn held(shares: &[TimeShare]) -> Field {
     let exact: Vec<Json> =
         shares.iter().map(|held| serde_json::json!({ "by": held.by.name(), "share": held.share })).collect();
-    Field::both(HeldBy::words(shares), exact)
+    Field::both(TimeShare::words(shares), exact)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use loadline_block::Operation;
 use loadline_disk::InitialState;
-use loadline_emulator::{Account, HeldBy, Holder, Still, stands_still};
+use loadline_emulation::{Standstill, TimeAccount, TimeCause, TimeShare, standstills};
 use loadline_prediction::{CreditsWatch, Model};
 use loadline_record::{Binding, CellRecord, Limit, LoadSummary, ModelRecord, Series, TrialRecord};
 
@@ -22,7 +22,7 @@ pub(crate) fn record(model: &Model, volume: &str, how: &How<'_>) -> anyhow::Resu
 pub(crate) struct How<'a> {
     pub(crate) seed: u64,
     pub(crate) initial: InitialState,
-    pub(crate) account: &'a Account,
+    pub(crate) account: &'a TimeAccount,
     /// From the first request on.
     pub(crate) series: &'a Series,
     /// `None`: nothing saves any.
@@ -30,14 +30,14 @@ pub(crate) struct How<'a> {
 }
 
 /// What bound the requests of an account; `None`: there were none.
-fn binding(account: &Account, series: &Series) -> Option<Binding> {
-    let held = account.held_through(series);
+fn binding(account: &TimeAccount, series: &Series) -> Option<Binding> {
+    let held = account.shares_of_series(series);
     let (limit, why) = match held.bound_by? {
-        Holder::Limit(Limit::Arrival) => (Limit::Arrival, "for half of its time or more nothing was asked for; "),
-        Holder::Limit(limit) => (limit, ""),
-        Holder::Other(_) => (Limit::Unexplained, "faults that were made on purpose held it; "),
+        TimeCause::Limit(Limit::Arrival) => (Limit::Arrival, "for half of its time or more nothing was asked for; "),
+        TimeCause::Limit(limit) => (limit, ""),
+        TimeCause::Other(_) => (Limit::Unexplained, "faults that were made on purpose held it; "),
     };
-    let words = HeldBy::words(&held.shares);
+    let words = TimeShare::words(&held.shares);
     let still = stood_still(series);
     let evidence = format!("Of the requests' own account: {why}its time went to {words}.{still}");
     Some(Binding { limit, ceiling_iops: None, utilization: None, evidence, inferred: false })
@@ -45,10 +45,10 @@ fn binding(account: &Account, series: &Series) -> Option<Binding> {
 
 /// A sentence about the longest time in which nothing was answered while something waited, where there was one.
 fn stood_still(series: &Series) -> String {
-    let (count, longest) = stands_still(series).fold((0_u64, None::<Still>), |(count, longest), still| {
+    let (count, longest) = standstills(series).fold((0_u64, None::<Standstill>), |(count, longest), still| {
         (count + 1, Some(longest.filter(|longest| longest.lasting >= still.lasting).unwrap_or(still)))
     });
-    longest.map_or_else(String::new, |Still { from, lasting, .. }| {
+    longest.map_or_else(String::new, |Standstill { from, lasting, .. }| {
         let of = if count > 1 { format!(", the longest of {count} such times") } else { String::new() };
         format!(" Nothing was answered for {} on end, from {} on{of}.", lasting.clock(), from.clock())
     })
@@ -107,19 +107,19 @@ mod tests {
     fn the_binding_limit_of_an_account_has_its_evidence() {
         let second = Duration::from_s(1);
         let waits = Waits { disks: Waited { iops: second * 8, ..Waited::default() }, ..Waits::default() };
-        let account = Account {
+        let account = TimeAccount {
             requests: 5,
             first: Some(Instant::ZERO),
             last: Instant::ZERO + second * 10,
             busy: second * 10,
             at_disk: second * 10,
             waits,
-            ..Account::default()
+            ..TimeAccount::default()
         };
         let bound = binding(&account, &Series::default()).unwrap();
         assert_eq!(bound.limit, Limit::DiskIops);
         assert_eq!(bound.evidence, "Of the requests' own account: its time went to disk-iops 80 %, latency 20 %.");
-        let idle = binding(&Account { busy: second * 2, ..account }, &Series::default()).unwrap();
+        let idle = binding(&TimeAccount { busy: second * 2, ..account }, &Series::default()).unwrap();
         assert_eq!(idle.limit, Limit::Arrival);
         assert!(idle.evidence.contains("nothing was asked for; its time went to idle 80 %"), "{}", idle.evidence);
         let second_of = |count: u64| {
@@ -132,8 +132,8 @@ mod tests {
         let stalled = binding(&account, &series).unwrap();
         let told = "Nothing was answered for 3 s on end, from 3 s on, the longest of 2 such times.";
         assert!(stalled.evidence.ends_with(told), "{}", stalled.evidence);
-        let held = binding(&Account { faults: second * 90, ..account }, &Series::default()).unwrap();
+        let held = binding(&TimeAccount { faults: second * 90, ..account }, &Series::default()).unwrap();
         assert_eq!(held.limit, Limit::Unexplained);
-        assert_eq!(binding(&Account::default(), &Series::default()), None);
+        assert_eq!(binding(&TimeAccount::default(), &Series::default()), None);
     }
 }

@@ -10,9 +10,10 @@ use crate::run::conclude;
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use loadline_disk::{BurstCredits, Machine, Target};
-use loadline_emulator::{
-    Dependence, LateExport, Moved, NoRoom, Record, Replayed, Trace, account, move_into, replay_on, requests, trial,
+use loadline_emulation::replay::{
+    Dependence, NoRoom, Relocation, ReplayedRequest, account, join_slices, relocate, replay_on, trial,
 };
+use loadline_emulation::{LateExport, Trace, TraceRecord};
 use loadline_prediction::{CreditsReading, CreditsWatch, most_plausible, volume_facts};
 use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RECORDED, RunHeader, RunStatus, TrialRecord};
 use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id, unix_s};
@@ -111,7 +112,7 @@ pub(crate) fn replay(
     if trace.records.is_empty() {
         bail!("{shown} holds no request: nothing was asked of the emulation");
     }
-    trace.records = requests(&trace.records);
+    trace.records = join_slices(&trace.records);
     let seed = arguments.seed.unwrap_or_else(fresh_seed);
     let environment = environments::read(&arguments.env, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
     let model = most_plausible(&environment);
@@ -157,7 +158,7 @@ pub(crate) fn replay(
     let mut facts = Vec::new();
     let mut trials: Vec<(String, TrialRecord)> = Vec::new();
     for (number, export) in trace.exports.iter().enumerate() {
-        let own: Vec<(Record, Replayed)> = (trace.records.iter().copied().zip(replayed.iter().copied()))
+        let own: Vec<(TraceRecord, ReplayedRequest)> = (trace.records.iter().copied().zip(replayed.iter().copied()))
             .filter(|(record, _)| usize::from(record.export) == number)
             .collect();
         let Some(mut trial) = trial(&own, started_unix_s, dependence) else { continue };
@@ -231,7 +232,7 @@ fn late_recording(late: &LateExport) -> Doubt {
 }
 
 /// Where a request ends, bytes.
-fn record_end(record: &Record) -> u64 {
+fn record_end(record: &TraceRecord) -> u64 {
     record.offset + record.length
 }
 
@@ -261,7 +262,7 @@ fn targets(
             };
             if let Some(size) = machine.size(target).filter(|size| size.get() < *end) {
                 let reach = Bytes::new(*end);
-                let Moved { requests, asked_for, trims } = move_into(&mut trace.records, export, size).map_err(|NoRoom { asked_for }| {
+                let Relocation { requests, asked_for, trims } = relocate(&mut trace.records, export, size).map_err(|NoRoom { asked_for }| {
                     anyhow::anyhow!(
                         "the trace asks for {} of {name}, in places of 1 MiB, and {environment} holds {size}: choose larger disks, or give \
                          them a size in an environment file of your own (size = \"...\"; `loadline environments show {environment}` prints \

@@ -1,6 +1,7 @@
 //! What an emulation is doing, on a terminal: lines that are drawn over once a second.
 
-use loadline_emulator::{ContentsState, ExportView, HeldBy, View};
+use loadline_emulation::TimeShare;
+use loadline_emulator::{ContentsState, ExportView, View};
 use loadline_units::Duration;
 use std::io::{IsTerminal as _, Write as _};
 
@@ -87,7 +88,7 @@ fn parts(export: &ExportView) -> Vec<String> {
     for (name, share) in shares {
         parts.extend(share.map(|share| format!("{name} {:.0} %", share * 100.0)));
     }
-    let held = HeldBy::words(&export.held[..export.held.len().min(HELD_SHOWN)]);
+    let held = TimeShare::words(&export.held[..export.held.len().min(HELD_SHOWN)]);
     parts.extend((!held.is_empty()).then_some(held));
     parts
 }

@@ -1,8 +1,8 @@
 //! What is asked of the model on behalf of a client, and what the client gets in the end.
 
 use crate::contents::Settles;
-use crate::driver::Cut;
 use loadline_block::{ErrorKind, Operation};
+use loadline_emulation::Slicing;
 use loadline_nbd::NbdError;
 use loadline_nbd::reply::ReplyTo;
 use loadline_units::Instant;
@@ -31,7 +31,7 @@ pub(crate) struct Ask {
     pub(crate) connection: u32,
     /// Which of the exports.
     pub(crate) export: u16,
-    pub(crate) cut: Cut,
+    pub(crate) cut: Slicing,
     pub(crate) operation: Operation,
     pub(crate) durable: bool,
     pub(crate) offset: u64,

@@ -1,9 +1,9 @@
 //! What is done to a running emulation: to the model, to contents, and to clients.
 
 use crate::contents::fill;
-use crate::model::{Change, ChangeError, Fault, FaultKind};
 use crate::serving::Serving;
 use crate::store::{Disk, Losses, Presence, StoreError};
+use loadline_emulation::{Change, ChangeError, Fault, FaultKind};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -83,7 +83,7 @@ impl Serving {
             }
             Change::Clear(which) => {
                 let cleared: Vec<u32> =
-                    self.driver.look(|model, _| model.meant(which).into_iter().map(|(n, _)| n).collect());
+                    self.driver.look(|model, _| model.selected(which).into_iter().map(|(n, _)| n).collect());
                 let back = self.bring_back(&cleared);
                 self.driver.change(change)?;
                 back?;

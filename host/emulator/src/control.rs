@@ -1,9 +1,9 @@
 //! The control socket: a line of JSON is asked, a line answers. `docs/formats/control.md`.
 
 use crate::changing::Changed;
-use crate::model::{Change, Fault};
 use crate::serving::Serving;
 use crate::view::View;
+use loadline_emulation::{Change, Fault};
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -2,14 +2,13 @@
 
 use crate::answer::{Answer, Ask, Leaves};
 use crate::clock::{Clock, Waiter};
-use crate::course::{Course, EndedRequest};
-use crate::done::History;
-use crate::held::Account;
 use crate::lead::Lead;
-use crate::model::{Change, ChangeError, Ended, Model};
-use crate::trace::{LateExport, Part, Record, Recorder};
-use loadline_block::{ErrorKind, Operation, Request};
-use loadline_disk::Layout;
+use crate::trace_file::TraceWriter;
+use loadline_block::{ErrorKind, Request};
+use loadline_emulation::{
+    Change, ChangeError, EndedRequest, FaultyMachine, History, LateExport, RecordedChange, RequestEnd, SeriesBuilder,
+    SlicePart, TimeAccount, TraceRecord,
+};
 use loadline_record::Series;
 use loadline_units::{Duration, Instant};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,11 +18,6 @@ use std::time::Duration as Span;
 /// Parts of requests under way at once, over all connections: a request has one for each piece of its layout that it touches
 /// on each disk. Whoever would exceed it waits.
 pub(crate) const PARTS_MAX: u64 = 1 << 22;
-/// Parts of a request handed to the model at once; longer ones go in slices, one after the other.
-const SLICE_PARTS_MAX: u64 = 1 << 15;
-/// Bytes of such a slice: reads and writes, and what carries no bytes.
-const SLICE_BYTES_MAX: u64 = 1 << 25;
-const SLICE_TRIM_MAX: u64 = 1 << 30;
 /// Parts begun in one go, about a millisecond's work: then whoever else wants something of the model comes first. Of a disk that
 /// answers at once, a request for all of it would keep others waiting until the last of its slices.
 const GO_PARTS_MAX: u64 = 1 << 15;
@@ -43,38 +37,6 @@ const LINGER_MAX: Duration = Duration::from_us(20);
 const HOLD: Duration = Duration::from_us(20);
 /// How many are many.
 const HOLD_MIN: usize = 16;
-
-/// How a target cuts requests, as far as it bounds the work that one makes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cut {
-    /// Bytes of a piece; `None`: requests are not cut.
-    interleave: Option<u64>,
-    copies: u64,
-}
-
-impl Cut {
-    pub(crate) fn of(layout: Layout) -> Self {
-        let interleave = match layout {
-            Layout::Single | Layout::Mirror { .. } => None,
-            Layout::Stripe { interleave, .. } | Layout::StripeOfMirrors { interleave, .. } => Some(interleave.get()),
-        };
-        Self { interleave, copies: layout.copies() as u64 }
-    }
-
-    /// Bytes that go to the model at once.
-    pub(crate) fn slice(self, operation: Operation) -> u64 {
-        let most = match operation {
-            Operation::Read | Operation::Write => SLICE_BYTES_MAX,
-            Operation::Trim | Operation::Flush => SLICE_TRIM_MAX,
-        };
-        self.interleave.map_or(most, |piece| most.min(piece * (SLICE_PARTS_MAX / self.copies).max(1)))
-    }
-
-    /// Parts that a slice of this length has at most.
-    fn parts(self, length: u64) -> u64 {
-        self.interleave.map_or(1, |piece| length / piece + 2) * self.copies
-    }
-}
 
 /// How often is looked whether an asker who waits is still there.
 pub(crate) const ASKER_LOOK: Span = Span::from_millis(100);
@@ -104,7 +66,7 @@ struct UnderWay {
 
 #[derive(Debug)]
 struct State {
-    model: Model,
+    model: FaultyMachine,
     /// By the model's own numbers.
     under_way: Vec<Option<UnderWay>>,
     requests: usize,
@@ -116,11 +78,11 @@ struct State {
     waiting: usize,
     alarm_at: Instant,
     sequence: u64,
-    recorder: Option<Recorder>,
+    recorder: Option<TraceWriter>,
     /// What was done so far.
     history: History,
     /// Of each export that was asked for anything.
-    courses: Vec<Course>,
+    courses: Vec<SeriesBuilder>,
 }
 
 /// The model, its clock, and what it owes to whom.
@@ -137,7 +99,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Begins now.
-    pub(crate) fn start(model: Model, recorder: Option<Recorder>, spins: bool) -> rustix::io::Result<Self> {
+    pub(crate) fn start(model: FaultyMachine, recorder: Option<TraceWriter>, spins: bool) -> rustix::io::Result<Self> {
         let clock = Clock::start();
         let state = State::new(model, recorder);
         let (lead, waiter) = (Arc::clone(&state.lead), Waiter::new(clock, spins)?);
@@ -253,13 +215,13 @@ impl Driver {
     pub(crate) fn change(&self, change: &Change) -> Result<Option<u32>, ChangeError> {
         let mut state = self.state();
         let now = self.clock.now();
-        let ended = if let Change::Clear(which) = change { state.model.meant(which) } else { Vec::new() };
+        let ended = if let Change::Clear(which) = change { state.model.selected(which) } else { Vec::new() };
         let number = state.model.change(now, change)?;
         state.history.add(now, change, number, &ended);
         let sequence = state.sequence;
         state.sequence += 1;
         if let Some(recorder) = &mut state.recorder {
-            recorder.record_change(sequence, now, change);
+            recorder.record_change(&RecordedChange { sequence, at: now, change: change.clone() });
         }
         // What was held may be due.
         state.alarm_at = now;
@@ -274,7 +236,7 @@ impl Driver {
     }
 
     /// What became of the time of an export so far, and how that went from its first request until the last answer.
-    pub(crate) fn account_and_series(&self, export: usize) -> (Account, Series) {
+    pub(crate) fn account_and_series(&self, export: usize) -> (TimeAccount, Series) {
         let state = self.state();
         let account = state.model.account(self.clock.now(), export);
         let of_export = |under_way: &&UnderWay| usize::from(under_way.ask.export) == export;
@@ -284,7 +246,7 @@ impl Driver {
     }
 
     /// Looks at the model as it is now.
-    pub(crate) fn look<T>(&self, at: impl FnOnce(&Model, Instant) -> T) -> T {
+    pub(crate) fn look<T>(&self, at: impl FnOnce(&FaultyMachine, Instant) -> T) -> T {
         let state = self.state();
         at(&state.model, self.clock.now())
     }
@@ -304,7 +266,7 @@ impl Driver {
     pub(crate) fn hurry_recording(&self) -> Option<String> {
         let mut state = self.state();
         let recorder = state.recorder.as_mut()?;
-        recorder.hurry();
+        recorder.flush();
         recorder.error().map(ToString::to_string)
     }
 
@@ -333,7 +295,7 @@ impl Driver {
 }
 
 impl State {
-    fn new(model: Model, recorder: Option<Recorder>) -> Self {
+    fn new(model: FaultyMachine, recorder: Option<TraceWriter>) -> Self {
         Self {
             model,
             under_way: Vec::new(),
@@ -351,17 +313,17 @@ impl State {
     }
 
     /// Of an export.
-    fn course(&mut self, export: u16) -> &mut Course {
+    fn course(&mut self, export: u16) -> &mut SeriesBuilder {
         let export = usize::from(export);
         if self.courses.len() <= export {
-            self.courses.resize_with(export + 1, Course::default);
+            self.courses.resize_with(export + 1, SeriesBuilder::default);
         }
         &mut self.courses[export]
     }
 
     fn begin(&mut self, now: Instant, mut ask: Ask) {
         ask.due_at = now;
-        self.course(ask.export).begins(now);
+        self.course(ask.export).begin(now);
         let parts = ask.parts_max();
         self.requests += 1;
         self.long += usize::from(ask.goes_ahead());
@@ -384,7 +346,7 @@ impl State {
     /// Takes what is due by `now`; `false`: more of it is left for the next time.
     fn collect(&mut self, now: Instant, answers: &mut Vec<Answer>) -> bool {
         let (mut slices, mut begun) = (0, 0);
-        while let Some((id, Ended { at, error })) = self.model.pop_ended(now) {
+        while let Some((id, RequestEnd { at, error })) = self.model.pop_ended(now) {
             let under_way = self.under_way[id].take().expect("every request of the model is owed to someone");
             let ask = under_way.ask;
             if let Some(recorder) = &mut self.recorder {
@@ -404,7 +366,7 @@ impl State {
             self.long -= usize::from(ask.goes_ahead());
             self.parts -= under_way.parts;
             let answer = ask.answer(at, error);
-            self.course(ask.export).ends(EndedRequest {
+            self.course(ask.export).end(EndedRequest {
                 operation: ask.operation,
                 due_at: ask.due_at,
                 completed_at: at,
@@ -455,9 +417,9 @@ impl UnderWay {
         error.is_none() && self.until < self.ask.length
     }
 
-    fn record(&self, completed_at: Option<Instant>, error: Option<ErrorKind>, is_followed: bool) -> Record {
+    fn record(&self, completed_at: Option<Instant>, error: Option<ErrorKind>, is_followed: bool) -> TraceRecord {
         let Request { operation, durable, offset, length, due_at } = self.request;
-        Record {
+        TraceRecord {
             sequence: self.sequence,
             submitted_at: due_at,
             completed_at,
@@ -468,7 +430,7 @@ impl UnderWay {
             durable,
             offset,
             length: length.into(),
-            part: Part::of(offset > self.ask.offset, is_followed),
+            part: SlicePart::of(offset > self.ask.offset, is_followed),
         }
     }
 }
@@ -479,13 +441,13 @@ impl Ask {
         Request {
             operation: self.operation,
             durable: self.durable,
-            length: (self.length - from).min(self.cut.slice(self.operation)) as u32,
+            length: (self.length - from).min(self.cut.slice_max(self.operation)) as u32,
             offset: self.offset + from,
             due_at: now,
         }
     }
     fn parts_max(&self) -> u64 {
-        self.cut.parts(self.length.min(self.cut.slice(self.operation)))
+        self.cut.parts_max(self.length.min(self.cut.slice_max(self.operation)))
     }
 }
 
@@ -494,9 +456,9 @@ mod tests {
     use super::*;
     use crate::answer::Body;
     use crate::contents::Settles;
-    use crate::model::{Fault, FaultKind};
     use loadline_block::Operation;
-    use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, VolumeSpec};
+    use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec};
+    use loadline_emulation::{Fault, FaultKind, Slicing};
     use loadline_nbd::ReplyForm;
     use loadline_nbd::reply::ReplyTo;
     use loadline_units::{Bytes, Ratio};
@@ -514,14 +476,14 @@ mod tests {
     fn state_of(disk: DiskSpec) -> State {
         let volume = VolumeSpec { name: "data".into(), disks: vec![disk], ..VolumeSpec::default() };
         let environment = EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() };
-        State::new(Model::new(&environment, 1, InitialState::default()).unwrap(), None)
+        State::new(FaultyMachine::new(&environment, 1, InitialState::default()).unwrap(), None)
     }
 
     fn ask(cookie: u64, operation: Operation, length: u64) -> Ask {
         Ask {
             connection: 1,
             export: 0,
-            cut: Cut::of(Layout::Single),
+            cut: Slicing::of(Layout::Single),
             operation,
             durable: false,
             offset: 0,
@@ -623,7 +585,7 @@ mod tests {
         };
         driver.change(&Change::Begin(fault)).unwrap();
         // Their layout cuts them finely.
-        let cut = Cut::of(Layout::Stripe { columns: 2, interleave: Bytes::new(512) });
+        let cut = Slicing::of(Layout::Stripe { columns: 2, interleave: Bytes::new(512) });
         let trim = |cookie| Ask { cut, ..ask(cookie, Operation::Trim, 16 << 20) };
         let (count, room) = (200, PARTS_MAX / trim(0).parts_max());
         let (over, gone) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -656,7 +618,7 @@ mod tests {
             gone.store(false, Ordering::SeqCst);
             let client = scope.spawn(submit);
             waits();
-            driver.change(&Change::Clear(crate::model::Which::All)).unwrap();
+            driver.change(&Change::Clear(loadline_emulation::FaultSelection::All)).unwrap();
             let mut answers = Vec::new();
             while !client.is_finished() || driver.state().requests > 0 {
                 driver.collect(&mut answers);

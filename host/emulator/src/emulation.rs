@@ -5,21 +5,19 @@ use crate::changing::{ChangeFailure, Changed, Member};
 use crate::connection::Encrypted;
 use crate::contents::{Contents, Order};
 use crate::control::Control;
-use crate::done::History;
-use crate::driver::{Cut, Driver};
+use crate::driver::Driver;
 use crate::export::Export;
-use crate::held::Account;
 use crate::listening::{self, ListenError, Listener};
 use crate::meter::{Figures, Meter};
 use crate::metrics::Scrapes;
-use crate::model::{Change, Fault, FaultKind, Model};
 use crate::refusal::Refused;
 use crate::serving::Serving;
 use crate::store::{Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, PAGE, Store, Trouble};
 use crate::tls::Tls;
-use crate::trace::{LateExport, Recorder, TraceSettings};
+use crate::trace_file::{TraceSettings, TraceWriter};
 use crate::view::View;
 use loadline_disk::{DiskSpec, EnvironmentError, EnvironmentSpec, InitialState, Layout, VolumeSpec};
+use loadline_emulation::{Change, Fault, FaultKind, FaultyMachine, History, LateExport, Slicing, TimeAccount};
 use loadline_kernel::scheduling::Turns;
 use loadline_nbd::BLOCK_MIN;
 use loadline_nbd::negotiation::ExportInfo;
@@ -116,7 +114,7 @@ impl Emulation {
     /// # Errors
     /// An environment that contradicts itself, a folder that cannot be used, a system that refuses a thread or a timer.
     pub fn start(environment: &EnvironmentSpec, settings: &Settings) -> Result<Self, EmulationError> {
-        let model = Model::new(environment, settings.seed, settings.initial)?;
+        let model = FaultyMachine::new(environment, settings.seed, settings.initial)?;
         let disks: Vec<(String, u64)> = environment
             .volumes
             .iter()
@@ -149,7 +147,7 @@ impl Emulation {
         let exports = exports(environment, &model, &members);
         let system = |what| move |error: std::io::Error| EmulationError::System { what, error };
         let recorder = match &settings.trace {
-            Some(trace) => Some(Recorder::create(trace, &exports).map_err(|error| {
+            Some(trace) => Some(TraceWriter::create(trace, &exports).map_err(|error| {
                 let path = trace.path.display().to_string();
                 EmulationError::Trace { path, error }
             })?),
@@ -339,7 +337,7 @@ impl Emulation {
 
     /// What became of the time of each export so far, in their order.
     #[must_use]
-    pub fn accounts(&self) -> Vec<Account> {
+    pub fn accounts(&self) -> Vec<TimeAccount> {
         let exports = 0..self.serving.exports.len();
         self.serving.driver.look(|model, now| exports.map(|export| model.account(now, export)).collect())
     }
@@ -347,7 +345,7 @@ impl Emulation {
     /// What became of the time of each export so far, and the share of burst credits that is left on its way, in their order; with the
     /// time at which that is so.
     #[must_use]
-    pub fn standing(&self) -> (Instant, Vec<(Account, Option<Ratio>)>) {
+    pub fn standing(&self) -> (Instant, Vec<(TimeAccount, Option<Ratio>)>) {
         let exports = 0..self.serving.exports.len();
         self.serving.driver.look(|model, now| {
             (now, exports.map(|export| (model.account(now, export), model.credits(now, export))).collect())
@@ -356,7 +354,7 @@ impl Emulation {
 
     /// What became of the time of each export so far, and how that went second by second, in their order.
     #[must_use]
-    pub fn accounts_and_series(&self) -> Vec<(Account, Series)> {
+    pub fn accounts_and_series(&self) -> Vec<(TimeAccount, Series)> {
         (0..self.serving.exports.len()).map(|export| self.serving.driver.account_and_series(export)).collect()
     }
 
@@ -496,7 +494,7 @@ fn members(
 }
 
 /// Every volume, then every disk.
-fn exports(environment: &EnvironmentSpec, model: &Model, members: &[Member]) -> Vec<Arc<Export>> {
+fn exports(environment: &EnvironmentSpec, model: &FaultyMachine, members: &[Member]) -> Vec<Arc<Export>> {
     let order = Order::default();
     let make = |(name, description, layout, disks, members): Exported<'_>, number: usize| {
         let size = model.size(number).map_or(ENDLESS, Bytes::get);
@@ -506,7 +504,7 @@ fn exports(environment: &EnvironmentSpec, model: &Model, members: &[Member]) -> 
         Arc::new(Export {
             info: ExportInfo { name, description, size: size - size % u64::from(BLOCK_MIN), rotational },
             number: number as u16,
-            cut: Cut::of(layout),
+            cut: Slicing::of(layout),
             contents: Contents::new(layout, stores, writing, order.clone()),
             meter: Meter::default(),
         })

@@ -2,8 +2,8 @@
 
 use crate::answer::{Answer, Body, Leaves};
 use crate::contents::Contents;
-use crate::driver::Cut;
 use crate::meter::{Delivered, Meter};
+use loadline_emulation::Slicing;
 use loadline_nbd::negotiation::ExportInfo;
 
 /// A volume, or one disk of one.
@@ -13,7 +13,7 @@ pub(crate) struct Export {
     /// Its place among the exports, as the model counts them.
     pub(crate) number: u16,
     /// How its layout cuts requests.
-    pub(crate) cut: Cut,
+    pub(crate) cut: Slicing,
     pub(crate) contents: Contents,
     pub(crate) meter: Meter,
 }

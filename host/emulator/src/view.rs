@@ -2,9 +2,9 @@
 
 use crate::contents::ContentsState;
 use crate::control::NumberedFault;
-use crate::held::{Account, Held, HeldBy, Holder};
 use crate::meter::Figures;
 use crate::serving::Serving;
+use loadline_emulation::{TimeAccount, TimeCause, TimeShare, TimeShares};
 use loadline_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
@@ -33,10 +33,10 @@ pub struct ExportView {
     pub throttled: Option<f64>,
     /// What bound it; `None`: nothing was asked for.
     #[serde(default)]
-    pub bound_by: Option<Holder>,
+    pub bound_by: Option<TimeCause>,
     /// Where its time went, the largest share first.
     #[serde(default)]
-    pub held: Vec<HeldBy>,
+    pub held: Vec<TimeShare>,
     /// Share of burst credits left; `None`: nothing saves any.
     pub credits: Option<f64>,
     /// Share of reads that host caches answered; `None`: there is no cache, or nothing was read.
@@ -78,7 +78,7 @@ pub struct View {
 #[derive(Debug, Default)]
 pub(crate) struct Viewer {
     at: Instant,
-    accounts: Vec<Account>,
+    accounts: Vec<TimeAccount>,
 }
 
 impl Viewer {
@@ -86,13 +86,13 @@ impl Viewer {
     pub(crate) fn look(&mut self, serving: &Serving) -> View {
         let count = serving.exports.len();
         let (now, accounts, credits) = serving.driver.look(|model, now| {
-            let accounts: Vec<Account> = (0..count).map(|export| model.account(now, export)).collect();
+            let accounts: Vec<TimeAccount> = (0..count).map(|export| model.account(now, export)).collect();
             let credits: Vec<_> = (0..count).map(|export| model.credits(now, export)).collect();
             (now, accounts, credits)
         });
         let span = now.since(self.at.min(now));
         self.at = now;
-        self.accounts.resize(count, Account::default());
+        self.accounts.resize(count, TimeAccount::default());
         let mut exports = Vec::with_capacity(count);
         for (number, export) in serving.exports.iter().enumerate() {
             let (recent, total) = export.meter.roll();
@@ -111,11 +111,11 @@ impl Viewer {
     }
 }
 
-fn over(recent: &Figures, account: &Account, span: Duration) -> ExportView {
+fn over(recent: &Figures, account: &TimeAccount, span: Duration) -> ExportView {
     let latency = recent.latency();
     let seconds = span.as_s_f64().max(1e-9);
     let reads = account.waits.cache_hits + account.waits.cache_misses;
-    let Held { bound_by, shares } = account.held_over(span);
+    let TimeShares { bound_by, shares } = account.shares_over(span);
     ExportView {
         iops: recent.done() as f64 / seconds,
         bytes_per_s: recent.moved().get() as f64 / seconds,
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn metrics_have_whatever_the_status_has() {
-        let held = vec![HeldBy { by: Holder::Limit(loadline_record::Limit::DiskIops), share: 0.75 }];
+        let held = vec![TimeShare { by: TimeCause::Limit(loadline_record::Limit::DiskIops), share: 0.75 }];
         let export = ExportView {
             export: "data".into(),
             state: ContentsState::Degraded,

@@ -3,6 +3,7 @@
 mod doubt;
 mod facts;
 mod histogram;
+mod interval;
 mod limit;
 mod model;
 mod run;
@@ -12,6 +13,7 @@ mod trial;
 pub use doubt::{Doubt, DoubtCode};
 pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
+pub use interval::Interval;
 pub use limit::{Binding, Ceiling, Limit};
 pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, Stage, StageWait, StateTaken};
 pub use run::{

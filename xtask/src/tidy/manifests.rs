@@ -68,10 +68,15 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/report", &["pure/units", "pure/block", "pure/load", "pure/record", "pure/analysis"]),
     // Puts records into the words of other tools; loads as the options that they would be.
     ("pure/exported", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/record", "pure/analysis"]),
+    // An emulated disk without the clock: faults, time accounting, traces and their replay.
+    ("pure/emulation", &["pure/units", "pure/block", "pure/disk", "pure/record"]),
     // What the kernel offers and shows; it knows no load.
     ("host/kernel", &["pure/units", "pure/block", "pure/record"]),
     ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/nbd", "host/kernel"]),
-    ("host/emulator", &["pure/units", "pure/block", "pure/disk", "pure/record", "pure/nbd", "host/kernel"]),
+    (
+        "host/emulator",
+        &["pure/units", "pure/block", "pure/disk", "pure/record", "pure/nbd", "pure/emulation", "host/kernel"],
+    ),
     ("host/store", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     // What the command does between typing and printing, for any other program.
     ("host/runs", &["pure/", "host/kernel", "host/engine", "host/emulator", "host/store"]),

@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::contents::{Order, Settles};
-use crate::driver::Cut;
 use crate::meter::Meter;
 use crate::store::{Budget, Disk, Keeping, MemoryStore, Presence, Store};
 use crate::{answer, contents};
 use loadline_block::Operation;
 use loadline_disk::Layout;
+use loadline_emulation::Slicing;
 use loadline_nbd::negotiation::ExportInfo;
 use loadline_nbd::reply::ReplyTo;
 use loadline_nbd::{NbdError, ReplyForm};
@@ -30,7 +30,7 @@ fn export() -> (Export, Arc<Disk>) {
     let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 509 + at % 251) as u8).collect();
     contents.write(0, &bytes, contents.ticket()).unwrap();
     let info = ExportInfo { name: "data".into(), description: String::new(), size: SIZE, rotational: false };
-    (Export { info, number: 0, cut: Cut::of(layout), contents, meter: Meter::default() }, first)
+    (Export { info, number: 0, cut: Slicing::of(layout), contents, meter: Meter::default() }, first)
 }
 
 const FORMS: [ReplyForm; 3] = [ReplyForm::Simple, ReplyForm::Structured, ReplyForm::Extended];

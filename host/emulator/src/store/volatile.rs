@@ -3,7 +3,7 @@
 use super::memory::NumberHasher;
 use super::page::{Old, PAGE, Spare};
 use super::{Fresh, Store, StoreError};
-use crate::model::scramble;
+use loadline_emulation::scramble;
 use loadline_kernel::prefetch::{prefetch, prefetch_value};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet, VecDeque};

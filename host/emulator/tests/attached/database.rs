@@ -158,7 +158,7 @@ fn postgresql_runs_and_is_held_by_the_disk() {
     let most = 2.0 * (RATE as f64 * span + 1.0);
     assert!(requests > 100 && (requests as f64) < most, "{requests} requests in {span} s; {printed}");
     // Its commits come faster than the disk lets writes through, most of the time or at times.
-    let held = served.emulation.accounts()[0].held();
+    let held = served.emulation.accounts()[0].shares();
     let by_disk = held.shares.iter().find(|held| held.by.name() == "disk-iops").map(|held| held.share);
     assert!(held.bound_by.is_some() && by_disk.is_some_and(|share| share > 0.0), "{held:?}");
     database.stop("fast");

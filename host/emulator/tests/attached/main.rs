@@ -5,7 +5,8 @@ mod power;
 mod served;
 
 use loadline_disk::Layout;
-use loadline_emulator::{AttachError, BlockDevice, BlockDeviceMaking, Change, Fault, FaultKind, detach};
+use loadline_emulation::{Change, Fault, FaultKind};
+use loadline_emulator::{AttachError, BlockDevice, BlockDeviceMaking, detach};
 use loadline_units::{Bytes, Ratio};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;

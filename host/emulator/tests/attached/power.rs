@@ -3,7 +3,8 @@
 use crate::database::{Database, folder, programs, user_number};
 use crate::served::{Mounted, Served, disk, run};
 use loadline_disk::{DiskSpec, Latency, LatencySpec, Layout};
-use loadline_emulator::{BlockDevice, Change};
+use loadline_emulation::Change;
+use loadline_emulator::BlockDevice;
 use loadline_units::{Bytes, Duration};
 use rusqlite::Connection;
 use std::path::PathBuf;

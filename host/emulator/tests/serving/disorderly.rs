@@ -3,9 +3,8 @@
 use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, free, memory, slow};
 use loadline_disk::Layout;
-use loadline_emulator::{
-    Change, Fault, FaultKind, IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, Settings, Trace, TraceSettings, Which,
-};
+use loadline_emulation::{Change, Fault, FaultKind, FaultSelection, Trace};
+use loadline_emulator::{IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, Settings, TraceSettings};
 use loadline_nbd::option::code as option_code;
 use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Ratio};
@@ -301,7 +300,7 @@ fn whoever_takes_chunks_is_told_of_a_disk_that_went_away_in_the_middle_of_a_read
     let figures = served.figures(2).swap_remove(0);
     assert_eq!((figures.errors_total(), figures.done()), (1, 1));
     // It is asked and answered as before when the disk is back.
-    served.emulation.change(&Change::Clear(Which::All)).unwrap();
+    served.emulation.change(&Change::Clear(FaultSelection::All)).unwrap();
     client.ask(Ask { kind: code::READ, length: 4_096, cookie: 6, ..Ask::default() }, &[]);
     assert_eq!(client.chunk().data[8..], [7; 4_096]);
     assert_eq!(served.emulation.take_refused().0.len(), 0);

@@ -4,9 +4,11 @@ use crate::client::{Ask, Client};
 use crate::{SEED, Served, disk, environment, free, limited, memory};
 use loadline_block::{ErrorKind, Operation};
 use loadline_disk::{EnvironmentSpec, InitialState, Layout, Place};
+use loadline_emulation::replay::repeat_trace;
+use loadline_emulation::{Change, Fault, FaultKind, FaultSelection, FaultyMachine, RequestEnd, Trace};
 use loadline_emulator::{
-    CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, Change, ControlAnswer, ControlRequest, Ended, Fault, FaultKind, Model,
-    SCRAPES_MAX, Settings, Trace, TraceSettings, Which, ask_control, repeat,
+    CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, SCRAPES_MAX, Settings, TraceSettings,
+    ask_control,
 };
 use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Ratio};
@@ -22,7 +24,7 @@ fn begin(served: &Served, on: &str, kind: FaultKind) -> u32 {
 }
 
 fn clear(served: &Served, number: u32) {
-    served.emulation.change(&Change::Clear(Which::Number(number))).unwrap();
+    served.emulation.change(&Change::Clear(FaultSelection::Number(number))).unwrap();
 }
 
 /// The error of a request.
@@ -106,7 +108,7 @@ fn a_client_that_leaves_while_a_hang_holds_its_requests_takes_its_thread_along()
     client.stream.shutdown(std::net::Shutdown::Write).unwrap();
     // Others came and went meanwhile, and the thread looked whether it is still there.
     std::thread::sleep(std::time::Duration::from_millis(300));
-    served.emulation.change(&Change::Clear(Which::All)).unwrap();
+    served.emulation.change(&Change::Clear(FaultSelection::All)).unwrap();
     assert_eq!(client.reply(), (0, 7));
 }
 
@@ -131,7 +133,7 @@ fn a_mirror_survives_a_lost_disk_and_is_whole_again_after_a_new_one_was_filled()
     assert_eq!(client.read(4_096, 4_096), [3; 4_096]);
     begin(&served, "data/0", FaultKind::Lost);
     assert_eq!(error(&mut client, code::READ, 0), 5);
-    served.emulation.change(&Change::Clear(Which::All)).unwrap();
+    served.emulation.change(&Change::Clear(FaultSelection::All)).unwrap();
     assert_eq!(client.read(0, 8_192), [0; 8_192]);
 }
 
@@ -337,13 +339,13 @@ fn a_trace_with_faults_repeats_to_the_nanosecond() {
             share: Ratio::percent(50),
             ..fault("data", FaultKind::Stall { lasting: Duration::from_s(3_600), every: None })
         }),
-        Change::Clear(Which::Number(5)),
-        Change::Clear(Which::Number(6)),
-        Change::Clear(Which::Number(7)),
+        Change::Clear(FaultSelection::Number(5)),
+        Change::Clear(FaultSelection::Number(6)),
+        Change::Clear(FaultSelection::Number(7)),
         Change::Begin(fault("data", FaultKind::Delay(Duration::from_s(3_600)))),
-        Change::Clear(Which::On("data".into())),
+        Change::Clear(FaultSelection::On("data".into())),
         Change::Environment(Box::new(environment.clone())),
-        Change::Clear(Which::All),
+        Change::Clear(FaultSelection::All),
     ];
     std::thread::scope(|scope| {
         for number in 0..2 {
@@ -376,13 +378,13 @@ fn a_trace_with_faults_repeats_to_the_nanosecond() {
     assert_eq!(trace.changes.len(), changes.len());
     assert_eq!(trace.records.len(), 4_000);
     assert!(trace.records.iter().any(|record| record.error == Some(ErrorKind::Io)));
-    let mut model = Model::new(&environment, SEED, InitialState::default()).unwrap();
-    let repeated = repeat(&mut model, &trace).unwrap();
+    let mut model = FaultyMachine::new(&environment, SEED, InitialState::default()).unwrap();
+    let repeated = repeat_trace(&mut model, &trace).unwrap();
     for (record, repeated) in trace.records.iter().zip(&repeated) {
-        let recorded = record.completed_at.map(|at| Ended { at, error: record.error });
+        let recorded = record.completed_at.map(|at| RequestEnd { at, error: record.error });
         assert_eq!(recorded, *repeated, "{record:?}");
     }
     // Without what was done it is another story: the test can fail.
-    let mut model = Model::new(&environment, SEED, InitialState::default()).unwrap();
-    assert_ne!(repeat(&mut model, &Trace { changes: Vec::new(), ..trace }).unwrap(), repeated);
+    let mut model = FaultyMachine::new(&environment, SEED, InitialState::default()).unwrap();
+    assert_ne!(repeat_trace(&mut model, &Trace { changes: Vec::new(), ..trace }).unwrap(), repeated);
 }

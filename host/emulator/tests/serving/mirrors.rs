@@ -3,7 +3,8 @@
 use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, memory};
 use loadline_disk::{EnvironmentSpec, Layout, Place};
-use loadline_emulator::{Backing, Change, Changed, ContentsState, Fault, FaultKind, Settings, Which};
+use loadline_emulation::{Change, Fault, FaultKind, FaultSelection};
+use loadline_emulator::{Backing, Changed, ContentsState, Settings};
 use loadline_nbd::command_flag;
 use loadline_nbd::request::code;
 use loadline_units::{Bytes, Ratio};
@@ -18,11 +19,11 @@ fn begin(served: &Served, on: &str, kind: FaultKind) {
 }
 
 fn clear(served: &Served, on: &str) -> Changed {
-    served.emulation.change(&Change::Clear(Which::On(on.into()))).unwrap()
+    served.emulation.change(&Change::Clear(FaultSelection::On(on.into()))).unwrap()
 }
 
 fn clear_all(served: &Served) {
-    assert!(served.emulation.change(&Change::Clear(Which::All)).unwrap().waiting.is_empty());
+    assert!(served.emulation.change(&Change::Clear(FaultSelection::All)).unwrap().waiting.is_empty());
 }
 
 fn client(served: &Served, export: &str) -> Client {
@@ -190,7 +191,7 @@ enum Step {
     DetachAll,
     Clear(u32),
     Write(u64, u8),
-    Cut(u64),
+    Slicing(u64),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -199,7 +200,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::DetachAll),
         4 => (0u32..7).prop_map(Step::Clear),
         6 => (0u64..2, 1u8..).prop_map(|(block, byte)| Step::Write(block, byte)),
-        1 => any::<u64>().prop_map(Step::Cut),
+        1 => any::<u64>().prop_map(Step::Slicing),
     ]
 }
 
@@ -229,7 +230,7 @@ proptest! {
                         answered[*block as usize] = *byte;
                     }
                 }
-                Step::Cut(seed) => {
+                Step::Slicing(seed) => {
                     served.emulation.change(&Change::PowerCut { seed: *seed }).unwrap();
                     data = client(&served, "data");
                 }

@@ -6,7 +6,9 @@ use loadline_disk::{
     Directions, DiskSpec, Enforcement, EnvironmentSpec, HostCache, HostCacheSpec, InitialState, IopsBudget, Latency,
     LatencySpec, Layout, Limit, Machine, Parallelism, Target, VmSpec, VolumeSpec,
 };
-use loadline_emulator::{Change, Fault, FaultKind, Settings, Trace, TraceSettings, replay};
+use loadline_emulation::replay::repeat_requests;
+use loadline_emulation::{Change, Fault, FaultKind, Trace};
+use loadline_emulator::{Settings, TraceSettings};
 use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
@@ -56,7 +58,7 @@ fn a_modelled_rate_is_the_rate_that_is_delivered() {
 
 /// The shares of an account, and what bound it.
 fn held(served: &Served) -> (Vec<&'static str>, &'static str) {
-    let held = served.emulation.accounts()[0].held();
+    let held = served.emulation.accounts()[0].shares();
     let sum: f64 = held.shares.iter().map(|share| share.share).sum();
     assert!((sum - 1.0).abs() < 1e-9, "{held:?}");
     (held.shares.iter().map(|share| share.by.name()).collect(), held.bound_by.unwrap().name())
@@ -65,7 +67,7 @@ fn held(served: &Served) -> (Vec<&'static str>, &'static str) {
 #[test]
 fn what_holds_requests_is_told() {
     let served = Served::new(&limited(5_000));
-    assert!(served.emulation.accounts()[0].held().shares.is_empty(), "nothing was asked for");
+    assert!(served.emulation.accounts()[0].shares().shares.is_empty(), "nothing was asked for");
     closed_loop(&mut Client::simple(&served.socket(), "data"), 512, 5_000);
     served.figures(5_000);
     let (shares, bound) = held(&served);
@@ -201,13 +203,13 @@ fn a_million_requests_replayed_complete_at_the_same_nanosecond() {
     assert_eq!(trace.exports, ["data", "log", "data/0", "data/1", "log/0"]);
     let mut machine = Machine::new(&environment, SEED, InitialState::default()).unwrap();
     let targets: Vec<Target> = trace.exports.iter().map(|name| machine.target(name).unwrap()).collect();
-    let replayed = replay(&mut machine, &targets, &trace.records);
+    let replayed = repeat_requests(&mut machine, &targets, &trace.records);
     for (record, completed_at) in trace.records.iter().zip(&replayed) {
         assert_eq!(record.completed_at, Some(*completed_at), "{record:?}");
     }
     // Another seed is another disk: the test can fail.
     let mut other = Machine::new(&environment, SEED + 1, InitialState::default()).unwrap();
-    assert_ne!(replay(&mut other, &targets, &trace.records), replayed);
+    assert_ne!(repeat_requests(&mut other, &targets, &trace.records), replayed);
 }
 
 #[test]

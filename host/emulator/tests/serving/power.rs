@@ -3,7 +3,8 @@
 use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, free, memory};
 use loadline_disk::Layout;
-use loadline_emulator::{Change, Settings};
+use loadline_emulation::Change;
+use loadline_emulator::Settings;
 use loadline_nbd::request::code;
 use loadline_units::Bytes;
 use std::path::Path;

@@ -16,8 +16,8 @@ fn environment(layout: Layout, disks: usize) -> EnvironmentSpec {
     EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() }
 }
 
-fn model(layout: Layout, disks: usize) -> Model {
-    Model::new(&environment(layout, disks), 1, InitialState::default()).unwrap()
+fn model(layout: Layout, disks: usize) -> FaultyMachine {
+    FaultyMachine::new(&environment(layout, disks), 1, InitialState::default()).unwrap()
 }
 
 fn at(ms: u64) -> Instant {
@@ -33,7 +33,13 @@ fn request(operation: Operation, offset: u64, now: Instant) -> Request {
 }
 
 /// How one request ends that comes at `now`; `None`: it does not.
-fn one(model: &mut Model, now: Instant, export: usize, operation: Operation, offset: u64) -> Option<Ended> {
+fn one(
+    model: &mut FaultyMachine,
+    now: Instant,
+    export: usize,
+    operation: Operation,
+    offset: u64,
+) -> Option<RequestEnd> {
     let id = model.submit(now, export, request(operation, offset, now));
     let mut ended = None;
     while let Some(next) = model.next_event_at() {
@@ -63,11 +69,11 @@ fn errors_befall_their_operations_and_range_only() {
     for (number, (operation, offset, error)) in cases.into_iter().enumerate() {
         let now = at(10 * (number as u64 + 1));
         let ended = one(&mut model, now, 0, operation, offset).unwrap();
-        assert_eq!(ended, Ended { at: now + MS, error }, "{operation:?} at {offset}");
+        assert_eq!(ended, RequestEnd { at: now + MS, error }, "{operation:?} at {offset}");
     }
-    model.change(at(100), &Change::Clear(Which::Number(1))).unwrap();
+    model.change(at(100), &Change::Clear(FaultSelection::Number(1))).unwrap();
     assert_eq!(one(&mut model, at(100), 0, Operation::Read, 8_192).unwrap().error, None);
-    assert_eq!(model.change(at(200), &Change::Clear(Which::Number(1))), Err(ChangeError::NoFault(1)));
+    assert_eq!(model.change(at(200), &Change::Clear(FaultSelection::Number(1))), Err(ChangeError::NoFault(1)));
 }
 
 #[test]
@@ -89,7 +95,7 @@ fn delays_add_up_and_stalls_end_together() {
         model.change(at(0), &Change::Begin(fault("data", FaultKind::Delay(MS * by)))).unwrap();
     }
     assert_eq!(one(&mut model, at(10), 0, Operation::Write, 0).unwrap().at, at(16));
-    model.change(at(20), &Change::Clear(Which::All)).unwrap();
+    model.change(at(20), &Change::Clear(FaultSelection::All)).unwrap();
     let stall = FaultKind::Stall { lasting: MS * 5, every: Some(MS * 20) };
     model.change(at(100), &Change::Begin(fault("data", stall))).unwrap();
     for (asked, answered) in [(100, 105), (121, 125), (144, 145), (166, 167), (179, 185), (1_001, 1_005)] {
@@ -106,7 +112,7 @@ fn a_hung_disk_answers_when_it_is_released() {
     assert_eq!(one(&mut model, at(20), 2, Operation::Read, 0), None);
     // One that the disk would answer after the release.
     model.submit(at(99), 0, request(Operation::Write, 64 << 10, at(99)));
-    model.change(at(99) + Duration::from_us(500), &Change::Clear(Which::On("data/1".into()))).unwrap();
+    model.change(at(99) + Duration::from_us(500), &Change::Clear(FaultSelection::On("data/1".into()))).unwrap();
     let mut times = Vec::new();
     while let Some(next) = model.next_event_at() {
         while let Some((_, ended)) = model.pop_ended(next) {
@@ -118,7 +124,7 @@ fn a_hung_disk_answers_when_it_is_released() {
 }
 
 /// How everything ends that is under way, by the numbers of the requests.
-fn all(model: &mut Model) -> Vec<(usize, Ended)> {
+fn all(model: &mut FaultyMachine) -> Vec<(usize, RequestEnd)> {
     let mut ended = Vec::new();
     while let Some(next) = model.next_event_at() {
         while let Some(end) = model.pop_ended(next) {
@@ -128,8 +134,8 @@ fn all(model: &mut Model) -> Vec<(usize, Ended)> {
     ended
 }
 
-fn clear(model: &mut Model, now: Instant, number: u32) {
-    model.change(now, &Change::Clear(Which::Number(number))).unwrap();
+fn clear(model: &mut FaultyMachine, now: Instant, number: u32) {
+    model.change(now, &Change::Clear(FaultSelection::Number(number))).unwrap();
 }
 
 const STALL: FaultKind = FaultKind::Stall { lasting: Duration::from_s(3_600), every: None };
@@ -148,7 +154,7 @@ fn what_is_held_is_answered_when_that_is_cleared_whatever_held_it() {
         assert_eq!((model.pop_ended(now), model.account(now, 0).requests), (None, 0));
         clear(&mut model, now, 1);
         let late = model.submit(now, 0, request(Operation::Read, 0, now));
-        let ended = |at| Ended { at, error: None };
+        let ended = |at| RequestEnd { at, error: None };
         let expected =
             [(answered, ended(now)), (seen, ended(now)), (under_way, ended(at(21))), (late, ended(now + MS))];
         assert_eq!(all(&mut model), expected, "{kind:?}");
@@ -175,7 +181,11 @@ fn the_last_of_the_faults_that_hold_a_request_releases_it() {
             model.change(at(11), &Change::Begin(fault("data", FaultKind::Hang))).unwrap();
             assert_eq!(model.pop_ended(at(19)), None);
             clear(&mut model, at(20), order[1]);
-            assert_eq!(all(&mut model), [(id, Ended { at: at(20), error: None })], "{first:?} {second:?} {order:?}");
+            assert_eq!(
+                all(&mut model),
+                [(id, RequestEnd { at: at(20), error: None })],
+                "{first:?} {second:?} {order:?}"
+            );
         }
     }
 }
@@ -227,10 +237,10 @@ fn what_hangs_is_outstanding_and_held_by_the_fault_before_it_is_answered() {
     }
     let second = model.account(at(1_020), 0).since(&model.account(at(20), 0));
     assert_eq!((second.requests, second.asked_time), (0, MS * 3_000));
-    let held = second.held_over(MS * 1_000);
-    assert_eq!(crate::held::HeldBy::words(&held.shares), "faults 100 %");
+    let held = second.shares_over(MS * 1_000);
+    assert_eq!(crate::time_shares::TimeShare::words(&held.shares), "faults 100 %");
     // Released, they count once.
-    model.change(at(1_020), &Change::Clear(Which::All)).unwrap();
+    model.change(at(1_020), &Change::Clear(FaultSelection::All)).unwrap();
     while let Some(next) = model.next_event_at() {
         while model.pop_ended(next).is_some() {}
     }
@@ -248,7 +258,7 @@ fn smaller_disks_keep_the_size_of_those_before_and_go_at_their_own_pace() {
     (disk.latency.read.median, disk.latency.read.p99) = (MS * 7, MS * 7);
     model.change(at(0), &Change::Environment(Box::new(other.clone()))).unwrap();
     assert_eq!(model.size(0), Some(Bytes::mib(64)));
-    assert_eq!(one(&mut model, at(10), 0, Operation::Read, 63 << 20).unwrap(), Ended { at: at(17), error: None });
+    assert_eq!(one(&mut model, at(10), 0, Operation::Read, 63 << 20).unwrap(), RequestEnd { at: at(17), error: None });
     other.volumes[0].disks[0].size = Some(Bytes::mib(128));
     model.change(at(100), &Change::Environment(Box::new(other))).unwrap();
     assert_eq!(model.size(0), Some(Bytes::mib(128)));
@@ -260,10 +270,10 @@ fn clearing_a_volume_ends_the_faults_of_its_disks_too() {
     for on in ["data", "data/0", "data/1"] {
         model.change(at(0), &Change::Begin(fault(on, FaultKind::Delay(MS)))).unwrap();
     }
-    let left = |model: &Model| model.faults().map(|(number, _)| number).collect::<Vec<_>>();
-    model.change(at(1), &Change::Clear(Which::On("data/1".into()))).unwrap();
+    let left = |model: &FaultyMachine| model.faults().map(|(number, _)| number).collect::<Vec<_>>();
+    model.change(at(1), &Change::Clear(FaultSelection::On("data/1".into()))).unwrap();
     assert_eq!(left(&model), [1, 2]);
-    model.change(at(2), &Change::Clear(Which::On("data".into()))).unwrap();
+    model.change(at(2), &Change::Clear(FaultSelection::On("data".into()))).unwrap();
     assert_eq!(left(&model), [0; 0]);
 }
 
@@ -273,7 +283,7 @@ fn a_stripe_fails_with_its_disk_and_a_mirror_with_all_of_its_copies() {
     stripe.change(at(0), &Change::Begin(fault("data/1", FaultKind::Lost))).unwrap();
     assert_eq!(one(&mut stripe, at(1), 0, Operation::Read, 0).unwrap().error, None);
     let ended = one(&mut stripe, at(10), 0, Operation::Read, 64 << 10).unwrap();
-    assert_eq!(ended, Ended { at: at(10), error: Some(ErrorKind::Io) });
+    assert_eq!(ended, RequestEnd { at: at(10), error: Some(ErrorKind::Io) });
     assert_eq!(one(&mut stripe, at(20), 0, Operation::Flush, 0).unwrap().error, Some(ErrorKind::Io));
 
     let mut mirror = model(Layout::Mirror { copies: 2 }, 2);
@@ -314,7 +324,7 @@ fn every_read_meets_what_is_wrong_with_the_only_copy_that_is_left() {
     mirror.change(at(0), &Change::Begin(fault("data/1", FaultKind::Delay(MS * 50)))).unwrap();
     for number in 0..20 {
         let now = at(1 + 100 * number);
-        assert_eq!(one(&mut mirror, now, 0, Operation::Read, 0), Some(Ended { at: now + MS * 51, error: None }));
+        assert_eq!(one(&mut mirror, now, 0, Operation::Read, 0), Some(RequestEnd { at: now + MS * 51, error: None }));
     }
 }
 
@@ -408,7 +418,7 @@ proptest! {
                 } else if *clear {
                     // One of those in force, or all.
                     let numbers: Vec<u32> = model.faults().map(|(number, _)| number).collect();
-                    let one = numbers.get(*place as usize % 4).map_or(Which::All, |number| Which::Number(*number));
+                    let one = numbers.get(*place as usize % 4).map_or(FaultSelection::All, |number| FaultSelection::Number(*number));
                     model.change(now, &Change::Clear(one)).unwrap();
                 }
                 let operation = if number % 3 == 0 { Operation::Write } else { Operation::Read };
@@ -434,7 +444,7 @@ fn what_is_under_way_when_the_power_goes_ends_then_and_holds_up_nobody_after() {
         let mut environment = environment(Layout::Single, 1);
         let rate = loadline_units::Iops::per_second(100).map(loadline_disk::IopsBudget::steady);
         environment.volumes[0].disks[0].limit.iops = rate.map(loadline_disk::Directions::Together);
-        let mut model = Model::new(&environment, 1, InitialState::default()).unwrap();
+        let mut model = FaultyMachine::new(&environment, 1, InitialState::default()).unwrap();
         let queued: Vec<usize> =
             (0..1_000).map(|number| model.submit(at(0), 0, request(Operation::Write, number * 4_096, at(0)))).collect();
         // Ten seconds of a queue, of which the first of a hang is told of as well.
@@ -452,10 +462,10 @@ fn what_is_under_way_when_the_power_goes_ends_then_and_holds_up_nobody_after() {
         assert!(answered.iter().all(|(_, end)| end.at <= at(105)));
         assert_eq!(gone.len(), queued.len() + 1 - answered.len());
         assert!(gone.iter().any(|(id, _)| *id == hangs));
-        assert!(gone.iter().all(|(_, end)| *end == Ended { at: at(105), error: Some(ErrorKind::Gone) }));
-        model.change(at(200), &Change::Clear(Which::All)).unwrap();
+        assert!(gone.iter().all(|(_, end)| *end == RequestEnd { at: at(105), error: Some(ErrorKind::Gone) }));
+        model.change(at(200), &Change::Clear(FaultSelection::All)).unwrap();
         let next = one(&mut model, at(200), 0, Operation::Read, 0).unwrap();
-        assert_eq!(next, Ended { at: at(201), error: None });
+        assert_eq!(next, RequestEnd { at: at(201), error: None });
         let account = model.account(at(300), 0);
         assert_eq!((account.requests, account.asked_time), (1_002, account.at_disk + account.faults));
     }

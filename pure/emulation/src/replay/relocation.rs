@@ -1,42 +1,42 @@
-//! Requests of a recorded disk on one that ends earlier.
+//! Relocation: requests of a recorded disk on a smaller one.
 
-use crate::trace::Record;
+use crate::trace::TraceRecord;
 use loadline_block::Operation;
 use loadline_units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is moved is moved in pieces of so many bytes, whole: what follows on within one does so afterwards.
+/// Requests are relocated in whole pieces of this many bytes, so that sequential requests within a piece stay sequential.
 const PIECE: u64 = 1 << 20;
 
-/// What became of requests that lay beyond the end.
+/// The requests that were beyond the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moved {
-    /// Requests that were moved.
+pub struct Relocation {
+    /// Requests that were relocated.
     pub requests: u64,
-    /// Bytes of the places that they asked for, pieces of 1 MiB each.
+    /// Bytes of the pieces of 1 MiB that they touched.
     pub asked_for: Bytes,
-    /// Trims that were shortened, or moved where nothing they trim was ever asked for.
+    /// Trims that were shortened or relocated.
     pub trims: u64,
 }
 
-/// Why they cannot be moved.
+/// There is no room for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoRoom {
-    /// What the requests ask for in all, in pieces of 1 MiB.
+    /// Bytes of all pieces of 1 MiB that the requests touch.
     pub asked_for: Bytes,
 }
 
-/// Moves requests of an export that lie beyond `size` to places before it that nobody asks for, the last ones, in order. What lies before
-/// stays where it is, and what follows on from one piece to the next mostly does so still. A trim asks for no place: it goes with the piece
-/// in which it begins, and is cut at the end.
+/// Relocates requests of an export beyond `size` to the last unused pieces before it, in order. All other requests stay where they
+/// are, and most that were sequential across pieces still are. A trim needs no room: it goes with the piece in which it begins, and
+/// is cut at the end.
 ///
 /// # Errors
-/// All that is asked for is more than `size`.
-pub fn move_into(records: &mut [Record], export: u16, size: Bytes) -> Result<Moved, NoRoom> {
+/// The requests touch more than `size`.
+pub fn relocate(records: &mut [TraceRecord], export: u16, size: Bytes) -> Result<Relocation, NoRoom> {
     let size = size.get();
     let places = size / PIECE;
-    let own = |record: &Record| record.export == export && record.length > 0;
-    let end = |record: &Record| record.offset + record.length;
+    let own = |record: &TraceRecord| record.export == export && record.length > 0;
+    let end = |record: &TraceRecord| record.offset + record.length;
     let mut asked_for = BTreeSet::new();
     for record in records.iter().filter(|record| own(record) && record.operation != Operation::Trim) {
         asked_for.extend(record.offset / PIECE..end(record).div_ceil(PIECE));
@@ -48,7 +48,7 @@ pub fn move_into(records: &mut [Record], export: u16, size: Bytes) -> Result<Mov
     let mut free: Vec<u64> = (0..places).rev().filter(|piece| !asked_for.contains(piece)).take(beyond.len()).collect();
     free.reverse();
     let places: BTreeMap<u64, u64> = beyond.iter().copied().zip(free).collect();
-    let mut moved = Moved { requests: 0, asked_for: Bytes::new(beyond.len() as u64 * PIECE), trims: 0 };
+    let mut moved = Relocation { requests: 0, asked_for: Bytes::new(beyond.len() as u64 * PIECE), trims: 0 };
     for record in records
         .iter_mut()
         .filter(|record| own(record))
@@ -73,12 +73,12 @@ pub fn move_into(records: &mut [Record], export: u16, size: Bytes) -> Result<Mov
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Part;
+    use crate::trace::SlicePart;
     use loadline_units::Instant;
     use proptest::prelude::*;
 
-    fn record(operation: Operation, offset: u64, length: u64) -> Record {
-        Record {
+    fn record(operation: Operation, offset: u64, length: u64) -> TraceRecord {
+        TraceRecord {
             sequence: 0,
             submitted_at: Instant::ZERO,
             completed_at: None,
@@ -89,11 +89,11 @@ mod tests {
             offset,
             length,
             client: 0,
-            part: Part::Whole,
+            part: SlicePart::Whole,
         }
     }
 
-    fn places(records: &[Record]) -> Vec<(u64, u64)> {
+    fn places(records: &[TraceRecord]) -> Vec<(u64, u64)> {
         records.iter().map(|record| (record.offset, record.length)).collect()
     }
 
@@ -108,11 +108,11 @@ mod tests {
             record(Read, at(900, PIECE - 4_096), 8_192),
             record(Write, at(7, 512), 512),
             record(Read, at(5_000, 0), 1 << 20),
-            Record { export: 1, ..record(Read, at(900, 0), 512) },
+            TraceRecord { export: 1, ..record(Read, at(900, 0), 512) },
             record(Operation::Flush, 0, 0),
         ];
-        let moved = move_into(&mut records, 0, Bytes::new(8 * PIECE)).unwrap();
-        assert_eq!(moved, Moved { requests: 3, asked_for: Bytes::mib(3), trims: 0 });
+        let moved = relocate(&mut records, 0, Bytes::new(8 * PIECE)).unwrap();
+        assert_eq!(moved, Relocation { requests: 3, asked_for: Bytes::mib(3), trims: 0 });
         let expected = [
             (0, 4_096),
             (at(4, 8_192), 4_096),
@@ -133,15 +133,15 @@ mod tests {
             record(Operation::Write, 200 * PIECE, 512),
             record(Operation::Trim, 200 * PIECE + 512, 512),
         ];
-        let moved = move_into(&mut records, 0, Bytes::mib(2)).unwrap();
-        assert_eq!(moved, Moved { requests: 1, asked_for: Bytes::mib(1), trims: 3 });
+        let moved = relocate(&mut records, 0, Bytes::mib(2)).unwrap();
+        assert_eq!(moved, Relocation { requests: 1, asked_for: Bytes::mib(1), trims: 3 });
         assert_eq!(places(&records), [(0, 2 << 20), (PIECE, 1 << 20), (PIECE, 512), (PIECE + 512, 512)]);
     }
 
     #[test]
     fn more_than_there_is_room_for_is_refused_with_how_much_it_is() {
         let mut records = [record(Operation::Write, 0, 512), record(Operation::Read, 9 * PIECE - 512, 1_024)];
-        assert_eq!(move_into(&mut records, 0, Bytes::mib(2)), Err(NoRoom { asked_for: Bytes::mib(3) }));
+        assert_eq!(relocate(&mut records, 0, Bytes::mib(2)), Err(NoRoom { asked_for: Bytes::mib(3) }));
     }
 
     proptest! {
@@ -149,18 +149,18 @@ mod tests {
         fn everything_lies_within_and_nothing_is_put_on_anything_else(
             asked in prop::collection::vec((0_u64..64, 0_u64..2_048, 1_u64..256), 1..40), pieces in 1_u64..64,
         ) {
-            let before: Vec<Record> =
+            let before: Vec<TraceRecord> =
                 asked.iter().map(|(piece, sector, sectors)| record(Operation::Write, piece * PIECE + sector * 512, sectors * 512)).collect();
             let mut after = before.clone();
             let size = pieces * PIECE;
-            if move_into(&mut after, 0, Bytes::new(size)).is_ok() {
+            if relocate(&mut after, 0, Bytes::new(size)).is_ok() {
                 for (one, there) in before.iter().zip(&after) {
                     prop_assert!(there.offset + there.length <= size && there.length == one.length);
                     let whole = one.offset / PIECE == (one.offset + one.length - 1) / PIECE;
                     prop_assert!(!whole || there.offset % PIECE == one.offset % PIECE);
                     // Pieces are different ones as they were before.
                     for (other, elsewhere) in before.iter().zip(&after) {
-                        let apart = |a: &Record, b: &Record| a.offset / PIECE != b.offset / PIECE;
+                        let apart = |a: &TraceRecord, b: &TraceRecord| a.offset / PIECE != b.offset / PIECE;
                         prop_assert!(!whole || apart(one, other) == apart(there, elsewhere) || one.offset / PIECE != other.offset / PIECE);
                     }
                 }

@@ -1,134 +1,109 @@
-//! What became of an export's requests second by second, by the model's own clock.
+//! The series of an emulated export: its requests second by second, by the model's clock.
 
 use loadline_block::Operation;
-use loadline_record::{Histogram, Second, SecondOperation, Series};
+use loadline_record::{Interval, Second, Series};
 use loadline_units::{Duration, Instant, NS_PER_S};
 
-/// Intervals kept; of a longer course neighbours are joined, so that an emulation may go on for months.
+/// The most intervals. In a longer series neighbours are joined, so an emulation may run for months.
 const INTERVALS_MAX: usize = 1 << 14;
-
-/// What one operation did in the second that goes on.
-#[derive(Debug, Default)]
-struct Tally {
-    bytes: u64,
-    latency: Histogram,
-}
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct EndedRequest {
-    pub(crate) operation: Operation,
-    pub(crate) due_at: Instant,
-    pub(crate) completed_at: Instant,
-    pub(crate) length: u64,
-    pub(crate) failed: bool,
+pub struct EndedRequest {
+    /// What it asked for.
+    pub operation: Operation,
+    /// When it came.
+    pub due_at: Instant,
+    /// When it was answered.
+    pub completed_at: Instant,
+    /// In bytes.
+    pub length: u64,
+    /// It was answered with an error.
+    pub failed: bool,
 }
 
-/// The seconds of an export from its first request on. What ends exactly where a second does belongs to that one.
+/// Builds the series of an export from its first request on. A request that ends exactly at the end of a second belongs to that
+/// second.
 #[derive(Debug)]
-pub(crate) struct Course {
+pub struct SeriesBuilder {
     from: Option<Instant>,
-    /// Seconds that are over; after [`INTERVALS_MAX`] of them each interval is of twice as many.
+    /// Complete intervals. After [`INTERVALS_MAX`] of them, intervals are twice as long.
     closed: Vec<Second>,
     interval_s: u32,
-    /// The second that goes on, counted from the first request.
+    /// The number of the current second, counted from the first request.
     number: u64,
     /// When it ends.
     until: Instant,
-    going_on: Box<[Tally; 4]>,
-    outstanding_ns: u64,
-    errors: u64,
+    current: Box<Interval>,
 }
 
-impl Default for Course {
+impl Default for SeriesBuilder {
     fn default() -> Self {
-        Self {
-            from: None,
-            closed: Vec::new(),
-            interval_s: 1,
-            number: 0,
-            until: Instant::ZERO,
-            going_on: Box::default(),
-            outstanding_ns: 0,
-            errors: 0,
-        }
+        Self { from: None, closed: Vec::new(), interval_s: 1, number: 0, until: Instant::ZERO, current: Box::default() }
     }
 }
 
-impl Course {
+impl SeriesBuilder {
     /// A request came.
     #[inline]
-    pub(crate) fn begins(&mut self, at: Instant) {
+    pub fn begin(&mut self, at: Instant) {
         if self.from.is_none() {
             self.from = Some(at);
             self.until = at + Duration::from_s(1);
         }
     }
 
-    /// A request ended. Ends come in the order of time, but for some of machines that were replaced meanwhile.
+    /// A request ended. Ends come in the order of time, except at machines that were replaced meanwhile.
     #[inline]
-    pub(crate) fn ends(&mut self, ended: EndedRequest) {
+    pub fn end(&mut self, ended: EndedRequest) {
         while ended.completed_at > self.until {
             self.close();
         }
         if self.number > 0 && ended.completed_at <= self.begin_of(self.number) {
             return self.ended_before(ended);
         }
-        self.outstand(ended.due_at, ended.completed_at);
+        self.count_in_flight(ended.due_at, ended.completed_at);
         if ended.failed {
-            self.errors += 1;
+            self.current.fail();
             return;
         }
-        let own = &mut self.going_on[ended.operation.index()];
-        own.bytes += ended.length;
-        own.latency.record(ended.completed_at.since(ended.due_at));
+        self.current.complete(ended.operation, ended.length, ended.completed_at.since(ended.due_at));
     }
 
     fn begin_of(&self, number: u64) -> Instant {
         self.from.unwrap_or_default() + Duration::from_ns(number.saturating_mul(NS_PER_S))
     }
 
-    /// The second that goes on is over.
+    /// Ends the current second.
     fn close(&mut self) {
         let second = self.second();
-        for tally in &mut *self.going_on {
-            tally.bytes = 0;
-            tally.latency.clear();
-        }
-        (self.outstanding_ns, self.errors) = (0, 0);
+        self.current.clear();
         keep(&mut self.closed, &mut self.interval_s, self.number, second);
         self.number += 1;
         self.until = self.until + Duration::from_s(1);
     }
 
-    /// The second that goes on, as far as it came.
+    /// The current second so far.
     fn second(&self) -> Second {
-        Second {
-            operations: std::array::from_fn(|index| {
-                let Tally { bytes, latency } = &self.going_on[index];
-                SecondOperation::of(latency, *bytes)
-            }),
-            outstanding: self.outstanding_ns as f64 / NS_PER_S as f64,
-            errors: self.errors,
-        }
+        self.current.second(Duration::from_s(1))
     }
 
-    /// The interval in which a second that is over is kept.
+    /// The interval that contains a complete second.
     fn kept(&mut self, number: u64) -> Option<&mut Second> {
         self.closed.get_mut((number / u64::from(self.interval_s)) as usize)
     }
 
-    /// Something was outstanding from `from` until `to`, which lies in the second that goes on or before.
-    fn outstand(&mut self, from: Instant, to: Instant) {
+    /// Counts a request in flight from `from` until `to`, which is in the current second or before.
+    fn count_in_flight(&mut self, from: Instant, to: Instant) {
         let begin = self.begin_of(self.number);
-        self.outstanding_ns += to.since(from.max(begin).min(to)).as_ns();
+        self.current.add_in_flight(1, to.since(from.max(begin).min(to)));
         if from < begin {
-            self.outstood(from, begin.min(to));
+            self.count_in_flight_before(from, begin.min(to));
         }
     }
 
-    /// The same in seconds that are over.
-    fn outstood(&mut self, from: Instant, to: Instant) {
+    /// The same in complete seconds.
+    fn count_in_flight_before(&mut self, from: Instant, to: Instant) {
         let origin = self.from.unwrap_or_default();
         let interval = f64::from(self.interval_s);
         let mut at = from.max(origin);
@@ -142,11 +117,11 @@ impl Course {
         }
     }
 
-    /// It ended in a second that is over: its percentiles stay as they are.
+    /// Counts a request that ended in a complete second. The percentiles of that second do not change.
     #[cold]
     fn ended_before(&mut self, ended: EndedRequest) {
         let EndedRequest { operation, due_at, completed_at, length, failed } = ended;
-        self.outstood(due_at, completed_at);
+        self.count_in_flight_before(due_at, completed_at);
         let passed = completed_at.since(self.from.unwrap_or_default().min(completed_at)).as_ns();
         let Some(kept) = self.kept(passed.saturating_sub(1) / NS_PER_S) else { return };
         if failed {
@@ -159,15 +134,16 @@ impl Course {
         own.max_ns = own.max_ns.max(completed_at.since(due_at).as_ns());
     }
 
-    /// From the first request until `to`, when requests are under way that came at these times.
-    pub(crate) fn series(&self, to: Instant, under_way: impl Iterator<Item = Instant>) -> Series {
+    /// The series from the first request until `to`; `in_flight` are the times at which the unanswered requests came.
+    #[must_use]
+    pub fn series(&self, to: Instant, in_flight: impl Iterator<Item = Instant>) -> Series {
         let Some(from) = self.from else { return Series::default() };
         let measured = to.max(from).since(from).as_ns();
         let mut all =
             Self { from: self.from, closed: self.closed.clone(), interval_s: self.interval_s, ..Self::default() };
         all.number = self.number;
         let mut last = self.second();
-        // Nothing ended since.
+        // Seconds without an end.
         while (all.number + 1) * NS_PER_S < measured {
             keep(&mut all.closed, &mut all.interval_s, all.number, std::mem::take(&mut last));
             all.number += 1;
@@ -179,7 +155,7 @@ impl Course {
             return Series::default();
         }
         keep(&mut all.closed, &mut all.interval_s, all.number, last);
-        under_way.for_each(|came| all.outstood(came, to));
+        in_flight.for_each(|came| all.count_in_flight_before(came, to));
         // The last interval is shorter; joined with the one before it, it is whole.
         let whole_ns = u64::from(all.interval_s) * NS_PER_S;
         let joined = u64::from(all.interval_s) > interval;
@@ -231,22 +207,22 @@ mod tests {
         }
     }
 
-    fn course(requests: &[EndedRequest]) -> Course {
-        let mut course = Course::default();
+    fn builder(requests: &[EndedRequest]) -> SeriesBuilder {
+        let mut builder = SeriesBuilder::default();
         if let Some(first) = requests.iter().map(|ended| ended.due_at).min() {
-            course.begins(first);
+            builder.begin(first);
         }
         for ended in requests {
-            course.ends(*ended);
+            builder.end(*ended);
         }
-        course
+        builder
     }
 
     #[test]
     fn seconds_count_from_the_first_request_and_empty_ones_are_kept() {
         // The first one came at 500 ms: seconds end at 1,500, 2,500, ...
-        let course = course(&[read(500, 1_400), read(1_400, 1_500), read(1_500, 1_501), read(4_000, 4_100)]);
-        let series = course.series(ms(4_100), std::iter::empty());
+        let builder = builder(&[read(500, 1_400), read(1_400, 1_500), read(1_500, 1_501), read(4_000, 4_100)]);
+        let series = builder.series(ms(4_100), std::iter::empty());
         let counts: Vec<u64> = series.seconds.iter().map(Second::count).collect();
         assert_eq!((counts, series.interval_s, series.last_ns), (vec![2, 1, 0, 1], 1, 600_000_000));
         let of = series.seconds[0].of(Operation::Read);
@@ -257,14 +233,14 @@ mod tests {
         for (seen, expected) in outstanding.iter().zip([1.0, 0.001, 0.0, 1.0 / 6.0]) {
             assert!((seen - expected).abs() < 1e-9, "{outstanding:?}");
         }
-        assert_eq!(Course::default().series(ms(9), std::iter::empty()), Series::default());
+        assert_eq!(SeriesBuilder::default().series(ms(9), std::iter::empty()), Series::default());
     }
 
     #[test]
     fn what_hangs_is_outstanding_in_every_second_and_what_fails_is_an_error_of_its_own() {
         let failed = EndedRequest { failed: true, ..read(100, 200) };
-        let course = course(&[read(0, 100), failed, read(200, 3_500)]);
-        let series = course.series(ms(3_500), std::iter::once(ms(1_500)));
+        let builder = builder(&[read(0, 100), failed, read(200, 3_500)]);
+        let series = builder.series(ms(3_500), std::iter::once(ms(1_500)));
         let outstanding: Vec<f64> = series.seconds.iter().map(|second| second.outstanding).collect();
         assert_eq!(outstanding, [1.0, 1.5, 2.0, 2.0]);
         let told: Vec<(u64, u64)> = series.seconds.iter().map(|second| (second.count(), second.errors)).collect();
@@ -273,8 +249,8 @@ mod tests {
 
     #[test]
     fn what_a_replaced_machine_answers_late_counts_in_its_own_second() {
-        let course = course(&[read(0, 100), read(900, 2_500), read(800, 1_900)]);
-        let series = course.series(ms(2_500), std::iter::empty());
+        let builder = builder(&[read(0, 100), read(900, 2_500), read(800, 1_900)]);
+        let series = builder.series(ms(2_500), std::iter::empty());
         assert_eq!(series.seconds.iter().map(Second::count).collect::<Vec<_>>(), [1, 1, 1]);
         assert_eq!(series.seconds[1].of(Operation::Read).max_ns, 1_100_000_000);
         assert!((series.seconds[1].outstanding - 1.9).abs() < 1e-9);
@@ -289,7 +265,7 @@ mod tests {
             let mut requests: Vec<EndedRequest> = gaps.iter().map(|(gap, latency)| { at += gap; read(at, at + latency) }).collect();
             requests.sort_by_key(|ended| ended.completed_at);
             let (from, to) = (requests.iter().map(|r| r.due_at).min().unwrap(), requests.last().unwrap().completed_at);
-            let series = course(&requests).series(to, std::iter::empty());
+            let series = builder(&requests).series(to, std::iter::empty());
             let (whole, count) = (u64::from(series.interval_s) * NS_PER_S, series.seconds.len() as u64);
             prop_assert!(count <= INTERVALS_MAX as u64);
             prop_assert_eq!((count - 1) * whole + series.last_ns, to.since(from).as_ns());

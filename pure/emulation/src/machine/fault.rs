@@ -1,4 +1,4 @@
-//! What can go wrong with an emulated disk, as data, and whom it befalls.
+//! Faults as data, and which requests they affect.
 
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::{EnvironmentSpec, Layout};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Faults in force at once.
 pub const FAULTS_MAX: usize = 256;
-/// The longest time that a fault may speak of.
+/// The longest delay, stall or period of a fault.
 pub(crate) const DELAY_MAX: Duration = Duration::from_s(86_400);
 
 /// A lasting fault of a volume or of one disk.
@@ -64,8 +64,9 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// Whether nothing reaches the disk any more.
-    pub(crate) const fn takes_away(self) -> bool {
+    /// Whether no request reaches the disk any more.
+    #[must_use]
+    pub const fn takes_away(self) -> bool {
         matches!(self, Self::Lost | Self::Detached)
     }
 }
@@ -110,17 +111,17 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// A fault that is in force.
+/// An active fault.
 #[derive(Debug, Clone)]
-pub(crate) struct Active {
+pub(crate) struct ActiveFault {
     pub(crate) number: u32,
-    /// Among those in force; another one may have it afterwards.
+    /// Its place among the active faults, reused when it is cleared.
     pub(crate) place: u8,
     pub(crate) fault: Fault,
     pub(crate) since: Instant,
 }
 
-impl Active {
+impl ActiveFault {
     /// When an answer that would come at `at` comes.
     pub(crate) fn stalled(&self, at: Instant) -> Instant {
         let FaultKind::Stall { lasting, every } = self.fault.kind else { return at };
@@ -133,11 +134,11 @@ impl Active {
     }
 }
 
-/// Some of the faults in force, by their places.
+/// A set of active faults, by their places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Places([u64; FAULTS_MAX / 64]);
+pub(crate) struct FaultSet([u64; FAULTS_MAX / 64]);
 
-impl Places {
+impl FaultSet {
     fn bit(place: u8) -> (usize, u64) {
         (usize::from(place) / 64, 1 << (place % 64))
     }
@@ -174,7 +175,7 @@ impl Places {
     }
 }
 
-impl FromIterator<u8> for Places {
+impl FromIterator<u8> for FaultSet {
     fn from_iter<I: IntoIterator<Item = u8>>(places: I) -> Self {
         let mut all = Self::default();
         places.into_iter().for_each(|place| all.add(place));
@@ -182,16 +183,16 @@ impl FromIterator<u8> for Places {
     }
 }
 
-/// What is under a name that requests or faults use: a volume, or one disk of it.
+/// A volume, or one disk of it: what an export or a fault names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Under {
+pub(crate) struct Component {
     pub(crate) volume: usize,
     /// `None`: the volume.
     pub(crate) disk: Option<usize>,
 }
 
-impl Under {
-    /// Whether requests to `self` can meet a fault of this kind on `on`.
+impl Component {
+    /// Whether a fault of this kind on `on` can affect requests to `self`.
     pub(crate) fn can_meet(&self, on: &Self, kind: &FaultKind) -> bool {
         self.volume == on.volume
             && match (self.disk, on.disk) {
@@ -204,25 +205,25 @@ impl Under {
     }
 }
 
-/// The volumes of an environment, as far as it matters which request reaches which disk.
+/// The volumes of an environment with their layouts: which request reaches which disk.
 #[derive(Debug, Clone)]
-pub(crate) struct Volumes(Vec<(String, Layout, usize)>);
+pub(crate) struct VolumeLayouts(Vec<(String, Layout, usize)>);
 
 /// Which copies of a disk's bytes a request reaches.
-enum Reach {
+enum CopiesReached {
     Nothing,
     /// One of several copies, of which any will do.
     One,
     Every,
 }
 
-impl Volumes {
+impl VolumeLayouts {
     pub(crate) fn of(environment: &EnvironmentSpec) -> Self {
         let volumes = environment.volumes.iter();
         Self(volumes.map(|volume| (volume.name.clone(), volume.layout, volume.disks.len())).collect())
     }
 
-    /// Volumes, then disks, as exports are counted.
+    /// The names of volumes, then of disks: the order of exports.
     pub(crate) fn names(&self) -> Vec<String> {
         let disks = |(name, _, count): &(String, Layout, usize)| {
             (0..*count).map(|number| format!("{name}/{number}")).collect::<Vec<_>>()
@@ -230,14 +231,14 @@ impl Volumes {
         self.0.iter().map(|(name, ..)| name.clone()).chain(self.0.iter().flat_map(disks)).collect()
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<Under> {
+    pub(crate) fn find(&self, name: &str) -> Option<Component> {
         if let Some(volume) = self.0.iter().position(|(own, ..)| own == name) {
-            return Some(Under { volume, disk: None });
+            return Some(Component { volume, disk: None });
         }
         let (own, number) = name.rsplit_once('/')?;
         let volume = self.0.iter().position(|(volume, ..)| volume == own)?;
         let disk: usize = number.parse().ok()?;
-        (disk < self.0[volume].2 && number == disk.to_string()).then_some(Under { volume, disk: Some(disk) })
+        (disk < self.0[volume].2 && number == disk.to_string()).then_some(Component { volume, disk: Some(disk) })
     }
 
     pub(crate) fn layout(&self, volume: usize) -> Layout {
@@ -254,8 +255,8 @@ impl Volumes {
     /// are `there` a read reaches.
     pub(crate) fn meets(
         &self,
-        export: &Under,
-        on: &Under,
+        export: &Component,
+        on: &Component,
         fault: &Fault,
         request: &Request,
         draw: u64,
@@ -273,9 +274,9 @@ impl Volumes {
             (None, Some(disk)) => {
                 let layout = self.layout(on.volume);
                 match reach(layout, request, disk, &within) {
-                    Reach::Nothing => false,
-                    Reach::Every => true,
-                    Reach::One => {
+                    CopiesReached::Nothing => false,
+                    CopiesReached::Every => true,
+                    CopiesReached::One => {
                         let first = disk - disk % layout.copies();
                         let copies = || (first..first + layout.copies()).filter(|copy| there(*copy));
                         let count = copies().count().max(1);
@@ -287,8 +288,12 @@ impl Volumes {
     }
 }
 
-fn reach(layout: Layout, request: &Request, disk: usize, within: &impl Fn(u64, u64) -> bool) -> Reach {
-    let reached = if request.operation == Operation::Read && layout.copies() > 1 { Reach::One } else { Reach::Every };
+fn reach(layout: Layout, request: &Request, disk: usize, within: &impl Fn(u64, u64) -> bool) -> CopiesReached {
+    let reached = if request.operation == Operation::Read && layout.copies() > 1 {
+        CopiesReached::One
+    } else {
+        CopiesReached::Every
+    };
     if request.operation == Operation::Flush {
         return reached;
     }
@@ -301,5 +306,5 @@ fn reach(layout: Layout, request: &Request, disk: usize, within: &impl Fn(u64, u
         }
         at += length;
     }
-    Reach::Nothing
+    CopiesReached::Nothing
 }

@@ -1,22 +1,22 @@
-//! What can be done to a model while it runs.
+//! Changes to a machine while it runs: faults, caches, credits, another environment, power cuts.
 
-use super::fault::{Active, DELAY_MAX, FAULTS_MAX, Fault, FaultKind, Places, Under, Volumes};
-use super::{Generation, Model, scramble};
+use super::fault::{ActiveFault, Component, DELAY_MAX, FAULTS_MAX, Fault, FaultKind, FaultSet, VolumeLayouts};
+use super::{FaultyMachine, MachineGeneration, scramble};
 use loadline_block::ErrorKind;
 use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState};
 use loadline_units::{Bytes, Duration, Instant};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
-/// Something that is done to a running emulation.
+/// A change to a running emulation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// A fault begins.
     Begin(Fault),
     /// Faults end.
-    Clear(Which),
+    Clear(FaultSelection),
     /// Host caches before a volume's disks, or all, forget what is on the disks.
     DropCaches(Option<String>),
     /// The credits of bursts of a volume's disks, or of all, are spent, with those of the machine.
@@ -33,10 +33,10 @@ pub enum Change {
     },
 }
 
-/// Which faults.
+/// Selects active faults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Which {
+pub enum FaultSelection {
     /// Every one.
     All,
     /// Those on this disk, or on this volume and its disks.
@@ -48,7 +48,7 @@ pub enum Which {
 /// Why a change cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
-    /// A name that nothing has.
+    /// There is no such volume or disk.
     #[error("there is no volume or disk {name:?}; there are {known}")]
     Unknown {
         /// What was named.
@@ -83,8 +83,8 @@ pub enum ChangeError {
     /// Nothing is cached.
     #[error("there is no cache to drop before {0}")]
     NoCache(String),
-    /// Nothing has this number.
-    #[error("there is no fault {0}; `loadline fault SOCKET --list` tells which there are")]
+    /// No active fault has this number.
+    #[error("there is no fault {0}")]
     NoFault(u32),
     /// The new environment contradicts itself.
     #[error("the new environment cannot be emulated: {0}")]
@@ -94,16 +94,16 @@ pub enum ChangeError {
     OtherVolumes(String),
 }
 
-impl Model {
-    fn under(&self, name: &str) -> Result<Under, ChangeError> {
+impl FaultyMachine {
+    fn under(&self, name: &str) -> Result<Component, ChangeError> {
         let known = || self.volumes.names().join(", ");
         self.volumes.find(name).ok_or_else(|| ChangeError::Unknown { name: name.to_owned(), known: known() })
     }
 
-    /// Does `change` at `now`. Gives the number of a fault that began.
+    /// Applies `change` at `now`. Returns the number of a fault that began.
     ///
     /// # Errors
-    /// A change that makes no sense here: then nothing is changed.
+    /// A change that makes no sense here. Nothing is changed then.
     ///
     /// # Panics
     /// When time goes back.
@@ -120,9 +120,9 @@ impl Model {
                 }
                 let number = self.next_fault;
                 self.next_fault += 1;
-                let taken: Places = self.faults.iter().map(|(active, _)| active.place).collect();
+                let taken: FaultSet = self.faults.iter().map(|(active, _)| active.place).collect();
                 let place = taken.first_free().expect("there are no more faults than places");
-                self.faults.push((Active { number, place, fault, since: now }, on));
+                self.faults.push((ActiveFault { number, place, fault, since: now }, on));
                 self.set_absent(now);
                 return Ok(Some(number));
             }
@@ -155,11 +155,11 @@ impl Model {
         Ok(None)
     }
 
-    /// Whether `change` would do anything: asked of what is new, not of what a trace has, which may have been made elsewhere.
+    /// Whether `change` would have an effect. Only asked of new changes: those of a trace may have been made elsewhere.
     ///
     /// # Errors
     /// Why it would not.
-    pub(crate) fn has_effect(&self, now: Instant, change: &Change) -> Result<(), ChangeError> {
+    pub fn has_effect(&self, now: Instant, change: &Change) -> Result<(), ChangeError> {
         self.check(change)?;
         let exports = |on: &Option<String>| concerned(&self.volumes, on.as_deref()).into_iter();
         let all = |on: &Option<String>| on.clone().unwrap_or_else(|| "any volume".to_owned());
@@ -188,15 +188,16 @@ impl Model {
         self.current().machine.has_cache(self.current().targets[export])
     }
 
-    /// Which faults `which` means, by their numbers.
-    pub(crate) fn meant(&self, which: &Which) -> Vec<(u32, Fault)> {
-        let under = if let Which::On(name) = which { self.volumes.find(name) } else { None };
-        let meant = |(active, on): &&(Active, Under)| match which {
-            Which::All => true,
-            Which::On(_) => under
+    /// The faults that `which` selects, with their numbers.
+    #[must_use]
+    pub fn selected(&self, which: &FaultSelection) -> Vec<(u32, Fault)> {
+        let under = if let FaultSelection::On(name) = which { self.volumes.find(name) } else { None };
+        let meant = |(active, on): &&(ActiveFault, Component)| match which {
+            FaultSelection::All => true,
+            FaultSelection::On(_) => under
                 .as_ref()
                 .is_some_and(|under| on.volume == under.volume && (under.disk.is_none() || on.disk == under.disk)),
-            Which::Number(number) => active.number == *number,
+            FaultSelection::Number(number) => active.number == *number,
         };
         self.faults.iter().filter(meant).map(|(active, _)| (active.number, active.fault.clone())).collect()
     }
@@ -213,8 +214,8 @@ impl Model {
                 }
                 check_fault(fault)
             }
-            Change::Clear(Which::On(name)) => self.under(name).map(|_| ()),
-            Change::Clear(Which::Number(number)) => {
+            Change::Clear(FaultSelection::On(name)) => self.under(name).map(|_| ()),
+            Change::Clear(FaultSelection::Number(number)) => {
                 let known = self.faults.iter().any(|(active, _)| active.number == *number);
                 if known { Ok(()) } else { Err(ChangeError::NoFault(*number)) }
             }
@@ -226,7 +227,7 @@ impl Model {
                 keep_sizes(&self.environment, &mut environment);
                 Ok(environment.check()?)
             }
-            Change::Clear(Which::All)
+            Change::Clear(FaultSelection::All)
             | Change::DropCaches(None)
             | Change::SpendCredits(None)
             | Change::Redeploy
@@ -234,7 +235,7 @@ impl Model {
         }
     }
 
-    /// Takes from the machines whatever they have answered by `now`, under the faults of until now.
+    /// Takes the answers that the machines have given by `now`, under the faults of until now.
     fn settle(&mut self, now: Instant) {
         for index in 0..self.generations.len() {
             while let Some((own, completion)) = self.generations[index].machine.pop_completed(now) {
@@ -244,10 +245,10 @@ impl Model {
         }
     }
 
-    /// What these faults hold is answered now, or when what else holds it lets it go.
-    fn clear(&mut self, now: Instant, which: &Which) {
-        let cleared: Vec<u32> = self.meant(which).into_iter().map(|(number, _)| number).collect();
-        let places = |faults: &[(Active, Under)], wanted: &dyn Fn(&Active) -> bool| -> Places {
+    /// Ends faults. Requests that only they delayed are answered now.
+    fn clear(&mut self, now: Instant, which: &FaultSelection) {
+        let cleared: Vec<u32> = self.selected(which).into_iter().map(|(number, _)| number).collect();
+        let places = |faults: &[(ActiveFault, Component)], wanted: &dyn Fn(&ActiveFault) -> bool| -> FaultSet {
             faults.iter().map(|(active, _)| active).filter(|active| wanted(active)).map(|active| active.place).collect()
         };
         let over = places(&self.faults, &|active| cleared.contains(&active.number));
@@ -277,36 +278,36 @@ impl Model {
         self.set_absent(now);
     }
 
-    /// Nothing that is under way is done any more: it ends now, as gone, and nobody who comes later waits for it.
+    /// Ends all requests in flight now, as gone. Later requests do not wait for them.
     fn break_off(&mut self, now: Instant) {
         for generation in &mut self.generations {
             generation.machine.break_off(now);
         }
         self.later.retain(|Reverse((at, _))| *at <= now);
-        let over: HashSet<u32> = self.later.iter().map(|Reverse((_, id))| *id).collect();
+        let over: BTreeSet<u32> = self.later.iter().map(|Reverse((_, id))| *id).collect();
         for (id, slot) in (0..).zip(&mut self.slots) {
             if !slot.in_use || over.contains(&id) {
                 continue;
             }
             slot.error = Some(ErrorKind::Gone);
             slot.answered_at.get_or_insert(now);
-            slot.held_by = Places::default();
+            slot.held_by = FaultSet::default();
             self.later.push(Reverse((now, id)));
         }
     }
 
-    /// Requests go to another machine from now on.
+    /// Sends new requests to a new machine.
     fn replace(&mut self, now: Instant) -> Result<(), ChangeError> {
         let number = self.generations.len() as u64 + self.requests;
         let initial = InitialState { caches: loadline_disk::Warmth::Cold, ..self.initial };
         let seed = scramble(self.seed ^ scramble(number));
-        let generation = Generation::new(&self.environment, seed, initial)?;
+        let generation = MachineGeneration::new(&self.environment, seed, initial)?;
         self.generations.push(generation);
         self.set_absent(now);
         Ok(())
     }
 
-    /// Tells the machine which copies are not there.
+    /// Marks the copies that faults have removed as absent.
     fn set_absent(&mut self, now: Instant) {
         for volume in 0..self.volumes.len() {
             if self.volumes.layout(volume).copies() == 1 {
@@ -321,8 +322,8 @@ impl Model {
     }
 }
 
-/// Exports whose disks are concerned: the one of this name, or every volume.
-fn concerned(volumes: &Volumes, on: Option<&str>) -> Vec<usize> {
+/// The export of this name, or every volume.
+fn concerned(volumes: &VolumeLayouts, on: Option<&str>) -> Vec<usize> {
     let names = volumes.names();
     match on {
         Some(name) => names.iter().position(|own| own == name).into_iter().collect(),
@@ -360,7 +361,7 @@ fn check_fault(fault: &Fault) -> Result<(), ChangeError> {
     }
 }
 
-/// What is on the disks stays there, whatever is sold: clients would not see an export shrink.
+/// Keeps each disk at least as large as it was: clients would not notice that an export shrank.
 fn keep_sizes(old: &EnvironmentSpec, new: &mut EnvironmentSpec) {
     let mut before = old.volumes.iter().flat_map(|volume| &volume.disks).map(|disk| disk.size);
     for disk in new.volumes.iter_mut().flat_map(|volume| &mut volume.disks) {

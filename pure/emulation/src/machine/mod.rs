@@ -1,45 +1,47 @@
-//! The disk model with what goes wrong on purpose: told the time, it gives the same answers for the same requests, times and
-//! changes, in an emulation as in the replay of its trace.
+//! The disk model with fault injection.
+//!
+//! It is told the time. For the same requests, times and changes it gives the same answers, in an emulation as in the replay of
+//! its trace.
 
+mod accounting;
 mod change;
 mod fault;
-mod tally;
 
-pub use change::{Change, ChangeError, Which};
-use fault::{Active, Places, Under, Volumes};
+use accounting::ExportAccounting;
+pub use change::{Change, ChangeError, FaultSelection};
+use fault::{ActiveFault, Component, FaultSet, VolumeLayouts};
 pub use fault::{FAULTS_MAX, Fault, FaultKind};
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_disk::{EnvironmentError, EnvironmentSpec, InitialState, Machine, Place, Target, Waits};
 use loadline_units::{Duration, Instant, Ratio};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use tally::Tally;
 
-/// A machine that answers, or did until the environment was changed: then what is under way there ends there.
+/// A machine of the disk model. When the environment changes, a new one takes new requests; the old one finishes its own.
 #[derive(Debug)]
-struct Generation {
+struct MachineGeneration {
     machine: Machine,
     /// By export.
     targets: Vec<Target>,
-    /// By the machine's own numbers.
+    /// By the machine's own request numbers: the slot of the request.
     owners: Vec<u32>,
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug, Clone, Copy, Default)]
-struct Slot {
+struct RequestSlot {
     in_use: bool,
     export: u16,
     submitted_at: Instant,
-    /// When the disks had answered, once they have, or nothing more was to come from them.
+    /// When the disks had answered; `None`: they have not yet.
     answered_at: Option<Instant>,
     error: Option<ErrorKind>,
-    /// The faults in force that hold it back.
-    held_by: Places,
+    /// The active faults that delay it.
+    held_by: FaultSet,
 }
 
-impl Slot {
-    /// Whether a fault keeps its answer back.
+impl RequestSlot {
+    /// Whether a fault delays its answer.
     fn is_detained(&self) -> bool {
         !self.held_by.is_empty()
     }
@@ -51,73 +53,74 @@ impl Slot {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct RequestEnd {
     /// When.
     pub at: Instant,
     /// Why it failed; `None`: it did not.
     pub error: Option<ErrorKind>,
 }
 
-/// An environment that is told the time, its requests, and what is to go wrong.
+/// A machine of the disk model whose volumes and disks can be given faults while it runs.
 #[derive(Debug)]
-pub struct Model {
+pub struct FaultyMachine {
     environment: EnvironmentSpec,
-    volumes: Volumes,
-    /// What each export is.
-    exports: Vec<Under>,
-    /// The last one takes requests.
-    generations: Vec<Generation>,
-    faults: Vec<(Active, Under)>,
+    volumes: VolumeLayouts,
+    /// The volume or disk of each export.
+    exports: Vec<Component>,
+    /// The last one takes new requests.
+    generations: Vec<MachineGeneration>,
+    faults: Vec<(ActiveFault, Component)>,
     next_fault: u32,
     seed: u64,
     initial: InitialState,
     requests: u64,
-    slots: Vec<Slot>,
+    slots: Vec<RequestSlot>,
     free: Vec<u32>,
-    /// Answers that come later than the machine's.
+    /// Answers that faults delay beyond the machine's.
     later: BinaryHeap<Reverse<(Instant, u32)>>,
     /// By export.
-    tallies: Vec<Tally>,
+    accounts: Vec<ExportAccounting>,
 }
 
-/// SplitMix64's finisher: choices that depend on nothing but what is handed in.
-pub(crate) const fn scramble(value: u64) -> u64 {
+/// SplitMix64's finisher: a choice that depends on its argument alone.
+#[must_use]
+pub const fn scramble(value: u64) -> u64 {
     let mut z = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-impl Generation {
+impl MachineGeneration {
     fn new(environment: &EnvironmentSpec, seed: u64, initial: InitialState) -> Result<Self, EnvironmentError> {
         let mut machine = Machine::new(environment, seed, initial)?;
         machine.keep_accounts();
-        let names = Volumes::of(environment).names();
+        let names = VolumeLayouts::of(environment).names();
         let target = |name: &String| machine.target(name).expect("the machine has every volume and disk");
         let targets = names.iter().map(target).collect();
         Ok(Self { machine, targets, owners: Vec::new() })
     }
 
-    /// What an export's own requests waited for here.
-    fn held(&self, export: usize) -> Waits {
+    /// What the requests to an export waited for here.
+    fn waits(&self, export: usize) -> Waits {
         self.machine.held(self.targets[export]).expect("accounts are kept")
     }
 }
 
-impl Model {
-    /// As specified, with nothing wrong.
+impl FaultyMachine {
+    /// A machine of this environment, without faults.
     ///
     /// # Errors
     /// When the environment contradicts itself.
     pub fn new(environment: &EnvironmentSpec, seed: u64, initial: InitialState) -> Result<Self, EnvironmentError> {
-        let generation = Generation::new(environment, seed, initial)?;
-        let volumes = Volumes::of(environment);
-        let exports: Vec<Under> =
+        let generation = MachineGeneration::new(environment, seed, initial)?;
+        let volumes = VolumeLayouts::of(environment);
+        let exports: Vec<Component> =
             volumes.names().iter().map(|name| volumes.find(name).expect("it is in the list")).collect();
         Ok(Self {
             environment: environment.clone(),
             volumes,
-            tallies: exports.iter().map(|_| Tally::default()).collect(),
+            accounts: exports.iter().map(|_| ExportAccounting::default()).collect(),
             exports,
             generations: vec![generation],
             faults: Vec::new(),
@@ -131,48 +134,50 @@ impl Model {
         })
     }
 
-    /// Names of what takes requests: volumes, then disks.
+    /// The names of volumes, then of disks. Each takes requests.
     #[must_use]
     pub fn exports(&self) -> Vec<String> {
         self.volumes.names()
     }
 
-    fn current(&self) -> &Generation {
+    fn current(&self) -> &MachineGeneration {
         self.generations.last().expect("there is always one")
     }
 
-    /// Whether a disk of a volume belongs to the host that it is on now, and is lost with it.
-    pub(crate) fn is_local(&self, volume: usize, disk: usize) -> bool {
+    /// Whether a disk is local to its host, and therefore lost with it.
+    #[must_use]
+    pub fn is_local(&self, volume: usize, disk: usize) -> bool {
         self.environment.volumes[volume].disks[disk].place == Place::Local
     }
 
-    /// Where an export ends, in bytes; `None`: nowhere.
+    /// The size of an export; `None`: it is unlimited.
     #[must_use]
     pub fn size(&self, export: usize) -> Option<loadline_units::Bytes> {
         self.current().machine.size(self.current().targets[export])
     }
 
-    /// The share of burst credits left; `None`: nothing saves any.
+    /// The share of burst credits left; `None`: no limit has credits.
     #[must_use]
     pub fn credits(&self, now: Instant, export: usize) -> Option<Ratio> {
         let now = now.max(self.current().machine.now());
         self.current().machine.credits(now, self.current().targets[export])
     }
 
-    /// What is wrong, with the numbers by which it is cleared.
+    /// The active faults, with the numbers that clear them.
     pub fn faults(&self) -> impl Iterator<Item = (u32, &Fault)> {
         self.faults.iter().map(|(active, _)| (active.number, &active.fault))
     }
 
-    /// The numbers of the faults in force that requests to an export can meet.
-    pub(crate) fn faults_on(&self, export: usize) -> Vec<u32> {
+    /// The numbers of the active faults that can affect requests to an export.
+    #[must_use]
+    pub fn faults_on(&self, export: usize) -> Vec<u32> {
         let names = self.volumes.names();
         let Some(own) = names.get(export).and_then(|name| self.volumes.find(name)) else { return Vec::new() };
-        let meets = |(active, on): &&(Active, Under)| own.can_meet(on, &active.fault.kind);
+        let meets = |(active, on): &&(ActiveFault, Component)| own.can_meet(on, &active.fault.kind);
         self.faults.iter().filter(meets).map(|(active, _)| active.number).collect()
     }
 
-    /// Takes a request at `now`; gives its number, used again once it was answered.
+    /// Takes a request at `now`. Returns its number, which is used again once the request was answered.
     ///
     /// # Panics
     /// When time goes back.
@@ -181,18 +186,18 @@ impl Model {
         let number = self.requests;
         self.requests += 1;
         let id = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
+            self.slots.push(RequestSlot::default());
             (self.slots.len() - 1) as u32
         });
-        let slot = Slot { in_use: true, export: export as u16, submitted_at: now, ..Slot::default() };
+        let slot = RequestSlot { in_use: true, export: export as u16, submitted_at: now, ..RequestSlot::default() };
         self.slots[id as usize] = slot;
-        self.tallies[export].begins(now);
+        self.accounts[export].begins(now);
         if !self.faults.is_empty() {
             let (slot, refused) = self.judge(number, export, &request, slot);
             self.slots[id as usize] = slot;
             if refused {
                 let slot = &mut self.slots[id as usize];
-                (slot.answered_at, slot.held_by) = (Some(now), Places::default());
+                (slot.answered_at, slot.held_by) = (Some(now), FaultSet::default());
                 self.later.push(Reverse((now, id)));
                 return id as usize;
             }
@@ -206,22 +211,22 @@ impl Model {
         id as usize
     }
 
-    /// Whether a fault has taken this disk of a volume away.
+    /// Whether a fault has removed this disk of a volume.
     fn is_absent(&self, volume: usize, disk: usize) -> bool {
-        let gone = |(active, on): &(Active, Under)| {
+        let gone = |(active, on): &(ActiveFault, Component)| {
             active.fault.kind.takes_away() && on.volume == volume && on.disk == Some(disk)
         };
         self.faults.iter().any(gone)
     }
 
-    /// What the faults do to a request, and whether it fails before it reaches a disk.
-    fn judge(&self, number: u64, export: usize, request: &Request, mut slot: Slot) -> (Slot, bool) {
+    /// Which faults affect a request, and whether it fails before it reaches a disk.
+    fn judge(&self, number: u64, export: usize, request: &Request, mut slot: RequestSlot) -> (RequestSlot, bool) {
         let own = &self.exports[export];
         let copies = self.volumes.layout(own.volume).copies();
         let mut failing: Vec<usize> = Vec::new();
         let mut gone = false;
         for (active, on) in &self.faults {
-            let Active { number: fault, place, fault: Fault { kind, operations, share, .. }, .. } = active;
+            let ActiveFault { number: fault, place, fault: Fault { kind, operations, share, .. }, .. } = active;
             if !operations.is_empty() && !operations.contains(&request.operation) {
                 continue;
             }
@@ -264,7 +269,7 @@ impl Model {
         (slot, gone)
     }
 
-    /// When something happens next; `None`: nothing is under way that could.
+    /// When the next event is; `None`: nothing is in flight.
     #[must_use]
     #[inline]
     pub fn next_event_at(&mut self) -> Option<Instant> {
@@ -278,7 +283,7 @@ impl Model {
         }
     }
 
-    /// When the last of what follows until `until` happens, as far as that is planned; `until` where it is not known.
+    /// When the last event before `until` is, as far as it is planned; `until` if that is unknown.
     #[must_use]
     #[inline]
     pub fn last_planned_until(&self, until: Instant) -> Option<Instant> {
@@ -288,8 +293,8 @@ impl Model {
         }
     }
 
-    /// The next answer of a disk that is certain already, and when it comes: nothing that is done to the model from now on changes
-    /// it. Another may come before it. `None`: there is none, or a fault has its say.
+    /// The next answer that no later request or change can alter, and when it comes. Another answer may come before it. `None`:
+    /// there is none, or a fault may still delay it.
     #[inline]
     pub fn next_certain(&mut self) -> Option<(usize, Instant)> {
         let [generation] = self.generations.as_mut_slice() else { return None };
@@ -298,14 +303,14 @@ impl Model {
         self.slots[id as usize].is_plain().then_some((id as usize, at))
     }
 
-    /// Takes an answer that is due by `now`.
+    /// Returns an answer that is due by `now`.
     ///
     /// # Panics
     /// When time goes back.
     #[inline]
-    pub fn pop_ended(&mut self, now: Instant) -> Option<(usize, Ended)> {
+    pub fn pop_ended(&mut self, now: Instant) -> Option<(usize, RequestEnd)> {
         for index in 0..self.generations.len() {
-            // What a change found answered waits here for whoever asks, and may be due before that change.
+            // A change may have moved the machine beyond `now`.
             let reached = now.max(self.generations[index].machine.now());
             while let Some((own, completion)) = self.generations[index].machine.pop_completed(reached) {
                 let id = self.generations[index].owners[own.index()];
@@ -315,9 +320,9 @@ impl Model {
                     self.slots[id as usize].in_use = false;
                     self.free.push(id);
                     let at_disk = completion.completed_at.since(completion.submitted_at);
-                    self.tallies[export].ends(completion.completed_at, at_disk, Duration::ZERO);
+                    self.accounts[export].ends(completion.completed_at, at_disk, Duration::ZERO);
                     let error = completion.outcome.err();
-                    return Some((id as usize, Ended { at: completion.completed_at, error }));
+                    return Some((id as usize, RequestEnd { at: completion.completed_at, error }));
                 }
                 self.detain(id, completion.completed_at, completion.outcome.err());
             }
@@ -332,14 +337,14 @@ impl Model {
         self.later.pop();
         self.slots[id as usize].in_use = false;
         self.free.push(id);
-        let Slot { export, submitted_at, answered_at, error, .. } = self.slots[id as usize];
+        let RequestSlot { export, submitted_at, answered_at, error, .. } = self.slots[id as usize];
         let at_disk = answered_at.unwrap_or(at).since(submitted_at);
         let faults = at.since(submitted_at).saturating_sub(at_disk);
-        self.tallies[usize::from(export)].ends(at, at_disk, faults);
-        Some((id as usize, Ended { at, error }))
+        self.accounts[usize::from(export)].ends(at, at_disk, faults);
+        Some((id as usize, RequestEnd { at, error }))
     }
 
-    /// The machine answered at `at`, but a fault has its say.
+    /// The machine answered at `at`; faults may delay the answer.
     #[cold]
     fn detain(&mut self, id: u32, at: Instant, error: Option<ErrorKind>) {
         let slot = &mut self.slots[id as usize];
@@ -350,9 +355,9 @@ impl Model {
         }
     }
 
-    /// When the faults in force let an answer go that the machine has given, `from` at the earliest; `None`: one of them never does.
+    /// When the active faults release an answer that the machine has given, at `from` or later; `None`: one of them never does.
     fn released_at(&self, id: u32, from: Instant) -> Option<Instant> {
-        let Slot { answered_at, held_by, .. } = self.slots[id as usize];
+        let RequestSlot { answered_at, held_by, .. } = self.slots[id as usize];
         let holding = || self.faults.iter().map(|(active, _)| active).filter(|active| held_by.has(active.place));
         let mut at = answered_at?;
         let mut stalls = 0;
@@ -365,7 +370,7 @@ impl Model {
             }
         }
         at = at.max(from);
-        // When one ends another may be going on. Some that follow on each other without end hold nothing for good.
+        // When one stall ends another may be in progress. Stalls that follow each other without end delay nothing forever.
         for _ in 0..stalls {
             let before = at;
             at = holding().map(|active| active.stalled(before)).fold(at, Instant::max);

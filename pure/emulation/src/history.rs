@@ -1,19 +1,19 @@
-//! What was done to an emulation, in words, for the record of it.
+//! The history of changes to an emulation, in words, for its run record.
 
-use crate::model::{Change, Fault};
+use crate::machine::{Change, Fault};
 use loadline_units::Instant;
 use serde::Serialize;
 
-/// Changes that are told one by one; of those that come after them, how many.
-pub const HAPPENED_MAX: usize = 1_000;
+/// The most entries; later changes are only counted.
+pub const HISTORY_MAX: usize = 1_000;
 
-/// Something that was done to an emulation.
+/// One change to an emulation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Happened {
+pub struct HistoryEntry {
     /// When, by the emulation's clock, which began with it.
     #[serde(rename = "at_ns", serialize_with = "in_ns")]
     pub at: Instant,
-    /// The volume or disk that it was done to; `None`: all.
+    /// The volume or disk that was changed; `None`: all.
     pub on: Option<String>,
     /// What, in a few words: "burst credits were spent".
     pub what: String,
@@ -24,17 +24,17 @@ fn in_ns<S: serde::Serializer>(at: &Instant, serializer: S) -> Result<S::Ok, S::
     serializer.serialize_u64(at.as_ns())
 }
 
-/// All that was done to an emulation, in the order of time.
+/// All changes to an emulation, in the order of time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct History {
-    /// The first [`HAPPENED_MAX`].
-    pub told: Vec<Happened>,
+    /// The first [`HISTORY_MAX`].
+    pub told: Vec<HistoryEntry>,
     /// How many came after them.
     pub more: u64,
 }
 
-impl Happened {
-    /// Whether it matters to requests to an export: the volume, a disk of it, or what shares either.
+impl HistoryEntry {
+    /// Whether it affects requests to an export: the same volume, a disk of it, or everything.
     #[must_use]
     pub fn concerns(&self, export: &str) -> bool {
         let under = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('/'));
@@ -43,8 +43,8 @@ impl Happened {
 }
 
 impl History {
-    /// Adds a change that was made: `began` is the number of a fault that began, `ended` are the faults that ended.
-    pub(crate) fn add(&mut self, at: Instant, change: &Change, began: Option<u32>, ended: &[(u32, Fault)]) {
+    /// Adds a change: `began` is the number of a fault that began, `ended` are the faults that ended.
+    pub fn add(&mut self, at: Instant, change: &Change, began: Option<u32>, ended: &[(u32, Fault)]) {
         match change {
             Change::Begin(fault) => {
                 let number = began.map_or_else(String::new, |number| format!(" {number}"));
@@ -70,10 +70,10 @@ impl History {
     }
 
     fn push(&mut self, at: Instant, on: Option<&str>, what: String) {
-        if self.told.len() == HAPPENED_MAX {
+        if self.told.len() == HISTORY_MAX {
             self.more += 1;
         } else {
-            self.told.push(Happened { at, on: on.map(str::to_owned), what });
+            self.told.push(HistoryEntry { at, on: on.map(str::to_owned), what });
         }
     }
 }
@@ -81,7 +81,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FaultKind, Which};
+    use crate::machine::{FaultKind, FaultSelection};
     use loadline_units::{Bytes, Duration, Ratio};
 
     fn fault(on: &str) -> Fault {
@@ -93,7 +93,7 @@ mod tests {
     fn each_fault_that_began_or_ended_is_told_and_concerns_what_it_lies_under() {
         let (mut history, at) = (History::default(), Instant::ZERO + Duration::from_s(3));
         history.add(at, &Change::Begin(fault("data/1")), Some(7), &[]);
-        history.add(at, &Change::Clear(Which::All), None, &[(7, fault("data/1")), (8, fault("log"))]);
+        history.add(at, &Change::Clear(FaultSelection::All), None, &[(7, fault("data/1")), (8, fault("log"))]);
         history.add(at, &Change::SpendCredits(Some("data".into())), None, &[]);
         let what: Vec<&str> = history.told.iter().map(|one| one.what.as_str()).collect();
         let began = "fault 7 began (data/1: requests take 5 ms longer)";
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_history_has_a_bound_and_counts_what_is_beyond() {
         let mut history = History::default();
-        (0..HAPPENED_MAX + 5).for_each(|_| history.add(Instant::ZERO, &Change::Redeploy, None, &[]));
-        assert_eq!((history.told.len(), history.more), (HAPPENED_MAX, 5));
+        (0..HISTORY_MAX + 5).for_each(|_| history.add(Instant::ZERO, &Change::Redeploy, None, &[]));
+        assert_eq!((history.told.len(), history.more), (HISTORY_MAX, 5));
     }
 }

@@ -1,57 +1,61 @@
-//! A recorded application on another disk, in virtual time.
+//! The replay of a trace: a recorded application on another disk, in virtual time.
 
 mod dependence;
-mod moved;
+mod exact;
+mod relocation;
 mod slices;
+mod trial_record;
 
-use crate::driver::Cut;
-use crate::held::Account;
-use crate::trace::Record;
-use dependence::{Flushes, NONE, askers, dependences, outstanding_most};
-use loadline_block::{Operation, Request};
-use loadline_disk::{Machine, Target, Waits};
-use loadline_record::{
-    Ending, EngineUsed, Histogram, OperationRecord, Second, SecondOperation, Series, Surroundings, TrialRecord,
-};
-use loadline_units::{Duration, Instant, NS_PER_S};
-pub use moved::{Moved, NoRoom, move_into};
-pub use slices::requests;
+use crate::slicing::Slicing;
+use crate::trace::TraceRecord;
+use dependence::{AnswerDependences, FlushDependences, NONE, askers, dependences, queue_depths};
+pub use exact::{repeat_requests, repeat_trace};
+use loadline_block::Request;
+use loadline_disk::{Machine, Target};
+use loadline_units::{Duration, Instant};
+pub use relocation::{NoRoom, Relocation, relocate};
+pub use slices::join_slices;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
+pub use trial_record::{account, trial};
 
 /// What makes a request come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dependence {
     /// The clock: it comes when it came.
     Time,
-    /// The answer on its client's connection that had come last before it, of the first on a connection that on its export: it
-    /// comes as long after that answer as it did. A flush waits besides for every write of its export that had been answered before
-    /// it, whoever asked for that. And a connection never has more outstanding than it had then. Exports do not wait for each other.
+    /// An answer: it comes as long after that answer as it did.
+    ///
+    /// - The answer is the last one before it on its client's connection; for the first request of a connection, the last one on its
+    ///   export.
+    /// - A flush also waits for every write of its export that had been answered before it, of any client.
+    /// - A connection never has more requests in flight than it had.
+    /// - Exports do not wait for each other.
     Answers,
 }
 
-/// How one request went.
+/// When one request came and was answered in the replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayedRequest {
     /// When it came.
     pub submitted_at: Instant,
     /// When it was answered.
     pub completed_at: Instant,
 }
 
-/// Between two looks at how far a replay has come.
-const LOOK: Duration = Duration::from_s(1);
+/// The interval of progress reports.
+const PROGRESS: Duration = Duration::from_s(1);
 
-/// Requests of one asker that are outstanding, and those that wait for a place among them.
+/// The queue depth of one asker: free places, and the requests that wait for one.
 #[derive(Clone)]
-struct Places {
+struct DepthLimit {
     free: usize,
-    held: VecDeque<usize>,
+    waiting: VecDeque<usize>,
 }
 
 /// How far a replay has come.
 #[derive(Debug, Clone, Copy)]
-pub struct Reached<'a> {
+pub struct ReplayProgress<'a> {
     /// The time.
     pub now: Instant,
     /// The machine at that time.
@@ -62,252 +66,173 @@ pub struct Reached<'a> {
     pub answered: &'a [u64],
 }
 
-/// Puts recorded [`requests`] on a machine, long ones in slices as an emulation of it would. `targets` are the places of the exports that records count. They come when they
-/// came, counted from the beginning of machine and recording alike. `watch` is told every second of that time, and at the end.
+/// Replays recorded requests, of which [`join_slices`] has joined the slices, on a machine. Long ones are cut again, for this machine.
+///
+/// `targets` are the targets of the exports that records count. Requests come when they came, counted from the beginning of machine
+/// and recording alike, unless they depend on answers. `watch` is called every second of that time, and at the end.
 #[must_use]
 pub fn replay_on(
     machine: &mut Machine,
     targets: &[Target],
-    records: &[Record],
+    records: &[TraceRecord],
     dependence: Dependence,
-    watch: &mut dyn FnMut(Reached<'_>),
-) -> Vec<Replayed> {
-    let (asker, count) = askers(records);
-    let (mut waiting, free, most) = match dependence {
-        Dependence::Time => (None, (0..records.len()).collect(), vec![usize::MAX; count]),
-        Dependence::Answers => {
-            let (waiting, free) = dependences(records, (&asker, count), targets.len());
-            let flushes = Flushes::new(records, targets.len());
-            (Some((waiting, flushes)), free, outstanding_most(records, (&asker, count)))
+    watch: &mut dyn FnMut(ReplayProgress<'_>),
+) -> Vec<ReplayedRequest> {
+    let mut replay = Replay::new(machine, targets, records, dependence);
+    let mut report_at = replay.machine.now() + PROGRESS;
+    while let Some(now) = replay.next_event_at() {
+        while report_at <= now {
+            watch(replay.progress(report_at));
+            report_at = report_at + PROGRESS;
         }
-    };
-    let mut places: Vec<Places> = most.into_iter().map(|free| Places { free, held: VecDeque::new() }).collect();
-    // Not from the first request on: where limits count in windows, it matters in which part of one requests come.
-    let due = |number: usize| records[number].submitted_at;
-    let mut coming: BinaryHeap<Reverse<(Instant, usize)>> =
-        free.into_iter().map(|number| Reverse((due(number), number))).collect();
-    let never = Replayed { submitted_at: Instant::MAX, completed_at: Instant::MAX };
-    let mut replayed = vec![never; records.len()];
-    let cuts: Vec<Cut> = targets.iter().map(|target| Cut::of(machine.layout(*target))).collect();
-    // Of each of the machine's numbers: the request, and where the slice of it that is under way ends.
-    let mut under_way: Vec<(usize, u64)> = Vec::new();
-    let submit = |machine: &mut Machine, under_way: &mut Vec<(usize, u64)>, (number, from): (usize, u64), now| {
-        let Record { operation, durable, length, offset, export, .. } = records[number];
-        let export = usize::from(export);
-        let length = (length - from).min(cuts[export].slice(operation)) as u32;
-        let request = Request { operation, durable, length, offset: offset + from, due_at: now };
-        let id = machine.submit(now, targets[export], request).index();
-        if under_way.len() <= id {
-            under_way.resize(id + 1, (0, 0));
-        }
-        under_way[id] = (number, from + u64::from(length));
-    };
-    let (mut first, mut answered) = (vec![None; targets.len()], vec![0; targets.len()]);
-    let mut look_at = machine.now() + LOOK;
-    loop {
-        let comes = coming.peek().map(|Reverse((at, _))| *at);
-        let now = match (comes, machine.next_event_at()) {
-            (None, None) => break,
-            (Some(at), None) | (None, Some(at)) => at,
-            (Some(one), Some(other)) => one.min(other),
+        replay.take_answers(now);
+        replay.submit_due(now);
+    }
+    watch(replay.progress(replay.machine.now()));
+    replay.replayed
+}
+
+/// A replay in progress.
+struct Replay<'a> {
+    machine: &'a mut Machine,
+    targets: &'a [Target],
+    records: &'a [TraceRecord],
+    slicings: Vec<Slicing>,
+    /// Who asked for each request.
+    asker: Vec<u32>,
+    /// By asker.
+    depths: Vec<DepthLimit>,
+    /// `None`: requests depend on the clock alone.
+    dependences: Option<(AnswerDependences, FlushDependences)>,
+    /// Requests whose time is known.
+    coming: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// By the machine's own numbers: the request, and where its slice in flight ends.
+    in_flight: Vec<(usize, u64)>,
+    replayed: Vec<ReplayedRequest>,
+    first: Vec<Option<Instant>>,
+    answered: Vec<u64>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(
+        machine: &'a mut Machine,
+        targets: &'a [Target],
+        records: &'a [TraceRecord],
+        dependence: Dependence,
+    ) -> Self {
+        let (asker, count) = askers(records);
+        let (dependences, independent, depths) = match dependence {
+            Dependence::Time => (None, (0..records.len()).collect(), vec![usize::MAX; count]),
+            Dependence::Answers => {
+                let (answers, independent) = dependences(records, (&asker, count), targets.len());
+                let flushes = FlushDependences::new(records, targets.len());
+                (Some((answers, flushes)), independent, queue_depths(records, (&asker, count)))
+            }
         };
-        while look_at <= now {
-            watch(Reached { now: look_at, machine, first: &first, answered: &answered });
-            look_at = look_at + LOOK;
+        // Times count from the beginning of the recording, not from the first request: for limits that count in windows, it matters
+        // when within a window requests come.
+        let coming = |number: usize| Reverse((records[number].submitted_at, number));
+        let never = ReplayedRequest { submitted_at: Instant::MAX, completed_at: Instant::MAX };
+        Self {
+            slicings: targets.iter().map(|target| Slicing::of(machine.layout(*target))).collect(),
+            machine,
+            targets,
+            records,
+            asker,
+            depths: depths.into_iter().map(|free| DepthLimit { free, waiting: VecDeque::new() }).collect(),
+            dependences,
+            coming: independent.into_iter().map(coming).collect(),
+            in_flight: Vec::new(),
+            replayed: vec![never; records.len()],
+            first: vec![None; targets.len()],
+            answered: vec![0; targets.len()],
         }
-        while let Some((id, completion)) = machine.pop_completed(now) {
-            let (number, until) = under_way[id.index()];
-            if until < records[number].length {
-                submit(machine, &mut under_way, (number, until), now);
+    }
+
+    fn next_event_at(&mut self) -> Option<Instant> {
+        let comes = self.coming.peek().map(|Reverse((at, _))| *at);
+        [comes, self.machine.next_event_at()].into_iter().flatten().min()
+    }
+
+    fn progress(&self, now: Instant) -> ReplayProgress<'_> {
+        ReplayProgress { now, machine: self.machine, first: &self.first, answered: &self.answered }
+    }
+
+    /// Takes the answers that are due: the next slice of a long request follows, or whatever depends on the answer.
+    fn take_answers(&mut self, now: Instant) {
+        while let Some((id, completion)) = self.machine.pop_completed(now) {
+            let (number, until) = self.in_flight[id.index()];
+            if until < self.records[number].length {
+                self.submit_slice(number, until, now);
                 continue;
             }
-            replayed[number].completed_at = completion.completed_at;
-            answered[usize::from(records[number].export)] += 1;
-            let own = &mut places[asker[number] as usize];
-            own.free += 1;
-            coming.extend(own.held.pop_front().map(|held| Reverse((now, held))));
-            if let Some((waiting, flushes)) = &mut waiting {
-                for flush in flushes.answer(&records[number], number) {
-                    let at = completion.completed_at + waiting.thinking[flush];
-                    coming.push(Reverse((at.max(now), flush)));
-                }
-                let mut next = waiting.first[number];
-                while next != NONE {
-                    let at = completion.completed_at + waiting.thinking[next as usize];
-                    coming.push(Reverse((at.max(now), next as usize)));
-                    next = waiting.next[next as usize];
-                }
-            }
+            self.replayed[number].completed_at = completion.completed_at;
+            self.answered[usize::from(self.records[number].export)] += 1;
+            let depth = &mut self.depths[self.asker[number] as usize];
+            depth.free += 1;
+            self.coming.extend(depth.waiting.pop_front().map(|waiting| Reverse((now, waiting))));
+            self.release(number, completion.completed_at, now);
         }
-        while let Some(Reverse((at, number))) = coming.peek().copied()
+    }
+
+    /// Lets the requests come that depend on an answer.
+    fn release(&mut self, number: usize, completed_at: Instant, now: Instant) {
+        let Some((answers, flushes)) = &mut self.dependences else { return };
+        let coming = &mut self.coming;
+        let mut comes = |dependent: usize, think_time: Duration| {
+            coming.push(Reverse(((completed_at + think_time).max(now), dependent)));
+        };
+        for flush in flushes.answer(&self.records[number], number) {
+            comes(flush, answers.think_time[flush]);
+        }
+        let mut next = answers.first[number];
+        while next != NONE {
+            comes(next as usize, answers.think_time[next as usize]);
+            next = answers.next[next as usize];
+        }
+    }
+
+    /// Submits the requests that are due, unless they wait for writes or for a place in the queue.
+    fn submit_due(&mut self, now: Instant) {
+        while let Some(Reverse((at, number))) = self.coming.peek().copied()
             && at <= now
         {
-            coming.pop();
-            if waiting.as_mut().is_some_and(|(_, flushes)| flushes.holds(&records[number], number)) {
+            self.coming.pop();
+            if self.dependences.as_mut().is_some_and(|(_, flushes)| flushes.holds(&self.records[number], number)) {
                 continue;
             }
-            let Record { export, .. } = records[number];
-            let own = &mut places[asker[number] as usize];
-            if own.free == 0 {
-                own.held.push_back(number);
+            let depth = &mut self.depths[self.asker[number] as usize];
+            if depth.free == 0 {
+                depth.waiting.push_back(number);
                 continue;
             }
-            own.free -= 1;
-            submit(machine, &mut under_way, (number, 0), now);
-            replayed[number].submitted_at = now;
-            first[usize::from(export)].get_or_insert(now);
+            depth.free -= 1;
+            self.submit_slice(number, 0, now);
+            self.replayed[number].submitted_at = now;
+            self.first[usize::from(self.records[number].export)].get_or_insert(now);
         }
     }
-    watch(Reached { now: machine.now(), machine, first: &first, answered: &answered });
-    replayed
-}
 
-/// What became of the time of replayed requests to one export, which waited as the machine tells.
-#[must_use]
-pub fn account(requests: &[(Record, Replayed)], waits: Waits) -> Account {
-    let mut account = Account { waits, ..Account::default() };
-    // When what was counted as busy so far ends.
-    let mut counted = Instant::ZERO;
-    let mut spans: Vec<Replayed> = requests.iter().map(|(_, replayed)| *replayed).collect();
-    spans.sort_unstable_by_key(|replayed| replayed.submitted_at);
-    for Replayed { submitted_at, completed_at } in spans {
-        account.requests += 1;
-        account.first.get_or_insert(submitted_at);
-        account.last = account.last.max(completed_at);
-        account.at_disk = account.at_disk + completed_at.since(submitted_at);
-        account.busy = account.busy + completed_at.since(submitted_at.max(counted));
-        counted = counted.max(completed_at);
-    }
-    account
-}
-
-/// What one interval holds so far.
-#[derive(Default)]
-struct Tally {
-    latencies: [Histogram; 4],
-    bytes: [u64; 4],
-    outstanding_ns: u64,
-}
-
-impl Tally {
-    fn close(&mut self, length_ns: u64) -> Second {
-        let operations = std::array::from_fn(|index| SecondOperation::of(&self.latencies[index], self.bytes[index]));
-        let second =
-            Second { operations, outstanding: self.outstanding_ns as f64 / length_ns.max(1) as f64, errors: 0 };
-        self.latencies.iter_mut().for_each(Histogram::clear);
-        (self.bytes, self.outstanding_ns) = ([0; 4], 0);
-        second
-    }
-}
-
-/// Arrivals per second, over the time from the first request to the last answer, less that in which the storage still worked off what
-/// had come: where it keeps up, as many as are achieved, however long nothing comes at the end or only a flush. Flushes are no
-/// arrivals, as they are none of what is achieved.
-fn offered(requests: &[(Record, Replayed)], measured_ns: u64) -> Option<f64> {
-    let arrivals = || requests.iter().filter(|(record, _)| record.operation != Operation::Flush);
-    let last_came = arrivals().map(|(_, replayed)| replayed.submitted_at).max()?;
-    let last_answered = arrivals().map(|(_, replayed)| replayed.completed_at).max()?;
-    let came_ns = measured_ns.saturating_sub(last_answered.since(last_came).as_ns());
-    let count = arrivals().count();
-    (count > 1 && came_ns > 0).then(|| count as f64 * 1e9 / came_ns as f64)
-}
-
-/// What happens to a request. One that is answered at once comes before.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Happens {
-    Comes,
-    IsAnswered,
-}
-
-/// Seconds of a replay kept one by one; in a longer one neighbours are joined.
-const INTERVALS_MAX: u64 = 86_400;
-
-/// The requests of one export as a trial, from its first request to its last answer: each with what was asked and how it went.
-/// `None`: there are none.
-#[must_use]
-pub fn trial(requests: &[(Record, Replayed)], started_unix_s: u64, dependence: Dependence) -> Option<TrialRecord> {
-    let from = requests.iter().map(|(_, replayed)| replayed.submitted_at).min()?;
-    let until = requests.iter().map(|(_, replayed)| replayed.completed_at).max()?;
-    let measured_ns = until.since(from).as_ns();
-    let mut interval_s = 1;
-    while measured_ns / NS_PER_S / interval_s >= INTERVALS_MAX {
-        interval_s *= 2;
-    }
-    // What happens, in the order of time: a request comes, or is answered.
-    let mut events: Vec<(Instant, Happens, u32)> = Vec::with_capacity(requests.len() * 2);
-    for (number, (_, replayed)) in requests.iter().enumerate() {
-        events.push((replayed.submitted_at, Happens::Comes, number as u32));
-        events.push((replayed.completed_at, Happens::IsAnswered, number as u32));
-    }
-    events.sort_unstable();
-    let mut series = Series { interval_s: interval_s as u32, ..Series::default() };
-    let step = Duration::from_s(interval_s);
-    let (mut tally, mut outstanding, mut at, mut boundary) = (Tally::default(), 0_u64, from, from + step);
-    let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
-    let mut asked: BTreeMap<Operation, (u64, u64)> = BTreeMap::new();
-    for (then, happens, number) in events {
-        while then >= boundary {
-            tally.outstanding_ns += outstanding * boundary.since(at).as_ns();
-            series.seconds.push(tally.close(step.as_ns()));
-            (at, boundary) = (boundary, boundary + step);
+    fn submit_slice(&mut self, number: usize, from: u64, now: Instant) {
+        let TraceRecord { operation, durable, length, offset, export, .. } = self.records[number];
+        let export = usize::from(export);
+        let length = (length - from).min(self.slicings[export].slice_max(operation)) as u32;
+        let request = Request { operation, durable, length, offset: offset + from, due_at: now };
+        let id = self.machine.submit(now, self.targets[export], request).index();
+        if self.in_flight.len() <= id {
+            self.in_flight.resize(id + 1, (0, 0));
         }
-        tally.outstanding_ns += outstanding * then.since(at).as_ns();
-        at = then;
-        let (record, replayed) = requests[number as usize];
-        if happens == Happens::Comes {
-            outstanding += 1;
-            let asked = asked.entry(record.operation).or_default();
-            *asked = (asked.0 + 1, asked.1 + record.length);
-            continue;
-        }
-        outstanding -= 1;
-        let latency = replayed.completed_at.since(replayed.submitted_at);
-        let index = record.operation.index();
-        tally.latencies[index].record(latency);
-        tally.bytes[index] += record.length;
-        let own = operations.entry(record.operation).or_default();
-        own.count += 1;
-        own.bytes += record.length;
-        own.latency.record(latency);
+        self.in_flight[id] = (number, from + u64::from(length));
     }
-    let last_ns = step.as_ns() - boundary.since(until).as_ns();
-    if last_ns > 0 || series.seconds.is_empty() {
-        series.seconds.push(tally.close(last_ns));
-        series.last_ns = last_ns;
-    } else {
-        series.last_ns = step.as_ns();
-    }
-    let reason = match dependence {
-        Dependence::Time => "requests come when they came",
-        Dependence::Answers => "each request comes as long after the answer before it on its connection as it did",
-    };
-    Some(TrialRecord {
-        trial: 0,
-        started_unix_s,
-        engine: EngineUsed { name: "replay".into(), reason: reason.into(), options: Vec::new() },
-        warm_up_ns: 0,
-        measured_ns,
-        operations,
-        offered_iops: if dependence == Dependence::Time { offered(requests, measured_ns) } else { None },
-        missed: 0,
-        series,
-        errors: BTreeMap::new(),
-        error_samples: Vec::new(),
-        surroundings: Surroundings { asked, ..Surroundings::default() },
-        told_scatter: None,
-        steady_state: None,
-        verify: None,
-        model: None,
-        ending: Ending::Complete,
-        doubts: Vec::new(),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Part;
-    use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec};
+    use crate::trace::SlicePart;
+    use loadline_block::Operation;
+    use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec, Waits};
+    use loadline_record::Second;
     use loadline_units::Bytes;
 
     const MS: Duration = Duration::from_ms(1);
@@ -323,8 +248,8 @@ mod tests {
         (machine, target)
     }
 
-    fn record(sequence: u64, submitted_ms: u64, completed_ms: u64) -> Record {
-        Record {
+    fn record(sequence: u64, submitted_ms: u64, completed_ms: u64) -> TraceRecord {
+        TraceRecord {
             sequence,
             submitted_at: Instant::ZERO + MS * submitted_ms,
             completed_at: Some(Instant::ZERO + MS * completed_ms),
@@ -335,12 +260,12 @@ mod tests {
             offset: 0,
             length: 4_096,
             client: 0,
-            part: Part::Whole,
+            part: SlicePart::Whole,
         }
     }
 
     /// One after the other with 3 ms of thinking, on a disk of 2 ms, from 10 ms after the recording began.
-    fn recorded() -> Vec<Record> {
+    fn recorded() -> Vec<TraceRecord> {
         vec![record(0, 10, 12), record(1, 10, 12), record(2, 15, 17), record(3, 20, 22), record(4, 20, 22)]
     }
 
@@ -354,9 +279,9 @@ mod tests {
     #[test]
     fn whoever_watches_is_told_every_second_and_the_end() {
         let (mut machine, target) = machine(MS * 500);
-        let records: Vec<Record> = (0..4).map(|number| record(number, 890 + number * 600, 0)).collect();
+        let records: Vec<TraceRecord> = (0..4).map(|number| record(number, 890 + number * 600, 0)).collect();
         let mut told = Vec::new();
-        let mut watch = |reached: Reached<'_>| {
+        let mut watch = |reached: ReplayProgress<'_>| {
             let first = reached.first[0].map(|at| at.as_ns() / 1_000_000);
             told.push((reached.now.as_ns() / 1_000_000, first, reached.answered[0]));
         };
@@ -373,9 +298,9 @@ mod tests {
     #[test]
     fn flushes_are_neither_offered_nor_achieved() {
         let replayed = |sequence: u64, operation| {
-            let record = Record { operation, ..record(sequence, sequence * 5, sequence * 5 + 1) };
+            let record = TraceRecord { operation, ..record(sequence, sequence * 5, sequence * 5 + 1) };
             let at = |ms: u64| Instant::ZERO + MS * ms;
-            (record, Replayed { submitted_at: at(sequence * 5), completed_at: at(sequence * 5 + 1) })
+            (record, ReplayedRequest { submitted_at: at(sequence * 5), completed_at: at(sequence * 5 + 1) })
         };
         let pairs = [0, 2, 4, 6].into_iter().flat_map(|at| [(at, Operation::Write), (at + 1, Operation::Flush)]);
         let requests: Vec<_> = pairs.map(|(sequence, operation)| replayed(sequence, operation)).collect();
@@ -390,16 +315,16 @@ mod tests {
     fn time_in_which_nothing_comes_is_not_offered_faster_and_a_backlog_is() {
         let at = |ms: u64| Instant::ZERO + MS * ms;
         let replayed = |came: u64, answered: u64, operation| {
-            let record = Record { operation, ..record(came, came, answered) };
-            (record, Replayed { submitted_at: at(came), completed_at: at(answered) })
+            let record = TraceRecord { operation, ..record(came, came, answered) };
+            (record, ReplayedRequest { submitted_at: at(came), completed_at: at(answered) })
         };
         // A hundred writes in as many ms; after eight seconds of nothing a flush.
-        let writes = |latency: fn(u64) -> u64| -> Vec<(Record, Replayed)> {
+        let writes = |latency: fn(u64) -> u64| -> Vec<(TraceRecord, ReplayedRequest)> {
             (0..100).map(|came| replayed(came, came + latency(came), Operation::Write)).collect()
         };
         let mut quiet = writes(|_| 1);
         quiet.push(replayed(8_099, 8_100, Operation::Flush));
-        let rates = |requests: &[(Record, Replayed)]| {
+        let rates = |requests: &[(TraceRecord, ReplayedRequest)]| {
             let told = trial(requests, 0, Dependence::Time).unwrap();
             (told.offered_iops.unwrap(), told.iops().unwrap())
         };
@@ -432,7 +357,7 @@ mod tests {
     }
 
     /// What two clients do for a second, each with its own depth on its own volume.
-    fn two_closed_loops(medians: [Duration; 2], depths: [usize; 2]) -> Vec<Record> {
+    fn two_closed_loops(medians: [Duration; 2], depths: [usize; 2]) -> Vec<TraceRecord> {
         let (mut machine, targets) = pair(medians);
         let (mut records, mut numbers) = (Vec::new(), vec![0; depths.iter().sum()]);
         let mut coming: Vec<u16> = (0..2).flat_map(|export| vec![export; depths[usize::from(export)]]).collect();
@@ -440,10 +365,10 @@ mod tests {
         loop {
             for export in coming.drain(..) {
                 let asked = record(records.len() as u64, 0, 0);
-                let Record { operation, durable, length, offset, .. } = asked;
+                let TraceRecord { operation, durable, length, offset, .. } = asked;
                 let request = Request { operation, durable, length: length as u32, offset, due_at: now };
                 numbers[machine.submit(now, targets[usize::from(export)], request).index()] = records.len();
-                records.push(Record { export, submitted_at: now, ..asked });
+                records.push(TraceRecord { export, submitted_at: now, ..asked });
             }
             let Some(next) = machine.next_event_at() else { return records };
             now = next;
@@ -458,16 +383,16 @@ mod tests {
     }
 
     /// Of one asker.
-    fn most_outstanding(records: &[Record]) -> usize {
-        outstanding_most(records, (&vec![0; records.len()], 1))[0]
+    fn most_outstanding(records: &[TraceRecord]) -> usize {
+        queue_depths(records, (&vec![0; records.len()], 1))[0]
     }
 
     /// The most that an export had outstanding at once, and how many of its requests were answered within a second.
-    fn depth_and_rate(records: &[Record], export: u16) -> (usize, usize) {
+    fn depth_and_rate(records: &[TraceRecord], export: u16) -> (usize, usize) {
         let own = records.iter().filter(|record| record.export == export);
         let second = Instant::ZERO + MS * 1_000;
         let answered = own.filter(|record| record.completed_at.is_some_and(|at| at <= second)).count();
-        let mut own: Vec<Record> = records.iter().filter(|record| record.export == export).copied().collect();
+        let mut own: Vec<TraceRecord> = records.iter().filter(|record| record.export == export).copied().collect();
         own.sort_by_key(|record| record.submitted_at);
         (most_outstanding(&own), answered)
     }
@@ -480,10 +405,10 @@ mod tests {
             let wanted = two_closed_loops(after.map(|ms| MS * ms), depths);
             let (mut machine, targets) = pair(after.map(|ms| MS * ms));
             let replayed = replay_on(&mut machine, &targets, &recorded, Dependence::Answers, &mut |_| ());
-            let mut replayed: Vec<Record> = recorded
+            let mut replayed: Vec<TraceRecord> = recorded
                 .iter()
                 .zip(replayed)
-                .map(|(record, Replayed { submitted_at, completed_at })| Record {
+                .map(|(record, ReplayedRequest { submitted_at, completed_at })| TraceRecord {
                     submitted_at,
                     completed_at: Some(completed_at),
                     ..*record
@@ -512,10 +437,10 @@ mod tests {
         records[0].offset = 4_096;
         let (mut machine, target) = machine(MS * 5);
         let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
-        let mut spans: Vec<Record> = records
+        let mut spans: Vec<TraceRecord> = records
             .iter()
             .zip(&replayed)
-            .map(|(record, one)| Record {
+            .map(|(record, one)| TraceRecord {
                 submitted_at: one.submitted_at,
                 completed_at: Some(one.completed_at),
                 ..*record
@@ -526,9 +451,9 @@ mod tests {
     }
 
     /// One after the other, with so long between, on a connection of their own.
-    fn one_by_one(client: u32, thinking_ms: u64, latency_ms: u64, count: u64) -> Vec<Record> {
+    fn one_by_one(client: u32, thinking_ms: u64, latency_ms: u64, count: u64) -> Vec<TraceRecord> {
         let at = |number| number * (thinking_ms + latency_ms);
-        let one = |number| Record { client, ..record(0, at(number), at(number) + latency_ms) };
+        let one = |number| TraceRecord { client, ..record(0, at(number), at(number) + latency_ms) };
         (0..count).map(one).collect()
     }
 
@@ -555,7 +480,7 @@ mod tests {
         // A program that ends, then another one.
         let first = [record(0, 0, 2), record(1, 2, 4)];
         let second = [(2, 9, 11), (3, 11, 13)].map(|(number, from, until)| record(number, from, until));
-        let records = [first, second.map(|record| Record { client: 9, ..record })].concat();
+        let records = [first, second.map(|record| TraceRecord { client: 9, ..record })].concat();
         let (mut machine, target) = machine(MS * 20);
         let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
         let came: Vec<u64> = replayed.iter().map(|one| one.submitted_at.as_ns() / 1_000_000).collect();
@@ -580,13 +505,14 @@ mod tests {
     #[test]
     fn a_flush_waits_for_every_write_that_was_answered_before_it() {
         // The one to the slow disk was not the last to be answered then; another client's went on meanwhile.
-        let of = |number, from, until, operation, offset| Record { operation, offset, ..record(number, from, until) };
+        let of =
+            |number, from, until, operation, offset| TraceRecord { operation, offset, ..record(number, from, until) };
         let records = vec![
             of(0, 0, 1, Operation::Write, 0),
             of(1, 0, 3, Operation::Write, 64 << 10),
             of(2, 1, 4, Operation::Write, 0),
-            Record { client: 5, ..of(3, 2, 30, Operation::Write, 0) },
-            Record { length: 0, ..of(4, 6, 7, Operation::Flush, 0) },
+            TraceRecord { client: 5, ..of(3, 2, 30, Operation::Write, 0) },
+            TraceRecord { length: 0, ..of(4, 6, 7, Operation::Flush, 0) },
         ];
         let (mut machine, target) = uneven();
         let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
@@ -599,16 +525,16 @@ mod tests {
     fn requests_that_take_no_time_count_too() {
         let (mut machine, target) = machine(Duration::ZERO);
         let replayed = replay_on(&mut machine, &[target], &recorded(), Dependence::Answers, &mut |_| ());
-        let requests: Vec<(Record, Replayed)> = recorded().into_iter().zip(replayed).collect();
+        let requests: Vec<(TraceRecord, ReplayedRequest)> = recorded().into_iter().zip(replayed).collect();
         assert_eq!(trial(&requests, 0, Dependence::Answers).unwrap().count(), 5);
     }
 
     #[test]
     fn an_account_counts_time_with_something_outstanding_once() {
-        let requests: Vec<(Record, Replayed)> = [(5, 9), (0, 2), (6, 7), (8, 12)]
+        let requests: Vec<(TraceRecord, ReplayedRequest)> = [(5, 9), (0, 2), (6, 7), (8, 12)]
             .map(|(from, until)| {
                 let at = |ms| Instant::ZERO + MS * ms;
-                (record(0, from, until), Replayed { submitted_at: at(from), completed_at: at(until) })
+                (record(0, from, until), ReplayedRequest { submitted_at: at(from), completed_at: at(until) })
             })
             .into();
         let account = account(&requests, Waits::default());
@@ -619,9 +545,9 @@ mod tests {
     #[test]
     fn a_trial_counts_each_request_once_and_keeps_its_seconds() {
         let (mut machine, target) = machine(MS * 500);
-        let records: Vec<Record> = (0..4).map(|number| record(number, number * 600, number * 600 + 1)).collect();
+        let records: Vec<TraceRecord> = (0..4).map(|number| record(number, number * 600, number * 600 + 1)).collect();
         let replayed = replay_on(&mut machine, &[target], &records, Dependence::Time, &mut |_| ());
-        let requests: Vec<(Record, Replayed)> = records.into_iter().zip(replayed).collect();
+        let requests: Vec<(TraceRecord, ReplayedRequest)> = records.into_iter().zip(replayed).collect();
         let trial = trial(&requests, 0, Dependence::Time).unwrap();
         // From 0 s to 1.8 s + 0.5 s.
         assert_eq!(trial.measured_ns, 2_300_000_000);

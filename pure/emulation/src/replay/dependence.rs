@@ -1,28 +1,28 @@
-//! What recorded requests waited for, as far as a trace tells.
+//! Which answers recorded requests waited for, as far as a trace shows.
 
-use crate::trace::Record;
+use crate::trace::TraceRecord;
 use loadline_block::Operation;
 use loadline_units::{Duration, Instant};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// No request.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Requests that wait for another's answer, in the order of their numbers.
-pub(super) struct Waiting {
+/// For each request, the requests that wait for its answer.
+pub(super) struct AnswerDependences {
     /// By request: the first that waits for it.
     pub(super) first: Vec<u32>,
     /// By request: the next that waits for the same.
     pub(super) next: Vec<u32>,
     /// By request: how long after the answer it comes.
-    pub(super) thinking: Vec<Duration>,
+    pub(super) think_time: Vec<Duration>,
 }
 
-/// Who asked for each request: connections, each with its export, by numbers from 0. Gives their count too.
-pub(super) fn askers(records: &[Record]) -> (Vec<u32>, usize) {
-    let mut known: HashMap<(u16, u32), u32> = HashMap::new();
-    let number = |record: &Record| {
+/// The asker of each request, and the number of askers. An asker is a connection with its export.
+pub(super) fn askers(records: &[TraceRecord]) -> (Vec<u32>, usize) {
+    let mut known: BTreeMap<(u16, u32), u32> = BTreeMap::new();
+    let number = |record: &TraceRecord| {
         let next = known.len() as u32;
         *known.entry((record.export, record.client)).or_insert(next)
     };
@@ -34,7 +34,7 @@ pub(super) fn askers(records: &[Record]) -> (Vec<u32>, usize) {
 type Answers = Vec<(Instant, u32)>;
 
 /// The answers of each of so many groups, which `of` tells of the request of a number.
-fn answers(records: &[Record], groups: usize, of: impl Fn(usize) -> Option<usize>) -> Vec<Answers> {
+fn answers(records: &[TraceRecord], groups: usize, of: impl Fn(usize) -> Option<usize>) -> Vec<Answers> {
     let mut answers: Vec<Answers> = vec![Vec::new(); groups];
     for (number, record) in records.iter().enumerate() {
         if let (Some(group), Some(at)) = (of(number), record.completed_at) {
@@ -47,25 +47,26 @@ fn answers(records: &[Record], groups: usize, of: impl Fn(usize) -> Option<usize
     answers
 }
 
-/// The answer that was given last before a request came, to one that came earlier. Whoever is answered at the same instant may have
-/// been taken into account; who came later was not.
-fn last_before(answers: &[(Instant, u32)], record: &Record, number: usize) -> Option<(Instant, u32)> {
+/// The last answer before a request came, of the requests that came earlier. An answer at the same instant counts.
+fn last_before(answers: &[(Instant, u32)], record: &TraceRecord, number: usize) -> Option<(Instant, u32)> {
     let before = answers.partition_point(|(at, _)| *at <= record.submitted_at);
     answers[..before].iter().rev().find(|(_, other)| (*other as usize) < number).copied()
 }
 
-/// Which answer each request waits for: see [`super::Dependence::Answers`]. What waits for none comes when it came. What came on another
-/// connection or export may be another client's, which nobody here waits for.
+/// Which answer each request waits for, by [`super::Dependence::Answers`]; and the requests that wait for none.
 pub(super) fn dependences(
-    records: &[Record],
+    records: &[TraceRecord],
     (asker, askers): (&[u32], usize),
     exports: usize,
-) -> (Waiting, Vec<usize>) {
+) -> (AnswerDependences, Vec<usize>) {
     let own = answers(records, askers, |number| Some(asker[number] as usize));
     let all = answers(records, exports, |number| Some(usize::from(records[number].export)));
     let count = records.len();
-    let mut waiting =
-        Waiting { first: vec![NONE; count], next: vec![NONE; count], thinking: vec![Duration::ZERO; count] };
+    let mut waiting = AnswerDependences {
+        first: vec![NONE; count],
+        next: vec![NONE; count],
+        think_time: vec![Duration::ZERO; count],
+    };
     let mut free = Vec::new();
     // From the last on, so that lists begin with the first.
     for (number, record) in records.iter().enumerate().rev() {
@@ -73,7 +74,7 @@ pub(super) fn dependences(
             .or_else(|| last_before(&all[usize::from(record.export)], record, number));
         match earlier {
             Some((at, other)) => {
-                waiting.thinking[number] = record.submitted_at.since(at);
+                waiting.think_time[number] = record.submitted_at.since(at);
                 waiting.next[number] = waiting.first[other as usize];
                 waiting.first[other as usize] = number as u32;
             }
@@ -83,8 +84,8 @@ pub(super) fn dependences(
     (waiting, free)
 }
 
-/// How many requests each of so many askers had outstanding at once at most.
-pub(super) fn outstanding_most(records: &[Record], (asker, askers): (&[u32], usize)) -> Vec<usize> {
+/// The largest queue depth of each of so many askers.
+pub(super) fn queue_depths(records: &[TraceRecord], (asker, askers): (&[u32], usize)) -> Vec<usize> {
     let mut most = vec![0; askers];
     let mut under_way: Vec<BinaryHeap<Reverse<Instant>>> = vec![BinaryHeap::new(); askers];
     for (record, asker) in records.iter().zip(asker) {
@@ -99,8 +100,8 @@ pub(super) fn outstanding_most(records: &[Record], (asker, askers): (&[u32], usi
     most
 }
 
-/// Flushes that wait for writes: whoever flushes means what was written before, and all of it.
-pub(super) struct Flushes {
+/// Flushes that wait for writes: a flush covers all writes that were answered before it.
+pub(super) struct FlushDependences {
     /// The writes of each export in the order in which they were answered then.
     writes: Vec<Answers>,
     /// By request: its place among these, or [`NONE`].
@@ -113,9 +114,9 @@ pub(super) struct Flushes {
     waiting: Vec<BinaryHeap<Reverse<(usize, usize)>>>,
 }
 
-impl Flushes {
-    pub(super) fn new(records: &[Record], exports: usize) -> Self {
-        let own = |record: &Record| (record.operation == Operation::Write).then_some(usize::from(record.export));
+impl FlushDependences {
+    pub(super) fn new(records: &[TraceRecord], exports: usize) -> Self {
+        let own = |record: &TraceRecord| (record.operation == Operation::Write).then_some(usize::from(record.export));
         let writes = answers(records, exports, |number| own(&records[number]));
         let mut place = vec![NONE; records.len()];
         for of in &writes {
@@ -125,8 +126,8 @@ impl Flushes {
         Self { writes, place, answered: vec![false; records.len()], first, waiting }
     }
 
-    /// Whether a request has to wait; then it is given back when it does no more.
-    pub(super) fn holds(&mut self, record: &Record, number: usize) -> bool {
+    /// Whether a request has to wait. If so, [`FlushDependences::answer`] returns it later.
+    pub(super) fn holds(&mut self, record: &TraceRecord, number: usize) -> bool {
         if record.operation != Operation::Flush {
             return false;
         }
@@ -139,8 +140,8 @@ impl Flushes {
         holds
     }
 
-    /// A request is answered; gives the flushes that wait no more.
-    pub(super) fn answer(&mut self, record: &Record, number: usize) -> impl Iterator<Item = usize> {
+    /// Notes that a request was answered. Returns the flushes that no longer wait.
+    pub(super) fn answer(&mut self, record: &TraceRecord, number: usize) -> impl Iterator<Item = usize> {
         let export = usize::from(record.export);
         self.answered[number] = true;
         let first = &mut self.first[export];

@@ -1,19 +1,19 @@
-//! What became of an export's time: how long something was asked of it, and how long its requests took.
+//! Time accounting of an export: how long it was busy, and how long its requests took.
 
-use super::Model;
-use crate::held::Account;
+use super::FaultyMachine;
+use crate::time_shares::TimeAccount;
 use loadline_disk::Waits;
 use loadline_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Of one export. It is told of requests when they come and when they end; the ends come in the order of time, the beginnings
-/// too, but an end may be told of after a request that came later.
+/// The time accounting of one export. Starts are reported in the order of time, and so are ends; but an end may be reported after
+/// a later start.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    /// Beginnings that no end was told of after.
+pub(super) struct ExportAccounting {
+    /// Starts after the last end.
     begun: VecDeque<Instant>,
     outstanding: u64,
-    /// When the first of those outstanding came.
+    /// When the oldest request in flight started.
     since: Instant,
     busy: Duration,
     first: Option<Instant>,
@@ -21,24 +21,24 @@ pub(super) struct Tally {
     requests: u64,
     at_disk: Duration,
     faults: Duration,
-    /// Of machines that were replaced.
+    /// The waits at machines that were replaced.
     before: Waits,
 }
 
-impl Tally {
+impl ExportAccounting {
     #[inline]
     pub(super) fn begins(&mut self, at: Instant) {
         self.first.get_or_insert(at);
         self.begun.push_back(at);
     }
 
-    /// A request ended that took `at_disk` in the machine and was held by `faults` beyond it.
+    /// A request ended that took `at_disk` in the machine, and that faults delayed by `faults` more.
     #[inline]
     pub(super) fn ends(&mut self, at: Instant, at_disk: Duration, faults: Duration) {
         while self.begun.front().is_some_and(|begun| *begun <= at) {
             self.count_next();
         }
-        // Where several machines answer, an end may be told of after a later one.
+        // When several machines answer, an end may be reported after a later one.
         if self.outstanding == 0 {
             self.count_next();
         }
@@ -61,10 +61,10 @@ impl Tally {
     }
 
     /// The account at `now`; `waits` is that of the machine at hand.
-    pub(super) fn account(&self, now: Instant, waits: &Waits) -> Account {
+    pub(super) fn account(&self, now: Instant, waits: &Waits) -> TimeAccount {
         let since = if self.outstanding > 0 { Some(self.since) } else { self.begun.front().copied() };
         let going_on = since.map_or(Duration::ZERO, |since| now.max(since).since(since));
-        Account {
+        TimeAccount {
             requests: self.requests,
             first: self.first,
             last: self.last,
@@ -77,15 +77,15 @@ impl Tally {
     }
 }
 
-impl Model {
-    /// What the requests to an export waited for so far, and how long it took.
+impl FaultyMachine {
+    /// The time account of an export so far.
     #[must_use]
-    pub fn account(&self, now: Instant, export: usize) -> Account {
+    pub fn account(&self, now: Instant, export: usize) -> TimeAccount {
         let mut waits = Waits::default();
         for generation in &self.generations {
-            waits = waits.and(&generation.held(export));
+            waits = waits.and(&generation.waits(export));
         }
-        let mut account = self.tallies[export].account(now, &waits);
+        let mut account = self.accounts[export].account(now, &waits);
         for slot in self.slots.iter().filter(|slot| slot.in_use && usize::from(slot.export) == export) {
             let since = now.max(slot.submitted_at).since(slot.submitted_at);
             account.asked_time = account.asked_time + since;
@@ -96,14 +96,14 @@ impl Model {
         account
     }
 
-    /// Keeps what is known of machines that answered all they were asked and take no more.
+    /// Drops the replaced machines that have answered everything, and keeps their waits.
     pub(super) fn retire(&mut self) {
         let last = self.generations.len() - 1;
         for index in (0..last).rev() {
             if self.generations[index].machine.outstanding() == 0 {
                 let generation = self.generations.remove(index);
-                for (export, tally) in self.tallies.iter_mut().enumerate() {
-                    tally.before = tally.before.and(&generation.held(export));
+                for (export, accounting) in self.accounts.iter_mut().enumerate() {
+                    accounting.before = accounting.before.and(&generation.waits(export));
                 }
             }
         }
@@ -120,29 +120,29 @@ mod tests {
 
     #[test]
     fn busy_is_the_time_with_something_outstanding() {
-        let mut tally = Tally::default();
-        tally.begins(ms(10));
-        tally.begins(ms(12));
-        tally.ends(ms(15), Duration::from_ms(5), Duration::ZERO);
+        let mut accounting = ExportAccounting::default();
+        accounting.begins(ms(10));
+        accounting.begins(ms(12));
+        accounting.ends(ms(15), Duration::from_ms(5), Duration::ZERO);
         // Told of late: it ended before the next one came.
-        tally.begins(ms(30));
-        tally.ends(ms(20), Duration::from_ms(8), Duration::ZERO);
-        tally.ends(ms(34), Duration::from_ms(1), Duration::from_ms(3));
-        let account = tally.account(ms(100), &Waits::default());
+        accounting.begins(ms(30));
+        accounting.ends(ms(20), Duration::from_ms(8), Duration::ZERO);
+        accounting.ends(ms(34), Duration::from_ms(1), Duration::from_ms(3));
+        let account = accounting.account(ms(100), &Waits::default());
         assert_eq!((account.first, account.last), (Some(ms(10)), ms(34)));
         assert_eq!(account.busy, Duration::from_ms(10 + 4));
         assert_eq!((account.at_disk, account.faults), (Duration::from_ms(14), Duration::from_ms(3)));
-        tally.begins(ms(90));
-        assert_eq!(tally.account(ms(100), &Waits::default()).busy, Duration::from_ms(14 + 10));
+        accounting.begins(ms(90));
+        assert_eq!(accounting.account(ms(100), &Waits::default()).busy, Duration::from_ms(14 + 10));
     }
 
     #[test]
     fn ends_out_of_order_count_no_time_twice() {
-        let mut tally = Tally::default();
-        tally.begins(ms(0));
-        tally.ends(ms(50), Duration::from_ms(50), Duration::ZERO);
-        tally.begins(ms(40));
-        tally.ends(ms(45), Duration::from_ms(5), Duration::ZERO);
-        assert_eq!(tally.account(ms(60), &Waits::default()).busy, Duration::from_ms(50));
+        let mut accounting = ExportAccounting::default();
+        accounting.begins(ms(0));
+        accounting.ends(ms(50), Duration::from_ms(50), Duration::ZERO);
+        accounting.begins(ms(40));
+        accounting.ends(ms(45), Duration::from_ms(5), Duration::ZERO);
+        assert_eq!(accounting.account(ms(60), &Waits::default()).busy, Duration::from_ms(50));
     }
 }
