@@ -3,7 +3,7 @@
 use crate::arguments::FitArguments;
 use crate::failure::{Outcome, Usage};
 use crate::live::Live;
-use crate::{figures, output, stored, written};
+use crate::{figures, output, output_file, stored};
 use anyhow::Context as _;
 use loadline_fitting::{Agreement, Fitted};
 use loadline_record::{Clock, RunRecord};
@@ -87,7 +87,7 @@ fn taken(file: &Path) -> Usage {
 
 /// Writes a file that is not there; with `force` in the place of one that is.
 fn write(file: &Path, text: &str, force: bool) -> anyhow::Result<()> {
-    written::check(file)?;
+    output_file::check(file)?;
     let opened = if force { File::create(file) } else { File::create_new(file) };
     match opened.and_then(|mut to| to.write_all(text.as_bytes())) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken(file).into()),

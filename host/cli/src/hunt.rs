@@ -17,15 +17,15 @@ use clap::Args;
 use loadline_catalog::Environment;
 use loadline_engine::{EngineChoice, EngineOptions};
 use loadline_hunt::{
-    Baseline, BaselineStorage, Effect, Factor, FactorRequest, HuntDesign, HuntEnd, HuntLoad, HuntPlan, HuntResult,
-    HuntRounds, HuntVariant, IoEngine, NextTrial, Obstacle, VaryError, hunted, variations,
+    Baseline, BaselineStorage, Effect, Factor, FactorRequest, HuntDesign, HuntLoad, HuntPlan, HuntResult, HuntRounds,
+    HuntVariant, IoEngine, Obstacle, VaryError, hunted, variations,
 };
 use loadline_prediction::{Model, fit, most_plausible, volume_facts};
 use loadline_record::{CellRecord, Clock, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
 use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id};
 use loadline_runs::{
-    Event, Initially, Overrides, PendingStore, PlanLength, Probe, Prober, RunStore, Settings, TrialPlace, Tried, Work,
-    cell_record, label, open_volumes, read_again, refusal_of, refuse_impossible,
+    Ended, Initially, Overrides, PendingStore, PlanLength, Probe, Prober, RunStore, Settings, TrialPlace, Tried, Work,
+    cell_record, label, measure_hunt, open_volumes, read_again, refusal_of, refuse_impossible,
 };
 use loadline_store::{Claim, Store};
 use loadline_units::{Bytes, Duration, Ratio};
@@ -485,61 +485,29 @@ fn carry_on(
     terminal.say(&format!("run {id}, seed {seed}: {} settings around {}", plan.variants.len(), probes[0].label));
     let mut prober = Prober { place: &mut place, store: &mut run_store, run: id, seed, observer: terminal };
     let rounds = HuntRounds::new(plan, &probes[0].cell.spec, seed);
-    let result = measure(&mut prober, &rounds, probes, run);
+    let ended = measure_hunt(&mut prober, &rounds, probes, run);
     terminal.clear();
     if let TrialPlace::Measured { volumes: opened, .. } = place {
         open_volumes::close(opened, terminal);
     }
     let store = run_store.store()?;
-    match &result {
-        Ok(true) => store.finish_with_what_there_is(id)?,
-        Ok(false) => store.set_status(id, RunStatus::Interrupted)?,
+    match &ended {
+        Ok(Ended::Complete) => store.finish_with_what_there_is(id)?,
+        Ok(_) => store.set_status(id, RunStatus::Interrupted)?,
         Err(_) => store.set_status(id, RunStatus::Failed)?,
     }
-    let complete =
-        result.map_err(|error| error.context(format!("hunt {id} ended early; what was finished is kept")))?;
+    let ended = ended.with_context(|| format!("hunt {id} ended early; what was finished is kept"))?;
     let found = hunted(&store.load(id)?, plan);
     output::print(&text(&found, format))?;
-    Ok(match complete {
-        false => {
+    Ok(match ended {
+        Ended::Complete if found.nothing_bound.is_some() => Outcome::Done,
+        Ended::Complete if found.rows.iter().any(|row| row.effect == Effect::CannotTell) => Outcome::Inconclusive,
+        Ended::Complete => Outcome::Done,
+        _ => {
             tell_how_to_go_on(id);
             Outcome::Interrupted
         }
-        true if found.nothing_bound.is_some() => Outcome::Done,
-        true if found.rows.iter().any(|row| row.effect == Effect::CannotTell) => Outcome::Inconclusive,
-        true => Outcome::Done,
     })
-}
-
-/// Measures what `rounds` asks for until it is done; `false` when the user stopped it.
-fn measure(
-    prober: &mut Prober<'_>,
-    rounds: &HuntRounds<'_>,
-    loads: &[Probe],
-    mut run: RunRecord,
-) -> anyhow::Result<bool> {
-    let settings = loads.len() - 1;
-    let mut seen = rounds.last_look(&run);
-    loop {
-        let planned = match rounds.next(&run) {
-            NextTrial::Measure(planned) => planned,
-            NextTrial::Done(end) => {
-                if end == HuntEnd::NothingBound {
-                    prober.observer.says(&Event::NothingBound);
-                }
-                return Ok(true);
-            }
-        };
-        let load = &loads[planned.load];
-        let Some(trial) = prober.trial(load, planned.round, &planned.to_string())? else { return Ok(false) };
-        let cell = run.cells.iter_mut().find(|cell| cell.id == load.cell.id).expect("a run has every load's cell");
-        cell.trials.push(trial);
-        let look = rounds.last_look(&run);
-        if let Some(look) = look.filter(|look| seen != Some(*look)) {
-            prober.observer.says(&Event::RoundOver { round: look.rounds, decided: look.decided, all: settings });
-        }
-        seen = look;
-    }
 }
 
 /// The hunt behind a stored run; `None` where the run is of another verb.

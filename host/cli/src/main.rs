@@ -23,6 +23,7 @@ mod live;
 mod metadata;
 mod modelled;
 mod output;
+mod output_file;
 mod place;
 mod plans;
 mod predict;
@@ -41,7 +42,6 @@ mod troubles;
 mod typed_settings;
 mod verification;
 mod words;
-mod written;
 
 use arguments::{CommandLine, Verb};
 use clap::error::{ContextKind, ContextValue};

@@ -1,7 +1,7 @@
 //! The report that `quick` leaves behind: never in the place of a file that is not one.
 
 use crate::failure::Usage;
-use crate::written;
+use crate::output_file;
 use anyhow::Context;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -75,7 +75,7 @@ fn check_writable(path: &Path) -> std::io::Result<()> {
 fn check(path: &Path) -> anyhow::Result<()> {
     let refuse =
         |what: String| Err(Usage(format!("{} {what}; name another file with --report", path.display())).into());
-    written::check(path)?;
+    output_file::check(path)?;
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

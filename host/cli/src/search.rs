@@ -6,32 +6,20 @@ use crate::interruption::Interruption;
 use crate::run::{Manner, conclude};
 use crate::terminal::Terminal;
 use crate::{output, printing, run};
-use anyhow::{Context as _, bail};
-use loadline_analysis::{Probed, Search};
+use anyhow::Context as _;
+use loadline_analysis::SearchQuestion;
 use loadline_catalog::Environment;
 use loadline_prediction::Model;
-use loadline_record::{CellRecord, Clock, Ending, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
+use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
 use loadline_runs::wall_clock::{UtcTime, run_id};
 use loadline_runs::{
-    Ended, Event, Initially, PendingStore, Prober, RunStore, Settings, TrialPlace, Work, cell_record, open_volumes,
-    probe, read_again,
+    Ended, Initially, PendingStore, Prober, RunStore, Settings, TrialPlace, Work, answer_question, open_volumes,
+    read_again,
 };
-use loadline_units::Iops;
-use loadline_workload::{Arrival, LoadSpec, QUEUE_DEPTH_MAX};
 use std::path::PathBuf;
 
 /// The verb under which searches are stored; analysis knows them by it.
 pub(crate) const VERB: &str = "search";
-/// Arrivals per second that are tried at most.
-const RATE_MAX: u64 = 100_000_000;
-
-/// A load whose depth or rate is looked for.
-struct Question {
-    volume: String,
-    spec: LoadSpec,
-    figure: &'static str,
-    search: Search,
-}
 
 /// An environment to be searched on.
 pub(crate) struct Modelled<'a> {
@@ -49,52 +37,15 @@ pub(crate) struct Modelled<'a> {
     pub(crate) told: serde_json::Value,
 }
 
-/// The amount of a load: its queue depth, or its arrivals per second.
-fn amount(spec: &LoadSpec) -> u64 {
-    match spec.arrival {
-        Arrival::Closed { queue_depth, .. } => queue_depth.into(),
-        Arrival::Constant { rate } | Arrival::Poisson { rate } => rate.get(),
-    }
-}
-
-/// The load with another amount.
-fn with_amount(spec: &LoadSpec, amount: u64) -> LoadSpec {
-    let rate = || Iops::per_second(amount).expect("a search stays above 0");
-    let arrival = match spec.arrival {
-        Arrival::Closed { rate_max, think_time, .. } => {
-            let queue_depth = u32::try_from(amount).expect("a search stays within what a load may have");
-            Arrival::Closed { queue_depth, rate_max, think_time }
-        }
-        Arrival::Constant { .. } => Arrival::Constant { rate: rate() },
-        Arrival::Poisson { .. } => Arrival::Poisson { rate: rate() },
-    };
-    LoadSpec { arrival, ..spec.clone() }
-}
-
-/// One question for all cells of a volume that differ in their amount alone; the search begins in the middle of their amounts.
-fn questions(work: &Work) -> Result<Vec<Question>, Usage> {
-    let mut asked: Vec<(String, LoadSpec, Vec<u64>)> = Vec::new();
-    for cell in work.cells.iter().filter(|cell| cell.spec.objective.is_some()) {
-        let spec = LoadSpec { trials: 1, ..with_amount(&cell.spec, 1) };
-        match asked.iter_mut().find(|(volume, known, _)| *volume == cell.volume && *known == spec) {
-            Some((_, _, amounts)) => amounts.push(amount(&cell.spec)),
-            None => asked.push((cell.volume.clone(), spec, vec![amount(&cell.spec)])),
-        }
-    }
-    if asked.is_empty() {
+/// The questions that the loads ask.
+fn questions(work: &Work) -> Result<Vec<SearchQuestion>, Usage> {
+    let questions = SearchQuestion::all(work.cells.iter().map(|cell| (cell.volume.as_str(), &cell.spec)));
+    if questions.is_empty() {
         return Err(Usage(
             "no load of the plan has an objective to find: write objective = { p99 = \"20 ms\" } in one".into(),
         ));
     }
-    let question = |(volume, spec, mut amounts): (String, LoadSpec, Vec<u64>)| {
-        amounts.sort_unstable();
-        let objective = spec.objective.expect("only loads with one were asked about");
-        let most = if spec.outstanding().is_some() { u64::from(QUEUE_DEPTH_MAX) } else { RATE_MAX };
-        let search =
-            Search { limit_ns: objective.limit.as_ns() as f64, least: 1, most, start: amounts[amounts.len() / 2] };
-        Question { volume, figure: objective.of.name(), spec, search }
-    };
-    Ok(asked.into_iter().map(question).collect())
+    Ok(questions)
 }
 
 /// Searches on what stands on this machine.
@@ -204,7 +155,7 @@ fn header(id: String, name: String, seed: u64, plans: Vec<PlanText>) -> RunHeade
 fn begin(
     header: RunHeader,
     place: TrialPlace,
-    questions: &[Question],
+    questions: &[SearchQuestion],
     modelled: &[(String, String)],
     store: PathBuf,
     terminal: &mut Terminal,
@@ -219,7 +170,7 @@ fn begin(
 fn carry_on(
     stored: &RunRecord,
     mut place: TrialPlace,
-    questions: &[Question],
+    questions: &[SearchQuestion],
     modelled: &[(String, String)],
     mut run_store: RunStore,
     terminal: &mut Terminal,
@@ -238,7 +189,7 @@ fn carry_on(
             volume.clone_from(target);
         }
         let mut prober = Prober { place: &mut place, store: &mut run_store, run: &id, seed, observer: terminal };
-        ended = answer(&mut prober, question, &stored.cells);
+        ended = answer_question(&mut prober, question, &stored.cells);
         if !matches!(ended, Ok(Ended::Complete)) {
             break;
         }
@@ -261,35 +212,7 @@ fn carry_on(
             if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
                 output::print(&printing::summary(&loadline_analysis::summarize(&record), manner.format))?;
             }
-            Err(error.context(format!("run {id} ended early; what was finished is kept")))
+            Err(anyhow::Error::from(error).context(format!("run {id} ended early; what was finished is kept")))
         }
     }
-}
-
-/// Probes until the turn is known well enough.
-fn answer(prober: &mut Prober<'_>, question: &Question, stored: &[CellRecord]) -> anyhow::Result<Ended> {
-    let mut tried: Vec<Probed> = Vec::new();
-    while let Some(load) = question.search.next_load(&tried) {
-        let probe = probe(&question.volume, &with_amount(&question.spec, load), 0);
-        let record = cell_record(&probe.cell);
-        let known = stored.iter().find(|cell| cell.id == probe.cell.id);
-        if known.is_none() {
-            prober.store.store()?.add_cell(prober.run, &record)?;
-        }
-        let trial = match known.and_then(|cell| cell.trials.first()) {
-            Some(trial) if trial.ending != Ending::Complete => {
-                bail!("{}: its trial ended early and is kept, and no trial is run twice: begin anew", probe.label)
-            }
-            Some(trial) => Some(trial.clone()),
-            None => prober.trial(&probe, 0, &format!("probe {}", tried.len() + 1))?,
-        };
-        let Some(trial) = trial else { return Ok(Ended::Interrupted) };
-        let cell = CellRecord { trials: vec![trial], ..record };
-        let Some(outcome) = Probed::of(&cell, load, question.figure) else {
-            prober.observer.says(&Event::NothingCompleted { load: &probe.label });
-            return Ok(Ended::Complete);
-        };
-        tried.push(outcome);
-    }
-    Ok(Ended::Complete)
 }

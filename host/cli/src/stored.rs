@@ -5,7 +5,7 @@ use crate::arguments::{
 };
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
-use crate::{columnar, figures, hunt, printing, run, typed_settings, written};
+use crate::{columnar, figures, hunt, output_file, printing, run, typed_settings};
 use loadline_analysis::{Quantity, RunSummary, known_limits, summarize};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
@@ -338,7 +338,7 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
             return Err(Usage(format!("{file}: a report is HTML or Markdown, so the file ends in .html or .md")).into());
         }
     };
-    written::write(&arguments.output, &text)?;
+    output_file::write(&arguments.output, &text)?;
     output::tell(&format!("report: {}", arguments.output.display()));
     Ok(Outcome::Done)
 }
@@ -360,12 +360,12 @@ pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Resu
                 return Err(Usage("Parquet is no text: say where it goes, with -o FILE.parquet".to_owned()).into());
             };
             let bytes = columnar::parquet(&loadline_report::table(&summary))?;
-            written::write(file, bytes)?;
+            output_file::write(file, bytes)?;
             return Ok(Outcome::Done);
         }
     };
     match &arguments.output {
-        Some(file) => written::write(file, &text)?,
+        Some(file) => output_file::write(file, &text)?,
         None => output::print(&text)?,
     }
     Ok(Outcome::Done)

@@ -342,6 +342,12 @@ pub enum Error {
     /// The job file of a stored run cannot be read by this version.
     #[error(transparent)]
     StoredJobFile(#[from] FioError),
+    /// A kept trial ended early, and no trial is run twice.
+    #[error("{load}: its trial ended early and is kept, and no trial is run twice: begin anew")]
+    KeptTrialEndedEarly {
+        /// The load, for people.
+        load: String,
+    },
     /// A run that had begun ended early; what was finished is kept.
     #[error("run {run} ended early; what was finished is kept")]
     RunEndedEarly {

@@ -14,6 +14,7 @@ mod load_details;
 mod load_keys;
 mod run_verdict;
 mod search;
+mod search_question;
 mod stalls;
 pub mod statistics;
 mod summarize;
@@ -36,6 +37,7 @@ pub use load_keys::{KeyWords, LoadIdentity, LoadKeys, LoadsApart, distinct_words
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};
+pub use search_question::SearchQuestion;
 pub use summarize::summarize;
 pub use summary::{
     BestOf, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency,
