@@ -4,7 +4,7 @@
 use loadline_block::{Operation, Request};
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Layout, VolumeSpec};
 use loadline_emulation::{Change, FaultSelection, FaultyMachine, Trace};
-use loadline_emulator::{ControlRequest, KEY_MAX, Keys, USER_MAX, parse_control};
+use loadline_emulator::{ControlRequest, parse_control};
 use loadline_nbd::negotiation::{ExportInfo, Negotiation, NegotiationStep, OPTIONS_MAX};
 use loadline_nbd::reply::ReplyTo;
 use loadline_nbd::request::{Command, Incoming, Message, NbdRequest, Rules};
@@ -12,16 +12,14 @@ use loadline_nbd::{BLOCK_MIN, PAYLOAD_MAX, ReplyForm};
 use loadline_record::Histogram;
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
 use loadline_workload::Plan;
-use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
-use std::path::Path;
 use std::str::FromStr;
 
 /// A fuzz target: panics when something does not hold.
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("control", control),
     ("fio_jobs", fio_jobs),
     ("fio_results", fio_results),
@@ -29,7 +27,6 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
     ("plan_parse", plan_parse),
-    ("psk_keys", psk_keys),
     ("trace_read", trace_read),
     ("units", units),
 ];
@@ -91,27 +88,6 @@ pub fn fio_results(bytes: &[u8]) {
         // What is read can be stored: it comes back the same.
         let text = serde_json::to_string(trial).expect("a trial is plain data");
         assert_eq!(&serde_json::from_str::<loadline_record::TrialRecord>(&text).expect("it was written so"), trial);
-    }
-}
-
-/// A file of keys is refused, or every user in it can come in once, with a key of a length that OpenSSL takes; nothing of a key is
-/// told.
-pub fn psk_keys(bytes: &[u8]) {
-    let path = Path::new("keys.psk");
-    let keys = match Keys::parse(bytes, path) {
-        Ok(keys) => keys,
-        Err(error) => {
-            assert!(error.to_string().starts_with("keys.psk"), "{error}");
-            return;
-        }
-    };
-    let users = keys.users();
-    assert!(!users.is_empty() && users.len() <= bytes.split(|byte| *byte == b'\n').count());
-    assert!(users.iter().collect::<BTreeSet<_>>().len() == users.len(), "a user has two keys");
-    for user in users {
-        assert!((1..=USER_MAX).contains(&user.len()) && !user.contains(&0));
-        let key = keys.key_of(user).expect("a user has a key");
-        assert!((1..=KEY_MAX).contains(&key.len()));
     }
 }
 

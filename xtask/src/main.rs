@@ -3,7 +3,6 @@
 mod dependencies;
 mod gate;
 mod licence;
-mod openssl;
 mod peers;
 mod step;
 mod suite;

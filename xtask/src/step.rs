@@ -42,11 +42,3 @@ pub(crate) fn check(command: &mut Command, advice: &str) -> Outcome {
         Err(error) => Outcome::fail(format!("cannot start {command:?}: {error}")),
     }
 }
-
-/// Clippy over the workspace, with these words besides.
-pub(crate) fn clippy_with(root: &Path, words: &[&str]) -> Outcome {
-    check(
-        cargo(root).args(["clippy", "--workspace", "--all-targets"]).args(words).args(["--", "-D", "warnings"]),
-        "mend the warnings above; an `allow` needs its reason",
-    )
-}

@@ -75,9 +75,8 @@ pub(crate) struct EmulateArguments {
     /// Let in only clients with a certificate that ca-cert.pem in the same folder signed
     #[arg(long, requires = "tls_certificates")]
     tls_verify_peer: bool,
-    /// Encrypt by keys that clients have too, in this file of lines USER:KEY as psktool writes it: over TCP always, on a unix socket
-    /// where the client asks for it. Takes a loadline built with OpenSSL
-    #[arg(long, value_name = "FILE")]
+    /// No longer served: --tls-certificates with --tls-verify-peer takes its place
+    #[arg(long, value_name = "FILE", hide = true)]
     tls_psk: Option<PathBuf>,
     /// Where contents are kept: "memory", or a folder that is kept for the next time
     #[arg(long, value_name = "WHERE", default_value = "memory")]
@@ -493,28 +492,19 @@ fn late_delivery(export: &str, (late, modelled): (Duration, Duration), turns: Tu
 
 /// What encrypts connections, and what clients need for it.
 fn tls(arguments: &EmulateArguments) -> anyhow::Result<Option<(Tls, Secrecy)>> {
-    match (&arguments.tls_certificates, &arguments.tls_psk) {
-        (None, None) => Ok(None),
-        (Some(folder), None) => {
-            Ok(Some((Tls::read(folder, arguments.tls_verify_peer)?, Secrecy::Certificates)))
-        }
-        (None, Some(file)) => {
-            let (tls, keys) = Tls::read_keys(file)?;
-            if keys.readable_by_others() {
-                let path = keys.path().display();
-                output::tell(&format!("{path} is open to others, who may read the keys: chmod 600 {path}"));
-            }
-            let user = keys.users().first().map(|user| user.to_vec()).expect("a file without keys is refused");
-            Ok(Some((tls, Secrecy::SharedKeys { user, file: keys.path().to_owned() })))
-        }
-        (Some(_), Some(_)) => Err(Usage(
-            "--tls-certificates and --tls-psk are done by two libraries, and a connection goes to one of them: give one of the two, \
-             and start a second emulation for the other"
-                .into(),
-        )
-        .into()),
+    if arguments.tls_psk.is_some() {
+        return Err(Usage(NO_SHARED_KEYS.into()).into());
+    }
+    match &arguments.tls_certificates {
+        None => Ok(None),
+        Some(folder) => Ok(Some((Tls::read(folder, arguments.tls_verify_peer)?, Secrecy::Certificates))),
     }
 }
+
+/// What scripts that still give keys are told.
+const NO_SHARED_KEYS: &str = "--tls-psk is no longer served: every client that takes keys takes certificates too; give \
+                              --tls-certificates DIR with --tls-verify-peer, which lets in only clients with a certificate of yours \
+                              (docs/emulator.md shows how to make them with certtool)";
 
 fn backing(arguments: &EmulateArguments) -> anyhow::Result<Backing> {
     if arguments.backing != "memory" {
@@ -574,7 +564,7 @@ fn default_socket(environment: &str) -> PathBuf {
 
 /// Why other machines do not reach the contents unless the user says that they may.
 const OPEN_CONTENTS: &str = "unencrypted: whoever reaches it could read and write everything. Listen on 127.0.0.1 or [::1], give \
-                             --tls-certificates or --tls-psk for clients, or say --insecure";
+                             --tls-certificates for clients, or say --insecure";
 /// And the figures.
 const OPEN_METRICS: &str = "unencrypted whether or not clients are: whoever reaches it could see the figures of every volume, though \
                             no contents. Listen on 127.0.0.1 or [::1], or say --insecure";
@@ -584,7 +574,7 @@ fn refusal_line(refused: &Refused) -> String {
     let line = refused.to_string();
     match refused.remedy() {
         Some(RefusalRemedy::OfferTls) => {
-            format!("{}; --tls-certificates or --tls-psk offers it.", line.trim_end_matches('.'))
+            format!("{}; --tls-certificates offers it.", line.trim_end_matches('.'))
         }
         None => line,
     }

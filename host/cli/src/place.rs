@@ -14,53 +14,35 @@ pub(crate) enum Place {
 pub(crate) enum Secrecy {
     None,
     Certificates,
-    SharedKeys {
-        /// One of those who have a key, as bytes of any kind.
-        user: Vec<u8>,
-        file: PathBuf,
-    },
 }
 
 impl Place {
     /// Over a unix socket nobody has to encrypt: there a URI does where it can name all that it takes.
     pub(crate) fn uri(&self, export: &str, secrecy: &Secrecy) -> String {
-        let (user, keys) = match secrecy {
-            Secrecy::SharedKeys { user, file } => {
-                (format!("{}@", escaped(user, UNRESERVED)), Some(format!("tls-psk-file={}", in_query(file))))
-            }
-            Secrecy::None | Secrecy::Certificates => (String::new(), None),
-        };
         match self {
-            Self::Unix(path) => {
-                let scheme = if keys.is_some() { "nbds+unix" } else { "nbd+unix" };
-                let socket = format!("socket={}", in_query(path));
-                let query = [Some(socket), keys].into_iter().flatten().collect::<Vec<_>>().join("&");
-                format!("{scheme}://{user}/{export}?{query}")
-            }
+            Self::Unix(path) => format!("nbd+unix:///{export}?socket={}", in_query(path)),
             Self::Tcp(address) => {
                 let scheme = if matches!(secrecy, Secrecy::None) { "nbd" } else { "nbds" };
-                let query = keys.map(|keys| format!("?{keys}")).unwrap_or_default();
-                format!("{scheme}://{user}{address}/{export}{query}")
+                format!("{scheme}://{address}/{export}")
             }
         }
     }
 }
 
-/// Characters besides letters and digits that mean themselves anywhere in a URI, and those of a path in its query.
-const UNRESERVED: &[u8] = b"-._~";
+/// Characters besides letters and digits that mean themselves in the query of a URI.
 const IN_QUERY: &[u8] = b"/-._~";
 
 /// A path, from the root, as it stands in the query of a URI.
 fn in_query(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    escaped(path.as_os_str().as_bytes(), IN_QUERY)
+    escaped(path.as_os_str().as_bytes())
 }
 
-fn escaped(bytes: &[u8], plain: &[u8]) -> String {
+fn escaped(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
-        if byte.is_ascii_alphanumeric() || plain.contains(byte) {
+        if byte.is_ascii_alphanumeric() || IN_QUERY.contains(byte) {
             text.push(char::from(*byte));
         } else {
             let _ = write!(text, "%{byte:02X}");
@@ -82,17 +64,8 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_names_what_encryption_takes() {
-        let keys = Secrecy::SharedKeys { user: b"al/ice@home".to_vec(), file: "/etc/my keys.psk".into() };
-        assert_eq!(
-            Place::Unix("/s".into()).uri("data", &keys),
-            "nbds+unix://al%2Fice%40home@/data?socket=/s&tls-psk-file=/etc/my%20keys.psk"
-        );
+    fn a_uri_says_whether_it_is_encrypted() {
         let tcp = Place::Tcp("127.0.0.1:10809".parse().unwrap());
-        assert_eq!(
-            tcp.uri("data", &keys),
-            "nbds://al%2Fice%40home@127.0.0.1:10809/data?tls-psk-file=/etc/my%20keys.psk"
-        );
         assert_eq!(tcp.uri("data", &Secrecy::Certificates), "nbds://127.0.0.1:10809/data");
         assert_eq!(tcp.uri("data", &Secrecy::None), "nbd://127.0.0.1:10809/data");
     }

@@ -51,6 +51,6 @@ pub use refusal::{Peer, REFUSALS_MAX, Reason, RefusalRemedy, Refused};
 pub use serving::CONNECTIONS_MAX;
 pub use store::FolderError;
 pub use store::Losses;
-pub use tls::{KEY_MAX, KEYS_FILE_MAX, Keys, KeysError, LineProblem, Tls, TlsError, USER_MAX};
+pub use tls::{Tls, TlsError};
 pub use trace_file::TraceSettings;
 pub use view::{ExportView, View};

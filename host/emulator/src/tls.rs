@@ -1,13 +1,7 @@
-//! Encryption of connections, by certificates or by keys shared in advance: what it takes, and the thread that carries bytes between
-//! an encrypted socket and a plain one.
+//! Encryption of connections by certificates: a thread carries bytes between an encrypted socket and a plain one.
 
 mod carrier;
 mod certificates;
-mod keys;
-#[cfg(feature = "psk")]
-mod shared_key;
-
-pub use keys::{KEY_MAX, KEYS_FILE_MAX, Keys, KeysError, LineProblem, USER_MAX};
 
 use crate::clock::Clock;
 use crate::haste::Haste;
@@ -20,14 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What encrypted connections take.
 #[derive(Clone)]
-pub struct Tls(Way);
-
-#[derive(Clone)]
-enum Way {
-    Certificates(Arc<rustls::ServerConfig>),
-    #[cfg(feature = "psk")]
-    SharedKeys(openssl::ssl::SslContext),
-}
+pub struct Tls(Arc<rustls::ServerConfig>);
 
 impl std::fmt::Debug for Tls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -35,7 +22,7 @@ impl std::fmt::Debug for Tls {
     }
 }
 
-/// Why certificates or keys cannot be used.
+/// Why certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read, or holds something else.
@@ -56,18 +43,6 @@ pub enum TlsError {
         /// Why not.
         error: String,
     },
-    /// A file of keys is none.
-    #[error(transparent)]
-    Keys(#[from] KeysError),
-    /// This program was built without them.
-    #[error(
-        "this loadline was built without TLS-PSK, which takes OpenSSL; install its headers (Debian: apt-get install libssl-dev \
-         pkg-config) and build with them, in loadline's source: cargo install --path host/cli --features psk"
-    )]
-    WithoutPsk,
-    /// OpenSSL does not do what is wanted.
-    #[error("cannot use OpenSSL for TLS-PSK: {0}; loadline takes OpenSSL 1.1.1 or later that was built with PSK")]
-    OpenSsl(String),
 }
 
 impl Tls {
@@ -77,29 +52,7 @@ impl Tls {
     /// # Errors
     /// Files that are not there, hold something else, or do not fit together.
     pub fn read(folder: &Path, clients_too: bool) -> Result<Self, TlsError> {
-        Ok(Self(Way::Certificates(certificates::read(folder, clients_too)?)))
-    }
-
-    /// Keys that clients have too (TLS-PSK), out of a file as `psktool` writes it, or the `keys.psk` of a folder. It takes the
-    /// feature `psk`.
-    ///
-    /// # Errors
-    /// A file that cannot be used, or a program without the feature.
-    #[cfg(not(feature = "psk"))]
-    pub fn read_keys(_path: &Path) -> Result<(Self, Keys), TlsError> {
-        Err(TlsError::WithoutPsk)
-    }
-
-    /// Keys that clients have too (TLS-PSK), out of a file as `psktool` writes it, or the `keys.psk` of a folder. It takes the
-    /// feature `psk`.
-    ///
-    /// # Errors
-    /// A file that cannot be used, or a program without the feature.
-    #[cfg(feature = "psk")]
-    pub fn read_keys(path: &Path) -> Result<(Self, Keys), TlsError> {
-        let keys = Keys::read(path)?;
-        let context = shared_key::context(keys.clone()).map_err(|error| TlsError::OpenSsl(error.to_string()))?;
-        Ok((Self(Way::SharedKeys(context)), keys))
+        Ok(Self(certificates::read(folder, clients_too)?))
     }
 
     /// Encrypts what goes over `socket`: gives the plain end of a pair of sockets; a thread carries bytes between the two until
@@ -108,11 +61,7 @@ impl Tls {
     /// # Errors
     /// The system's.
     pub(crate) fn encrypt(&self, socket: Arc<OwnedFd>, turns: CarrierTurns) -> io::Result<(OwnedFd, Handshake)> {
-        match &self.0 {
-            Way::Certificates(config) => carry(certificates::ByCertificate::new(config)?, socket, turns),
-            #[cfg(feature = "psk")]
-            Way::SharedKeys(context) => carry(shared_key::BySharedKey::new(context)?, socket, turns),
-        }
+        carry(certificates::ByCertificate::new(&self.0)?, socket, turns)
     }
 }
 

@@ -74,11 +74,6 @@ fn a_plan_of_any_text_is_refused_or_keeps_its_rules() {
 }
 
 #[test]
-fn a_file_of_keys_may_be_anything() {
-    hold_all("psk_keys");
-}
-
-#[test]
 fn a_job_file_of_any_text_is_refused_or_gives_loads_that_can_be_run() {
     hold_all("fio_jobs");
 }

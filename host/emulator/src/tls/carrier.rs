@@ -1,4 +1,4 @@
-//! What carries bytes between an encrypted socket and a plain one, whichever library encrypts.
+//! What carries bytes between an encrypted socket and a plain one.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};

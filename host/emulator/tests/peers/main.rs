@@ -1,8 +1,6 @@
 //! Clients that nobody here wrote: libnbd's tools, QEMU's and fio.
 
 mod encrypted;
-#[cfg(feature = "psk")]
-mod shared_keys;
 mod tester;
 
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec};
