@@ -1,8 +1,11 @@
 //! The rules of the tree that a machine can hold: each a function from the tree to what it finds, with file and line.
 
+mod circles;
 mod manifests;
+mod names;
 mod prose;
 mod rust;
+mod sentences;
 mod source;
 
 use crate::step::Outcome;
@@ -117,12 +120,16 @@ const RULES: &[Rule] = &[
     ("nothing is left undone or switched off", rust::leftovers),
     ("a Rust file opens with its purpose", rust::purpose),
     ("a Rust file is at most 700 lines long", rust::length),
+    ("a type's name is declared at most twice", names::types),
+    ("no circle of more than five files", circles::circles),
     ("no stray whitespace", prose::whitespace),
     ("links between documents resolve", prose::links),
     ("the text speaks of loadline alone", prose::words),
     ("every doubt is explained in docs/doubts.md", prose::doubts),
     ("every limit is explained in docs/how-limits-are-named.md", prose::limits),
     ("the change log has an Unreleased section", prose::changelog),
+    ("documents have short sentences", sentences::documents),
+    ("comments have short sentences", sentences::comments),
 ];
 
 /// The step of the gate.

@@ -24,7 +24,7 @@ const IMPURE: &[(&str, &str)] = &[
 const LONG: &[(&str, &str)] = &[];
 const LINES_MAX: usize = 700;
 
-fn is_test_file(path: &str) -> bool {
+pub(super) fn is_test_file(path: &str) -> bool {
     path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs") || path.contains("/benches/")
 }
 
