@@ -193,9 +193,7 @@ mod tests {
     #[test]
     fn the_projects_own_lists_can_be_read() {
         let policy = Policy::read(include_str!("../../deny.toml")).unwrap();
-        assert!(
-            policy.banned.iter().any(|banned| banned.name == "openssl" && banned.wrappers.is_empty())
-        );
+        assert!(policy.banned.iter().any(|banned| banned.name == "openssl" && banned.wrappers.is_empty()));
         assert!(policy.licences.contains(&"MIT".to_owned()));
         assert!(!policy.targets.is_empty());
     }

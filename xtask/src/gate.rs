@@ -1,7 +1,7 @@
 //! The gate: its steps in order, each with a heading and its time, and the summary at the end.
 
 use crate::step::{Outcome, cargo, check};
-use crate::{dependencies, peers, suite, tidy, ublk};
+use crate::{dependencies, peers, release, suite, tidy, ublk};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -48,38 +48,88 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "docs", purpose: "cargo doc, warnings are errors", slow: true, run: docs },
 ];
 
+/// No part of the gate: it takes minutes and proves nothing that the gate does not, but for the size.
+pub(crate) const RELEASE: Step =
+    Step { name: "release", purpose: "the command as it is shipped", slow: true, run: release::step };
+
+/// Steps that run while tests sleep on throttled devices, where those tests are wanted too. They have a low priority.
+const BESIDE_TESTS: [&str; 2] = ["clippy", "docs"];
+
 /// Runs `steps`, all of them even when one fails, and prints what came of each.
 pub(crate) fn run(root: &Path, steps: &[&Step], depth: Depth) -> ExitCode {
-    let begun = Instant::now();
-    let mut total = Outcome::default();
-    let mut table = Vec::new();
-    for step in steps {
+    let mut report = Report { begun: Instant::now(), total: Outcome::default(), table: Vec::new() };
+    let with_tests = steps.iter().any(|step| step.name == "tests");
+    let (beside, in_turn): (Vec<&Step>, Vec<&Step>) =
+        steps.iter().copied().partition(|step| with_tests && BESIDE_TESTS.contains(&step.name));
+    for step in in_turn {
         if depth == Depth::Quick && step.slow {
-            total.skipped += 1;
-            table.push((step.name, "left out (--quick)", String::new()));
-            continue;
+            report.leave_out(step);
+        } else if step.name == "tests" {
+            let mut others = Vec::new();
+            let tests = timed(step, || {
+                suite::step_beside(root, || {
+                    let wanted = beside.iter().filter(|step| depth == Depth::Full || !step.slow);
+                    others.extend(wanted.map(|step| (*step, timed(step, || (step.run)(root)))));
+                })
+            });
+            report.add(step, tests);
+            // A build that fails leaves them without their turn.
+            for step in &beside {
+                match others.iter().position(|(other, _)| other.name == step.name) {
+                    Some(index) => report.add(step, others.swap_remove(index).1),
+                    None if depth == Depth::Quick && step.slow => report.leave_out(step),
+                    None => report.add(step, timed(step, || (step.run)(root))),
+                }
+            }
+        } else {
+            report.add(step, timed(step, || (step.run)(root)));
         }
-        println!("\n== {}: {}", step.name, step.purpose);
-        let since = Instant::now();
-        let outcome = (step.run)(root);
-        let word = if outcome.failed > 0 { "FAILED" } else { "ok" };
-        let time = format!("{:.1} s", since.elapsed().as_secs_f64());
-        println!("== {}: {word} in {time}", step.name);
-        total.passed += outcome.passed;
-        total.failed += outcome.failed;
-        total.skipped += outcome.skipped;
-        total.notes.extend(outcome.notes.into_iter().map(|note| format!("{}: {note}", step.name)));
-        table.push((step.name, word, time));
     }
-    println!("\n== summary after {:.1} s", begun.elapsed().as_secs_f64());
-    for (name, word, time) in table {
-        println!("{}", format!("{name:<14} {word:<8} {time}").trim_end());
+    report.print()
+}
+
+/// Runs a step with a heading.
+fn timed(step: &Step, run: impl FnOnce() -> Outcome) -> (Outcome, f64) {
+    println!("\n== {}: {}", step.name, step.purpose);
+    let since = Instant::now();
+    let outcome = run();
+    let seconds = since.elapsed().as_secs_f64();
+    println!("== {}: {} in {seconds:.1} s", step.name, outcome.word());
+    (outcome, seconds)
+}
+
+/// What came of all steps.
+struct Report {
+    begun: Instant,
+    total: Outcome,
+    table: Vec<(&'static str, &'static str, String)>,
+}
+
+impl Report {
+    fn add(&mut self, step: &Step, (outcome, seconds): (Outcome, f64)) {
+        self.table.push((step.name, outcome.word(), format!("{seconds:.1} s")));
+        self.total.passed += outcome.passed;
+        self.total.failed += outcome.failed;
+        self.total.skipped += outcome.skipped;
+        self.total.notes.extend(outcome.notes.into_iter().map(|note| format!("{}: {note}", step.name)));
     }
-    for note in &total.notes {
-        println!("{note}");
+
+    fn leave_out(&mut self, step: &Step) {
+        self.total.skipped += 1;
+        self.table.push((step.name, "left out (--quick)", String::new()));
     }
-    println!("{} passed, {} failed, {} skipped", total.passed, total.failed, total.skipped);
-    if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+
+    fn print(&self) -> ExitCode {
+        println!("\n== summary after {:.1} s", self.begun.elapsed().as_secs_f64());
+        for (name, word, time) in &self.table {
+            println!("{}", format!("{name:<14} {word:<8} {time}").trim_end());
+        }
+        for note in &self.total.notes {
+            println!("{note}");
+        }
+        println!("{} passed, {} failed, {} skipped", self.total.passed, self.total.failed, self.total.skipped);
+        if self.total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
 }
 
 /// Sees that a cargo subcommand is there, adding its rustup component where that is possible.
@@ -110,14 +160,21 @@ fn clippy(root: &Path) -> Outcome {
         return missing;
     }
     check(
-        cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        patient_cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
         "mend the warnings above; an `allow` needs its reason",
     )
 }
 
+/// A `cargo` that leaves the processors to whoever else wants them.
+fn patient_cargo(root: &Path) -> Command {
+    let mut command = Command::new("nice");
+    command.args(["-n", "19"]).arg(cargo(root).get_program()).current_dir(root);
+    command
+}
+
 fn docs(root: &Path) -> Outcome {
     check(
-        cargo(root).args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
+        patient_cargo(root).args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
         "mend the warnings of rustdoc above",
     )
 }

@@ -4,6 +4,7 @@ mod dependencies;
 mod gate;
 mod licence;
 mod peers;
+mod release;
 mod step;
 mod suite;
 mod tidy;
@@ -17,6 +18,7 @@ cargo xtask test             the whole gate
 cargo xtask test --quick     without what needs the network or only matters before a merge
 cargo xtask test --long      with all that the gate samples: for a change of what is sampled
 cargo xtask ublk --kernel DIR   that step, on the kernel of an unpacked linux-image package
+cargo xtask release          target/release/shipped: the command stripped, and its debug information beside it
 cargo xtask STEP...          single steps, in the order given:
 ";
 
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
             suite::choose_long();
             Ok(gate::STEPS.iter().collect())
         }
+        ["release"] => Ok(vec![&gate::RELEASE]),
         ["ublk", "--kernel", folder] => {
             ublk::choose(folder);
             Ok(gate::STEPS.iter().filter(|step| step.name == "ublk").collect())

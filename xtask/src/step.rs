@@ -21,6 +21,10 @@ impl Outcome {
     pub(crate) fn pass() -> Self {
         Self { passed: 1, ..Self::default() }
     }
+    /// How it is printed.
+    pub(crate) fn word(&self) -> &'static str {
+        if self.failed > 0 { "FAILED" } else { "ok" }
+    }
     /// One check that did not hold, with what to do about it.
     pub(crate) fn fail(note: impl Into<String>) -> Self {
         Self { failed: 1, notes: vec![note.into()], ..Self::default() }

@@ -1,7 +1,8 @@
-//! The tests: built once, then run here program by program in three classes, with their times and their CPU seconds.
+//! The tests: built once, then run here program by program in classes, with their times and their CPU seconds.
 //!
 //! Cargo runs test programs one after the other, and half of the tests wait for devices and clocks. Here programs that
-//! compute share the processors, and programs that wait run beside each other. Tests that hold a rate or a time run last, one program at a time.
+//! compute share the processors, and programs that wait run beside each other. Tests that hold a rate or a time run last, with
+//! few others.
 
 mod output;
 mod program;
@@ -41,6 +42,11 @@ fn is_long() -> bool {
 
 /// The step of the gate.
 pub(crate) fn step(root: &Path) -> Outcome {
+    step_beside(root, || {})
+}
+
+/// The step of the gate, with something else to do while tests sleep on throttled devices.
+pub(crate) fn step_beside(root: &Path, meanwhile: impl FnOnce()) -> Outcome {
     let built = match Built::build(root) {
         Ok(built) => built,
         Err(note) => return Outcome::fail(note),
@@ -51,18 +57,28 @@ pub(crate) fn step(root: &Path) -> Outcome {
         None => println!("everything is tried"),
     }
     let mut total = Total::default();
-    for class in Class::ALL {
-        let begun = Instant::now();
-        let runs: Vec<Run<'_>> = built.programs.iter().filter_map(|program| program.run(class)).collect();
-        let count: usize = runs.iter().map(|run| run.tests.len()).sum();
-        println!("-- {}: {count} tests in {} programs", class.name(), runs.len());
-        for done in schedule::all(runs, class, &settings) {
-            total.add(done);
-        }
-        println!("-- {}: {:.0} s", class.name(), begun.elapsed().as_secs_f64());
+    for class in [Class::Computing, Class::Waiting] {
+        total.add_all(run(class, &built, &settings));
     }
-    total.add(documents(root));
+    std::thread::scope(|scope| {
+        let throttled = scope.spawn(|| run(Class::Throttled, &built, &settings));
+        total.add_all(run(Class::Timed, &built, &settings));
+        meanwhile();
+        total.add_all(throttled.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    });
+    total.add_all(vec![documents(root)]);
     total.finish(&settings)
+}
+
+/// Runs all tests of a class.
+fn run(class: Class, built: &Built, settings: &Settings) -> Vec<Done> {
+    let begun = Instant::now();
+    let runs: Vec<Run<'_>> = built.programs.iter().filter_map(|program| program.run(class)).collect();
+    let count: usize = runs.iter().map(|run| run.tests.len()).sum();
+    println!("-- {}: {count} tests in {} programs", class.name(), runs.len());
+    let done = schedule::all(runs, class, settings);
+    println!("-- {}: {:.0} s", class.name(), begun.elapsed().as_secs_f64());
+    done
 }
 
 /// What test programs are told.
@@ -103,6 +119,12 @@ struct Total {
 }
 
 impl Total {
+    fn add_all(&mut self, all: Vec<Done>) {
+        for done in all {
+            self.add(done);
+        }
+    }
+
     fn add(&mut self, done: Done) {
         self.outcome.passed += done.outcome.passed;
         self.outcome.failed += done.outcome.failed;

@@ -11,8 +11,10 @@ pub(super) enum Class {
     Computing,
     /// Mostly asleep: they wait for devices, servers and clocks.
     Waiting,
-    /// They hold a rate or a time. One program has the machine to itself.
+    /// They hold a rate or a time. Nothing computes beside them.
     Timed,
+    /// They sleep for minutes on devices that the kernel throttles, and hold the rates of these.
+    Throttled,
 }
 
 /// Packages whose tests wait.
@@ -21,10 +23,6 @@ const WAITING: &[&str] =
 
 /// Tests of waiting packages that hold a rate or a time: package, and how their names begin.
 const TIMED: &[(&str, &str)] = &[
-    // Devices that the kernel throttles: what limits them, and what is fitted to them.
-    ("loadline", "limits::"),
-    ("loadline", "fit::a_fitted_throttled_"),
-    ("loadline", "impossible::what_became_"),
     // What a modelled disk delivers, within a few percent of its model.
     ("loadline-emulator", "model::"),
     // Memory, counters and rates of this process and of the kernel.
@@ -33,26 +31,32 @@ const TIMED: &[(&str, &str)] = &[
     ("loadline-engine", "drive::a_corrupted_"),
 ];
 
+/// Tests on throttled devices: what limits them, and what is fitted to them.
+const THROTTLED: &[(&str, &str)] =
+    &[("loadline", "limits::"), ("loadline", "fit::a_fitted_throttled_"), ("loadline", "impossible::what_became_")];
+
 /// Threads of one program whose tests wait.
 const THREADS_WAITING: usize = 4;
 
 impl Class {
-    /// In the order of the gate.
-    pub(super) const ALL: [Self; 3] = [Self::Computing, Self::Waiting, Self::Timed];
-
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Computing => "computing",
             Self::Waiting => "waiting",
             Self::Timed => "timed",
+            Self::Throttled => "throttled",
         }
     }
 
     /// The class of a test.
     pub(super) fn of(program: &Program, test: &str) -> Self {
-        let begins = |(package, name): &&(&str, &str)| *package == program.package && test.starts_with(name);
-        if TIMED.iter().any(|rule| begins(&rule)) {
+        let is_of = |rules: &[(&str, &str)]| {
+            rules.iter().any(|(package, name)| *package == program.package && test.starts_with(name))
+        };
+        if is_of(TIMED) {
             Self::Timed
+        } else if is_of(THROTTLED) {
+            Self::Throttled
         } else if WAITING.contains(&program.package.as_str()) {
             Self::Waiting
         } else {
@@ -67,7 +71,7 @@ impl Class {
             // Each may use all: whichever has a long last test leaves the rest to the others.
             Self::Computing => (processors, processors),
             Self::Waiting => (WAITING.len(), THREADS_WAITING),
-            Self::Timed => (1, processors),
+            Self::Timed | Self::Throttled => (1, processors),
         }
     }
 }
